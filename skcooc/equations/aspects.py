@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.special import xlogy
 
-from skcooc.equations.memberships import critical_beta, reciprocals, short_start
+from skcooc.em import EMResult, EMStage, OverRelaxation, State, fit, increasing_beta
+from skcooc.em.stages import StageSchedule
+from skcooc.equations.memberships import (
+    ColumnDistributions,
+    critical_beta,
+    merged_components,
+    perturbed,
+    random_distributions,
+    reciprocals,
+    short_start,
+    uniform_mixtures,
+)
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.protocol import (
     Alternating,
     Array,
     Block,
-    Capability,
     Counts,
     FixedComponents,
     FoldIn,
@@ -31,6 +41,9 @@ MORE_NOISE = 10.0
 SHARED = 0.5  # share of the unigram in an initial aspect; the rest is a cluster of rows
 NEVER = 1e-3  # relative to the mean: count of an empty column, as a prior takes logarithms
 
+# Fits of aspects from which other models start.
+START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
+
 
 class Params(NamedTuple):
     """Parameters of the aspect model; the state of the rows is P(z given x)."""
@@ -40,14 +53,14 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the tokens of a block."""
-
     components: Array  # (M, K): sum_i n_ij r_ijk
     free_energy: float  # -(1/beta) sum n_ij log sum_k prior (likelihood)^beta, nats
 
 
 @dataclass(frozen=True)
-class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
+class Aspects(
+    ColumnDistributions, OnlineModel[Params, Statistics], Alternating[Params, Statistics]
+):
     """Equations of the aspect model: Hofmann & Puzicha (1998), eqs. (1)-(11).
 
     P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k). At inverse temperature beta a token
@@ -57,58 +70,49 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
         likelihood:  r_ijk ~ P(z_k) [P(x_i given z_k) P(y_j given z_k)]^beta   (eq. 65)
 
     Both are computed from P(z_k given x_i) ~ P(z_k) P(x_i given z_k): factors that depend on i
-    alone cancel, and the second form keeps a factor P(z_k)^(1 - beta). The model is `Annealable`:
-    aspects split as clusters do.
+    alone cancel, and the second form keeps a factor P(z_k)^(1 - beta). Aspects can be split, as
+    clusters are.
     """
 
     n_components: int
     tempering: Literal["joint", "likelihood"] = "joint"
     component_prior: float = 0.0
 
-    needs: ClassVar[Mapping[Capability, str]] = {}
-
     @property
     def supports_alternating(self) -> bool:
         return not self.component_prior
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        # Clusters of rows, mixed with the unigram. From random components EM may end where two
-        # aspects share one topic and another one covers two.
+        # From random components EM may end where two aspects share one topic and another two.
         clusters = short_start(RowClusters(self.n_components), X, rng).params.components
         expected = X.column_sums + NEVER * X.column_sums.mean()
         unigram = (expected / expected.sum()).astype(X.dtype)
         return self._alike(X, mix_with(clusters, unigram, SHARED))
 
     def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        noise = rng.uniform(0.5, 1.5, (X.shape[1], self.n_components)).astype(X.dtype)
-        return self._alike(X, normalise(noise, axis=0, otherwise=0.0))
+        return self._alike(X, random_distributions((X.shape[1], self.n_components), X, rng))
 
     def _alike(self, X: Counts, components: Array) -> tuple[Params, Rows]:
-        weights = np.full(self.n_components, 1 / self.n_components, dtype=X.dtype)
-        return Params(components, weights), np.broadcast_to(weights, (X.shape[0], len(weights)))
+        weights, rows = uniform_mixtures(X, self.n_components)
+        return Params(components, weights), rows
 
     @property
     def n_clusters(self) -> int:
         return self.n_components
 
     def mixed(self, params: Params, shares: Array) -> Params:
-        weights = params.weights @ shares
-        weighted = (params.components * params.weights) @ shares
-        unweighted = params.components @ shares / sums(shares, axis=0)
-        return Params(normalise(weighted, axis=0, otherwise=unweighted), weights)
+        components = merged_components(params.components, params.weights, shares)
+        return Params(components, params.weights @ shares)
 
     def joined(self, params: Params, mass: Array, shares: Array) -> tuple[Self, Params]:
         """Equations and parameters of merged aspects: means weighted by their mass, (K,)."""
-        components = self.mixed(params._replace(weights=mass), shares).components
         weights = params.weights @ shares
-        new = replace(self, n_components=shares.shape[1])
-        return new, params._replace(components=components, weights=weights / weights.sum())
+        merged = Params(merged_components(params.components, mass, shares), weights / weights.sum())
+        return replace(self, n_components=shares.shape[1]), merged
 
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
-        amount *= MORE_NOISE
-        noise = rng.uniform(1 - amount, 1 + amount, params.components.shape)
-        noisy = params.components * noise.astype(params.components.dtype)
-        return params._replace(components=normalise(noisy, axis=0, otherwise=0.0))
+        components = perturbed(params.components, rng, MORE_NOISE * amount)
+        return params._replace(components=components)
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (6), (8), (9)
@@ -121,9 +125,8 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
         return mixtures, Statistics(expected, -mixture.log_likelihood / beta)
 
     def alternate(self, X: Block, params: Params, rows: Rows) -> tuple[Rows, Statistics]:
-        # Newton steps for a Poisson likelihood of n_ij with means n_i P(y_j given x_i). It equals
-        # that of the model up to a constant if mixtures and components sum to one, and is lower
-        # otherwise: normalising does not lower the likelihood.
+        # Newton steps for a Poisson likelihood of n_ij with means n_i P(y_j given x_i): up to a
+        # constant that of the model, or lower if mixtures and components do not sum to one.
         n = X.row_sums
         found = X.alternate(rows * n[:, None].astype(X.dtype), params.components)
         mixtures = normalise(found.rows, axis=1, otherwise=params.weights)
@@ -132,8 +135,7 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         # Eqs. (7), (9)
-        mass = sums(stats.components, axis=0)
-        expected = stats.components
+        expected, mass = stats.components, sums(stats.components, axis=0)
         if self.component_prior:
             expected = expected + self.component_prior
         components = normalise(expected, axis=0, otherwise=params.components)
@@ -153,13 +155,6 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
         M, K = params.components.shape
         return K * (M - 1) + n_rows * (K - 1)
 
-    def restrict(self, params: Params, columns: Array) -> Params:
-        return params._replace(components=params.components[columns])
-
-    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        # Eq. (11)
-        return rows, params.components
-
     def fixed(self, X: Block, params: Params, beta: float) -> FixedComponents:
         B = X.power(params.components, beta)
         if self.tempering == "likelihood":
@@ -170,22 +165,33 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
         """The inverse temperature below which all aspects are equal: 1 / (1 + s).
 
         s is the first canonical correlation of rows and columns: the largest singular value of
-        (n_ij - n_i m_j / L) / sqrt(n_i m_j). Let K aspects differ a little from the unigram,
-        P(x_i given z_k) = P(x_i) (1 + a_ik) and P(y_j given z_k) = P(y_j) (1 + b_jk), where a and b
-        sum to zero over k, and, weighted by P(x_i) and P(y_j), over i and j. To first order the
-        posterior is r_ijk = (1 + beta (a_ik + b_jk)) / K, and the M-step yields
+        (n_ij - n_i m_j / L) / sqrt(n_i m_j). For aspects near the unigram, P(x_i given z_k) =
+        P(x_i) (1 + a_ik) and P(y_j given z_k) = P(y_j) (1 + b_jk), an EM step yields to first order
 
             a'_ik = beta (a_ik + sum_j P(y_j given x_i) b_jk),
             b'_jk = beta (b_jk + sum_i P(x_i given y_j) a_ik).
 
-        The two sums have the singular values s of the table, with either sign, so that a difference
-        grows by beta (1 + s) per step. Both forms of tempering have the same posterior at equal
-        weights; pseudo-counts raise the critical value.
+        So differences grow by at most beta (1 + s). Pseudo-counts raise the critical value.
         """
         m = X.column_sums.astype(np.float64)
         of_columns = np.sqrt(reciprocals(m))
         squared = 1 / critical_beta(X, X.map_blocks(_factors_and_sums), of_columns, m / m.sum())
         return float(1 / (1 + np.sqrt(squared)))
+
+
+def short_fit(
+    aspects: Aspects,
+    X: Counts,
+    rng: np.random.Generator,
+    start: State | None = None,
+    annealing: float | None = None,
+) -> EMResult:
+    """A fit that is not run to convergence, from which other models start."""
+    stage = EMStage(aspects, X, START_BETA, START_ITERATIONS, START_TOL)
+    stages: Sequence[StageSchedule] = stage.with_warmup()
+    if annealing is not None:
+        stages = increasing_beta(annealing, aspects.critical_beta)(stage)
+    return fit(stages, rng, OverRelaxation(START_RELAXATION), start=start)
 
 
 def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array:
@@ -199,52 +205,41 @@ def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array
 
 
 def _factors_and_sums(X: Block) -> Array:
-    """1 / sqrt(n_i) and n_i, (n, 2)."""
     n = X.row_sums.astype(np.float64)
     return np.column_stack([np.sqrt(reciprocals(n)), n])
 
 
 @dataclass(frozen=True)
-class PredictiveAspects(OnlineModel[Params, Statistics]):
-    """Leave-one-out (predictive) EM for the aspect model.
+class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
+    """Leave-one-out (predictive) EM for the aspect model: Hofmann & Puzicha (1998), section 5.2.
 
-    Hofmann & Puzicha (1998), section 5.2. In EM a posterior is computed from expected counts that
-    contain it, so that every token votes for its own aspect: the more, the shorter its row. With
-    N_ik the expected counts of the row, C_jk of the column and T_k of all, eq. (61) without the
-    diagonal is
+    In EM a posterior is computed from expected counts that contain it, which matters in short rows.
+    With N_ik the expected counts of the row, C_jk of the column and T_k of all, eq. (61) without
+    the diagonal is
 
         r_k ~ [(N_ik - r_k + alpha P(z_k)) (C_jk - r_k + eta) / (T_k - r_k + M eta)]^beta
 
     with alpha P(z_k) pseudo-counts in every row and eta in every column of an aspect.
 
-    Collapsed Gibbs sampling with these Dirichlet priors has the same form, with counts in place of
-    expected counts; with expected counts it is zero-order collapsed variational Bayes (A. Asuncion,
-    M. Welling, P. Smyth and Y. W. Teh, On smoothing and inference for topic models, UAI 2009).
-    There and in appendix B the r_k on the right is that of the previous iteration, which would have
-    to be stored. Here it is computed from the current parameters, own_k = A_ik B_jk / sum_l A_il
-    B_jl with
+    This is zero-order collapsed variational Bayes (A. Asuncion, M. Welling, P. Smyth and Y. W. Teh,
+    On smoothing and inference for topic models, UAI 2009), but the r_k on the right is not stored
+    from the previous iteration: it is computed as own_k = A_ik B_jk / sum_l A_il B_jl with
 
         A_ik = (N_ik + alpha P(z_k)) / (n_i + alpha),  B_jk = (C_jk + eta) / (T_k + M eta),
 
-    at most N_ik and C_jk. The fixed points approach those of collapsed variational Bayes for large
-    counts: r_k differs from own_k by a factor 1 + O(1 / N_ik + 1 / C_jk), the posteriors therefore
-    by the square of it; for ever larger counts both approach plain EM. If a row loses its only
-    token, P(z_k) remains, and without priors the posterior is uniform (footnote 11).
+    at most N_ik and C_jk. Both approach plain EM as counts grow. If a row loses its only token,
+    P(z_k) remains, and without priors the posterior is uniform (footnote 11).
 
     The power of the remaining counts is approximated by a rational function:
-    ``skcooc.counts.left_out``. The objective is -1/beta sum n_ij log(normaliser of the posterior).
-    There is no proof that it falls: no function is known whose stationary equations these are, as
-    indirect effects are neglected (appendix B). With ``tempering="likelihood"`` the posterior has a
-    factor P(z_k)^(1 - beta).
-
-    A block of rows needs no others: T_k is P(z_k) times the tokens of the whole table. In a stream
-    C_jk are counts of earlier rows, so that r_k is subtracted from the counts of the row alone.
+    ``skcooc.counts.left_out``. The objective is -1/beta sum n_ij log(normaliser of the posterior);
+    there is no proof that it falls, as indirect effects are neglected (appendix B). With
+    ``tempering="likelihood"`` the posterior has a factor P(z_k)^(1 - beta). T_k is P(z_k) times the
+    tokens of the whole table; in a stream C_jk are counts of earlier rows, so that r_k is
+    subtracted from the counts of the row alone.
     """
 
     aspects: Aspects
     row_prior: float = 1.0  # alpha: pseudo-counts of a row in all
-
-    needs: ClassVar[Mapping[Capability, str]] = {}
 
     @property
     def patience(self) -> int:
@@ -252,7 +247,6 @@ class PredictiveAspects(OnlineModel[Params, Statistics]):
 
     @property
     def component_prior(self) -> float:
-        """Pseudo-counts of a column in every component."""
         return self.aspects.component_prior
 
     def fold_in_equations(self, params: Params) -> tuple[AspectsWithPrior, Params]:
@@ -296,27 +290,13 @@ class PredictiveAspects(OnlineModel[Params, Statistics]):
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
         return self.aspects.mix_with(params, distribution, share)
 
-    def log_prior(self, params: Params, beta: float) -> float:
-        return 0.0
-
     def free_parameters(self, params: Params, n_rows: int) -> int:
         return self.aspects.free_parameters(params, n_rows)
 
-    def restrict(self, params: Params, columns: Array) -> Params:
-        return params._replace(components=params.components[columns])
-
-    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        # Eq. (11)
-        return rows, params.components
-
 
 @dataclass(frozen=True)
-class AspectsWithPrior(FoldIn[Params, Statistics]):
-    """Equations for the fold-in of new rows: plain EM with the prior of rows.
-
-    The components contain no tokens of new rows. Leave-one-out responsibilities in the rows alone
-    predict worse.
-    """
+class AspectsWithPrior(ColumnDistributions, FoldIn[Params, Statistics]):
+    """Plain EM with the prior of rows, for new rows: components contain none of their tokens."""
 
     aspects: Aspects
     row_prior: float
@@ -325,12 +305,6 @@ class AspectsWithPrior(FoldIn[Params, Statistics]):
         mixtures, stats = self.aspects.expect(X, params, rows, beta)
         mixtures *= X.row_sums[:, None].astype(X.dtype)
         return with_prior(X, mixtures, self.row_prior, params.weights), stats
-
-    def restrict(self, params: Params, columns: Array) -> Params:
-        return self.aspects.restrict(params, columns)
-
-    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        return self.aspects.factors(params, rows)
 
 
 def with_prior(X: Block, expected: Array, row_prior: float, weights: Array) -> Array:
@@ -346,8 +320,7 @@ def with_prior(X: Block, expected: Array, row_prior: float, weights: Array) -> A
 
 LEAST_ASPECTS = 32  # of a pilot search for the temperature
 
-# Length of rows, and number of components, at which `usual_beta` is 0.75.
-USUAL_LENGTH, USUAL_COMPONENTS = 39.5, 32
+USUAL_LENGTH, USUAL_COMPONENTS = 39.5, 32  # of rows; and number: `usual_beta` is 0.75
 
 # Leave-one-out: pseudo-counts of a column in every component and of a row, and factors of both that
 # are tried in turn.
@@ -363,15 +336,11 @@ def few(n_components: int) -> int:
 
 
 def has_short_rows(X: Block, n_components: int) -> bool:
-    """True if rows are so short on average that leave-one-out may predict better."""
     return mean_length(X) < SHORT * n_components
 
 
 def usual_beta(X: Block, n_components: int) -> float:
-    """The usual best inverse temperature, from the mean length of a row.
-
-    Longer rows overfit less: it tends to 1 for long rows and to 0.5 for short ones.
-    """
+    """The usual best inverse temperature: from 0.5 for short rows to 1 for long ones."""
     odds = (mean_length(X) / USUAL_LENGTH) ** (2 / 3)
     return beta_of_others(USUAL_COMPONENTS, n_components, (0.5 + odds) / (1 + odds))
 
@@ -386,7 +355,6 @@ def beta_of_others(n_components: int, others: int, beta: float) -> float:
 
 
 def usual_predictive_beta(X: Block, n_components: int) -> float:
-    """The usual best inverse temperature of leave-one-out EM."""
     return 0.645 + 0.25 * usual_beta(X, n_components)
 
 

@@ -34,16 +34,32 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the rows of a block."""
-
     profiles: Array  # (M, C): sum_i I_ic n_ij
     sizes: Array  # (C,): sum_i I_ic
     spare: Array  # (D,): profile of the row with the worst likelihood, for an empty cluster
     free_energy: float  # -(1/beta) sum_i log sum_c rho_c exp(beta sum_jd n_ij J_jd log c_cd), nats
 
 
+class BlockPredictions:
+    """Predictions of rows with clusters of rows and columns, for both models."""
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        J, shares = params.memberships[columns], params.shares[columns]
+        return params._replace(memberships=J, shares=shares)
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        # Eq. (47)
+        of_columns = sums(params.joint, axis=0)
+        columns = params.memberships * params.shares[:, None] * reciprocals(of_columns)
+        blocks = normalise(params.joint, axis=1, otherwise=of_columns)
+        return rows, normalise(columns @ blocks.T, axis=0, otherwise=params.shares[:, None])
+
+    def mixture_prior(self, params: Params) -> tuple[Array, Array]:
+        return params.weights, np.eye(len(params.weights), dtype=params.weights.dtype)
+
+
 @dataclass(frozen=True)
-class CoClusters(Clustering[Params, Statistics]):
+class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
     """Equations of the symmetric clustering model.
 
     Hofmann & Puzicha (1998), eqs. (34)-(49). P(x_i, y_j) = P(x_i) P(y_j) sum_cd I_ic J_jd c_cd with
@@ -52,9 +68,9 @@ class CoClusters(Clustering[Params, Statistics]):
 
         I_ic ~ rho_c exp(beta sum_j n_ij sum_d J_jd log c_cd),   J_jd likewise,
 
-    updated in the order I, c, J, c: the rows in ``expect``, the rest in ``maximize``. The sign of
-    the exponent, damaged in eq. (49), is plus. The hard model takes the largest term: alternating
-    maximisation of the mutual information of the two clusterings.
+    in the order I, c, J, c: the rows in ``expect``, the rest in ``maximize``. The sign of the
+    exponent, damaged in eq. (49), is plus. The hard model takes the largest term: alternating
+    maximisation of the mutual information.
     """
 
     n_row_clusters: int
@@ -70,11 +86,9 @@ class CoClusters(Clustering[Params, Statistics]):
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Both sides from asymmetric clusterings, annealed if ``annealing`` is given.
 
-        Random clusters would fail: near the unigram, with posteriors rho_c (1 + a_ic) of rows and
-        rho_d (1 + b_jd) of columns, the log-associations are sum_ij p_ij a_ic b_jd minus the
-        product of the means, of second order and with zero mean over d, so that the posteriors of
-        the rows after a step are of third order. The unigram is stable at any temperature, and no
-        single cluster splits.
+        Random clusters would fail: with posteriors rho_c (1 + a_ic) of rows and rho_d (1 + b_jd) of
+        columns, the log-associations are of second order, sum_ij p_ij a_ic b_jd but for a constant,
+        and the next a and b of third. The unigram is stable at any temperature.
         """
         rows = soft_start(RowClusters(self.n_row_clusters), X, rng, self.annealing).rows
         columns = soft_start(ColumnClusters(self.n_column_clusters), X, rng, self.annealing)
@@ -97,9 +111,8 @@ class CoClusters(Clustering[Params, Statistics]):
                 gains = _own(profiles, params.joint.sum(axis=0)) - evidence
                 worst = worst_explained(gains * (X.row_weights > 0))
                 spare = spare if worst is None else profiles[worst]
-        weights = X.row_weights
-        energy = -float(np.sum(weights * evidence)) / beta
-        sizes = sums(rows * weights[:, None].astype(X.dtype), axis=0)
+        energy = -float(np.sum(X.row_weights * evidence)) / beta
+        sizes = sums(rows * X.row_weights[:, None].astype(X.dtype), axis=0)
         return rows, Statistics(X.tdot(rows), sizes, spare, energy)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
@@ -120,8 +133,7 @@ class CoClusters(Clustering[Params, Statistics]):
         return Params(J, shares, joint, weights, column_weights)
 
     def log_prior(self, params: Params, beta: float) -> float:
-        J, weights = params.memberships, params.column_weights
-        return 0.0 if self.hard else column_prior(J, weights, beta)
+        return 0.0 if self.hard else column_prior(params.memberships, params.column_weights, beta)
 
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
         of_columns = sums(params.joint, axis=0)
@@ -137,21 +149,6 @@ class CoClusters(Clustering[Params, Statistics]):
         (M, D), C = params.memberships.shape, len(params.joint)
         free = M - 1 + (C - 1) * (D - 1)
         return free + (C + D - 2 if self.proportions == "estimated" else 0)
-
-    def restrict(self, params: Params, columns: Array) -> Params:
-        return params._replace(
-            memberships=params.memberships[columns], shares=params.shares[columns]
-        )
-
-    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        # Eq. (47)
-        of_columns = sums(params.joint, axis=0)
-        columns = params.memberships * params.shares[:, None] * reciprocals(of_columns)
-        blocks = normalise(params.joint, axis=1, otherwise=of_columns)
-        return rows, normalise(columns @ blocks.T, axis=0, otherwise=params.shares[:, None])
-
-    def mixture_prior(self, params: Params) -> tuple[Array, Array]:
-        return params.weights, np.eye(len(params.weights), dtype=params.weights.dtype)
 
     def object_size(self, X: Counts) -> float:
         rows, columns = RowClusters(self.n_row_clusters), ColumnClusters(self.n_column_clusters)
@@ -169,7 +166,6 @@ def log_association(joint: Array) -> Array:
 
 
 def mutual_information(joint: Array) -> float:
-    """sum_cd pi_cd log c_cd, in nats."""
     return float(np.sum(joint * log_association(joint), dtype=np.float64))
 
 
@@ -184,13 +180,11 @@ def _shares(profiles: Array) -> Array:
 
 
 def _own(profiles: Array, shares: Array) -> Array:
-    """Log-likelihoods of objects in clusters of their own, (n,)."""
     totals = sums(profiles, axis=1)[:, None]
     return sums(profiles * (log(profiles) - log(totals * shares)), axis=1)
 
 
 def _reseeded(joint: Array, spare: Array) -> Array:
-    """The joint distribution, with the spare row in an empty cluster of rows."""
     empty = np.flatnonzero(sums(joint, axis=1) <= 0)[:1]
     if empty.size and spare.any():
         joint[empty[0]] = spare * (1e-12 / spare.sum())  # negligible mass
@@ -198,21 +192,18 @@ def _reseeded(joint: Array, spare: Array) -> Array:
 
 
 class BigramStatistics(NamedTuple):
-    """Sums over the table, which is a single block."""
-
     profiles: Array  # (N, C): sum_i I_ic n_ij
     memberships: Array  # (N, C): I_ic
     free_energy: float  # -sum n_ij log c_cd, nats
 
 
 @dataclass(frozen=True)
-class ClassBigrams(Equations[Params, BigramStatistics]):
+class ClassBigrams(BlockPredictions, Equations[Params, BigramStatistics]):
     """Equations of symmetric clustering with X = Y and I = J.
 
     Hofmann & Puzicha (1998), section 3.3. P(y_j given x_i) = P(y_j given c(j)) P(c(j) given c(i)),
-    the class bigram model of Brown et al. (1992). Moving an object changes its row and its column,
-    so that the two sides cannot alternate: objects are moved one by one (exchange algorithm), each
-    to the cluster with the largest mutual information of the clusters of rows and columns.
+    the class bigram model of Brown et al. (1992). An object is a row and a column: objects are
+    moved one by one (exchange algorithm), each to the cluster with the largest mutual information.
     """
 
     n_clusters: int
@@ -223,7 +214,6 @@ class ClassBigrams(Equations[Params, BigramStatistics]):
 
     @property
     def untied(self) -> CoClusters:
-        """The model with two clusterings, with which predictions are made."""
         return CoClusters(self.n_clusters, self.n_clusters, hard=True)
 
     def fold_in_equations(self, params: Params) -> tuple[CoClusters, Params]:
@@ -232,8 +222,7 @@ class ClassBigrams(Equations[Params, BigramStatistics]):
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         I = soft_start(RowClusters(self.n_clusters), X, rng).rows
         rows = np.eye(self.n_clusters, dtype=X.dtype)[I.argmax(axis=1)]
-        params = self._params(X.tdot(rows), rows)
-        return params, rows
+        return self._params(X.tdot(rows), rows), rows
 
     def expect(
         self, X: Block, params: Params, rows: Rows, beta: float
@@ -253,15 +242,6 @@ class ClassBigrams(Equations[Params, BigramStatistics]):
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
         return self.untied.free_parameters(params, n_rows)
-
-    def restrict(self, params: Params, columns: Array) -> Params:
-        return self.untied.restrict(params, columns)
-
-    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        return self.untied.factors(params, rows)
-
-    def mixture_prior(self, params: Params) -> tuple[Array, Array]:
-        return self.untied.mixture_prior(params)
 
     def _params(self, profiles: Array, memberships: Array) -> Params:
         joint, totals = profiles.T @ memberships, profiles.sum(axis=1)

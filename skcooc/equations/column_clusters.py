@@ -15,8 +15,10 @@ from skcooc.equations.memberships import (
     column_prior,
     critical_beta,
     fill_empty_cluster,
+    perturbed,
     reciprocals,
     soft_start,
+    uniform_mixtures,
 )
 from skcooc.protocol import Array, Block, Capability, Counts, MergeableClusters, Rows
 from skcooc.simplex import log, normalise, sums
@@ -32,8 +34,6 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the rows of a block."""
-
     scores: Array  # (M, K): sum_i n_ij log P(x_i given c) / P(x_i)
     totals: Array  # (M,): sum_i n_ij
     own: Array  # (M,): sum_i n_ij log n_ij / P(x_i); of the hard model only
@@ -49,9 +49,8 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
 
         P(c given y_j) = J_jc ~ rho_c exp(beta sum_i n_ij log p_ic),   p_ic ~ sum_j J_jc n_ij.
 
-    J is a parameter, and p is computed from it row by row, so that blocks of rows add up: p comes
-    first, and the posteriors J follow from sums over the rows. A row is then a mixture of clusters
-    of columns, P(c given x_i) = sum_j J_jc n_ij / n_i, and P(y_j given c) ~ J_jc m_j.
+    J is a parameter, and p is computed from it row by row. A row is then a mixture of clusters of
+    columns, P(c given x_i) = sum_j J_jc n_ij / n_i, and P(y_j given c) ~ J_jc m_j.
     """
 
     n_clusters: int
@@ -61,8 +60,7 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
 
     @property
     def needs(self) -> Mapping[Capability, str]:
-        reason = "columns are clustered by all of their rows; it needs axis='rows'"
-        return {"each step": reason}
+        return {"each step": "columns are clustered by all of their rows; it needs axis='rows'"}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         if self.hard:
@@ -71,11 +69,9 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         return best_start(self, X, rng)
 
     def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        n_columns, dtype = X.shape[1], X.dtype
-        J = rng.dirichlet(np.ones(self.n_clusters), n_columns).astype(dtype)
-        totals = X.column_sums.astype(dtype)
-        uniform = np.full(self.n_clusters, 1 / self.n_clusters, dtype=dtype)
-        rows = np.broadcast_to(uniform, (X.shape[0], len(uniform)))
+        J = rng.dirichlet(np.ones(self.n_clusters), X.shape[1]).astype(X.dtype)
+        totals = X.column_sums.astype(X.dtype)
+        uniform, rows = uniform_mixtures(X, self.n_clusters)
         return Params(J, totals, _shares(J, totals), uniform), rows
 
     def seeded(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
@@ -93,9 +89,7 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         return X.total(partial(_overlaps, memberships=J))
 
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
-        noise = rng.uniform(1 - amount, 1 + amount, params.memberships.shape)
-        noisy = params.memberships * noise.astype(params.memberships.dtype)
-        return params._replace(memberships=normalise(noisy, axis=1, otherwise=0.0))
+        return params._replace(memberships=perturbed(params.memberships, rng, amount, axis=1))
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         J, factors = params.memberships, self._factors(params.totals)
@@ -128,8 +122,7 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         return Params(J, totals, _shares(J, totals), proportions)
 
     def log_prior(self, params: Params, beta: float) -> float:
-        J, weights = params.memberships, params.proportions
-        return 0.0 if self.hard else column_prior(J, weights, beta)
+        return 0.0 if self.hard else column_prior(params.memberships, params.proportions, beta)
 
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
         J = (1 - share) * params.memberships + share * params.weights
@@ -143,18 +136,15 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         return free + (K - 1 if self.proportions == "estimated" else 0)
 
     def restrict(self, params: Params, columns: Array) -> Params:
-        return params._replace(
-            memberships=params.memberships[columns], totals=params.totals[columns]
-        )
+        J, totals = params.memberships[columns], params.totals[columns]
+        return params._replace(memberships=J, totals=totals)
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        unigram = (params.totals / params.totals.sum())[:, None]
         joint = params.memberships * params.totals[:, None]
-        return rows, normalise(
-            joint, axis=0, otherwise=(params.totals / params.totals.sum())[:, None]
-        )
+        return rows, normalise(joint, axis=0, otherwise=unigram)
 
     def posteriors(self, params: Params, rows: Rows) -> Array:
-        """P(c given object) of the columns, (M, K)."""
         return params.memberships
 
     @property
@@ -172,19 +162,16 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         return critical_beta(X, rows, factors[:, 0], totals)
 
     def _factors(self, totals: Array) -> Array:
-        """Factors of the counts of each column, (M, 1)."""
         if self.object_weights == "counts":
             return np.ones((len(totals), 1), dtype=totals.dtype)
         return (_mean_positive(totals) * reciprocals(totals))[:, None]
 
 
 def _counted(X: Block, factors: Array) -> Array:
-    """Row sums, (n,), of the counts times the factors of the columns, (M, 1)."""
     return X.dot(factors)[:, 0].astype(np.float64)
 
 
 def _overlaps(X: Block, memberships: Array) -> Array:
-    """Overlaps of clusters with these shares of the columns, (M, K); see `joined`."""
     roots = np.sqrt(X.dot(memberships))
     return (roots * X.row_weights[:, None].astype(X.dtype)).T @ roots
 
@@ -199,7 +186,6 @@ def _factors_and_shares(X: Block, factors: Array, mass: float) -> Array:
 
 
 def _shares(J: Array, totals: Array) -> Array:
-    """Share of the tokens in each cluster, (K,)."""
     mass = sums(J * totals[:, None], axis=0)
     return mass / mass.sum()
 

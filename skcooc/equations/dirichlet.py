@@ -51,8 +51,7 @@ def best_prior(counts: Array, prior: Array) -> Array:
     """The prior (K,) with the largest evidence of counts (C, K), by Newton's method.
 
     The Hessian is diagonal plus a constant, so that its inverse costs no more than the gradient (T.
-    Minka, Estimating a Dirichlet distribution, 2000). Steps are taken in the logarithm and halved
-    until they raise the evidence.
+    Minka, Estimating a Dirichlet distribution, 2000).
     """
     counts = counts.astype(np.float64)
 
@@ -101,7 +100,7 @@ def _slopes(counts: Array, prior: Array, total: float) -> tuple[Array, float, Ar
 
 
 def _of_logarithms(prior: Array, gradient: Array, curvature: Array) -> tuple[Array, Array]:
-    """Derivatives by the logarithms of the prior; the curvatures are never positive."""
+    """Derivatives by the logarithms of the prior; curvatures are never positive."""
     return prior * gradient, prior**2 * curvature + np.minimum(prior * gradient, 0)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from skcooc.em import EMStage, GrowClusters, Split, fit
 from skcooc.em.annealing import path
 from skcooc.em.stages import EMState, Observe, Solver
-from skcooc.equations.memberships import log_ratios, posteriors, temperatures
+from skcooc.equations.memberships import log_ratios, perturbed, posteriors, temperatures
 from skcooc.equations.row_clusters import Params as ClusterParams
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout import HeldOut
@@ -29,8 +29,6 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the tokens of a block."""
-
     nodes: Array  # (M, V): expected counts of columns at nodes
     paths: Array  # (K, V): expected tokens of clusters at nodes
     free_energy: float  # -(1/beta) sum_i log sum_c P(c) exp(beta * log-likelihood), nats
@@ -40,8 +38,7 @@ class Statistics(NamedTuple):
 class SplittingTrees(Clustering[Params, Statistics], Splittable[Params, Statistics]):
     """Equations of a growing abstraction tree.
 
-    Hofmann & Puzicha (1998), eqs. (51)-(57). At inverse temperature beta P(c given x_i) ~ P(c)
-    [prod_j P_c(y_j)^n_ij]^beta with P_c(y) = sum_v tau_cv q_yv, as in ``Abstractions``. A leaf that
+    Hofmann & Puzicha (1998), eqs. (51)-(57), with the E-step of ``Abstractions``. A leaf that
     splits gets two children with half of its weight each; leaves that coincide again are merged,
     and so are all nodes above the same clusters.
     """
@@ -68,9 +65,7 @@ class SplittingTrees(Clustering[Params, Statistics], Splittable[Params, Statisti
         paths, K = params.paths, len(params.paths)
         n_below = np.where(paths > 0, (paths > 0).sum(axis=0), K + 1)
         last = n_below.argmin(axis=1)
-        noise = rng.uniform(1 - amount, 1 + amount, (len(params.nodes), K))
-        children = params.nodes[:, last] * noise.astype(params.nodes.dtype)
-        children = normalise(children, axis=0, otherwise=0.0)
+        children = perturbed(params.nodes[:, last], rng, amount)
         half = paths.copy()
         half[np.arange(K), last] /= 2
         own = np.diag(half[np.arange(K), last])
@@ -115,8 +110,6 @@ ANNEALING = 1.1  # factor between successive inverse temperatures
 
 
 class Growth(NamedTuple):
-    """A tree that has grown, and its nodes."""
-
     tree: Tree
     nodes: Array  # (M, V): P(y_j given v)
     splits: list[Split]  # parts are indices of leaves
@@ -141,8 +134,6 @@ def own_nodes(params: Params, found: SplitTree, order: list[int], mass: Array) -
 
 
 class Kind(NamedTuple):
-    """A model whose clusters split, and the distributions of the nodes of its tree."""
-
     model: Callable[[int], RowClusters | SplittingTrees]  # from the largest number of clusters
     nodes: Callable[[Any, SplitTree, list[int], Array], Array]
 
@@ -168,8 +159,7 @@ def grow(
     """Anneal a model from the critical temperature on, and make a tree of its splits.
 
     Ends with ``n_clusters`` clusters, or when held-out tokens are no longer predicted better:
-    Hofmann & Puzicha (1998), section 5.1. ``max_iter`` and ``tol`` hold for EM at each temperature;
-    ``resume`` is the state of an interrupted run.
+    Hofmann & Puzicha (1998), section 5.1. ``max_iter`` and ``tol`` hold at each temperature.
     """
     model = kind.model(n_clusters)
     betas = path(model.critical_beta(X), temperatures(model, X).high, ANNEALING)

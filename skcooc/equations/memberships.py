@@ -1,10 +1,11 @@
-"""Posteriors, critical temperatures and initialisation of all models of clusters."""
+"""What the models share: posteriors, critical temperatures, initialisation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,6 +25,7 @@ from skcooc.protocol import (
     CSR,
     Array,
     Block,
+    Capability,
     Clustering,
     Counts,
     MergeableClusters,
@@ -31,7 +33,7 @@ from skcooc.protocol import (
     Rows,
     Statistics,
 )
-from skcooc.simplex import entropy, first_largest, hardmax, log, softmax, sums
+from skcooc.simplex import entropy, first_largest, hardmax, log, normalise, softmax, sums
 
 POWER_ITERATIONS, POWER_TOL = 100, 1e-4
 LEAST_GAIN = 1e-3  # nats: less is rounding
@@ -51,20 +53,62 @@ NOISE = 0.1  # relative, so that clusters differ
 # Initialisation by short runs.
 SPARE = 3  # one more cluster for each so many, to be merged after the first iterations
 FIRST_ITERATIONS = 4  # before merging
-ONLY_ITERATIONS = 8  # the same for a single run
+ONLY_ITERATIONS = 8  # before merging, if there is a single run
 ROUNDS = (3, 4, 4)  # iterations of each round, after which the better half of the runs continues
 CLUSTERS, FEWEST, MOST = 64, 4, 8  # number of runs: CLUSTERS / n_clusters within these limits
-START_ITERATIONS, START_TOL, START_RELAXATION = 30, 1e-5, 1.8
+START_ITERATIONS, START_TOL = 30, 1e-5
+SHORT_SOLVER = OverRelaxation(1.8)
+
+Mergeable: TypeAlias = MergeableClusters[Params, Statistics]
+
+
+class ColumnDistributions:
+    """A mixture of distributions of columns, the ``components`` (M, K), without a prior."""
+
+    @property
+    def needs(self) -> Mapping[Capability, str]:
+        return {}
+
+    def log_prior(self, params: Any, beta: float) -> float:
+        return 0.0
+
+    def restrict(self, params: Any, columns: Array) -> Any:
+        return params._replace(components=params.components[columns])
+
+    def factors(self, params: Any, rows: Rows) -> tuple[Array, Array]:
+        return rows, params.components
+
+
+def random_distributions(shape: tuple[int, int], X: Counts, rng: np.random.Generator) -> Array:
+    """Columns of an array that are random distributions, not far from uniform."""
+    return normalise(rng.uniform(0.5, 1.5, shape).astype(X.dtype), axis=0, otherwise=0.0)
+
+
+def perturbed(P: Array, rng: np.random.Generator, amount: float, axis: int = 0) -> Array:
+    """Distributions along an axis, with noise of this relative size."""
+    noise = rng.uniform(1 - amount, 1 + amount, P.shape)
+    return normalise(P * noise.astype(P.dtype), axis=axis, otherwise=0.0)
+
+
+def merged_components(components: Array, weights: Array, shares: Array) -> Array:
+    """Means of components (M, K) of these weights, by their shares (K, K') in new ones."""
+    unweighted = components @ shares / sums(shares, axis=0)
+    return normalise((components * weights) @ shares, axis=0, otherwise=unweighted)
+
+
+def uniform_mixtures(X: Counts, n: int) -> tuple[Array, Rows]:
+    """Equal weights, (n,), and row states that equal them."""
+    weights = np.full(n, 1 / n, dtype=X.dtype)
+    return weights, np.broadcast_to(weights, (X.shape[0], n))
 
 
 def posteriors(
     X: Block, scores: Array, factors: Array, weights: Array, hard: bool
 ) -> tuple[Rows, Array]:
-    """P(c given object) ~ weights_c exp(factor * score_c), (n, K).
+    """P(c given object) ~ weights_c exp(factor * score_c), (n, K); hard: 1 at the largest score.
 
-    If hard, one at the largest score. Log-likelihoods ``scores`` (n, K) are overwritten; factors
-    are (n, 1), weights (K,). Also returns the evidence (n,), float64: the logarithm of the
-    normaliser, or the largest factor * score_c if hard.
+    Log-likelihoods ``scores`` (n, K) are overwritten; factors are (n, 1), weights (K,). Also
+    returns the logarithms of the normalisers (n,), float64; hard: the largest factor * score_c.
     """
     log_weights, choose = (0.0, hardmax) if hard else (log(weights), softmax)
 
@@ -89,9 +133,8 @@ def marginal_posteriors(
 ) -> tuple[Array, Array, Array, Array]:
     """Posteriors psi_ic ~ w_c prod_j P_jc^(power n_ij), with P = topics @ centers.T.
 
-    From topics (M, K) and centers (C, K), with topics summed out. Returns psi (n, C); its evidence
-    (n,), float64, log of the normaliser, with P relative to ``shared``; P (M, C); and ``shared``
-    (M,), the mean of log P over the clusters.
+    From topics (M, K) and centers (C, K). Returns psi (n, C); the logarithms of its normalisers
+    (n,), float64, with P relative to ``shared``; P (M, C); and ``shared`` (M,), the mean of log P.
     """
 
     def fill(evidence: Array, out: Array) -> None:
@@ -129,7 +172,7 @@ def column_prior(J: Array, weights: Array, beta: float) -> float:
 def worst_explained(gains: Array) -> int | None:
     """The object with which an empty cluster is re-initialised, or None.
 
-    ``gains`` (n,): log-likelihood of each object in a cluster of its own, minus the present one.
+    ``gains`` (n,): its log-likelihood in a cluster of its own, minus the present one.
     """
     worst = int(first_largest(gains[None])[0])
     return worst if gains[worst] > LEAST_GAIN else None
@@ -138,8 +181,8 @@ def worst_explained(gains: Array) -> int | None:
 def fill_empty_cluster(posteriors: Array, own: Array, scores: Array) -> None:
     """Move the object with the worst log-likelihood to an empty cluster, if any.
 
-    ``posteriors`` (n, K), zeros and ones, are changed in place; ``own`` (n,) is the log-likelihood
-    of each object in a cluster of its own, ``scores`` (n, K) that in each cluster.
+    ``posteriors`` (n, K), zeros and ones, are changed in place; ``own`` (n,) are log-likelihoods of
+    objects in clusters of their own, ``scores`` (n, K) those in each cluster.
     """
     sizes = sums(posteriors, axis=0)
     if not sizes.all():
@@ -154,27 +197,22 @@ def temperatures(
     within: tuple[float, float] = ASYMMETRIC,
     critical: tuple[float, float] = ASYMMETRIC_CRITICAL,
 ) -> TemperatureRange:
-    """The range in which the best temperature is searched, on a logarithmic scale.
-
-    ``within`` is the range times the mean number of tokens of an object; ``critical`` are lower
-    bounds of both ends, relative to the critical inverse temperature.
-    """
-    low, high = _inverse_temperatures(model, X, within, critical)
+    """The range in which the best temperature is searched; see `inverse_temperatures`."""
+    low, high = inverse_temperatures(model, X, within, critical)
     return TemperatureRange(min(low, high / 2), high, "log")
 
 
 def usual_beta(model: Clustering[Params, Statistics], X: Counts) -> float:
-    """The usual best inverse temperature."""
-    return _inverse_temperatures(model, X, (USUAL,), (USUAL_CRITICAL,))[0]
+    return inverse_temperatures(model, X, (USUAL,), (USUAL_CRITICAL,))[0]
 
 
-def _inverse_temperatures(
+def inverse_temperatures(
     model: Clustering[Params, Statistics],
     X: Counts,
     of_size: Sequence[float],
     of_critical: Sequence[float],
 ) -> list[float]:
-    """Multiples of 1 / object size or of the critical beta, whichever is larger."""
+    """Multiples of 1 / mean tokens of an object, or of the critical beta if that is larger."""
     size, collapse, largest = model.object_size(X), model.critical_beta(X), model.largest_beta
     if np.isinf(min(collapse, largest)):
         collapse = 0.0  # objects cannot be told apart at any temperature
@@ -183,17 +221,16 @@ def _inverse_temperatures(
 
 
 def no_temperature(X: Counts) -> TemperatureRange:
-    """A range of one value, for hard models: they do not depend on the temperature."""
+    """A range of one value: hard models do not depend on the temperature."""
     return TemperatureRange(1.0, 1.0)
 
 
 def critical_beta(X: Counts, rows: Rows, column_factors: Array, expected: Array) -> float:
     """The inverse temperature at which a single cluster becomes unstable.
 
-    If all clusters are equal, a small difference grows per EM step by beta times the largest
-    eigenvalue of Z'Z, where Z_ij = f_i (n_ij - u_i v_j) g_j, with f and u the columns of ``rows``
-    (N, 2), g ``column_factors`` (M,) and v ``expected`` (M,): u_i v_j are the expected counts under
-    a single cluster. Computed by power iteration; infinite if rows and columns are independent.
+    A small difference of clusters grows per EM step by beta times the largest eigenvalue of Z'Z,
+    where Z_ij = f_i (n_ij - u_i v_j) g_j, with f and u the columns of ``rows`` (N, 2), g the
+    ``column_factors`` (M,) and v ``expected`` (M,). Infinite if rows and columns are independent.
     """
     g, v = column_factors[:, None], expected[:, None]
     x = np.random.default_rng(0).standard_normal(g.shape)
@@ -211,7 +248,6 @@ def critical_beta(X: Counts, rows: Rows, column_factors: Array, expected: Array)
 
 
 def _there_and_back(X: Block, rows: Array, x: Array, expected: float) -> Array:
-    """A power iteration: X'z from columns x (M, 1), and below it the sum of u_i z_i."""
     f, u = rows[:, :1], rows[:, 1:]
     z = f**2 * (X.dot(x) - u * expected)
     return np.append(X.tdot(z), [[np.sum(X.row_weights[:, None] * u * z)]], axis=0)
@@ -224,16 +260,14 @@ def reciprocals(totals: Array) -> Array:
 
 
 def n_sampled_objects(n_clusters: int) -> int:
-    """Number of sampled objects, from which `seeds` selects."""
     return max(LEAST, PER_CLUSTER * n_clusters)
 
 
 def seeds(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generator) -> Array:
-    """Clusters (M, K): the unigram ``overall`` (M,), each mixed with one object.
+    """Clusters (M, K): the unigram ``overall`` (M,), mixed with one of the objects (n, M) each.
 
-    Greedy k-means++ (D. Arthur and S. Vassilvitskii, SODA 2007) with divergences in place of
-    squared distances: from ``objects``, counts (n, M), some are drawn in proportion to the
-    log-likelihood that each gains in a cluster of its own; the largest total gain wins.
+    Greedy k-means++ (D. Arthur and S. Vassilvitskii, SODA 2007): some objects are drawn in
+    proportion to what their log-likelihood gains in a cluster of their own; the largest total wins.
     """
     sizes = np.asarray(objects.sum(axis=1), dtype=np.float64)
     gains = seed_gains(objects, overall, sizes)
@@ -252,7 +286,6 @@ def seeds(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generato
 
 
 def scaled_rows(objects: CSR, factors: Array) -> CSR:
-    """Counts (n, M) with the row of each object multiplied by its factor, (n,)."""
     data = objects.data * np.repeat(factors, np.diff(objects.indptr))
     return sp.csr_array((data, objects.indices, objects.indptr), shape=objects.shape)
 
@@ -265,31 +298,28 @@ def seed_gains(objects: CSR, overall: Array, sizes: Array) -> Array:
     return gains
 
 
-def best_start(
-    model: MergeableClusters[Params, Statistics], X: Counts, rng: np.random.Generator
-) -> State:
+def best_start(model: Mergeable, X: Counts, rng: np.random.Generator) -> State:
     """The best of several short runs at the usual temperature, by successive halving.
 
     From random clusters EM often ends where two share one true cluster and another covers two. So
-    each run begins with dissimilar objects and with more clusters than asked for, and the most
-    similar clusters are merged. With more clusters runs differ less, so that fewer are made.
+    each run begins with dissimilar objects and spare clusters, and the most similar are merged.
+    With more clusters runs differ less, so that fewer are made.
     """
     if model.n_clusters == 1:
         return State(*model.random(X, rng))
-    stage = _first_leg(model, X, FIRST_ITERATIONS)
+    stage = _short_stage(model, X, FIRST_ITERATIONS)
     n_runs = min(MOST, max(FEWEST, CLUSTERS // model.n_clusters))
     states = [_merged_start(model, stage, rng) for _ in range(n_runs)]
     for n_iter in ROUNDS:
-        ended = best_first([_run(replace(stage, max_iter=n_iter), rng, state) for state in states])
+        round_ = replace(stage, max_iter=n_iter)
+        ended = best_first([fit([round_], rng, SHORT_SOLVER, start=state) for state in states])
         states = ended[: (len(ended) + 1) // 2]
     return states[0]
 
 
-def short_start(
-    model: MergeableClusters[Params, Statistics], X: Counts, rng: np.random.Generator
-) -> State:
+def short_start(model: Mergeable, X: Counts, rng: np.random.Generator) -> State:
     """A single run of `best_start`."""
-    return _merged_start(model, _first_leg(model, X, ONLY_ITERATIONS), rng)
+    return _merged_start(model, _short_stage(model, X, ONLY_ITERATIONS), rng)
 
 
 def soft_start(
@@ -300,8 +330,8 @@ def soft_start(
 ) -> EMResult:
     """Short fit of a soft model at the usual temperature, to start hard models.
 
-    A hard model keeps most of a random initialisation. With a number for ``annealing`` the fit is
-    annealed: clusters split on the way.
+    A hard model keeps most of a random initialisation. If ``annealing`` is a number, clusters
+    split on the way.
     """
     stage = EMStage(soft, X, usual_beta(soft, X), START_ITERATIONS, START_TOL)
     stages: Sequence[StageSchedule] = [stage]
@@ -321,10 +351,13 @@ def best_first(runs: Sequence[EMResult]) -> list[State]:
 def ward_groups(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
     """Groups of clusters to merge, by Ward's method at Hellinger distance.
 
-    ``overlaps`` (K, K): scalar products of the roots of the clusters' shares of each object; the
-    diagonal holds their total mass.
+    ``overlaps`` (K, K): scalar products of the roots of the clusters' shares of each object.
     """
-    cost, masses = _ward(overlaps), overlaps.diagonal().astype(np.float64)
+    masses, least = overlaps.diagonal().astype(np.float64), np.finfo(float).tiny
+    cosines = overlaps / np.sqrt(np.maximum(np.outer(masses, masses), least))
+    weights = np.outer(masses, masses) / np.maximum(np.add.outer(masses, masses), least)
+    cost = weights * (2 - 2 * cosines)  # increase of the within-cluster variance by merging
+    np.fill_diagonal(cost, np.inf)
     parts: dict[int, tuple[int, ...]] = {c: (c,) for c in range(len(cost))}
     while len(parts) > n_clusters:
         alive = np.array(list(parts))
@@ -334,36 +367,21 @@ def ward_groups(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
         far = [(masses[c] + masses[others]) * cost[c, others] for c in (a, b)]
         total = masses[a] + masses[b] + masses[others]
         further = far[0] + far[1] - masses[others] * cost[a, b]
-        cost[a, others] = cost[others, a] = further / np.maximum(total, np.finfo(float).tiny)
+        cost[a, others] = cost[others, a] = further / np.maximum(total, least)
         masses[a] += masses[b]
         parts[a] += parts.pop(b)
     return list(parts.values())
 
 
-def _ward(overlaps: Array) -> Array:
-    """Increase of the within-cluster variance by merging two clusters, (K, K)."""
-    masses, least = overlaps.diagonal().astype(np.float64), np.finfo(float).tiny
-    cosines = overlaps / np.sqrt(np.maximum(np.outer(masses, masses), least))
-    weights = np.outer(masses, masses) / np.maximum(np.add.outer(masses, masses), least)
-    cost: Array = weights * (2 - 2 * cosines)
-    np.fill_diagonal(cost, np.inf)
-    return cost
-
-
-def _first_leg(model: MergeableClusters[Params, Statistics], X: Counts, n_iter: int) -> EMStage:
+def _short_stage(model: Mergeable, X: Counts, n_iter: int) -> EMStage:
     return EMStage(model, X, usual_beta(model, X), n_iter, 0.1 * START_TOL)
 
 
-def _merged_start(
-    model: MergeableClusters[Params, Statistics], stage: EMStage, rng: np.random.Generator
-) -> State:
+def _merged_start(model: Mergeable, stage: EMStage, rng: np.random.Generator) -> State:
     """A short run with spare clusters, merged to the number asked for."""
     n_clusters = model.n_clusters + model.n_clusters // SPARE
     more = replace(model, n_clusters=n_clusters)  # type: ignore[type-var]
-    found = _run(replace(stage, model=more), rng, State(*more.seeded(stage.X, rng)))
+    start = State(*more.seeded(stage.X, rng))
+    found = fit([replace(stage, model=more)], rng, SHORT_SOLVER, start=start)
     state = State(found.params, found.rows)
     return mixed(model, state, ward_groups(model.overlaps(stage.X, *state), model.n_clusters))
-
-
-def _run(stage: EMStage, rng: np.random.Generator, start: State) -> EMResult:
-    return fit([stage], rng, OverRelaxation(START_RELAXATION), start=start)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from skcooc.em import EMStage, OverRelaxation, fit, increasing_beta
-from skcooc.em.stages import StageSchedule
-from skcooc.equations.aspects import Aspects, new_mixtures, with_prior
-from skcooc.equations.memberships import reciprocals
+from skcooc.equations.aspects import (
+    PSEUDO_COUNTS,
+    Aspects,
+    new_mixtures,
+    short_fit,
+    with_prior,
+)
+from skcooc.equations.memberships import ColumnDistributions, reciprocals
 from skcooc.protocol import (
     Array,
     Block,
@@ -26,13 +30,8 @@ from skcooc.protocol import (
 )
 from skcooc.simplex import LEAST, mix_with, normalise, sums
 
-# Of the aspect model from which the fit starts, not run to convergence.
-START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
 INDEPENDENT = 0.05  # share of the initial P(c, d) in which both aspects are independent
-
-# Of leave-one-out EM.
-COMPONENT_PRIOR, ROW_PRIOR = 0.02, 1.0  # as in the aspect model
-PATIENCE = 10  # iterations without a lower objective before convergence
+PATIENCE = 10  # iterations of leave-one-out EM without a lower objective before convergence
 
 
 class Params(NamedTuple):
@@ -44,15 +43,13 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the tokens of a block."""
-
     components: Array  # (M, D): sum_ic n_ij r_ij(cd)
     joint: Array  # (C, D): sum_ij n_ij r_ij(cd)
     free_energy: float  # -(1/beta) sum n_ij log sum_cd prior (likelihood)^beta, nats
 
 
 @dataclass(frozen=True)
-class ProductAspects(OnlineModel[Params, Statistics]):
+class ProductAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
     """Equations of the product-space mixture model.
 
     Hofmann & Puzicha (1998), eqs. (15)-(19). P(x, y) = sum_cd P(c, d) P(x given c) P(y given d). At
@@ -61,9 +58,8 @@ class ProductAspects(OnlineModel[Params, Statistics]):
         joint:       r_ij(cd) ~ [P(c, d) P(x_i given c) P(y_j given d)]^beta
         likelihood:  r_ij(cd) ~ P(c, d) [P(x_i given c) P(y_j given d)]^beta   (eq. 65)
 
-    The C x D posteriors of a token are never formed. With T_cd the power of P(d given c) and A' =
-    A T, where A is the power of P(c given x), the sums over d are a product as in an aspect model
-    with D aspects, and those over c two small matrix products.
+    The C x D posteriors of a token are never formed: with T_cd the power of P(d given c) and A that
+    of P(c given x), A T and B are the factors of an aspect model with D aspects.
     """
 
     n_row_components: int
@@ -71,32 +67,23 @@ class ProductAspects(OnlineModel[Params, Statistics]):
     tempering: Literal["joint", "likelihood"] = "likelihood"
     annealing: float | None = None
 
-    needs: ClassVar[Mapping[Capability, str]] = {}
-
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """An aspect model, with aspects merged on the side with fewer; see `annealing`.
+        """An aspect model, with aspects merged on the side with fewer.
 
-        Random components would end at the unigram but for large beta. If all are nearly equal,
-        differences grow by beta (1 + r s) per step, with s the first canonical correlation of rows
-        and columns, see ``Aspects.critical_beta``, and r that of c and d under P(c, d). r is small
-        for random P(c, d), so that the critical beta is nearly 1, and r = 1 if each c has one d.
-        Joint tempering levels out even such a P(c, d), by taking it to the power beta.
+        Random components would end at the unigram: small differences grow by beta (1 + r s) per
+        step, with s as in ``Aspects.critical_beta`` and r the canonical correlation of c and d
+        under P(c, d), which is small for random P(c, d) and 1 if each c has one d.
         """
         aspects = Aspects(max(self.n_row_components, self.n_column_components))
-        stage = EMStage(aspects, X, START_BETA, START_ITERATIONS, START_TOL)
-        stages: Sequence[StageSchedule] = stage.with_warmup()
-        if self.annealing is not None:
-            stages = increasing_beta(self.annealing, aspects.critical_beta)(stage)
-        found = fit(stages, rng, OverRelaxation(START_RELAXATION))
+        found = short_fit(aspects, X, rng, annealing=self.annealing)
         B, weights = found.params
         into_rows = _merged(B, self.n_row_components)
         into_columns = _merged(B, self.n_column_components)
         joint = (into_rows * weights[:, None]).T @ into_columns
         independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
         joint = (1 - INDEPENDENT) * joint + INDEPENDENT * independent
-        components = normalise(
-            (B * weights) @ into_columns, axis=0, otherwise=(B @ weights)[:, None]
-        )
+        unigram = (B @ weights)[:, None]
+        components = normalise((B * weights) @ into_columns, axis=0, otherwise=unigram)
         return Params(components, joint, sums(joint, axis=1)), found.rows @ into_rows
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
@@ -116,9 +103,6 @@ class ProductAspects(OnlineModel[Params, Statistics]):
         joint = stats.joint / stats.joint.sum()
         return Params(components, joint, sums(joint, axis=1))
 
-    def log_prior(self, params: Params, beta: float) -> float:
-        return 0.0
-
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
         return params._replace(components=mix_with(params.components, distribution, share))
 
@@ -126,9 +110,6 @@ class ProductAspects(OnlineModel[Params, Statistics]):
         # With P(x), eq. (17)
         (M, D), C = params.components.shape, len(params.joint)
         return D * (M - 1) + C * (D - 1) + n_rows * (C - 1)
-
-    def restrict(self, params: Params, columns: Array) -> Params:
-        return params._replace(components=params.components[columns])
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         return rows, params.components @ _given_rows(params).T
@@ -143,10 +124,8 @@ class ProductAspects(OnlineModel[Params, Statistics]):
         """T_cd, the factor between the powers of P(c given x) and of P(y given d), (C, D)."""
         if self.tempering == "joint":
             return _given_rows(params) ** beta
-        weights = params.weights[:, None]
-        return np.divide(
-            params.joint, weights**beta, out=np.zeros_like(params.joint), where=weights > 0
-        )
+        weights, zeros = params.weights[:, None], np.zeros_like(params.joint)
+        return np.divide(params.joint, weights**beta, out=zeros, where=weights > 0)
 
 
 def _given_rows(params: Params) -> Array:
@@ -164,25 +143,24 @@ def _merged(B: Array, n_groups: int) -> Array:
 
 
 @dataclass(frozen=True)
-class PredictiveProducts(Equations[Params, Statistics]):
+class PredictiveProducts(ColumnDistributions, Equations[Params, Statistics]):
     """Leave-one-out (predictive) EM for the product-space mixture model.
 
-    Hofmann & Puzicha (1998), section 5.2. A token is part of N_ic, the expected counts of its row,
-    and of C_jd, those of its column, with the sums own_c and own_d of its posteriors of pairs. Its
-    share of P(c, d) is small and is not subtracted. To leave it out of N_ic exactly would take C
-    times D products per token. Instead, the mixture A_id = sum_c P(c given x_i) P(d given c) is
-    treated as in an aspect model with the aspects d,
+    Hofmann & Puzicha (1998), section 5.2. To leave a token out of the expected counts of its row
+    exactly would take C times D products per token. Instead, the mixture A_id = sum_c P(c given
+    x_i) P(d given c) is treated as in an aspect model with the aspects d, expected counts C_jd and
+    posteriors own_d,
 
         r_d ~ [(n_i A_id - own_d + alpha P(d)) (C_jd - own_d + eta) / (T_d - own_d + M eta)]^beta ,
 
-    by the same loop, ``skcooc.counts.left_out``. The posterior of c given d is that of plain EM:
-    P(c given x_i) P(d given c), to the power of beta, normalised. This is exact if each c has one
-    d; otherwise a little too much is subtracted from the row.
+    by the same loop, ``skcooc.counts.left_out``. The posterior of c given d is that of plain EM.
+    This is exact if each c has one d; otherwise a little too much is subtracted from the row. The
+    token's share of P(c, d) is small and is not subtracted.
     """
 
     products: ProductAspects
-    row_prior: float = ROW_PRIOR  # alpha: pseudo-counts of a row in all
-    component_prior: float = COMPONENT_PRIOR  # eta: of a column in every aspect
+    row_prior: float = PSEUDO_COUNTS["row_prior"]  # alpha: pseudo-counts of a row in all
+    component_prior: float = PSEUDO_COUNTS["component_prior"]  # eta: of a column in every aspect
 
     @property
     def needs(self) -> Mapping[Capability, str]:
@@ -202,14 +180,11 @@ class PredictiveProducts(Equations[Params, Statistics]):
         A, B = X.power(rows, beta), X.power(params.components, beta)
         T, of_columns = self.products.transitions(params, beta), sums(params.joint, axis=0)
         mixtures = A @ T
-        totals = X.column_sums.sum() * of_columns.astype(np.float64)
+        totals = X.column_sums.sum() * of_columns.astype(np.float64) + self.component_prior * len(B)
         left_out = X.left_out(
             (rows @ self.products.transitions(params, 1.0), params.components),
             (mixtures, B),
-            (
-                reciprocals(X.row_sums + self.row_prior),
-                reciprocals(totals + self.component_prior * len(B)),
-            ),
+            (reciprocals(X.row_sums + self.row_prior), reciprocals(totals)),
             (self.row_prior * of_columns, self.component_prior),
             beta,
         )
@@ -225,17 +200,11 @@ class PredictiveProducts(Equations[Params, Statistics]):
         expected = stats.components + np.asarray(self.component_prior, stats.components.dtype)
         return plain._replace(components=normalise(expected, axis=0, otherwise=0.0))
 
-    def log_prior(self, params: Params, beta: float) -> float:
-        return 0.0
-
     def free_parameters(self, params: Params, n_rows: int) -> int:
         return self.products.free_parameters(params, n_rows)
 
     def fold_in_equations(self, params: Params) -> tuple[FoldIn[Params, Statistics], Params]:
         return self.products, params
-
-    def restrict(self, params: Params, columns: Array) -> Params:
-        return self.products.restrict(params, columns)
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         return self.products.factors(params, rows)

@@ -8,17 +8,15 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from skcooc.em import EMStage, OverRelaxation, State, fit
-from skcooc.equations.aspects import Aspects
+from skcooc.em import State
+from skcooc.equations.aspects import Aspects, short_fit
 from skcooc.equations.dirichlet import best_prior, best_total, divergence, expected_log
 from skcooc.equations.memberships import marginal_posteriors, soft_start
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.protocol import Array, Block, Capability, Counts, FoldIn, OnlineModel, Rows
 from skcooc.simplex import LEAST, log, mix_with, normalise, softmax, sums
 
-# Of the initial aspect model, and the rounds in which every row is a cluster of its own.
-START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
-OWN_ROUNDS = 30
+OWN_ROUNDS = 30  # in which every row is a cluster of its own
 LEAST_SIZE = 1e-9  # rows: a smaller cluster is removed
 CHUNK = 256  # rows whose posteriors are in memory at a time
 
@@ -36,8 +34,6 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the rows of a block."""
-
     topics: Array  # (M, K): expected tokens of columns from topics
     centers: Array  # (C, K): expected tokens of topics in clusters
     sizes: Array  # (C,): sum_i psi_ic
@@ -58,10 +54,10 @@ class ClusterPosterior(NamedTuple):
 class Projections(OnlineModel[Params, Statistics]):
     """Start, M-step and prior of probabilistic clustering-projection (PCP).
 
-    A row belongs to one of C clusters, a cluster has a center theta_c, a distribution over K
-    topics, and every token comes from a topic drawn from the center. Weights and centers of
-    clusters have Dirichlet priors Dir(alpha / C) and Dir(lambda). With the posterior q(pi) q(theta)
-    q(c, z), at inverse temperature beta
+    A cluster has a center theta_c, a distribution over K topics, and every token of its rows comes
+    from a topic drawn from the center. Weights and centers of the C clusters have Dirichlet priors
+    Dir(alpha / C) and Dir(lambda). With the posterior q(pi) q(theta) q(c, z), at inverse
+    temperature beta
 
         gamma_ck = lambda_k + beta sum_ij n_ij q(c_i = c, z_ij = k)            (7)
         eta_c = alpha / C + sum_i q(c_i = c)                                   (7)
@@ -73,8 +69,7 @@ class Projections(OnlineModel[Params, Statistics]):
         + beta topic_prior sum log B,
 
     with a tempered log-likelihood. The free energy is -bound / beta. Empty rows belong to no
-    cluster. A cluster without expected rows is removed; its gamma and eta are those of the prior,
-    so that it adds nothing to the bound.
+    cluster, and a cluster without expected rows is removed.
     """
 
     n_topics: int
@@ -87,23 +82,17 @@ class Projections(OnlineModel[Params, Statistics]):
     @property
     def needs(self) -> Mapping[Capability, str]:
         all_rows = "the clusters of ClusteringProjection begin with all rows"
-        if self.n_clusters is not None:
-            return {"all rows": all_rows}
         own = "every row is a cluster of its own; it needs n_clusters"
-        return {"all rows": all_rows, "row states": own}
+        return {"all rows": all_rows, **({"row states": own} if self.n_clusters is None else {})}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Parameters, and the expected topics S of the rows.
 
-        Topics come from an aspect model, adapted to rows that are clusters of their own. Without a
-        number of clusters these are the initial clusters; otherwise those of an asymmetric
-        clustering. The aspects start at random: after a start from clusters many rows have a single
-        aspect, and rows so dissimilar never share a cluster.
+        Topics come from an aspect model, adapted to rows that are clusters of their own. Aspects
+        start at random: from clusters many rows get a single aspect, and never share a cluster.
         """
         aspects = Aspects(self.n_topics)
-        stage = EMStage(aspects, X, START_BETA, START_ITERATIONS, START_TOL)
-        start = State(*aspects.random(X, rng))
-        found = fit(stage.with_warmup(), rng, OverRelaxation(START_RELAXATION), start=start)
+        found = short_fit(aspects, X, rng, State(*aspects.random(X, rng)))
         topics, dtype = found.params.components, X.dtype
         block = cast(Block, X)
         S = found.rows * block.row_sums[:, None].astype(dtype)
@@ -177,7 +166,6 @@ class Projections(OnlineModel[Params, Statistics]):
 
 
 def clusters_of(params: Params) -> ClusterPosterior:
-    """Posterior of the clusters that have rows."""
     alive, alpha, lambda_ = np.flatnonzero(params.sizes), params.alpha, params.lambda_
     sizes, counts = params.sizes[alive], params.counts[alive]
     entry = alpha / np.array(len(params.sizes), dtype=alpha.dtype)
@@ -189,14 +177,13 @@ def clusters_of(params: Params) -> ClusterPosterior:
 
 
 def row_weights(X: Block) -> Array:
-    """Weights of the rows, zero for empty ones."""
     return X.row_weights * (X.row_sums > 0)
 
 
 def over_all_clusters(
     params: Params, alive: Array, centers: Array, sizes: Array
 ) -> tuple[Array, Array]:
-    """Sums of the clusters that have rows, as arrays over all clusters."""
+    """Sums of the clusters that have rows, with zeros for the others."""
     all_centers, all_sizes = np.zeros_like(params.counts), np.zeros_like(params.sizes)
     all_centers[alive], all_sizes[alive] = centers, sizes
     return all_centers, all_sizes
@@ -212,9 +199,8 @@ class StructuredProjections(Projections):
         psi_ic ~ exp(E[log pi_c]) prod_j [sum_k B_jk exp(E[log theta_ck])]^(beta n_ij)
         phi_jck ~ B_jk exp(E[log theta_ck])
 
-    The bound is never below that of independent q(c_i) q(z_ij), and does not depend on the initial
-    state of a row. phi is equal for all rows, so that two sparse products compute all sums. The
-    state of a row is psi.
+    The bound is never below that of independent q(c_i) q(z_ij). phi is equal for all rows, so that
+    two sparse products compute all sums. The state of a row is psi.
     """
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
@@ -226,9 +212,8 @@ class StructuredProjections(Projections):
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         clusters, topics, weights = clusters_of(params), params.topics, row_weights(X)
         centers = np.exp(clusters.log_centers)
-        psi, evidence, P, shared = marginal_posteriors(
-            X, topics, centers, clusters.log_weights, beta
-        )
+        factors = topics, centers, clusters.log_weights
+        psi, evidence, P, shared = marginal_posteriors(X, *factors, beta)
         psi[weights == 0] = 0
         bound = np.sum(weights * evidence) / beta + np.sum(X.column_sums * shared)
         ratio = X.tdot(psi) / np.maximum(P, LEAST)
@@ -260,15 +245,14 @@ class FactorialProjections(Projections):
         psi_ic ~ exp(E[log pi_c] + beta sum_k S_ik E[log theta_ck])            (6)
         phi_ijk ~ [B_jk exp(sum_c psi_ic E[log theta_ck])]^beta                (8)
 
-    which raise sum n_ij phi_ijk beta E[log P(y_j, z_ij given c_i)] + H(psi) + H(phi) + E[log pi].
     The sums of phi are a product as in aspect models. The state of a row is S; its psi is
     recomputed, for a few rows at a time: no array has the size N x C.
     """
 
     @property
     def needs(self) -> Mapping[Capability, str]:
-        end_badly = "rows would start anew, and end badly; it needs posterior='structured'"
-        return {"row states": end_badly, **super().needs}
+        reason = "rows would start anew, and end badly; it needs posterior='structured'"
+        return {"row states": reason, **super().needs}
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         clusters, weights = clusters_of(params), row_weights(X)
@@ -299,7 +283,9 @@ class FactorialProjections(Projections):
             yield chunk, psi
 
 
-def _posteriors(S: Array, clusters: ClusterPosterior, beta: float) -> tuple[Array, Array]:
+def _posteriors(
+    S: Array, clusters: ClusterPosterior | FoldInParams, beta: float
+) -> tuple[Array, Array]:
     """psi, eq. (6), and the logarithms of its normalisers, (n, 1)."""
     scores = (beta * S) @ clusters.log_centers.T
     scores += clusters.log_weights
@@ -347,18 +333,16 @@ def _chunks(start: int, stop: int) -> Iterator[slice]:
 
 
 class FoldInParams(NamedTuple):
-    """Topics, and the posterior of the clusters that have rows."""
+    """Topics, and the posterior of the clusters that have rows; see `ClusterPosterior`."""
 
-    topics: Array  # (M, K): P(y_j given z_k)
-    weights: Array  # (C,): E[pi_c]; also the state of an empty row
-    log_weights: Array  # (C,): E[log pi_c]
-    centers: Array  # (C, K): E[theta_c]
-    log_centers: Array  # (C, K): E[log theta_c]
+    topics: Array
+    weights: Array  # also the state of an empty row
+    log_weights: Array
+    centers: Array
+    log_centers: Array
 
 
 class FoldInStatistics(NamedTuple):
-    """Statistics of new rows, which do not change the parameters."""
-
     free_energy: float
 
 
@@ -382,8 +366,8 @@ class Collapsed(FixedCenters):
     def expect(
         self, X: Block, params: FoldInParams, rows: Rows, beta: float
     ) -> tuple[Rows, FoldInStatistics]:
-        factors = params.topics, params.centers, log(params.weights)
-        psi, evidence, _, _ = marginal_posteriors(X, *factors, beta)
+        log_weights = log(params.weights)
+        psi, evidence, *_ = marginal_posteriors(X, params.topics, params.centers, log_weights, beta)
         psi[X.row_sums == 0] = params.weights
         return psi, FoldInStatistics(-float(np.sum(evidence)) / beta)
 
@@ -398,19 +382,15 @@ class MeanField(FixedCenters):
     def expect(
         self, X: Block, params: FoldInParams, rows: Rows, beta: float
     ) -> tuple[Rows, FoldInStatistics]:
-        S = expected_topics(X, params, rows)
-        psi, log_sums = beta * S @ params.log_centers.T, np.empty((len(S), 1))
-        psi += params.log_weights
-        softmax(psi, log_sums)
+        psi, log_sums = _posteriors(expected_topics(X, params, rows), params, beta)
         psi[X.row_sums == 0] = params.weights
-        return psi, FoldInStatistics(-float(np.sum(log_sums)) / beta)
+        return psi, FoldInStatistics(-float(np.sum(log_sums.astype(np.float64))) / beta)
 
 
 def expected_topics(X: Block, params: FoldInParams, rows: Rows) -> Array:
     """S_ik = sum_j n_ij phi_ijk with phi_ijk ~ A_ik B_jk, eq. (8), (n, K)."""
-    A = np.exp(rows @ params.log_centers)
-    S: Array = A * X.mixture(A, params.topics).rows
-    return S
+    A: Array = np.exp(rows @ params.log_centers)
+    return A * X.mixture(A, params.topics).rows
 
 
 def projections(X: Block, params: FoldInParams, rows: Rows) -> Array:
@@ -420,14 +400,10 @@ def projections(X: Block, params: FoldInParams, rows: Rows) -> Array:
 
 
 def collapsed_bounds(X: Block, params: FoldInParams) -> Array:
-    """Bounds with topics summed out, (n,), nats.
-
-    log sum_c exp(E[log pi_c]) prod_j (sum_k B_jk exp(E[log theta_ck]))^n_ij.
-    """
+    """log sum_c exp(E[log pi_c]) prod_j (sum_k B_jk exp(E[log theta_ck]))^n_ij, (n,), nats."""
     centers = np.exp(params.log_centers)
     _, evidence, _, shared = marginal_posteriors(X, params.topics, centers, params.log_weights, 1.0)
-    bounds: Array = evidence + X.dot(shared[:, None])[:, 0]
-    return bounds
+    return evidence + X.dot(shared[:, None])[:, 0]
 
 
 def cluster_terms(params: FoldInParams, rows: Rows) -> Array:

@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
 from skcooc.equations.memberships import (
+    ColumnDistributions,
     best_start,
     critical_beta,
     log_ratios,
+    merged_components,
     n_sampled_objects,
+    perturbed,
     posteriors,
+    random_distributions,
     reciprocals,
     scaled_rows,
     seeds,
     soft_start,
+    uniform_mixtures,
     worst_explained,
 )
 from skcooc.protocol import (
@@ -40,16 +45,12 @@ PATIENCE = 10  # iterations without a lower objective before convergence
 
 
 class Params(NamedTuple):
-    """Parameters of clusters of rows."""
-
     components: Array  # (M, K): P(y_j given c); columns sum to one
     weights: Array  # (K,): P(c)
     unit: Array  # (): tokens for which a row counts if all rows have equal weights
 
 
 class Statistics(NamedTuple):
-    """Sums over the rows of a block."""
-
     components: Array  # (M, K): sum_i I_ic n_ij
     sizes: Array  # (K,): sum_i I_ic
     spare: Array  # (M,): counts of the row with the worst likelihood, for an empty cluster
@@ -59,7 +60,9 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RowClusters(OnlineModel[Params, Statistics], MergeableClusters[Params, Statistics]):
+class RowClusters(
+    ColumnDistributions, OnlineModel[Params, Statistics], MergeableClusters[Params, Statistics]
+):
     """Equations of the asymmetric clustering model, for rows.
 
     Hofmann & Puzicha (1998), eqs. (20)-(31). All tokens of a row come from one cluster. At inverse
@@ -70,15 +73,13 @@ class RowClusters(OnlineModel[Params, Statistics], MergeableClusters[Params, Sta
     and the hard model takes the largest term alone: eqs. (23), (24). With equal weights of objects,
     n_ij is replaced by n_ij / n_i times the mean number of tokens of a row: distributional
     clustering, eq. (25). beta times this mean is then the exponent of a divergence and has no upper
-    limit; for rows that sum to one it is beta.
+    limit.
     """
 
     n_clusters: int
     hard: bool = False
     object_weights: Literal["counts", "equal"] = "counts"
     proportions: Literal["uniform", "estimated"] = "uniform"
-
-    needs: ClassVar[Mapping[Capability, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         if self.hard:
@@ -87,12 +88,9 @@ class RowClusters(OnlineModel[Params, Statistics], MergeableClusters[Params, Sta
         return best_start(self, X, rng)
 
     def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        n_columns, dtype = X.shape[1], X.dtype
-        noise = rng.uniform(0.5, 1.5, (n_columns, self.n_clusters)).astype(dtype)
-        weights = np.full(self.n_clusters, 1 / self.n_clusters, dtype=dtype)
-        rows = np.broadcast_to(weights, (X.shape[0], len(weights)))
-        unit = np.array(self.object_size(X), dtype=dtype)
-        return Params(normalise(noise, axis=0, otherwise=0.0), weights, unit), rows
+        components = random_distributions((X.shape[1], self.n_clusters), X, rng)
+        weights, rows = uniform_mixtures(X, self.n_clusters)
+        return Params(components, weights, np.array(self.object_size(X), dtype=X.dtype)), rows
 
     def seeded(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         params, rows = self.random(X, rng)
@@ -113,16 +111,15 @@ class RowClusters(OnlineModel[Params, Statistics], MergeableClusters[Params, Sta
         weights = params.weights @ shares
         if self.proportions == "uniform":
             weights = np.full_like(weights, 1 / len(weights))
-        weighted = (params.components * params.weights) @ shares
-        unweighted = params.components @ shares / sums(shares, axis=0)
-        return Params(normalise(weighted, axis=0, otherwise=unweighted), weights, params.unit)
+        components = merged_components(params.components, params.weights, shares)
+        return Params(components, weights, params.unit)
 
     def joined(self, params: Params, mass: Array, shares: Array) -> tuple[Self, Params]:
         """Equations and parameters of merged clusters: means weighted by their mass, (K,)."""
-        components = self.mixed(params._replace(weights=mass), shares).components
+        components = merged_components(params.components, mass, shares)
         weights = params.weights @ shares
-        new = replace(self, n_clusters=shares.shape[1])
-        return new, params._replace(components=components, weights=weights / weights.sum())
+        merged = Params(components, weights / weights.sum(), params.unit)
+        return replace(self, n_clusters=shares.shape[1]), merged
 
     def overlaps(self, X: Counts, params: Params, rows: Rows) -> Array:
         counted = X.map_blocks(partial(self._counting, unit=params.unit), rows)
@@ -130,19 +127,14 @@ class RowClusters(OnlineModel[Params, Statistics], MergeableClusters[Params, Sta
         return roots.T @ roots
 
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
-        noise = rng.uniform(1 - amount, 1 + amount, params.components.shape)
-        noisy = params.components * noise.astype(params.components.dtype)
-        return params._replace(components=normalise(noisy, axis=0, otherwise=0.0))
+        return params._replace(components=perturbed(params.components, rng, amount))
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (23), (29)
         return self.expect_from_scores(X, params, self.scores(X, params), beta)
 
     def scores(self, X: Block, params: Params) -> Array:
-        """Log-likelihoods of rows in clusters, (n, K), minus that in a single cluster.
-
-        The difference keeps rounding errors small.
-        """
+        """Log-likelihoods of rows in clusters, (n, K), minus that in one: with less rounding."""
         return X.dot(X.map_row_ranges(log_ratios, params.components, _shared(params)))
 
     def expect_from_scores(
@@ -178,9 +170,6 @@ class RowClusters(OnlineModel[Params, Statistics], MergeableClusters[Params, Sta
         unit = np.array(stats.observations / stats.rows, dtype=params.unit.dtype)
         return Params(components, weights, unit)
 
-    def log_prior(self, params: Params, beta: float) -> float:
-        return 0.0
-
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
         return params._replace(components=mix_with(params.components, distribution, share))
 
@@ -188,17 +177,10 @@ class RowClusters(OnlineModel[Params, Statistics], MergeableClusters[Params, Sta
         M, K = params.components.shape
         return K * (M - 1) + (K - 1 if self.proportions == "estimated" else 0)
 
-    def restrict(self, params: Params, columns: Array) -> Params:
-        return params._replace(components=params.components[columns])
-
-    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        return rows, params.components
-
     def mixture_prior(self, params: Params) -> tuple[Array, Array]:
         return params.weights, np.eye(len(params.weights), dtype=params.weights.dtype)
 
     def posteriors(self, params: Params, rows: Rows) -> Array:
-        """P(c given object) of the rows, (N, K)."""
         return rows
 
     @property
@@ -216,14 +198,12 @@ class RowClusters(OnlineModel[Params, Statistics], MergeableClusters[Params, Sta
         return critical_beta(X, rows, np.sqrt(reciprocals(totals)), totals / totals.sum())
 
     def _factors_and_sums(self, X: Block, unit: Array) -> Array:
-        """Factors and sums of the rows, (n, 2)."""
         return np.column_stack([self._factors(X, unit).astype(np.float64), X.row_sums])
 
     def _counting(self, X: Block, rows: Rows, unit: Array) -> Rows:
         return rows * self._factors(X, unit)
 
     def _factors(self, X: Block, unit: Array) -> Array:
-        """Factors of the counts of each row, (n, 1)."""
         if self.object_weights == "counts":
             return np.ones((X.shape[0], 1), dtype=X.dtype)
         return (unit * reciprocals(X.row_sums))[:, None].astype(X.dtype)
@@ -241,12 +221,11 @@ def _observed(X: Block) -> Array:
 
 
 def _weighted(X: Block, factors: Array) -> Array:
-    """Column sums of the counts times the first factor of each row, (M, 1)."""
     return X.tdot(np.ascontiguousarray(factors[:, :1]))
 
 
 def _spare(X: Block, scores: Array, factors: Array, shared: Array) -> Array:
-    """Counts of the row with the worst likelihood; zeros if no row would gain, (M,)."""
+    """Counts (M,) of the row with the worst likelihood; zeros if no row would gain."""
     own = X.n_log_n(1) - X.row_sums * log(X.row_sums) - X.dot(shared)[:, 0]
     worst = worst_explained((own * factors[:, 0] - scores) * (X.row_weights > 0))
     if worst is None:
@@ -255,8 +234,6 @@ def _spare(X: Block, scores: Array, factors: Array, shared: Array) -> Array:
 
 
 class PredictiveParams(NamedTuple):
-    """Parameters of leave-one-out clusters of rows."""
-
     components: Array  # (M, K): P(y_j given c), with pseudo-counts
     weights: Array  # (K,): P(c)
     unit: Array  # (): tokens for which a row counts if all rows have equal weights
@@ -264,32 +241,27 @@ class PredictiveParams(NamedTuple):
 
     @property
     def plain(self) -> Params:
-        """Parameters of plain EM."""
         return Params(*self[:3])
 
 
 @dataclass(frozen=True)
-class PredictiveClusters(Clustering[PredictiveParams, Statistics]):
+class PredictiveClusters(ColumnDistributions, Clustering[PredictiveParams, Statistics]):
     """Leave-one-out (predictive) EM for clusters of rows.
 
-    Hofmann & Puzicha (1998), section 5.2. A row takes the place of a token, as all of it has one
-    cluster. In EM a row tends to keep its cluster, because its own counts are in the distribution
-    to which it is compared: the more so, the fewer others there are. With r_ik the posterior of the
-    row, C_jk = sum_i r_ik n_ij, T_k the sum of it, and eta pseudo-counts in each of M columns of a
-    cluster, eq. (60) without the row's own counts is
+    Hofmann & Puzicha (1998), section 5.2, with a row in the place of a token. In EM a row tends to
+    keep its cluster, because its own counts are in the distribution to which it is compared. With
+    r_ik the posterior of the row, C_jk = sum_i r_ik n_ij, T_k the sum of it, and eta pseudo-counts
+    in each of M columns of a cluster, eq. (60) without the row's own counts is
 
         r_ik ~ rho_k [prod_j ((C_jk - r_ik n_ij + eta) / (T_k - r_ik n_i + M eta))^n_ij]^beta .
 
-    The r_ik on the right is that of the previous iteration, from which C and T were computed: it is
-    the state of the rows. Scores differ from those of plain EM only in clusters to which the row
-    belonged; ``skcooc.counts.left_out`` corrects these, all else is a matrix product. A column
-    that no other row of the cluster has keeps only its pseudo-counts, which must therefore be
-    positive. For ever larger clusters it approaches plain EM with a prior.
+    The r_ik on the right, the state of the rows, is that of the previous iteration, from which C
+    and T were computed. Scores differ from those of plain EM only in clusters to which the row
+    belonged; ``skcooc.counts.left_out`` corrects these. A column that no other row of the cluster
+    has keeps only its pseudo-counts, which must therefore be positive.
 
-    The objective is -1/beta times the sum of the log-normalisers of the posteriors. No function is
-    known whose stationary equations these are, as indirect effects are neglected (appendix B), and
-    in the end a few rows may move back and forth. So EM ends when the objective has not fallen for
-    ten iterations.
+    The objective, -1/beta times the sum of the log-normalisers of the posteriors, may rise, as
+    indirect effects are neglected (appendix B). EM ends when it has not fallen for ten iterations.
     """
 
     clusters: RowClusters
@@ -323,9 +295,6 @@ class PredictiveClusters(Clustering[PredictiveParams, Statistics]):
         plain = self.clusters.maximize(stats, params.plain, beta)
         return self._with_prior(stats.components, plain)
 
-    def log_prior(self, params: PredictiveParams, beta: float) -> float:
-        return 0.0
-
     def free_parameters(self, params: PredictiveParams, n_rows: int) -> int:
         return self.clusters.free_parameters(params.plain, n_rows)
 
@@ -334,17 +303,10 @@ class PredictiveClusters(Clustering[PredictiveParams, Statistics]):
     ) -> tuple[FoldIn[Params, Statistics], Params]:
         return self.clusters, params.plain
 
-    def restrict(self, params: PredictiveParams, columns: Array) -> PredictiveParams:
-        return params._replace(components=params.components[columns])
-
-    def factors(self, params: PredictiveParams, rows: Rows) -> tuple[Array, Array]:
-        return rows, params.components
-
     def mixture_prior(self, params: PredictiveParams) -> tuple[Array, Array]:
         return self.clusters.mixture_prior(params.plain)
 
     def posteriors(self, params: PredictiveParams, rows: Rows) -> Array:
-        """P(c given object) of the rows, (N, K)."""
         return rows
 
     @property

@@ -9,7 +9,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.equations.memberships import log_ratios, posteriors, soft_start, ward_groups
+from skcooc.equations.memberships import (
+    log_ratios,
+    posteriors,
+    soft_start,
+    uniform_mixtures,
+    ward_groups,
+)
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.hierarchy import Tree
 from skcooc.protocol import Array, Block, Capability, Clustering, Counts, OnlineModel, Rows
@@ -31,8 +37,6 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the tokens of a block."""
-
     nodes: Array  # (M, V): expected counts of columns at nodes
     abstraction: Array  # (S,): expected tokens at slots
     sizes: Array  # (K,): sum_i I_ic
@@ -52,10 +56,9 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
                 P(v given y, c) ~ tau_v q_yv^beta                      (eq. 65)
 
     Vertical weights tau are equal for all nodes ("constant"), those of a leaf ("cluster"), or those
-    of a leaf and a row ("object", eq. (58)). They are not tempered, so that a node is equivalent to
-    two equal nodes that share its weight. The state of a row is P(c given x_i), or, with "object",
-    P(c, v given x_i) over the slots. The hard model takes the leaf with the largest likelihood, as
-    in eq. (23); the nodes of tokens are soft in both.
+    of a leaf and a row ("object", eq. (58)). The state of a row is P(c given x_i), or, with
+    "object", P(c, v given x_i) over the slots. The hard model takes the leaf with the largest
+    likelihood, as in eq. (23); the nodes of tokens are soft in both.
     """
 
     tree: Tree
@@ -75,7 +78,6 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
 
     @property
     def stages(self) -> list[tuple[Abstractions, int | None]]:
-        """Models to be fitted in turn, the most constrained first, and their iterations."""
         if self.abstraction == "constant":
             return [(self, None)]
         first = replace(self, abstraction="constant"), FIRST_ITERATIONS
@@ -87,32 +89,24 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         if self.hard:
             soft = soft_start(replace(self, hard=False), X, rng)
             return soft.params, soft.rows
-        n_columns, dtype = X.shape[1], X.dtype
-        noise = rng.uniform(0.5, 1.5, (n_columns, self.tree.n_nodes)).astype(dtype)
+        noise = rng.uniform(0.5, 1.5, (X.shape[1], self.tree.n_nodes)).astype(X.dtype)
         origin = self._clustered(X, rng) if self.origin is None else self.origin
-        nodes = noise * self._known(origin, X)
+        # With a little of the unigram, so that no column is impossible.
+        unigram = (X.column_sums / X.column_sums.sum())[:, None]
+        known = normalise(origin, axis=0, otherwise=unigram)
+        nodes = noise * ((1 - UNKNOWN) * known + UNKNOWN * unigram).astype(X.dtype)
         indptr, leaves, _ = self.tree.slots
-        K = len(indptr) - 1
-        tau = (1 / np.diff(indptr))[leaves].astype(dtype)
-        rho = np.full(K, 1 / K, dtype=dtype)
-        params = Params(normalise(nodes, axis=0, otherwise=0.0), tau, rho, rho)
-        return params, np.broadcast_to(rho, (X.shape[0], K))
+        tau = (1 / np.diff(indptr))[leaves].astype(X.dtype)
+        rho, rows = uniform_mixtures(X, len(indptr) - 1)
+        return Params(normalise(nodes, axis=0, otherwise=0.0), tau, rho, rho), rows
 
     def _clustered(self, X: Counts, rng: np.random.Generator) -> Array:
         """Clusters of rows at the leaves, ordered by similarity, and their sums at nodes."""
-        K = len(self.tree.leaves)
-        clusters = RowClusters(K)
+        clusters = RowClusters(len(self.tree.leaves))
         params, rows = clusters.start(X, rng)
         overlaps = clusters.overlaps(X, params, rows)
-        (order,) = ward_groups(overlaps, 1)
-        masses = overlaps.diagonal()[list(order)]
-        return (params.components[:, list(order)] * masses) @ self.tree.above
-
-    def _known(self, nodes: Array, X: Counts) -> Array:
-        """Nodes mixed with a little of the unigram, so that no column is impossible."""
-        unigram = (X.column_sums / X.column_sums.sum())[:, None]
-        known = normalise(nodes, axis=0, otherwise=unigram)
-        return ((1 - UNKNOWN) * known + UNKNOWN * unigram).astype(X.dtype)
+        order = list(ward_groups(overlaps, 1)[0])
+        return (params.components[:, order] * overlaps.diagonal()[order]) @ self.tree.above
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (53), (55)
@@ -164,9 +158,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         if not self._has_slots(rows):
             return rows @ self._paths(params.abstraction), params.nodes
-        S = rows.shape[1]
-        merge = (np.ones(S, dtype=rows.dtype), (np.arange(S), self.tree.slots.nodes))
-        return rows @ sp.csr_array(merge, shape=(S, self.tree.n_nodes)), params.nodes
+        return _gathered(rows, self.tree.slots.nodes, self.tree.n_nodes), params.nodes
 
     def mixture_prior(self, params: Params) -> tuple[Array, Array]:
         return params.proportions, self._paths(params.abstraction).toarray()
@@ -175,9 +167,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         """P(c given x), (n, K)."""
         if not self._has_slots(rows):
             return rows
-        indptr, leaves, _ = self.tree.slots
-        S, K = rows.shape[1], len(indptr) - 1
-        return rows @ sp.csr_array((np.ones(S, rows.dtype), (np.arange(S), leaves)), shape=(S, K))
+        return _gathered(rows, self.tree.slots.leaves, len(self.tree.leaves))
 
     def object_size(self, X: Counts) -> float:
         return RowClusters(len(self.tree.leaves)).object_size(X)
@@ -209,12 +199,12 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return I, -float(np.sum(X.row_weights * evidence)) / beta
 
     def _power(self, beta: float) -> float:
-        """Exponent of the likelihood of a leaf."""
-        return beta if self.tempering == "path" else 1.0
+        return beta if self.tempering == "path" else 1.0  # exponent of the likelihood of a leaf
 
     def _within(self, slots: Array, otherwise: Array) -> Array:
         """Slots divided by the sums of their leaves; ``otherwise`` if these are zero."""
-        mass = self._summed(slots)[:, self.tree.slots.leaves]
+        indptr, leaves, _ = self.tree.slots
+        mass = np.add.reduceat(slots, indptr[:-1], axis=1)[:, leaves]
         return np.where(mass > LEAST, slots / np.maximum(mass, LEAST), otherwise)
 
     def _tempered(self, X: Block, nodes: Array, beta: float) -> Array:
@@ -223,13 +213,14 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     def _paths(self, slots: Array) -> Any:
         """Slots as a sparse matrix of leaves and nodes, (K, V)."""
         indptr, _, nodes = self.tree.slots
-        shape = len(indptr) - 1, self.tree.n_nodes
-        return sp.csr_array((slots, nodes, indptr), shape=shape)
+        return sp.csr_array((slots, nodes, indptr), shape=(len(indptr) - 1, self.tree.n_nodes))
 
     def _has_slots(self, rows: Rows) -> bool:
         """True if row states are over slots, False if over leaves."""
         return rows.shape[1] == len(self.tree.slots.nodes)
 
-    def _summed(self, slots: Array) -> Array:
-        """Sums over the slots of each leaf, (n, K)."""
-        return np.add.reduceat(slots, self.tree.slots.indptr[:-1], axis=1)
+
+def _gathered(rows: Rows, places: Array, size: int) -> Array:
+    """Sums of the slots, (n, S), that have the same place (S,) among so many, (n, size)."""
+    S = rows.shape[1]
+    return rows @ sp.csr_array((np.ones(S, rows.dtype), (np.arange(S), places)), shape=(S, size))

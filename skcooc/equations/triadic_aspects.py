@@ -9,6 +9,11 @@ from typing import ClassVar, NamedTuple, cast
 import numpy as np
 
 from skcooc.equations.aspects import new_mixtures
+from skcooc.equations.memberships import (
+    ColumnDistributions,
+    random_distributions,
+    uniform_mixtures,
+)
 from skcooc.protocol import Array, Block, Capability, Counts, Equations, Rows, Triples
 from skcooc.simplex import normalise, sums
 
@@ -22,15 +27,13 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the tokens of a block."""
-
     components: Array  # (L, K): sum_ij n_ijl r_ijlk
     middle: Array  # (M, K): sum_il n_ijl r_ijlk
     free_energy: float  # -(1/beta) sum n_ijl log sum_k (joint probability)^beta, nats
 
 
 @dataclass(frozen=True)
-class TriadicAspects(Equations[Params, Statistics]):
+class TriadicAspects(ColumnDistributions, Equations[Params, Statistics]):
     """Equations of the aspect model of triples (x_i, y_j, w_l).
 
     P(x_i, y_j, w_l) = sum_k P(z_k) P(x_i given z_k) P(y_j given z_k) P(w_l given z_k): Hofmann &
@@ -54,13 +57,10 @@ class TriadicAspects(Equations[Params, Statistics]):
     }
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        K, dtype = self.n_components, X.dtype
-        middle, components = (
-            normalise(rng.uniform(0.5, 1.5, (size, K)).astype(dtype), axis=0, otherwise=0.0)
-            for size in cast(Triples, X).sizes
-        )
-        weights = np.full(K, 1 / K, dtype=dtype)
-        return Params(components, middle, weights), np.broadcast_to(weights, (X.shape[0], K))
+        shapes = ((size, self.n_components) for size in cast(Triples, X).sizes)
+        middle, components = (random_distributions(shape, X, rng) for shape in shapes)
+        weights, rows = uniform_mixtures(X, self.n_components)
+        return Params(components, middle, weights), rows
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         n_rows = len(rows)
@@ -94,19 +94,12 @@ class TriadicAspects(Equations[Params, Statistics]):
         K = self.n_components
         return n_rows * (K - 1) + sum(K * (len(P) - 1) for P in (params.components, params.middle))
 
-    def restrict(self, params: Params, columns: Array) -> Params:
-        return params._replace(components=params.components[columns])
-
-    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        return rows, params.components
-
     def prediction_factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         # Of x and y, (N + M, K), and of w, (L, K): see `TripleCounts`.
         given = self._relative(params, rows) ** self.exponents[0] * params.weights
         between = params.middle ** self.exponents[1]
-        return np.concatenate(
-            [normalise(given, axis=1, otherwise=params.weights), between]
-        ), params.components
+        mixtures = normalise(given, axis=1, otherwise=params.weights)
+        return np.concatenate([mixtures, between]), params.components
 
     def _given(self, X: Block, params: Params, rows: Rows, beta: float) -> Array:
         """[P(x given z) / P(x)]^(a beta) above P(y given z)^(b beta), (N + M, K)."""

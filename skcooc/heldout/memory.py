@@ -14,7 +14,7 @@ from skcooc.heldout.predictors import Discounted, rows_of, smoothed, values_at
 from skcooc.protocol import CSR, Array, Block, Predictor
 
 STARTS = ((30.0, 0.5, 0.02), (1.0, 0.8, 0.3))  # typical of texts, and of rare pairs
-CONCENTRATIONS, SHARES = (1e-3, 1e6), (1e-3, 1 - 1e-3)  # bounds
+BOUNDS = (1e-3, 1e-3), (1e6, 1 - 1e-3)  # least and largest concentration, and share
 CURVES, INVERSES = (np.exp, expit, expit), (np.log, logit, logit)
 ENOUGH = 100_000  # tokens used to estimate the three parameters
 
@@ -28,7 +28,7 @@ class Memory(NamedTuple):
 
 
 def rows_with(X: Block) -> Array:
-    """Number of rows that have each column, weighted by the weights of rows, (M,)."""
+    """Number of rows that have each column, by their weights, (M,)."""
     weights = (X.table.data > 0) * X.row_weights[rows_of(X.table)]
     return np.bincount(X.indices, weights=weights, minlength=X.shape[1])
 
@@ -60,7 +60,7 @@ class DiscountedMass:
         return cls(n_whole, rows[~whole], table.data[~whole].astype(np.float64))
 
     def __call__(self, d: float) -> tuple[Array, Array]:
-        """The sums, (n,), and their derivatives by d."""
+        """Sums (n,) and their derivatives by d."""
         saved = np.bincount(self.rows, np.minimum(self.less, d), minlength=len(self.n_whole))
         slopes = np.bincount(self.rows, self.less > d, minlength=len(self.n_whole))
         return d * self.n_whole + saved, self.n_whole + slopes
@@ -72,7 +72,7 @@ class MemoryCells(NamedTuple):
     observations: Array  # their counts
     known: Array  # n_ij of the known part
     totals: Array  # n_i
-    rows: Array  # their rows
+    rows: Array
     saved: DiscountedMass  # of all rows
     P: Array
     b: Array
@@ -97,7 +97,6 @@ class MemoryCells(NamedTuple):
 
 
 def cells_of(known: CSR, X: Block, predictor: Predictor, background: Array) -> MemoryCells:
-    """The cells of tokens X in rows with other ``known`` counts."""
     at = np.flatnonzero(X.observations > 0)
     at = at[:: -(-len(at) // ENOUGH)]
     rows, columns = rows_of(X.table)[at], X.indices[at]
@@ -133,11 +132,7 @@ def best_memory(
     def scaled(values: tuple[float, ...]) -> list[float]:
         return [float(INVERSES[i](values[i])) for i in free]
 
-    bounds = list(
-        zip(*(scaled((CONCENTRATIONS[i], SHARES[i], SHARES[i])) for i in (0, 1)), strict=True)
-    )
-    found = [
-        minimize(loss, scaled(start), jac=True, method="L-BFGS-B", bounds=bounds)
-        for start in STARTS
-    ]
+    low, high = (scaled((a, share, share)) for a, share in BOUNDS)
+    options = {"jac": True, "method": "L-BFGS-B", "bounds": list(zip(low, high, strict=True))}
+    found = [minimize(loss, scaled(start), **options) for start in STARTS]
     return memory(min(found, key=lambda result: result.fun).x)

@@ -16,33 +16,19 @@ EM_STEPS, EM_TOLERANCE = 1000, 1e-9  # of weights: maximum number, and least gai
 
 
 class Factors(NamedTuple):
-    """P(y_j given x_i) = A[i] @ B[j]: predictions of a fitted mixture model.
+    """P(y_j given x_i) = A[i] @ B[j]: predictions of a fitted mixture model."""
 
-    Parameters
-    ----------
-    A : (N, K) array
-        P(z given x) of the rows, such as ``embedding_``.
-    B : (M, K) array
-        P(y given z), such as ``components_.T``.
-    """
-
-    A: Array
-    B: Array
+    A: Array  # (N, K): P(z given x) of the rows, such as ``embedding_``
+    B: Array  # (M, K): P(y given z), such as ``components_.T``
 
     def cells(self, X: Block) -> Array:
         return X.cells(self.A, self.B).astype(np.float64)
 
 
 class Unigram(NamedTuple):
-    """Topic-free baseline: a single distribution for all rows.
+    """Topic-free baseline: one distribution for all rows; see :func:`skcooc.metrics.unigram`."""
 
-    Parameters
-    ----------
-    distribution : (M,) array
-        Such as :func:`skcooc.metrics.unigram` returns.
-    """
-
-    distribution: Array
+    distribution: Array  # (M,)
 
     def cells(self, X: Block) -> Array:
         return self.distribution[X.indices]
@@ -58,18 +44,10 @@ class CachedPredictions(NamedTuple):
 
 
 class Interpolated(NamedTuple):
-    """Weighted mean of several predictors.
-
-    Parameters
-    ----------
-    predictors : sequence of predictors
-        Of the same rows.
-    weights : sequence of float
-        Their sum is one; :func:`skcooc.metrics.best_weights` estimates the best.
-    """
+    """Weighted mean of predictors of the same rows; see :func:`skcooc.metrics.best_weights`."""
 
     predictors: Sequence[Predictor]
-    weights: Sequence[float]
+    weights: Sequence[float]  # they sum to one
 
     def cells(self, X: Block) -> Array:
         pairs = zip(self.weights, self.predictors, strict=True)
@@ -84,11 +62,9 @@ class Discounted:
         P(y_j given x_i) = (max(n_ij - d, 0) + (a + sum_l min(n_il, d)) P_lower(y_j given x_i))
                            / (n_i + a)
 
-    An empty row is predicted by the lower predictor alone. With a = 0 and, below, the number of
-    rows that have each column it is the Kneser-Ney estimate; any other predictor can be below: an
-    aspect model, a mean of several, a discounted table of shorter contexts. With d = 0 it is a
-    Dirichlet prior of weight a; with both, a Pitman-Yor process with one table per known column of
-    a row.
+    An empty row is predicted by the lower predictor alone. With a = 0 and, as lower predictor, the
+    number of rows that have each column it is the Kneser-Ney estimate. With d = 0 it is a Dirichlet
+    prior of weight a; with both, a Pitman-Yor process with one table per known column of a row.
 
     Parameters
     ----------
@@ -101,18 +77,10 @@ class Discounted:
     concentration : float >= 0, default=0.0
         The a: pseudo-count of the lower prediction in every row.
 
-    Raises
-    ------
-    ValueError
-        If the discount is not in [0, 1], or the concentration is negative.
-
     References
     ----------
     H. Ney, U. Essen and R. Kneser, On structuring probabilistic dependences in stochastic language
     modelling, Computer Speech and Language 8, 1-38, 1994.
-
-    S. F. Chen and J. Goodman, An empirical study of smoothing techniques for language modeling,
-    Computer Speech and Language 13, 359-394, 1999.
 
     Y. W. Teh, A hierarchical Bayesian language model based on Pitman-Yor processes, ACL 2006.
 
@@ -150,7 +118,7 @@ class Discounted:
 
 
 def smoothed(predictor: Predictor, background: Array, s: float) -> Predictor:
-    """(1 - s) P + s b, with the background b (M,), a distribution of the columns."""
+    """(1 - s) P + s b, with the background b (M,)."""
     return Interpolated((predictor, Unigram(background)), (1 - s, s))
 
 
@@ -198,8 +166,7 @@ def log_cells(predictor: Predictor, X: Block) -> Array:
 def best_smoothing(predictor: Predictor, background: Array, X: Block) -> float:
     """The smoothing s in [0.001, 0.95] that is best on held-out counts.
 
-    Maximises sum n_ij log((1 - s) P_ij + s b_j), which is concave in s, by bisection. The
-    background b is (M,).
+    Maximises sum n_ij log((1 - s) P_ij + s b_j), which is concave in s, by bisection.
     """
     P, b, n = predictor.cells(X), Unigram(background).cells(X), X.observations
     # Sums, not dot products: those of BLAS are slow on a busy machine, and their last digits depend

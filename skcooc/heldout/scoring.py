@@ -40,10 +40,7 @@ def check_rows_known(mass: Array, rows: Array) -> None:
 
 
 def score_rows(X: Block, predictor: Predictor) -> tuple[Array, Array]:
-    """Mean log P(y given x) of the tokens of each row, nats, and their number, (n,).
-
-    The mean of an empty row is zero.
-    """
+    """Mean log P(y given x) of the tokens of each row (zero if empty), and their number, (n,)."""
     sums, counts = X.summed(X.observations * log_cells(predictor, X)), X.row_sums
     return sums / np.where(counts > 0, counts, 1), counts
 
@@ -51,10 +48,7 @@ def score_rows(X: Block, predictor: Predictor) -> tuple[Array, Array]:
 def draw(
     n_samples: int, row_distribution: Array, A: Array, components: Array, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Draw tokens from P(x) (N,), P(z given x) (N, K) and P(y given z) (K, M).
-
-    Returns their rows and columns, (n_samples,).
-    """
+    """Rows and columns of tokens from P(x) (N,), P(z given x) (N, K), P(y given z) (K, M)."""
     per_row = rng.multinomial(n_samples, row_distribution)
     per_component = rng.multinomial(per_row, _exactly(A))  # (N, K)
     rows = [np.repeat(np.arange(len(A)), n) for n in per_component.T]
@@ -67,18 +61,16 @@ def draw(
 
 
 def draw_given(z: Array, components: Array, rng: np.random.Generator) -> Array:
-    """Draw a column for each component z, (n_samples,), from P(y given z), (K, M)."""
+    """A random column for each component z, (n_samples,), from P(y given z), (K, M)."""
     drawn = np.empty(len(z), dtype=np.intp)
     for k, p in enumerate(_exactly(components)):
-        places = np.flatnonzero(z == k)
-        drawn[places] = rng.choice(len(p), size=len(places), p=p)
+        drawn[z == k] = rng.choice(len(p), size=np.count_nonzero(z == k), p=p)
     return drawn
 
 
 def _exactly(P: Array) -> Array:
-    """Distributions in float64, renormalised so that NumPy accepts them."""
     P = P.astype(np.float64)
-    return P / P.sum(axis=1, keepdims=True)
+    return P / P.sum(axis=1, keepdims=True)  # else NumPy may refuse them
 
 
 @dataclass(frozen=True)
@@ -87,8 +79,7 @@ class Unseen:
 
         P(y_j given x_i, unseen) = P(y_j given x_i) / (1 - sum_{l: n_il > 0} P(y_l given x_i))
 
-    where n_ij = 0, and zero elsewhere. A cache of the row does not change it: repetitions have no
-    part in it.
+    where n_ij = 0, and zero elsewhere. A cache of the row does not change it.
 
     Parameters
     ----------
@@ -122,7 +113,6 @@ class Parts(NamedTuple):
 
 
 def score_parts(X: Block, predictor: Predictor, known: Block) -> Parts:
-    """Scores of held-out counts X of rows with ``known`` other counts."""
     n, logs, repeats = X.observations, log_cells(predictor, X), is_observed(known, X)
     new = np.where(repeats, 0, n)
     given = log_cells(Unseen(known, predictor), X)
@@ -131,15 +121,14 @@ def score_parts(X: Block, predictor: Predictor, known: Block) -> Parts:
 
 
 def is_observed(known: Block, X: Block) -> Array:
-    """Boolean mask, (nnz,), of the non-zeros of X in cells with a ``known`` count."""
+    """Mask (nnz,) of the non-zeros of X in cells with a ``known`` count."""
     return values_at(known.table, rows_of(X.table), X.indices) > 0
 
 
 def _mean(values: Array, weights: Array) -> float:
     counted = weights > 0  # 0 * -inf would give NaN
-    if not counted.any():
-        return float("nan")
-    return float(np.average(values[counted], weights=weights[counted]))
+    mean = np.average(values[counted], weights=weights[counted]) if counted.any() else np.nan
+    return float(mean)
 
 
 def log_likelihoods(X: Block, weights: Array, factors: Factors) -> Array:
@@ -153,19 +142,15 @@ def log_likelihoods(X: Block, weights: Array, factors: Factors) -> Array:
     total = np.full(X.shape[0], -np.inf)
     for first in range(0, len(A), step := max(1, NUMBERS // (1 + sum(X.shape)))):
         some = slice(first, first + step)
-        evidence = np.logaddexp.reduce(_joint(X, weights[some], B @ A[some].T), axis=1)
-        total = np.logaddexp(total, evidence)
+        P = B @ A[some].T
+        impossible = (P <= 0).astype(P.dtype)
+        scores = X.dot(np.log(P + impossible))
+        if impossible.any():
+            scores[X.dot(impossible) > 0] = -np.inf
+        with np.errstate(divide="ignore"):
+            scores += np.log(weights[some].astype(np.float64))
+        total = np.logaddexp(total, np.logaddexp.reduce(scores, axis=1))
     return total
-
-
-def _joint(X: Block, weights: Array, P: Array) -> Array:
-    """log w_a + sum_j n_ij log P_ja, (n, a)."""
-    impossible = (P <= 0).astype(P.dtype)
-    scores = X.dot(np.log(P + impossible))
-    if impossible.any():
-        scores[X.dot(impossible) > 0] = -np.inf
-    with np.errstate(divide="ignore"):
-        return scores + np.log(weights.astype(np.float64))
 
 
 class Ranked(NamedTuple):
@@ -176,7 +161,6 @@ class Ranked(NamedTuple):
 
     @classmethod
     def none(cls, n: int, k: int) -> Self:
-        """Padding alone, for n rows."""
         return cls(np.full((n, k), -1), np.full((n, k), np.nan))
 
 

@@ -28,23 +28,19 @@ class Validation(NamedTuple):
 
 
 class HoldOutOptions(NamedTuple):
-    """Arguments of ``hold_out``."""
-
     fraction: float
     seed: int
     smoothing: float | Literal["auto"]
 
 
 class HeldOutPredictions(NamedTuple):
-    """Predictions of validation tokens by the best fit to the others."""
-
     division: HoldOutOptions  # by which tokens were held out
-    predicted: CachedPredictions
+    predicted: CachedPredictions  # by the best fit to the others
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Validation tokens of the rows that are fitted."""
+    """Validation tokens of the training rows."""
 
     X: Block  # (N, M)
     background: Array  # (M,): unigram of the training tokens
@@ -84,43 +80,30 @@ def hold_out(
     *,
     purpose: str = TO_TUNE,
 ) -> tuple[Block, HeldOut]:
-    """Divide counts into a training part and validation tokens.
-
-    ValueError if either is empty; ``purpose`` ends its message: what for, and what to do.
-    """
+    """Divide counts into a training part and validation tokens; ValueError if either is empty."""
     rest, drawn = X.divide(fraction, seed)
     if not (rest.observations.any() and drawn.observations.any()):
         raise ValueError(
             f"Found array with {X.shape[0]} sample(s) and {X.row_sums.sum():g} observation(s), too "
             f"few to hold out validation_fraction={fraction} of them {purpose}"
         )
-    return rest, HeldOut(
-        drawn,
-        add_one_unigram(rest.column_sums, rest.mean_count_weight),
-        validation_smoothing(smoothing),
-    )
+    background = add_one_unigram(rest.column_sums, rest.mean_count_weight)
+    return rest, HeldOut(drawn, background, validation_smoothing(smoothing))
 
 
 def validation_smoothing(asked: float | Literal["auto"]) -> float | None:
-    """The smoothing with which validation tokens are scored; None: estimated on them.
-
-    At least LEAST_SMOOTHING: without it one impossible token makes all perplexities infinite.
-    """
+    """The smoothing with which validation tokens are scored; None: estimated on them."""
+    # Without smoothing one impossible token makes all perplexities infinite.
     return None if asked == "auto" else max(asked, LEAST_SMOOTHING)
 
 
 def chosen_smoothing(asked: float | Literal["auto"], validation: Validation | None) -> float:
-    """The given smoothing; for "auto" the one estimated on validation tokens, if any."""
     if asked != "auto":
         return float(asked)
     return DEFAULT_SMOOTHING if validation is None else validation.smoothing
 
 
 def add_one_unigram(column_sums: Array, mean_count_weight: float) -> Array:
-    """Unigram with one more token per column: (m_j + g) / (L + M g), (M,).
-
-    g is the weight of a token: 1 for counts, less for rows that were normalised.
-    """
-    return (column_sums + mean_count_weight) / (
-        column_sums.sum() + mean_count_weight * len(column_sums)
-    )
+    """Unigram with one more token per column: (m_j + g) / (L + M g), (M,); g is its weight."""
+    total = column_sums.sum() + mean_count_weight * len(column_sums)
+    return (column_sums + mean_count_weight) / total

@@ -21,8 +21,7 @@ def coclustering_adjusted_rand(
     """Co-clustering adjusted Rand index of two partitions of N x M cells into blocks.
 
     The contingency table of the cells is the Kronecker product of those of the rows and of the
-    columns, and its sum of squares is the product of theirs. So time and memory grow with N + M,
-    not N x M, and the counts are exact.
+    columns, so that time and memory grow with N + M, not N x M.
 
     Parameters
     ----------
@@ -37,11 +36,6 @@ def coclustering_adjusted_rand(
         1 if both partitions agree up to the names of the clusters. Its expectation is 0 for cells
         labelled at random, and O(1/N + 1/M) for rows and columns labelled at random.
 
-    Raises
-    ------
-    ValueError
-        If the labels of one side differ in length, are empty, or are not one-dimensional.
-
     References
     ----------
     V. Robert, Y. Vasseur and V. Brault, *Comparing high-dimensional partitions with the
@@ -50,8 +44,6 @@ def coclustering_adjusted_rand(
     Examples
     --------
     >>> from skcooc.metrics import coclustering_adjusted_rand
-    >>> round(coclustering_adjusted_rand([0, 0, 1], [0, 1, 1, 1], [1, 1, 0], [0, 1, 1, 1]), 3)
-    1.0
     >>> cari = coclustering_adjusted_rand([0, 0, 1], [0, 1, 1, 1], [1, 1, 0], [0, 0, 1, 1])
     >>> round(cari, 3)
     0.399
@@ -71,19 +63,12 @@ def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
 
     Parameters
     ----------
-    labels_true : array-like of shape (n,)
-        Known classes.
-    labels_pred : array-like of shape (n,)
-        Clusters; their names do not matter.
+    labels_true, labels_pred : array-like of shape (n,)
+        Known classes, and clusters, whose names do not matter.
 
     Returns
     -------
     accuracy : float in (0, 1]
-
-    Raises
-    ------
-    ValueError
-        If the labels differ in length, are empty, or are not one-dimensional.
 
     Examples
     --------
@@ -109,18 +94,11 @@ def mutual_information(X: TableLike) -> float:
     information : float
         At least zero; at most the logarithm of the smaller of N and M.
 
-    Raises
-    ------
-    ValueError
-        If all entries are zero, or one is negative, NaN or infinite.
-
     Examples
     --------
     >>> from skcooc.metrics import mutual_information
     >>> round(mutual_information([[5, 0], [0, 5]]), 4)
     0.6931
-    >>> round(mutual_information([[5, 5], [5, 5]]), 4)
-    0.0
     """
     return _information(check_observed(X))
 
@@ -130,27 +108,19 @@ def mutual_information_kept(
 ) -> float:
     """Information that clusters keep, I(row cluster; column cluster) / I(x; y).
 
-    For given numbers of clusters, information-theoretic co-clustering and hard two-sided clustering
-    maximise it. A finer clustering never keeps less.
+    Hard two-sided clustering maximises it. A finer clustering never keeps less.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (N, M)
         Counts or weights.
-    row_labels : array-like of shape (N,), default=None
-        Clusters of the rows; None: each row is its own cluster.
-    column_labels : array-like of shape (M,), default=None
-        Clusters of the columns; None: each column is its own cluster.
+    row_labels, column_labels : array-like of shapes (N,) and (M,), default=None
+        Clusters of the rows and of the columns; None: each is its own cluster.
 
     Returns
     -------
     kept : float in [0, 1]
         1 if rows and columns are independent: I(x; y) below 1e-12 nats, zero but for rounding.
-
-    Raises
-    ------
-    ValueError
-        If the labels do not match X, or X is not a table of counts with observations.
 
     References
     ----------
@@ -161,8 +131,6 @@ def mutual_information_kept(
     --------
     >>> from skcooc.metrics import mutual_information_kept
     >>> X = [[4, 2, 0, 0], [2, 4, 0, 0], [0, 0, 3, 9]]
-    >>> round(mutual_information_kept(X, column_labels=[0, 1, 2, 2]), 3)
-    1.0
     >>> round(mutual_information_kept(X, row_labels=[0, 0, 1]), 3)
     0.961
     """
@@ -193,17 +161,15 @@ def integrated_complete_likelihood(
     where sizes are those of the C clusters of rows and the D clusters of columns, n_cd counts the
     observations in a pair of clusters, and m_j those of a column. The first two terms are of the
     labels, the third of P(d given c), the last of P(y_j given d): the model of
-    `AsymmetricClustering` and `SymmetricClustering`, of columns given their rows. Integration
-    penalises the number of parameters, so the largest ICL selects the number of clusters.
+    `AsymmetricClustering` and `SymmetricClustering`. The largest ICL selects the number of
+    clusters.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (N, M)
         Counts.
-    row_labels : array-like of shape (N,), default=None
-        Clusters of the rows; None: each row is its own cluster.
-    column_labels : array-like of shape (M,), default=None
-        Clusters of the columns; None: each column is its own cluster.
+    row_labels, column_labels : array-like of shapes (N,) and (M,), default=None
+        Clusters of the rows and of the columns; None: each is its own cluster.
     concentration : float > 0, default=0.5
         The parameter a of all priors: Jeffreys' prior.
 
@@ -212,18 +178,10 @@ def integrated_complete_likelihood(
     icl : float
         In nats; larger is better. Compare it among clusterings of the same table.
 
-    Raises
-    ------
-    ValueError
-        If the labels do not match X, or X is not a table of counts with observations.
-
     References
     ----------
     C. Biernacki, G. Celeux and G. Govaert, Exact and Monte Carlo calculations of integrated
     likelihoods for the latent class model, Journal of Statistical Planning and Inference 140, 2010.
-
-    J. Wyse, N. Friel and P. Latouche, Inferring structure in bipartite networks using the latent
-    blockmodel and exact ICL, Network Science 5, 45-69, 2017: the same idea for counts of blocks.
 
     Examples
     --------
@@ -231,9 +189,8 @@ def integrated_complete_likelihood(
     >>> X = [[9, 1, 0], [8, 2, 0], [0, 1, 9], [0, 2, 8]]
     >>> two = integrated_complete_likelihood(X, [0, 0, 1, 1])
     >>> one = integrated_complete_likelihood(X, [0, 0, 0, 0])
-    >>> four = integrated_complete_likelihood(X, [0, 1, 2, 3])
-    >>> two > one, two > four
-    (True, True)
+    >>> two > one
+    True
     """
     X, a = check_observed(X), concentration
     if a <= 0:
@@ -241,26 +198,18 @@ def integrated_complete_likelihood(
     pairs, columns, labels = X, np.arange(X.shape[1]), 0.0
     if row_labels is not None:
         rows = _indicators(row_labels, X.shape[0], "row_labels")
-        pairs, labels = rows.T @ pairs, _label_likelihood(rows, a)
+        pairs, labels = rows.T @ pairs, _size_likelihood(rows, a)
     if column_labels is not None:
         of_column = _indicators(column_labels, X.shape[1], "column_labels")
-        pairs, labels = pairs @ of_column, labels + _label_likelihood(of_column, a)
+        pairs, labels = pairs @ of_column, labels + _size_likelihood(of_column, a)
         columns = of_column.indices
+    between = _dirichlet(sp.csr_array(pairs), pairs.shape[1], a).sum()
     within = sp.csr_array((X.sum(axis=0), (columns, np.arange(len(columns)))))
-    sizes = np.bincount(columns)
-    return float(
-        labels
-        + _dirichlet(sp.csr_array(pairs), pairs.shape[1], a).sum()
-        + _dirichlet(within, sizes, a).sum()
-    )
+    return float(labels + between + _dirichlet(within, np.bincount(columns), a).sum())
 
 
 def _pair_counts(true: Array, pred: Array) -> tuple[int, int, int]:
-    """Ordered pairs that are together in both partitions, in the first, in the second.
-
-    Pairs of an object with itself count: these are sums of squares of the contingency table and of
-    its margins.
-    """
+    """Ordered pairs, (i, i) too, that are together in both partitions, the first, the second."""
     table = contingency_matrix(true, pred, sparse=True, dtype=np.int64)
     parts = table.data, table.sum(axis=1), table.sum(axis=0)
     both, in_true, in_pred = (int(np.square(np.asarray(part)).sum()) for part in parts)
@@ -288,7 +237,6 @@ def _information(X: CSR) -> float:
 
 
 def _indicators(labels: ArrayLike, n: int, name: str) -> CSR:
-    """One-hot csr_array of shape (n, number of clusters)."""
     values = check_labels(labels, name)
     if len(values) != n:
         raise ValueError(f"{name} has {len(values)} labels, but X has {n} to cluster on that side")
@@ -296,7 +244,7 @@ def _indicators(labels: ArrayLike, n: int, name: str) -> CSR:
     return sp.csr_array((np.ones(n), index, np.arange(n + 1)), shape=(n, len(clusters)))
 
 
-def _label_likelihood(members: CSR, a: float) -> float:
+def _size_likelihood(members: CSR, a: float) -> float:
     """D of the cluster sizes, from an indicator matrix."""
     sizes = sp.csr_array(members.sum(axis=0)[None])
     return float(_dirichlet(sizes, sizes.shape[1], a).sum())

@@ -28,8 +28,8 @@ from skcooc.tables import Dyads, as_counts
 def unigram(X: TableLike) -> Array:
     """Add-one distribution of the columns, (m_j + 1) / (L + M).
 
-    For entries that are not integers, the pseudo-count is the mean weight of an observation, an
-    entry n being ceil(n) observations.
+    For entries n that are not integers, the pseudo-count is the mean weight of ceil(n)
+    observations.
 
     Parameters
     ----------
@@ -100,18 +100,16 @@ def best_smoothing(
 ) -> float:
     """The weight of the background that minimises the perplexity of observations.
 
-    Estimate it on validation observations, never on test observations.
-
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M)
-    mixtures : array-like of shape (n, K)
-    components : array-like of shape (K, M)
-    background : array-like of shape (M,)
+        Validation counts, never test counts.
+    mixtures, components, background : array-like of shapes (n, K), (K, M), (M,)
+        See `perplexity`.
 
     Returns
     -------
-    smoothing : float in [.001, .95]
+    smoothing : float in [0.001, 0.95]
 
     Examples
     --------
@@ -140,11 +138,6 @@ def perplexity_of(X: TableLike, predictor: Predictor) -> float:
     perplexity : float
         Infinite if an observation has probability zero.
 
-    Raises
-    ------
-    ValueError
-        If X holds no observations.
-
     Examples
     --------
     >>> import numpy as np
@@ -160,14 +153,13 @@ def perplexity_of(X: TableLike, predictor: Predictor) -> float:
 def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
     """Weights that minimise the perplexity of a mean of predictors, by EM.
 
-    The log-likelihood is concave in the weights, so there is one optimum. Estimate them on
-    validation observations, never on test observations, nor on those from which the predictors
-    were made: relative frequencies would get all the weight.
+    The log-likelihood is concave in the weights, so there is one optimum.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M)
-        Validation counts. Observations with probability zero under all predictors do not count.
+        Validation counts, neither test counts nor those from which the predictors were made.
+        Observations with probability zero under all predictors do not count.
     among : sequence of n predictors
         Of the rows of X.
 
@@ -175,11 +167,6 @@ def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
     -------
     weights : (n,) array
         They sum to one.
-
-    Raises
-    ------
-    ValueError
-        If X holds no observations of positive probability.
 
     References
     ----------
@@ -201,9 +188,8 @@ def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
 def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
     """Mean log-likelihood in nats of held-out words seen in, and new to, their rows.
 
-    About half of the held-out words of a text already occur in the rest of the text, and are easy
-    to predict from it. Only words new to the text show what a model has learnt from other texts, so
-    the two parts are scored separately.
+    About half of the held-out words of a text already occur in the rest of it, and are easy to
+    predict from it. Only words new to the text show what a model has learnt from other texts.
 
     Parameters
     ----------
@@ -219,14 +205,8 @@ def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
     parts : Parts
         A named tuple of ``seen_share``, the share of the observations whose column occurs in the
         known part of the row; ``seen`` and ``unseen``, the mean log-likelihood of these and of the
-        others; and ``renormalised``, the mean log-likelihood of the others with P(y given x)
-        renormalised over the columns that do not occur in the known part. Means over no
-        observations are NaN.
-
-    Raises
-    ------
-    ValueError
-        If X or ``known`` holds no observations, or their shapes differ.
+        others; and ``renormalised``, that of the others with P(y given x) renormalised over the
+        columns that do not occur in the known part. Means over no observations are NaN.
 
     Examples
     --------
@@ -251,17 +231,12 @@ def unseen_perplexity(X: TableLike, predictor: Predictor, known: TableLike) -> f
         exp(-mean log [P(y_j given x_i) / (1 - sum_{l: n_il > 0} P(y_l given x_i))])
 
     over held-out observations with n_ij = 0, n_ij the known counts. A within-row cache such as
-    `RowMemory` cancels out, so that models with and without one can be compared. No N x M array is
-    made.
+    `RowMemory` cancels out, so that models with and without one can be compared.
 
     Parameters
     ----------
-    X : array-like, sparse array or matrix of shape (n, M)
-        Counts of the observations to score. Observations in known columns do not count.
-    predictor : predictor
-        Of :mod:`skcooc.heldout`, or any object whose ``cells`` gives P(y_j given x_i).
-    known : array-like, sparse array or matrix of shape (n, M)
-        Known counts of the same rows.
+    X, predictor, known
+        As in `score_parts`. Observations in known columns do not count.
 
     Returns
     -------
@@ -271,7 +246,7 @@ def unseen_perplexity(X: TableLike, predictor: Predictor, known: TableLike) -> f
     Raises
     ------
     ValueError
-        If X holds no observations in such columns, ``known`` holds none, or shapes differ.
+        If X holds no observations in such columns.
 
     Examples
     --------
@@ -290,16 +265,14 @@ def make_unseen_scorer(observations: Dyads | None = None) -> Callable[..., float
 
     For ``scoring`` of `GridSearchCV` and other tools of scikit-learn, with all estimators of this
     package that predict. Larger is better, in nats; exp(-score) is `unseen_perplexity`, with the
-    smoothing of the estimator. It selects K, beta and other hyper-parameters regardless of
-    repetition within rows.
+    smoothing of the estimator. Repetition within rows has no part in it.
 
     Parameters
     ----------
     observations : Dyads, default=None
-        All observations that are divided into folds, if these are Dyads. Estimators keep no
-        counts: the known part of a row are its observations outside the fold that is scored. Not
-        used if rows are divided into folds: half of every new row is known and folded in, and the
-        other half is scored, as in ``score``.
+        All observations that are divided into folds, if these are Dyads: the known part of a row
+        are its observations outside the fold that is scored. Not used if rows are divided into
+        folds: half of every new row is known and folded in, and the other half is scored.
 
     Returns
     -------
@@ -319,13 +292,9 @@ def make_unseen_scorer(observations: Dyads | None = None) -> Callable[..., float
     >>> from skcooc.datasets import make_cooccurrences
     >>> from skcooc.metrics import make_unseen_scorer
     >>> X = Dyads(make_cooccurrences(60, 100, 3, burstiness=20, random_state=0).X)
-    >>> search = GridSearchCV(
-    ...     AspectModel(beta=0.9, random_state=0),
-    ...     {"n_components": [1, 3]},
-    ...     scoring=make_unseen_scorer(X),
-    ...     cv=KFold(2, shuffle=True, random_state=0),
-    ... ).fit(X)
-    >>> search.best_params_
+    >>> model, folds = AspectModel(beta=0.9, random_state=0), KFold(2, shuffle=True, random_state=0)
+    >>> options = {"scoring": make_unseen_scorer(X), "cv": folds}
+    >>> GridSearchCV(model, {"n_components": [1, 3]}, **options).fit(X).best_params_
     {'n_components': 3}
     """
     return partial(_score, observations=observations)

@@ -27,8 +27,8 @@ from skcooc.tables import Dyads, as_table, check_sparse_structure, places
 def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array:
     """Average precision of the ranking of all documents, for each query.
 
-    The mean, over the relevant documents, of the precision at the rank of each: non-interpolated,
-    over the full ranking. Its mean over the queries is the mean average precision (MAP).
+    The mean, over the relevant documents, of the precision at the rank of each, not interpolated.
+    Its mean over the queries is the mean average precision (MAP).
 
     Parameters
     ----------
@@ -41,15 +41,6 @@ def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array
     -------
     average_precision : (n_queries,) array
         In (0, 1]; NaN for a query without a relevant document, see :func:`numpy.nanmean`.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or an entry is NaN or infinite.
-
-    See Also
-    --------
-    sklearn.metrics.average_precision_score : For one query without equal scores.
 
     Examples
     --------
@@ -79,8 +70,8 @@ def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array
 def recall_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
     """Mean share of the held-out items of a row among the first k recommended.
 
-    The mean is over the rows with held-out items. Each item counts once, whatever its count. Rows
-    with more than k items cannot reach one; some authors divide by k instead.
+    The mean is over the rows with held-out items. Each item counts once. Rows with more than k
+    items cannot reach one; some authors divide by k instead.
 
     Parameters
     ----------
@@ -98,12 +89,6 @@ def recall_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
     -------
     recall : float
         In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If X holds no observations, shapes do not fit, items are repeated in a row, or are no
-        columns of X.
 
     References
     ----------
@@ -125,28 +110,18 @@ def ndcg_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
 
         DCG_i = sum_r [r-th item is held out] / log2(r + 1),   r = 1..k
 
-    divided by the DCG of the best ranking, which has all held-out items first. The mean is over the
-    rows with held-out items. Unlike recall it depends on the order. Every held-out item gains one,
-    whatever its count.
+    divided by the DCG of the best ranking, which has all held-out items first. Unlike recall it
+    depends on the order. The mean is over the rows with held-out items; each item counts once.
 
     Parameters
     ----------
-    X : array-like, sparse array or matrix of shape (n, M), or Dyads
-        Held-out observations: non-zero entries.
-    items : array-like of shape (n, n_items), n_items >= k
-        Recommended items of each row, as in `recall_at_k`.
-    k : int, default=10
-        Number of items that count.
+    X, items, k
+        As in `recall_at_k`.
 
     Returns
     -------
     ndcg : float
         In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        As in `recall_at_k`.
 
     See Also
     --------
@@ -184,8 +159,7 @@ def make_ranking_scorer(
     """A scorer for searches: `ndcg_at_k` or `recall_at_k` of items new to the rows.
 
     For ``scoring`` of `GridSearchCV` and other tools of scikit-learn, with all estimators that have
-    ``recommend``. Larger is better. It scores the order of the first items alone;
-    `make_unseen_scorer` scores the probabilities of all.
+    ``recommend``. Larger is better. `make_unseen_scorer` scores the probabilities of all items.
 
     Parameters
     ----------
@@ -194,7 +168,6 @@ def make_ranking_scorer(
         the fold that is scored are known, and no hits. Not used if rows are divided into folds:
         half of every new row is folded in, and items that only the other half has are hits.
     metric : {"ndcg", "recall"}, default="ndcg"
-        The metric of the first k items.
     k : int, default=10
         Number of items that count.
 
@@ -203,12 +176,6 @@ def make_ranking_scorer(
     scorer : callable
         ``scorer(estimator, X, y=None)``.
 
-    Raises
-    ------
-    ValueError
-        By the scorer: for Dyads that are not among the observations, or if no observation is new
-        to its row.
-
     Examples
     --------
     >>> from sklearn.model_selection import GridSearchCV, KFold
@@ -216,13 +183,9 @@ def make_ranking_scorer(
     >>> from skcooc.datasets import make_cooccurrences
     >>> from skcooc.metrics import make_ranking_scorer
     >>> X = Dyads(make_cooccurrences(60, 100, 3, n_observations=2000, random_state=0).X)
-    >>> search = GridSearchCV(
-    ...     AspectModel(beta=0.9, random_state=0),
-    ...     {"n_components": [1, 3]},
-    ...     scoring=make_ranking_scorer(X),
-    ...     cv=KFold(2, shuffle=True, random_state=0),
-    ... ).fit(X)
-    >>> search.best_params_
+    >>> model, folds = AspectModel(beta=0.9, random_state=0), KFold(2, shuffle=True, random_state=0)
+    >>> options = {"scoring": make_ranking_scorer(X), "cv": folds}
+    >>> GridSearchCV(model, {"n_components": [1, 3]}, **options).fit(X).best_params_
     {'n_components': 3}
     """
     return partial(_score, observations=observations, metric=METRICS[metric], k=k)

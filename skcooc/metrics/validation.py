@@ -25,7 +25,7 @@ NOTHING_NEW = "X holds no observations to score: the known part has all their co
 
 
 def check_counts(X: TableLike) -> CSR:
-    """A copy of the counts in float64, without stored zeros."""
+    """Copy of the counts in float64, without stored zeros."""
     X = check_sparse_structure(as_table(X))
     X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
     X = sp.csr_array(X, copy=True)
@@ -66,11 +66,7 @@ def check_partitions(
 def known_and_scored(
     estimator: Any, X: TableLike, observations: Dyads | None, scorer: str
 ) -> tuple[CSR, CSR]:
-    """Known and scored counts of the same rows.
-
-    Observations of Dyads are known if they are not scored; of new rows, one half is known.
-    ValueError is raised for Dyads that are not among the observations, or without these.
-    """
+    """Known and scored counts of the same rows: of new rows, one half each."""
     if isinstance(X, Dyads):
         return _difference(X, observations, scorer), X.to_csr()
     known, scored = halves(read_rows(estimator, X))
@@ -78,7 +74,7 @@ def known_and_scored(
 
 
 def without_feature_names(estimator: Any) -> Any:
-    """A copy that does not check names of columns, which have been checked already."""
+    """Copy that does not check names of columns, which have been checked already."""
     estimator = copy.copy(estimator)
     vars(estimator).pop("feature_names_in_", None)
     return estimator

@@ -15,14 +15,13 @@ import scipy.sparse as sp
 from skcooc.counts import CSRCounts
 from skcooc.em import EMStage, State, fit, make_solver
 from skcooc.em.solvers import PlainEM
-from skcooc.protocol import CSR, Array, Model, P, Params, Rows, Statistics
+from skcooc.protocol import CSR, Array, Model, P, Rows, Statistics
 from skcooc.testing.device import DeviceArray, DeviceCounts, to_device, to_host
 
 EARLY, LATE = 2, 30  # EM steps after which states are tried, besides the start
 END, CONVERGED = 400, 1e-14  # maximum number of EM steps and tolerance for the final state
 
-EQUAL = 1e-10  # relative to the largest number of an array
-SINGLE = 1e-4  # in single precision
+EQUAL, SINGLE = 1e-10, 1e-4  # relative to the largest number; in single precision
 STATIONARY = 1e-5  # slope per token, nats, for a relative change of parameters
 STRIDE = 1e-5
 ROUNDING = 1e-5  # of sums, in single precision
@@ -43,7 +42,7 @@ class Literal(Protocol[P]):
 
 @dataclass
 class Case:
-    """A model, a table, a temperature, and states to try."""
+    """Everything that a check of a model needs."""
 
     model: Model
     X: CSRCounts  # with an empty row and an empty column
@@ -52,11 +51,10 @@ class Case:
     states: list[State] = field(init=False)  # the start, and two later states
 
     def __post_init__(self) -> None:
-        # A copy: the rows of the first state are often one number, broadcast.
         params, rows = self.model.start(self.X, np.random.default_rng(0))
-        self.states = [State(params, rows.copy())]
-        for n_steps in (EARLY, LATE - EARLY):
-            self.states.append(self.run(self.model, self.states[-1], n_steps))
+        first = State(params, rows.copy())  # it is often one row, broadcast
+        second = self.run(self.model, first, EARLY)
+        self.states = [first, second, self.run(self.model, second, LATE - EARLY)]
 
     def step(
         self, model: Model, state: State, X: CSRCounts | None = None
@@ -67,7 +65,6 @@ class Case:
         return State(model.maximize(stats, state.params, self.beta), rows), stats, objective
 
     def run(self, model: Model, state: State, n_steps: int, X: CSRCounts | None = None) -> State:
-        """The state after several steps."""
         for _ in range(n_steps):
             state = self.step(model, state, X)[0]
         return state
@@ -81,11 +78,9 @@ class Case:
 
 
 class Check(NamedTuple):
-    """A check: raises AssertionError if the model fails it."""
-
-    run: Callable[[Case, Any], None]
+    run: Callable[[Case, Any], None]  # raises AssertionError if the model fails
     needs_literal: bool = False
-    everywhere: bool = False  # at all tables and temperatures; other checks try each of them once
+    everywhere: bool = False  # at all tables and temperatures; others try each of them once
 
 
 def check_model(
@@ -96,29 +91,21 @@ def check_model(
     betas: Sequence[float] = (1.0, 0.8),
     skip: Collection[str] = (),
 ) -> None:
-    """Check that equations keep what EM, counts and predictions rely on.
+    """AssertionError if equations break what EM, counts and predictions rely on.
 
     Parameters
     ----------
     equations : Equations
     X : (N, M) array or sparse array, default=None
-        Counts to try it on; an empty row and an empty column are added if there are none. N and M
-        must differ from all numbers of components. None stands for two small tables.
+        Counts to try it on, to which an empty row and an empty column are added. N and M must
+        differ from all numbers of components. None stands for two small tables.
     literal : Literal or None, default=None
         The equations, transcribed from the paper. Without them the checks "literal step" and
-        "literal slope" are skipped, the only ones that find an M-step that lowers the objective
-        but to a wrong place.
+        "literal slope" are skipped, and with these an M-step to a wrong place may be missed.
     betas : sequence of float, default=(1.0, 0.8)
         Inverse temperatures.
     skip : collection of str, default=()
         Names of checks, see ``CHECKS``, that do not apply to the model.
-
-    Raises
-    ------
-    AssertionError
-        If a check fails: which one, and by how much.
-    ValueError
-        If ``skip`` has an unknown name.
 
     Examples
     --------
@@ -152,7 +139,6 @@ def planned(
 
 
 def run_check(name: str, case: Case) -> None:
-    """Run one check on the model of its case."""
     try:
         CHECKS[name].run(case, case.model)
     except AssertionError as error:
@@ -161,23 +147,21 @@ def run_check(name: str, case: Case) -> None:
 
 def tables(X: CSR | Array | None) -> Iterator[CSRCounts]:
     """The given table, or two small ones: noise, and blocks of non-integer counts."""
-    if X is not None:
-        yield CSRCounts(with_empty(sp.csr_array(X, dtype=np.float64)))
-        return
     rng = np.random.default_rng(0)
-    yield CSRCounts(with_empty(sp.csr_array(rng.poisson(0.8, (11, 9)).astype(float))))
+    noise = rng.poisson(0.8, (11, 9))
     blocks = np.kron(np.array([[6, 1, 2], [1, 5, 1], [3, 1, 7]]), np.ones((3, 3)))
-    noisy = 0.37 * rng.poisson(blocks)[:, :8] + 0.05
-    yield CSRCounts(with_empty(sp.csr_array(noisy)))
+    given = [noise, 0.37 * rng.poisson(blocks)[:, :8] + 0.05] if X is None else [X]
+    yield from (CSRCounts(with_empty(sp.csr_array(n, dtype=np.float64))) for n in given)
 
 
 def with_empty(X: CSR) -> CSR:
     """The table, with an empty row and an empty column if it has none."""
     if not (X.sum(axis=0).all() or X.sum(axis=1).all()):
         return X
-    rows, columns = (np.delete(np.arange(size + 1), size // 2) for size in X.shape)
-    coordinates = rows[X.tocoo().coords[0]], columns[X.tocoo().coords[1]]
-    return sp.csr_array((X.tocoo().data, coordinates), shape=(X.shape[0] + 1, X.shape[1] + 1))
+    n = X.toarray()
+    for axis, size in enumerate(X.shape):
+        n = np.insert(n, size // 2, 0, axis)
+    return sp.csr_array(n)
 
 
 def bound_falls(case: Case, model: Model) -> None:
@@ -187,13 +171,12 @@ def bound_falls(case: Case, model: Model) -> None:
         for _ in range(4):
             state, _, objective = case.step(model, state)
             path.append(objective)
-        scale = max(case.X.row_sums.sum(), *np.abs(path))
-        rise = max(after - before for before, after in pairwise(path)) / scale
+        rise = np.diff(path).max() / max(case.X.row_sums.sum(), *np.abs(path))
         assert rise <= 1e-12, f"the objective rises by {rise:.2g} of itself"
 
 
 def literal_step(case: Case, model: Model) -> None:
-    """Steps and objective equal those of the transcription, from each state."""
+    """Steps and objectives equal those of the transcription."""
     assert case.literal is not None
     n, seen = case.X.table.toarray(), case.X.row_sums > 0
     for state in case.states:
@@ -209,13 +192,14 @@ def literal_step(case: Case, model: Model) -> None:
 def literal_slope(case: Case, model: Model) -> None:
     """The objective of the transcription is stationary where EM converges.
 
-    In the row states and in every parameter that EM has changed, along random directions that keep
-    distributions normalised. A broken model first continues from there, to another place.
+    In the row states and in all parameters that EM has changed, along random directions that keep
+    distributions normalised. A broken model first moves on.
     """
     assert case.literal is not None
     literal, rng = case.literal, np.random.default_rng(0)
     n, end = case.X.table.toarray(), case.run(model, case.end, LATE)
-    moving = changed(end.params, case.states[0].params)
+    fields = zip(end.params._fields, end.params, case.states[0].params, strict=True)
+    moving = [f for f, one, two in fields if not np.allclose(one, two, rtol=1e-7, atol=1e-12)]
 
     def objective(name: str, values: Array) -> float:
         if name == "rows":
@@ -232,9 +216,9 @@ def literal_slope(case: Case, model: Model) -> None:
 
 def row_weights(case: Case, model: Model) -> None:
     """A row of weight w equals w rows; fractional weights add up."""
-    N = case.X.shape[0]
-    for weights in (np.arange(N) % 3, 0.5 + np.arange(N) % 2):
-        times = np.repeat(np.arange(N), np.ceil(weights).astype(int))
+    index = np.arange(case.X.shape[0])
+    for weights in (index % 3, 0.5 + index % 2):
+        times = np.repeat(index, np.ceil(weights).astype(int))
         shares = (weights / np.ceil(weights).clip(1))[times]
         weighted, several = CSRCounts(case.X.table, weights * 1.0), case.X.take(times).table
         for params, rows in case.states[1:]:
@@ -245,13 +229,11 @@ def row_weights(case: Case, model: Model) -> None:
 
 
 def order_of_rows(case: Case, model: Model) -> None:
-    """A permutation of the rows permutes row states and keeps parameters."""
+    """A permutation of the rows permutes row states alone."""
     order = np.random.default_rng(0).permutation(case.X.shape[0])
     for params, rows in case.states[1:]:
-        one, other = (
-            case.run(model, State(params, states), 2, X)
-            for X, states in ((case.X, rows), (case.X.take(order), rows[order]))
-        )
+        one = case.run(model, State(params, rows), 2)
+        other = case.run(model, State(params, rows[order]), 2, case.X.take(order))
         _same(State(one.params, one.rows[order]), other)
 
 
@@ -261,10 +243,9 @@ def order_of_columns(case: Case, model: Model) -> None:
     order = np.random.default_rng(0).permutation(M)
     X = CSRCounts(sp.csr_array(case.X.table[:, order]))
     for params, rows in case.states[1:]:
-        moved = type(params)(*(array[order] if len(array.shape) and len(array) == M else array
-                               for array in params))  # fmt: skip
-        one, other = case.run(model, State(params, rows), 2), State(moved, rows)
-        other = case.run(model, other, 2, X)
+        moved = type(params)(*(A[order] if np.shape(A)[:1] == (M,) else A for A in params))
+        one = case.run(model, State(params, rows), 2)
+        other = case.run(model, State(moved, rows), 2, X)
         _equal("rows", one.rows, other.rows)
         _equal("factors", model.factors(*one)[1][order], model.factors(*other)[1])
 
@@ -272,22 +253,16 @@ def order_of_columns(case: Case, model: Model) -> None:
 def order_of_components(case: Case, model: Model) -> None:
     """A permutation of the components is kept; all axes of one size are permuted."""
     state = case.states[1]
-    for size in component_sizes(state.params, state.rows, case.X.shape):
-        order = np.roll(np.arange(size), 1)
-
-        def moved(state: State, size: int = size, order: Array = order) -> State:
-            params, rows = state
-            fields = (reordered(array, size, order) for array in params)
-            return State(type(params)(*fields), reordered(rows, size, order))
-
-        one, other = (case.run(model, start, 2) for start in (state, moved(state)))
-        _same(moved(one), other)
+    sizes = {size for array in (*state.params, state.rows) for size in np.shape(array)}
+    for size in sizes - {1, *case.X.shape}:
+        moved = reordered(state, size)
+        _same(reordered(case.run(model, state, 2), size), case.run(model, moved, 2))
 
 
 def blocks(case: Case, model: Model) -> None:
     """Statistics of two blocks of rows add up to those of the table."""
     N = case.X.shape[0]
-    halves = np.arange(N // 3), np.arange(N // 3, N)
+    halves = np.split(np.arange(N), [N // 3])
     for params, rows in case.states:
         whole_rows, whole = model.expect(case.X, params, rows, case.beta)
         parts = [model.expect(case.X.take(h), params, rows[h], case.beta) for h in halves]
@@ -330,10 +305,7 @@ def empty_columns(case: Case, model: Model) -> None:
 
 
 def restrict(case: Case, model: Model) -> None:
-    """The fold-in of new rows needs the parameters of their columns only.
-
-    With `fixed` components, a step of the fast fold-in equals the E-step.
-    """
+    """The fold-in needs parameters of present columns only; the fast one equals the E-step."""
     M = case.X.shape[1]
     half = np.vstack([case.X.table.toarray(), np.eye(M)])
     half[:, M // 2 :] = 0
@@ -352,9 +324,8 @@ def restrict(case: Case, model: Model) -> None:
 
 def arguments(case: Case, model: Model) -> None:
     """No function changes its arguments; a second call returns the same."""
-    state, columns = case.states[1], np.arange(3)
+    state, columns, table = case.states[1], np.arange(3), case.X.table
     stats = model.expect(case.X, *state, case.beta)[1]
-    table = case.X.table
     given = (state, stats, columns, (table.data, table.indices, table.indptr))
     before = copy.deepcopy(given)
 
@@ -374,12 +345,9 @@ def arguments(case: Case, model: Model) -> None:
 
 
 def strict_arrays(case: Case, model: Model) -> None:
-    """E-step, M-step, prior and factors run with arrays of another device.
-
-    See `DeviceArray`. The start may work on the host: it runs once.
-    """
+    """E-step, M-step, prior and factors run with a `DeviceArray`; the start may not."""
     state = case.states[1]
-    params, rows = type(state.params)(*map(to_device, state.params)), to_device(state.rows)
+    params, rows = to_device(state)
     try:
         new, stats = model.expect(DeviceCounts(case.X), params, rows, case.beta)  # type: ignore[arg-type]
         after = model.maximize(stats, params, case.beta)
@@ -437,14 +405,10 @@ def _identical(one: object, two: object) -> bool:
 
 
 def simplices(P: Array) -> Iterator[Any]:
-    """Indices of the distributions in an array.
-
-    The whole, its columns, its rows, or, in one dimension, runs of entries that sum to one.
+    """Indices of the distributions in an array: the whole, columns, rows, or runs of entries.
 
     >>> list(simplices(np.array([0.5, 0.5, 0.2, 0.8])))
     [slice(0, 2, None), slice(2, 4, None)]
-    >>> list(simplices(np.array([0.5, 4.0])))
-    []
     """
     if P.ndim == 0 or P.min() < 0:
         return
@@ -456,9 +420,9 @@ def simplices(P: Array) -> Iterator[Any]:
         yield from range(len(P))
     elif P.ndim == 1:
         ends = 1 + np.flatnonzero(np.diff(np.floor(np.cumsum(P) + ROUNDING), prepend=0.0))
-        runs = [slice(*pair) for pair in zip([0, *ends[:-1]], ends, strict=False)]
-        if len(ends) and ends[-1] == len(P) and all(_is_one(P[run].sum()) for run in runs):
-            yield from (slice(int(run.start), int(run.stop)) for run in runs)
+        runs = [slice(*pair) for pair in pairwise([0, *ends.tolist()])]
+        if runs and runs[-1].stop == len(P) and all(_is_one(P[run].sum()) for run in runs):
+            yield from runs
 
 
 def tangent(P: Array, rng: np.random.Generator) -> Array:
@@ -469,24 +433,14 @@ def tangent(P: Array, rng: np.random.Generator) -> Array:
     return direction
 
 
-def reordered(array: Array, size: int, order: Array) -> Array:
-    """The array with all axes of this size permuted."""
-    for axis, length in enumerate(array.shape):
-        if length == size:
-            array = np.take(array, order, axis=axis)
-    return array
+def reordered(state: State, size: int) -> State:
+    """Arrays whose axes of this size, the number of components, are permuted."""
 
+    def rolled(array: Array) -> Array:
+        axes = [axis for axis, length in enumerate(np.shape(array)) if length == size]
+        return np.roll(array, 1, axes) if axes else array
 
-def changed(params: Params, other: Params) -> list[str]:
-    """Names of the fields that differ by more than rounding."""
-    pairs = zip(params._fields, params, other, strict=True)
-    return [name for name, one, two in pairs if not np.allclose(one, two, rtol=1e-7, atol=1e-12)]
-
-
-def component_sizes(params: Params, rows: Rows, shape: tuple[int, int]) -> set[int]:
-    """Numbers of components: sizes of axes other than rows and columns."""
-    sizes = {size for array in (*params, rows) for size in np.shape(array)}
-    return {size for size in sizes if size > 1} - set(shape)
+    return State(type(state.params)(*map(rolled, state.params)), rolled(state.rows))
 
 
 def _is_one(sums: Array) -> bool:

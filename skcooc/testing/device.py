@@ -14,8 +14,8 @@ from skcooc.protocol import Array, Block
 class DeviceArray(NDArrayOperatorsMixin):
     """Mock array of another device, on which NumPy's functions work.
 
-    Conversions to host arrays raise TypeError: ``np.asarray``, SciPy's matrices, compiled loops.
-    So do operations with host arrays, but for scalars; use ``*_like`` and ``Counts.array``.
+    Conversions to host arrays raise TypeError (``np.asarray``, SciPy's matrices, compiled loops),
+    as do operations with host arrays other than scalars; use ``*_like`` and ``Counts.array``.
     """
 
     def __init__(self, values: Array) -> None:
@@ -66,8 +66,6 @@ class OnDevice:
 
 
 class DeviceCounts(OnDevice):
-    """A block of counts on another device."""
-
     _host: Block
 
     def array(self, values: Array) -> DeviceArray:
@@ -86,8 +84,7 @@ class DeviceCounts(OnDevice):
     def map_blocks(self, function: Callable[..., Any], *states: Any) -> Any:
         return function(self, *states)
 
-    def total(self, function: Callable[..., Any], *states: Any) -> Any:
-        return function(self, *states)
+    total = map_blocks
 
     def map_rows(self, *arguments: Any) -> Any:
         raise TypeError("map_rows is for the driver of EM; equations use map_row_ranges")
