@@ -84,10 +84,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     Attributes
     ----------
-    n_clusters_ : int
-        Number of clusters.
-    component_search_ : ComponentSearchCV
-        Search for the number of clusters; only where ``n_clusters="auto"``.
+    n_clusters_, component_search_ : int and ComponentSearchCV
+        Number of clusters, and the search for it where ``n_clusters="auto"``.
     labels_ : (N,) array, or (M,) where columns are clustered
         Most probable cluster of each training row, or of each column.
     posteriors_ : (N, K) array, or (M, K) where columns are clustered

@@ -120,10 +120,8 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     ----------
     tree_ : skcooc.hierarchy.Tree
         Parents, depths, leaves and paths of the nodes.
-    n_clusters_ : int
-        Number K of leaves.
-    component_search_ : ComponentSearchCV
-        Search for the number of clusters; only where ``n_clusters="auto"``.
+    n_clusters_, component_search_ : int and ComponentSearchCV
+        Number K of leaves, and the search for it where ``n_clusters="auto"``.
     splits_ : list of Split
         Clusters that split, of grown trees: ``beta``, which may be above ``beta_``, and ``parts``.
     labels_ : (N,) array
@@ -134,10 +132,8 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         P(y_j given v) of every node.
     embedding_ : (N, V) array
         P(v given x_i) of the training rows. A dask array where X was one.
-    weights_ : (V,) array
-        P(v) of an empty row.
-    node_weights_ : (V,) array
-        Share of the tokens at each node.
+    weights_, node_weights_ : (V,) arrays
+        P(v) of an empty row, and share of the tokens at each node.
     converged_ : bool
         Whether ``tol`` was reached in the last stage, or early stopping stopped.
 

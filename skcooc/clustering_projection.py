@@ -80,18 +80,14 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
 
     Attributes
     ----------
-    n_components_ : int
-        Number of topics.
-    component_search_ : ComponentSearchCV
-        Search for the number of topics; only where ``n_components="auto"``.
+    n_components_, component_search_ : int and ComponentSearchCV
+        Number of topics, and the search for it where ``n_components="auto"``.
     labels_ : (N,) array
         Most probable cluster of each training row, in ``0 .. n_clusters_ - 1``.
     n_clusters_ : int
         Number of clusters that have rows.
-    cluster_centers_ : ``(n_clusters_, K)`` array
-        Means of the centers, gamma normalised.
-    cluster_weights_ : ``(n_clusters_,)`` array
-        Means of the cluster weights, eta normalised.
+    cluster_centers_, cluster_weights_ : ``(n_clusters_, K)`` and ``(n_clusters_,)`` arrays
+        Means of the centers and of the cluster weights: gamma and eta normalised.
     components_ : (K, M) array
         P(y_j given z_k).
     weights_ : (K,) array

@@ -57,10 +57,8 @@ class ProductSpaceMixture(CooccurrenceEstimator):
 
     Attributes
     ----------
-    n_row_components_, n_column_components_ : int
-        Numbers of topics.
-    component_search_ : ComponentSearchCV
-        Search for the numbers of topics; only where ``n_row_components="auto"``.
+    n_row_components_, n_column_components_, component_search_ : int, int and ComponentSearchCV
+        Numbers of topics, and the search for them where ``n_row_components="auto"``.
     components_ : (C, M) array
         P(y_j given c) = sum_d P(d given c) P(y_j given d).
     column_components_ : (D, M) array
@@ -70,8 +68,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     weights_ : (C,) array
         P(c), the mixture of an empty row.
     embedding_ : (N, C) array
-        P(c given x_i) of the training rows, which ``transform`` reproduces within tolerances. A
-        dask array where X was one.
+        P(c given x_i) of the training rows, which ``transform`` reproduces within tolerances.
 
     See Also
     --------

@@ -83,22 +83,16 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     Attributes
     ----------
-    n_row_clusters_, n_column_clusters_ : int
-        Numbers of clusters.
-    component_search_ : ComponentSearchCV
-        Search for the numbers of clusters; only where ``n_row_clusters="auto"``.
-    row_labels_, labels_ : (N,) array
-        Most probable cluster of each training row.
-    column_labels_ : (M,) array
-        Most probable cluster of each column.
+    n_row_clusters_, n_column_clusters_, component_search_ : int, int and ComponentSearchCV
+        Numbers of clusters, and the search for them where ``n_row_clusters="auto"``.
+    row_labels_, labels_, column_labels_ : (N,), (N,) and (M,) arrays
+        Most probable cluster of each training row, and of each column.
     embedding_ : (N, C) array
         P(c given x_i) of the training rows. A dask array where X was one.
     column_posteriors_ : (M, D) array
         P(d given y_j).
-    rows_ : (C * D, N) array of bool
-        Rows of each bicluster (pair of clusters); column clusters vary fastest.
-    columns_ : (C * D, M) array of bool
-        Columns of each bicluster.
+    rows_, columns_ : (C * D, N) and (C * D, M) arrays of bool
+        Rows and columns of each bicluster (pair of clusters); column clusters vary fastest.
     joint_ : (C, D) array
         pi_cd, share of the tokens in each pair of clusters.
     association_ : (C, D) array

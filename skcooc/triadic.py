@@ -68,12 +68,8 @@ class TriadicAspectModel(TriadEstimator):
     ----------
     n_components_ : int
         Number of topics.
-    components_ : (K, L) array
-        P(w_l given z_k).
-    middle_components_ : (K, M) array
-        P(y_j given z_k).
-    row_components_ : (K, N) array
-        P(x_i given z_k).
+    components_, middle_components_, row_components_ : (K, L), (K, M) and (K, N) arrays
+        P(w_l given z_k), P(y_j given z_k) and P(x_i given z_k).
     weights_ : (K,) array
         P(z_k).
     component_prior_, exponents_ : float and pair of floats
