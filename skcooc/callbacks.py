@@ -38,36 +38,25 @@ class Checkpoint:
 
     The estimator can transform, predict and score if the checkpoint was written in the final fit.
     Earlier checkpoints, of the temperature search or of a growing tree, can only resume. So can
-    those of ComponentSearchCV, TemperatureSearchCV, AveragedModels, InterpolatedModels and
-    RowMemory, which hold finished parts: candidates, short fits, fits of folds, members. An
-    unfinished part starts again; for RowBlocks, the first pass does, except for the fit of its
-    sample.
+    those of searches and ensembles, which hold finished parts: candidates, short fits, fits of
+    folds, members. An unfinished part starts again; for RowBlocks, the first pass does, except for
+    the fit of its sample.
 
     Parameters
     ----------
     path : path
-        File to write. It is replaced as a whole: at any time it holds the last complete checkpoint.
+        File to write, in a folder that exists. It is replaced as a whole: at any time it holds the
+        last complete checkpoint.
     every : int, default=10
         Number of iterations between two checkpoints. Another one follows each pass over RowBlocks
-        and each finished part of a search or average.
-
-    Raises
-    ------
-    ValueError
-        If ``every`` is no positive int.
-    FileNotFoundError, IsADirectoryError
-        At the beginning of a fit, if ``path`` is in a folder that does not exist, or is a folder.
-
-    See Also
-    --------
-    read_checkpoint : Reads the file.
+        and each finished part of a search or ensemble.
 
     Notes
     -----
     This scikit-learn callback concerns the estimator that it is set on, not nested estimators. Each
     fit needs its own file, several times as large as parameters and ``embedding_``. It is written
-    first to a hidden file in the same folder, always of the same name. A killed process may leave
-    this file; the next fit or checkpoint with this path removes it.
+    first to a hidden file in the same folder. A killed process may leave this file; the next fit or
+    checkpoint with this path removes it.
 
     ``random_state`` should be a number if observations are sampled or folds drawn before the fit
     begins: for RowBlocks, dask arrays, and stateful splitters.
@@ -134,7 +123,7 @@ class Checkpoint:
 
 
 def keep(estimator: Any, found: Callable[[], dict[str, object]], *, ended: bool) -> None:
-    """Pass an estimator with the attributes ``found`` so far to its checkpoints.
+    """Pass an estimator with the attributes ``found`` to its checkpoints.
 
     ``ended`` says that a part of the fit has ended, not only an iteration of EM.
     """
@@ -163,7 +152,6 @@ def write_checkpoint(path: str | os.PathLike[str], estimator: Any) -> None:
 
 
 def _partial(path: Path) -> Path:
-    """The file that is written before it replaces the checkpoint."""
     return path.with_name(f".{path.name}.skcooc-partial")
 
 
@@ -183,8 +171,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ValueError
-        If the file is no checkpoint or is damaged: its checksum is compared before the pickle is
-        read.
+        If the file is no checkpoint, or its checksum, which is compared first, is another one.
     """
     with open(path, "rb") as file:
         line = file.readline(100)

@@ -29,7 +29,6 @@ class Tree:
 
     @property
     def n_nodes(self) -> int:
-        """Number V of nodes, including leaves."""
         return len(self.parents)
 
     @cached_property
@@ -73,7 +72,6 @@ class Tree:
         return np.array(order)
 
     def children(self, node: int) -> Array:
-        """The children of a node."""
         return np.flatnonzero(self.parents == node)
 
 
@@ -107,9 +105,8 @@ def binary_tree(n_leaves: int) -> Tree:
 def explicit_tree(nodes: ArrayLike | Sequence[Any]) -> Tree:
     """A tree from the parents of nodes, (V,) with -1 for the root, or joined pairs.
 
-    Row i of the pairs, (K - 1, 2), holds the nodes that node K + i joins; leaves are 0 to K - 1.
-    ``children_`` of scikit-learn's AgglomerativeClustering has this format. ValueError is raised if
-    the array is no tree with one root.
+    Row i of the pairs, (K - 1, 2), holds the nodes that node K + i joins; leaves are 0 to K - 1, as
+    in ``children_`` of scikit-learn's AgglomerativeClustering.
 
     >>> explicit_tree([[0, 1], [2, 3]]).parents
     array([ 3,  3,  4,  4, -1])
@@ -136,8 +133,7 @@ def _parents_of_joined(pairs: Array) -> Array:
     n_nodes = 2 * len(pairs) + 1
     if not np.array_equal(np.sort(pairs, axis=None), np.arange(n_nodes - 1)):
         raise ValueError(
-            f"tree should join each of the nodes 0 to {n_nodes - 2} once, for it has "
-            f"{len(pairs)} pairs."
+            f"tree has {len(pairs)} pairs: they should join each of 0 to {n_nodes - 2} once."
         )
     parents = np.full(n_nodes, -1)
     parents[pairs.ravel()] = np.repeat(np.arange(len(pairs) + 1, n_nodes), 2)

@@ -11,9 +11,7 @@ LEAST = 1e-30  # stands for zero probabilities in logarithms; a float32 can hold
 
 
 def normalise(P: Array, axis: int, otherwise: Array | float, out: Array | None = None) -> Array:
-    """Divide P (n, k) by its sums along an axis; zero slices become ``otherwise``.
-
-    ``otherwise`` is broadcast against P; ``out`` may be P itself.
+    """Divide P (n, k) by its sums along an axis; zero slices become ``otherwise``, broadcast.
 
     >>> normalise(np.array([[1.0, 3.0], [0.0, 0.0]]), axis=1, otherwise=0.5)
     array([[0.25, 0.75],
@@ -95,12 +93,9 @@ def cosines(P: Array, Q: Array) -> Array:
     >>> cosines(np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[1.0, 0.0]])).round(6).tolist()
     [[1.0], [0.6]]
     """
-
-    def unit_rows(A: Array) -> Array:
-        A = A.astype(np.float64)
-        return A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), LEAST)
-
-    return np.clip(unit_rows(P) @ unit_rows(Q).T, 0, 1)
+    double = (A.astype(np.float64) for A in (P, Q))
+    P, Q = (A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), LEAST) for A in double)
+    return np.clip(P @ Q.T, 0, 1)
 
 
 def match_rows(P: Array, Q: Array) -> tuple[Array, Array]:

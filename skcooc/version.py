@@ -10,10 +10,7 @@ __version__ = "0.1.0"
 
 
 class VersionWarning(InconsistentVersionWarning):
-    """Warning for a model that another version of this package wrote.
-
-    Filters for scikit-learn's InconsistentVersionWarning apply to it, too.
-    """
+    """Warning for a model that another version of this package wrote."""
 
     def __init__(self, what: str, written: str | None) -> None:
         super().__init__(
@@ -31,6 +28,5 @@ class VersionWarning(InconsistentVersionWarning):
 
 
 def check_version(written: str | None, what: str) -> None:
-    """Warn if another version than this one wrote something."""
     if written != __version__:
         warnings.warn(VersionWarning(what, written), stacklevel=3)

@@ -102,7 +102,7 @@ def test_the_trees_of_an_agglomerative_clustering_and_of_a_linkage():
         ),
         ("no cycles", ([-1, 1], [-1, 0, 3, 2], [-1, 0, 4, 2, 3, 1])),
         (r"one root|no cycles", ([[0, 3], [1, 2]],)),
-        ("once, for it has", ([[0, 0]], [[0, -2]], [[0, 7]], [[0, 1], [0, 2]], [[0, 1], [2, 4]])),
+        ("join each of", ([[0, 0]], [[0, -2]], [[0, 7]], [[0, 1], [0, 2]], [[0, 1], [2, 4]])),
         (
             "a parent for each node, or",
             (

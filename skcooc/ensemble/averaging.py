@@ -1,10 +1,10 @@
-"""Averages of what several random initialisations of one estimator predict."""
+"""Averages of the predictions of one estimator from several random initialisations."""
 
 from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
@@ -19,20 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
 from skcooc.ensemble.members import MetaModel
-from skcooc.fitting import Recipe, Settings
+from skcooc.fitting import Recipe, tuning
 from skcooc.fitting.fit import in_threads, shares
 from skcooc.fitting.journal import Journal, JournalListener
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.fitting.tuning import (
-    ComponentPrior,
-    LeaveOneOut,
-    Temperature,
-    Trial,
-    TrialRecord,
-    Tunable,
-    Values,
-    tune,
-)
 from skcooc.heldout import Validation
 from skcooc.heldout.predictors import CachedPredictions, Factors, side_by_side, weighted
 from skcooc.heldout.validation import (
@@ -57,13 +47,13 @@ class AveragedModels(MetaModel):
 
         P(y_j given x_i) = sum_s P_s(y_j given x_i) / S
 
-    predicts better than any of them. The mean of S models with K components is a model with S K
-    components, those of all members side by side, and mixtures divided by S.
+    predicts better than any of them. It is one model with the K components of all members side by
+    side, and mixtures divided by S.
 
     A mean needs less regularisation than its members. With ``beta="auto"`` in the estimator, the
-    inverse temperature is tuned for the *mean* of short fits on held-out observations, by golden
-    section search with seven values. It is common to all members. The smoothing of the mean and,
-    for an `AspectModel` with ``component_prior="auto"``, its pseudo-count are tuned with it.
+    inverse temperature of all members is tuned for the *mean* of short fits on held-out tokens, by
+    golden section search with seven values. The smoothing of the mean and, for an `AspectModel`
+    with ``component_prior="auto"``, its pseudo-count are tuned with it.
 
     Parameters
     ----------
@@ -74,59 +64,40 @@ class AveragedModels(MetaModel):
         Number S of members.
 
     n_jobs : int, default=None
-        Number of threads, in joblib's conventions. Members are fitted in parallel. Results do not
-        depend on it.
+        Number of threads, in joblib's conventions. Results do not depend on it.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the members and of the division into training and held-out observations.
+        Seed of the members and of the held-out tokens.
 
     Attributes
     ----------
     estimators_ : list of S fitted estimators
-    components_ : (S K, M) array
+    components_ : (K, M) array
         P(y_j given z_k) of all members.
-    weights_ : (S K,) array
+    weights_ : (K,) array
         P(z_k) of all members, divided by S.
-    embedding_ : (N, S K) array
-        P(z_k given x_i) of the rows fitted, divided by S.
-    row_distribution_ : (N,) array
-        P(x_i).
-    component_distribution_ : (S K,) array
-        P(z_k) = sum_i P(x_i) P(z_k given x_i).
-    column_embedding_ : (M, S K) array
-        P(z_k given y_j).
-    row_components_ : (S K, N) array
-        P(x_i given z_k).
-    unigram_ : (M,) array
-        Add-one distribution of the columns, used for smoothing.
+    embedding_ : (N, K) array
+        P(z_k given x_i) of the training rows, divided by S.
     beta_ : float
         Inverse temperature of the members.
     smoothing_ : float
         Smoothing of the mean: that of the estimator if it is a number; else estimated on held-out
-        observations if the estimator holds some out; else 0.001.
+        tokens if the estimator holds some out; else 0.001.
     consensus_ : Consensus
-        One model of K components, each the mean of matching components of the members, with
-        intervals; for interpretation, see :func:`skcooc.inspection.describe`. Not available if
-        members have different numbers of components.
+        One model whose components are means of matching components of the members, with intervals;
+        for interpretation, see :func:`skcooc.inspection.describe`. Not available if members have
+        different numbers of components.
     tuning_ : list of Trial
-        The trials: each has ``beta``, and ``validation.perplexity`` and ``validation.smoothing`` of
-        the mean. Empty if beta is a number.
+        Trials: ``beta``, ``validation.perplexity`` and ``validation.smoothing`` of the mean.
     n_iter_ : int
         Total number of EM iterations of the final fits.
     converged_ : bool
         Whether all members did.
-    n_features_in_ : int
-        Number M of columns.
-    feature_names_in_ : (M,) array of str
-        Names of the columns, if the data has names that are strings.
-    row_names_in_ : (N,) array
-        Names of the rows fitted, if the data has them: of `Dyads`, or of a data frame.
 
     Notes
     -----
-    An interrupted fit resumes when ``fit`` is called with the same data and parameters: trials and
-    finished members are kept. With :class:`skcooc.callbacks.Checkpoint` it can resume in another
-    process: call ``fit`` of the object that ``read_checkpoint`` returns.
+    An interrupted fit resumes when ``fit`` is called with the same data and parameters; with
+    :class:`skcooc.callbacks.Checkpoint` also in another process, as ``read_checkpoint(path).fit``.
 
     References
     ----------
@@ -141,8 +112,6 @@ class AveragedModels(MetaModel):
     >>> X = make_cooccurrences(150, 120, n_components=12, random_state=0).X
     >>> train, test = split_observations(X, random_state=0)
     >>> average = AveragedModels(AspectModel(n_components=6), random_state=0).fit(train)
-    >>> average.transform(X[:2]).shape
-    (2, 30)
     >>> members = [member.perplexity(Dyads(test)) for member in average.estimators_]
     >>> average.perplexity(Dyads(test)) < min(members)
     True
@@ -186,16 +155,11 @@ class AveragedModels(MetaModel):
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each observation if X is Dyads.
+            Weight of each row; of each token if X is Dyads.
 
         Returns
         -------
         self : object
-
-        Raises
-        ------
-        ValueError
-            If X is negative, not finite, empty or all zero, or a parameter is invalid.
         """
         self.estimator._validate_params()
         new, member = copy.copy(self), clone(self.estimator)
@@ -234,15 +198,14 @@ class AveragedModels(MetaModel):
         return self
 
     def fold_in(self, X: Block) -> Array:
-        """P(k given x) of checked rows under every member, divided by their number."""
         n_outer, _ = shares(self.n_jobs, len(self.estimators_))
         members = [(member,) for member in self.estimators_]
         folded = in_threads(lambda member: member.fold_in(X), members, n_outer)
-        return weighted(folded, equal_weights(len(folded)))
+        return weighted(folded, [1 / len(folded)] * len(folded))
 
 
 class MeanPrediction(NamedTuple):
-    """Prediction of held-out observations by the mean of short fits, and its score."""
+    """Prediction of held-out tokens by the mean of short fits, and its score."""
 
     validation: Validation
     predicted: CachedPredictions
@@ -270,28 +233,35 @@ class MemberFits:
 
     def choose(
         self, recipe: Recipe, X: Block, journal: Journal
-    ) -> tuple[dict[str, Any], list[Trial], MeanPrediction | None]:
+    ) -> tuple[dict[str, Any], list[tuning.Trial], MeanPrediction | None]:
         """Hyper-parameters tuned for the mean, all trials, and the prediction of the best."""
         settings = recipe.settings
         if not settings.holds_out:
             return {"beta": settings.beta}, [], None
-        record, tunables = (
-            journal.get_or_compute(("tries",), TrialRecord[MeanPrediction]),
-            _tunables(recipe, X),
-        )
+        record = journal.get_or_compute(("tries",), tuning.TrialRecord[MeanPrediction])
+        tunables = _tunables(recipe, X)
         plain = {} if recipe.concentration is None else {"burstiness": None}
-        predict = self._short_fits(X, settings)
+        rest, heldout = hold_out(X, *settings.division)
+        short = {"n_init": 1, "max_iter": settings.short.max_iter}
 
-        def fit(values: Values) -> MeanPrediction:
+        def predict(values: tuning.Values) -> MeanPrediction:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                members = self.fit(rest, Journal(), **short, **values)
+            predicted = CachedPredictions(mean_of(members).cells(heldout.X))
+            return MeanPrediction(heldout.score(predicted), predicted)
+
+        def predict_plain(values: tuning.Values) -> MeanPrediction:
             return predict({**values, **plain})
 
-        chosen = tune(tunables, settings.names, fit, record, JournalListener(journal).trial)
+        tell = JournalListener(journal).trial
+        chosen = tuning.tune(tunables, settings.names, predict_plain, record, tell)
         # Without a trial that is good enough, priors and leave-one-out are off.
         values: dict[str, Any] = {}
         for tunable in tunables:
-            if isinstance(tunable, ComponentPrior):
+            if isinstance(tunable, tuning.ComponentPrior):
                 values["component_prior"] = 0.0
-            elif isinstance(tunable, LeaveOneOut):
+            elif isinstance(tunable, tuning.LeaveOneOut):
                 values["leave_one_out"] = False
         values |= chosen.values
         best = record.best
@@ -299,30 +269,16 @@ class MemberFits:
             best = journal.get_or_compute(("bursty",), lambda: predict(values))
         return values, record.trials, best
 
-    def _short_fits(self, X: Block, settings: Settings) -> Callable[[Values], MeanPrediction]:
-        """A function that makes short fits of all members and scores their mean."""
-        rest, heldout = hold_out(X, *settings.division)
-        short = {"n_init": 1, "max_iter": settings.short.max_iter}
 
-        def predict(values: Values) -> MeanPrediction:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                members = self.fit(rest, Journal(), **short, **values)
-            predicted = CachedPredictions(mean_of(members).cells(heldout.X))
-            return MeanPrediction(heldout.score(predicted), predicted)
-
-        return predict
-
-
-def _tunables(recipe: Recipe, X: Block) -> list[Tunable]:
+def _tunables(recipe: Recipe, X: Block) -> list[tuning.Tunable]:
     """The temperature and the hyper-parameters of a single fit, accepted whatever the gain."""
-    tunables: list[Tunable] = [Temperature(recipe.beta_range(X))]
+    tunables: list[tuning.Tunable] = [tuning.Temperature(recipe.beta_range(X))]
     if not recipe.settings.tunes:
         return tunables  # for the smoothing alone
     for tunable in recipe.family.tunables(X):
-        if isinstance(tunable, ComponentPrior):
+        if isinstance(tunable, tuning.ComponentPrior):
             tunables.append(replace(tunable, only_thin=False, min_gain=MIN_RELATIVE_GAIN))
-        elif isinstance(tunable, LeaveOneOut):
+        elif isinstance(tunable, tuning.LeaveOneOut):
             within = tunable.within
             if within.guess is not None:  # a mean overfits less
                 within = within._replace(guess=(1 + within.guess) / 2)
@@ -330,15 +286,10 @@ def _tunables(recipe: Recipe, X: Block) -> list[Tunable]:
     return tunables
 
 
-def equal_weights(n: int) -> list[float]:
-    """Weights of a plain mean."""
-    return [1 / n] * n
-
-
 def mean_of(members: Sequence[CooccurrenceEstimator]) -> Factors:
-    """Mean prediction of S fitted models: A, (N, S K), and B, (M, S K)."""
+    """Mean prediction of S fitted models with K components in total: A, (N, K), and B, (M, K)."""
     models = [Factors(member.embedding_, member.components_.T) for member in members]
-    return side_by_side(models, equal_weights(len(members)))
+    return side_by_side(models, [1 / len(models)] * len(models))
 
 
 @dataclass(frozen=True)
@@ -347,10 +298,9 @@ class Consensus:
 
     Components of the members are matched by the Hungarian method, maximising the sum of cosines,
     to those of the member that agrees best with all others. The means, weighted by shares of the
-    observations, are one model with K components that can be read like a single fit; intervals
-    show how far the members differ. It predicts worse than the average itself.
-
-    :func:`skcooc.inspection.describe` shows it.
+    tokens, are one model with K components that can be read like a single fit, as by
+    :func:`skcooc.inspection.describe`; intervals show how far the members differ. It predicts worse
+    than the average.
 
     Attributes
     ----------
@@ -359,16 +309,15 @@ class Consensus:
     component_intervals_ : (2, K, M) array
         Quantiles 0.05 and 0.95 of the members.
     embedding_ : (N, K) array
-        P(z_k given x_i) of the rows fitted, the mean over the members.
+        P(z_k given x_i) of the training rows, the mean over the members.
     row_distribution_ : (N,) array
         P(x_i).
     component_distribution_ : (K,) array
-        P(z_k), shares of the observations.
+        P(z_k), shares of the tokens.
     distribution_intervals_ : (2, K) array
         Quantiles 0.05 and 0.95 of these shares over the members.
     affinity_ : (K,) array
-        Mean cosine of a component of the reference and the matched ones of the other members; one
-        if there are none.
+        Mean cosine of a component of the reference and its matches, one if there are none.
     reference_ : int
         Index of the member to which the others are matched.
     """

@@ -28,15 +28,15 @@ class MixtureFeatures(
 ):
     """Square roots of mixtures folded in at a small beta, as features for a classifier.
 
-    The mixture that predicts the words of a document best is nearly sparse: most proportions are
-    zero, and weak evidence for these topics is lost. Folded in at an inverse temperature below that
-    of the fit, rows keep a share of every topic with some evidence. The features of a row are
+    The mixture that predicts the words of a document best is nearly sparse: weak evidence for most
+    topics is lost. Folded in at an inverse temperature below that of the fit, rows keep a share of
+    every topic with some evidence. The features of a row are
 
         phi_k(x) = sqrt(P_beta(z_k given x)),
 
     a point on the unit sphere, where Euclidean distances are Hellinger distances of mixtures times
-    the root of two. Rows that were fitted are folded in like new ones, so training and test
-    features have the same distribution. Variances are small: scale features, for instance by
+    the root of two. Training rows are folded in like new ones, so that their features have the same
+    distribution. Variances are small: scale features, for instance by
     :class:`~sklearn.preprocessing.StandardScaler`.
 
     Parameters
@@ -44,9 +44,8 @@ class MixtureFeatures(
     estimator : estimator of this package
         The model, fitted to counts; usually an `AspectModel`. Hard clusters stay hard.
 
-    beta : float, default=0.2
-        Inverse temperature of the fold-in, above 0 and at most 1; that of the fit is a parameter of
-        the estimator. Between 0.1 and 0.4 accuracies hardly differ.
+    beta : float in (0, 1], default=0.2
+        Inverse temperature of the fold-in. Between 0.1 and 0.4 accuracies hardly differ.
 
     Attributes
     ----------
@@ -55,13 +54,13 @@ class MixtureFeatures(
     n_features_in_ : int
         Number M of columns.
     feature_names_in_ : (M,) array of str
-        Names of the columns, if the data has names that are strings.
+        Names of the columns, where X has names.
 
     Notes
     -----
-    To predict words or to interpret documents use the mixtures of the estimator itself, which
-    maximise the likelihood. If few features are wanted, principal components of the features of
-    many topics are better than few topics.
+    To predict words or to interpret documents use the mixtures of the estimator, which maximise the
+    likelihood. For few features, principal components of the features of many topics are better
+    than few topics.
 
     References
     ----------
@@ -112,11 +111,6 @@ class MixtureFeatures(
         Returns
         -------
         self : object
-
-        Raises
-        ------
-        ValueError
-            If X is negative, not finite, empty or all zero, or a parameter is invalid.
         """
         fitted = clone(self.estimator).fit(X)  # a fit that fails leaves self as it was
         warm = copy.copy(fitted)

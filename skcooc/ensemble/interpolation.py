@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,14 +38,6 @@ from skcooc.tables import read_in_memory
 S = TypeVar("S")
 
 
-class Interpolation(NamedTuple):
-    """The mean that predicts held-out observations best."""
-
-    weights: list[float]  # of the models; their sum is one
-    smoothing: float
-    judged: HeldOutPredictions  # prediction of the held-out observations without smoothing
-
-
 class InterpolatedModels(MetaModel, _BaseComposition):
     """Weighted mean of the predictions of different models.
 
@@ -55,13 +46,12 @@ class InterpolatedModels(MetaModel, _BaseComposition):
         P(y_j given x_i) = (1 - s) sum_m w_m P_m(y_j given x_i) + s b_j
 
     includes each of them as a special case. The weights w_m and s (of the unigram b) maximise the
-    likelihood of held-out observations; EM finds the single optimum. The mean of models with K_m
-    components each is a model with sum_m K_m components, those of all models side by side, and
-    mixtures multiplied by the weights.
+    likelihood of held-out tokens; EM finds the single optimum. The mean is one model with the K
+    components of all models side by side, and mixtures multiplied by the weights.
 
-    To estimate the weights, each model is fitted twice, to all but the held-out observations and
-    to all, which doubles the time. The validation part of the models' own tuning is not used: it is
-    predicted by short fits only, which are not representative of full ones.
+    To estimate the weights, each model is fitted twice, to all but the held-out tokens and to all.
+    The validation part of the models' own tuning is not used: it is predicted by short fits only,
+    which are not representative of full ones.
 
     Parameters
     ----------
@@ -71,50 +61,32 @@ class InterpolatedModels(MetaModel, _BaseComposition):
         LatentDirichletAllocation and NMF. They keep their own ``random_state`` and ``n_jobs``.
 
     validation_fraction : float, default=0.1
-        Share of the observations held out to estimate the weights.
+        Share of the tokens held out to estimate the weights.
 
     n_jobs : int, default=None
-        Number of threads, in joblib's conventions. Models are fitted in parallel. Results do not
-        depend on it.
+        Number of threads, in joblib's conventions. Results do not depend on it.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the division into training and held-out observations.
+        Seed of the held-out tokens.
 
     Attributes
     ----------
-    estimators_ : list of fitted estimators
-    named_estimators_ : Bunch
-        The fitted estimators by name.
+    estimators_, named_estimators_ : list, and Bunch by name, of fitted estimators
     interpolation_weights_ : (n_estimators,) array
         The w_m; their sum is one.
     smoothing_ : float
         The weight s of the unigram, from 0.001 to 0.95.
     components_ : (K, M) array
-        P(y_j given z_k) of all models; K is the sum of their numbers of components.
+        P(y_j given z_k) of all models.
     embedding_ : (N, K) array
-        P(z_k given x_i) of the rows fitted, times the weight of the model.
-    row_distribution_ : (N,) array
-        P(x_i).
+        P(z_k given x_i) of the training rows, times the weight of the model.
     component_distribution_ : (K,) array
         P(z_k) = sum_i P(x_i) P(z_k given x_i).
-    column_embedding_ : (M, K) array
-        P(z_k given y_j).
-    row_components_ : (K, N) array
-        P(x_i given z_k).
-    unigram_ : (M,) array
-        Add-one distribution of the columns.
-    n_features_in_ : int
-        Number M of columns.
-    feature_names_in_ : (M,) array of str
-        Names of the columns, if the data has names that are strings.
-    row_names_in_ : (N,) array
-        Names of the rows fitted, if the data has them: of `Dyads`, or of a data frame.
 
     Notes
     -----
-    An interrupted fit resumes when ``fit`` is called with the same data and parameters: finished
-    models are kept. With :class:`skcooc.callbacks.Checkpoint` it can resume in another process:
-    call ``fit`` of the object that ``read_checkpoint`` returns.
+    An interrupted fit resumes when ``fit`` is called with the same data and parameters; with
+    :class:`skcooc.callbacks.Checkpoint` also in another process, as ``read_checkpoint(path).fit``.
 
     References
     ----------
@@ -164,31 +136,11 @@ class InterpolatedModels(MetaModel, _BaseComposition):
         self.n_jobs, self.random_state = n_jobs, random_state
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters, including those of the models.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to include the models by name, and their parameters.
-
-        Returns
-        -------
-        params : dict
-        """
+        """Parameters; with ``deep`` also the models by name, and their parameters."""
         return dict(self._get_params("estimators", deep=deep))
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, replace models by their names, or set their parameters.
-
-        Parameters
-        ----------
-        **params : dict
-            Such as ``aspects__n_components=5``.
-
-        Returns
-        -------
-        self : object
-        """
+        """Set parameters, models by name, or their parameters: ``aspects__n_components=5``."""
         self._set_params("estimators", **params)
         return self
 
@@ -203,7 +155,7 @@ class InterpolatedModels(MetaModel, _BaseComposition):
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each observation if X is Dyads. For estimators that take it.
+            Weight of each row; of each token if X is Dyads. For estimators that take it.
 
         Returns
         -------
@@ -212,8 +164,7 @@ class InterpolatedModels(MetaModel, _BaseComposition):
         Raises
         ------
         ValueError
-            If X is negative, not finite, empty or all zero, a parameter is invalid, a model
-            has negative components or takes no weights, or names are not unique.
+            If a model has negative components or takes no weights, or names are not unique.
         """
         members = members_of(self.estimators, type(self).__name__)
         names = [name for name, _ in self.estimators]
@@ -223,8 +174,8 @@ class InterpolatedModels(MetaModel, _BaseComposition):
         counts = table.sample
         with self._journal(counts) as journal:
             members = self._fits("all", journal, members, X, counts, sample_weight)
-            mean = self._best_interpolation(members, counts, journal)
-        factors = side_by_side([member.fitted for member in members], mean.weights)
+            weights, smoothing, predicted = self._estimate(members, counts, journal)
+        factors = side_by_side([member.fitted for member in members], weights)
         mass = counts.row_sums * counts.row_weights
         estimators = [member.estimator for member in members]
         attributes.set_fitted_attributes(
@@ -233,11 +184,11 @@ class InterpolatedModels(MetaModel, _BaseComposition):
             | {
                 "_members": members,
                 "_frame": table.frame,
-                "_heldout_predictions": mean.judged,
+                "_heldout_predictions": predicted,
                 "estimators_": estimators,
                 "named_estimators_": Bunch(**dict(zip(names, estimators, strict=True))),
-                "interpolation_weights_": np.array(mean.weights),
-                "smoothing_": mean.smoothing,
+                "interpolation_weights_": np.array(weights),
+                "smoothing_": smoothing,
                 "components_": factors.B.T,
                 "embedding_": factors.A,
                 "row_distribution_": mass / mass.sum(),
@@ -258,15 +209,17 @@ class InterpolatedModels(MetaModel, _BaseComposition):
         """All models fitted to the same data in parallel, unless the journal has them."""
 
         def fit(number: int) -> Member:
-            find = partial(members[number].fit, X, counts, sample_weight)
-            return journal.get_or_compute((name, number), find, tells=True)
+            member = members[number]
+            return journal.get_or_compute(
+                (name, number), lambda: member.fit(X, counts, sample_weight), tells=True
+            )
 
         return self._each(fit, range(len(members)))
 
-    def _best_interpolation(
+    def _estimate(
         self, members: Sequence[Member], X: Block, journal: Journal
-    ) -> Interpolation:
-        """The weights that maximise the likelihood of observations held out from the models."""
+    ) -> tuple[list[float], float, HeldOutPredictions]:
+        """Weights and smoothing best for held-out tokens; predictions without smoothing."""
         (seed,) = journal.get_or_compute(("seeds",), lambda: draw_seeds(self.random_state, 1))
         division = HoldOutOptions(self.validation_fraction, seed, "auto")
         rest, heldout = hold_out(
@@ -279,14 +232,12 @@ class InterpolatedModels(MetaModel, _BaseComposition):
         (found,) = normalise(parts[None, :-1], axis=1, otherwise=1 / len(predicted))
         weights = found.tolist()
         mean = CachedPredictions(Interpolated(predicted, weights).cells(heldout.X))
-        return Interpolation(weights, smoothing, HeldOutPredictions(division, mean))
+        return weights, smoothing, HeldOutPredictions(division, mean)
 
     def fold_in(self, X: Block) -> Array:
-        """P(k given x) of checked rows under each model, times its weight."""
         mixtures = self._each(lambda member: member.fold_in(X), self._members)
         return weighted(mixtures, self.interpolation_weights_.tolist())
 
     def _each(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
-        """Call a function with each item in parallel."""
         n_outer, _ = shares(self.n_jobs, len(items))
         return in_threads(function, [(item,) for item in items], n_outer)

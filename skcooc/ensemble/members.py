@@ -1,7 +1,4 @@
-"""Base class of meta-estimators, and the models that they hold as factorisations P(y given x).
-
-No other module depends on which library a model comes from.
-"""
+"""Base class of meta-estimators, and the models that they hold as factorisations P(y given x)."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +14,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, cl
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils._param_validation import validate_parameter_constraints
 
+from skcooc.base.parameters import ATTRIBUTES, fill_docstring
 from skcooc.base.predictions import Predictions
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.heldout import Factors
@@ -25,11 +23,23 @@ from skcooc.heldout.validation import HeldOutPredictions, add_one_unigram
 from skcooc.protocol import CSR, Array, Block, TableLike
 
 MEMBER_TYPES = [Predictions, TransformerMixin]
+SHARED = (  # attributes with the same meaning in all estimators
+    *("row_distribution_", "component_distribution_", "column_embedding_", "row_components_"),
+    *("unigram_", "n_features_in_", "feature_names_in_", "row_names_in_"),
+)
 UNFITTED = Factors(np.empty((0, 0)), np.empty((0, 0)))
 
 
 class MetaModel(Predictions, MetaEstimatorMixin, CallbackSupportMixin, BaseEstimator):
-    """Base class of estimators around others, whose P(y given x) is a product of two factors."""
+    """Base class of estimators around others, whose P(y given x) is a product of two factors.
+
+    Docstrings of subclasses get the paragraphs of shared attributes that they lack.
+    """
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        shared = {name: ATTRIBUTES[name] for name in ATTRIBUTES if name.startswith(SHARED)}
+        cls.__doc__ = fill_docstring(cls.__doc__, "Attributes", shared, {})
 
     def _mixing(self) -> tuple[Array, Array]:
         return self.row_distribution_, self.embedding_
@@ -43,43 +53,24 @@ class MetaModel(Predictions, MetaEstimatorMixin, CallbackSupportMixin, BaseEstim
         root.call_on_fit_task_end(estimator=self)
 
 
-class Member(Protocol):
-    """A model with P(y given x) as a product of two factors, immutable."""
-
-    @property
-    def estimator(self) -> BaseEstimator | None:
-        """The wrapped estimator, or None."""
-
-    @property
-    def judged(self) -> HeldOutPredictions | None:
-        """Predictions of the validation part of the last fit; None if there was none."""
-
-    @property
-    def fitted(self) -> Factors:
-        """P(z given x) of the rows fitted, (N, K), and P(y given z), (M, K)."""
-
-    def fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> Member:
-        """A fitted copy; X is the input as it was given, and ``counts`` the checked one."""
-
-    def partial_fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> Member:
-        """A copy updated with a batch of further rows."""
-
-    def fold_in(self, X: Block) -> Array:
-        """P(z given x) of checked rows, (n, K)."""
-
-
 @dataclass(frozen=True)
 class NativeMember:
-    """An estimator of this package."""
+    """An estimator of this package; immutable, as all members.
+
+    ``fit`` returns a fitted copy, ``partial_fit`` a copy updated with further rows; X is the input
+    as it was given, and ``counts`` the checked one.
+    """
 
     estimator: Predictions
 
     @property
     def judged(self) -> HeldOutPredictions | None:
+        """Predictions of the validation part of the last fit; None if there was none."""
         return self.estimator._heldout_predictions
 
     @property
     def fitted(self) -> Factors:
+        """P(z given x) of the training rows, (N, K), and P(y given z), (M, K)."""
         return Factors(self.estimator.embedding_, self.estimator.components_.T)
 
     def fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> NativeMember:
@@ -88,9 +79,8 @@ class NativeMember:
     def partial_fit(
         self, X: TableLike, counts: Block, sample_weight: ArrayLike | None
     ) -> NativeMember:
-        return NativeMember(
-            copy.deepcopy(self.estimator).partial_fit(X, sample_weight=sample_weight)
-        )
+        new = copy.deepcopy(self.estimator)
+        return NativeMember(new.partial_fit(X, sample_weight=sample_weight))
 
     def fold_in(self, X: Block) -> Array:
         return self.estimator.fold_in(X)
@@ -124,7 +114,6 @@ class TransformerMember:
         return self._mixtures(self.estimator.transform(_without_zeros(X)), X.dtype)
 
     def _mixtures(self, transformed: ArrayLike, dtype: np.dtype) -> Array:
-        """P(z given x) from the output of ``transform``."""
         coefficients = np.asarray(transformed, dtype=dtype)
         components = np.asarray(self.estimator.components_, dtype=dtype)
         if coefficients.min(initial=0) < 0 or components.min() < 0:
@@ -146,10 +135,7 @@ class TransformerMember:
             )
         fitted = fit(table := _without_zeros(X))
         if not hasattr(fitted, "components_"):
-            raise ValueError(
-                f"{type(fitted).__name__} has no components_ when it is fitted, and so gives no "
-                "probabilities of columns."
-            )
+            raise ValueError(f"{type(fitted).__name__} has no components_ when it is fitted.")
         transformed = np.asarray(fitted.transform(table))
         new = TransformerMember(fitted, bool(np.allclose(transformed.sum(axis=1), 1, atol=1e-4)))
         components = _distributions(np.asarray(fitted.components_, dtype=X.dtype))
@@ -166,12 +152,15 @@ class TopicFreeMember:
 
     def fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> TopicFreeMember:
         distribution = add_one_unigram(rows_with(counts), 1).astype(counts.dtype)
-        return TopicFreeMember(fitted=Factors(_ones(counts), distribution[:, None]))
+        return TopicFreeMember(fitted=Factors(self.fold_in(counts), distribution[:, None]))
 
     partial_fit = fit  # no state to update
 
     def fold_in(self, X: Block) -> Array:
-        return _ones(X)
+        return np.ones((X.shape[0], 1), dtype=X.dtype)
+
+
+Member: TypeAlias = NativeMember | TransformerMember | TopicFreeMember
 
 
 def member_of(estimator: BaseEstimator | None) -> Member:
@@ -190,21 +179,17 @@ def member_of(estimator: BaseEstimator | None) -> Member:
 
 def members_of(named: Sequence[tuple[str, BaseEstimator]], whose: str) -> list[Member]:
     """Members of (name, estimator) pairs; ``whose`` names the meta-estimator in messages."""
-
-    def is_named(item: object) -> bool:
-        return isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str)
-
-    if not named or not all(is_named(item) for item in named):
+    are_named = [
+        isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str)
+        for item in named
+    ]
+    if not named or not all(are_named):
         raise ValueError(
             "Invalid 'estimators' attribute, 'estimators' should be a non-empty list of (string, "
             "estimator) tuples."
         )
     validate_parameter_constraints({name: MEMBER_TYPES for name, _ in named}, dict(named), whose)
     return [member_of(estimator) for _, estimator in named]
-
-
-def _ones(X: Block) -> Array:
-    return np.ones((X.shape[0], 1), dtype=X.dtype)
 
 
 def _without_zeros(X: Block) -> CSR:

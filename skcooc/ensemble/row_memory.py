@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -44,12 +43,9 @@ class RowMemory(MetaModel):
     prediction of a Pitman-Yor process with concentration a and discount d, with one table for each
     known column of a row. A row without known counts is predicted by B alone.
 
-    The three numbers are estimated together on the observations that the estimator holds out to
-    tune its own hyper-parameters. If it holds out none, a second copy is fitted to a part of the
-    observations for that.
-
-    Only predictions change: ``transform``, ``components_`` and all attributes of the model stay the
-    same.
+    The three numbers are estimated together on the tokens that the estimator holds out to tune its
+    own hyper-parameters. If it holds out none, a second copy is fitted to a part of the tokens.
+    Only predictions change, not ``transform``, ``components_`` and other attributes of the model.
 
     Parameters
     ----------
@@ -69,10 +65,10 @@ class RowMemory(MetaModel):
         s, the weight of the background. It replaces the smoothing of the model.
 
     validation_fraction : float, default=0.1
-        Share of the observations held out if the estimator itself holds out none.
+        Share of the tokens held out if the estimator holds out none.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the division into training and held-out observations.
+        Seed of the held-out tokens.
 
     Attributes
     ----------
@@ -82,24 +78,14 @@ class RowMemory(MetaModel):
     components_ : (K, M) array
         P(y_j given z_k) of the model.
     embedding_ : (N, K) array
-        P(z_k given x_i) of the rows fitted.
+        P(z_k given x_i) of the training rows.
     component_distribution_ : (K,) array
         P(z_k) = sum_i P(x_i) P(z_k given x_i).
     row_distribution_ : (N,) array
         P(x_i).
-    column_embedding_ : (M, K) array
-        P(z_k given y_j).
-    row_components_ : (K, N) array
-        P(x_i given z_k).
     unigram_ : (M,) array
-        The background b_j: the number of fitted rows with a column, plus one, as a distribution;
+        The background b_j: the number of training rows with a column, plus one, as a distribution;
         for tables that are not in memory, of the sample of rows.
-    n_features_in_ : int
-        Number M of columns.
-    feature_names_in_ : (M,) array of str
-        Names of the columns, if the data has names that are strings.
-    row_names_in_ : (N,) array
-        Names of the rows fitted, if the data has them: of `Dyads`, or of a data frame.
 
     References
     ----------
@@ -158,13 +144,13 @@ class RowMemory(MetaModel):
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
             Non-negative counts. A dask array or RowBlocks if the estimator takes them: the three
-            numbers are then estimated on a sample of rows, ``validation_fraction`` of which is
-            predicted from the rest, and further observations of the rows fitted cannot be scored,
-            since the rows are not kept.
+            numbers are then estimated on a sample of rows, by predicting ``validation_fraction`` of
+            its tokens from the rest. The rows are not kept, so further tokens of them cannot be
+            scored.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each observation if X is Dyads. For estimators that take it.
+            Weight of each row; of each token if X is Dyads. For estimators that take it.
 
         Returns
         -------
@@ -173,15 +159,16 @@ class RowMemory(MetaModel):
         Raises
         ------
         ValueError
-            If X is negative, not finite, empty or all zero, a parameter is invalid, or the
-            estimator has negative components or takes no weights.
+            If the estimator has negative components or takes no weights.
         """
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = read(new, X, sample_weight, random_state=self.random_state)
         known, sample = attributes.of_input(new), table.sample
         with self._journal(sample) as journal:
-            fit = partial(member_of(self.estimator).fit, X, sample, sample_weight)
-            member = journal.get_or_compute(("all",), fit, tells=True)
+            member = member_of(self.estimator)
+            member = journal.get_or_compute(
+                ("all",), lambda: member.fit(X, sample, sample_weight), tells=True
+            )
             self._set_fitted(member, table, rows_with(sample), known, table.in_memory, journal)
         return self
 
@@ -192,9 +179,9 @@ class RowMemory(MetaModel):
     ) -> Self:
         """Update with a batch of further rows.
 
-        The model is updated by its own ``partial_fit``. The three numbers are estimated on the
-        batch, ``validation_fraction`` of which is predicted from the rest; the background is that
-        of all batches.
+        The model is updated by its own ``partial_fit``. The three numbers are estimated by
+        predicting ``validation_fraction`` of the tokens of the batch from the rest; the background
+        is that of all batches.
 
         Parameters
         ----------
@@ -203,16 +190,11 @@ class RowMemory(MetaModel):
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each observation if X is Dyads.
+            Weight of each row; of each token if X is Dyads.
 
         Returns
         -------
         self : object
-
-        Raises
-        ------
-        ValueError
-            If X is negative, not finite, empty or all zero, or has other columns than before.
         """
         new, first = copy.copy(self), not hasattr(self, "estimator_")
         table = read_in_memory(new, X, sample_weight, reset=first)
@@ -256,7 +238,7 @@ class RowMemory(MetaModel):
         )
 
     def _estimate(self, member: Member, X: Block, keeps: bool, journal: Journal) -> Memory:
-        """The memory: the numbers given, and estimates on held-out observations of the others."""
+        """The numbers given, and estimates of the others on held-out tokens."""
         given = self.concentration, self.discount, self.smoothing
         a, d, s = (None if value == "auto" else float(value) for value in given)
         if a is not None and d is not None and s is not None:
@@ -271,8 +253,9 @@ class RowMemory(MetaModel):
         if judged:
             predictor = judged.predicted
         elif keeps:
-            fit = partial(member.fit, rest.table, rest, rest.weights)
-            predictor = journal.get_or_compute(("rest",), fit, tells=True).fitted
+            predictor = journal.get_or_compute(
+                ("rest",), lambda: member.fit(rest.table, rest, rest.weights), tells=True
+            ).fitted
         else:
             predictor = Factors(member.fold_in(rest.as_new()), member.fitted.B)
         background = add_one_unigram(rows_with(rest), 1)
@@ -282,12 +265,10 @@ class RowMemory(MetaModel):
         return self._member.fold_in(X)
 
     def _predicting(self, mixtures: Array, known: CSR | None) -> Predictor:
-        """Predictions of rows with these mixtures and known counts."""
         memory = Memory(self.concentration_, self.discount_, self.smoothing_)
         return remembering(known, Factors(mixtures, self.components_.T), self.unigram_, memory)
 
     def _rows_fitted(self) -> CSR:
-        """Counts of the rows fitted; ValueError if they are not kept."""
         if self._known is None:
             raise ValueError(
                 "X holds further observations of rows fitted, which are not kept: they were "

@@ -27,10 +27,9 @@ from skcooc.simplex import first_largest
 class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     """Asymmetric clustering model (ACM): every row belongs to one of K clusters.
 
-    All tokens of a row, such as the words of a document, come from the distribution of its cluster
-    over the columns; clusters have posterior probabilities. With ``axis="columns"`` the columns are
-    clustered, and a row is a mixture of column clusters. A random start is the best of four to
-    eight short runs with a third more clusters, merged by similarity.
+    All tokens of a row come from the distribution of its cluster over the columns; if columns are
+    clustered, a row is a mixture of their clusters. A random start is the best of four to eight
+    short runs with a third more clusters, merged by similarity.
 
     Parameters
     ----------
@@ -39,63 +38,58 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         soft clusters are compared on held-out tokens, hard ones by the integrated likelihood.
 
     hard : bool, default=False
-        Whether every row belongs to exactly one cluster: the limit of the soft model for long rows.
-        Hard clusterings do not depend on beta and take plain EM steps. An empty cluster restarts
-        from the row explained worst.
+        Whether every row belongs to exactly one cluster, as in the limit of long rows. Then beta
+        has no effect, EM steps are plain, and empty clusters restart from the row explained worst.
 
     axis : {"rows", "columns"}, default="rows"
         What is clustered. With "columns", read "column" for "row" in the other parameters.
 
     object_weights : {"counts", "equal"}, default="counts"
-        Whether a row counts by its tokens, which is maximum likelihood, or all rows count the same:
-        distributional clustering (Hofmann & Puzicha, 1998, equation 25), in which the sums of rows
-        do not matter.
+        Whether a row counts by its tokens (maximum likelihood), or all rows count the same, however
+        long: distributional clustering (Hofmann & Puzicha, 1998, equation 25).
 
     proportions : {"uniform", "estimated"}, default="uniform"
         Prior probabilities of the clusters. At small beta, estimated ones starve clusters. Hard
         clusterings need "uniform".
 
     leave_one_out : bool, default=False
-        Whether to use leave-one-out responsibilities (predictive EM): a row's counts are subtracted
-        from the clusters before its E-step; columns have 0.02 pseudo-counts. It helps most where
-        clusters are many and rows short, and takes two to seven times as long. The objective may
-        rise: EM ends when it has not fallen for ten iterations. New rows are assigned without it,
-        so ``predict`` of the training rows can differ from ``labels_``. Needs ``hard=False``,
-        ``axis="rows"``, ``object_weights="counts"``, ``coarsening=None`` and no ``annealing`` above
-        1. Not with streams, blocks of rows or dask arrays.
+        Whether to use leave-one-out EM: a row's counts are subtracted from the clusters before its
+        E-step; columns have 0.02 pseudo-counts. It helps most where clusters are many and rows
+        short, and takes two to seven times as long. The objective may rise: EM ends when it has not
+        fallen for ten iterations. New rows are assigned without it, so ``predict`` of the training
+        rows can differ from ``labels_``. Needs ``hard=False``, ``axis="rows"``,
+        ``object_weights="counts"``, ``coarsening=None``, ``annealing`` below 1 or None, and a table
+        in memory, no stream.
 
     beta : float > 0 or "auto", default="auto"
         Inverse temperature, at most 1 with ``object_weights="counts"``. The best value falls with
         the number of tokens in a row; for abstracts it is at most 0.1. "auto" tunes it on held-out
-        tokens, on a logarithmic scale, above the critical value at which all clusters coincide.
-        With "counts", X must hold counts of tokens, whole or not: rows divided by their sums are
-        too small for any beta. With "equal", beta times the mean row sum is the factor of the
-        Kullback-Leibler divergences (nats); clusters coincide where it is below 1.
+        tokens, on a logarithmic scale, above the critical value at which all clusters coincide. X
+        must hold counts with "counts", whole or not: rows divided by their sums are too small for
+        any beta. With "equal", beta times the mean row sum is the factor of the Kullback-Leibler
+        divergences (nats); clusters coincide where it is below 1.
 
     annealing : float > 1, float in (0, 1) or None, default=None
         Factor by which beta changes during EM; ``max_iter`` holds for each temperature. Above 1,
-        beta rises from its critical value, and one cluster splits on the way (``splits_``); if
-        fewer than ``n_clusters`` separate, some are duplicates. Below 1, beta falls from 1, and
-        with ``early_stopping=True`` only as long as held-out tokens are predicted better; needs
-        ``object_weights="counts"``. Not used in the search for beta; a warm start continues at
-        ``beta_``. Hard clusterings need None.
+        beta rises from its critical value, and one cluster splits on the way (``splits_``); some
+        may stay duplicates. Below 1, with ``object_weights="counts"``, beta falls from 1, and with
+        ``early_stopping=True`` only as long as held-out tokens are predicted better. Not used in
+        the search for beta; a warm start continues at ``beta_``. Hard clusterings need None.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
-        Groups of neighbouring rows for multiscale optimisation, finest grouping first; each joins
-        groups of the one before. EM begins with one posterior for each of the coarsest groups,
-        which are annealed, and ends with single rows; ``max_iter`` holds for each scale. Needs
-        ``axis="rows"`` and ``object_weights="counts"``. See ``skcooc.image.grid_coarsening``.
+        Nested groups of neighbouring rows for multiscale optimisation, finest grouping first. EM
+        begins with one posterior for each of the coarsest groups, which are annealed, and ends with
+        single rows; ``max_iter`` holds for each scale. Needs ``axis="rows"`` and
+        ``object_weights="counts"``. See ``skcooc.image.grid_coarsening``.
 
     Attributes
     ----------
-    n_clusters_ : int
-        Number of clusters.
-    component_search_ : ComponentSearchCV
-        Search for the number of clusters; only where ``n_clusters="auto"``.
+    n_clusters_, component_search_ : int and ComponentSearchCV
+        Number of clusters, and the search for it where ``n_clusters="auto"``.
     labels_ : (N,) array, or (M,) where columns are clustered
         Most probable cluster of each training row, or of each column.
     posteriors_ : (N, K) array, or (M, K) where columns are clustered
-        P(cluster given row), or P(cluster given column).
+        P(c given x_i), or P(c given y_j).
     components_ : (K, M) array
         P(y_j given c).
     weights_ : (K,) array
@@ -151,14 +145,12 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     @property
     def posteriors_(self) -> Array:
-        """P(cluster given row), or P(cluster given column)."""
         params, rows = self._state
         posteriors: Array = self._fitted_model.posteriors(params, rows)
         return posteriors
 
     @property
     def labels_(self) -> Array:
-        """Most probable cluster of each training row, or of each column."""
         return first_largest(self.posteriors_)
 
     def merged(self, shares: Array) -> CooccurrenceEstimator:
@@ -189,7 +181,18 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     def _check_combinations(self, largest_beta: float) -> None:
         if self.leave_one_out:
-            self._check_left_out()
+            needed = {"hard": False, "axis": "rows", "object_weights": "counts", "coarsening": None}
+            for name, value in needed.items():
+                if getattr(self, name) != value:
+                    raise ValueError(
+                        "leave_one_out=True takes the counts of single rows out of soft clusters: "
+                        f"it needs {name}={value!r}."
+                    )
+            if (self.annealing or 0) > 1:
+                raise ValueError(
+                    "leave_one_out=True has no clusters that split: it needs annealing < 1, or "
+                    "None."
+                )
         if not isinstance(self.beta, str) and self.beta > largest_beta:
             raise ValueError(
                 f"The 'beta' parameter of {type(self).__name__} must be a float in the range "
@@ -200,26 +203,10 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         if self.coarsening is not None and self.axis == "columns":
             raise ValueError("coarsening groups the rows that are clustered: it needs axis='rows'.")
         if self.coarsening is not None and self.object_weights == "equal":
-            raise ValueError(
-                "coarsening ties rows with their observations: it needs object_weights='counts', "
-                "which is the same as 'equal' where all rows have equally many."
-            )
+            raise ValueError("coarsening adds counts of rows: it needs object_weights='counts'.")
         if self.hard and self.annealing is not None:
             raise ValueError("hard=True has no temperature: it needs annealing=None.")
         if self.object_weights == "equal" and (self.annealing or 2) < 1:
             raise ValueError(
                 "annealing < 1 falls from maximum likelihood: it needs object_weights='counts'."
-            )
-
-    def _check_left_out(self) -> None:
-        needed = {"hard": False, "axis": "rows", "object_weights": "counts", "coarsening": None}
-        for name, value in needed.items():
-            if getattr(self, name) != value:
-                raise ValueError(
-                    "leave_one_out=True takes the counts of single rows out of soft clusters: it "
-                    f"needs {name}={value!r}."
-                )
-        if (self.annealing or 0) > 1:
-            raise ValueError(
-                "leave_one_out=True has no clusters that split: it needs annealing < 1, or None."
             )

@@ -69,24 +69,23 @@ class TreeLearner:
 class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     """Cluster-abstraction model (CAM): row clusters are leaves of a tree.
 
-    Every row, such as a document, belongs to the cluster at one leaf. Each of its tokens comes from
-    a node on the path from the root to that leaf: general words gather at the root, special words
-    at the leaves. The model is also known as hierarchical asymmetric clustering model (HACM).
+    Every row belongs to the cluster at one leaf. Each of its tokens comes from a node on the path
+    from the root to that leaf: general words gather at the root, special words at the leaves. Also
+    known as hierarchical asymmetric clustering model (HACM).
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number K of leaves. "auto" runs `ComponentSearchCV` first and needs a table in memory. Give
-        the number where ``tree`` is an array.
+        Number K of leaves. "auto" runs `ComponentSearchCV` first; it needs a table in memory, and
+        no array as ``tree``.
 
     tree : "binary", "annealed", "grown", or array-like of int, default="binary"
-        Topology. "binary" is a balanced binary tree. "annealed" grows from the splits of row
-        clusters without a tree while beta rises, "grown" from those of this model, in which inner
-        nodes take part. Both have at most ``n_clusters`` leaves, and fewer where ``fit`` holds out
-        tokens and more leaves do not predict them better; all random starts share the tree, and a
-        warm start keeps it. Not grown from dask arrays or DiskTable. An array has ``n_clusters``
-        leaves and gives the parent of each node, -1 for the root, or the nodes to join, (K - 1, 2),
-        as ``AgglomerativeClustering.children_``.
+        Topology. "binary" is balanced. "annealed" grows from the splits of row clusters without a
+        tree while beta rises, "grown" from those of this model, in which inner nodes take part.
+        Both have at most ``n_clusters`` leaves, and fewer if more leaves do not predict held-out
+        tokens better; all random starts share the tree, and a warm start keeps it. Not grown from
+        dask arrays or DiskTable. An array for ``n_clusters`` leaves has the parent of each node, -1
+        for the root, or the nodes to join, (K - 1, 2), as ``AgglomerativeClustering.children_``.
 
     abstraction : {"constant", "cluster", "object"}, default="cluster"
         Whether all rows share the weights of the nodes on a path, each cluster has its own, or each
@@ -94,9 +93,9 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         iterations each. "object" predicts best and takes much longer.
 
     tempering : {"path", "joint"}, default="path"
-        Which probabilities beta is an exponent of. "path": the likelihood of a row, summed over the
-        nodes of the path, as in `AsymmetricClustering`. "joint": the probability of a column at
-        each node, before the sum, as in equation (65) of Hofmann & Puzicha (1998).
+        Whether beta is an exponent of the likelihood of a row, summed over the nodes of the path as
+        in `AsymmetricClustering`, or of the probability of a column at each node, before the sum,
+        as in equation (65) of Hofmann & Puzicha (1998).
 
     proportions : {"uniform", "estimated"}, default="uniform"
         Prior probabilities of the clusters. At small beta, estimated ones starve clusters. Hard
@@ -104,12 +103,11 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     hard : bool, default=False
         Whether every row belongs to its most probable leaf only; tokens still have posteriors over
-        the nodes. Hard clusterings do not depend on beta, take plain EM steps, and may have empty
-        leaves.
+        the nodes. Then beta has no effect, EM steps are plain, and leaves may be empty.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
-        Groups of neighbouring rows for multiscale optimisation, finest grouping first; each joins
-        groups of the one before. EM begins with one posterior for each of the coarsest groups.
+        Nested groups of neighbouring rows for multiscale optimisation, finest grouping first. EM
+        begins with one posterior for each of the coarsest groups.
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature. The best value falls with the number of tokens in a row; for abstracts
@@ -122,13 +120,10 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     ----------
     tree_ : skcooc.hierarchy.Tree
         Parents, depths, leaves and paths of the nodes.
-    n_clusters_ : int
-        Number K of leaves.
-    component_search_ : ComponentSearchCV
-        Search for the number of clusters; only where ``n_clusters="auto"``.
+    n_clusters_, component_search_ : int and ComponentSearchCV
+        Number K of leaves, and the search for it where ``n_clusters="auto"``.
     splits_ : list of Split
-        Clusters that split: ``beta``, which may be above ``beta_``, and ``parts``. Only of grown
-        trees.
+        Clusters that split, of grown trees: ``beta``, which may be above ``beta_``, and ``parts``.
     labels_ : (N,) array
         Most probable cluster of each training row; cluster k is the leaf ``tree_.leaves[k]``.
     posteriors_ : (N, K) array
@@ -137,10 +132,8 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         P(y_j given v) of every node.
     embedding_ : (N, V) array
         P(v given x_i) of the training rows. A dask array where X was one.
-    weights_ : (V,) array
-        P(v) of an empty row.
-    node_weights_ : (V,) array
-        Share of the tokens at each node.
+    weights_, node_weights_ : (V,) arrays
+        P(v) of an empty row, and share of the tokens at each node.
     converged_ : bool
         Whether ``tol`` was reached in the last stage, or early stopping stopped.
 
@@ -150,11 +143,10 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     Notes
     -----
-    For a tree of columns fit the transposed table, ``X.T``. Then ``labels_`` and ``posteriors_``
-    are of the columns of X, ``column_embedding_`` (N, V) is P(v given x), and ``row_components_``
-    (V, M) is P(y given v). There is no ``axis="columns"``: a new row does not determine its weights
-    of the nodes, and all that fit it best predict as ``AsymmetricClustering(axis="columns")`` does.
-    The guide to this model has the proof.
+    For a tree of columns fit ``X.T``. Then ``labels_`` and ``posteriors_`` are of the columns of X,
+    ``column_embedding_`` (N, V) is P(v given x), and ``row_components_`` (V, M) is P(y given v).
+    There is no ``axis="columns"``: a new row would not determine its weights of the nodes, as the
+    guide to this model shows.
 
     References
     ----------
@@ -177,8 +169,6 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     A tree of the 40 columns, and its predictions for the 60 rows:
 
     >>> of_columns = ClusterAbstraction(n_clusters=4, random_state=0).fit(data.X.T)
-    >>> of_columns.labels_.shape, of_columns.column_embedding_.shape
-    ((40,), (60, 7))
     >>> (of_columns.column_embedding_ @ of_columns.row_components_).shape
     (60, 40)
     """
@@ -210,32 +200,26 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     def recipe(self) -> Recipe:
         check_proportions(self.hard, self.proportions)
-        model = self._equations()
+        options = self.abstraction, self.tempering, self.proportions, self.object_iter
+        model = Abstractions(self._topology(), *options, hard=self.hard)
+        learner = None
+        if self._grows:
+            grown = self.splits_ if self._goes_on() else None
+            learner = TreeLearner(model, cast(str, self.tree), self.n_clusters, grown)
         return Recipe(
             FixedModel(model, no_temperature if self.hard else partial(temperatures, model)),
             self._settings(),
             shape={"n_clusters": self.n_clusters},
             coarsening=self.coarsening,
-            structure=self._tree_learner(model),
+            structure=learner,
             check=self._check_tree,
         )
-
-    def _tree_learner(self, model: Abstractions) -> TreeLearner | None:
-        if not self._grows:
-            return None
-        grown = self.splits_ if self._goes_on() else None
-        return TreeLearner(model, cast(str, self.tree), self.n_clusters, grown)
-
-    def _equations(self) -> Abstractions:
-        options = self.abstraction, self.tempering, self.proportions, self.object_iter
-        return Abstractions(self._topology(), *options, hard=self.hard)
 
     @property
     def _grows(self) -> bool:
         return isinstance(self.tree, str) and self.tree in KINDS
 
     def _topology(self) -> Tree:
-        """Return the tree with which a fit starts; a root where it is to grow."""
         if self._grows:
             return self.tree_ if self._goes_on() and hasattr(self, "splits_") else binary_tree(1)
         if isinstance(self.tree, str):
@@ -248,7 +232,6 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         return tree
 
     def _check_tree(self, X: Counts) -> None:
-        """Raise ValueError where a warm start would need another tree."""
         if not self._goes_on() or self._fitted_parameters["n_clusters"] != self.n_clusters:
             return
         if not np.array_equal(self.tree_.parents, self._topology().parents):

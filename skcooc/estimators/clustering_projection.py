@@ -22,11 +22,11 @@ from skcooc.protocol import Block
 class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
     """Probabilistic clustering-projection (PCP): topics and row clusters, jointly.
 
-    A row, such as a document, belongs to one of C clusters. A cluster has a center, a distribution
-    over K topics, and a topic is a distribution over columns. Every token of a row has a topic
-    drawn from the center of the row's cluster. Weights and centers of clusters have Dirichlet
-    priors; variational EM fits the model. A random start is a short aspect model, with the best of
-    five asymmetric clusterings where ``n_clusters`` is a number.
+    A row belongs to one of C clusters. A cluster has a center, a distribution over K topics, and a
+    topic is a distribution over columns. Every token has a topic drawn from the center of its row's
+    cluster. Weights and centers have Dirichlet priors; variational EM fits the model. A random
+    start is a short aspect model, with the best of five asymmetric clusterings if ``n_clusters`` is
+    a number.
 
     Parameters
     ----------
@@ -34,21 +34,19 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         Number K of topics. "auto" runs `ComponentSearchCV` first and needs a table in memory.
 
     n_clusters : int or None, default=None
-        Initial number C of clusters; some may die and stay dead, and a warm start keeps the number.
-        None is one for every row, as in the predictions of Yu et al. To find classes of rows, give
-        their number.
+        Initial number C of clusters, which may die; a warm start keeps it. None is one for every
+        row, as in the predictions of Yu et al. To find classes of rows, give their number.
 
     cluster_prior : float, default=1.0
         alpha: the cluster weights have the prior Dir(alpha / C, ..., alpha / C). Small values let
-        needless clusters die, above all at small beta; large ones, such as 1e4, keep all alive,
-        with similar weights.
+        clusters die, above all at small beta; large ones, such as 1e4, keep all alive and similar.
 
     center_prior : float, default=0.05
         lambda: the centers have the prior Dir(lambda, ..., lambda).
 
     topic_prior : float, default=0.05
-        Pseudo-count added to every occurring column in every topic. It adds ``topic_prior`` times
-        the sum of log P(y_j given z_k) to the objective.
+        Pseudo-count of every occurring column in every topic; this times the sum of log P(y_j given
+        z_k) is added to the objective.
 
     update_priors : bool, default=False
         Whether Newton's method fits alpha and the entries of lambda in every iteration. With one
@@ -56,9 +54,9 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
 
     posterior : {"auto", "factorial", "structured"}, default="auto"
         Approximation of the posterior of a row. "factorial" (Yu et al.) makes cluster and topics
-        independent; they confirm each other, and rows hardly change clusters. "structured" lets
-        topics depend on the cluster: a tighter bound and better clusters, with arrays of size N x C
-        and M x C. "auto" is "structured" where ``n_clusters`` is a number, else "factorial".
+        independent: rows hardly change clusters. "structured" lets topics depend on the cluster: a
+        tighter bound and better clusters, with arrays of size N x C and M x C. "auto" is
+        "structured" where ``n_clusters`` is a number, else "factorial".
 
     inference : {"collapsed", "variational"}, default="collapsed"
         How new rows get clusters: with topics summed out, at the mean centers and weights; or by
@@ -67,8 +65,8 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature, an exponent of the likelihood: of every token and its topic with the
         factorial posterior, of the row with the structured one and for new rows. 1 is the model of
-        Yu et al. "auto" tunes it on held-out tokens: between 0.5 and 1, or, structured, on a
-        logarithmic scale as in `AsymmetricClustering`.
+        Yu et al. "auto" tunes it on held-out tokens: from 0.5 to 1, or as in `AsymmetricClustering`
+        with the structured posterior.
 
     annealing : float in (0, 1) or None, default=None
         Factor by which beta falls during EM, from 1; with ``early_stopping=True`` only as long as
@@ -77,23 +75,19 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         at ``beta_``.
 
     tol : float, default=1e-5
-        Relative increase of the bound below which EM stops. It is larger than in the other models:
-        3e-6 takes up to 1.6 times as many iterations and predicts no better.
+        Relative increase of the bound below which EM stops. It is larger than in other models,
+        since 3e-6 predicts no better.
 
     Attributes
     ----------
-    n_components_ : int
-        Number of topics.
-    component_search_ : ComponentSearchCV
-        Search for the number of topics; only where ``n_components="auto"``.
+    n_components_, component_search_ : int and ComponentSearchCV
+        Number of topics, and the search for it where ``n_components="auto"``.
     labels_ : (N,) array
         Most probable cluster of each training row, in ``0 .. n_clusters_ - 1``.
     n_clusters_ : int
         Number of clusters that have rows.
-    cluster_centers_ : ``(n_clusters_, K)`` array
-        Means of the centers, gamma normalised.
-    cluster_weights_ : ``(n_clusters_,)`` array
-        Means of the cluster weights, eta normalised.
+    cluster_centers_, cluster_weights_ : ``(n_clusters_, K)`` and ``(n_clusters_,)`` arrays
+        Means of the centers and of the cluster weights: gamma and eta normalised.
     components_ : (K, M) array
         P(y_j given z_k).
     weights_ : (K,) array
@@ -103,10 +97,8 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         ``transform`` uses ``inference`` and differs, most where a row is its own cluster.
     lower_bound_ : float
         Bound at the last E-step, -beta_ * objective_, in nats.
-    alpha_ : float
-        Prior of the cluster weights used.
-    lambda_ : (K,) array
-        Prior of the centers used.
+    alpha_, lambda_ : float and (K,) array
+        Priors of the cluster weights and of the centers used.
 
     See Also
     --------

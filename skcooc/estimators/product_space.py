@@ -21,8 +21,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     """Product-space mixture model (PMM): topics are pairs of row and column topics.
 
     A row has a distribution over C row topics, a row topic one over D column topics, and a column
-    topic one over the columns. The model groups both sides jointly and has fewer parameters than an
-    aspect model with C D topics.
+    topic one over the columns: fewer parameters than an aspect model with C D topics.
 
     Parameters
     ----------
@@ -39,30 +38,27 @@ class ProductSpaceMixture(CooccurrenceEstimator):
 
     tempering : {"joint", "likelihood"}, default="likelihood"
         Which probabilities beta is an exponent of: P(c, d) P(x given c) P(y given d), or only P(x
-        given c) P(y given d), as in Hofmann & Puzicha (1998). "likelihood" is the default, unlike
-        in `AspectModel`: topics stay distinct at smaller beta and predict better.
+        given c) P(y given d), as in Hofmann & Puzicha (1998). With "likelihood", unlike in
+        `AspectModel` the default, topics stay distinct at smaller beta and predict better.
 
     leave_one_out : bool, default=False
-        Whether to use leave-one-out responsibilities (predictive EM): each token's own expected
-        count is subtracted from its row and its column before the E-step. Every row gets one
-        pseudo-count, and every column 0.02 in each topic. It helps where rows are many and short
-        and hardly changes longer ones, so it is not tuned here. It takes about twice as long. The
-        objective may rise: EM ends when it has not fallen for ten iterations. New rows are folded
-        in without it, so ``transform`` of the training rows is not ``embedding_``. Not with
-        streams, blocks of rows or dask arrays.
+        Whether to use leave-one-out EM: each token's own expected count is subtracted from its row
+        and its column before the E-step. Every row gets one pseudo-count, and every column 0.02 in
+        each topic. It helps where rows are many and short, hardly changes longer ones (so it is not
+        tuned), and takes about twice as long. The objective may rise: EM ends when it has not
+        fallen for ten iterations. New rows are folded in without it, so ``transform`` of the
+        training rows is not ``embedding_``. Not with streams, blocks of rows or dask arrays.
 
     annealing : float > 1, float in (0, 1) or None, default=None
-        Factor by which an inverse temperature changes during EM. Above 1, the initial aspect model
-        is annealed: it begins with one topic at its critical temperature, and topics split. Below
-        1, beta falls from 1, and with ``early_stopping=True`` only as long as held-out tokens are
-        predicted better. Not used in the search for beta; a warm start continues at ``beta_``.
+        Factor by which beta changes during EM. Above 1, the initial aspect model is annealed from
+        one topic at its critical temperature; topics split. Below 1, beta falls from 1, and with
+        ``early_stopping=True`` only as long as held-out tokens are predicted better. Not used in
+        the search for beta; a warm start continues at ``beta_``.
 
     Attributes
     ----------
-    n_row_components_, n_column_components_ : int
-        Numbers of topics.
-    component_search_ : ComponentSearchCV
-        Search for the numbers of topics; only where ``n_row_components="auto"``.
+    n_row_components_, n_column_components_, component_search_ : int, int and ComponentSearchCV
+        Numbers of topics, and the search for them where ``n_row_components="auto"``.
     components_ : (C, M) array
         P(y_j given c) = sum_d P(d given c) P(y_j given d).
     column_components_ : (D, M) array
@@ -72,8 +68,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     weights_ : (C,) array
         P(c), the mixture of an empty row.
     embedding_ : (N, C) array
-        P(c given x_i) of the training rows. A dask array where X was one. ``transform`` of these
-        rows agrees within tolerances.
+        P(c given x_i) of the training rows, which ``transform`` reproduces within tolerances.
 
     See Also
     --------
@@ -119,13 +114,11 @@ class ProductSpaceMixture(CooccurrenceEstimator):
 
     @property
     def column_components_(self) -> Array:
-        """P(y_j given d), (D, M)."""
         components: Array = self._state.params.components.T
         return components
 
     @property
     def joint_(self) -> Array:
-        """P(c, d), (C, D)."""
         joint: Array = self._state.params.joint
         return joint
 

@@ -43,16 +43,16 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     ----------
     n_row_clusters : int or "auto", default=8
         Number C of row clusters. "auto", for both numbers, runs `ComponentSearchCV` first and needs
-        a table in memory: soft clusters are compared on held-out tokens, hard ones by the
-        integrated likelihood. Not with ``tied=True``.
+        a table in memory and ``tied=False``: soft clusters are compared on held-out tokens, hard
+        ones by the integrated likelihood.
 
     n_column_clusters : int or "auto", default=8
         Number D of column clusters.
 
     hard : bool, default=False
-        Whether every row and every column belongs to exactly one cluster. Hard clusterings maximise
-        the mutual information of the two clusterings, do not depend on beta, and take plain EM
-        steps. An empty cluster restarts from the row or column explained worst.
+        Whether every row and column belongs to exactly one cluster. Then beta has no effect, plain
+        EM steps maximise the mutual information of both clusterings, and an empty cluster restarts
+        from the row or column explained worst.
 
     tied : bool, default=False
         Whether rows and columns are the same items, such as words and the words that follow them,
@@ -67,40 +67,32 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature. The best value falls with the number of tokens in a row or column; for
         abstracts it is 0.2 to 0.5. "auto" tunes it on held-out tokens, on a logarithmic scale. X
-        must hold counts of tokens, whole or not: rows divided by their sums are too small for any
-        beta.
+        must hold counts, not rows divided by their sums, which are too small for any beta.
 
     annealing : float > 1, float in (0, 1) or None, default=None
-        Factor by which an inverse temperature changes during EM; ``max_iter`` holds for each. Above
-        1, the two initial asymmetric clusterings are annealed, each from one cluster at its
-        critical temperature; the co-clustering has no such temperature. Below 1, beta falls from 1,
-        and with ``early_stopping=True`` only as long as held-out tokens are predicted better. Not
-        used in the search for beta; a warm start continues at ``beta_``. Hard clusterings need
-        None.
+        Factor by which beta changes during EM; ``max_iter`` holds for each temperature. Above 1,
+        the two initial asymmetric clusterings are annealed, each from one cluster at its critical
+        temperature; the co-clustering has none. Below 1, beta falls from 1, and with
+        ``early_stopping=True`` only as long as held-out tokens are predicted better. Not used in
+        the search for beta; a warm start continues at ``beta_``. Hard clusterings need None.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
-        Groups of neighbouring rows for multiscale optimisation, finest grouping first; each joins
-        groups of the one before. EM begins with one posterior for each of the coarsest groups, to
-        which a falling beta applies, and ends with single rows; ``max_iter`` holds for each scale.
+        Nested groups of neighbouring rows for multiscale optimisation, finest grouping first. EM
+        begins with one posterior for each of the coarsest groups, to which a falling beta applies,
+        and ends with single rows; ``max_iter`` holds for each scale.
 
     Attributes
     ----------
-    n_row_clusters_, n_column_clusters_ : int
-        Numbers of clusters.
-    component_search_ : ComponentSearchCV
-        Search for the numbers of clusters; only where ``n_row_clusters="auto"``.
-    row_labels_, labels_ : (N,) array
-        Most probable cluster of each training row.
-    column_labels_ : (M,) array
-        Most probable cluster of each column.
+    n_row_clusters_, n_column_clusters_, component_search_ : int, int and ComponentSearchCV
+        Numbers of clusters, and the search for them where ``n_row_clusters="auto"``.
+    row_labels_, labels_, column_labels_ : (N,), (N,) and (M,) arrays
+        Most probable cluster of each training row, and of each column.
     embedding_ : (N, C) array
         P(c given x_i) of the training rows. A dask array where X was one.
     column_posteriors_ : (M, D) array
         P(d given y_j).
-    rows_ : (C * D, N) array of bool
-        Rows of each bicluster (pair of clusters); column clusters vary fastest.
-    columns_ : (C * D, M) array of bool
-        Columns of each bicluster.
+    rows_, columns_ : (C * D, N) and (C * D, M) arrays of bool
+        Rows and columns of each bicluster (pair of clusters); column clusters vary fastest.
     joint_ : (C, D) array
         pi_cd, share of the tokens in each pair of clusters.
     association_ : (C, D) array
@@ -161,45 +153,37 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     @property
     def row_labels_(self) -> Array:
-        """Most probable cluster of each training row, (N,)."""
         return self.labels_
 
     @property
     def column_posteriors_(self) -> Array:
-        """P(d given y_j), (M, D)."""
         J: Array = self._state.params.memberships
         return J
 
     @property
     def column_labels_(self) -> Array:
-        """Most probable cluster of each column, (M,)."""
         return first_largest(self.column_posteriors_)
 
     @property
     def joint_(self) -> Array:
-        """Share pi_cd of the tokens in each pair of clusters, (C, D)."""
         joint: Array = self._state.params.joint
         return joint
 
     @property
     def association_(self) -> Array:
-        """Association c_cd = pi_cd / (pi_c pi_d), (C, D)."""
         return np.where(self.joint_ > 0, np.exp(log_association(self.joint_)), 0)
 
     @property
     def mutual_information_(self) -> float:
-        """Mutual information of row and column clusters, in nats."""
         return mutual_information(self.joint_)
 
     @property
     def rows_(self) -> Array:
-        """Rows of each bicluster, (C * D, N) array of bool."""
         members = self.row_labels_ == np.arange(self.joint_.shape[0])[:, None]
         return np.repeat(members, self.joint_.shape[1], axis=0)
 
     @property
     def columns_(self) -> Array:
-        """Columns of each bicluster, (C * D, M) array of bool."""
         members = self.column_labels_ == np.arange(self.joint_.shape[1])[:, None]
         return np.tile(members, (self.joint_.shape[0], 1))
 

@@ -35,10 +35,9 @@ class TriadicAspectModel(TriadEstimator):
 
         P(x, y, w) = sum_k P(z_k) P(x given z_k) P(y given z_k) P(w given z_k)
 
-    Tempered EM fits the model to `Triads`, as it fits an `AspectModel` to a table. It predicts the
-    third index from the other two: P(w given x, y). Put the index to predict last with
-    ``Triads.transpose``. Given indices may have exponents below beta, since x and y often carry the
-    same information.
+    Tempered EM fits the model to `Triads`. It predicts the third index from the other two:
+    P(w given x, y). Put the index to predict last with ``Triads.transpose``. Given indices may have
+    exponents below beta, since x and y often carry the same information.
 
     Parameters
     ----------
@@ -50,38 +49,31 @@ class TriadicAspectModel(TriadEstimator):
         "auto" tunes it on held-out tokens, for the prediction of w, and then fits all tokens.
 
     exponents : pair of floats in [0, 1], or "auto", default="auto"
-        Exponents, relative to beta, of P(x given z) and P(y given z) in the responsibilities. (1,
-        1) is the plain model; with (0, 1) x is ignored. With ``beta="auto"``, "auto" lowers the
-        exponent of x, then that of y, then raises beta, and keeps the result if held-out perplexity
-        falls by 1 %; else it is (1, 1).
+        Exponents, relative to beta, of P(x given z) and P(y given z) in the responsibilities; with
+        (0, 1) x is ignored. With ``beta="auto"``, "auto" lowers the exponent of x, then that of y,
+        then raises beta, and keeps the result if held-out perplexity falls by 1 %; else (1, 1), the
+        plain model.
 
     component_prior : float or "auto", default="auto"
-        Pseudo-count added to every value of w in every topic; the values of y get as many in total.
-        It helps where data are sparse. With ``beta="auto"``, "auto" tries values from 0.001 to 0.5
-        of the mean expected count, after the exponents, where the smoothing that held-out tokens
-        ask for is above 0.01, and keeps one if their perplexity falls by 1 %; else it is 0.
+        Pseudo-count added to every value of w in every topic, for sparse data; the values of y get
+        as many in total. With ``beta="auto"``, "auto" then tries 0.001 to 0.5 of the mean expected
+        count if held-out tokens ask for smoothing above 0.01, and keeps one if their perplexity
+        falls by 1 %; else it is 0.
 
     smoothing : float in [0, 1) or "auto", default="auto"
         Weight of the add-one unigram of w in scored probabilities. "auto" estimates it on held-out
-        tokens where ``fit`` holds some out, and is 0.001 elsewhere. Where y is new, the prediction
-        is P(w given x).
+        tokens, if any, else 0.001. Where y is new, the prediction is P(w given x).
 
     Attributes
     ----------
     n_components_ : int
         Number of topics.
-    components_ : (K, L) array
-        P(w_l given z_k).
-    middle_components_ : (K, M) array
-        P(y_j given z_k).
-    row_components_ : (K, N) array
-        P(x_i given z_k).
+    components_, middle_components_, row_components_ : (K, L), (K, M) and (K, N) arrays
+        P(w_l given z_k), P(y_j given z_k) and P(x_i given z_k).
     weights_ : (K,) array
         P(z_k).
-    component_prior_ : float
-        Pseudo-count used.
-    exponents_ : tuple of two floats
-        Exponents used.
+    component_prior_, exponents_ : float and pair of floats
+        Pseudo-count and exponents used.
     embedding_ : (N, K) array
         P(z_k given x_i) of the training rows (values of x); ``transform`` of the same tokens agrees
         within tolerances.
@@ -137,12 +129,10 @@ class TriadicAspectModel(TriadEstimator):
 
     @property
     def component_prior_(self) -> float:
-        """Pseudo-count used."""
         return float(self._fitted_model.component_prior)
 
     @property
     def exponents_(self) -> Pair:
-        """Exponents used."""
         exponents: Pair = self._fitted_model.exponents
         return exponents
 
@@ -192,7 +182,6 @@ class TriadicFamily(ModelFamily):
 
 
 def checked_exponents(exponents: Sequence[float]) -> Pair:
-    """Return a pair of floats; ValueError unless both are in [0, 1]."""
     pair = [float(value) for value in exponents]
     if len(pair) != 2 or not all(0 <= value <= 1 for value in pair):
         raise ValueError(f"exponents={exponents} should be two numbers in the [0, 1] range")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,6 +16,7 @@ FACTOR = 2  # between the numbers after those
 WIDEST, FINEST = 1 / 4, 1 / 25  # first and last step around the best, relative to it; at least one
 
 Sizes: TypeAlias = tuple[int, ...]  # numbers of components, one or two
+Visit: TypeAlias = Callable[..., Array]  # visit(sizes, again=False): scores of fits, (n_folds,)
 
 
 def sizes_of(estimator: BaseEstimator) -> tuple[str, ...]:
@@ -50,31 +51,21 @@ def check_candidates(candidates: Sequence | str, names: Sequence[str]) -> list[S
 
 
 def cost_order(sizes: Sizes) -> tuple[float, Sizes]:
-    """Sort key: from few components to many."""
     return float(np.prod(sizes)), sizes
 
 
 def limits_of(names: Sequence[str], X: TableLike, most: int) -> Sizes:
     """Largest numbers to try: at most the number of rows or columns that are clustered."""
-    n_rows = X.table_shape[0] if hasattr(X, "table_shape") else _num_samples(X)
-    n_columns = X.table_shape[1] if hasattr(X, "table_shape") else np.shape(X)[1]
-    if len(names) == 2:
-        return min(n_rows, most), min(n_columns, most)
-    return (min(n_rows, n_columns, most),)
-
-
-class Visit(Protocol):
-    """Fit sizes and return their scores, (n_folds,); ``again`` repeats a visit."""
-
-    def __call__(self, sizes: Sizes, again: bool = False) -> Array: ...
+    shape = X.table_shape if hasattr(X, "table_shape") else (_num_samples(X), np.shape(X)[1])
+    sides = tuple(min(n, most) for n in shape)
+    return sides if len(names) == 2 else (min(sides),)
 
 
 def grow_and_refine(visit: Visit, limits: Sizes) -> None:
     """Double sizes (of both sides at once) until one is no better; then refine around the best.
 
     Better means by more than a standard error, since copies of components often gain a little. The
-    best is visited again before it is refined: it may gain from a start with more components. If
-    the limits are the best, the curve is still rising and nothing is refined.
+    best is visited again before it is refined: it may gain from a start with more components.
 
     >>> visited = []
     >>> def visit(sizes, again=False):
@@ -114,8 +105,8 @@ def doubling_sizes(limits: Sizes) -> list[Sizes]:
 def visit_in_order(visit: Visit, candidates: Sequence[Sizes]) -> None:
     """Visit candidates, given from few to many, in the cheapest order, and the best again.
 
-    First come sizes that are at least twice the one before, and the largest; then the others, each
-    of which can start from a larger one.
+    First come sizes that are at least twice the one before, and the largest; then the others, which
+    can all start from a larger one.
 
     >>> visited = []
     >>> def visit(sizes, again=False):
@@ -167,8 +158,6 @@ def neighbours(sizes: Sizes, share: float, limits: Sizes) -> list[Sizes]:
 def is_better(scores: Array, others: Array) -> bool:
     """Whether the mean is larger by more than one standard error of the paired difference.
 
-    With a single score per candidate the error is zero.
-
     >>> is_better(np.array([3.0, 3.1]), np.array([2.9, 2.9]))
     True
     >>> is_better(np.array([3.0, 3.0]), np.array([2.9, 3.1]))
@@ -192,8 +181,7 @@ def one_standard_error(scores: Array) -> Choice:
     """The first candidate within one standard error of the best.
 
     ``scores`` (n_candidates, n_folds) are log-likelihoods, from few components to many. The error
-    is that of the mean difference from the best candidate on the same folds. If only the last
-    candidate is good enough, the curve has not reached its end.
+    is that of the mean difference from the best candidate on the same folds.
 
     >>> scores = np.array([[-5.0, -5.2], [-4.0, -4.1], [-4.0, -4.11], [-3.9, -4.12]])
     >>> one_standard_error(scores)[:3]
@@ -207,78 +195,47 @@ def one_standard_error(scores: Array) -> Choice:
     within = losses.mean(axis=1) <= errors
     within[best] = True  # its loss is NaN if its score is infinite
     index = int(within.argmax())
-    return Choice(index, best, _is_last(index, scores), errors)
+    return Choice(index, best, 0 < index == len(scores) - 1, errors)
 
 
 def largest_criterion(criterion: Array) -> Choice:
-    """The candidate with the largest criterion; it has no error."""
     best = int(criterion.argmax())
-    return Choice(best, best, _is_last(best, criterion), np.zeros(len(criterion)))
-
-
-def _is_last(index: int, candidates: Array) -> bool:
-    """Whether a candidate is the last of several."""
-    return 0 < index == len(candidates) - 1
+    return Choice(best, best, 0 < best == len(criterion) - 1, np.zeros(len(criterion)))
 
 
 def summarize(
     sizes: Sequence[Sizes], choice: Choice, results: Mapping[str, Array], criterion: str
 ) -> str:
     """The choice in plain words; if the curve is still falling, what to go by instead."""
-    index, name = choice.chosen, _shown(sizes[choice.chosen])
+    names = [" x ".join(map(str, numbers)) for numbers in sizes]
+    chosen, scores = names[choice.chosen], results["mean_test_score"]
+    halves, runs = (results[f"{kind}_agreement"] for kind in ("half", "seed"))
+    agreement = (
+        f"Of {chosen}, {results['n_distinct'][choice.chosen]:.3g} are distinct; components of two "
+        f"halves of the observations agree by {halves[choice.chosen]:.2f}, of two runs by "
+        f"{runs[choice.chosen]:.2f} (cosine)."
+    )
     if choice.still_falling:
-        return f"{_still_falling(sizes, results, criterion)} {_alternative(sizes, results)}"
-    if criterion == "icl":
-        reason = f"{name} components: their integrated likelihood (ICL) is the largest."
-    else:
-        reason = f"{name} components: the fewest whose {_comparison(sizes, choice, results)}."
-    return f"{reason} {_agreement(sizes, index, results)}"
-
-
-def _still_falling(sizes: Sequence[Sizes], results: Mapping[str, Array], criterion: str) -> str:
-    before, last = (_shown(last_sizes) for last_sizes in sizes[-2:])
-    if criterion == "icl":
+        curve = f"The integrated likelihood (ICL) still rises at {chosen} components."
+        if criterion != "icl":
+            curve = (
+                f"The held-out perplexity is still falling at {chosen} components, the most that "
+                f"were tried: by {1 - np.exp(scores[-2] - scores[-1]):.1%} from {names[-2]} on. "
+                f"These data name no number of components so far; {chosen} is only the largest "
+                "candidate."
+            )
+        most = int(np.nanargmax(halves))
         return (
-            f"The integrated likelihood (ICL) is still rising at {last} components, the most tried."
+            f"{curve} Try more, or choose a number whose components are distinct and found again: "
+            f"{agreement} Halves agree best at {names[most]}, by {halves[most]:.2f}."
         )
-    scores = results["mean_test_score"]
-    gain = 1 - np.exp(scores[-2] - scores[-1])
-    return (
-        f"The held-out perplexity is still falling at {last} components, the most that were tried: "
-        f"by {gain:.1%} from {before} on. These data name no number of components so far; {last} "
-        "is only the largest candidate."
-    )
-
-
-def _alternative(sizes: Sequence[Sizes], results: Mapping[str, Array]) -> str:
-    agreement = results["half_agreement"]
-    most = int(np.nanargmax(agreement))
-    return (
-        "Try more, or choose a number whose components are distinct and found again: "
-        f"{_agreement(sizes, len(sizes) - 1, results)} "
-        f"Halves agree best at {_shown(sizes[most])}, by {agreement[most]:.2f}."
-    )
-
-
-def _comparison(sizes: Sequence[Sizes], choice: Choice, results: Mapping[str, Array]) -> str:
-    perplexity = np.exp(-results["mean_test_score"])
-    its, least = f"{perplexity[choice.chosen]:.4g}", f"{perplexity[choice.best]:.4g}"
+    if criterion == "icl":
+        return f"{chosen} components: their integrated likelihood (ICL) is the largest. {agreement}"
+    perplexity, least = np.exp(-scores[[choice.chosen, choice.best]])
+    reason = f"is within a standard error of the least, {least:.4g} at {names[choice.best]}"
     if choice.chosen == choice.best:
-        return f"held-out perplexity, {its}, is the least to within a standard error"
+        reason = "is the least to within a standard error"
     return (
-        f"held-out perplexity, {its}, is within a standard error of the least, {least} at "
-        f"{_shown(sizes[choice.best])}"
+        f"{chosen} components: the fewest whose held-out perplexity, {perplexity:.4g}, {reason}. "
+        f"{agreement}"
     )
-
-
-def _agreement(sizes: Sequence[Sizes], index: int, results: Mapping[str, Array]) -> str:
-    halves, runs = (results[f"{kind}_agreement"][index] for kind in ("half", "seed"))
-    return (
-        f"Of {_shown(sizes[index])}, {results['n_distinct'][index]:.3g} are distinct; components "
-        f"of two halves of the observations agree by {halves:.2f}, of two runs by {runs:.2f} "
-        "(cosine)."
-    )
-
-
-def _shown(sizes: Sizes) -> str:
-    return " x ".join(str(n) for n in sizes)

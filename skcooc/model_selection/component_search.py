@@ -14,12 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackContext
-from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.counts.passes import threads
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.model_selection.candidates import (
     Sizes,
@@ -37,24 +35,15 @@ from skcooc.model_selection.candidates import (
 from skcooc.model_selection.folds import (
     Data,
     Folding,
-    ObservationFold,
     ObservationSplit,
     ParamMapping,
     Target,
     observation_folds,
 )
-from skcooc.model_selection.path import (
-    ComponentPath,
-    FoldScores,
-    PathFit,
-    describe_fits,
-    is_hard,
-    score_fold,
-)
-from skcooc.model_selection.search import HookArguments, RunParallel, Search, cv_results
+from skcooc.model_selection.path import ComponentPath, PathFit, describe_fits, is_hard, score_fold
+from skcooc.model_selection.search import Hooks, RunParallel, Search, cv_results, searching
 from skcooc.protocol import Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
-from skcooc.tables import as_counts
 
 N_FOLDS = 5
 
@@ -65,48 +54,45 @@ Measures: TypeAlias = dict[str, Array | float]  # by name: an array has one for 
 class ComponentSearchCV(Search):
     """Search for the number of components, clusters, or leaves; report if the data name none.
 
-    Every candidate is fitted to the training part of each fold, to two halves of the observations,
-    and from several initialisations to all of them. The choice is the smallest number whose
-    held-out log-likelihood is within one standard error of the best, where the error is that of
-    the difference on the same folds. If the curve still rises at the largest candidate, as on most
-    texts, the data name no number: ``still_falling_`` is True, a warning and ``summary`` say so,
-    and the largest candidate is taken.
+    Every candidate is fitted to the training part of each fold, to two halves of the tokens, and
+    from several initialisations to all tokens. The choice is the smallest number whose held-out
+    log-likelihood is within one standard error of the best (of the differences on the same folds).
+    If the perplexity still falls at the largest candidate, as on most texts, the data name no
+    number: ``still_falling_`` is True, a warning and ``summary`` say so, and the largest is taken.
 
     Fits of aspect models are warm-started: a few grow by splitting components, all others start
-    from a larger one, the most similar components of which are merged. A whole curve costs two to
-    three fits of the largest number for each part of the data. Other models are fitted from
-    scratch. Hard clusterings are compared by the exact integrated likelihood of all observations
+    from a larger one, whose most similar components are merged. A whole curve costs two to three
+    fits of the largest number for each part of the data. Other models are fitted from scratch. Hard
+    clusterings are compared by the exact integrated likelihood of all tokens
     (:func:`skcooc.metrics.integrated_complete_likelihood`), the largest of several runs.
 
     Parameters
     ----------
     estimator : estimator
-        An estimator of skcooc with a number of components (``n_components``), clusters or leaves
-        (``n_clusters``), or of both sides (``n_row_clusters`` and ``n_column_clusters``,
-        ``n_row_components`` and ``n_column_components``). Clones of it are fitted.
+        An estimator of skcooc with a number of components, clusters or leaves, or with one for each
+        side. Clones of it are fitted.
 
     candidates : sequence of int, sequence of pairs of int, or "auto", default="auto"
         Numbers of components; pairs if both sides have one. "auto" tries 2, 3, 5, 8, 16, and so on
-        by doubling (both sides at once) until one is not better by more than a standard error;
-        then numbers around the best in ever shorter steps, down to one, or a 25th of it.
+        by doubling (both sides at once) until one is not better by more than a standard error; then
+        numbers around the best in ever shorter steps, down to one, or a 25th of it.
 
     max_components : int, default=100
         Largest number that "auto" tries, of each side.
 
     cv : int, splitter or iterable, default=5
-        Folds of the observations. A number stands for `ObservationSplit`. A splitter gets `Dyads`,
-        which are sorted by row, so it has to shuffle them, as `KFold(5, shuffle=True)` does.
+        Folds of the tokens. A number stands for `ObservationSplit`. A splitter gets `Dyads`, which
+        are sorted by row, so it has to shuffle them, as `KFold(5, shuffle=True)` does.
 
     n_runs : int, default=2
-        Number of initialisations with all observations.
+        Number of initialisations with all tokens.
 
     criterion : {"auto", "held_out", "icl"}, default="auto"
         Held-out log-likelihood, or the integrated likelihood of a hard clustering; "auto" takes
         the latter for hard clusterings.
 
     n_jobs : int, default=None
-        Number of threads for parts of the data, in joblib's conventions. Results do not depend on
-        it.
+        Number of threads, in joblib's conventions. Results do not depend on it.
 
     refit : bool, default=True
         Whether to fit all data with the chosen number.
@@ -122,15 +108,15 @@ class ComponentSearchCV(Search):
         Whether the largest candidate is better than all others by more than a standard error.
     cv_results_ : dict of arrays
         A row for each candidate, from few components to many, by ``params`` and ``param_*``:
-        ``*_test_score``, mean log-likelihood of a held-out observation in nats;
-        ``*_unseen_score``, the same in columns that are new to their rows (`unseen_perplexity`);
-        ``error_*_score``, standard error of the difference from the best, paired over folds;
-        ``n_distinct``, mean number of components (over runs) with at least a tenth of an equal
-        share of the observations and cosines below 0.9 to all larger ones; ``half_agreement`` and
-        ``seed_agreement``, mean cosine of components, matched by the Hungarian method, of two
-        halves and of two runs; ``coherence``, mean :func:`skcooc.metrics.npmi_coherence`;
-        ``beta``; ``icl`` of hard clusterings; ``work``, components times iterations for one part of
-        the data; times in seconds for all parts.
+        ``*_test_score``, mean log-likelihood of a held-out token in nats; ``*_unseen_score``, the
+        same in columns that are new to their rows (`unseen_perplexity`); ``error_*_score``,
+        standard error of the difference from the best, paired over folds; ``n_distinct``, mean
+        number of components (over runs) with at least a tenth of an equal share of the tokens and
+        cosines below 0.9 to all larger ones; ``half_agreement`` and ``seed_agreement``, mean cosine
+        of components, matched by the Hungarian method, of two halves and of two runs;
+        ``coherence``, mean :func:`skcooc.metrics.npmi_coherence`; ``beta``; ``icl`` of hard
+        clusterings; ``work``, components times iterations for one part of the data; times in
+        seconds for all parts.
     best_estimator_ : estimator
         Fitted to all data; only with ``refit``.
     best_params_ : dict
@@ -141,21 +127,13 @@ class ComponentSearchCV(Search):
     n_features_in_ : int
     feature_names_in_ : (M,) array of str
 
-    Raises
-    ------
-    TypeError
-        If the estimator has no such number.
-    ValueError
-        If candidates are not numbers, or ``cv`` has a single fold.
-
     Notes
     -----
     An interrupted search resumes when ``fit`` is called with the same data and parameters; with
     :class:`skcooc.callbacks.Checkpoint` also in another process, as ``read_checkpoint(path).fit``.
 
     Fits of the search tune only the temperature, on ``validation_fraction`` of each part: an aspect
-    model uses neither leave-one-out EM nor pseudo-counts. ``best_estimator_`` is fitted by
-    ``estimator.fit``.
+    model uses neither leave-one-out EM nor pseudo-counts. ``estimator.fit`` fits the best one.
 
     References
     ----------
@@ -177,7 +155,7 @@ class ComponentSearchCV(Search):
 
     _unfinished: Journal
 
-    best_n_components_: int | tuple[int, int]
+    best_n_components_: int | tuple[int, ...]
     still_falling_: bool
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -225,30 +203,34 @@ class ComponentSearchCV(Search):
         Returns
         -------
         self : object
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no number of components.
+        ValueError
+            If candidates are not numbers, or ``cv`` has a single fold.
         """
         names, criterion = sizes_of(self.estimator), self._checked_criterion()
         self.estimator._validate_params()
         given = check_candidates(self.candidates, names)
         data, split_params = self._route_params(X, y, params)
-        hooks = HookArguments(estimator=self, X=data.X, y=data.y, metadata=data.params)
-        root = self._init_callback_context(max_subtasks=1 + self.refit)
-        root.call_on_fit_task_begin(**hooks)
-        task = root.subcontext(task_name="search", max_subtasks=None)
-        task.call_on_fit_task_begin(**hooks)
-        with threads(1):  # throughout, so that BLAS always has one thread
-            survey = self._new_or_resumed(names, data, split_params)
+        options = self.cv, split_params, self.n_runs, self.random_state
+        root, hooks = self._begin(data)
+        with searching(root, hooks) as task:
+            survey = resume_or_new(self, data, dict(split_params)).get_or_compute(
+                ("survey",), lambda: Survey(self.estimator, names, data, *options)
+            )
             visit = self._visit(survey, criterion, task, hooks)
             if given is None:
                 grow_and_refine(visit, limits_of(names, data.X, self.max_components))
             else:
                 visit_in_order(visit, given)
-        task.call_on_fit_task_end(**hooks)
         new = copy.copy(self)  # if the refit fails, self keeps its state and all fits of the search
         new._conclude(survey, criterion)
         if self.refit:
-            refit = root.subcontext(task_name="refit-with-best-params")
             best = clone(self.estimator).set_params(**new.best_params_)
-            new._fit_best(best, data, refit, hooks)
+            new._fit_best(best, data, root, hooks)
         del self._unfinished, new._unfinished
         self.__dict__.update(vars(new))
         if self.still_falling_:
@@ -269,18 +251,8 @@ class ComponentSearchCV(Search):
             return "icl" if hard else "held_out"
         return self.criterion
 
-    def _new_or_resumed(
-        self, names: Sequence[str], data: Data, split_params: ParamMapping
-    ) -> Survey:
-        """The survey of an interrupted fit of the same data, or a new one."""
-        options = self.cv, split_params, self.n_runs, self.random_state
-        journal = resume_or_new(self, data, dict(split_params))
-        return journal.get_or_compute(
-            ("survey",), lambda: Survey(self.estimator, names, data, *options)
-        )
-
     def _visit(
-        self, survey: Survey, criterion: Criterion, task: CallbackContext, hooks: HookArguments
+        self, survey: Survey, criterion: Criterion, task: CallbackContext, hooks: Hooks
     ) -> Visit:
         """A function that visits a candidate, unless it was visited before an interruption."""
 
@@ -300,32 +272,28 @@ class ComponentSearchCV(Search):
         """Set the attributes of a search without a refit."""
         params, tables = survey.tables()
         choice = one_standard_error(tables["test_score"])
-        errors = {
+        by_fold = {name: table for name, table in tables.items() if table.ndim == 2}
+        results = {
+            **cv_results(params, by_fold),
+            **{name: table for name, table in tables.items() if table.ndim == 1},
             "error_test_score": choice.errors,
             "error_unseen_score": one_standard_error(tables["unseen_score"]).errors,
         }
         if criterion == "icl":
             choice = largest_criterion(tables["icl"])
-        by_fold = {name: table for name, table in tables.items() if table.ndim == 2}
-        others = {name: table for name, table in tables.items() if table.ndim == 1}
-        results = {**cv_results(params, by_fold), **others, **errors}
         sizes = [tuple(values.values()) for values in params]
         best = sizes[choice.chosen]
-        self.cv_results_ = {**results, "params": params}
-        self.n_splits_ = tables["test_score"].shape[1]
-        self.best_index_, self.best_params_ = choice.chosen, params[choice.chosen]
-        self.best_score_ = float(results["mean_test_score"][choice.chosen])
-        self.best_n_components_ = best[0] if len(best) == 1 else best  # type: ignore[assignment]
+        self.best_n_components_ = best[0] if len(best) == 1 else best
         self.still_falling_ = choice.still_falling
         self._summary = summarize(sizes, choice, results, criterion)
-        self.scorer_, self.multimetric_ = check_scoring(self.estimator), False
+        self._set_results(results, params, choice.chosen, tables["test_score"].shape[1])
 
 
 class Survey:
     """Measures of the sizes visited, and the paths from which further sizes start.
 
-    There is a path for the training part of each fold, for each of two halves of the observations,
-    and for each of several runs with all observations, in this order. It can be pickled.
+    There is a path for the training part of each fold, for each of two halves of the tokens, and
+    for each of several runs with all tokens, in this order. It can be pickled.
     """
 
     def __init__(
@@ -352,15 +320,14 @@ class Survey:
         self._n_visits = Counter[Sizes]()
 
     def visit(self, sizes: Sizes, run: RunParallel) -> None:
-        """Fit all parts, score the folds, and compare halves and runs."""
         began = perf_counter()
         named = dict(zip(self._names, sizes, strict=True))
         fits: list[PathFit] = run(lambda path: path.fit(named), [(path,) for path in self._paths])
         fitted = perf_counter()
         n = len(self._folds)
-        scores = run(self._score, [*zip(self._folds, fits[:n], strict=True)])
+        scores = run(score_fold, [*zip(self._folds, fits[:n], strict=True)])
         self.measures[sizes] = {
-            **dict(zip(FoldScores._fields, np.array(scores).T, strict=True)),
+            **{name: np.array([score[name] for score in scores]) for name in scores[0]},
             **describe_fits(self._table, fits[n : n + 2], fits[n + 2 :]),
             "fit_time": fitted - began,
             "score_time": perf_counter() - fitted,
@@ -372,10 +339,6 @@ class Survey:
         """Whether a candidate is new, or may gain from a second visit that is asked for."""
         may_gain = any(path.has_warm_starts for path in self._paths)
         return self._n_visits[sizes] < (2 if again and may_gain else 1)
-
-    def _score(self, fold: ObservationFold, fitted: PathFit) -> FoldScores:
-        known = as_counts(fold.dyads[fold.train].to_csr())
-        return score_fold(fitted, known, as_counts(fold.scored.to_csr()))
 
     def tables(self) -> tuple[list[dict[str, int]], dict[str, Array]]:
         """Parameters from few components to many, and measures with candidates first."""

@@ -1,11 +1,11 @@
-"""Folds of observations and of rows: the part fitted, the part scored, and how it is scored."""
+"""Folds of tokens and of rows: the part fitted, the part scored, and how it is scored."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,21 +32,19 @@ SPLIT_SEED = 0  # of the folds where only their number is given
 def split_observations(
     X: Dyads | Triads | TableLike, test_size: float = 0.1, random_state: RandomState = None
 ) -> tuple[Dyads, Dyads] | tuple[Triads, Triads] | tuple[CSR, CSR]:
-    """Divide the co-occurrences of a table into two tables of the same shape.
+    """Divide the tokens of a table into two tables of the same shape.
 
-    A count of n is n observations, which are divided between both parts. Do not use it to evaluate
-    recommendations of new columns on ratings: hold out whole cells instead, since here cells with
-    small counts are held out as a whole more often.
+    A count of n is n tokens, divided between both parts. To evaluate recommendations of new columns
+    on ratings hold out whole cells instead: here small counts are held out as a whole more often.
 
     Parameters
     ----------
     X : Dyads, Triads, or array-like, sparse array or matrix, DataFrame of shape (N, M)
-        Observations or counts.
+        Tokens or counts.
     test_size : float in (0, 1), default=0.1
-        Share of the observations in the second part. Observations of a matrix are drawn
-        independently, so there it is the expected share.
+        Share of the tokens in the second part; for a matrix the expected share, since tokens are
+        drawn independently.
     random_state : int, RandomState instance or None, default=None
-        Seed.
 
     Returns
     -------
@@ -63,8 +61,6 @@ def split_observations(
     >>> from skcooc.model_selection import split_observations
     >>> X = make_cooccurrences(random_state=0).X
     >>> X_train, X_test = split_observations(X, random_state=0)
-    >>> X_train.shape == X_test.shape == X.shape
-    True
     >>> int(X_train.sum() + X_test.sum()) == int(X.sum())
     True
     """
@@ -85,10 +81,10 @@ def split_observations(
 
 
 class ObservationSplit(BaseCrossValidator):
-    """Cross-validation over the observations of each row.
+    """Cross-validation over the tokens of each row.
 
-    The observations of each row are divided evenly among the folds: their numbers differ by at
-    most one, so a row with two observations or more is part of every training set.
+    Each row is divided evenly among the folds: numbers of tokens differ by at most one, so a row
+    with two tokens or more is part of every training set.
 
     Parameters
     ----------
@@ -101,10 +97,9 @@ class ObservationSplit(BaseCrossValidator):
     >>> from skcooc import Dyads
     >>> from skcooc.model_selection import ObservationSplit
     >>> dyads = Dyads([[2, 2], [3, 1]])
-    >>> for train, test in ObservationSplit(n_splits=2, random_state=0).split(dyads):
-    ...     print(dyads[test].to_csr().sum(axis=1))
-    [2. 2.]
-    [2. 2.]
+    >>> folds = ObservationSplit(n_splits=2, random_state=0).split(dyads)
+    >>> [dyads[test].to_csr().sum(axis=1).tolist() for train, test in folds]
+    [[2.0, 2.0], [2.0, 2.0]]
     """
 
     def __init__(self, n_splits: int = 10, *, random_state: RandomState = None) -> None:
@@ -114,13 +109,12 @@ class ObservationSplit(BaseCrossValidator):
         self.random_state = random_state
 
     def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
-        """Number of folds."""
         return self.n_splits
 
     def split(
         self, X: Dyads | Triads, y: object = None, groups: object = None
     ) -> Iterator[tuple[Array, Array]]:
-        """Positions of the training and of the test observations of each fold.
+        """Positions of the training and of the test tokens of each fold.
 
         Parameters
         ----------
@@ -136,13 +130,8 @@ class ObservationSplit(BaseCrossValidator):
         Raises
         ------
         TypeError
-            If X is neither Dyads nor Triads: the observations of a matrix have no positions.
+            If X is neither Dyads nor Triads: the tokens of a matrix have no positions.
         """
-        return super().split(X, y, groups)
-
-    def _iter_test_indices(
-        self, X: object = None, y: object = None, groups: object = None
-    ) -> Iterator[Array]:
         if not isinstance(X, (Dyads, Triads)):
             raise TypeError(
                 f"ObservationSplit divides Dyads, got {type(X).__name__}. Use Dyads(X), or "
@@ -159,7 +148,7 @@ class ObservationSplit(BaseCrossValidator):
         # Neighbours in this order belong to one row and go to different folds.
         folds[by_row] = (np.arange(len(X)) + rng.randint(self.n_splits)) % self.n_splits
         for fold in range(self.n_splits):
-            yield np.flatnonzero(folds == fold)
+            yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
 
 
 class Data(NamedTuple):
@@ -184,37 +173,28 @@ class Target:
         return estimator[-1], estimator[:-1] if self.has_steps else None
 
     def name(self, parameter: str) -> str:
-        """The name of a parameter for ``set_params``."""
+        """Name of a parameter for ``set_params``."""
         return self.prefix + parameter
 
     def weights(self, params: ParamMapping) -> Array | None:
         """``sample_weight`` among the parameters of ``fit``, or None."""
-        given = [params[name] for name in self._weight_names if params.get(name) is not None]
+        given = [params[name] for name in self._weight_names() if params.get(name) is not None]
         return np.asarray(given[0], dtype=np.float64) if given else None
 
     def unweighted(self, params: ParamMapping) -> ParamMapping:
         """The parameters of ``fit`` without ``sample_weight``."""
-        return {name: params[name] for name in params if name not in self._weight_names}
+        return {name: params[name] for name in params if name not in self._weight_names()}
 
-    @property
     def _weight_names(self) -> tuple[str, ...]:
         return self.name("sample_weight"), "sample_weight"
 
 
-class Fold(Protocol):
-    """A division of the data into a training and a test part."""
-
-    @property
-    def training(self) -> Data:
-        """Data of the training part."""
-
-    def score(self, model: BaseEstimator) -> float:
-        """Mean log-likelihood of the test part under a model of the training part, in nats."""
-
-
 @dataclass(frozen=True)
 class RowFold:
-    """Test rows that were not fitted: half of each is folded in, the other half scored."""
+    """Test rows that were not fitted: half of each is folded in, the other half scored.
+
+    Scores of folds are mean log-likelihoods of tokens, in nats.
+    """
 
     estimator: BaseEstimator
     data: Data
@@ -233,7 +213,7 @@ class RowFold:
 
 @dataclass(frozen=True)
 class ObservationFold:
-    """Test observations of the rows that are fitted."""
+    """Test tokens of the rows that are fitted."""
 
     target: Target
     dyads: Dyads
@@ -247,7 +227,7 @@ class ObservationFold:
 
     @property
     def scored(self) -> Dyads:
-        """The test observations, with the weights of their rows."""
+        """The test tokens, with the weights of their rows."""
         dyads, weights = self.dyads[self.test], self.target.weights(self.params)
         return dyads if weights is None else dyads.reweighted(weights[dyads.rows])
 
@@ -259,6 +239,9 @@ class ObservationFold:
         return float(last.score(dyads))
 
 
+Fold: TypeAlias = RowFold | ObservationFold
+
+
 def make_folds(
     split: str,
     estimator: BaseEstimator,
@@ -267,7 +250,6 @@ def make_folds(
     cv: Folding,
     split_params: ParamMapping,
 ) -> Sequence[Fold]:
-    """Folds of rows or of observations."""
     cv = N_FOLDS if cv is None else cv
     if split == "observations":
         return observation_folds(target, data, cv, split_params)
@@ -283,17 +265,14 @@ def make_folds(
 def observation_folds(
     target: Target, data: Data, cv: Folding, split_params: ParamMapping
 ) -> list[ObservationFold]:
-    """Folds of the observations of a table; warns if most rows scored are not fitted.
-
-    Raises TypeError for Dyads if the estimator is a pipeline with other steps.
-    """
+    """Folds of the tokens of a table; warns if most rows scored are not fitted."""
     X, params = data.X, data.params
     if isinstance(X, Dyads):
         if target.has_steps:
             raise TypeError(
                 "The steps before the last one transform tables, got Dyads. Use X.to_csr()."
             )
-        # sample_weight of Dyads is one of observations; other parameters concern rows.
+        # sample_weight of Dyads is one of tokens; other parameters concern rows.
         weights, params = target.weights(params), target.unweighted(params)
         X = X if weights is None else X.reweighted(weights)
     else:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from skcooc.em import EMStage, SplitComponents, State, TemperatureRange, merge_components
-from skcooc.em import fit as fit_legs
+from skcooc.em import fit as fit_stages
 from skcooc.em.stages import StageSchedule
 from skcooc.fitting import Recipe
 from skcooc.fitting.recipe import draw_seeds
@@ -20,10 +20,10 @@ from skcooc.heldout.predictors import smoothed
 from skcooc.heldout.scoring import score_parts
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out
 from skcooc.metrics import integrated_complete_likelihood, npmi_coherence
-from skcooc.model_selection.folds import Data
+from skcooc.model_selection.folds import Data, ObservationFold
 from skcooc.protocol import CSR, Array, Block, Predictor
 from skcooc.simplex import cosines, match_rows
-from skcooc.tables import read_in_memory
+from skcooc.tables import as_counts, read_in_memory
 
 N_FIRST = 30  # iterations from a start before other temperatures are tried
 N_LOWER = 10  # iterations at each lower temperature
@@ -47,7 +47,6 @@ class PathFit(NamedTuple):
 
     @property
     def predictor(self) -> Predictor:
-        """Smoothed prediction of further counts of the same rows."""
         return smoothed(self.factors, self.unigram, self.smoothing)
 
 
@@ -71,12 +70,11 @@ class PathPoint(NamedTuple):
 class ComponentPath:
     """Fits of the same data with different numbers of components, warm-started from each other.
 
-    If components of the model can be split, a fit starts from the smallest fit with more
-    components, the most similar of which are merged. Without one it starts from the largest fit
-    with fewer components, some of which are split. A size that is fitted again can only improve.
-    If the temperature is tuned, a fit starts at that of fewer components and lowers beta as long
-    as validation perplexity falls, since more components need a lower beta. Other models are
-    fitted from scratch by ``estimator.fit``.
+    If components of the model can be split, a fit starts from the smallest fit with more components
+    by merging the most similar ones, or else from the largest fit with fewer by splitting some. A
+    size that is fitted again can only improve. If the temperature is tuned, a fit starts at that of
+    fewer components and lowers beta as long as validation perplexity falls, since more components
+    need a lower beta. Other models are fitted from scratch by ``estimator.fit``.
     """
 
     def __init__(self, estimator: BaseEstimator, data: Data, seed: int) -> None:
@@ -85,7 +83,6 @@ class ComponentPath:
 
     @property
     def has_warm_starts(self) -> bool:
-        """Whether there is a fit from which others can start."""
         return bool(self._points)
 
     def fit(self, sizes: Mapping[str, int]) -> PathFit:
@@ -96,14 +93,12 @@ class ComponentPath:
             return _fit_of(estimator.fit(self._data.X, **self._data.params))
         X = read_in_memory(copy.copy(estimator), self._data.X, weights).sample  # type: ignore[arg-type]
         recipe = recipe.with_seeds(draw_seeds(self._seed, estimator.n_init))
-        return self._fit_from_neighbour(recipe, X, *sizes.values())
-
-    def _fit_from_neighbour(self, recipe: Recipe, X: Block, n: int) -> PathFit:
-        """A fit that starts from one with another number of components, if there is any."""
-        settings, within = recipe.settings, recipe.beta_range(X)
+        settings, within, (n,) = recipe.settings, recipe.beta_range(X), sizes.values()
         train, heldout = hold_out(X, *settings.division) if settings.tunes else (X, None)
         path = WarmStartedPath(recipe, train.with_threads(1, map), heldout, self._seed + n)
-        point = path.descend(self._initial_point(path, within, n), within)
+        fewer = self._points.get(max((k for k in self._points if k < n), default=0))
+        more = self._points.get(min((k for k in self._points if k > n), default=0))
+        point = path.descend(path.start(within, n, fewer, more), within)
         self._points[n] = point = point.or_better(self._points.get(n))
         factors = Factors(*recipe.equations.factors(*point.state))
         shares = train.row_sums * train.row_weights
@@ -116,14 +111,6 @@ class ComponentPath:
             float(n * point.n_iter),
         )
 
-    def _initial_point(self, path: WarmStartedPath, within: TemperatureRange, n: int) -> PathPoint:
-        """A start from the next larger number of components, or else the next smaller."""
-        fewer = self._points.get(max((k for k in self._points if k < n), default=0))
-        more = self._points.get(min((k for k in self._points if k > n), default=0))
-        if more is not None:
-            return path.narrow(more, (fewer or more).beta, n)
-        return path.start(within) if fewer is None else path.widen(fewer)
-
 
 class WarmStartedPath(NamedTuple):
     """Fits of one number of components at ever lower beta, each from the one before."""
@@ -133,33 +120,31 @@ class WarmStartedPath(NamedTuple):
     heldout: HeldOut | None
     seed: int
 
-    def start(self, within: TemperatureRange) -> PathPoint:
-        """From scratch, at the highest beta."""
-        parts = self.recipe.schedule(self.recipe.scales(self.X), within.high)
-        return self._fit_from(parts, None, within.high, 0)
-
-    def widen(self, before: PathPoint) -> PathPoint:
-        """From fewer components, at their beta."""
-        stage = self._leg(before.beta, N_FIRST)
-        return self._fit_from([SplitComponents(stage), stage], before.state, before.beta, 0)
-
-    def narrow(self, before: PathPoint, beta: float, n: int) -> PathPoint:
-        """From more components."""
-        stage = self._leg(beta, N_FIRST)
-        return self._fit_from([stage], merge_components(stage.model, before.state, n), beta, 0)  # type: ignore[arg-type]
+    def start(
+        self, within: TemperatureRange, n: int, fewer: PathPoint | None, more: PathPoint | None
+    ) -> PathPoint:
+        """Start from more components, or else from fewer, or else from scratch at high beta."""
+        if (nearest := fewer or more) is None:
+            parts = self.recipe.schedule(self.recipe.scales(self.X), within.high)
+            return self._fit_from(parts, None, within.high, 0)
+        stage = self._stage(nearest.beta, N_FIRST)
+        if more is None:
+            return self._fit_from([SplitComponents(stage), stage], nearest.state, nearest.beta, 0)
+        merged = merge_components(stage.model, more.state, n)  # type: ignore[arg-type]
+        return self._fit_from([stage], merged, nearest.beta, 0)
 
     def descend(self, point: PathPoint, within: TemperatureRange) -> PathPoint:
         """Lower beta as long as validation perplexity falls; then fit to convergence."""
         while (beta := within.unscaled(within.scaled(point.beta) - within.step)) > within.low:
-            lower = self._fit_from([self._leg(beta, N_LOWER)], point.state, beta, point.n_iter)
+            lower = self._fit_from([self._stage(beta, N_LOWER)], point.state, beta, point.n_iter)
             if not lower.perplexity < point.perplexity:
                 point = point._replace(n_iter=lower.n_iter)
                 break
             point = lower
-        last = self._leg(point.beta, self.recipe.settings.max_iter)
+        last = self._stage(point.beta, self.recipe.settings.max_iter)
         return self._fit_from([last], point.state, point.beta, point.n_iter)
 
-    def _leg(self, beta: float, n_iter: int) -> EMStage:
+    def _stage(self, beta: float, n_iter: int) -> EMStage:
         stage: EMStage = self.recipe.warm_start_schedule(self.X, beta, None)[0]  # type: ignore[assignment]
         return replace(stage, max_iter=min(n_iter, stage.max_iter))
 
@@ -167,7 +152,7 @@ class WarmStartedPath(NamedTuple):
         self, parts: list[StageSchedule], start: State | None, beta: float, n_iter: int
     ) -> PathPoint:
         rng = np.random.default_rng(self.seed)
-        found = fit_legs(parts, rng, self.recipe.settings.solver, start=start)
+        found = fit_stages(parts, rng, self.recipe.settings.solver, start=start)
         state, n_iter = State(found.params, found.rows), n_iter + len(found.history)
         if self.heldout is None:
             return PathPoint(state, beta, np.nan, np.nan, n_iter)
@@ -176,7 +161,12 @@ class WarmStartedPath(NamedTuple):
 
 
 def _fit_of(model: BaseEstimator) -> PathFit:
-    factors = Factors(np.asarray(model.embedding_), model.components_.T)
+    factors, labels = Factors(np.asarray(model.embedding_), model.components_.T), (None, None)
+    if is_hard(model):
+        if hasattr(model, "column_labels_"):
+            labels = model.row_labels_, model.column_labels_
+        else:
+            labels = (model.labels_, None) if model.axis == "rows" else (None, model.labels_)
     return PathFit(
         factors,
         np.asarray(model.row_distribution_) @ factors.A,
@@ -184,7 +174,7 @@ def _fit_of(model: BaseEstimator) -> PathFit:
         model.smoothing_,
         model.beta_,
         float(factors.A.shape[1] * model.n_iter_),
-        _labels(model) if is_hard(model) else (None, None),
+        labels,
     )
 
 
@@ -194,25 +184,16 @@ def is_hard(estimator: BaseEstimator) -> bool:
     return bool(params.get("hard", False)) and "tree" not in params
 
 
-def _labels(model: BaseEstimator) -> Labels:
-    if hasattr(model, "column_labels_"):
-        return model.row_labels_, model.column_labels_
-    return (model.labels_, None) if model.axis == "rows" else (None, model.labels_)
+def score_fold(fold: ObservationFold, fitted: PathFit) -> dict[str, float]:
+    """Mean log-likelihoods of test tokens, in nats: of all, and of those in new columns.
 
-
-class FoldScores(NamedTuple):
-    """Mean log-likelihoods of test observations, in nats."""
-
-    test_score: float
-    unseen_score: float  # of those in columns new to their rows, given that they are new
-
-
-def score_fold(fitted: PathFit, known: Block, X: Block) -> FoldScores:
-    """Scores of test counts X of rows of which other counts are known."""
+    Columns are new if they are not in the training part of the row; that they are new is given.
+    """
+    known, X = as_counts(fold.dyads[fold.train].to_csr()), as_counts(fold.scored.to_csr())
     parts = score_parts(X, fitted.predictor, known)
     seen = parts.seen_share * parts.seen if parts.seen_share else 0.0
     unseen = (1 - parts.seen_share) * parts.unseen if parts.seen_share < 1 else 0.0
-    return FoldScores(seen + unseen, parts.renormalised)
+    return {"test_score": seen + unseen, "unseen_score": parts.renormalised}
 
 
 def n_distinct(components: Array, shares: Array) -> int:
@@ -233,18 +214,13 @@ def n_distinct(components: Array, shares: Array) -> int:
 
 
 def agreement(fits: Sequence[PathFit]) -> float:
-    """Mean cosine of components matched by the Hungarian method, over all pairs of fits.
-
-    NaN for a single fit.
-    """
+    """Mean cosine of components matched by the Hungarian method, over pairs of fits, or NaN."""
     components = [fitted.factors.B.T for fitted in fits]
-    pairs = [(P, Q) for i, P in enumerate(components) for Q in components[:i]]
-    means = [match_rows(P, Q)[1].mean() for P, Q in pairs]
+    means = [match_rows(P, Q)[1].mean() for i, P in enumerate(components) for Q in components[:i]]
     return float(np.mean(means)) if means else float("nan")
 
 
 def describe_fits(X: CSR, halves: Sequence[PathFit], runs: Sequence[PathFit]) -> dict[str, float]:
-    """Measures of the fits of two halves and of runs with all counts."""
     components = [run.factors.B.T for run in runs]
     distinct = [n_distinct(P, run.shares) for P, run in zip(components, runs, strict=True)]
     measures = {

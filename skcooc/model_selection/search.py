@@ -4,40 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, Self, TypeAlias, TypedDict
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.ma import MaskedArray
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackContext
-from sklearn.model_selection._search import BaseSearchCV
+from sklearn.metrics import check_scoring
+from sklearn.model_selection._search import BaseSearchCV, _yield_masked_array_for_each_param
 from sklearn.utils import Tags, get_tags, indexable
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from skcooc.counts.passes import threads
 from skcooc.model_selection.folds import Data, ParamMapping
 from skcooc.protocol import Array, TableLike
 from skcooc.protocol.decorators import available_if
 
 Container: TypeAlias = Literal["default", "pandas", "polars"]
+Hooks: TypeAlias = dict[str, Any]  # arguments of callback hooks during a fit
 RunParallel: TypeAlias = Callable[[Callable, Iterable[tuple]], list]
 
 
-class HookArguments(TypedDict):
-    """Arguments of callback hooks during a fit."""
-
-    estimator: BaseEstimator
-    X: TableLike
-    y: ArrayLike | None
-    metadata: ParamMapping
-
-
 def _estimator_has(method: str) -> Callable[[BaseSearchCV], bool]:
-    """Whether the best estimator, or else the one given, has a method."""
     return lambda search: hasattr(getattr(search, "best_estimator_", search.estimator), method)
 
 
@@ -72,11 +64,26 @@ class Search(BaseSearchCV):
         split = {"groups": given.pop("groups")} if "groups" in given else {}
         return Data(X, y, given), split
 
+    def _begin(self, data: Data) -> tuple[CallbackContext, Hooks]:
+        """The callback task of ``fit``, which has begun, and the arguments of hooks."""
+        hooks = {"estimator": self, "X": data.X, "y": data.y, "metadata": data.params}
+        root = self._init_callback_context(max_subtasks=1 + self.refit)
+        return root.call_on_fit_task_begin(**hooks), hooks
+
+    def _set_results(
+        self, results: dict[str, Array], params: Sequence[ParamMapping], best: int, n_splits: int
+    ) -> None:
+        """Set the attributes that scikit-learn's searches have without a refit."""
+        self.cv_results_, self.n_splits_ = {**results, "params": params}, n_splits
+        self.best_index_, self.best_params_ = best, dict(params[best])
+        self.best_score_ = float(results["mean_test_score"][best])
+        self.scorer_, self.multimetric_ = check_scoring(self.estimator), False
+
     def _fit_best(
-        self, best: BaseEstimator, data: Data, task: CallbackContext, hooks: HookArguments
+        self, best: BaseEstimator, data: Data, root: CallbackContext, hooks: Hooks
     ) -> None:
         """Fit all data with the best parameters."""
-        with fit_task(task, best, hooks):
+        with fit_task(root.subcontext(task_name="refit-with-best-params"), best, hooks):
             best.fit(data.X, data.y, **data.params)
         self.best_estimator_ = best
         if hasattr(best, "feature_names_in_"):
@@ -108,8 +115,17 @@ class Search(BaseSearchCV):
 
 
 @contextmanager
+def searching(root: CallbackContext, hooks: Hooks) -> Iterator[CallbackContext]:
+    """The search as a callback task, with one thread of BLAS throughout."""
+    task = root.subcontext(task_name="search", max_subtasks=None).call_on_fit_task_begin(**hooks)
+    with threads(1):
+        yield task
+    task.call_on_fit_task_end(**hooks)
+
+
+@contextmanager
 def fit_task(
-    task: CallbackContext, estimator: BaseEstimator, hooks: HookArguments
+    task: CallbackContext, estimator: BaseEstimator, hooks: Hooks
 ) -> Iterator[BaseEstimator]:
     """The fit of an estimator as a task of a callback context."""
     with task.propagate_callback_context(estimator):
@@ -122,37 +138,15 @@ def cv_results(params: Sequence[ParamMapping], tables: dict[str, Array]) -> dict
     """Columns of ``cv_results_`` by name, without ``params``, from tables of measurements.
 
     Tables are (n_candidates, n_folds), NaN where nothing was measured. Those of scores give a
-    column for each split; all give means and standard deviations, NaN for candidates not visited
-    on all folds. ``test_score`` is ranked.
+    column for each split; all give means and standard deviations, NaN unless all folds were
+    visited. ``test_score`` is ranked, 1 for the largest and NaN last.
     """
     results: dict[str, Array] = {}
     for name, table in tables.items():
         if name.endswith("score"):
             results |= {f"split{fold}_{name}": table[:, fold] for fold in range(table.shape[1])}
         results[f"mean_{name}"], results[f"std_{name}"] = table.mean(axis=1), table.std(axis=1)
-    results["rank_test_score"] = ranks(results["mean_test_score"])
-    for name in dict.fromkeys(name for candidate in params for name in candidate):
-        results[f"param_{name}"] = _parameter_column(params, name)
-    return results
-
-
-def ranks(scores: Array) -> Array:
-    """1 for the largest score; NaN comes last, all at the same rank.
-
-    >>> ranks(np.array([np.nan, -6.0, -5.9, np.nan])).tolist()
-    [3, 2, 1, 3]
-    """
+    scores = results["mean_test_score"]
     known = np.where(np.isnan(scores), -np.inf, scores)
-    return rankdata(-known, method="min").astype(np.int32)
-
-
-def _parameter_column(params: Sequence[ParamMapping], name: str) -> MaskedArray:
-    """The values of one parameter, masked for candidates that have none."""
-    given = [candidate[name] for candidate in params if name in candidate]
-    numbers = all(isinstance(value, (int, float, np.number)) for value in given)
-    plain = numbers and not any(isinstance(value, bool) for value in given)
-    values = MaskedArray(np.empty(len(params), np.array(given).dtype if plain else object), True)
-    for index, candidate in enumerate(params):
-        if name in candidate:
-            values[index] = candidate[name]
-    return values
+    results["rank_test_score"] = rankdata(-known, method="min").astype(np.int32)
+    return results | dict(_yield_masked_array_for_each_param(params))

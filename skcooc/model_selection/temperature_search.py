@@ -4,44 +4,27 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from numbers import Integral
 from time import perf_counter
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, cast
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackContext
-from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from skcooc.counts.passes import threads
 from skcooc.em import TemperatureRange
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.fitting.short_fits import ShortFits
 from skcooc.heldout import Validation
-from skcooc.model_selection.folds import (
-    N_FOLDS,
-    Data,
-    Fold,
-    Folding,
-    ParamMapping,
-    Target,
-    make_folds,
-)
-from skcooc.model_selection.search import (
-    HookArguments,
-    RunParallel,
-    Search,
-    cv_results,
-    fit_task,
-)
-from skcooc.protocol import Array, T, TableLike
+from skcooc.model_selection.folds import N_FOLDS, Fold, Folding, ParamMapping, Target, make_folds
+from skcooc.model_selection.search import Hooks, Search, cv_results, fit_task, searching
+from skcooc.protocol import Array, TableLike
 from skcooc.protocol.decorators import fit_context
 
 CLEAR_GAP = 0.01  # of log perplexity; smaller gaps may be due to the smaller training part
@@ -53,8 +36,6 @@ MIN_GAIN = 0.003  # smallest relevant difference of log perplexities
 STEP_FACTOR = 3  # by which the step between candidates shrinks
 
 Grid: TypeAlias = Mapping[str, Sequence[object]]  # values of parameters, by name
-FitTask: TypeAlias = AbstractContextManager[BaseEstimator]  # in which the estimator is fitted
-StartTask: TypeAlias = Callable[[str, BaseEstimator], FitTask]  # of a task's name and an estimator
 Measure: TypeAlias = Callable[[Sequence[tuple[int, int]]], Sequence[float]]
 # Losses of pairs (candidate, fold), which can be measured in parallel.
 
@@ -69,10 +50,9 @@ class TemperatureSearchCV(Search):
     three folds, and after six, twelve and so on, a temperature is dropped if its perplexity is
     unlikely (by two standard errors of paired differences) to be 0.3 % below that of the best.
 
-    In every fold the share ``validation_fraction`` of the training observations is held out from
-    the short fits: they are scored on it, and with ``smoothing="auto"`` the smoothing is chosen on
-    it. Full fits use all training observations, so the test part of a fold is never used by its
-    fits. As in any search, ``best_score_`` is the best of several scores and slightly optimistic.
+    The short fits of a fold are scored on the share ``validation_fraction`` of its training tokens,
+    which also estimates the smoothing with ``smoothing="auto"``. Full fits use all training tokens.
+    ``best_score_``, the best of several scores, is slightly optimistic, as in any search.
 
     Parameters
     ----------
@@ -100,19 +80,19 @@ class TemperatureSearchCV(Search):
         the mean smoothing of the folds as a number.
 
     split : {"observations", "rows"}, default="observations"
-        What is divided. "observations": some co-occurrences of each row are scored with a model
-        fitted to the others. X holds counts; the first steps of a pipeline transform the tables of
-        training and of test counts. "rows": X can be anything, texts included; half of each test
-        row is folded in, and the other half is scored (document completion).
+        What is divided. "observations": some tokens of each row are scored with a model fitted to
+        the others; X holds counts, and the first steps of a pipeline transform the tables of
+        training and of test counts. "rows": document completion, where half of each test row is
+        folded in and the other half scored; X can be anything, texts included.
 
     Attributes
     ----------
     cv_results_ : dict of arrays
         Columns of a table of candidates as in `GridSearchCV`: ``params``, ``param_*``,
         ``split*_test_score``, ``mean_test_score``, ``std_test_score``, ``rank_test_score`` and
-        times in seconds. Scores are mean log-likelihoods of an observation, in nats. Means are NaN
-        for temperatures not fitted in all folds. ``*_validation_score`` is the score of the short
-        fits, and ``mean_smoothing`` the smoothing chosen on the same validation data. With
+        times in seconds. Scores are mean log-likelihoods of a token, in nats; means are NaN for
+        temperatures not fitted in all folds. ``*_validation_score`` is the score of the short fits,
+        and ``mean_smoothing`` the smoothing chosen on the same validation data. With
         ``betas="auto"`` only temperatures that were visited are listed.
     best_params_ : dict
     best_index_ : int
@@ -126,22 +106,10 @@ class TemperatureSearchCV(Search):
     n_features_in_ : int
     feature_names_in_ : (M,) array of str
 
-    Raises
-    ------
-    TypeError
-        If the estimator has no temperature.
-    ValueError
-        If a clustering is hard.
-
     Notes
     -----
-    An interrupted search resumes when ``fit`` is called with the same data and parameters: short
-    fits and fits of folds that have ended are kept. With :class:`skcooc.callbacks.Checkpoint` it
-    can resume in another process: call ``fit`` of the object that ``read_checkpoint`` returns.
-
-    See Also
-    --------
-    sklearn.model_selection.GridSearchCV : Fits all temperatures in all folds.
+    An interrupted search resumes when ``fit`` is called with the same data and parameters; with
+    :class:`skcooc.callbacks.Checkpoint` also in another process, as ``read_checkpoint(path).fit``.
 
     Examples
     --------
@@ -194,42 +162,42 @@ class TemperatureSearchCV(Search):
         y : None
             Passed to the steps of a pipeline with ``split="rows"``, else ignored.
         **params : dict
-            Parameters of the estimator's ``fit``, such as ``sample_weight`` of rows (of
-            observations if X is Dyads), and ``groups`` for the splitter.
+            Parameters of the estimator's ``fit``, such as ``sample_weight`` of rows (of tokens if X
+            is Dyads), and ``groups`` for the splitter.
 
         Returns
         -------
         self : object
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no temperature.
+        ValueError
+            If a clustering is hard, or does not take these temperatures.
         """
-        target = find_target(self.estimator)
-        betas = self._checked_betas()
+        target, betas = find_target(self.estimator), None
+        if not isinstance(self.betas, str):
+            betas = np.unique(column_or_1d(self.betas, dtype=np.float64))
         grid = self._checked_grid(target, betas)
         data, split_params = self._route_params(X, y, params)
         folds = make_folds(self.split, self.estimator, target, data, self.cv, split_params)
         journal = resume_or_new(self, data, dict(split_params))
-        hooks = HookArguments(estimator=self, X=data.X, y=data.y, metadata=data.params)
-        root = self._init_callback_context(max_subtasks=1 + self.refit)
-        root.call_on_fit_task_begin(**hooks)
-        task = root.subcontext(task_name="search", max_subtasks=None)
-        task.call_on_fit_task_begin(**hooks)
-
-        def start_task(name: str, estimator: BaseEstimator) -> FitTask:
-            return fit_task(task.subcontext(task_name=name), estimator, hooks)
-
+        root, hooks = self._begin(data)
         points = []
-        with threads(1):  # throughout, so that BLAS always has one thread
+        with searching(root, hooks) as task:
             for number, others in enumerate(grid):
-                estimator, key = self._with(others), JournalKey(journal, number)
-                run = self._run_parallel
-                point = GridPoint(estimator, target, folds, betas, run, start_task, key)
+                options = target, folds, betas, self._run_parallel, task, hooks, journal, number
+                point = GridPoint(self._with(others), *options)
                 point.search()
                 points.append((others, point))
-        task.call_on_fit_task_end(**hooks)
         new = copy.copy(self)  # a refit that fails leaves self as it was
         smoothing = new._conclude(target, points, len(folds))
         if self.refit:
-            task = root.subcontext(task_name="refit-with-best-params")
-            new._refit(target, data, smoothing, task, hooks)
+            best, began = self._with(new.best_params_), perf_counter()
+            set_temperature(best, target, new.best_params_[target.name("beta")], smoothing)
+            new._fit_best(best, data, root, hooks)
+            new.refit_time_ = perf_counter() - began
         self.__dict__.update(vars(new))
         del self._unfinished
         root.call_on_fit_task_end(**hooks)
@@ -249,36 +217,11 @@ class TemperatureSearchCV(Search):
                 candidates.append({**others, target.name("beta"): float(beta)})
                 rows.append(cells)
         names = "test_score", "smoothing", "fit_time", "score_time", "validation_score"
-        results = cv_results(
-            candidates, dict(zip(names, np.moveaxis(np.array(rows), 2, 0), strict=True))
-        )
-        self.cv_results_ = {**results, "params": candidates}
-        self.n_splits_ = n_splits
-        self.best_index_ = int(results["rank_test_score"].argmin())
-        self.best_params_ = dict(candidates[self.best_index_])
-        self.best_score_ = float(results["mean_test_score"][self.best_index_])
-        self.scorer_, self.multimetric_ = check_scoring(self.estimator), False
-        return float(results["mean_smoothing"][self.best_index_])
-
-    def _refit(
-        self,
-        target: Target,
-        data: Data,
-        smoothing: float,
-        task: CallbackContext,
-        hooks: HookArguments,
-    ) -> None:
-        best = self._with(self.best_params_)
-        beta = cast(float, self.best_params_[target.name("beta")])
-        set_temperature(best, target, beta, smoothing)
-        began = perf_counter()
-        self._fit_best(best, data, task, hooks)
-        self.refit_time_ = perf_counter() - began
-
-    def _checked_betas(self) -> Array | None:
-        if isinstance(self.betas, str):
-            return None
-        return np.unique(column_or_1d(self.betas, dtype=np.float64))
+        tables = np.moveaxis(np.array(rows), 2, 0)
+        results = cv_results(candidates, dict(zip(names, tables, strict=True)))
+        best = int(results["rank_test_score"].argmin())
+        self._set_results(results, candidates, best, n_splits)
+        return float(results["mean_smoothing"][best])
 
     def _checked_grid(self, target: Target, betas: Array | None) -> list[ParamMapping]:
         grid = list(ParameterGrid(self.param_grid or {}))
@@ -332,24 +275,12 @@ class FoldResult(NamedTuple):
 NOT_MEASURED = FoldResult(*4 * [np.nan])
 
 
-class JournalKey(NamedTuple):
-    """Entries of a search's journal for one choice of the other parameters."""
-
-    journal: Journal
-    number: int
-
-    def get_or_compute(self, kind: str, candidate: int, fold: int, compute: Callable[[], T]) -> T:
-        """The journal's entry for a temperature and a fold, computed if it is missing."""
-        return self.journal.get_or_compute(
-            (self.number, kind, candidate, fold), compute, tells=True
-        )
-
-
 class GridPoint:
     """Search for the temperature with all other parameters fixed.
 
     ``betas`` rise; None takes the range of the estimator, finely divided. ``probes`` holds the
-    validation of short fits and ``results`` the scores of full fits, by (temperature, fold).
+    validation of short fits and ``results`` the scores of full fits, by (temperature, fold). Both
+    are entries of the journal of the search, under the number of this point.
     """
 
     def __init__(
@@ -358,12 +289,15 @@ class GridPoint:
         target: Target,
         folds: Sequence[Fold],
         betas: Array | None,
-        run: RunParallel,
-        start_task: StartTask,
-        key: JournalKey,
+        run: Callable[..., list],
+        task: CallbackContext,
+        hooks: Hooks,
+        journal: Journal,
+        number: int,
     ) -> None:
         self._estimator, self._target, self._folds = estimator, target, folds
-        self._run, self._start_task, self._key = run, start_task, key
+        self._run, self._task, self._hooks = run, task, hooks
+        self._journal, self._number = journal, number
         prepared = run(self._prepare, [(fold,) for fold in folds])
         self._short_fits: list[ShortFits] = [short_fits for short_fits, _ in prepared]
         self.betas = resolved(prepared[0][1]) if betas is None else betas
@@ -382,7 +316,7 @@ class GridPoint:
         hill_climb(full, start=screening.best)
 
     def measured(self, candidate: int, fold: int) -> list[float]:
-        """A FoldResult and the score of a short fit, in nats; NaN for what was not measured."""
+        """A FoldResult and the score of a short fit, in nats; NaN if not measured."""
         result = self.results.get((candidate, fold), NOT_MEASURED)
         probe = self.probes.get((candidate, fold))
         return [*result, np.nan if probe is None else -np.log(probe.perplexity)]
@@ -404,38 +338,37 @@ class GridPoint:
         def short_fit() -> Validation:
             return self._short_fits[fold]({"beta": self.betas[candidate]}).validation
 
-        return self._key.get_or_compute("probe", candidate, fold, short_fit)
+        name = self._number, "probe", candidate, fold
+        return self._journal.get_or_compute(name, short_fit, tells=True)
 
     def _fit(self, pairs: Sequence[tuple[int, int]]) -> list[float]:
         """Test log perplexity of full fits of (temperature, fold)."""
-        names = [f"beta = {self.betas[c]:.3g}, fold {fold}" for c, fold in pairs]
-        tasks = [self._start_task(name, clone(self._estimator)) for name in names]
-        found = self._run(self._once, [(*p, task) for p, task in zip(pairs, tasks, strict=True)])
+        tasks = [
+            (c, fold, self._task.subcontext(task_name=f"beta = {self.betas[c]:.3g}, fold {fold}"))
+            for c, fold in pairs
+        ]
+        found = self._run(self._result, tasks)
         self.results.update(zip(pairs, found, strict=True))
         return [-result.score for result in found]
 
-    def _once(self, candidate: int, fold: int, task: FitTask) -> FoldResult:
+    def _result(self, candidate: int, fold: int, task: CallbackContext) -> FoldResult:
+        name = self._number, "trial", candidate, fold
         compute = partial(self._fit_and_score, candidate, fold, task)
-        return self._key.get_or_compute("trial", candidate, fold, compute)
+        return self._journal.get_or_compute(name, compute, tells=True)
 
-    def _fit_and_score(self, candidate: int, fold: int, task: FitTask) -> FoldResult:
+    def _fit_and_score(self, candidate: int, fold: int, task: CallbackContext) -> FoldResult:
         """A fit as ``estimator.fit`` makes it, but with the smoothing of the short fit."""
-        began = perf_counter()
-        smoothing = self._smoothing(candidate, fold)
+        began, smoothing = perf_counter(), np.nan
+        last, _ = self._target.parts(self._estimator)
+        if last.smoothing == "auto" and not last.early_stopping:
+            smoothing = self._validation(candidate, fold).smoothing
         X, y, params = self._folds[fold].training
-        with task as estimator:
+        with fit_task(task, clone(self._estimator), self._hooks) as estimator:
             set_temperature(estimator, self._target, self.betas[candidate], smoothing)
             estimator.fit(X, y, **params)
         fitted = perf_counter()
         score = self._folds[fold].score(estimator)
         return FoldResult(score, smoothing, fitted - began, perf_counter() - fitted)
-
-    def _smoothing(self, candidate: int, fold: int) -> float:
-        """The smoothing chosen on validation data; NaN where the estimator has its own."""
-        last, _ = self._target.parts(self._estimator)
-        if last.smoothing != "auto" or last.early_stopping:
-            return np.nan
-        return self._validation(candidate, fold).smoothing
 
 
 def set_temperature(
@@ -455,9 +388,7 @@ def resolved(within: TemperatureRange) -> Array:
     >>> len(betas), round(float(betas[1] / betas[0]), 2)
     (78, 1.03)
     """
-    low, high = within.low, within.high
-    if within.scale == "log":
-        low, high = np.log(low), np.log(high)
+    low, high = within.scaled(within.low), within.scaled(within.high)
     steps = np.linspace(low, high, 1 + int(np.ceil((high - low) / RESOLUTION)))
     return np.exp(steps).clip(max=within.high) if within.scale == "log" else steps
 
@@ -477,16 +408,16 @@ class SequentialElimination:
 
     @property
     def best(self) -> int:
-        """The candidate with the least mean loss, of those measured on all folds."""
+        """The candidate with the least mean loss, among those measured on all folds."""
         return int(np.nanargmin(self.losses.mean(axis=1)))
 
     @property
     def visited(self) -> Array:
-        """The candidates that were measured on some folds or all."""
+        """Candidates measured on some folds or all."""
         return np.flatnonzero(~np.isnan(self.losses).all(axis=1))
 
     def worse_by(self, margin: float) -> list[int]:
-        """The candidates worse than the best by at least a margin, on the folds they have seen."""
+        """Candidates worse than the best by at least a margin, on the folds they have seen."""
         measured = ~np.isnan(self.losses)
         excess = self.losses - self.losses[self.best] - margin
         return [
@@ -496,7 +427,7 @@ class SequentialElimination:
         ]
 
     def unvisited(self, candidates: Sequence[int]) -> list[int]:
-        """The existing candidates that are neither visited nor ruled out."""
+        """Existing candidates that are neither visited nor ruled out."""
         left = set(range(len(self.losses))).difference(self.visited, self._ruled_out)
         return [candidate for candidate in candidates if candidate in left]
 
@@ -518,8 +449,7 @@ class SequentialElimination:
 def may_win(losses: Array, least: Array) -> bool:
     """Whether losses may turn out smaller than others by a relevant amount.
 
-    False if they are larger in the mean, or hardly smaller, by more than the noise of differences
-    on the same folds.
+    False if they are larger in the mean, or hardly smaller, beyond the noise of paired differences.
     """
     if len(losses) < FIRST_FOLDS:  # too few to tell how large the noise is
         return True
