@@ -52,4 +52,4 @@ from skcooc.inspection import top_features, topic_stability
 stability = topic_stability(AspectModel(16), X, n_runs=5, random_state=0, n_jobs=2)
 topics = top_features(stability.model, vectorizer.get_feature_names_out(), n_features=4)
 print("always:", *(", ".join(topics[k]) for k in stability.always), sep="\n  ")
-print("once:", *(", ".join(topics[k]) for k in stability.get_or_compute), sep="\n  ")
+print("once:", *(", ".join(topics[k]) for k in stability.once), sep="\n  ")

@@ -114,7 +114,7 @@ def fill_docstring(
 
     >>> of_beta = {"beta : float": "Inverse temperature."}
     >>> doc = "A model.\\n\\n    Parameters\\n    ----------\\n    k : int\\n        Size.\\n    "
-    >>> print(completed(doc, "Parameters", of_beta, {"beta": 1.0}))
+    >>> print(fill_docstring(doc, "Parameters", of_beta, {"beta": 1.0}))
     A model.
     <BLANKLINE>
         Parameters

@@ -38,8 +38,8 @@ class AspectModel(CooccurrenceEstimator):
     """Aspect model (pLSA): a topic model of counts, fitted by tempered EM.
 
     Every token, an occurrence of column j in row i, belongs to one of K topics (aspects):
-    P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k). The model is also known as separable
-    mixture model (SMM) and, where rows and columns are the same words, as aggregate Markov model.
+    P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k). Also known as separable mixture
+    model (SMM), and as aggregate Markov model where rows and columns are the same words.
     An inverse temperature beta < 1 flattens the responsibilities and prevents overfitting; ``fit``
     tunes it on held-out tokens.
 
@@ -94,8 +94,8 @@ class AspectModel(CooccurrenceEstimator):
         the search for beta; a warm start continues at ``beta_``.
 
     tol : float, default=3e-6
-        Relative decrease of the free energy below which EM stops. It is smaller than
-        scikit-learn's, since EM slows down long before it ends: 1e-5 costs up to 0.5 % perplexity.
+        Relative decrease of the free energy below which EM stops. EM slows down
+        long before it ends: 1e-5 would cost up to 0.5 % perplexity.
 
     Attributes
     ----------

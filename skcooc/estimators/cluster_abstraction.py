@@ -204,7 +204,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         model = Abstractions(self._topology(), *options, hard=self.hard)
         learner = None
         if self._grows:
-            grown = self.splits_ if self._goes_on() else None
+            grown = getattr(self, "splits_", None) if self._goes_on() else None
             learner = TreeLearner(model, cast(str, self.tree), self.n_clusters, grown)
         return Recipe(
             FixedModel(model, no_temperature if self.hard else partial(temperatures, model)),

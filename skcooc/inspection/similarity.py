@@ -132,7 +132,7 @@ class TopicStability:
         return np.flatnonzero((self._share < OFTEN) & (self.n_found > 1))
 
     @property
-    def get_or_compute(self) -> Array:
+    def once(self) -> Array:
         """Topics found in no other run."""
         return np.flatnonzero(self.n_found == 1)
 

@@ -74,7 +74,7 @@ def test_each_topic_is_of_one_kind():
     affinities = np.array([[1, 0.9, 0.9, 0.3], [1, 0.9, 0.1, 0.3], [1, 0.2, 0.1, 0.3],
                            [1, 0.1, 0.1, 0.3], [1, 0.9, 0.2, 0.3]])  # fmt: skip
     found = TopicStability(None, affinities)
-    kinds = [found.always, found.often, found.seldom, found.get_or_compute]
+    kinds = [found.always, found.often, found.seldom, found.once]
     assert [kind.tolist() for kind in kinds] == [[0], [1], [2], [3]]
     np.testing.assert_allclose(found.affinity, affinities.mean(axis=0))
 
