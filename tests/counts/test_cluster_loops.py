@@ -89,3 +89,13 @@ def test_rows_count_by_their_weights():
     moved = CSRCounts(sp.csr_array(SMALL), weights).exchange(labels, 3)
     np.testing.assert_array_equal(moved, swept(SMALL * weights[:, None], labels, 3)[0])
     np.testing.assert_array_equal(labels, [0, 1, 2, 1])
+
+
+def test_objects_seen_on_one_side_alone_move():
+    """The first two never follow, the last is never followed."""
+    X, labels = np.array([[0, 0, 5, 0], [0, 0, 4, 0], [0, 0, 0, 3], [0, 0, 0, 0]]), [0, 1, 1, 1]
+    assert kept(X, labels, 2) < 0.1
+    for _ in range(2):
+        labels, _ = swept(X, labels, 2)
+    assert labels[0] == labels[1] == labels[3] != labels[2]
+    assert kept(X, labels, 2) == pytest.approx(mutual_information(X))

@@ -214,3 +214,12 @@ def test_a_warm_start_goes_on_with_rounds():
     before = dcm(n, model.embedding_ @ model.components_, A_ROW)
     model.set_params(warm_start=True, burstiness=A_ROW).fit(X)
     assert dcm(n, model.embedding_ @ model.components_, A_ROW) > before + 10
+
+
+def test_weights_are_repetitions():
+    weights = np.arange(X.shape[0]) % 3
+    model = AspectModel(3, beta=0.9, burstiness=A_ROW, **FAST)
+    one = clone(model).fit(X, sample_weight=weights)
+    two = clone(model).fit(sp.csr_array(X.toarray().repeat(weights, axis=0)))
+    np.testing.assert_allclose(one.components_, two.components_, rtol=1e-4)
+    assert one.objective_ == pytest.approx(two.objective_, rel=1e-6)

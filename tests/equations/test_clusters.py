@@ -342,3 +342,10 @@ def test_searches_take_the_temperatures_of_divergences():
     for estimator, betas in ((model, [6.0, np.inf]), (AspectModel(2), [6.0])):
         with pytest.raises(ValueError, match="betas should be numbers in"):
             TemperatureSearchCV(estimator, betas=betas, cv=2).fit(ROWS)
+
+
+def test_both_forms_predict_the_same_observations_alike():
+    train, test = CSRCounts(COUNTS).divide(0.1, seed=0)
+    rows = sp.csr_array(conditional(train.table.toarray()))
+    perplexities = [fitted(X).perplexity(Dyads(test.table)) for X in (train.table, rows)]
+    assert perplexities[0] == pytest.approx(perplexities[1], rel=0.02)

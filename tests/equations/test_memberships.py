@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from skcooc import AsymmetricClustering, SymmetricClustering
+from skcooc import AsymmetricClustering, ClusterAbstraction, SymmetricClustering
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
 from skcooc.em import EMResult, EMStage, OverRelaxation, State, fit
@@ -315,6 +315,13 @@ def test_planted_clusters_are_found_with_any_seed(axis, monkeypatch):
     for kind in (RowClusters, ColumnClusters):  # the broken twin
         monkeypatch.setattr(kind, "start", kind.random)
     assert exact() < len(SEEDS) - 2
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+def test_trees_begin_with_the_clusters():
+    for seed in SEEDS[:3]:
+        model = ClusterAbstraction(K, beta=0.2, max_iter=20, random_state=seed).fit(PLANTED.X)
+        assert adjusted_rand_score(PLANTED.labels, model.labels_) == 1
 
 
 def test_a_checkerboard_is_found_at_the_temperature_that_is_chosen():

@@ -157,3 +157,15 @@ def test_bad_annealings_are_refused():
         with pytest.raises(ValueError, match=message):
             model.fit(X)
         assert not hasattr(model, "components_")
+
+
+def test_merged_aspects_are_the_mean_of_their_parts():
+    model = Aspects(3)
+    params, _ = model.start(CSRCounts(X), np.random.default_rng(0))
+    params = params._replace(weights=np.array([0.1, 0.3, 0.6]))
+    merged = model.mixed(params, np.array([[1.0, 0], [1, 0], [0, 1]]))
+    np.testing.assert_allclose(merged.weights, [0.4, 0.6])
+    np.testing.assert_allclose(
+        merged.components @ merged.weights, params.components @ params.weights
+    )
+    np.testing.assert_allclose(merged.components[:, 1], params.components[:, 2])

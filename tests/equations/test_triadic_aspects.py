@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, KFold
 
 from skcooc import AspectModel, TriadicAspectModel, Triads
 from skcooc.counts import NewTriples
@@ -14,7 +15,7 @@ from skcooc.counts.threads import threads
 from skcooc.em import EMStage, State, fit, make_solver
 from skcooc.equations.triadic_aspects import Params, TriadicAspects
 from skcooc.heldout.predictors import Factors
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import ObservationSplit, split_observations
 
 SHAPE, K = (7, 5, 6), 3
 RNG = np.random.default_rng(0)
@@ -244,3 +245,12 @@ def test_what_is_no_table_of_three_ways_is_refused():
         assert not hasattr(model, name)
     assert model.n_parameters_ == (12 + 12 + 12 - 2) * 2 - 1
     assert isinstance(X.as_new(), NewTriples)
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+def test_folds_divide_observations():
+    search = GridSearchCV(clone(QUICK), {"n_components": [1, 3]}, cv=KFold(2, shuffle=True))
+    assert search.fit(SMALL).best_params_ == {"n_components": 3}
+    for train, test in ObservationSplit(3, random_state=0).split(SMALL):
+        assert len(train) + len(test) == len(SMALL)
+        assert set(SMALL[test].rows) <= set(SMALL[train].rows)
