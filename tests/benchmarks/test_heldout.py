@@ -1,5 +1,6 @@
-"""What benchmarks/quality/heldout.py and deep_protocol.py compute: splits, settings, scores."""
+"""What the scripts of held-out perplexity compute: splits, settings, scores, curves."""
 
+from argparse import Namespace
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from benchmarks.quality import methods, no_topics, peers, remembered, tuned
 from benchmarks.quality.deep_protocol import most_frequent
 from benchmarks.quality.heldout import SCORES, summary, thinned
+from benchmarks.quality.perplexity_curves import aspect_curve
 from skcooc import AspectModel, Dyads, RowMemory
 from skcooc.datasets import make_cooccurrences
 
@@ -18,11 +20,17 @@ SPLIT = tuned.divide(TRAIN, 0)
 EFFORT = replace(tuned.quick(3, 1), em_iterations=40)
 
 
-def test_a_tenth_of_the_observations_goes_to_the_test_part():
+def test_parts_and_tables():
     assert abs(TRAIN + TEST - X).sum() == 0
     assert TEST.sum() / X.sum() == pytest.approx(0.1, abs=0.02)
-    assert TEST.data.min() >= 1
     assert abs(thinned(X, 0.1, 1)[1] - TEST).sum() > 0
+    sums = X.sum(axis=0)
+    columns = np.flatnonzero(sums >= np.sort(sums)[-7])
+    np.testing.assert_array_equal(most_frequent(X, 7).toarray(), X.toarray()[:, columns])
+    row = {"data": "made up", "K": 3, "method": "m", "tuning_seconds": 1, "fit_seconds": 2}
+    (line,) = summary([row | dict.fromkeys(SCORES, value) for value in (1.0, 3.0)])
+    assert [line[name] for name in SCORES] == [2.0] * len(SCORES)
+    assert line["sd of alone"] == pytest.approx(np.sqrt(2))
 
 
 def test_no_topics_is_the_unigram_and_the_memory_alone():
@@ -37,6 +45,10 @@ def test_no_topics_is_the_unigram_and_the_memory_alone():
     new = np.where(known, 0, TEST.toarray())
     given = np.log(b / (1 - known @ b)[:, None])
     assert found["unseen"] == pytest.approx(np.exp(-(new * given).sum() / new.sum()))
+    unigram, cache = no_topics.lines(no_topics.Task(TRAIN, TEST, TRAIN))
+    assert (unigram, cache) == pytest.approx((found["alone"], found["with memory"]))
+    half, _ = thinned(TRAIN, 0.5, 0)
+    assert cache < no_topics.lines(no_topics.Task(TRAIN, TEST, half))[1] < unigram
 
 
 def test_ours_are_scored_as_the_library_scores_them():
@@ -73,23 +85,11 @@ def test_the_memory_of_peers_is_the_best_on_validation():
     assert all(perplexity(best) <= perplexity(other) for other in others)
 
 
-def test_a_table_has_the_mean_over_the_splits():
-    row = {"data": "made up", "K": 3, "method": "m", "tuning_seconds": 1, "fit_seconds": 2}
-    (line,) = summary([row | dict.fromkeys(SCORES, value) for value in (1.0, 3.0)])
-    assert [line[name] for name in SCORES] == [2.0] * len(SCORES)
-    assert line["sd of alone"] == pytest.approx(np.sqrt(2))
-
-
-def test_the_most_frequent_words_keep_their_order():
-    kept = most_frequent(X, 7)
-    sums = X.sum(axis=0)
-    columns = np.flatnonzero(sums >= np.sort(sums)[-7])
-    np.testing.assert_array_equal(kept.toarray(), X.toarray()[:, columns])
-
-
-def test_the_lines_of_other_tables_are_those_of_this_one():
-    unigram, line = no_topics.lines(no_topics.Task(TRAIN, TEST, TRAIN))
-    found = tuned.scores(SPLIT, TEST, methods.without_topics(SPLIT, EFFORT, 0))
-    assert (unigram, line) == pytest.approx((found["alone"], found["with memory"]))
-    half, _ = thinned(TRAIN, 0.5, 0)
-    assert line < no_topics.lines(no_topics.Task(TRAIN, TEST, half))[1] < unigram
+def test_a_value_for_each_iteration_and_those_of_the_search():
+    options = Namespace(components=3, max_iter=12)
+    found = aspect_curve(X, lambda A, B: float(np.sum(A) / len(A)), "auto", options)
+    assert [iteration for iteration, _ in found["curve"]] == list(range(1, 13))
+    assert found["search iterations"] > 12
+    model = AspectModel(3, max_iter=12, tol=0.0, random_state=0).fit(X)
+    assert found["beta"] == model.beta_
+    assert aspect_curve(X, lambda A, B: 1.0, 0.9, options)["search iterations"] <= 1

@@ -1,4 +1,4 @@
-"""Topic-free language models against their transcriptions and broken variants of these."""
+"""Topic-free language models against transcriptions and broken variants, and their comparison."""
 
 import doctest
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks.quality import language_models
+from benchmarks.quality import language, language_models
 from benchmarks.quality.language_models import (
     Grouped,
     SimilarRows,
@@ -16,6 +16,7 @@ from benchmarks.quality.language_models import (
     mixed_order,
     nearest_rows,
 )
+from skcooc.datasets import make_cooccurrences
 from skcooc.heldout import Discounted, Interpolated, Unigram
 from skcooc.metrics import perplexity_of
 from tests.benchmarks import literal_language_models as literal
@@ -58,16 +59,16 @@ def test_continuations_count_rows_not_tokens():
     assert continuations(stored)[stored.indices[0]] < expected[stored.indices[0]]
 
 
-@pytest.mark.parametrize("beta", [0.0, 3.0])
-def test_similar_rows_equal_the_transcription(beta):
+def test_similar_rows_equal_the_transcription():
     known = whole_counts()
     neighbors, divergences = nearest_rows(known, 4)
     nearest, J = literal.nearest_rows(known.toarray(), 4)
     np.testing.assert_allclose(np.minimum(divergences, 9), np.minimum(J, 9), atol=1e-12)
-    P = dense(SimilarRows(known, neighbors, divergences, beta))
-    np.testing.assert_allclose(P, literal.similar(known.toarray(), nearest, J, beta))
-    broken = literal.similar(known.toarray(), nearest, J / 2, beta)
-    assert (np.abs(P - broken).max() > 1e-3) == (beta > 0)
+    for beta in (0.0, 3.0):
+        P = dense(SimilarRows(known, neighbors, divergences, beta))
+        np.testing.assert_allclose(P, literal.similar(known.toarray(), nearest, J, beta))
+        broken = literal.similar(known.toarray(), nearest, J / 2, beta)
+        assert (np.abs(P - broken).max() > 1e-3) == (beta > 0)
 
 
 def test_similar_rows_with_few_or_no_neighbours():
@@ -94,39 +95,20 @@ def text(seed=0, n_words=6, length=400, m=2):
     return n, contexts
 
 
-@pytest.mark.parametrize("m", [1, 2, 3])
-def test_mixed_order_equals_the_transcription(m):
-    n, contexts = text(m=max(m, 2))
-    contexts = contexts[:, :m]
-    model = mixed_order(sp.csr_array(n), contexts, max_iter=4)
-    shares, M = literal.skipping(n, contexts)
-    for _ in range(4):
-        shares, M = literal.mixed_order_step(n, contexts, shares, M)
-    np.testing.assert_allclose(dense(model, n.shape), literal.mixed_order(contexts, shares, M))
-
-
-def test_mixed_order_differs_from_the_broken_step():
-    n, contexts = text(m=3)
-    model = mixed_order(sp.csr_array(n), contexts, max_iter=1)
-    broken = literal.mixed_order_step(n, contexts, *literal.skipping(n, contexts), broken=True)
-    difference = dense(model, n.shape) - literal.mixed_order(contexts, *broken)
-    assert np.abs(difference).max() > 0.01
-
-
-def test_each_step_of_mixed_order_lowers_the_perplexity():
+def test_mixed_order_equals_the_transcription_and_not_its_broken_step():
+    for m in (1, 2, 3):
+        n, contexts = text(m=max(m, 2))
+        contexts, X = contexts[:, :m], sp.csr_array(n)
+        expected = broken = literal.skipping(n, contexts)
+        for _ in range(4):
+            expected = literal.mixed_order_step(n, contexts, *expected)
+            broken = literal.mixed_order_step(n, contexts, *broken, broken=True)
+        P = dense(mixed_order(X, contexts, max_iter=4), n.shape)
+        np.testing.assert_allclose(P, literal.mixed_order(contexts, *expected))
+        assert m < 3 or np.abs(P - literal.mixed_order(contexts, *broken)).max() > 0.01
     n, contexts = text()
-    model, before = mixed_order(sp.csr_array(n), contexts, max_iter=0), np.inf
-    for _ in range(12):
-        after = perplexity_of(n, model)
-        assert after < before
-        model, before = model.step(sp.csr_array(n)), after
-
-
-def test_contexts_of_unseen_words_get_the_unigram():
-    n, contexts = text()
-    model = mixed_order(sp.csr_array(n), contexts)
-    P = dense(model.at(np.array([[5, 5], [0, 5]])), (2, 6))
-    np.testing.assert_allclose(P[0], n.sum(axis=0) / n.sum())
+    P = dense(mixed_order(sp.csr_array(n), contexts).at(np.array([[5, 5], [0, 5]])), (2, 6))
+    np.testing.assert_allclose(P[0], n.sum(axis=0) / n.sum())  # of words that were never seen
     np.testing.assert_allclose(P.sum(axis=1), 1)
 
 
@@ -156,3 +138,37 @@ def test_wrong_arguments_are_refused():
         mixed_order(known, np.zeros((3, 2), dtype=int))
     with pytest.raises(ValueError, match="should be columns of X"):
         mixed_order(known, np.full((N_ROWS, 2), N_COLUMNS))
+
+
+@pytest.fixture(scope="module")
+def task():
+    X = make_cooccurrences(80, 60, 4, random_state=0).X.tocoo()
+    return language.divided(*(np.repeat(k, X.data.astype(int)) for k in X.coords), X.shape, 0)
+
+
+def test_each_observation_is_in_one_part(task):
+    X = make_cooccurrences(80, 60, 4, random_state=0).X
+    assert abs(sum(task) - X).sum() == 0
+    shares = np.array([part.sum() for part in task]) / X.sum()
+    np.testing.assert_allclose(shares, [0.8, 0.1, 0.1], atol=1e-3)
+
+
+def test_grouped_rows_are_added_up(task):
+    groups = np.arange(80) % 7
+    for part, grouped in zip(task, language.grouped(task, groups, 7), strict=True):
+        for group in range(7):
+            expected = part.toarray()[groups == group].sum(axis=0)
+            np.testing.assert_allclose(grouped.toarray()[group], expected)
+
+
+def test_combinations_are_no_worse_than_their_parts_on_what_chose_them(task):
+    single = language.parts(task, False, [4], seed=0)
+    found = language.predictions(task, single)
+    perplexities = {name: perplexity_of(task.validation, p) for name, p in found.items()}
+    alone = [perplexities[name] for name in perplexities if name.endswith("alone")]
+    assert perplexities["all interpolated"] <= min(alone) * (1 + 1e-6)
+    assert perplexities["back-off to all"] <= perplexities["Kneser-Ney"] * (1 + 1e-6)
+    rows = list(language.scored("made up", 0, task, found))
+    assert [row["prediction"] for row in rows] == list(found)
+    summary = language.summary([*rows, *rows])
+    assert summary[0]["perplexity"] == pytest.approx(rows[0]["perplexity"])

@@ -70,33 +70,26 @@ def test_means_stand_beside_those_of_the_memo():
     assert large["ratio"] == pytest.approx(1.1)
 
 
-def test_the_page_says_what_is_missed():
-    options = {"tables": {"jobs": 2, "folds": 10}}
+def test_the_page_says_what_is_missed_and_which_hierarchies_reach_the_paper():
     facts = {"cpu": "", "cores": 2, "memory_gib": 1, "python": "3", "versions": {"numpy": "2"}}
-    results = {"options": options, "machine": facts, "curves": []}
+    options = {"tables": {"jobs": 2, "folds": 10}}
+
+    def page(*results):
+        tables = {"cranfield": [row for each in results for row in each]}
+        given = {"options": options, "machine": facts, "curves": [], "tables": tables}
+        return paper_page.page(given)
+
     for ratio, words in ((1.02, "No figure of the memo"), (1.04, "AspectModel at K = 8 (1.040)")):
-        tables = {"cranfield": list(rows({8: ratio, 16: 1.0}))}
-        page = paper_page.page(results | {"tables": tables})
-        assert words in page
-        assert ("**1.040**" in page) == (ratio > 1.03)
-
-
-def test_the_page_says_which_hierarchies_reach_the_memo():
-    options = {"tables": {"jobs": 2, "folds": 10}}
-    facts = {"cpu": "", "cores": 2, "memory_gib": 1, "python": "3", "versions": {"numpy": "2"}}
+        text = page(rows({8: ratio, 16: 1.0}))
+        assert words in text
+        assert ("**1.040**" in text) == (ratio > 1.03)
     SMM, HACM = (paper_tables.MEMO["cranfield"][name] for name in ("SMM", "HACM"))
     of_smm = {K: HACM[K].perplexity / SMM[K].perplexity for K in (8, 16)}
-    wide = [*rows({8: of_smm[8], 16: 1.01 * of_smm[16]}, "ClusterAbstraction")]
-    good = [*rows({K: 0.99 * ratio for K, ratio in of_smm.items()}, "ClusterAbstraction, grown")]
-    results = {"options": options, "machine": facts, "curves": []}
-    page = paper_page.page(results | {"tables": {"cranfield": [*wide, *good]}})
-    assert "* HACM: at K = 16 (1.0 %)\n* HACM, grown: nowhere\n" in page
-    assert "| HACM | HACM, grown |" in page
-
-
-def test_tables_of_the_page_have_lines_of_one_length():
-    text = paper_page.markdown(["a", "b"], [["1", "2"], ["3", "4"]])
-    assert text.splitlines() == ["| a | b |", "| --- | --- |", "| 1 | 2 |", "| 3 | 4 |"]
+    wide = rows({8: of_smm[8], 16: 1.01 * of_smm[16]}, "ClusterAbstraction")
+    good = rows({K: 0.99 * ratio for K, ratio in of_smm.items()}, "ClusterAbstraction, grown")
+    text = page(wide, good)
+    assert "* HACM: at K = 16 (1.0 %)\n* HACM, grown: nowhere\n" in text
+    assert "| HACM | HACM, grown |" in text
 
 
 def test_everything_runs_and_the_page_can_be_written_again(tmp_path):

@@ -29,17 +29,12 @@ def gappy_table(dtype=np.float32):
     return X
 
 
-def decoded(view):
-    counts = view.codes.astype(view.others.dtype)
-    counts[view.codes == 0] = view.others
-    return counts
-
-
 def test_every_entry_is_in_the_run_of_its_band_and_column(height):
     X = gappy_table()
     X.data[::5] = 0.25 + 100 * np.arange(len(X.data[::5]))  # no codes
     view = Bands.of_matrix(X)
-    found, counts, p = np.zeros(X.shape), decoded(view), 0
+    found, counts, p = np.zeros(X.shape), view.codes.astype(view.others.dtype), 0
+    counts[view.codes == 0] = view.others
     for band in range(len(view)):
         first, last = view.limits[band : band + 2, 0]
         assert (np.diff(view.columns[first:last]) > 0).all()
@@ -60,25 +55,65 @@ def test_counts_of_texts_take_a_byte_and_no_others():
     assert sum(array.nbytes for array in arrays) == 3 * 255 + 6 * 128
 
 
-@pytest.mark.parametrize(
-    ("n_ranges", "weighted", "others"),
-    [(1, False, 3), (3, True, None), (3, False, 1), (1, True, 1), (3, True, 3)],
-)
-def test_the_passes_over_several_bands_equal_dense_arithmetic(height, weighted, n_ranges, others):
+def test_the_passes_over_several_bands_equal_dense_arithmetic(height):
+    rng = np.random.default_rng(0)
+    for n_ranges, weighted, others in (
+        (1, False, 3),
+        (3, True, None),
+        (3, False, 1),
+        (1, True, 1),
+        (3, True, 3),
+    ):
+        X = gappy_table(np.float64)
+        if others:
+            X.data[::others] = 300.5 + np.arange(len(X.data[::others]))
+        W = rng.uniform(0.5, 2, 40) if weighted else np.ones(40)
+        A, B = (rng.random((size, 3)) for size in X.shape)
+        counts = CSRCounts(X, W if weighted else None)
+        counts.n_ranges_for = lambda work, n_ranges=n_ranges: n_ranges
+        mixture, cells, n = counts.mixture(A, B), A @ B.T, X.toarray()
+        np.testing.assert_allclose(mixture.rows, (n / cells) @ B)
+        np.testing.assert_allclose(mixture.columns, (W[:, None] * n / cells).T @ A)
+        np.testing.assert_allclose(mixture.log_likelihood, (W[:, None] * n * np.log(cells)).sum())
+        np.testing.assert_allclose(counts.tdot(A), n.T @ (W[:, None] * A), atol=1e-14)
+
+
+def test_products_do_not_depend_on_threads(height):
     X, rng = gappy_table(np.float64), np.random.default_rng(0)
-    if others:
-        X.data[::others] = 300.5 + np.arange(len(X.data[::others]))
-    weights = rng.uniform(0.5, 2, X.shape[0]) if weighted else None
-    A, B = (rng.random((size, 3)) for size in X.shape)
-    counts = CSRCounts(X, weights)
-    counts.n_ranges_for = lambda work: n_ranges
-    mixture, cells = counts.mixture(A, B), A @ B.T
-    W = np.ones(X.shape[0]) if weights is None else weights
-    n = X.toarray()
-    np.testing.assert_allclose(mixture.rows, (n / cells) @ B)
-    np.testing.assert_allclose(mixture.columns, (W[:, None] * n / cells).T @ A)
-    np.testing.assert_allclose(mixture.log_likelihood, (W[:, None] * n * np.log(cells)).sum())
-    np.testing.assert_allclose(counts.tdot(A), n.T @ (W[:, None] * A), atol=1e-14)
+    for n_components in (1, 300):
+        A, B = (rng.random((size, n_components)) for size in X.shape)
+        with ThreadPoolExecutor(3) as pool:
+            alone, threads = CSRCounts(X), CSRCounts(X, n_threads=3, map=pool.map)
+            alone.n_ranges_for, threads.n_ranges_for = lambda work: 1, lambda work: 3
+            for one, three in zip(alone.mixture(A, B), threads.mixture(A, B), strict=True):
+                np.testing.assert_array_equal(one, three)
+            np.testing.assert_array_equal(alone.tdot(A), threads.tdot(A))
+
+
+def test_tiles_cut_every_band_at_the_same_columns(height):
+    X = gappy_table()
+    X.data[::4] = 0.5
+    view = Bands.of_matrix(X)
+    limits = view.tiles(3)
+    assert limits.shape == (len(view), 4, 3)
+    np.testing.assert_array_equal(limits[:, 0], view.limits[:-1])
+    np.testing.assert_array_equal(limits[:, -1], view.limits[1:])
+    columns = [
+        {j for start, stop in limits[:, part : part + 2, 0] for j in view.columns[start:stop]}
+        for part in range(3)
+    ]
+    assert sum(map(len, columns)) == len(set().union(*columns)) == len(set(X.indices))
+
+
+def test_tiles_share_the_non_zeros_and_heights_suit_threads_and_caches():
+    X = sp.csr_array(np.tri(60, 40, -1))
+    tiles = Bands.of_matrix(X).tiles(4)
+    sizes = np.diff(tiles[0, :, 1])
+    assert tiles.shape == (1, 5, 3)
+    assert sizes.sum() == X.nnz
+    assert sizes.max() <= X.nnz / 4 + 60
+    for n_rows, height in [(10, 1024), (20_000, 1250), (500_000, 4096)]:
+        assert Bands.of_matrix(sp.csr_array((n_rows, 2))).height == height
 
 
 def test_runs_may_be_cut_and_bands_parted(height, monkeypatch):
@@ -97,48 +132,3 @@ def test_runs_may_be_cut_and_bands_parted(height, monkeypatch):
         products = np.zeros((30, 3))
         part.add_columns(part.tiles(1), D[rows], products)
         np.testing.assert_allclose(products, X.toarray()[rows].T @ D[rows], atol=1e-14)
-
-
-def test_heights_of_bands_suit_threads_and_caches():
-    for n_rows, height in [(10, 1024), (20_000, 1250), (500_000, 4096)]:
-        assert Bands.of_matrix(sp.csr_array((n_rows, 2))).height == height
-
-
-def test_tiles_share_the_non_zeros_and_leave_none_out():
-    X = sp.csr_array(np.tri(60, 40, -1))
-    view = Bands.of_matrix(X)
-    tiles = view.tiles(4)
-    sizes = np.diff(tiles[0, :, 1])
-    assert tiles.shape == (1, 5, 3)
-    assert sizes.sum() == X.nnz
-    assert sizes.max() <= X.nnz / 4 + 60
-
-
-def test_tiles_cut_every_band_at_the_same_columns(height):
-    X = gappy_table()
-    X.data[::4] = 0.5
-    view = Bands.of_matrix(X)
-    assert view.tiles(3).shape == (len(view), 4, 3)
-    tiles = view.tiles(3)[..., 0]
-    np.testing.assert_array_equal(view.tiles(3)[:, 0], view.limits[:-1])
-    np.testing.assert_array_equal(view.tiles(3)[:, -1], view.limits[1:])
-    for part in range(3):
-        mine = [set(view.columns[start:stop]) for start, stop in tiles[:, part : part + 2]]
-        others = [
-            set(view.columns[: tiles[b, part]][view.limits[b, 0] :]) for b in range(len(view))
-        ]
-        assert not set().union(*mine) & set().union(*others)
-
-
-@pytest.mark.parametrize("n_components", [1, 300])
-def test_products_do_not_depend_on_threads_and_heights_do_not_matter(height, n_components):
-    X, rng = gappy_table(np.float64), np.random.default_rng(0)
-    A, B = (rng.random((size, n_components)) for size in X.shape)
-    with ThreadPoolExecutor(3) as pool:
-        alone, threads = CSRCounts(X), CSRCounts(X, n_threads=3, map=pool.map)
-        alone.n_ranges_for = lambda work: 1
-        threads.n_ranges_for = lambda work: 3
-        for one, three in zip(alone.mixture(A, B), threads.mixture(A, B), strict=True):
-            np.testing.assert_array_equal(one, three)
-        np.testing.assert_array_equal(alone.tdot(A), threads.tdot(A))
-    np.testing.assert_allclose(alone.tdot(A), X.toarray().T @ A)

@@ -34,6 +34,13 @@ def combine(wide, w, A, B, out):
     return products
 
 
+@compiled
+def ratios(wide, w, A, B, out):
+    """out[i] = A[i] / B[i], but w where that is less."""
+    for i in range(np.uintp(len(A))):
+        store(at_least(divide_rows(load(wide, A, i), load(wide, B, i)), w), out, i)
+
+
 @pytest.mark.parametrize(
     ("n_components", "dtype"),
     [(1, np.float64), (3, np.float32), (16, np.float32), (31, np.float32), (31, np.float64)],
@@ -41,12 +48,15 @@ def combine(wide, w, A, B, out):
 def test_rows_of_any_width_equal_numpy(dtype, n_components):
     rng = np.random.default_rng(n_components)
     A, B = (rng.standard_normal((5, n_components)).astype(dtype) for _ in range(2))
-    out, w = np.empty_like(A), dtype(0.75)
-    products = combine(lanes(n_components, dtype), w, A, B, out)
+    out, w, wide = np.empty_like(A), dtype(0.75), lanes(n_components, dtype)
+    products = combine(wide, w, A, B, out)
     assert products.dtype == dtype
     limit = 1e-5 if dtype == np.float32 else 1e-13
     np.testing.assert_allclose(products, (A * B).sum(axis=1), rtol=limit, atol=limit)
     np.testing.assert_allclose(out, A + w * B, rtol=limit, atol=limit)
+    if n_components == 3:
+        ratios(wide, w, A, B, out)
+        np.testing.assert_allclose(out, np.maximum(A / B, w), rtol=1e-6)
 
 
 @pytest.mark.parametrize("n_components", [5, 16])
@@ -70,21 +80,6 @@ def test_arrays_begin_with_a_cache_line():
         assert zeros.flags.c_contiguous
         assert zeros.flags.writeable
         assert not zeros.any()
-
-
-@compiled
-def ratios(wide, w, A, B, out):
-    """out[i] = A[i] / B[i], but w where that is less."""
-    for i in range(np.uintp(len(A))):
-        store(at_least(divide_rows(load(wide, A, i), load(wide, B, i)), w), out, i)
-
-
-def test_ratios_and_what_they_are_at_least():
-    rng = np.random.default_rng(0)
-    A, B = rng.random((2, 4, 5)).astype(np.float32) + 0.1
-    out = np.empty_like(A)
-    ratios(lanes(5, A.dtype), A.dtype.type(0.8), A, B, out)
-    np.testing.assert_allclose(out, np.maximum(A / B, 0.8), rtol=1e-6)
 
 
 def test_loops_compile_without_a_cache_folder(monkeypatch):

@@ -1,7 +1,6 @@
 """Thinning and sampling of rows: distributions, which depend on the content of rows alone."""
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 
 from skcooc.counts import thin
@@ -23,62 +22,24 @@ def test_parts_add_up_and_seeds_differ():
     assert (drawn != thin(X, 0.3, seed=2)[1]).nnz > 100
 
 
-@pytest.mark.parametrize("count", [1, 7, 1000])
-def test_draws_are_binomial(count):
-    rng = np.random.default_rng(0)
-    X = sp.csr_array(count * (rng.random((3000, 20)) < 0.5).astype(float))
-    _, drawn = thin(X, 0.2, seed=0)
-    values = drawn.toarray()[X.toarray() > 0]
-    n_cells = len(values)
-    assert abs(values.mean() - 0.2 * count) < 4 * np.sqrt(0.16 * count / n_cells)
-    assert abs(values.var() / (0.16 * count) - 1) < 0.06
+def test_draws_are_binomial():
+    for count in (1, 7, 1000):
+        X = count * (np.random.default_rng(0).random((3000, 20)) < 0.5).astype(float)
+        values = thin(sp.csr_array(X), 0.2, seed=0)[1].toarray()[X > 0]
+        assert abs(values.mean() - 0.2 * count) < 4 * np.sqrt(0.16 * count / len(values))
+        assert abs(values.var() / (0.16 * count) - 1) < 0.06
 
 
-def test_rows_are_drawn_independently_of_their_company():
+def test_a_row_is_divided_by_its_content_alone():
     X = sp.csr_array(make_cooccurrences(random_state=0).X.astype(float))
     order = np.random.default_rng(1).permutation(X.shape[0])[:40]
-    _, drawn = thin(X, 0.5, seed=3)
-    _, alone = thin(X[order], 0.5, seed=3)
-    np.testing.assert_array_equal(drawn.toarray()[order], alone.toarray())
-
-
-def test_equal_rows_are_divided_equally_and_others_are_not():
+    drawn, alone = (thin(table, 0.5, seed=3)[1].toarray() for table in (X, X[order]))
+    np.testing.assert_array_equal(drawn[order], alone)
     row = np.random.default_rng(0).poisson(1.0, 200)
-    other = row.copy()
-    other[0] += 1
-    _, drawn = thin(sp.csr_array(np.array([row, row, other], dtype=float)), 0.5, seed=0)
-    drawn = drawn.toarray()
+    other = row + (np.arange(200) == 0)
+    drawn = thin(sp.csr_array([row, row, other], dtype=float), 0.5, seed=0)[1].toarray()
     np.testing.assert_array_equal(drawn[0], drawn[1])
     assert (drawn[0, 1:] != drawn[2, 1:]).mean() > 0.1
-
-
-def test_fractions_stand_for_observations_of_equal_weight():
-    X = sp.csr_array(np.full((500, 2), 2.5))
-    _, drawn = thin(X, 0.5, seed=0)
-    assert set(np.round(np.unique(drawn.toarray()) / 2.5 * 3, 6)) <= {0.0, 1.0, 2.0, 3.0}
-
-
-def test_occupied_scores_every_row_that_has_observations():
-    X = sp.csr_array(np.eye(51, 50))
-    _, drawn = thin(X, 0.1, seed=0, occupied=True)
-    np.testing.assert_array_equal(drawn.sum(axis=1), [1] * 50 + [0])
-
-
-def test_the_second_part_is_never_empty():
-    X = sp.csr_array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    for seed in range(20):
-        assert thin(X, 1e-9, seed=seed)[1].sum() >= 1
-
-
-def test_huge_counts():
-    X = sp.csr_array([[1e9, 1e9]])
-    rest, drawn = thin(X, 0.1, seed=0)
-    np.testing.assert_allclose(drawn.toarray(), 1e8, rtol=1e-3)
-    np.testing.assert_array_equal((rest + drawn).toarray(), X.toarray())
-
-
-def test_stored_zeros_do_not_matter():
-    X = sp.csr_array(make_cooccurrences(random_state=0).X.astype(float))
     padded = X.copy()
     padded.data[::3] = 0
     compact = padded.copy()
@@ -87,27 +48,36 @@ def test_stored_zeros_do_not_matter():
         np.testing.assert_array_equal(mine.toarray(), its.toarray())
 
 
-def test_counts_that_no_float_tells_apart_are_divided_too():
-    X = sp.csr_array([[1e30, 3.0], [1e25, 0.0]])
-    rest, drawn = thin(X, 0.25, 0)
-    np.testing.assert_allclose(drawn.toarray()[:, 0] / [1e30, 1e25], 0.25, rtol=1e-3)
-    np.testing.assert_allclose((rest + drawn).toarray(), X.toarray())
+def test_fractions_and_counts_that_no_float_tells_apart_are_divided_too():
+    drawn = thin(sp.csr_array(np.full((500, 2), 2.5)), 0.5, seed=0)[1]
+    assert set(np.round(np.unique(drawn.toarray()) / 2.5 * 3, 6)) <= {0.0, 1.0, 2.0, 3.0}
+    X = np.array([[1e30, 3.0], [1e25, 0.0], [1e9, 0.0]])
+    rest, drawn = (part.toarray() for part in thin(sp.csr_array(X), 0.25, 0))
+    np.testing.assert_allclose(drawn[:, 0] / X[:, 0], 0.25, rtol=1e-3)
+    np.testing.assert_allclose(rest + drawn, X)
+    np.testing.assert_array_equal((rest + drawn)[2], X[2])
 
 
-@pytest.mark.parametrize("n_rows", [7, 100])
-def test_rows_are_drawn_by_their_content_from_tables_and_from_blocks(n_rows):
+def test_no_part_is_empty():
+    drawn = thin(sp.csr_array(np.eye(51, 50)), 0.1, seed=0, occupied=True)[1]
+    np.testing.assert_array_equal(drawn.sum(axis=1), [1] * 50 + [0])
+    for seed in range(20):
+        assert thin(sp.csr_array([[1.0, 0.0], [0.0, 1.0]]), 1e-9, seed=seed)[1].sum() >= 1
+
+
+def test_rows_are_drawn_by_their_content_from_tables_and_from_blocks():
     rng = np.random.default_rng(0)
     X = sp.csr_array(rng.poisson(1.0, (40, 12)).astype(float))
     times = rng.integers(0, 4, 40)
     repeated = X[rng.permutation(np.repeat(np.arange(40), times))].astype(np.float32)
     blocks = [repeated[:20], repeated[20:25], repeated[25:]]
-    parts = [draw(block, np.ones(block.shape[0]), n_rows, 5) for block in blocks]
-    expected = draw(X, times.astype(float), n_rows, 5)
-    assert expected.rows.shape[0] == min(n_rows, np.count_nonzero(times))
-    whole = draw(repeated, np.ones(repeated.shape[0]), n_rows, 5)
-    for found in (whole, merge_draws(parts, n_rows, 5)):
-        np.testing.assert_array_equal(found.rows.toarray(), expected.rows.toarray())
-        np.testing.assert_array_equal(found.weights, expected.weights)
+    for n_rows in (7, 100):
+        expected = draw(X, times.astype(float), n_rows, 5)
+        assert expected.rows.shape[0] == min(n_rows, np.count_nonzero(times))
+        whole, *parts = (draw(T, np.ones(T.shape[0]), n_rows, 5) for T in (repeated, *blocks))
+        for found in (whole, merge_draws(parts, n_rows, 5)):
+            np.testing.assert_array_equal(found.rows.toarray(), expected.rows.toarray())
+            np.testing.assert_array_equal(found.weights, expected.weights)
 
 
 def test_all_rows_have_the_same_chance():

@@ -1,23 +1,56 @@
-"""A temperature that falls while EM goes on, on a toy model whose every step is known."""
+"""Temperatures that fall, splits where they rise, and components split for larger models."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from skcooc.em import DecreasingBeta, EMStage, OverRelaxation, fit, split_start_schedule
-from skcooc.em.annealing import annealing_schedule, decreasing_beta, path
-from skcooc.em.stages import WARMUP_ITERATIONS
+from skcooc.counts import CSRCounts
+from skcooc.em import (
+    DecreasingBeta,
+    EMStage,
+    GrowClusters,
+    OverRelaxation,
+    Split,
+    SplitClusters,
+    SplitComponents,
+    State,
+    annealing,
+    fit,
+    merge_components,
+    split_start_schedule,
+)
+from skcooc.em.annealing import (
+    DISTINCT,
+    PERTURBATION,
+    annealing_schedule,
+    decreasing_beta,
+    farthest,
+    joined,
+    path,
+    separated,
+)
+from skcooc.em.stages import WARMUP_ITERATIONS, ignore
+from skcooc.equations.aspects import Aspects, Params
+from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout import Validation
-from tests.em.here import HERE
-from tests.em.test_legs import Halving
+from skcooc.simplex import match_rows
+from tests.em.toys import HERE, Forks, Halving, Point
+from tests.equations.running import energies, separate
+from tests.tables import planted
 
-BETAS = path(1.0, 0.25, 0.8)
+PLAIN = OverRelaxation(1.0)
+FALLING = path(1.0, 0.25, 0.8)
 
 
-def fallen(beta=0.25, n_iter=30, kind=DecreasingBeta, **options):
-    stage = EMStage(Halving(), HERE, beta, n_iter, options.pop("tol", 1e-9), **options)
-    return fit([kind(stage, path(1.0, beta, 0.8))], np.random.default_rng(0), OverRelaxation(1.0))
+def run(stages, observe=ignore, start=None):
+    return fit(stages, np.random.default_rng(0), PLAIN, observe, start)
+
+
+def fallen(beta=0.25, kind=DecreasingBeta, **options):
+    stage = EMStage(Halving(), HERE, beta, 30, 1e-9, **options)
+    return run([kind(stage, path(1.0, beta, 0.8))])
 
 
 def betas_of(found):
@@ -33,38 +66,42 @@ def near(goal):
     return lambda model, params, rows: Validation(1 + abs(params.x - goal), 0.0)
 
 
-def test_it_goes_on_and_ends_where_it_converges_at_the_temperature():
-    found = fallen()
-    betas, scores = betas_of(found)
-    assert betas == pytest.approx(BETAS)
-    assert [len(stage) for stage in scores[:-1]] == [WARMUP_ITERATIONS] * (len(BETAS) - 1)
-    assert WARMUP_ITERATIONS < len(scores[-1]) < 30
-    assert found.params.x == pytest.approx(1 / 0.25, rel=1e-3)
-    assert found.beta == 0.25
-    assert found.converged
-    energies = [record.free_energy for record in found.history]
-    later = [record.beta < 1 for record in found.history]
-    assert max(np.array(energies)[later]) < 1.6  # nearer to the goal than the start is
-
-
 @dataclass(frozen=True)
 class Anew(DecreasingBeta):
-    """A broken twin, which begins every temperature at the start."""
+    """Broken: begins every temperature at the start."""
 
     def enter(self, run, rng):
         run.state = self.begin(rng)
 
 
-def test_a_twin_that_begins_anew_is_found():
-    energies = [record.free_energy for record in fallen(kind=Anew).history[-30:]]
-    assert max(energies) > 10
+def test_it_goes_on_and_ends_where_it_converges_at_the_temperature():
+    found = fallen()
+    betas, scores = betas_of(found)
+    assert betas == pytest.approx(FALLING)
+    assert [len(stage) for stage in scores[:-1]] == [WARMUP_ITERATIONS] * (len(FALLING) - 1)
+    assert WARMUP_ITERATIONS < len(scores[-1]) < 30
+    assert found.params.x == pytest.approx(1 / 0.25, rel=1e-3)
+    assert found.beta == 0.25
+    assert found.converged
+    later = [record.beta < 1 for record in found.history]
+    assert energies(found)[later].max() < 1.6  # nearer to the goal than the start is
+    assert energies(fallen(kind=Anew))[-30:].max() > 10
+
+
+@dataclass(frozen=True)
+class Stubborn(DecreasingBeta):
+    """Broken: falls to the end, whatever is held out."""
+
+    def leave(self, run):
+        run.best = None
+        super().leave(run)
 
 
 def check_tempered(found):
     """Hofmann's rule, from the records alone."""
     betas, scores = betas_of(found)
     best = [stage.min() for stage in scores]
-    assert betas == pytest.approx(BETAS[: len(betas)])
+    assert betas == pytest.approx(FALLING[: len(betas)])
     assert (np.diff(best[:-1]) < 0).all()
     assert best[-1] >= best[-2]
     assert found.beta == betas[-2]
@@ -75,39 +112,211 @@ def test_it_ends_where_what_is_held_out_is_no_longer_predicted_better():
     found = fallen(heldout=near(1.8), patience=4)
     check_tempered(found)
     assert found.params.x == pytest.approx(1.8, abs=0.12)  # the nearest on the way
-    last = [record for record in found.history if record.beta == found.history[-1].beta]
-    assert last[0].free_energy == pytest.approx(1 + (found.params.x - 1 / last[0].beta) ** 2)
-
-
-@dataclass(frozen=True)
-class Stubborn(DecreasingBeta):
-    """A broken twin, which falls to the end, whatever is held out."""
-
-    def leave(self, run):
-        run.best = None
-        super().leave(run)
-
-
-def test_a_twin_that_falls_in_any_case_is_found():
+    last = next(record for record in found.history if record.beta == found.history[-1].beta)
+    assert last.free_energy == pytest.approx(1 + (found.params.x - 1 / last.beta) ** 2)
     with pytest.raises(AssertionError):
         check_tempered(fallen(heldout=near(1.8), patience=4, kind=Stubborn))
-
-
-def test_a_fall_that_has_no_way_to_go_is_one_temperature():
-    assert betas_of(fallen(beta=1.0))[0] == [1.0]
-    stage = EMStage(Halving(), HERE, 3.0, 5, 0.0)
-    assert decreasing_beta(0.8)(stage)[0].betas == [3.0]  # the exponent of a divergence
 
 
 def test_the_factor_says_which_way():
     stage, critical = EMStage(Halving(), HERE, 0.5, 5, 0.0), lambda X: 0.25
     assert annealing_schedule(None, critical) is None
-    assert [type(part).__name__ for part in annealing_schedule(2.0, critical)(stage)] == [
-        "SplitClusters",
-        "EMStage",
-    ]
-    assert annealing_schedule(2.0, critical)(stage)[0].betas == [0.25, 0.5]
+    rising = annealing_schedule(2.0, critical)(stage)
+    assert [type(part) for part in rising] == [SplitClusters, EMStage]
+    assert rising[0].betas == [0.25, 0.5]
     assert annealing_schedule(0.5, critical)(stage)[0].betas == [1.0, 0.5]
     assert split_start_schedule(1.5) == (1.5, None)
     assert split_start_schedule(None) == (None, None)
     assert split_start_schedule(0.5)[1](stage)[0].betas == [1.0, 0.5]
+    assert betas_of(fallen(beta=1.0))[0] == [1.0]  # there is no way to go
+    assert decreasing_beta(0.8)(replace(stage, beta=3.0))[0].betas == [3.0]  # of a divergence
+
+
+BETAS = [0.2, 0.25, 0.35, 0.4, 0.55, 0.7, 1.0]
+
+
+def ends(model, X, betas, n_iter=40, tol=-np.inf, **options):
+    """Stages that end with all clusters, at the last temperature."""
+    stage = EMStage(model, X, betas[-1], n_iter, tol)
+    return [SplitClusters(stage, betas), replace(stage, **options)]
+
+
+def annealed(betas=BETAS, n_iter=40, n_clusters=4, observe=ignore, **options):
+    model = Forks(n_clusters)
+    return model, run(ends(model, HERE, betas, n_iter, **options), observe)
+
+
+def test_splits_are_recorded_where_they_happen_and_are_as_many_as_asked_for():
+    model, found = annealed(n_iter=20)
+    np.testing.assert_allclose(np.sort(found.params.x), [-0.3, -0.1, 0.1, 0.3], atol=1e-2)
+    assert found.splits == [
+        Split(0.35, ((0, 2), (1, 3))),
+        Split(0.7, ((0,), (2,))),
+        Split(0.7, ((1,), (3,))),
+    ]
+    assert model.amounts == [PERTURBATION] * 6  # until all clusters are apart
+    assert [record.beta for record in found.history] == np.repeat([*BETAS, 1.0], 20).tolist()
+    assert annealed(BETAS[:2])[1].splits == []
+    assert annealed(BETAS[:2])[1].params.x == pytest.approx(np.zeros(4), abs=1e-2)
+    three = annealed(n_clusters=3)[1]
+    assert three.splits == [Split(0.35, ((0, 2), (1,))), Split(0.7, ((0,), (2,)))]
+    assert annealed(n_clusters=1)[1].splits == []
+    _, found = annealed(BETAS[:6], n_clusters=5)  # one that has not come apart is there twice
+    parts = [((0, 2, 4), (1, 3)), ((0, 4), (2,)), ((1,), (3,))]
+    assert [split.parts for split in found.splits] == parts
+    assert found.params.x[4] == found.params.x[0]
+    assert found.rows.shape == (1, 5)
+
+
+def test_observers_see_all_temperatures_and_can_stop():
+    seen = []
+
+    def observe(record, state, run):
+        seen.append(record.beta)
+        return len(seen) == 110
+
+    _, found = annealed(observe=observe)
+    assert seen == [record.beta for record in found.history] == np.repeat(BETAS, 40)[:110].tolist()
+    assert [split.beta for split in found.splits] == [0.35]
+    assert found.rows.shape == (1, len(found.params.x)) == (1, 4)
+    assert found.stopped
+    assert not found.converged
+
+
+def test_only_the_end_is_validated():
+    asked = []
+
+    def heldout(model, params, rows):
+        asked.append(params.x.tolist())
+        return Validation(float(len(asked)), 0.0)
+
+    _, found = annealed(heldout=heldout, patience=3)
+    perplexities = np.array([record.validation_perplexity for record in found.history])
+    assert np.isnan(perplexities[: 40 * 7]).all()
+    assert perplexities[40 * 7 :].tolist() == [1, 2, 3, 4]
+    assert found.validation.perplexity == 1
+    assert found.params.x.tolist() == asked[0]
+
+
+def test_start_replaces_the_models_own():
+    start = State(Point(np.array([-0.2, 0.2]), np.ones(2) / 2), np.ones((1, 2)) / 2)
+    found = run(ends(Forks(), HERE, [1.0]), start=start)
+    assert [split.parts for split in found.splits] == [((0,), (2,)), ((1,), (3,))]
+
+
+def test_clusters_begin_to_split_at_the_critical_temperature():
+    X = planted(4, 3000, kind="clusters", n_rows=40, n_columns=30).X
+    X = CSRCounts(sp.csr_array((X.toarray() * (1 + np.arange(40) % 4)[:, None]).astype(float)))
+    for object_weights, tol, latest in (  # with patience, and without
+        ("counts", -np.inf, 1.15),
+        ("equal", -np.inf, 1.15),
+        ("counts", 3e-6, 2.5),
+        ("equal", 3e-6, 2.5),
+    ):
+        model = RowClusters(4, object_weights=object_weights)
+        critical = model.critical_beta(X)
+        found = run(ends(model, X, path(critical / 2, 5 * critical, 1.1), 100, tol))
+        assert critical < found.splits[0].beta < latest * critical
+        assert separate(found.splits) == {(0,), (1,), (2,), (3,)}
+
+
+def test_at_the_last_temperature_everything_comes_apart():
+    seen, model = [], RowClusters(4)
+    X = CSRCounts(planted(4, 3000, kind="clusters", n_rows=40, n_columns=30).X.astype(float))
+    stages = ends(model, X, [5 * model.critical_beta(X)], 60)[:1]
+    run(stages, lambda record, state, run: seen.append(state.rows.shape[1]))
+    assert seen == [2] * 60 + [4] * 120
+
+
+def test_growth_ends_with_what_predicts_best():
+    """Judged best with two clusters, it goes back there after some more temperatures."""
+    judged = []
+
+    def judge(model, params, rows):
+        judged.append(len(params.x))
+        return Validation(abs(len(params.x) - 2) + 1e-3 * len(judged), 0.0)
+
+    stage, betas = EMStage(Forks(4), HERE, 1.0, 40, -np.inf), path(0.2, 1.0, 1.05)
+    found, freely = (run([GrowClusters(stage, betas, *given)]) for given in ([judge], []))
+    assert found.rows.shape == (1, 2)
+    assert [split.parts for split in found.splits] == [((0,), (1,))]
+    assert set(judged) >= {1, 2}
+    assert freely.rows.shape == (1, 4)
+    assert freely.history[-1].beta < 1.0  # where all are there
+
+
+def test_clusters_are_separate_where_they_differ_enough_most_first():
+    ones = np.full((2, 3), 0.5)
+    change = np.array([1.1, 0.9, 2.0]) * DISTINCT
+    assert separated(ones, ones + np.array([change, -change])) == [2, 0]
+
+
+DATA = planted(4, 8000)
+X = CSRCounts(DATA.X.astype(float))
+
+
+def merged_aspects(*parts):
+    """The planted aspects, some of them merged."""
+    shares = np.zeros((4, len(parts)))
+    for new, part in enumerate(parts):
+        shares[list(part), new] = 1
+    rows = DATA.mixtures @ shares
+    components = DATA.components.T @ (shares * DATA.mixtures.mean(axis=0)[:, None])
+    return State(Params(components / components.sum(axis=0), rows.mean(axis=0)), rows)
+
+
+def test_merged_aspects_come_apart_and_with_a_wrong_choice_they_do_not(monkeypatch):
+    def recovered():
+        stage = EMStage(Aspects(4), X, 1.0, 60, 1e-6)
+        end = run([SplitComponents(stage), stage], start=merged_aspects((0,), (1,), (2, 3)))
+        return match_rows(DATA.components, end.params.components.T)[1].min()
+
+    assert recovered() > 0.95
+    monkeypatch.setattr(annealing, "farthest", lambda components, weights, n: [0])
+    assert recovered() < 0.95
+
+
+def test_many_more_are_reached_by_doubling():
+    stage = EMStage(Aspects(6), X, 1.0, 3, 0.0)
+    end = run([SplitComponents(stage)], start=merged_aspects((0, 1, 2, 3)))
+    assert end.rows.shape == (80, 6)
+    np.testing.assert_allclose(end.rows.sum(axis=1), 1)
+    np.testing.assert_allclose(end.params.components.sum(axis=0), 1)
+
+
+def test_components_are_ranked_by_mass_and_by_distance():
+    components = np.array([[0.5, 1, 0.5, 0.5, 0, 0.5], [0.5, 0, 0.5, 0.5, 1, 0.5]])
+    assert farthest(components, np.full(6, 1 / 6), 1) == [1]
+    components = np.array([[0.9, 0.7, 0.1, 0.3], [0.1, 0.3, 0.9, 0.7]])
+    assert farthest(components, np.array([0.01, 0.49, 0.01, 0.49]), 1) == [1]
+    assert farthest(components, np.full(4, 0.25), 1) == [0]
+    assert farthest(components, np.zeros(4), 2) == [0, 1]  # nobody has any mass
+
+
+def test_pairs_are_joined_one_by_one():
+    """The same by loops over pairs, as a sum over columns."""
+    rng = np.random.default_rng(3)
+    components, weights = rng.dirichlet(np.full(6, 0.5), size=9).T, rng.dirichlet(np.full(9, 0.5))
+    P, shares, groups = list(components.T), list(weights), [(c,) for c in range(9)]
+    while len(groups) > 4:
+        costs = {}
+        for b in range(len(P)):
+            for a in range(b):
+                squares = (np.sqrt(P[a]) - np.sqrt(P[b])) ** 2
+                costs[a, b] = squares.sum() / (1 / shares[a] + 1 / shares[b])
+        a, b = min(costs, key=costs.get)
+        P[a] = (shares[a] * P[a] + shares[b] * P[b]) / (shares[a] + shares[b])
+        shares[a], groups[a] = shares[a] + shares[b], groups[a] + groups[b]
+        del P[b], shares[b], groups[b]
+    assert joined(components, weights, 4) == groups
+    assert joined(components, np.full(9, 1 / 9), 4) != groups  # a twin that knows no weights
+
+
+def test_split_components_are_merged_again_and_nothing_else():
+    (components, weights), rows = merged_aspects((0,), (1,), (2,), (3,))
+    params = Params(np.tile(components, 2), np.tile(weights / 2, 2))
+    again = merge_components(Aspects(4), State(params, np.tile(rows / 2, 2)), 4)
+    np.testing.assert_allclose(again.rows, rows)
+    np.testing.assert_allclose(again.params.components, components)
+    np.testing.assert_allclose(again.params.weights, weights)
+    assert len(joined(params.components, np.zeros(8), 7)) == 7

@@ -1,16 +1,19 @@
-"""Stepwise EM against the recursion that defines it, step by step."""
+"""Stepwise EM against the recursion that defines it, and the temperature along a stream."""
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from skcooc.counts import CSRCounts
-from skcooc.em import online
+from skcooc.em import TemperatureRange, online
+from skcooc.em.online import N_STEPS, WHOLE, StreamTemperature, track_beta
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.product_aspects import ProductAspects
 from skcooc.equations.projections import StructuredProjections
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.heldout import Validation
 from tests.tables import planted, random_table
 
 MODELS = [
@@ -26,9 +29,9 @@ X = planted(n_observations=3000).X.astype(float)
 BETA = 0.4
 
 
-def started(model, X=X, seed=0):
+def started(model, X=X):
     counts = CSRCounts(X)
-    params, rows = model.start(counts, np.random.default_rng(seed))
+    params, rows = model.start(counts, np.random.default_rng(0))
     rows, stats = model.expect(counts, params, rows, BETA)
     return params, rows, online.averages(stats, X.sum())
 
@@ -36,18 +39,6 @@ def started(model, X=X, seed=0):
 def assert_equal(one, two):
     for mine, its in zip(one, two, strict=True):
         np.testing.assert_allclose(mine, its, rtol=1e-9, atol=1e-12)
-
-
-@every_model
-def test_a_batch_of_all_rows_with_weight_one_is_an_iteration_of_em(model):
-    params, rows, kept = started(model)
-    forgotten = kept._replace(observations=0.0)
-    assert online.step_size(forgotten, X.sum()) == 1
-    step = online.step(model, CSRCounts(X), params, rows, BETA, forgotten, X.sum())
-    states, stats = model.expect(CSRCounts(X), params, rows, BETA)
-    assert_equal(step.params, model.maximize(stats, params, BETA))
-    np.testing.assert_array_equal(step.rows, states)
-    assert step.free_energy == stats.free_energy
 
 
 @every_model
@@ -63,7 +54,9 @@ def test_steps_follow_the_recursion(model):
         step = online.step(model, batch, params, states, BETA, kept, sum(seen))
         params, kept = step.params, step.averages
         weight = L / (sum(seen) / t) / t**0.5
-        s = model.expect(batch, theirs, states, BETA)[1]
+        own, s = model.expect(batch, theirs, states, BETA)
+        np.testing.assert_allclose(step.rows, own, rtol=1e-9)
+        assert step.free_energy == pytest.approx(s.free_energy)
         S = type(s)(*((1 - weight) * old + weight * new / L for old, new in zip(S, s, strict=True)))
         whole = type(s)(*(sum(seen) * field for field in S))
         theirs = model.maximize(whole, theirs, BETA)
@@ -73,6 +66,7 @@ def test_steps_follow_the_recursion(model):
     assert kept.observations == pytest.approx(X.sum())
     later = kept._replace(observations=300.0, n_batches=3)
     assert online.step_size(later, 100.0) == 0.5  # and not 100 / 400
+    assert online.step_size(kept._replace(observations=0.0), X.sum()) == 1
 
 
 def blended_in(model, params, ends, step=online.blended):
@@ -87,28 +81,26 @@ def blended_in(model, params, ends, step=online.blended):
 
 
 def without_sizes(kept, stats, observations):
-    """A broken twin: a small batch counts as much as a large one."""
+    """Broken: a small batch counts as much as a large one."""
     equal = kept.observations / kept.n_batches
     batch = type(stats)(*(field * (equal / observations) for field in stats))
     return online.blended(kept, batch, equal)
 
 
-@every_model
-@pytest.mark.parametrize("step", [online.blended, without_sizes])
-def test_without_forgetting_batches_of_any_size_add_up(model, step, monkeypatch):
+def test_without_forgetting_batches_of_any_size_add_up(monkeypatch):
     monkeypatch.setattr(online, "DECAY", 1.0)
-    params = started(model)[0]
-    whole = blended_in(model, params, [80])
-    same = all(
-        np.allclose(mine, its, rtol=1e-9)
-        for mine, its in zip(blended_in(model, params, [7, 10, 60, 80], step), whole, strict=True)
-    )
-    assert same == (step is online.blended)
+    for model in MODELS:
+        params = started(model)[0]
+        whole = blended_in(model, params, [80])
+        for step in (online.blended, without_sizes):
+            parts = zip(blended_in(model, params, [7, 10, 60, 80], step), whole, strict=True)
+            same = all(np.allclose(mine, its, rtol=1e-9) for mine, its in parts)
+            assert same == (step is online.blended)
 
 
 @pytest.mark.parametrize("model", [MODELS[0], *MODELS[2:]], ids=repr)
 def test_columns_that_are_new_become_possible(model):
-    """And, once there are more batches than the start, nothing else changes."""
+    """Once there are more batches than the start, nothing else changes."""
     table = random_table(n_rows=20, n_columns=9)
     params, _, kept = started(model, table)
     kept = kept._replace(n_batches=2)
@@ -133,3 +125,62 @@ def test_only_the_start_is_mixed_with_the_unigram():
     np.testing.assert_allclose(opened.components, expected)
     later = kept._replace(n_batches=2)
     assert online.smooth_for_new_columns(model, params, later, totals, totals) is params
+
+
+LINEAR, LOG = TemperatureRange(0.5, 1.0), TemperatureRange(0.01, 1.0, "log")
+
+
+class Batch(NamedTuple):
+    validation: Validation | None
+    beta: float
+
+
+def follow(now, n_batches, best, within=LINEAR, observations=WHOLE):
+    """Track batches that are predicted the better, the nearer to ``best`` they are folded in."""
+
+    def fold_in(beta):
+        return Batch(Validation(1 + abs(beta - best), 0.0), beta)
+
+    for _ in range(n_batches):
+        now, batch = track_beta(now, within, observations, fold_in)
+        assert batch.beta == now.beta
+    return now
+
+
+def test_it_finds_the_best_temperature_and_stays_there_turning():
+    step = 0.5 / N_STEPS
+    for best in (0.6, 0.95):
+        for n_batches in (20, 21, 50):
+            assert abs(follow(StreamTemperature(0.7), n_batches, best).beta - best) <= step
+        for now, then in ((1, -1), (-1, 1)):
+            assert follow(StreamTemperature(best, now), 1, best) == StreamTemperature(best, then)
+
+
+def test_a_step_is_a_part_of_the_range_on_its_scale_and_less_of_few_observations():
+    assert follow(StreamTemperature(0.6), 1, 1.0).beta == pytest.approx(0.62)
+    assert follow(StreamTemperature(0.1), 1, 1.0, LOG).beta == pytest.approx(
+        0.1 * 100 ** (1 / N_STEPS)
+    )
+    few = follow(StreamTemperature(0.6), 10, 1.0, observations=WHOLE / 10)
+    assert few.beta == pytest.approx(0.62)
+    assert follow(StreamTemperature(0.6), 1, 1.0, observations=10 * WHOLE).beta == pytest.approx(
+        0.62
+    )
+
+
+def test_it_stays_in_the_range_and_from_beyond_goes_back_and_not_away():
+    assert follow(StreamTemperature(0.9), 30, 2.0).beta == 1.0
+    assert follow(StreamTemperature(0.6), 30, 0.0).beta == 0.5
+    assert follow(StreamTemperature(0.4), 5, 0.0).beta == 0.4
+    assert follow(StreamTemperature(0.4), 30, 0.8).beta == pytest.approx(0.8, abs=0.02)
+
+
+def test_where_nothing_is_held_out_nothing_is_tried():
+    tried = []
+
+    def fold_in(beta):
+        tried.append(beta)
+        return Batch(None, beta)
+
+    now, batch = track_beta(StreamTemperature(0.8), LINEAR, 0.0, fold_in)
+    assert (now, batch.beta, tried) == (StreamTemperature(0.8), 0.8, [0.8])

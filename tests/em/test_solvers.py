@@ -1,7 +1,6 @@
 """Longer steps: downhill, faster than plain EM, and to the same place."""
 
 import numpy as np
-import pytest
 
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
@@ -9,7 +8,7 @@ from skcooc.em import EMStage, OverRelaxation, State, fit, make_solver, solvers
 from skcooc.em.solvers import FLOOR, AlternatingNewton, Momentum, Sweep, relax
 from skcooc.equations.aspects import Aspects, Statistics
 from skcooc.equations.row_clusters import RowClusters
-from tests.em.here import HERE
+from tests.em.toys import HERE
 from tests.tables import planted
 
 X = CSRCounts(planted(n_observations=3000).X.astype(float))
@@ -58,15 +57,6 @@ def test_solvers_by_their_names():
     assert make_solver(1.8).eta == make_solver(1.8).pace == 1.8
 
 
-@pytest.mark.parametrize(
-    ("solver", "model", "beta"),
-    [(Momentum, Aspects(4), 0.9), (Momentum, RowClusters(3), 0.3), (Unguarded, Aspects(4), 0.9)],
-)
-def test_free_energy_never_rises_but_without_the_guard(solver, model, beta):
-    values = energies(solver(), model, beta, 120)[0]
-    assert (np.diff(values).max() <= 1e-9 * abs(values[0])) == (solver is Momentum)
-
-
 def test_reaches_the_same_energy_in_fewer_steps():
     start = energies(OverRelaxation(1.0), Aspects(4), 0.9, 20)[1]
     plain = energies(OverRelaxation(1.0), Aspects(4), 0.9, 400, start)[0]
@@ -76,6 +66,11 @@ def test_reaches_the_same_energy_in_fewer_steps():
         return int(np.argmax(energies(make_solver(solver), Aspects(4), 0.9, 400, start)[0] <= goal))
 
     assert 0 < steps("momentum") < 0.6 * steps(1.0)
+
+
+def never_rises(solver, model, beta, n_iter):
+    values = energies(solver, model, beta, n_iter)[0]
+    return np.diff(values).max() <= 1e-9 * abs(values[0])
 
 
 class Eager(AlternatingNewton):
@@ -88,13 +83,16 @@ class Eager(AlternatingNewton):
 class Reckless(Eager):
     """Broken: goes on where the objective rises."""
 
-    undo = Unguarded.rollback
+    rollback = Unguarded.rollback
 
 
-@pytest.mark.parametrize("kind", [AlternatingNewton, Eager, Reckless])
-def test_alternation_never_lets_the_free_energy_rise_but_without_the_guard(kind):
-    values = energies(kind(), Aspects(8), 1.0, 80)[0]
-    assert (np.diff(values).max() <= 1e-9 * abs(values[0])) == (kind is not Reckless)
+def test_free_energy_never_rises_but_without_the_guard():
+    assert never_rises(Momentum(), Aspects(4), 0.9, 120)
+    assert never_rises(Momentum(), RowClusters(3), 0.3, 120)
+    assert not never_rises(Unguarded(), Aspects(4), 0.9, 120)
+    assert never_rises(AlternatingNewton(), Aspects(8), 1.0, 80)
+    assert never_rises(Eager(), Aspects(8), 1.0, 80)
+    assert not never_rises(Reckless(), Aspects(8), 1.0, 80)
 
 
 def test_alternation_gets_below_em_in_a_fraction_of_its_steps():

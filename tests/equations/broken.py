@@ -66,26 +66,18 @@ class HalfStep(Changed):
 
 
 class Flat(Changed):
-    """An M-step to distributions that are a little uniform."""
-
     change = staticmethod(flattened)
 
 
 class Promoted(Changed):
-    """Parameters are in double precision."""
-
     change = staticmethod(lambda array: array.astype(np.float64))
 
 
 class Rough(Changed):
-    """Numbers have two digits in single precision."""
-
     change = staticmethod(lambda array: array * array.dtype.type(1 + 0.01 * (array.itemsize < 8)))
 
 
 class ForgottenPower(Twin):
-    """Both steps forget the temperature."""
-
     def power(self, beta):
         return 1.0
 
@@ -97,30 +89,22 @@ class ForgottenPower(Twin):
 
 
 class OtherPower(ForgottenPower):
-    """Both steps are at a temperature of their own."""
-
     def power(self, beta):
         return 1.2 * beta
 
 
 class Unweighted(Twin):
-    """Every row counts once."""
-
     def expect(self, X, *state):
         return self.right.expect(CSRCounts(X.table), *state)
 
 
 class FirstRowTwice(Twin):
-    """The first row of a block counts twice."""
-
     def expect(self, X, *state):
         weights = X.row_weights * (1.0 + (np.arange(X.shape[0]) == 0))
         return self.right.expect(CSRCounts(X.table, weights), *state)
 
 
 class FirstColumnTwice(Twin):
-    """The first column counts twice."""
-
     def expect(self, X, *state):
         table = X.table.copy()
         table.data = table.data * (1 + (table.indices == 0)).astype(table.dtype)
@@ -128,8 +112,6 @@ class FirstColumnTwice(Twin):
 
 
 class Favourite(Twin):
-    """The first component gets more than its share of the rows."""
-
     def expect(self, *given):
         rows, stats = self.right.expect(*given)
         return rows * (1 + 0.1 * (np.arange(rows.shape[1]) == 0)), stats
@@ -147,38 +129,28 @@ class Undefined(Twin):
 
 
 class Uniform(Undefined):
-    """A row without observations has the first component."""
-
     def empty(self, rows):
         return np.eye(1, rows.shape[1], dtype=rows.dtype)
 
 
 class Leaky(Twin):
-    """Every column is possible."""
-
     def factors(self, params, rows):
         A, B = self.right.factors(params, rows)
         return A, flattened(B, 0.001)
 
 
 class Misplaced(Twin):
-    """Parameters for other columns than those asked for."""
-
     def fold_in_equations(self, params):
         right, folded = self.right.fold_in_equations(params)
         return Rolled(right), folded
 
 
 class Rolled(Twin):
-    """Equations for the fold-in of `Misplaced`."""
-
     def restrict(self, params, columns):
         return self.right.restrict(params, np.roll(columns, 1))
 
 
 class Scribbles(Twin):
-    """The E-step writes where its rows are."""
-
     def expect(self, X, params, rows, beta):
         new, stats = self.right.expect(X, params, rows, beta)
         rows += 0.5
@@ -186,8 +158,6 @@ class Scribbles(Twin):
 
 
 class SpendsStatistics(Twin):
-    """The M-step writes into the statistics."""
-
     def maximize(self, stats, params, beta):
         right = self.right.maximize(stats, params, beta)
         stats[0][:] = 0
@@ -195,15 +165,11 @@ class SpendsStatistics(Twin):
 
 
 class GoesHome(Twin):
-    """The E-step takes the row states for arrays of NumPy."""
-
     def expect(self, X, params, rows, beta):
         return self.right.expect(X, params, np.asarray(rows), beta)
 
 
 class ForgottenPowerOfComponents(Twin):
-    """The posterior forgets the temperature of the components."""
-
     of = Aspects
 
     def expect(self, X, params, rows, beta):
@@ -215,8 +181,6 @@ class ForgottenPowerOfComponents(Twin):
 
 
 class ForgottenPowerOfMixtures(Twin):
-    """New rows are mixtures that forget their temperature."""
-
     of = Aspects, ProductAspects
 
     def fold_in_equations(self, params):
@@ -227,8 +191,6 @@ class ForgottenPowerOfMixtures(Twin):
 
 
 class ForgottenPowerOfPairs(Twin):
-    """The transitions between both factors are not adjusted to beta."""
-
     of = ProductAspects
 
     def expect(self, X, params, rows, beta):
@@ -245,8 +207,6 @@ class ForgottenPowerOfPairs(Twin):
 
 
 class OtherPairs(Twin):
-    """Pairs are independent after every M-step."""
-
     of = ProductAspects
 
     def maximize(self, stats, params, beta):
@@ -256,8 +216,6 @@ class OtherPairs(Twin):
 
 
 class TemperedLevels(Twin):
-    """The weights of nodes are raised to beta as well as their columns."""
-
     of = Abstractions
 
     def expect(self, X, params, rows, beta):
@@ -267,8 +225,6 @@ class TemperedLevels(Twin):
 
 
 class RowsThatForgetProportions(Twin):
-    """Posteriors under a uniform prior, though another one is estimated."""
-
     of = RowClusters
 
     def expect(self, X, params, rows, beta):
@@ -277,8 +233,6 @@ class RowsThatForgetProportions(Twin):
 
 
 class RowsThatForgetTheirWeights(Twin):
-    """Objects count the same in the E-step alone."""
-
     of = RowClusters
 
     def expect(self, X, params, rows, beta):
@@ -296,8 +250,6 @@ class DivergencesLikeLikelihoods(Twin):
 
 
 class ColumnsThatForgetProportions(Twin):
-    """Posteriors under a uniform prior, though another one is estimated."""
-
     of = ColumnClusters
 
     def maximize(self, stats, params, beta):
@@ -306,8 +258,6 @@ class ColumnsThatForgetProportions(Twin):
 
 
 class ColumnsThatForgetTheirWeights(Twin):
-    """Objects count the same in the centroids alone."""
-
     of = ColumnClusters
 
     def maximize(self, stats, params, beta):
@@ -316,8 +266,6 @@ class ColumnsThatForgetTheirWeights(Twin):
 
 
 class MinusSign(Twin):
-    """The sign of the exponent is minus, as in the scan of eq. (49)."""
-
     of = CoClusters
 
     def expect(self, X, params, rows, beta):
@@ -329,8 +277,6 @@ class MinusSign(Twin):
 
 
 class LateAssociation(Twin):
-    """The association is not renewed between the rows and the columns."""
-
     of = CoClusters
 
     def maximize(self, stats, params, beta):
@@ -342,8 +288,6 @@ class LateAssociation(Twin):
 
 
 class ForgottenBeta(Twin):
-    """The posteriors of the rows forget the temperature."""
-
     of = CoClusters
 
     def expect(self, X, params, rows, beta):
@@ -351,8 +295,6 @@ class ForgottenBeta(Twin):
 
 
 class FirstAssociation(Twin):
-    """The association is never updated."""
-
     of = CoClusters
 
     def maximize(self, stats, params, beta):
@@ -370,8 +312,6 @@ class NoPriorOfCenters(Twin):
 
 
 class NothingLeftOut(Twin):
-    """Plain EM: no token is left out of its own posterior."""
-
     def expect(self, X, params, rows, beta):
         plain, parameters = self.right.fold_in_equations(params)
         return plain.expect(X, parameters, rows, beta)
@@ -390,8 +330,6 @@ def LeftInColumns(model):
 
 
 class RowsLeftIn(Twin):
-    """No row is left out of its own posterior."""
-
     of = PredictiveClusters
 
     def expect(self, X, params, rows, beta):
@@ -399,8 +337,6 @@ class RowsLeftIn(Twin):
 
 
 class MassLeftIn(Twin):
-    """Rows are left out of columns, but not of the sizes of clusters."""
-
     of = PredictiveClusters
 
     def expect(self, X, params, rows, beta):

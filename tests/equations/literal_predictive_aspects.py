@@ -3,12 +3,11 @@
 import numpy as np
 
 
-def posterior(n, A, C, beta, row_prior, component_prior, tempering="joint", own=None):
+def posterior(n, A, C, beta, row_prior, component_prior, tempering="joint"):
     """r[i, j, k], predicted by all observations but one of the cell, or uniform.
 
-    A are the mixtures of the rows, C the expected counts of the columns. ``own``, like r, is what
-    is left out; that of A and C where it is None. A count that is no integer stands for ceil(count)
-    observations of equal weight.
+    A are the mixtures of the rows, C the expected counts of the columns. A count that is no integer
+    stands for ceil(count) observations of equal weight.
     """
     T, n_rows = C.sum(axis=0), n.sum(axis=1)
     P = T / T.sum()
@@ -16,8 +15,7 @@ def posterior(n, A, C, beta, row_prior, component_prior, tempering="joint", own=
     B = (C + component_prior) / (T + component_prior * len(C))
     r = np.zeros((*n.shape, len(T)))
     for i, j in zip(*np.nonzero(n), strict=True):
-        mine = A[i] * B[j] / (A[i] @ B[j]) if own is None else own[i, j]
-        mine = mine * n[i, j] / np.ceil(n[i, j])
+        mine = A[i] * B[j] / (A[i] @ B[j]) * n[i, j] / np.ceil(n[i, j])
         row = N[i] - np.minimum(mine, N[i]) + row_prior * P
         column = C[j] - np.minimum(mine, C[j]) + component_prior
         terms = (row * column / (T - np.minimum(mine, C[j]) + component_prior * len(C))) ** beta
@@ -28,8 +26,8 @@ def posterior(n, A, C, beta, row_prior, component_prior, tempering="joint", own=
     return r
 
 
-def step(n, A, C, beta, row_prior, component_prior, tempering="joint", own=None):
+def step(n, A, C, beta, row_prior, component_prior, tempering="joint"):
     """The next mixtures of the rows and expected counts of the columns, and the posteriors."""
-    r = posterior(n, A, C, beta, row_prior, component_prior, tempering, own)
+    r = posterior(n, A, C, beta, row_prior, component_prior, tempering)
     expected = (n[:, :, None] * r).sum(axis=1) + row_prior * C.sum(axis=0) / C.sum()
     return expected / expected.sum(axis=1, keepdims=True), (n[:, :, None] * r).sum(axis=0), r

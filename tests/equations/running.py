@@ -26,6 +26,16 @@ def counts_of(X, weights=None):
     return X if isinstance(X, CSRCounts) else CSRCounts(X, weights)
 
 
+def separate(splits):
+    """The groups of clusters that are left after these splits of one group."""
+    first = splits[0].parts
+    groups = {tuple(sorted(sum(first, ())))}
+    for split in splits:
+        groups.remove(tuple(sorted(sum(split.parts, ()))))
+        groups.update(split.parts)
+    return groups
+
+
 def energies(fit):
     """The objective at every E-step."""
     return np.array([record.free_energy for record in fit.history])

@@ -1,18 +1,25 @@
-"""Asymmetric clustering: limits, recovery of planted clusters, annealing, bad parameters."""
+"""Asymmetric clustering: recovery, annealing, leave-one-out EM, and rows given as distributions."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 
-from skcooc import AsymmetricClustering
+from skcooc import AspectModel, AsymmetricClustering, Dyads
 from skcooc.counts import CSRCounts
+from skcooc.datasets import make_cooccurrences
+from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
+from skcooc.model_selection import TemperatureSearchCV, split_observations
 from tests.equations.literal_clusters import KINDS
+from tests.equations.literal_distributional import LiteralDistributions, conditional
+from tests.equations.literal_predictive_clusters import LiteralPredictiveRows
+from tests.equations.models import HERE, NO_PROOF, PRIOR, From, ModelCase, random_clusters
+from tests.equations.running import energies, run, separate
 from tests.tables import planted
 
 every_axis = pytest.mark.parametrize("axis", ["rows", "columns"])
-every_kind = pytest.mark.parametrize(("axis", "hard"), [("rows", False), ("columns", True)])
 every_weighting = pytest.mark.parametrize(
     ("axis", "object_weights"), [("rows", "counts"), ("columns", "equal")]
 )
@@ -36,55 +43,29 @@ def found(truth, X, axis, **options):
 
 
 @every_axis
-@pytest.mark.parametrize(  # hard clusterings have no prior to estimate
-    ("hard", "proportions", "object_weights"),
-    [
-        (False, "estimated", "counts"),
-        (False, "uniform", "equal"),
-        (True, "uniform", "counts"),
-        (True, "uniform", "equal"),
-    ],
-)
-def test_recovers_planted_clusters(axis, hard, object_weights, proportions):
-    options = {"hard": hard, "object_weights": object_weights, "proportions": proportions}
+def test_recovers_planted_clusters(axis):
     truth = clusters()
-    assert found(truth, truth.X, axis, **options) == 1
-
-
-@every_kind
-def test_recovers_clusters_from_weights_that_are_not_counts(axis, hard):
-    truth = clusters()
-    for X in (truth.X * 0.37, TfidfTransformer().fit_transform(truth.X) * 10):
-        assert found(truth, X, axis, hard=hard) > 0.95
-
-
-@every_axis
-@pytest.mark.parametrize(
-    ("hard", "dtype", "factor"), [(False, np.float32, 1e7), (True, np.float64, 1e4)]
-)
-def test_huge_counts(axis, hard, dtype, factor):
-    """Rows of 1e6 to 1e9 tokens."""
-    truth = clusters()
-    X = (truth.X * factor).astype(dtype)
-    model = AsymmetricClustering(4, axis=axis, hard=hard, n_init=3, random_state=0)
-    model.fit(oriented(X, axis))
-    assert adjusted_rand_score(truth.labels, model.labels_) == 1
-    for array in (model.components_, model.embedding_, model.posteriors_, model.weights_):
-        assert array.dtype == dtype
-        assert np.isfinite(array).all()
-    assert np.isfinite(model.objective_)
-    assert np.isfinite(model.score(oriented(X, axis)))
+    for options in (  # hard clusterings have no prior to estimate
+        {"proportions": "estimated"},
+        {"object_weights": "equal"},
+        {"hard": True},
+        {"hard": True, "object_weights": "equal"},
+    ):
+        assert found(truth, truth.X, axis, **options) == 1
+    for X in (truth.X * 0.37, TfidfTransformer().fit_transform(truth.X) * 10):  # no counts
+        assert found(truth, X, axis, hard=axis == "columns") > 0.95
 
 
 def test_predictions_agree():
-    truth = clusters()
-    model = AsymmetricClustering(4, n_init=3, random_state=0)
-    labels = model.fit_predict(truth.X)
-    for same in (model.labels_, model.posteriors_.argmax(axis=1), model.predict(truth.X)):
-        np.testing.assert_array_equal(labels, same)
-    np.testing.assert_array_equal(model.predict_proba(truth.X), model.transform(truth.X))
-    np.testing.assert_array_equal(model.posteriors_, model.embedding_)
-    np.testing.assert_allclose(model.predict_proba(truth.X), model.posteriors_, atol=1e-3)
+    X = clusters().X
+    for options in ({}, {"object_weights": "equal"}, {"axis": "columns"}):
+        model = AsymmetricClustering(4, n_init=3, random_state=0, **options).fit(X)
+        np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-9)
+        if options != {"axis": "columns"}:
+            np.testing.assert_array_equal(model.predict_proba(X), model.transform(X))
+            np.testing.assert_array_equal(model.posteriors_, model.embedding_)
+            np.testing.assert_array_equal(model.predict(X), model.labels_)
+            np.testing.assert_array_equal(model.posteriors_.argmax(axis=1), model.labels_)
 
 
 def test_clusters_of_columns_do_not_predict_rows():
@@ -126,27 +107,16 @@ def test_annealing_splits_clusters_until_all_are_separate(axis, object_weights):
     annealed = AsymmetricClustering(4, annealing=1.2, **options).fit(X)
     model = KINDS[axis](4, object_weights=object_weights)
     critical = model.critical_beta(CSRCounts(X.astype(float)))
-    parts = {(0, 1, 2, 3)}
-    for split in annealed.splits_:
-        parts.remove(tuple(sorted(sum(split.parts, ()))))
-        parts.update(split.parts)
-    assert parts == {(0,), (1,), (2,), (3,)}
+    assert separate(annealed.splits_) == {(0,), (1,), (2,), (3,)}
     splits = [split.beta for split in annealed.splits_]
     assert splits == sorted(splits)
     assert critical <= splits[0]
     betas = np.unique([record.beta for record in annealed.history_])
     assert (betas[0], betas[-1]) == (pytest.approx(critical), 0.2)
     assert (betas[1:] / betas[:-1]).max() < 1.2 + 1e-9
-
-
-@every_axis
-def test_annealing_ends_as_low_as_the_best_of_random_starts(axis):
-    X, options = oriented(clusters().X, axis), {"axis": axis, "beta": 0.2, "random_state": 0}
-    annealed = AsymmetricClustering(4, annealing=1.5, **options).fit(X)
     random = AsymmetricClustering(4, n_init=5, **options).fit(X)
     assert annealed.objective_ == pytest.approx(random.objective_, rel=1e-3)
     assert annealed.beta_ == random.beta_
-    assert annealed.splits_
     assert not hasattr(random, "splits_")
 
 
@@ -184,3 +154,198 @@ def test_bad_parameters_are_refused_before_any_work(monkeypatch):
         with pytest.raises(ValueError, match=message):
             model.fit(clusters().X)
         assert not hasattr(model, "components_")
+
+
+NO_SLOPE = {"bound falls": NO_PROOF["bound falls"], "literal slope": "there is no such objective"}
+SKIP = HERE | PRIOR | NO_SLOPE
+CASES = {
+    "predictive rows": ModelCase(
+        PredictiveClusters(RowClusters(3)), LiteralPredictiveRows(), (1.0, 0.3), skip=SKIP
+    ),
+    "predictive rows, estimated": ModelCase(
+        PredictiveClusters(RowClusters(3, proportions="estimated"), 0.5),
+        LiteralPredictiveRows(0.5, "estimated"),
+        (0.3,),
+        skip=SKIP,
+    ),
+}
+
+
+def test_em_ends_ten_iterations_after_its_least_objective_and_not_where_it_rises():
+    X = planted(6, 2500, kind="clusters", n_rows=80, n_columns=60).X
+    model = PredictiveClusters(RowClusters(20))
+    fit = run(model, X.astype(float), beta=0.5, n_iter=200, tol=1e-6)
+    least, last, F = np.inf, 0, energies(fit)
+    for number, objective in enumerate(F):
+        if least - objective > 1e-6 * objective:
+            last = number
+        least = min(least, objective)
+    assert fit.converged
+    assert len(F) == last + 1 + model.patience
+    assert (np.diff(F)[:last] > 0).any()
+
+
+TABLE = planted(6, 6000, kind="clusters", n_rows=400, n_columns=120)
+
+
+def test_predicts_better_and_finds_the_clusters_where_rows_are_short():
+    train, test = split_observations(TABLE.X, random_state=0)
+    left_out, plain = (
+        AsymmetricClustering(24, leave_one_out=how, beta=0.4, random_state=0).fit(train)
+        for how in (True, False)
+    )
+    assert left_out.perplexity(Dyads(test)) < 0.97 * plain.perplexity(Dyads(test))
+    found, before = (adjusted_rand_score(TABLE.labels, m.labels_) for m in (left_out, plain))
+    assert found > before
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+def test_new_rows_are_folded_in_by_plain_em():
+    options = {"beta": 0.3, "leave_one_out": True, "random_state": 0, "max_iter": 20}
+    model = AsymmetricClustering(12, **options).fit(TABLE.X)
+    B, X = model.components_, TABLE.X[:7].toarray()
+    scores = np.exp(0.3 * (X @ np.log(B).T)) * model.weights_
+    expected = scores / scores.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(TABLE.X[:7]), expected, atol=1e-6)
+    assert np.abs(model.posteriors_ - model.predict_proba(TABLE.X)).max() > 1e-3
+
+
+LEAVE_ONE_OUT_REFUSED = [
+    ({"hard": True}, "needs hard=False"),
+    ({"axis": "columns"}, "needs axis='rows'"),
+    ({"object_weights": "equal"}, "needs object_weights='counts'"),
+    ({"coarsening": [np.arange(400) // 2]}, "needs coarsening=None"),
+    ({"annealing": 1.1}, "needs annealing < 1, or None"),
+]
+
+
+def test_incompatible_parameters_and_streams_are_refused():
+    for options, message in LEAVE_ONE_OUT_REFUSED:
+        with pytest.raises(ValueError, match=message):
+            AsymmetricClustering(3, leave_one_out=True, **options).fit(TABLE.X)
+    with pytest.raises(AttributeError, match="partial_fit"):
+        AsymmetricClustering(3, leave_one_out=True, beta=0.3).partial_fit(TABLE.X)
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+def test_goes_on_where_it_was_and_falls_in_temperature():
+    options = {"leave_one_out": True, "random_state": 0, "max_iter": 8, "tol": 1e-3}
+    model = AsymmetricClustering(3, beta=0.3, warm_start=True, **options).fit(TABLE.X)
+    before = model.objective_
+    assert model.fit(TABLE.X).objective_ < before * 1.001
+    decreasing_beta = AsymmetricClustering(3, beta=0.5, annealing=0.5, **options).fit(TABLE.X)
+    assert decreasing_beta.beta_ == 0.5
+
+
+SOFT = 3.0, 6.0  # per unit of divergence
+
+NOISE = np.random.default_rng(0).poisson(0.8, (11, 9)) + 0.05
+ENDS = "at beta = 1 the clusters are the same: twins that forget the power end there"
+CASES |= {
+    "rows, of distributions": ModelCase(
+        From(RowClusters(2, object_weights="equal"), lambda X: random_clusters("rows", 2, X)),
+        LiteralDistributions(),
+        SOFT,
+        conditional(NOISE),
+        HERE | {"literal slope": ENDS},
+    )
+}
+
+TRUTH = make_cooccurrences(60, 40, n_components=4, kind="clusters", random_state=0)
+COUNTS = sp.csr_array(TRUTH.X, dtype=float)
+ROWS = sp.csr_array(conditional(COUNTS.toarray()))
+UNIT = COUNTS.sum() / 60  # observations of a row
+
+
+def fitted(X, **options):
+    options = {"object_weights": "equal", "n_init": 3, "random_state": 0} | options
+    return AsymmetricClustering(4, **options).fit(X if options.get("axis") != "columns" else X.T)
+
+
+def agreement(X, **options):
+    return adjusted_rand_score(TRUTH.labels, fitted(X, **options).labels_)
+
+
+@every_axis
+def test_clusters_are_found_in_rows_of_any_sum(axis):
+    for X in (COUNTS, ROWS, 1e-3 * ROWS, ROWS.astype(np.float32)):
+        assert agreement(X, axis=axis, hard=axis == "rows") == 1
+
+
+def test_temperatures_up_to_one_find_no_clusters_in_distributions(monkeypatch):
+    monkeypatch.setattr(RowClusters, "largest_beta", 1.0)
+    with pytest.warns(UserWarning, match="are the unigram"):
+        assert agreement(ROWS) < 0.7
+    assert agreement(COUNTS) == 1
+
+
+def test_clusters_never_come_apart_below_one_for_a_unit_of_divergence():
+    """Growth rates of small differences are shares of inertia: at most one."""
+    apart = np.kron(np.eye(3), np.full((4, 5), 0.2))
+    for axis, kind in KINDS.items():
+        tables = (CSRCounts(sp.csr_array(P if axis == "rows" else P.T)) for P in (ROWS, apart))
+        betas = [kind(4, object_weights="equal").critical_beta(X) for X in tables]
+        assert betas[0] > 1.01
+        assert betas[1] == pytest.approx(1, rel=1e-3)
+
+
+@pytest.mark.parametrize(("axis", "beta"), [("rows", SOFT[0]), ("columns", SOFT[1])])
+def test_a_temperature_is_that_of_the_divergence(axis, beta):
+    """beta times the mean sum of an object is per unit of divergence, whatever that sum is."""
+    one, other = (
+        fitted(X, axis=axis, beta=beta / unit, solver=1.0, max_iter=40, n_init=1)
+        for X, unit in ((COUNTS, UNIT), (ROWS, 1.0))
+    )
+    order = linear_sum_assignment(-one.posteriors_.T @ other.posteriors_)[1]  # starts may differ
+    np.testing.assert_allclose(one.posteriors_, other.posteriors_[:, order], atol=1e-9)
+    if axis == "rows":
+        np.testing.assert_allclose(one.components_, other.components_[order], atol=1e-9)
+        assert one.objective_ == pytest.approx(UNIT * other.objective_)
+        folded_in = other.transform(COUNTS)[:, order]
+        np.testing.assert_allclose(one.transform(ROWS), folded_in, atol=1e-9)
+
+
+@every_axis
+def test_the_same_temperatures_are_looked_for(axis):
+    tried = [
+        sorted(unit * probe.beta for probe in fitted(X, axis=axis, n_init=1).tuning_)
+        for X, unit in ((COUNTS, UNIT), (ROWS, 1.0))
+    ]
+    for betas in tried:
+        assert 2 <= betas[0] < betas[-1] <= 20
+    assert {round(beta, 6) for beta in tried[0]} & {round(beta, 6) for beta in tried[1]}
+
+
+def test_rows_and_columns_that_are_independent_have_a_finite_temperature():
+    alike = np.outer(np.ones(6), [0.5, 0.25, 0.25])
+    for hard in (False, True):
+        with pytest.warns(UserWarning, match="Use a larger beta"):
+            model = fitted(alike, hard=hard)
+        assert np.isfinite(model.beta_)
+        np.testing.assert_allclose(model.components_, alike[:4])
+
+
+def test_bad_temperatures_are_refused():
+    for options, limit in (
+        ({"object_weights": "counts"}, r"\(0.0, 1.0\]"),
+        ({"beta": np.inf}, r"\(0.0, inf\)"),
+    ):
+        with pytest.raises(ValueError, match=f"The 'beta' parameter of .* must be .*{limit}"):
+            fitted(ROWS, **({"beta": 1.5} | options))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_searches_take_the_temperatures_of_divergences():
+    model = AsymmetricClustering(4, object_weights="equal", max_iter=20, random_state=0)
+    search = TemperatureSearchCV(model, betas=[0.5, 6.0], cv=2).fit(ROWS)
+    assert search.best_params_["beta"] == 6.0
+    for estimator, betas in ((model, [6.0, np.inf]), (AspectModel(2), [6.0])):
+        with pytest.raises(ValueError, match="betas should be numbers in"):
+            TemperatureSearchCV(estimator, betas=betas, cv=2).fit(ROWS)
+
+
+def test_both_forms_predict_the_same_observations_alike():
+    train, test = CSRCounts(COUNTS).divide(0.1, seed=0)
+    rows = sp.csr_array(conditional(train.table.toarray()))
+    perplexities = [fitted(X).perplexity(Dyads(test.table)) for X in (train.table, rows)]
+    assert perplexities[0] == pytest.approx(perplexities[1], rel=0.02)

@@ -1,34 +1,29 @@
-"""Symmetric clustering: limits, mutual information, what it finds, and clusters that are empty."""
+"""Symmetric clustering and class bigrams: information, recovery, and clusters that are empty."""
 
 from itertools import product
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.metrics import mutual_info_score
+from sklearn.metrics import adjusted_rand_score, mutual_info_score
 
-from skcooc import SymmetricClustering
-from skcooc.em import State
+from skcooc import AsymmetricClustering, Dyads, SymmetricClustering
+from skcooc.counts import csr
 from skcooc.equations.coclusters import (
     ClassBigrams,
     CoClusters,
-    Params,
     log_association,
     mutual_information,
 )
 from skcooc.metrics import coclustering_adjusted_rand
 from skcooc.metrics import mutual_information as information_of_table
-from tests.equations.broken import ForgottenBeta
+from tests.equations.literal_class_bigrams import state_of as state_of_labels
 from tests.equations.literal_coclusters import association_of, random_state, state_of
-from tests.equations.models import blurred, nearly_right
+from tests.equations.models import blurred, noise
 from tests.equations.running import energies, run
 from tests.tables import planted, random_table
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
-
-
-def distance(pair):
-    return np.abs(pair[0] - pair[1]).max()
 
 
 def test_the_objective_never_rises_where_clusters_run_empty():
@@ -38,37 +33,25 @@ def test_the_objective_never_rises_where_clusters_run_empty():
         assert np.diff(energies(fit)).max() < 1e-12 * np.abs(energies(fit)).max()
 
 
-def test_hard_steps_raise_the_mutual_information_which_is_the_objective():
-    X, state = nearly_right(hard=True)
-    path = [mutual_information(state.params.joint)]
-
-    def observe(record, state, run):
-        path.append(mutual_information(state.params.joint))
-
-    fit = run(CoClusters(3, 3, hard=True), X, state, observe=observe)
-    assert fit.objective == pytest.approx(-X.sum() * mutual_information(fit.params.joint))
-    assert (np.diff(path) >= -1e-12).all()
-    assert path[-1] > 1.1 * path[0]
-
-
 def test_mutual_information_is_that_of_the_labels_of_all_observations():
     X = planted(kind="coclusters", seed=2).X
     model = SymmetricClustering(4, 3, hard=True, random_state=0).fit(X)
     i, j = (np.repeat(side, X.tocoo().data) for side in X.tocoo().coords)
     by_labels = mutual_info_score(model.row_labels_[i], model.column_labels_[j])
     assert model.mutual_information_ == pytest.approx(by_labels)
+    assert model.objective_ == pytest.approx(-X.sum() * by_labels)
     assert 0.5 * information_of_table(X) < by_labels < information_of_table(X)
 
 
-@pytest.mark.parametrize("options", [{"hard": True}, {"beta": 0.3}, {}], ids=repr)
-def test_recovers_planted_co_clusters(options):
+def test_recovers_planted_co_clusters():
     truth = planted(3, 20_000, 4, n_rows=60, n_columns=50, kind="coclusters", n_column_clusters=4)
-    model = SymmetricClustering(3, 4, random_state=0, **options).fit(truth.X)
-    labels = truth.labels, truth.column_labels, model.row_labels_, model.column_labels_
-    assert coclustering_adjusted_rand(*labels) > 0.95
-    of_rows, of_columns = (np.abs(a[:, None] - b).sum(axis=2) for a, b in profiles(truth, model))
-    assert (of_rows.min(axis=1) < 0.05).all()
-    assert (of_columns.min(axis=1) < 0.05).all()
+    for options in ({"hard": True}, {"beta": 0.3}, {}):
+        model = SymmetricClustering(3, 4, random_state=0, **options).fit(truth.X)
+        labels = truth.labels, truth.column_labels, model.row_labels_, model.column_labels_
+        assert coclustering_adjusted_rand(*labels) > 0.95
+        for planted_ones, found in profiles(truth, model):
+            distances = np.abs(planted_ones[:, None] - found).sum(axis=2)
+            assert (distances.min(axis=1) < 0.05).all()
 
 
 def profiles(truth, model):
@@ -76,31 +59,6 @@ def profiles(truth, model):
     yield truth.components, model.components_
     joint = np.eye(3)[truth.labels].T @ truth.X @ np.eye(4)[truth.column_labels]
     yield tuple(np.sort(table / table.sum(axis=0), axis=0).T for table in (joint, model.joint_))
-
-
-def swapped(X, state):
-    """The state of the transposed table."""
-    (J, _, joint, weights, column_weights), I = state
-    shares = X.toarray().sum(axis=1) / X.sum()
-    return State(Params(I, shares, joint.T, column_weights, weights), J)
-
-
-def unrest_of_the_transpose(model, hard=False):
-    """Change by one step from a fixed point of the transposed table."""
-    X, state = nearly_right(hard)
-    there = run(model, X, state, 0.5, n_iter=300)
-    transposed = sp.csr_array(X.T)
-    back = run(model, transposed, swapped(X, State(there.params, there.rows)), 0.5, n_iter=1)
-    pairs = (back.rows, there.params.memberships), (back.params.memberships, there.rows)
-    return max(map(distance, pairs)), back.params.joint.T - there.params.joint
-
-
-@pytest.mark.parametrize(("hard", "proportions"), [(False, "estimated"), (True, "uniform")])
-def test_fixed_points_are_those_of_the_transposed_table(hard, proportions):
-    unrest, joint = unrest_of_the_transpose(CoClusters(3, 3, hard, proportions), hard)
-    assert unrest < 1e-6
-    assert np.abs(joint).max() < 1e-6
-    assert unrest_of_the_transpose(ForgottenBeta(CoClusters(3, 3)))[0] > 0.01
 
 
 def test_biclusters_are_pairs_of_clusters_and_predictions_those_of_the_paper():
@@ -126,54 +84,42 @@ def test_biclusters_are_pairs_of_clusters_and_predictions_those_of_the_paper():
     np.testing.assert_allclose(I @ model.components_, literal, rtol=1e-9)
 
 
-def test_an_empty_cluster_is_associated_with_nothing():
-    joint = np.array([[0.2, 0.3, 0.0], [0.0, 0.0, 0.0], [0.1, 0.4, 0.0]])
-    expected = np.ones((3, 3))
-    expected[np.ix_([0, 2], [0, 1])] = association_of(joint[[0, 2]][:, :2])
-    np.testing.assert_allclose(np.exp(log_association(joint)), expected)
-
-
-@pytest.mark.parametrize(("hard", "empty"), [(False, "both"), (True, "rows"), (True, "columns")])
-def test_empty_clusters_are_re_initialised(hard, empty):
+def test_empty_clusters_are_re_initialised():
     """Two clusters of three are joined at the start."""
-    X, labels, column_labels = blurred()
-    if empty in ("rows", "both"):
-        labels[labels == 2] = 1
-    if empty in ("columns", "both"):
-        column_labels[column_labels == 2] = 0
-    state = state_of(X, np.eye(3)[labels], np.eye(3)[column_labels])
-    fit = run(CoClusters(3, 3, hard), X, state, beta=1.0, n_iter=10)
-    assert (fit.params.joint.sum(axis=0) > 0.01).all()
-    assert (fit.params.joint.sum(axis=1) > 0.01).all()
-    before, after = (mutual_information(p.joint) for p in (state.params, fit.params))
-    assert after > 1.1 * before
+    for hard, sides in ((False, "rows, columns"), (True, "rows"), (True, "columns")):
+        X, labels, column_labels = blurred()
+        if "rows" in sides:
+            labels[labels == 2] = 1
+        if "columns" in sides:
+            column_labels[column_labels == 2] = 0
+        state = state_of(X, np.eye(3)[labels], np.eye(3)[column_labels])
+        fit = run(CoClusters(3, 3, hard), X, state, beta=1.0, n_iter=10)
+        assert (fit.params.joint.sum(axis=0) > 0.01).all()
+        assert (fit.params.joint.sum(axis=1) > 0.01).all()
+        before, after = (mutual_information(p.joint) for p in (state.params, fit.params))
+        assert after > 1.1 * before
 
 
-@pytest.mark.parametrize("joined", ["rows", "columns"])
-def test_an_empty_cluster_is_re_initialised_without_a_badly_explained_object(joined):
+def test_an_empty_cluster_is_re_initialised_without_a_badly_explained_object():
     """The second and third of three blocks are joined, and still better off than by chance."""
-    X = np.kron([[8, 4, 1], [1, 8, 1], [1, 1, 8]], np.ones((4, 4)))
-    X = sp.csr_array(X if joined == "rows" else X.T)
-    whole = np.eye(3)[np.repeat(range(3), 4)]
-    parts = np.eye(3)[np.repeat([0, 1, 1], 4)]
-    state = state_of(X, *((parts, whole) if joined == "rows" else (whole, parts)))
-    n, sides = (X.toarray(), (0, 1)) if joined == "rows" else (X.toarray().T, (1, 0))
-    scores = n @ whole @ log_association(state.params.joint.transpose(sides)).T
+    n = np.kron([[8, 4, 1], [1, 8, 1], [1, 1, 8]], np.ones((4, 4)))
+    whole, parts = (np.eye(3)[np.repeat(labels, 4)] for labels in ([0, 1, 2], [0, 1, 1]))
+    scores = n @ whole @ log_association(parts.T @ n @ whole / n.sum()).T
     assert ((scores * parts).sum(axis=1) > 0).all()
-    fit = run(CoClusters(3, 3, hard=True), X, state, beta=1.0, n_iter=5)
-    np.testing.assert_array_equal(fit.rows.sum(axis=0), [4, 4, 4])
-    np.testing.assert_array_equal(fit.params.memberships.sum(axis=0), [4, 4, 4])
+    for X, sides in ((n, (parts, whole)), (n.T, (whole, parts))):
+        X = sp.csr_array(X)
+        fit = run(CoClusters(3, 3, hard=True), X, state_of(X, *sides), beta=1.0, n_iter=5)
+        np.testing.assert_array_equal(fit.rows.sum(axis=0), [4, 4, 4])
+        np.testing.assert_array_equal(fit.params.memberships.sum(axis=0), [4, 4, 4])
 
 
-@pytest.mark.parametrize(
-    ("options", "sizes"), [({"hard": True}, (10, 10)), ({"beta": 1.0}, (4, 4))]
-)
-def test_more_clusters_than_distinct_objects(options, sizes):
+def test_more_clusters_than_distinct_objects():
     X = np.repeat([[50, 10, 0, 20], [0, 30, 40, 10]], 3, axis=0)
-    model = SymmetricClustering(*sizes, random_state=0, **options).fit(X)
-    assert model.mutual_information_ == pytest.approx(information_of_table(X), rel=0.01)
-    assert len(set(model.row_labels_[:3])) == len(set(model.row_labels_[3:])) == 1
-    np.testing.assert_allclose(model.components_.sum(axis=1), 1)
+    for options, sizes in (({"hard": True}, (10, 10)), ({"beta": 1.0}, (4, 4))):
+        model = SymmetricClustering(*sizes, random_state=0, **options).fit(X)
+        assert model.mutual_information_ == pytest.approx(information_of_table(X), rel=0.01)
+        assert len(set(model.row_labels_[:3])) == len(set(model.row_labels_[3:])) == 1
+        np.testing.assert_allclose(model.components_.sum(axis=1), 1)
 
 
 TIED_REFUSED = [
@@ -196,3 +142,100 @@ def test_bad_parameters_of_a_tied_model_are_refused(monkeypatch):
         with pytest.raises(ValueError, match=message):
             model.fit(random_table(12, n_columns))
         assert not hasattr(model, "components_")
+
+
+# Classes 0 and 1 are followed by the same classes, 2 and 3 by different ones: by what follows
+# them, 0 and 1 cannot be told apart, nor 2 and 3 by what they follow.
+CYCLE = np.array([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.5], [1, 0, 0, 0], [0, 1, 0, 0]])
+
+
+def bigrams(n_objects=60, n_observations=6000, seed=0):
+    """Counts of pairs of objects, with the classes that they were drawn from."""
+    rng = np.random.default_rng(seed)
+    classes = rng.permutation(np.arange(n_objects) % 4)
+    frequency = rng.uniform(0.5, 1.5, n_objects)
+    P = (0.9 * CYCLE + 0.1 / 4)[np.ix_(classes, classes)] * np.outer(frequency, frequency)
+    P /= P.sum()
+    counts = rng.multinomial(n_observations, P.ravel()).reshape(P.shape)
+    return sp.csr_array(counts.astype(float)), classes
+
+
+def path(X, weights=None):
+    """The parameters after every sweep, and the objective before it."""
+    found = []
+    n = X.toarray() if weights is None else X.toarray() * weights[:, None]
+    start = state_of_labels(n, np.random.default_rng(0).integers(4, size=X.shape[0]), 4)
+
+    def observe(record, state, run):
+        found.append((*state.params, record.free_energy))
+
+    run(ClassBigrams(4), X, start, n_iter=10, weights=weights, observe=observe)
+    return found
+
+
+def test_weights_of_rows_are_factors_of_their_counts():
+    X, weights = noise(diagonal=1), np.random.default_rng(0).uniform(0, 3, 14)
+    scaled = sp.csr_array(X.toarray() * weights[:, None])
+    for mine, its in zip(path(X, weights), path(scaled), strict=True):
+        for one, other in zip(mine, its, strict=True):
+            np.testing.assert_allclose(one, other)
+
+
+def tied(n_clusters=4, **options):
+    options = {"hard": True, "tied": True, "random_state": 0} | options
+    return SymmetricClustering(n_clusters, n_clusters, **options)
+
+
+def test_recovers_classes_that_one_side_does_not_show(monkeypatch):
+    monkeypatch.setattr(csr, "WORTH_A_THREAD", 1)
+    X, classes = bigrams()
+    model, threaded = tied(n_init=5).fit(X), tied(n_init=5, n_jobs=2).fit(X)
+    assert adjusted_rand_score(classes, model.labels_) == 1
+    assert model.objective_ == threaded.objective_
+    np.testing.assert_array_equal(model.components_, threaded.components_)
+    stopped = tied(early_stopping=True, n_init=3).fit(X)
+    assert adjusted_rand_score(classes, stopped.labels_) > 0.9
+    assert np.isfinite(stopped.history_[-1].validation_perplexity)
+    by_row = AsymmetricClustering(4, hard=True, n_init=5, random_state=0).fit(X)
+    assert adjusted_rand_score(classes, by_row.labels_) < 0.8
+    untied = SymmetricClustering(4, 4, hard=True, n_init=5, random_state=0).fit(X)
+    assert adjusted_rand_score(classes, untied.row_labels_) < 0.8
+
+
+def test_rows_and_columns_have_the_same_clusters_that_predict():
+    X, _ = bigrams()
+    model = tied(n_init=3).fit(X)
+    np.testing.assert_array_equal(model.row_labels_, model.column_labels_)
+    np.testing.assert_array_equal(model.embedding_, model.column_posteriors_)
+    i, j = (np.repeat(side, X.tocoo().data.astype(int)) for side in X.tocoo().coords)
+    by_labels = mutual_info_score(model.labels_[i], model.labels_[j])
+    assert model.mutual_information_ == pytest.approx(by_labels)
+    assert model.mutual_information_ < information_of_table(X)
+    assert model.objective_ == pytest.approx(-X.sum() * by_labels)
+    assert model.converged_
+    # P(y given x) = P(y given its class) P(class given class)
+    I, shares = model.embedding_, np.asarray(X.sum(axis=0)) / X.sum()
+    given_class = model.joint_ / model.joint_.sum(axis=1, keepdims=True)
+    within = I * shares[:, None] / (shares @ I)
+    np.testing.assert_allclose(I @ model.components_, I @ given_class @ within.T)
+    new = X[:20] + X[20:40]
+    scores = new @ model.column_posteriors_ @ np.log(model.association_).T
+    np.testing.assert_array_equal(model.predict(new), scores.argmax(axis=1))
+    np.testing.assert_array_equal(model.transform(new), np.eye(4)[scores.argmax(axis=1)])
+    held_out = bigrams(n_observations=1000)[0]
+    unigram = np.log(shares) @ np.asarray(held_out.sum(axis=0)) / held_out.sum()
+    for dyads_or_rows in (Dyads(held_out), X):
+        assert unigram + 0.3 < model.score(dyads_or_rows) < 0
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+def test_a_warm_start_goes_on():
+    X, _ = bigrams(n_observations=1200)
+    whole = tied().fit(X)
+    model = tied(max_iter=1, warm_start=True).fit(X)
+    information = [model.mutual_information_]
+    for _ in range(whole.n_iter_):
+        information.append(model.fit(X).mutual_information_)
+    assert information == sorted(information)
+    assert information[-1] > information[0]
+    np.testing.assert_array_equal(model.labels_, whole.labels_)

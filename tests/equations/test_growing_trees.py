@@ -11,7 +11,7 @@ from skcooc.counts import CSRCounts
 from skcooc.em import EMStage, GrowClusters, OverRelaxation, State, fit, make_solver
 from skcooc.em.annealing import duplicate_components, mixed
 from skcooc.em.stages import ignore
-from skcooc.equations.growing_trees import KINDS, SplittingTrees, grow, means_below, own_nodes
+from skcooc.equations.growing_trees import KINDS, SplittingTrees, grow, own_nodes
 from skcooc.heldout import HeldOut, Validation
 from skcooc.hierarchy import division
 from tests.equations.literal_tree_clusters import TREE
@@ -41,8 +41,7 @@ def names_of(labels, truth, n_clusters):
     return np.array([np.bincount(truth[labels == k]).argmax() for k in range(n_clusters)])
 
 
-@pytest.mark.parametrize("tree", ["annealed", "grown"])
-@pytest.mark.parametrize("K", [4, 6])
+@pytest.mark.parametrize(("K", "tree"), [(4, "annealed"), (6, "grown")])
 def test_planted_topologies_are_found(K, tree):
     data = hierarchy(K, 60_000)
     model = ClusterAbstraction(K, tree=tree, random_state=0).fit(data.X)
@@ -72,8 +71,8 @@ def test_splits_are_those_of_the_tree_and_nodes_are_means_of_what_is_below():
         assert weights.sum() == pytest.approx(1, abs=1e-4)
 
 
-class DecreasingBeta(HeldOut):
-    """Perplexities that are told, one for each call."""
+class GivenPerplexities(HeldOut):
+    """Perplexities that are given, one for each call."""
 
     def __init__(self, perplexities):
         object.__setattr__(self, "left", list(perplexities))
@@ -82,16 +81,12 @@ class DecreasingBeta(HeldOut):
         return Validation(self.left.pop(0) if self.left else 9e9, 0.1)
 
 
-def n_leaves(X, n_falling):
-    """Number of clusters if perplexity falls so many times and then rises."""
-    heldout = DecreasingBeta(-np.arange(float(n_falling)))
-    return len(grown(X, heldout).tree.leaves)
-
-
 @pytest.mark.filterwarnings("ignore:The tree has not grown")
 def test_growth_ends_where_held_out_observations_are_not_predicted_better():
+    """Perplexity falls so many times and then rises."""
     X = CSRCounts(hierarchy().X.astype(float))
-    found = [n_leaves(X, n) for n in range(0, 25, 4)]
+    trees = [grown(X, GivenPerplexities(-np.arange(float(n)))).tree for n in range(0, 25, 4)]
+    found = [len(tree.leaves) for tree in trees]
     assert found == sorted(found)
     assert {2, 4} <= set(found) <= {1, 2, 3, 4}
 
@@ -112,38 +107,33 @@ def test_independent_rows_and_columns_are_one_cluster():
     assert model.tree_.parents.tolist() == [-1]
 
 
-@pytest.mark.parametrize("options", [{"beta": 0.1}, {"early_stopping": True, "beta": 0.1}])
-def test_with_a_temperature_that_is_given(options):
+def test_with_a_temperature_that_is_given():
     data = hierarchy()
-    model = ClusterAbstraction(4, tree="annealed", random_state=0, **options).fit(data.X)
-    assert model.tuning_ == []
-    assert adjusted_rand_score(data.labels, model.labels_) > 0.95
-    assert model.predict(data.X).tolist() == model.labels_.tolist()
+    model = ClusterAbstraction(4, tree="annealed", beta=0.1, random_state=0)
+    for early_stopping in (True, False):
+        model.set_params(early_stopping=early_stopping).fit(data.X)
+        assert model.tuning_ == []
+        assert adjusted_rand_score(data.labels, model.labels_) > 0.95
+
+    class Stop(Watcher):
+        def on_fit_task_end(self, *arguments, **named):
+            return True
+
+    with warnings.catch_warnings():  # it did not grow, and for a reason
+        warnings.filterwarnings("error", message="The tree has not grown")
+        assert model.set_callbacks(Stop()).fit(data.X).n_clusters_ >= 1
 
 
 def test_held_out_observations_do_not_shape_the_tree(monkeypatch):
     data, tables = hierarchy(), []
 
     def spied(X, *arguments):
-        tables.append(X)
+        tables.append(X.column_sums.sum())
         return grow(X, *arguments)
 
     monkeypatch.setattr("skcooc.estimators.cluster_abstraction.grow", spied)
     ClusterAbstraction(4, tree="annealed", random_state=0).fit(data.X)
-    share = tables[0].column_sums.sum() / data.X.sum()
-    assert share == pytest.approx(0.9, abs=0.02)
-
-
-def test_a_tree_that_is_stopped_is_not_said_to_be_without_reason():
-    class Stop(Watcher):
-        def on_fit_task_end(self, *arguments, **named):
-            return True
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", message="The tree has not grown")
-        model = ClusterAbstraction(4, tree="annealed", beta=0.1, random_state=0)
-        model.set_callbacks(Stop()).fit(hierarchy().X)
-    assert model.n_clusters_ >= 1
+    assert tables[0] / data.X.sum() == pytest.approx(0.9, abs=0.02)
 
 
 def test_a_warm_start_keeps_the_tree():
@@ -163,56 +153,16 @@ def test_a_warm_start_keeps_the_tree():
         model.set_params(tree=[-1, 0, 0, 0, 0]).fit(data.X)
 
 
-MODEL = SplittingTrees(8)
-
-
-@pytest.fixture
-def state():
-    return CASES["tree, splitting"].model.start(CSRCounts(random_table()), None)
-
-
-def prediction(state):
-    A, B = MODEL.factors(*state)
-    return A @ B.T
-
-
-def test_two_copies_predict_the_same_and_become_one_again(state):
-    state, rng = State(*state), np.random.default_rng(0)
-    pairs = duplicate_components(MODEL, state, rng)
-    params = pairs.params
-    assert params.paths.shape == (6, TREE.n_nodes + 6)
-    np.testing.assert_allclose(params.paths.sum(axis=1), 1)
-    np.testing.assert_allclose(prediction(pairs), prediction(state), rtol=0.02)
-    again = mixed(MODEL, pairs, [(0, 3), (1, 4), (2, 5)])
-    assert again.params.nodes.shape == state.params.nodes.shape
-    np.testing.assert_allclose(prediction(again), prediction(state), rtol=0.02)
-    above = {tuple(row) for row in (again.params.paths > 0).T}
-    assert above == {tuple(row) for row in (state.params.paths > 0).T}
-
-
-def test_parts_of_a_leaf_keep_it_as_their_parent(state):
-    pairs = duplicate_components(MODEL, State(*state), np.random.default_rng(0))
-    split = mixed(MODEL, pairs, [(0, 3), (1, 4), (2,), (5,)])
-    groups = {tuple(np.flatnonzero(row)) for row in (split.params.paths > 0).T}
-    assert len(groups) == TREE.n_nodes + 2
-    assert {(2, 3), (2,), (3,)} < groups
-
-
-def annealed(kind):
-    """A fit of planted clusters to falling temperatures, and what its nodes are."""
-    X = CSRCounts(planted(4, 30_000, kind="hierarchy", n_rows=120, n_columns=600).X.astype(float))
-    model = KINDS[kind].model(4)
-    low = model.critical_beta(X)
-    stage = EMStage(model, X, 4 * low, 100, 1e-6)
-    found = fit([GrowClusters(stage, [low * 1.2**step for step in range(8)])],
-                np.random.default_rng(0), make_solver(1.8))  # fmt: skip
-    whole = division(found.splits)
-    order = [whole.groups[leaf][0] for leaf in whole.tree.leaves]
-    return found, whole, order, X.row_sums @ found.rows
-
-
 def test_nodes_are_those_above_the_same_clusters():
-    found, whole, order, mass = annealed("grown")
+    X = CSRCounts(hierarchy().X.astype(float))
+    model = KINDS["grown"].model(4)
+    low = model.critical_beta(X)
+    schedule = GrowClusters(
+        EMStage(model, X, 4 * low, 100, 1e-6), [low * 1.2**step for step in range(8)]
+    )
+    found = fit([schedule], np.random.default_rng(0), make_solver(1.8))
+    whole, mass = division(found.splits), X.row_sums @ found.rows
+    order = [whole.groups[leaf][0] for leaf in whole.tree.leaves]
     nodes = own_nodes(found.params, whole, order, mass)
     np.testing.assert_allclose(nodes.sum(axis=0), 1)
     assert nodes.shape == (600, 7)
@@ -222,8 +172,38 @@ def test_nodes_are_those_above_the_same_clusters():
     assert np.abs(root - mean).sum() > 0.5  # it has the words that all share, and no others
 
 
-def test_nodes_of_clusters_without_a_tree_are_means():
-    found, whole, order, mass = annealed("annealed")
-    nodes = means_below(found.params, whole, order, mass)
-    unigram = found.params.components @ mass / mass.sum()
-    np.testing.assert_allclose(nodes[:, 0], unigram)
+MODEL = SplittingTrees(8)
+
+
+@pytest.fixture
+def split_state():
+    """Random clusters of a tree, and two copies of each."""
+    state = State(*CASES["tree, splitting"].model.start(CSRCounts(random_table()), None))
+    return state, duplicate_components(MODEL, state, np.random.default_rng(0))
+
+
+def supports(state):
+    """The clusters below each node."""
+    return {tuple(np.flatnonzero(row)) for row in (state.params.paths > 0).T}
+
+
+def test_two_copies_predict_the_same_and_become_one_again(split_state):
+    state, pairs = split_state
+    assert pairs.params.paths.shape == (6, TREE.n_nodes + 6)
+    np.testing.assert_allclose(pairs.params.paths.sum(axis=1), 1)
+    again = mixed(MODEL, pairs, [(0, 3), (1, 4), (2, 5)])
+    assert again.params.nodes.shape == state.params.nodes.shape
+    for other in (pairs, again):
+        np.testing.assert_allclose(prediction(other), prediction(state), rtol=0.02)
+    assert supports(again) == supports(state)
+
+
+def test_parts_of_a_leaf_keep_it_as_their_parent(split_state):
+    split = mixed(MODEL, split_state[1], [(0, 3), (1, 4), (2,), (5,)])
+    assert len(supports(split)) == TREE.n_nodes + 2
+    assert {(2, 3), (2,), (3,)} < supports(split)
+
+
+def prediction(state):
+    A, B = MODEL.factors(*state)
+    return A @ B.T

@@ -18,7 +18,6 @@ from tests.tables import planted
 
 X = planted().X.astype(float)
 AXES = [{"axis": axis, "hard": hard} for axis in ("rows", "columns") for hard in (False, True)]
-TEMPERINGS = [{"tempering": tempering} for tempering in ("joint", "likelihood")]
 
 
 def unigram(X):
@@ -42,76 +41,60 @@ def test_one_component_is_the_unigram():
         np.testing.assert_allclose(model.embedding_, 1)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        AspectModel(3, beta=0.05),
-        *(AsymmetricClustering(3, **a, beta=5e-5) for a in AXES if not a["hard"]),
-        AsymmetricClustering(3, object_weights="equal", beta=1e-4),
-        AsymmetricClustering(3, axis="columns", object_weights="equal", beta=1e-4),
-        SymmetricClustering(3, 4, beta=1e-3),
-        *(ProductSpaceMixture(3, 4, **t, beta=0.05) for t in TEMPERINGS),
-    ],
-    ids=repr,
-)
-def test_hot_models_collapse_to_the_unigram_and_say_so(model):
+def test_hot_models_collapse_to_the_unigram_and_say_so():
     """With equal weights of rows they collapse to the mean row."""
-    with pytest.warns(ConvergenceWarning, match="All 3 components are the unigram.*larger beta"):
-        model = clone(model).set_params(random_state=0).fit(X)
-    expected = unigram(X)
-    if model.get_params().items() >= {"axis": "rows", "object_weights": "equal"}.items():
-        expected = (X.toarray() / X.toarray().sum(axis=1, keepdims=True)).mean(axis=0)
-        np.testing.assert_allclose(model.posteriors_, 1 / 3, atol=1e-2)
-    np.testing.assert_allclose(model.components_, np.tile(expected, (3, 1)), atol=1e-3)
+    mean = (X.toarray() / X.toarray().sum(axis=1, keepdims=True)).mean(axis=0)
+    equal = AsymmetricClustering(3, object_weights="equal", beta=1e-4)
+    for model, expected in (
+        (AspectModel(3, beta=0.05), unigram(X)),
+        (AsymmetricClustering(3, beta=5e-5), unigram(X)),
+        (AsymmetricClustering(3, axis="columns", beta=5e-5), unigram(X)),
+        (equal, mean),
+        (clone(equal).set_params(axis="columns"), unigram(X)),
+        (SymmetricClustering(3, 4, beta=1e-3), unigram(X)),
+        (ProductSpaceMixture(3, 4, tempering="joint", beta=0.05), unigram(X)),
+        (ProductSpaceMixture(3, 4, tempering="likelihood", beta=0.05), unigram(X)),
+    ):
+        with pytest.warns(ConvergenceWarning, match="All 3 components are the unigram.*larger b"):
+            model.set_params(random_state=0).fit(X)
+        np.testing.assert_allclose(model.components_, np.tile(expected, (3, 1)), atol=1e-3)
+    np.testing.assert_allclose(equal.posteriors_, 1 / 3, atol=1e-2)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
+def test_millions_of_observations_in_single_precision():
+    X = planted(3, 20_000, 4, n_rows=60, n_columns=50, kind="coclusters").X.astype(float)
+    for model in (
+        AsymmetricClustering(3, n_init=3),
+        AsymmetricClustering(3, axis="columns", hard=True, n_init=3),
+        SymmetricClustering(3, 3, hard=True),
+        ProductSpaceMixture(2, 3, beta=0.95),
+    ):
+        few = clone(model).set_params(random_state=0).fit(X)
+        many = clone(few).fit((X * 1_000_003).astype(np.float32))
+        assert many.components_.dtype == np.float32
+        assert np.isfinite(many.objective_)
+        np.testing.assert_allclose(many.embedding_.sum(axis=1), 1, rtol=1e-6)
+        labels = [getattr(of, "labels_", of.embedding_.argmax(axis=1)) for of in (many, few)]
+        assert adjusted_rand_score(*labels) == 1  # starts differ: clusters may change places
+    np.testing.assert_allclose(many.components_, few.components_, atol=1e-3)
+
+
+def test_a_row_of_weight_w_is_the_same_as_w_rows():
+    """In forms that are no defaults: those are checked by test_estimators.py."""
+    X = planted(3, 6000, kind="clusters").X.astype(float)
+    weights = np.random.default_rng(0).integers(0, 4, X.shape[0])
+    times = np.repeat(np.arange(X.shape[0]), weights)
+    for model in (
         AsymmetricClustering(4, object_weights="equal", beta=0.1),
         AsymmetricClustering(4, axis="columns", hard=True, object_weights="equal", beta=0.1),
         SymmetricClustering(3, 3, beta=0.3),
         ProductSpaceMixture(2, 3, beta=0.95),
         ClusterAbstraction(3, abstraction="object", beta=0.3, solver=1.0),
         ClusterAbstraction(4, tree="annealed", beta=0.1),
-    ],
-    ids=repr,
-)
-def test_a_row_of_weight_w_is_the_same_as_w_rows(model):
-    X = planted(3, 6000, kind="clusters").X.astype(float)
-    weights = np.random.default_rng(0).integers(0, 4, X.shape[0])
-    times = np.repeat(np.arange(X.shape[0]), weights)
-    weighted = clone(model).set_params(random_state=0).fit(X, sample_weight=weights)
-    repeated = clone(model).set_params(random_state=0).fit(X[times])
-    np.testing.assert_allclose(repeated.components_, weighted.components_, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(repeated.embedding_, weighted.embedding_[times], atol=1e-4)
-    assert repeated.objective_ == pytest.approx(weighted.objective_)
-
-
-def test_scaling_all_weights_changes_nothing():
-    one = ProductSpaceMixture(2, 3, random_state=0).fit(X)
-    two = clone(one).fit(X, sample_weight=np.full(X.shape[0], 8.0))
-    # The temperature found differs in its last digits, which it takes from a parabola.
-    np.testing.assert_allclose(one.components_, two.components_, rtol=1e-6, atol=1e-7)
-    np.testing.assert_allclose(one.objective_ * 8, two.objective_)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        SymmetricClustering(3, 3, hard=True),
-        ProductSpaceMixture(2, 3, beta=0.95),
-    ],
-    ids=repr,
-)
-def test_millions_of_observations_in_single_precision(model):
-    X = planted(3, 20_000, 4, n_rows=60, n_columns=50, kind="coclusters").X.astype(float)
-    few = clone(model).set_params(random_state=0).fit(X)
-    many = clone(few).fit((X * 1_000_003).astype(np.float32))
-    assert many.components_.dtype == np.float32
-    assert np.isfinite(many.objective_)
-    np.testing.assert_allclose(many.embedding_.sum(axis=1), 1, rtol=1e-6)
-    labels = [of.embedding_.argmax(axis=1) for of in (many, few)]
-    assert adjusted_rand_score(*labels) == 1  # starts differ, so that clusters may change places
-    if isinstance(model, ProductSpaceMixture):  # the others have another temperature
-        np.testing.assert_allclose(many.components_, few.components_, atol=1e-3)
+    ):
+        weighted = clone(model).set_params(random_state=0).fit(X, sample_weight=weights)
+        repeated = clone(model).set_params(random_state=0).fit(X[times])
+        close = {"atol": 1e-4, "err_msg": repr(model)}
+        np.testing.assert_allclose(repeated.components_, weighted.components_, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(repeated.embedding_, weighted.embedding_[times], **close)
+        assert repeated.objective_ == pytest.approx(weighted.objective_)

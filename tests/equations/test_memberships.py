@@ -1,23 +1,34 @@
-"""Critical temperatures, empty clusters, and single precision of models of clusters."""
+"""Models of clusters: critical temperatures, empty clusters, single precision, initialisation."""
+
+from functools import partial
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from skcooc import AsymmetricClustering, SymmetricClustering
+from skcooc import AsymmetricClustering, ClusterAbstraction, SymmetricClustering
 from skcooc.counts import CSRCounts
+from skcooc.datasets import make_cooccurrences
+from skcooc.em import EMResult, EMStage, OverRelaxation, State, fit
+from skcooc.equations import memberships as starts
+from skcooc.equations.column_clusters import ColumnClusters
+from skcooc.equations.memberships import (
+    SHARE,
+    best_first,
+    best_start,
+    seeds,
+    usual_beta,
+    ward_groups,
+)
+from skcooc.equations.row_clusters import RowClusters
 from skcooc.equations.tree_clusters import Abstractions
 from skcooc.hierarchy import binary_tree
+from tests.equations import literal_clusters
 from tests.equations.literal_clusters import KINDS, factors, random_posteriors, start_of
 from tests.equations.running import energies, run
 from tests.tables import planted
-
-every_axis = pytest.mark.parametrize("axis", ["rows", "columns"])
-every_weights = pytest.mark.parametrize("object_weights", ["counts", "equal"])
-every_weighting = pytest.mark.parametrize(
-    ("axis", "object_weights"), [("rows", "equal"), ("columns", "counts")]
-)
 
 
 def uneven_table(n_clusters=2):
@@ -43,42 +54,37 @@ def literal_critical_beta(n, object_weights):
     return 1 / np.linalg.eigvals(J @ mean).real.max()
 
 
-@every_axis
-@every_weights
-def test_critical_beta_equals_a_dense_computation(axis, object_weights):
+def test_critical_beta_equals_a_dense_computation():
     X, weights = uneven_table(), np.random.default_rng(0).integers(0, 4, 30)
-    n = X.toarray() if axis == "rows" else X.toarray().T
-    expected = literal_critical_beta(n, object_weights)
-    model = KINDS[axis](2, object_weights=object_weights)
-    assert model.critical_beta(CSRCounts(X)) == pytest.approx(expected, rel=1e-3)
-    counts, equal = (literal_critical_beta(n, weighting) for weighting in ("counts", "equal"))
-    assert counts != pytest.approx(equal, rel=0.1)
-    weighted = model.critical_beta(CSRCounts(X, weights.astype(float)))
-    repeated = model.critical_beta(CSRCounts(X[np.repeat(np.arange(30), weights)]))
-    assert weighted == pytest.approx(repeated, rel=1e-3)
+    repeated = CSRCounts(X[np.repeat(np.arange(30), weights)])
+    for axis, kind in KINDS.items():
+        n = X.toarray() if axis == "rows" else X.toarray().T
+        counts, equal = (literal_critical_beta(n, weighting) for weighting in ("counts", "equal"))
+        assert counts != pytest.approx(equal, rel=0.1)
+        for weighting, expected in (("counts", counts), ("equal", equal)):
+            model = kind(2, object_weights=weighting)
+            assert model.critical_beta(CSRCounts(X)) == pytest.approx(expected, rel=1e-3)
+            weighted = model.critical_beta(CSRCounts(X, weights.astype(float)))
+            assert weighted == pytest.approx(model.critical_beta(repeated), rel=1e-3)
 
 
-@every_weighting
-def test_small_differences_decay_below_the_critical_beta_and_grow_above(axis, object_weights):
+def test_small_differences_decay_below_the_critical_beta_and_grow_above():
     X = uneven_table()
-    model = KINDS[axis](2, object_weights=object_weights)
-    critical = model.critical_beta(CSRCounts(X))
-    n_objects = X.shape[0 if axis == "rows" else 1]
-    equal = start_of(axis, X.toarray(), np.full((n_objects, 2), 0.5), np.full(2, 0.5))
-    params = model.perturb(equal.params, np.random.default_rng(0), 1e-3)
-
-    def differences(beta):
+    for axis, object_weights in (("rows", "equal"), ("columns", "counts")):
+        model = KINDS[axis](2, object_weights=object_weights)
+        n_objects = X.shape[0 if axis == "rows" else 1]
+        equal = start_of(axis, X.toarray(), np.full((n_objects, 2), 0.5), np.full(2, 0.5))
+        params = model.perturb(equal.params, np.random.default_rng(0), 1e-3)
         found = []
 
-        def observe(record, state, run):
+        def observe(record, state, run, model=model, found=found):
             found.append(np.ptp(model.factors(*state)[1], axis=1).max())
 
-        run(model, X, equal._replace(params=params), beta, 60, observe=observe)
-        return found
-
-    decaying, growing = differences(0.9 * critical), differences(1.1 * critical)
-    assert decaying[-1] < 0.05 * decaying[20]
-    assert growing[-1] > 20 * growing[20]
+        for times in (0.9, 1.1):
+            beta = times * model.critical_beta(CSRCounts(X))
+            run(model, X, equal._replace(params=params), beta, 60, observe=observe)
+        assert found[59] < 0.05 * found[20]
+        assert found[119] > 20 * found[80]
 
 
 def test_independent_rows_and_columns_never_split():
@@ -106,43 +112,36 @@ def start_with_an_empty_cluster(axis, X, k):
     return state
 
 
-def members(axis, fit):
-    """Number of non-empty objects in each cluster."""
-    posteriors = fit.rows if axis == "rows" else fit.params.memberships
-    return (posteriors == 1).sum(axis=0)
-
-
-def hard_fit(model, X, start, max_iter=50):
+def hard_posteriors(axis, model, X, start, max_iter=50):
     fit = run(model, X, start, n_iter=max_iter)
     assert (np.diff(energies(fit)) <= 1e-12 * energies(fit)[0]).all()
     for array in (*fit.params, fit.rows):
         assert np.isfinite(array).all()
-    return fit
+    return fit.rows if axis == "rows" else fit.params.memberships
 
 
-@every_axis
-@pytest.mark.parametrize(("object_weights", "empty_object"), [("counts", True), ("equal", False)])
-def test_an_empty_cluster_is_re_initialised(axis, object_weights, empty_object):
-    X = overlapping(axis, empty_object)
-    start = start_with_an_empty_cluster(axis, X, 4)
-    model = KINDS[axis](4, True, object_weights)
-    assert members(axis, hard_fit(model, X, start, max_iter=1))[0] <= 1
-    fit = hard_fit(model, X, start)
-    assert members(axis, fit).all()
-    assert members(axis, fit).sum() == 40 - empty_object
+@pytest.mark.parametrize("axis", KINDS)
+def test_an_empty_cluster_is_re_initialised(axis):
+    for object_weights, empty_object in (("counts", True), ("equal", False)):
+        X = overlapping(axis, empty_object)
+        start = start_with_an_empty_cluster(axis, X, 4)
+        model = KINDS[axis](4, True, object_weights)
+        early, late = (hard_posteriors(axis, model, X, start, n) == 1 for n in (1, 50))
+        assert early.sum(axis=0)[0] <= 1
+        assert late.any(axis=0).all()
+        assert late.sum() == 40 - empty_object
 
 
-@every_weighting
-def test_more_clusters_than_distinct_objects(axis, object_weights):
+def test_more_clusters_than_distinct_objects():
     distinct = np.random.default_rng(0).poisson(3, (3, 6)).astype(float)
     n = np.repeat(distinct, 4, axis=0)
-    X = sp.csr_array(n if axis == "rows" else n.T)
-    model = KINDS[axis](7, True, object_weights)
-    start = start_of(axis, X.toarray(), random_posteriors(12, 7), np.full(7, 1 / 7))
-    fit = hard_fit(model, X, start)
-    posteriors = fit.rows if axis == "rows" else fit.params.memberships
-    np.testing.assert_array_equal(posteriors, np.repeat(posteriors[::4], 4, axis=0))
-    assert len(np.unique(posteriors.argmax(axis=1))) == 3
+    for axis, object_weights in (("rows", "equal"), ("columns", "counts")):
+        X = sp.csr_array(n if axis == "rows" else n.T)
+        model = KINDS[axis](7, True, object_weights)
+        start = start_of(axis, X.toarray(), random_posteriors(12, 7), np.full(7, 1 / 7))
+        found = hard_posteriors(axis, model, X, start)
+        np.testing.assert_array_equal(found, np.repeat(found[::4], 4, axis=0))
+        assert len(np.unique(found.argmax(axis=1))) == 3
 
 
 def test_rows_without_weight_do_not_occupy_a_cluster():
@@ -165,28 +164,28 @@ def alike(seed=0, n_words=1000):
     return np.stack([rng.multinomial(n_words, p) for p in P]), rows
 
 
-@pytest.mark.parametrize("options", [{}, {"annealing": 1.3}, {"object_weights": "equal"}])
-def test_the_chosen_temperature_does_not_collapse_clusters(options):
+def test_the_chosen_temperature_does_not_collapse_clusters():
     X, rows = alike()
-    model = AsymmetricClustering(4, n_init=3, random_state=1, **options).fit(X)
-    assert adjusted_rand_score(rows, model.labels_) > 0.7
+    one_sided = partial(AsymmetricClustering, 4, n_init=3, random_state=1)
+    two_sided = partial(SymmetricClustering, 4, 4, n_init=3, random_state=0)
+    for model in (
+        one_sided(),
+        one_sided(annealing=1.3),
+        one_sided(object_weights="equal"),
+        two_sided(),
+        two_sided(hard=True),
+    ):
+        labels = model.fit(X).embedding_.argmax(axis=1)
+        assert adjusted_rand_score(rows, labels) > 0.7, model
 
 
-@pytest.mark.parametrize("hard", [False, True])
-def test_both_sides_start_with_clusters_of_their_own(hard):
-    X, rows = alike()
-    model = SymmetricClustering(4, 4, hard=hard, n_init=3, random_state=0).fit(X)
-    assert adjusted_rand_score(rows, model.row_labels_) > 0.7
-
-
-@pytest.mark.parametrize(("axis", "hard"), [("rows", False), ("columns", True)])
-def test_single_precision_tells_long_rows_apart(axis, hard):
-    X, _ = alike(n_words=3000)
-    X = sp.csr_array((X if axis == "rows" else X.T).astype(np.float32)) * np.float32(1000)
-    model = AsymmetricClustering(4, axis=axis, hard=hard, n_init=3, beta=0.01, random_state=0)
-    single = model.fit(X).labels_
-    double = model.fit(X.astype(float)).labels_
-    assert adjusted_rand_score(single, double) > 0.9
+def test_single_precision_tells_long_rows_apart():
+    for axis, hard in (("rows", False), ("columns", True)):
+        X, _ = alike(n_words=3000)
+        X = sp.csr_array((X if axis == "rows" else X.T).astype(np.float32)) * np.float32(1000)
+        model = AsymmetricClustering(4, axis=axis, hard=hard, n_init=3, beta=0.01, random_state=0)
+        single, double = (model.fit(X.astype(dtype)).labels_ for dtype in (np.float32, float))
+        assert adjusted_rand_score(single, double) > 0.9
 
 
 def test_single_precision_tells_long_rows_apart_in_a_tree():
@@ -203,8 +202,190 @@ def test_single_precision_tells_long_rows_apart_in_a_tree():
     np.testing.assert_allclose(rounded, rows, atol=1e-3)
 
 
-def test_transform_of_training_rows_is_their_embedding():
-    X = planted(6, 5000, kind="clusters").X
-    for options in ({}, {"axis": "columns"}, {"object_weights": "equal"}):
-        model = AsymmetricClustering(6, random_state=0, **options).fit(X)
-        np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-9)
+K = 8
+PLANTED = make_cooccurrences(160, 120, K, kind="clusters", n_observations=8000, random_state=3)
+SEEDS = range(8)
+
+
+def literally_joined(counts, n_clusters):
+    """Ward's method on the roots of distributions, from the centers and not by an update."""
+    parts = [(c,) for c in range(counts.shape[1])]
+    masses = counts.sum(axis=0)
+    points = np.sqrt(counts / masses).T
+
+    def spread(part):
+        center = np.average(points[list(part)], axis=0, weights=masses[list(part)])
+        return np.sum(masses[list(part)] * np.sum((points[list(part)] - center) ** 2, axis=1))
+
+    while len(parts) > n_clusters:
+        a, b = min(
+            combinations(parts, 2),
+            key=lambda pair: spread(pair[0] + pair[1]) - spread(pair[0]) - spread(pair[1]),
+        )
+        parts = [part for part in parts if part not in (a, b)] + [a + b]
+    return {tuple(sorted(part)) for part in parts}
+
+
+def overlaps_of(counts):
+    return np.sqrt(counts).T @ np.sqrt(counts)
+
+
+def merged(overlaps, n_clusters):
+    return {tuple(sorted(part)) for part in ward_groups(overlaps, n_clusters)}
+
+
+def test_clusters_are_merged_by_ward_s_method_empty_ones_first():
+    rng = np.random.default_rng(0)
+    counts = rng.gamma(0.4, size=(30, 9)) * np.geomspace(0.01, 100, 9)
+    for n_clusters in (1, 3, 4, 9):
+        expected = literally_joined(counts, n_clusters)
+        assert merged(overlaps_of(counts), n_clusters) == expected
+    twin = overlaps_of(counts / counts.sum(axis=0))  # without masses
+    assert merged(twin, 4) != literally_joined(counts, 4)
+    counts[:, 2] = 0
+    parts = merged(overlaps_of(counts), 8)
+    assert len(parts) == 8
+    assert (2,) not in parts
+
+
+@pytest.mark.parametrize("object_weights", ["counts", "equal"])
+def test_overlaps_are_those_of_the_expected_counts(object_weights):
+    n, rng = PLANTED.X.toarray(), np.random.default_rng(0)
+    for kind, table in ((RowClusters, n), (ColumnClusters, n.T)):
+        model = kind(3, object_weights=object_weights)
+        params, I = model.random(CSRCounts(PLANTED.X.astype(float)), rng)
+        J = I if kind is RowClusters else params.memberships
+        expected = (table * literal_clusters.factors(table, object_weights)[:, None]).T @ J
+        found = model.overlaps(CSRCounts(PLANTED.X.astype(float)), params, I)
+        np.testing.assert_allclose(found, overlaps_of(expected))
+
+
+@pytest.mark.parametrize("kind", [RowClusters, ColumnClusters])
+def test_the_best_of_the_runs_goes_on(kind, monkeypatch):
+    X = PLANTED.X if kind is RowClusters else PLANTED.X.T.tocsr()
+    counts, seen = CSRCounts(X.astype(float)), []
+
+    def watched(runs):
+        seen.append([run.objective for run in runs])
+        return best_first(runs)
+
+    monkeypatch.setattr(starts, "best_first", watched)
+    model = kind(K)
+    state = best_start(model, counts, np.random.default_rng(0))
+    assert [len(runs) for runs in seen] == [8, 4, 2]
+    equal = [
+        EMResult(n, None, 1.0, F, [], True, None) for n, F in enumerate((5.0, 3.0 + 1e-7, 3.0, 4.0))
+    ]
+    assert [state.params for state in best_first(equal)] == [1, 2, 3, 0]
+    for before, after in pairwise(seen):
+        assert max(after) <= sorted(before)[len(after) - 1] * (1 + 1e-5)
+    stage = EMStage(model, counts, usual_beta(model, counts), 1, 0.0)
+    once = fit([stage], np.random.default_rng(0), OverRelaxation(1.0), start=State(*state))
+    assert once.objective <= min(seen[-1]) * (1 + 1e-9)
+
+
+def test_more_clusters_have_fewer_runs(monkeypatch):
+    begun, seeded = [], RowClusters.seeded
+
+    def counted(model, X, rng):
+        begun.append(model.n_clusters)
+        return seeded(model, X, rng)
+
+    monkeypatch.setattr(RowClusters, "seeded", counted)
+    monkeypatch.setattr(
+        starts, "_run", lambda stage, rng, start: EMResult(*start, 1.0, 0.0, [], True, None)
+    )
+    counts = CSRCounts(PLANTED.X.astype(float))
+    for n_clusters, n_runs in ((2, 8), (10, 6), (20, 4)):
+        best_start(RowClusters(n_clusters), counts, np.random.default_rng(0))
+        assert begun == n_runs * [n_clusters + n_clusters // 3]
+        begun.clear()
+
+
+@pytest.mark.parametrize("axis", ["rows", "columns"])
+def test_planted_clusters_are_found_with_any_seed(axis, monkeypatch):
+    X = PLANTED.X if axis == "rows" else PLANTED.X.T.tocsr()
+
+    def exact():
+        model = AsymmetricClustering(K, axis=axis, beta=0.2, max_iter=40)
+        fits = (model.set_params(random_state=seed).fit(X).labels_ for seed in SEEDS)
+        return sum(adjusted_rand_score(PLANTED.labels, labels) == 1 for labels in fits)
+
+    assert exact() == len(SEEDS)
+    for kind in (RowClusters, ColumnClusters):  # the broken twin
+        monkeypatch.setattr(kind, "start", kind.random)
+    assert exact() < len(SEEDS) - 2
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+def test_trees_begin_with_the_clusters():
+    for seed in SEEDS[:3]:
+        model = ClusterAbstraction(K, beta=0.2, max_iter=20, random_state=seed).fit(PLANTED.X)
+        assert adjusted_rand_score(PLANTED.labels, model.labels_) == 1
+
+
+def test_a_checkerboard_is_found_at_the_temperature_that_is_chosen():
+    """A search from random clusters chose a temperature where both sides failed."""
+    rng = np.random.default_rng(9)
+    rows, columns = (rng.permutation(np.arange(100) % 4) % 2 for _ in range(2))
+    density = np.where(rows[:, None] == columns, 0.9, 0.3)
+    model = SymmetricClustering(2, 2, random_state=9).fit(rng.poisson(density))
+    assert adjusted_rand_score(rows, model.row_labels_) > 0.95
+    assert adjusted_rand_score(columns, model.column_labels_) > 0.95
+
+
+N_SEEDS = 6
+FEW = make_cooccurrences(
+    60, 50, N_SEEDS, kind="clusters", n_observations=4000, concentration=0.05, random_state=0
+)
+TABLE = sp.csr_array(FEW.X.astype(float))
+OVERALL = TABLE.sum(axis=0) / TABLE.sum()
+
+
+def literal_gains(n, overall):
+    """Log-likelihood of each object in a cluster that begins with each, less that overall.
+
+    Up to what all objects lose that share no column with it, which is the same for all clusters.
+    """
+    gains = np.zeros((len(n), len(n)))
+    for i, row in enumerate(n):
+        for c, center in enumerate(n):
+            q = SHARE * overall + (1 - SHARE) * center / center.sum()
+            gains[i, c] = sum(x * np.log(a / b) for x, a, b in zip(row, q, overall, strict=True))
+        gains[i] -= row.sum() * np.log(SHARE)
+    return gains
+
+
+def labels_of_seeds(components):
+    """The class of the rows that the components are made of."""
+    shapes = components - SHARE * OVERALL[:, None]
+    profiles = TABLE.toarray() / TABLE.sum(axis=1)[:, None]
+    distances = np.abs(profiles[:, :, None] - shapes / shapes.sum(axis=0)).sum(axis=1)
+    return FEW.labels[distances.argmin(axis=0)]
+
+
+def test_gains_are_those_of_single_clusters():
+    expected = literal_gains(TABLE[:, OVERALL > 0].toarray(), OVERALL[OVERALL > 0])
+    found = starts.seed_gains(TABLE, OVERALL, TABLE.sum(axis=1))
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_few_objects_are_seeds_that_differ_and_empty_ones_are_none():
+    for n_rows in (1, 4):
+        components = seeds(TABLE[:n_rows], OVERALL, N_SEEDS, np.random.default_rng(0))
+        assert len(np.unique(components.round(12), axis=1).T) == N_SEEDS
+        np.testing.assert_allclose(components.sum(axis=0), 1, atol=0.1)
+    empty = sp.csr_array(sp.vstack([TABLE[:N_SEEDS], sp.csr_array((30, TABLE.shape[1]))]))
+    components = seeds(empty, OVERALL, N_SEEDS, np.random.default_rng(0))
+    assert (np.abs(components - SHARE * OVERALL[:, None]).sum(axis=0) > 0.15).all()
+    assert np.isfinite(seeds(empty[N_SEEDS:], OVERALL, N_SEEDS, np.random.default_rng(0))).all()
+
+
+def test_seeds_are_of_all_planted_clusters_but_not_where_nothing_is_gained(monkeypatch):
+    def n_found():
+        found = (seeds(TABLE, OVERALL, N_SEEDS, np.random.default_rng(s)) for s in range(10))
+        return sum(len(set(labels_of_seeds(components))) == N_SEEDS for components in found)
+
+    assert n_found() >= 8
+    monkeypatch.setattr(starts, "seed_gains", lambda objects, *_: np.zeros(2 * (objects.shape[0],)))
+    assert n_found() <= 2  # the broken twin: any objects

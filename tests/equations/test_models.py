@@ -13,7 +13,7 @@ from skcooc.testing import CHECKS, check_model
 from skcooc.testing.checks import Case, tables
 from tests.equations import broken
 from tests.equations import models as of_the_papers
-from tests.equations.broken import TWINS, HalfStep, Twin, check_with_twins
+from tests.equations.broken import TWINS, Twin, check_with_twins
 from tests.equations.literal_aspects import LiteralAspects
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -127,14 +127,6 @@ def test_a_check_that_cannot_fail_is_found(monkeypatch):
         with pytest.raises(AssertionError, match=f"{name}: .* passes"):
             check_with_twins(Aspects(3), None, LiteralAspects(), (0.8,), skip)
         monkeypatch.undo()
-
-
-def test_half_a_step_climbs_and_needs_the_equations_to_be_found():
-    half = HalfStep(Aspects(3))
-    case = Case(half, next(tables(None)), 1.0, LiteralAspects())
-    CHECKS["blocks"].run(case, half)
-    with pytest.raises(AssertionError, match="components"):
-        CHECKS["literal step"].run(case, half)
 
 
 def test_tables_get_an_empty_row_and_column():

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc import AspectModel, AveragedModels, Dyads
-from skcooc.counts import CSRCounts, csr
+from skcooc.counts import CSRCounts
 from skcooc.counts.left_out import power_of_rest
 from skcooc.em.online import averages, step
 from skcooc.equations.aspects import Aspects, Params, PredictiveAspects, Statistics
@@ -14,7 +14,7 @@ from skcooc.model_selection import split_observations
 from tests.equations import literal_predictive_aspects as literal
 from tests.equations.broken import LeftInColumns, NothingLeftOut
 from tests.equations.running import run
-from tests.tables import planted, random_table
+from tests.tables import planted
 
 FORMS = [  # beta; tempering, row prior, component prior
     (1.0, ("joint", 2.0, 0.1)),
@@ -24,16 +24,11 @@ CLOSE = {1.0: 1e-6, 0.8: 3e-4}  # own / T to second order; the approximant of th
 
 
 def rich_table(dtype=np.float64):
-    """Nearly all rows and columns have several observations."""
     return sp.csr_array(planted(2, 1500, n_rows=15, n_columns=10).X.astype(dtype))
 
 
 def model_of(tempering="joint", row_prior=1.0, component_prior=0.1, K=2):
     return PredictiveAspects(Aspects(K, tempering, component_prior), row_prior)
-
-
-def converged(model, X, beta, n_iter=800):
-    return run(model, X, beta=beta, n_iter=n_iter)
 
 
 def counts_of(model, params, X):
@@ -42,63 +37,22 @@ def counts_of(model, params, X):
     return np.maximum(params.components / per_totals - model.component_prior, 0)
 
 
-def literal_step(model, X, fit, beta, own=None):
-    C = counts_of(model, fit.params, X)
-    priors = model.row_prior, model.component_prior, model.aspects.tempering
-    return literal.step(X.toarray(), fit.rows, C, beta, *priors, own)
-
-
 @pytest.mark.parametrize(("beta", "form"), FORMS)
 def test_a_step_is_that_of_the_literal_equations(form, beta):
-    X, model = rich_table(), model_of(*form)
-    early = converged(model, X, beta, 5)
-    rows, stats = model.expect(CSRCounts(X), early.params, early.rows, beta)
-    mixtures, expected, _ = literal_step(model, X, early, beta)
-    np.testing.assert_allclose(rows, mixtures, atol=CLOSE[beta])
-    np.testing.assert_allclose(stats.components / X.sum(), expected / X.sum(), atol=CLOSE[beta])
+    X, model = CSRCounts(rich_table()), model_of(*form)
+    params, rows = run(model, X, beta=beta, n_iter=5)[:2]
+    C = counts_of(model, params, X.table)
+    priors = model.row_prior, model.component_prior, model.aspects.tempering
+    mixtures, expected, _ = literal.step(X.table.toarray(), rows, C, beta, *priors)
 
+    def far(model):
+        new, stats = model.expect(X, params, rows, beta)
+        columns = (stats.components - expected) / X.table.sum()
+        return max(np.abs(new - mixtures).max(), np.abs(columns).max())
 
-@pytest.mark.parametrize(("beta", "form"), FORMS)
-def test_converges_to_a_fixed_point_of_the_literal_equations(form, beta):
-    X, model = rich_table(), model_of(*form)
-    fit = converged(model, X, beta)
-    rows, expected, _ = literal_step(model, X, fit, beta)
-    np.testing.assert_allclose(rows, fit.rows, atol=CLOSE[beta])
-    C = counts_of(model, fit.params, X)
-    np.testing.assert_allclose(expected / X.sum(), C / X.sum(), atol=CLOSE[beta])
-
-
-@pytest.mark.parametrize(("beta", "broken"), [(0.8, NothingLeftOut), (1.0, LeftInColumns)])
-def test_broken_models_are_no_fixed_points(broken, beta):
-    X, model = rich_table(), model_of()
-    fit = converged(broken(model), X, beta)
-    rows, expected, _ = literal_step(model, X, fit, beta)
-    far = np.abs(rows - fit.rows).max()
-    away = np.abs(expected - counts_of(model, fit.params, X)).max() / X.sum()
-    assert max(far, away) > 2 * CLOSE[beta]
-
-
-def test_collapsed_variational_bayes_ends_nearby():
-    X, model = rich_table(), model_of(component_prior=0.5)
-
-    def moved(begun):
-        """Change by further iterations with stored posteriors."""
-        fit = converged(begun, X, 1.0)
-        mixtures, C, r = literal_step(model, X, fit, 1.0)
-        for _ in range(60):
-            mixtures, C, r = literal.step(X.toarray(), mixtures, C, 1.0, 1.0, 0.5, own=r)
-        return np.abs(mixtures - fit.rows).max()
-
-    assert moved(model) < 2e-3 < 4e-3 < moved(NothingLeftOut(model))
-
-
-def test_large_counts_are_plain_em():
-    X = rich_table()
-    plain = converged(Aspects(2), X, 0.9)
-    many = converged(model_of(), X * 1e6, 0.9)
-    few = converged(model_of(), X, 0.9)
-    np.testing.assert_allclose(many.params.components, plain.params.components, atol=1e-4)
-    assert np.abs(few.params.components - plain.params.components).max() > 1e-3
+    assert far(model) < CLOSE[beta]
+    assert far(NothingLeftOut(model)) > 2 * CLOSE[beta]
+    assert far(LeftInColumns(model)) > 2 * CLOSE[beta]
 
 
 def test_without_remaining_counts_the_posterior_is_uniform():
@@ -157,44 +111,27 @@ def test_the_power_is_that_of_what_is_left_but_for_the_last_part_of_it():
         assert power_of_rest(0.0, beta / 2) == 0
 
 
-def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr(csr, "WORTH_A_THREAD", 1)
-    X, model = random_table(2500, 9), model_of(K=3)
-    weights = np.arange(2500) % 3 / 2
-    params, rows = model.start(CSRCounts(X, weights), np.random.default_rng(0))
-    one, three = (
-        model.expect(CSRCounts(X, weights).with_threads(n, map), params, rows, 0.8) for n in (1, 3)
-    )
-    np.testing.assert_array_equal(one[0], three[0])
-    np.testing.assert_array_equal(one[1].components, three[1].components)
-    assert one[1].free_energy == three[1].free_energy
-
-
-def in_two(X, model, params, rows, part_of):
-    """An E-step of two blocks of rows, that have this of the whole table; sums of both."""
-    blocks = [(CSRCounts(X[part]), rows[part]) for part in (slice(4), slice(4, None))]
-    found = [model.expect(part_of(block), params, states, 0.8) for block, states in blocks]
-    mixtures = np.vstack([states for states, _ in found])
-    return mixtures, sum(stats.components for _, stats in found)
-
-
-def test_blocks_of_rows_leave_out_what_the_whole_table_does():
-    X, model = rich_table(), model_of()
-    early = converged(model, X, 0.8, 5)
-    rows, stats = model.expect(CSRCounts(X), early.params, early.rows, 0.8)
-    told = in_two(X, model, early.params, early.rows, lambda block: block.part_of(X.sum()))
-    alone = in_two(X, model, early.params, early.rows, lambda block: block)
-    np.testing.assert_allclose(told[0], rows, rtol=1e-12)
-    np.testing.assert_allclose(told[1], stats.components, rtol=1e-12)
-    assert np.abs(alone[1] - stats.components).max() > 1e-3
-
-
 def test_single_precision_is_safe_where_nothing_is_left():
     X = sp.csr_array(np.eye(40, 30, dtype=np.float32) * 1e-3)
     for beta in (1.0, 0.5):
-        fit = converged(model_of(row_prior=1e-6, component_prior=0.0, K=3), X, beta, 30)
+        fit = run(model_of("joint", 1e-6, 0.0, K=3), X, beta=beta, n_iter=30)
         assert np.isfinite(fit.params.components).all()
         np.testing.assert_allclose(fit.rows.sum(axis=1), 1, rtol=1e-5)
+
+
+def test_blocks_of_rows_leave_out_what_the_whole_table_does():
+    X, model = CSRCounts(rich_table()), model_of()
+    params, rows = run(model, X, beta=0.8, n_iter=5)[:2]
+    new, stats = model.expect(X, params, rows, 0.8)
+    blocks = [(CSRCounts(X.table[part]), rows[part]) for part in (slice(4), slice(4, None))]
+    told, alone = (
+        [model.expect(part_of(block), params, own, 0.8) for block, own in blocks]
+        for part_of in (lambda block: block.part_of(X.table.sum()), lambda block: block)
+    )
+    np.testing.assert_allclose(np.vstack([own for own, _ in told]), new, rtol=1e-12)
+    expected, twin = (sum(part.components for _, part in steps) for steps in (told, alone))
+    np.testing.assert_allclose(expected, stats.components, rtol=1e-12)
+    assert np.abs(twin - stats.components).max() > 1e-3
 
 
 SHORT = planted(20, 8000, n_rows=800, n_columns=160).X  # ten observations a row
@@ -206,21 +143,22 @@ def test_it_is_chosen_for_short_rows():
     chosen, plain = (
         AspectModel(**options, leave_one_out=how).fit(train) for how in ("auto", False)
     )
-    kinds = [probe.stage for probe in chosen.tuning_]
-    assert chosen.leave_one_out_
-    assert not plain.leave_one_out_
-    assert kinds[-1] == "smaller"
+    left_out = [p for p in chosen.tuning_ if p.stage in ("left out", "smaller")]
+    tried = [(probe.prior, probe.row_prior) for probe in left_out]
+    assert chosen.leave_one_out_ > plain.leave_one_out_
+    assert chosen.tuning_[-1].stage == "smaller"
     assert "left out" not in [probe.stage for probe in plain.tuning_]
     assert chosen.perplexity(Dyads(test)) < plain.perplexity(Dyads(test))
-    left_out = [p for p in chosen.tuning_ if p.stage in ("left out", "smaller")]
     assert chosen.beta_ in [probe.beta for probe in left_out]
-    tried = [(probe.prior, probe.row_prior) for probe in left_out]
     assert {tried[-2], tried[-1]} != {tried[0]} == {(0.02, 1.0)}
-    assert (chosen.component_prior_, chosen.row_prior_) in tried
+    found = chosen.component_prior_, chosen.row_prior_
+    assert found in tried
     assert plain.row_prior_ is None
-    row_prior = chosen.row_prior_
-    assert chosen.set_params(warm_start=True).fit(train).leave_one_out_
-    assert chosen.row_prior_ == row_prior
+    fixed = AspectModel(40, beta=0.9, random_state=0, max_iter=40, tol=1e-2).fit(SHORT)
+    assert not fixed.leave_one_out_  # without a search
+    again = chosen.set_params(warm_start=True).fit(train)
+    assert again.leave_one_out_
+    assert again.row_prior_ == found[1]
 
 
 @pytest.mark.filterwarnings("ignore:EM did not converge")
@@ -245,14 +183,6 @@ def test_automatic_trials_equal_those_of_leave_one_out_true(monkeypatch):
     assert not tried.items() <= asked.items()
 
 
-def test_it_is_not_tried_for_long_rows():
-    model = AspectModel(3, random_state=0, max_iter=20, tol=1e-3).fit(SHORT)
-    assert not model.leave_one_out_
-    assert "left out" not in {probe.stage for probe in model.tuning_}
-    fixed = AspectModel(40, beta=0.9, random_state=0, max_iter=40, tol=1e-2).fit(SHORT)
-    assert not fixed.leave_one_out_
-
-
 def test_a_stream_goes_on_with_what_its_first_batch_has_chosen():
     options = {"n_components": 40, "random_state": 0, "max_iter": 20, "tol": 1e-3}
     stream = AspectModel(**options).partial_fit(SHORT)
@@ -262,26 +192,24 @@ def test_a_stream_goes_on_with_what_its_first_batch_has_chosen():
     assert np.abs(stream.components_ - before).max() > 1e-3
 
 
-def after_a_step(model, X, fit, total):
-    """Components after a batch that weighs as much as all earlier ones."""
-    kept = averages(fit.stats, X.sum())
-    return step(model, CSRCounts(X), fit.params, fit.rows, 1.0, kept, total).params.components
-
-
 def test_a_step_of_a_stream_leaves_out_of_rows_alone(monkeypatch):
     X, model = rich_table(), model_of()
-    early = converged(model, X, 1.0, 5)
-    C = counts_of(model, early.params, X) * 1e9  # one matters to none of so many
+    fit = run(model, X, n_iter=5)
+    C = counts_of(model, fit.params, X) * 1e9  # one matters to none of so many
     priors = model.row_prior, model.component_prior * 1e9, "joint"
-    batch = literal.step(X.toarray(), early.rows, C, 1.0, *priors)[1]
-    fit = early._replace(stats=Statistics(batch, 0.0))
-    found = after_a_step(model, X, fit, X.sum())
-    expected = batch + model.component_prior
+    batch = literal.step(X.toarray(), fit.rows, C, 1.0, *priors)[1]
+    kept = averages(Statistics(batch, 0.0), X.sum())
+
+    def components(model):
+        """After a batch that weighs as much as all earlier ones."""
+        step_of = step(model, CSRCounts(X), fit.params, fit.rows, 1.0, kept, X.sum())
+        return step_of.params.components
+
+    found, expected = components(model), batch + model.component_prior
     np.testing.assert_allclose(found, expected / expected.sum(axis=0), atol=1e-8)
     monkeypatch.setattr(CSRCounts, "part_of", lambda self, mass: self)
-    of_columns_too = after_a_step(model, X, fit, X.sum())
-    plain = after_a_step(NothingLeftOut(model), X, fit, X.sum())
-    assert min(np.abs(twin - found).max() for twin in (of_columns_too, plain)) > 1e-4
+    for twin in (model, NothingLeftOut(model)):  # of columns, too; nothing
+        assert np.abs(components(twin) - found).max() > 1e-4
 
 
 def test_averages_choose_it_for_all_members(monkeypatch):

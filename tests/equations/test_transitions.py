@@ -8,17 +8,13 @@ from skcooc import AspectModel, ClusteringProjection, ProductSpaceMixture, Symme
 from skcooc.counts import CSRCounts
 from skcooc.equations import aspects
 from skcooc.equations.aspects import Aspects
-from skcooc.equations.coclusters import CoClusters
 from skcooc.equations.row_clusters import RowClusters
 from tests.equations import literal_aspects as of_aspects
-from tests.equations import literal_product_aspects as of_products
-from tests.equations.literal_coclusters import state_of
-from tests.equations.running import step
+from tests.equations.running import separate
 from tests.tables import planted, random_table
 
 X = planted(3, 3000, n_rows=30, n_columns=25).X.astype(float)
 CRITICAL = Aspects(3).critical_beta(CSRCounts(X))
-both_temperings = pytest.mark.parametrize("tempering", ["joint", "likelihood"])
 
 
 def correlation(X):
@@ -29,33 +25,27 @@ def correlation(X):
     return np.linalg.svd(table, compute_uv=False)[0]
 
 
-def growth(literal_step, pi, beta, tempering, n_steps=50):
-    """By what a small difference of components from the unigram grows in a literal step."""
-    n, (C, D) = X.toarray(), (len(pi), pi.shape[-1])
+def growth(beta, tempering, q_alone=False):
+    """Factor by which small differences of components grow in a literal step.
+
+    The broken twin tempers P(y given z) alone.
+    """
+    n, pi = X.toarray(), np.full(2, 0.5)
     p, u = n.sum(axis=1) / n.sum(), n.sum(axis=0) / n.sum()
-    noise = 1e-6 * u[:, None] * np.random.default_rng(0).standard_normal((len(u), D))
-    p, q = np.tile(p[:, None], C), u[:, None] + noise - u[:, None] * noise.sum(axis=0)
+    noise = 1e-6 * u[:, None] * np.random.default_rng(0).standard_normal((len(u), 2))
+    p, q = np.tile(p[:, None], 2), u[:, None] + noise - u[:, None] * noise.sum(axis=0)
     sizes = []
-    for _ in range(n_steps):
-        pi, p, q = literal_step(n, pi, p, q, beta, tempering)
+    for _ in range(50):
+        p = p ** (1 / beta) if q_alone else p
+        pi, p, q = of_aspects.literal_step(n, pi, p, q, beta, tempering)
         sizes.append(np.abs(q - q.mean(axis=1, keepdims=True)).sum())
     return sizes[-1] / sizes[-2]
 
 
-@both_temperings
-def test_aspects_coincide_below_the_critical_beta_and_separate_above(tempering):
-    for times in (0.9, 1.0, 1.1):
-        grown = growth(of_aspects.literal_step, np.full(2, 0.5), times * CRITICAL, tempering)
-        assert grown == pytest.approx(times, rel=2e-3)
-
-
-def test_aspects_separate_earlier_if_one_factor_alone_is_tempered():
-    """The broken twin, P(x given z) P(y given z)^beta."""
-
-    def twin(n, pi, p, q, beta, tempering):
-        return of_aspects.literal_step(n, pi, p ** (1 / beta), q, beta, tempering)
-
-    assert growth(twin, np.full(2, 0.5), 0.9 * CRITICAL, "joint") > 1.1
+def test_aspects_coincide_below_the_critical_beta_and_separate_above():
+    for times, tempering in ((0.9, "joint"), (1.0, "likelihood"), (1.1, "joint")):
+        assert growth(times * CRITICAL, tempering) == pytest.approx(times, rel=2e-3)
+    assert growth(0.9 * CRITICAL, "joint", q_alone=True) > 1.1
 
 
 def test_the_critical_beta_follows_from_the_canonical_correlation():
@@ -67,37 +57,10 @@ def test_the_critical_beta_follows_from_the_canonical_correlation():
     assert Aspects(3).critical_beta(CSRCounts(table)) == pytest.approx(1.0, abs=1e-4)
 
 
-def test_pairs_of_aspects_separate_by_the_correlation_of_both_sides():
-    noise = np.random.default_rng(1).dirichlet(np.ones(9)).reshape(3, 3)
-    for diagonal in (0.0, 0.9):
-        pi = diagonal * np.eye(3) / 3 + (1 - diagonal) * noise
-        margins = np.outer(pi.sum(axis=1), pi.sum(axis=0))
-        r = np.linalg.svd(pi / np.sqrt(margins), compute_uv=False)[1]
-        grown = growth(of_products.literal_step, pi, 0.6, "likelihood", 40)
-        assert grown == pytest.approx(0.6 * (1 + r * correlation(X)), rel=5e-3)
-        assert growth(of_products.literal_step, pi, 0.6, "joint", 20) < 0.95
-
-
-def test_a_single_pair_of_clusters_never_splits():
-    """A difference decays to third order: half of it to an eighth."""
-    left, rng = [], np.random.default_rng(0)
-    noise = [rng.uniform(-1, 1, (size, 2)) for size in X.shape]
-    for amount in (1e-2, 5e-3):
-        sides = [0.5 + amount * (side - side.mean(axis=1, keepdims=True)) for side in noise]
-        state, _, _ = step(CoClusters(2, 2), X, state_of(X, *sides), 1.0)
-        left.append(np.abs(state.rows - 0.5).max())
-    assert left[0] < 1e-3
-    assert left[0] / left[1] == pytest.approx(8, rel=0.01)
-
-
 def test_annealed_aspects_split_until_all_are_apart_and_lie_as_low_as_random_ones():
     options = {"beta": 0.85, "component_prior": 0.0, "tol": 1e-8, "random_state": 0}
     annealed = AspectModel(3, annealing=1.05, **options).fit(X)
-    parts = {(0, 1, 2)}
-    for split in annealed.splits_:
-        parts.remove(tuple(sorted(sum(split.parts, ()))))
-        parts.update(split.parts)
-    assert parts == {(0,), (1,), (2,)}
+    assert separate(annealed.splits_) == {(0,), (1,), (2,)}
     splits = [split.beta for split in annealed.splits_]
     betas = [record.beta for record in annealed.history_]
     assert CRITICAL < splits[0] < 1.3 * CRITICAL
@@ -116,18 +79,6 @@ def test_splits_are_found_soon_but_not_with_the_noise_of_clusters(noise, latest,
     large = planted(4, 4000, n_rows=150, n_columns=300).X.astype(float)
     first = AspectModel(2, beta=0.8, annealing=1.05, random_state=0).fit(large).splits_[0].beta
     assert latest - 0.1 < first / Aspects(2).critical_beta(CSRCounts(large)) < latest
-
-
-def test_joined_aspects_are_the_mean_of_their_parts():
-    model = Aspects(3)
-    params, _ = model.start(CSRCounts(X), np.random.default_rng(0))
-    params = params._replace(weights=np.array([0.1, 0.3, 0.6]))
-    joined = model.mixed(params, np.array([[1.0, 0], [1, 0], [0, 1]]))
-    np.testing.assert_allclose(joined.weights, [0.4, 0.6])
-    np.testing.assert_allclose(
-        joined.components @ joined.weights, params.components @ params.weights
-    )
-    np.testing.assert_allclose(joined.components[:, 1], params.components[:, 2])
 
 
 @pytest.fixture
@@ -155,17 +106,6 @@ def test_the_starts_of_two_sided_models_rise_from_their_critical_temperatures(mo
     assert temperatures[0] == kind(3).critical_beta(CSRCounts(X))
     assert temperatures == sorted(temperatures)
     assert temperatures[-1] > 1.3 * temperatures[0]
-
-
-def test_two_sided_models_begin_with_annealed_ones():
-    """Which start at the same place whatever the seed, but for the names of components."""
-    for make, beta in ((ProductSpaceMixture, 0.9), (SymmetricClustering, 0.3)):
-        options = {"beta": beta, "tol": 1e-9, "max_iter": 300}
-        found = [make(3, 3, annealing=1.1, random_state=s, **options).fit(X) for s in range(3)]
-        random = [make(3, 3, random_state=s, **options).fit(X).objective_ for s in range(5)]
-        objectives = [model.objective_ for model in found]
-        assert np.ptp(objectives) < 1e-3 * np.abs(objectives).max()
-        assert np.median(objectives) <= np.median(random) + 1e-3 * abs(random[0])
 
 
 def moves_in_a_literal_step(model):
@@ -217,3 +157,15 @@ def test_bad_annealings_are_refused():
         with pytest.raises(ValueError, match=message):
             model.fit(X)
         assert not hasattr(model, "components_")
+
+
+def test_merged_aspects_are_the_mean_of_their_parts():
+    model = Aspects(3)
+    params, _ = model.start(CSRCounts(X), np.random.default_rng(0))
+    params = params._replace(weights=np.array([0.1, 0.3, 0.6]))
+    merged = model.mixed(params, np.array([[1.0, 0], [1, 0], [0, 1]]))
+    np.testing.assert_allclose(merged.weights, [0.4, 0.6])
+    np.testing.assert_allclose(
+        merged.components @ merged.weights, params.components @ params.weights
+    )
+    np.testing.assert_allclose(merged.components[:, 1], params.components[:, 2])

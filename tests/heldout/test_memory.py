@@ -33,53 +33,46 @@ def literal(known, P, b, a, d, s):
     return predicted
 
 
-@pytest.mark.parametrize("memory", [(5.0, 0.6, 0.3), (0.5, 0.0, 0.0), (80.0, 1.0, 1.0)])
-def test_the_prediction_is_that_of_the_restaurant(memory):
-    cells = remembering(KNOWN, MODEL, BACKGROUND, Memory(*memory)).cells(ALL)
-    expected = literal(KNOWN.toarray(), MODEL.distribution, BACKGROUND, *memory)
-    np.testing.assert_allclose(cells.reshape(KNOWN.shape), expected, rtol=1e-12)
-    np.testing.assert_allclose(expected.sum(axis=1), 1, rtol=1e-12)
-    without_discount = literal(KNOWN.toarray(), MODEL.distribution, BACKGROUND, 2.0, 0.0, 0.3)
-    assert not np.allclose(cells.reshape(KNOWN.shape), without_discount)
+def test_the_prediction_is_that_of_the_restaurant():
+    n, P = KNOWN.toarray(), MODEL.distribution
+    without_discount = literal(n, P, BACKGROUND, 2.0, 0.0, 0.3)
+    for given in ((5.0, 0.6, 0.3), (0.5, 0.0, 0.0), (80.0, 1.0, 1.0)):
+        cells = remembering(KNOWN, MODEL, BACKGROUND, Memory(*given)).cells(ALL)
+        expected = literal(n, P, BACKGROUND, *given)
+        np.testing.assert_allclose(cells.reshape(n.shape), expected, rtol=1e-12)
+        np.testing.assert_allclose(expected.sum(axis=1), 1, rtol=1e-12)
+        assert not np.allclose(expected, without_discount)
 
 
-def divided(seed=0):
-    """Bursty rows in two parts; what is fitted, what is to be predicted, and the background."""
+@pytest.fixture
+def bursty():
+    """Bursty rows, the counts to be predicted, a model and a background."""
     X = planted(n_rows=40, n_columns=60, n_observations=4000, burstiness=15).X.astype(float)
-    rest, heldout = hold_out(as_counts(X), 0.3, seed, "auto")
-    return rest, heldout.X
+    rest, heldout = hold_out(as_counts(X), 0.3, 0, "auto")
+    model = Unigram(np.random.default_rng(0).dirichlet(np.ones(60)))
+    return rest.table, heldout.X, model, np.full(60, 1 / 60)
 
 
-def test_slopes_are_those_of_the_log_likelihood():
-    rest, heldout = divided()
-    cells = cells_of(rest.table, heldout, MODEL_OF_ALL, BACKGROUND_OF_ALL)
-    at = np.array([7.0, 0.4, 0.3])
+def test_slopes_are_those_of_the_log_likelihood(bursty):
+    known, heldout, model, background = bursty
+    cells, at = cells_of(*bursty), np.array([7.0, 0.4, 0.3])
     value, slopes = cells.log_likelihood(Memory(*at))
-    perplexity = perplexity_of(
-        heldout.table, remembering(rest.table, MODEL_OF_ALL, BACKGROUND_OF_ALL, Memory(*at))
-    )
-    assert value == pytest.approx(-math.log(perplexity))
+    predictor = remembering(known, model, background, Memory(*at))
+    assert value == pytest.approx(-math.log(perplexity_of(heldout.table, predictor)))
     numerical = approx_fprime(at, lambda x: cells.log_likelihood(Memory(*x))[0], 1e-7)
     np.testing.assert_allclose(slopes, numerical, rtol=1e-3)
     assert not np.allclose(slopes[::-1], numerical, rtol=0.5)
 
 
-def test_the_best_memory_beats_a_grid():
-    rest, heldout = divided()
-    cells = cells_of(rest.table, heldout, MODEL_OF_ALL, BACKGROUND_OF_ALL)
-    found = best_memory(cells)
-    best, _ = cells.log_likelihood(found)
+def test_the_best_memory_beats_a_grid_and_keeps_what_is_given(bursty):
+    cells = cells_of(*bursty)
+    best, _ = cells.log_likelihood(best_memory(cells))
     grid = itertools.product((1, 5, 15, 30, 100), (0.01, 0.2, 0.5, 0.8), (0.01, 0.3, 0.9))
     assert all(cells.log_likelihood(Memory(*point))[0] <= best + 1e-9 for point in grid)
-    assert cells.log_likelihood(Memory(1e4, 0.01, 0.3))[0] < best - 0.05  # next to no memory
-
-
-def test_what_is_given_stays():
-    rest, heldout = divided()
-    cells = cells_of(rest.table, heldout, MODEL_OF_ALL, BACKGROUND_OF_ALL)
-    found = best_memory(cells, (None, 0.25, None))
-    assert found.discount == 0.25
-    assert cells.log_likelihood(found)[0] <= cells.log_likelihood(best_memory(cells))[0] + 1e-9
+    assert cells.log_likelihood(Memory(1e4, 0.01, 0.3))[0] < best - 0.05  # next to no cache
+    given = best_memory(cells, (None, 0.25, None))
+    assert given.discount == 0.25
+    assert cells.log_likelihood(given)[0] <= best + 1e-9
 
 
 def test_rows_of_which_nothing_is_known_are_predicted_by_the_lower_one():
@@ -98,8 +91,3 @@ def test_rows_count_by_their_weights():
     np.testing.assert_array_equal(rows_with(X), [1, 2, 0, 1])
     twice = as_counts(sp.vstack([KNOWN, KNOWN[[1]]]).tocsr())
     np.testing.assert_array_equal(rows_with(twice), [1, 3, 0, 2])
-
-
-rng = np.random.default_rng(0)
-MODEL_OF_ALL = Unigram(rng.dirichlet(np.ones(60)))
-BACKGROUND_OF_ALL = np.full(60, 1 / 60)
