@@ -1,5 +1,3 @@
-"""Cells for tests of them."""
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -19,3 +17,20 @@ def adata(X):
     found.layers["counts"] = X.copy()
     found.var["highly_variable"] = np.arange(40) % 4 > 0
     return found
+
+
+@pytest.fixture
+def backed(adata, tmp_path):
+    """Write cells to a file, and open it."""
+    import anndata
+
+    opened = []
+
+    def written(cells=adata):
+        cells.write_h5ad(tmp_path / "cells.h5ad")
+        opened.append(anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r"))
+        return opened[-1]
+
+    yield written
+    for cells in opened:
+        cells.file.close()

@@ -19,7 +19,7 @@ from tests.anndata.models import model
 anndata = pytest.importorskip("anndata", reason="needs anndata")
 
 
-def test_what_is_added_is_what_the_model_found(adata, X):
+def test_what_is_added_is_what_the_model_found(adata, X, backed):
     found, expected = fit_topics(adata, model()), model().fit(X)
     assert isinstance(found, AspectModel)
     np.testing.assert_array_equal(adata.obsm["X_topics"], expected.embedding_)
@@ -31,6 +31,13 @@ def test_what_is_added_is_what_the_model_found(adata, X):
     assert of["names"].tolist() == name_topics(found) == name_topics(expected, adata.var_names)
     assert found.feature_names_in_.tolist() == adata.var_names.tolist()
     assert of["params"] == {"model": "AspectModel"}
+    weights = 1 + 5 * (model().fit(X).embedding_.argmax(axis=1) == 1)
+    found = fit_topics(adata, model(), sample_weight=weights)
+    assert adata.uns["topics"]["names"].tolist() == name_topics(found)
+    fit_topics(adata, model(), layer="counts")
+    found = backed().to_memory()
+    np.testing.assert_array_equal(found.obsm["X_topics"], adata.obsm["X_topics"])
+    assert found.uns["topics"]["params"] == adata.uns["topics"]["params"]
 
 
 def test_a_layer_some_genes_and_weights(adata, X):
@@ -49,30 +56,21 @@ def test_a_layer_some_genes_and_weights(adata, X):
     np.testing.assert_array_equal(further.obsm["X_topics"], found.transform(X[:7, genes]))
 
 
-def test_names_are_those_shown_where_topics_differ_in_size(adata, X):
-    weights = 1 + 5 * (model().fit(X).embedding_.argmax(axis=1) == 1)
-    found = fit_topics(adata, model(), sample_weight=weights)
-    assert adata.uns["topics"]["names"].tolist() == name_topics(found)
-
-
-@pytest.mark.parametrize(
-    "around",
-    [
+def test_what_is_around_a_model_adds_what_the_model_does(adata, X):
+    for around in (
         TemperatureSearchCV(model(), [0.9], cv=2),
         GridSearchCV(model(), {"n_components": [3]}, cv=2),
         make_pipeline(model()),
-    ],
-)
-def test_what_is_around_a_model_adds_what_the_model_does(adata, X, around):
-    fit_topics(adata, around)
-    expected = model().fit(X)
-    np.testing.assert_array_equal(adata.obsm["X_topics"], expected.embedding_)
-    np.testing.assert_array_equal(adata.varm["topics"], expected.components_.T)
-    assert adata.uns["topics"]["names"].tolist() == name_topics(around)
-    assert adata.uns["topics"]["params"]["model"] == "AspectModel"
-    assert around.feature_names_in_.tolist() == adata.var_names.tolist()
-    add_topics(adata, around, key_added="again")
-    np.testing.assert_array_equal(adata.obsm["again"], expected.transform(X))
+    ):
+        fit_topics(adata, around)
+        expected = model().fit(X)
+        np.testing.assert_array_equal(adata.obsm["X_topics"], expected.embedding_)
+        np.testing.assert_array_equal(adata.varm["topics"], expected.components_.T)
+        assert adata.uns["topics"]["names"].tolist() == name_topics(around)
+        assert adata.uns["topics"]["params"]["model"] == "AspectModel"
+        assert around.feature_names_in_.tolist() == adata.var_names.tolist()
+        add_topics(adata, around, key_added="again")
+        np.testing.assert_array_equal(adata.obsm["again"], expected.transform(X))
 
 
 def test_steps_of_a_pipeline_say_which_genes_they_keep(adata, X):
@@ -86,9 +84,6 @@ def test_steps_of_a_pipeline_say_which_genes_they_keep(adata, X):
     add_topics(reversed_, fitted)
     np.testing.assert_array_equal(reversed_.obsm["X_topics"], inner.transform(X[:7][:, kept]))
     np.testing.assert_array_equal(reversed_.varm["topics"][::-1], adata.varm["topics"])
-
-
-def test_steps_that_do_not_are_told_of(adata):
     pipeline = make_pipeline(FunctionTransformer(accept_sparse=True), model())
     with pytest.warns(UserWarning, match="do not say by get_feature_names_out which genes"):
         fit_topics(adata, pipeline)
@@ -108,7 +103,7 @@ def test_averages_and_other_libraries(adata):
         assert len(set(adata.uns[key]["names"])) == n_topics
 
 
-def test_models_without_mixtures_are_refused_before_the_fit(adata):
+def test_bad_options_and_models_without_mixtures_are_refused_before_the_fit(adata):
     for estimator in (
         GridSearchCV(model(), {"beta": [0.8, 0.9]}, refit=False),
         GridSearchCV(make_pipeline(model(), LogisticRegression()), {}),
@@ -116,6 +111,16 @@ def test_models_without_mixtures_are_refused_before_the_fit(adata):
         with pytest.raises(TypeError, match="GridSearchCV has no transform"):
             fit_topics(adata, estimator)
         assert not hasattr(estimator, "cv_results_")
+    for options, error, message in (
+        ({"layer": "raw"}, KeyError, r"no layer 'raw' in adata\.layers\. There: 'counts'"),
+        ({"mask_var": "hv"}, KeyError, r"no column 'hv' in adata\.var\. There: 'highly_variable'"),
+        ({"mask_var": np.zeros(40, dtype=bool)}, ValueError, "mask_var selects no gene"),
+        ({"mask_var": [True]}, ValueError, r"shape \(40,\), or a column of adata.var, got bool of"),
+        ({"mask_var": np.arange(40)}, ValueError, "mask_var should be bool"),
+    ):
+        with pytest.raises(error, match=message):
+            fit_topics(adata, model(), **options)
+        assert "X_topics" not in adata.obsm
 
 
 def test_genes_are_found_by_their_names(adata, X):
@@ -135,13 +140,11 @@ def test_genes_are_found_by_their_names(adata, X):
     assert of["params"] == {"model": "AspectModel", "layer": "counts"}
 
 
-def test_genes_of_a_file_are_found_by_their_names(adata, X, tmp_path):
+def test_genes_of_a_file_are_found_by_their_names(adata, X, backed):
     found = fit_topics(adata, model())
-    adata[:, ::-1].copy().write_h5ad(tmp_path / "cells.h5ad")
-    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
-    add_topics(backed, found)
-    np.testing.assert_array_equal(backed.obsm["X_topics"], model().fit(X).transform(X))
-    backed.file.close()
+    cells = backed(adata[:, ::-1].copy())
+    add_topics(cells, found)
+    np.testing.assert_array_equal(cells.obsm["X_topics"], model().fit(X).transform(X))
 
 
 def test_genes_that_are_lacking_are_named(adata):
@@ -171,27 +174,6 @@ def test_a_model_that_knows_no_names_takes_all_genes(adata, X):
     np.testing.assert_array_equal(adata.obsm["X_topics"], model().fit(X).transform(X))
     with pytest.raises(ValueError, match="adata has 40 genes, but AspectModel was fitted to 30"):
         add_topics(adata, model().fit(X[:, :30]))
-
-
-def test_it_can_be_written_and_read(adata, tmp_path):
-    fit_topics(adata, model(), layer="counts")
-    adata.write_h5ad(tmp_path / "cells.h5ad")
-    found = anndata.read_h5ad(tmp_path / "cells.h5ad")
-    np.testing.assert_array_equal(found.obsm["X_topics"], adata.obsm["X_topics"])
-    assert found.uns["topics"]["params"] == adata.uns["topics"]["params"]
-
-
-def test_bad_options(adata):
-    for options, error, message in (
-        ({"layer": "raw"}, KeyError, r"no layer 'raw' in adata\.layers\. There: 'counts'"),
-        ({"mask_var": "hv"}, KeyError, r"no column 'hv' in adata\.var\. There: 'highly_variable'"),
-        ({"mask_var": np.zeros(40, dtype=bool)}, ValueError, "mask_var selects no gene"),
-        ({"mask_var": [True]}, ValueError, r"shape \(40,\), or a column of adata.var, got bool of"),
-        ({"mask_var": np.arange(40)}, ValueError, "mask_var should be bool"),
-    ):
-        with pytest.raises(error, match=message):
-            fit_topics(adata, model(), **options)
-        assert "X_topics" not in adata.obsm
 
 
 def test_other_methods_and_functions_tell_what_to_give(adata, X):

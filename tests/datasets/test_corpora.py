@@ -77,25 +77,18 @@ def test_brown_keeps_null_and_bible_rows_are_the_preceding_words():
     index = {word: i for i, word in enumerate(columns)}
     assert X[index["in"], index["the"]] > X[index["the"], index["in"]]
     assert rows is columns
-
-
-@requires_data
-def test_the_text_of_the_bible_has_its_bigrams():
-    X, books = corpora.bible().X, corpora.bible_text()
+    books = corpora.bible_text()
     first, second = (np.concatenate([words[some] for words in books]) for some in (PAST, NEXT))
     assert len(books) == 66
     assert abs(X - sp.csr_array((np.ones(len(first)), (first, second)), shape=X.shape)).sum() == 0
 
 
-def test_token_pattern_keeps_hyphenated_words_whole():
-    found = corpora.TOKEN.findall("boundary-layer's flow - 3-d re2")
-    assert found == ["boundary-layer's", "flow", "d", "re"]
-
-
 NAMES = "cranfield classic3 brown_pairs newsgroups4 newsgroups20 reuters5 bible bible_text textures"
 
 
-def test_missing_folder(tmp_path, monkeypatch):
+def test_tokens_and_a_missing_folder(tmp_path, monkeypatch):
+    found = corpora.TOKEN.findall("boundary-layer's flow - 3-d re2")
+    assert found == ["boundary-layer's", "flow", "d", "re"]
     monkeypatch.setenv("SKCOOC_DATA", str(tmp_path))
     assert corpora.folder() == tmp_path
     assert not corpora.available()

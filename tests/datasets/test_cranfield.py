@@ -1,7 +1,6 @@
 import hashlib
-import http.server
 import json
-import threading
+from urllib.request import urlretrieve
 
 import numpy as np
 import pytest
@@ -28,35 +27,22 @@ JUDGEMENTS = [
 
 @pytest.fixture
 def source(tmp_path, monkeypatch):
-    """Serve small files in place of the real ones: their folder and the requests so far."""
-    folder = tmp_path / "served"
+    """Small files in place of the real ones: their folder and the downloads so far."""
+    folder, downloads = tmp_path / "served", []
     folder.mkdir()
     contents = zip(cranfield.CHECKSUMS, (DOCUMENTS, QUERIES, JUDGEMENTS), strict=True)
     for name, content in contents:
         (folder / name).write_text(json.dumps(content))
         checksum = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         monkeypatch.setitem(cranfield.CHECKSUMS, name, checksum)
-    requests: list[str] = []
+    monkeypatch.setattr(cranfield, "BASE_URL", f"{folder.as_uri()}/")
 
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def __init__(self, *args):
-            super().__init__(*args, directory=str(folder))
+    def retrieve(url, path):
+        downloads.append(url.rsplit("/", 1)[1])
+        return urlretrieve(url, path)
 
-        def log_request(self, *args):
-            requests.append(self.path)
-
-        def log_error(self, *args):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    monkeypatch.setattr(cranfield, "BASE_URL", f"http://127.0.0.1:{server.server_port}/")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    yield folder, requests
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    monkeypatch.setattr("sklearn.datasets._base.urlretrieve", retrieve)
+    return folder, downloads
 
 
 def test_contents(source, tmp_path):
@@ -73,36 +59,32 @@ def test_contents(source, tmp_path):
 
 
 def test_downloads_once_and_not_at_all_where_that_is_not_wanted(source, tmp_path):
-    _, requests = source
+    _, downloads = source
     with pytest.raises(OSError, match="Data not found and `download_if_missing` is False"):
         fetch_cranfield(data_home=tmp_path / "home", download_if_missing=False)
-    assert requests == []
+    assert downloads == []
     first = fetch_cranfield(data_home=tmp_path / "home")
-    assert sorted(requests) == ["/cran.qry.json", "/cranfield_data.json", "/cranqrel.json"]
+    assert sorted(downloads) == sorted(cranfield.CHECKSUMS)
     again = fetch_cranfield(data_home=tmp_path / "home")
     offline = fetch_cranfield(data_home=tmp_path / "home", download_if_missing=False)
-    assert len(requests) == 3
+    assert len(downloads) == 3
     assert first.data == again.data == offline.data
 
 
-@pytest.mark.parametrize("name", cranfield.CHECKSUMS)
-def test_wrong_file_at_the_source(source, tmp_path, name):
-    folder, _ = source
-    (folder / name).write_text("[]")
-    with pytest.raises(OSError, match=f"SHA256 checksum of {name} .* differs from expected"):
-        fetch_cranfield(data_home=tmp_path / "home")
-    assert not (tmp_path / "home" / "cranfield" / name).exists()
-
-
-def test_damaged_local_file(source, tmp_path):
-    _, requests = source
+def test_damaged_files(source, tmp_path):
+    folder, downloads = source
     good = fetch_cranfield(data_home=tmp_path / "home")
     (tmp_path / "home" / "cranfield" / "cranqrel.json").write_text("[")
     with pytest.raises(OSError, match=r"cranqrel\.json .* differs from expected"):
         fetch_cranfield(data_home=tmp_path / "home", download_if_missing=False)
     with pytest.warns(UserWarning, match="re-downloading"):
         repaired = fetch_cranfield(data_home=tmp_path / "home")
-    assert requests[3:] == ["/cranqrel.json"]
+    assert downloads[3:] == ["cranqrel.json"]
     assert repaired.relevance.tolist() == good.relevance.tolist()
     with pytest.raises(ValueError, match="The 'n_retries' parameter of fetch_cranfield must be"):
         fetch_cranfield(n_retries=0)
+    for name in reversed(cranfield.CHECKSUMS):
+        (folder / name).write_text("[]")
+        with pytest.raises(OSError, match=f"SHA256 checksum of {name} .* differs from expected"):
+            fetch_cranfield(data_home=tmp_path / name)
+        assert not (tmp_path / name / "cranfield" / name).exists()

@@ -65,27 +65,26 @@ def test_known_objects(corpus):
         assert name not in corpus.names
 
 
-def test_second_call_reads_the_cache(corpus, home, monkeypatch):
+def test_second_call_reads_the_cache_and_new_versions_a_new_file(corpus, home, monkeypatch):
     monkeypatch.setattr(docstrings, "build", lambda: pytest.fail("built again"))
     again = load_docstrings(data_home=home)
     for name in ("data", "names", "target_names"):
         assert again[name] == corpus[name]
-    np.testing.assert_array_equal(again.target, corpus.target)
     X, y = load_docstrings(return_X_y=True, data_home=home)
     assert corpus.data == X
     np.testing.assert_array_equal(y, corpus.target)
+    path = docstrings.cache_path(home)
+    monkeypatch.setattr(np, "__version__", "99.0")
+    assert "numpy99.0" in docstrings.cache_path(home).name
+    assert docstrings.cache_path(home) != path
 
 
 def test_another_process_builds_the_same_corpus(corpus, tmp_path):
     """And no warnings. Up to the order of words: SciPy prints a set into one docstring."""
     call = f"load_docstrings(data_home={str(tmp_path)!r})"
-    done = subprocess.run(
-        [sys.executable, "-c", f"from skcooc.datasets import load_docstrings; {call}"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONHASHSEED": "7", "PYTHONWARNINGS": "always"},
-    )
+    program = [sys.executable, "-c", f"from skcooc.datasets import load_docstrings; {call}"]
+    settings = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONWARNINGS": "always"}
+    done = subprocess.run(program, capture_output=True, text=True, check=True, env=settings)
     assert (done.stdout, done.stderr) == ("", "")
     (file,) = (tmp_path / "skcooc").iterdir()
     documents = json.loads(gzip.decompress(file.read_bytes()))
@@ -94,22 +93,14 @@ def test_another_process_builds_the_same_corpus(corpus, tmp_path):
         assert sorted(re.findall(r"\w+", there)) == sorted(re.findall(r"\w+", here))
 
 
-def test_new_versions_get_a_new_file(home, monkeypatch):
-    path = docstrings.cache_path(home)
-    monkeypatch.setattr(np, "__version__", "99.0")
-    assert "numpy99.0" in docstrings.cache_path(home).name
-    assert docstrings.cache_path(home) != path
-
-
 @pytest.fixture
 def few(monkeypatch, tmp_path_factory):
-    """NumPy's alone, and where they are kept."""
     monkeypatch.setattr(docstrings, "PACKAGES", (np,))
     home = tmp_path_factory.mktemp("few")
     return SimpleNamespace(data=load_docstrings(data_home=home).data, home=home)
 
 
-def test_damaged_cache_is_replaced(few, tmp_path):
+def test_damaged_cache_is_replaced_and_no_folder_is_needed(few, tmp_path):
     path = docstrings.cache_path(tmp_path)
     good = docstrings.cache_path(few.home).read_bytes()
     for damaged in (good[:-20], b"", gzip.compress(b"[")):
@@ -117,12 +108,7 @@ def test_damaged_cache_is_replaced(few, tmp_path):
         assert load_docstrings(data_home=tmp_path).data == few.data
         assert path.read_bytes() == good
         assert list(path.parent.iterdir()) == [path]
-
-
-def test_no_data_folder_possible(few, tmp_path):
-    file = tmp_path / "file"
-    file.touch()
-    assert load_docstrings(data_home=file / "below").data == few.data
+    assert load_docstrings(data_home=path / "below").data == few.data  # which is a file
 
 
 @pytest.mark.parametrize("function", ["TemporaryDirectory", "replace"])
@@ -136,7 +122,7 @@ def test_unwritable_data_folder(few, tmp_path, monkeypatch, function):
     assert list((tmp_path / "skcooc").iterdir()) == []
 
 
-def test_optional_dependency_is_skipped(monkeypatch):
+def test_optional_dependencies_are_skipped_and_bad_parameters_refused(monkeypatch, tmp_path):
     real = docstrings.importlib.import_module
 
     def import_module(name):
@@ -148,9 +134,6 @@ def test_optional_dependency_is_skipped(monkeypatch):
     modules = docstrings.build()["modules"]
     assert "sklearn.svm" not in modules
     assert "sklearn.tree" in modules
-
-
-def test_bad_parameters_and_stripped_docstrings(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="The 'return_X_y' parameter of load_docstrings must be"):
         load_docstrings(return_X_y="yes")
     monkeypatch.setattr(docstrings.sys, "flags", SimpleNamespace(optimize=2))

@@ -27,10 +27,7 @@ def flips(path: Path, rng: np.random.Generator, n_flips: int) -> int:
 
 
 def meeting(path: Path, models: list, seconds: float) -> tuple[int, int]:
-    """Two processes write one path for so long: how many reads were whole, how many refused.
-
-    What is read is one of the models, or a ValueError; else there is an AssertionError.
-    """
+    """Read a path that two processes write: numbers of reads that were whole and refused."""
     known = {outcome(model) for model in models}
     write_checkpoint(path, models[0])
     pids = [_writer(path, model, seconds) for model in models]

@@ -1,5 +1,6 @@
 """Child processes that are killed at random moments, and made again until they end."""
 
+import itertools
 import os
 import signal
 import tempfile
@@ -36,10 +37,9 @@ def undisturbed(kind: str) -> Whole:
 def chain(whole: Whole, rng: np.random.Generator, most: int) -> int:
     """Kill a fit repeatedly until it ends; returns the number of kills, ``most`` at most."""
     with tempfile.TemporaryDirectory() as folder:
-        path, n_kills = Path(folder) / "model", 0
-        while True:
-            last = n_kills == most
-            delay = np.inf if last else rng.uniform(0, SHARE * whole.seconds)
+        path = Path(folder) / "model"
+        for n_kills in itertools.count():
+            delay = np.inf if n_kills == most else rng.uniform(0, SHARE * whole.seconds)
             found = child(lambda: outcome(run_again(whole.kind, path)), delay)
             left = set(os.listdir(folder))
             if found is not None:
@@ -47,7 +47,6 @@ def chain(whole: Whole, rng: np.random.Generator, most: int) -> int:
                 assert left <= {"model"}, left
                 return n_kills
             assert left <= {"model", PARTIAL}, left
-            n_kills += 1
 
 
 def child(function, delay: float = np.inf) -> str | None:
@@ -75,11 +74,10 @@ def child(function, delay: float = np.inf) -> str | None:
 
 def _answer(function, write: int) -> None:
     """Write the result of a function to a pipe, and end the process in any case."""
-    code = 1
     try:
         os.write(write, function().encode())
-        code = 0
+        os._exit(0)
     except BaseException as error:
         os.write(write, repr(error).encode())
     finally:
-        os._exit(code)
+        os._exit(1)

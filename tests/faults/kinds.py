@@ -15,7 +15,7 @@ from skcooc import (
     ClusterAbstraction,
     InterpolatedModels,
     RowMemory,
-)
+)  # fmt: skip
 from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
 from tests.tables import planted

@@ -5,7 +5,7 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from sklearn.base import clone
 
@@ -39,10 +39,7 @@ def without_memory() -> str:
 
 
 def without_cache() -> str:
-    """Fit where no folder can be written, as far as numba can tell; what went wrong, if anything.
-
-    A user who may do all, as in containers, can write folders that are read-only.
-    """
+    """Fit where numba finds no folder to write; what went wrong, if anything."""
     program = (
         "import tempfile\n"
         "def refused(*arguments, **options):\n"
@@ -62,14 +59,9 @@ def after_threads(n_children: int) -> list[str | None]:
 
 
 def side_by_side(n_threads: int) -> list[str]:
-    found: list[str] = []
     models = [clone(ASPECTS).set_params(n_jobs=1 + number % 2) for number in range(n_threads)]
-    fits = [threading.Thread(target=lambda m=m: found.append(outcome(fitted(m)))) for m in models]
-    for fit in fits:
-        fit.start()
-    for fit in fits:
-        fit.join()
-    return found
+    with ThreadPoolExecutor(n_threads) as threads:
+        return list(threads.map(lambda model: outcome(fitted(model)), models))
 
 
 class Killer(Watcher):

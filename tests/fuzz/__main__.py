@@ -27,14 +27,10 @@ LIMIT = 120.0  # seconds that a trial may take, loops to be compiled among them
 def batch(number: int, n_trials: int, say) -> None:
     """Run trials; print each before it begins and after it has ended."""
 
+    quiet = {"database": None, "deadline": None, "suppress_health_check": list(HealthCheck)}
+
     @seed(number)
-    @settings(
-        max_examples=n_trials,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(max_examples=n_trials, phases=[Phase.generate], **quiet)
     @given(trials)
     def run(trial) -> None:
         say(f"try {trial!r}")

@@ -15,13 +15,7 @@ import sklearn
 import skcooc
 
 OURS, SKLEARN = (str(Path(package.__file__).parent) for package in (skcooc, sklearn))
-SAYS = (
-    "pandas",
-    "polars",
-    "narwhals",
-    "scipy/sparse",
-    "joblib",
-)  # other libraries that check what they get
+SAYS = "pandas", "polars", "narwhals", "scipy/sparse", "joblib"  # they check what they get, too
 
 
 class Wrong(AssertionError):

@@ -23,15 +23,12 @@ def agreement(labels):
     return adjusted_rand_score(LABELS.ravel(), labels.ravel())
 
 
-def test_planted_textures_are_found_and_the_coupling_helps(fitted):
+def test_planted_textures_are_found_again_and_the_coupling_helps(fitted):
     assert agreement(fitted.labels_) > 0.85
     uncoupled = TextureSegmenter(3, coupling=0.0, n_spare=0, random_state=0).fit(IMAGE)
     assert agreement(uncoupled.labels_) < agreement(fitted.labels_) - 0.04
     shuffled = np.random.default_rng(0).permutation(IMAGE.ravel()).reshape(IMAGE.shape)
     assert agreement(clone(fitted).fit_predict(shuffled)) < 0.3
-
-
-def test_attributes_and_repetition(fitted):
     assert fitted.labels_.shape == IMAGE.shape
     assert fitted.posteriors_.shape == (*IMAGE.shape, 3)
     np.testing.assert_allclose(fitted.posteriors_.sum(axis=2), 1, rtol=1e-5)
@@ -62,20 +59,16 @@ def test_segments_are_found_again_in_another_image(fitted):
         fitted.predict(np.zeros((8, 8, 3)))
 
 
-def test_given_features():
+def test_features_are_given_and_pixels_have_the_posteriors_of_their_blocks():
     features = GaborHistograms(2, 2, 10, step=6)
     model = TextureSegmenter(3, features=features, n_init=1, random_state=0).fit(IMAGE)
     assert model.components_.shape == (3, 50)
     assert not hasattr(features, "edges_")
     assert len(model.clustering_.labels_) == 15 * 13
-
-
-def test_pixels_have_the_posteriors_of_their_blocks():
     blocks = np.random.default_rng(0).random((2 * 3, 2))
     pixels = expand_blocks(blocks, (2, 3), (7, 10), 4).reshape(7, 10, 2)
-    for y in range(7):
-        for x in range(10):
-            np.testing.assert_array_equal(pixels[y, x], blocks[(y // 4) * 3 + x // 4])
+    for y, x in np.ndindex(7, 10):
+        np.testing.assert_array_equal(pixels[y, x], blocks[(y // 4) * 3 + x // 4])
 
 
 def test_colours_that_are_alike_in_grey():

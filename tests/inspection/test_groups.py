@@ -7,14 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from skcooc.inspection.groups import (
-    FREQUENCIES,
-    divide,
-    parse_dates,
-    period_starts,
-    read_labels,
-    runs,
-)
+from skcooc.inspection import groups
+from skcooc.inspection.groups import divide, period_starts, runs
 
 ROWS = np.ones(4)
 DAYS = [datetime.date(2001, 1, 31), datetime.date(2001, 2, 1), datetime.date(2003, 5, 6)]
@@ -26,7 +20,7 @@ def found(by, freq="auto", weights=ROWS):
     return dict(zip(division.labels, [m.tolist() for m in division.members], strict=True))
 
 
-def test_labels_and_rows_without():
+def test_labels_numbers_and_rows_without():
     for by in (
         ["x", "b", None, "x"],
         np.array(["x", "b", np.nan, "x"], dtype=object),
@@ -34,22 +28,15 @@ def test_labels_and_rows_without():
         pd.Series(["x", "b", pd.NA, "x"], dtype="string"),
         pl.Series(["x", "b", None, "x"]),
         {"side": ["x", "b", None, "x"]},
-        pd.DataFrame({"side": ["x", "b", None, "x"]}),
     ):
         assert found(by) == {"b": [1], "x": [0, 3]}
     assert found(list("abca"), weights=np.array([1, 0, 1, 1])) == {"a": [0, 3], "c": [2]}
-
-
-def test_numbers_are_in_order_and_text_is_text():
     assert found([10, 9, None, 9]) == {"9": [1, 3], "10": [0]}
     assert found(pd.Series([10, 9, None, 9], dtype="Int64")) == {"9": [1, 3], "10": [0]}
     assert found(np.array([0.5, np.nan, 0.25, 0.5])) == {"0.25": [2], "0.5": [0, 3]}
     assert found([1, "1", 2, True]) == {"1": [0, 1], "2": [2], "True": [3]}
     assert divide([3, 1, 2, 3], ROWS).ordered
     assert not divide(list("abcd"), ROWS).ordered
-
-
-def test_categories_have_their_own_order():
     for by in (
         pd.Series(pd.Categorical(["low", "high", None, "mid"], ["low", "mid", "high"])),
         pl.Series(["low", "high", None, "mid"], dtype=pl.Enum(["low", "mid", "high"])),
@@ -57,69 +44,49 @@ def test_categories_have_their_own_order():
         assert found(by) == {"low": [0], "mid": [3], "high": [1]}
 
 
-@pytest.mark.parametrize(
-    "by",
-    [
+def test_periods_of_dates():
+    for by in (
         [*DAYS, None],
         pd.Series(pd.to_datetime([*DAYS, None])),
         pl.Series([*DAYS, None]),
         np.array([*DAYS, "NaT"], dtype="datetime64[ns]"),
         [*(datetime.datetime(*d.timetuple()[:3], 23, tzinfo=ZONE) for d in DAYS), pd.NaT],
-    ],
-)
-def test_periods_of_dates(by):
-    assert found(by) == {"2001-01-31": [0], "2001-02-01": [1], "2003-05-06": [2]}
-    assert found(by, "month") == {"2001-01": [0], "2001-02": [1], "2003-05": [2]}
-    assert found(by, "quarter") == {"2001 Q1": [0, 1], "2003 Q2": [2]}
-    assert found(by, "year") == {"2001": [0, 1], "2003": [2]}
-    assert found(by, "decade") == {"2000s": [0, 1, 2]}
+    ):
+        assert found(by) == {"2001-01-31": [0], "2001-02-01": [1], "2003-05-06": [2]}
+        assert found(by, "month") == {"2001-01": [0], "2001-02": [1], "2003-05": [2]}
+        assert found(by, "quarter") == {"2001 Q1": [0, 1], "2003 Q2": [2]}
+        assert found(by, "year") == {"2001": [0, 1], "2003": [2]}
+        assert found(by, "decade") == {"2000s": [0, 1, 2]}
 
 
 ISO = ["2024-01-15", "2024-01-31T23:59:59Z", "2024-03"]
+MONTHS = pd.PeriodIndex([*ISO[::2], "2024-01", None], freq="M")[[0, 2, 1, 3]]
 
 
-@pytest.mark.parametrize(
-    "by",
-    [
-        [*ISO, None],
-        pd.Series([*ISO, pd.NA], dtype="string"),
-        pl.Series([*ISO, None]),
-        pd.PeriodIndex([*ISO[::2], "2024-01", None], freq="M")[[0, 2, 1, 3]],
-        pd.Series(pd.PeriodIndex([*ISO[::2], "2024-01", None], freq="M"))[[0, 2, 1, 3]],
-    ],
-)
-def test_strings_and_periods_are_dates(by):
+def test_strings_and_periods_are_dates_if_there_is_a_freq():
     months = {"2024-01": [0, 1], "2024-03": [2]}
-    assert found(by, "month") == months
-    column = parse_dates(read_labels(by))
-    assert found(column.values, "month") == months
-
-
-def test_strings_are_labels_and_periods_are_periods_unless_there_is_a_freq():
+    strings = pd.Series([*ISO, pd.NA], dtype="string")
+    for by in ([*ISO, None], strings, pl.Series([*ISO, None]), MONTHS, pd.Series(MONTHS)):
+        assert found(by, "month") == months
+        assert found(groups.parse_dates(groups.read_labels(by)).values, "month") == months
     assert found(["2024-02", "2023", "2024-02", "2023"]) == {"2023": [1, 3], "2024-02": [0, 2]}
     assert not divide(["2024-02"] * 4, ROWS).ordered
     assert divide(pd.PeriodIndex(["2024-02"] * 4, freq="M"), ROWS).labels == ["2024-02"]
     assert divide(pd.PeriodIndex(["2024", "2021"] * 2, freq="Y"), ROWS).labels == ["2021", "2024"]
 
 
-def test_a_missing_period_is_a_gap_and_a_weekend_is_none():
+def test_periods_are_complete_and_a_missing_one_is_a_gap():
     months = np.array(["2024-01", "2024-02", "2024-04"], dtype="datetime64[M]")
     assert runs(months.astype("datetime64[D]")) == [slice(0, 2), slice(2, 3)]
     friday = np.datetime64("2024-03-01")
     assert runs(friday + np.array([-2, -1, 0, 3, 4, 5])) == [slice(0, 6)]
-
-
-def test_every_day_is_in_its_period():
     days = np.arange("1968-12-20", "1972-02-01", dtype="datetime64[D]")
-    for freq in FREQUENCIES:
+    for freq in groups.FREQUENCIES:
         first = period_starts(days, freq)
         assert (first <= days).all()
         np.testing.assert_array_equal(period_starts(first, freq), first)
     weekdays = {day.weekday() for day in period_starts(days, "week").tolist()}
     assert weekdays == {0}
-
-
-def test_the_shortest_period_with_few_values():
     weights = np.ones(400)
     start = np.datetime64("1987-06-01")
     assert len(divide(start + np.arange(400) // 20, weights).labels) == 20

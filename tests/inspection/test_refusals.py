@@ -20,7 +20,7 @@ from skcooc.inspection import (
     to_linkage,
     to_pyldavis,
     top_features,
-)
+)  # fmt: skip
 from skcooc.inspection.explorer.page import Explorer
 from tests.inspection.planted import hierarchy_model
 
@@ -36,10 +36,8 @@ def test_bad_input():
     of_trees = (*OF_TREES, to_linkage)
     for function, arguments, error, message in (
         (top_features, (aspects, FEW), ValueError, "7 columns"),
-        (node_top_features, (hierarchy_model, FEW), ValueError, "30 columns"),
         (characteristic_features, (hierarchy_model, FEW), ValueError, "30 columns"),
-        (export_dict, (hierarchy_model, FEW), ValueError, "30 columns"),
-        (export_text, (hierarchy_model, FEW), ValueError, "30 columns"),
+        *((function, (hierarchy_model, FEW), ValueError, "30 columns") for function in OF_TREES),
         (to_pyldavis, (aspects, X, FEW), ValueError, "7 columns"),
         (to_pyldavis, (aspects, X[:, :5]), ValueError, "features"),
         (representative_rows, (hierarchy_model, FEW), ValueError, "40 rows"),
@@ -56,26 +54,22 @@ def test_bad_input():
             function(*(given() if callable(given) else given for given in arguments))
 
 
-def test_unknown_and_missing_libraries(monkeypatch):
+def test_unknown_and_missing_libraries_and_folders(monkeypatch, tmp_path):
     with pytest.raises(ValueError, match="nonsense"):
         describe(aspects(), backend="nonsense")
     monkeypatch.setitem(sys.modules, "modin", None)
     with pytest.raises(ImportError, match=r"needs modin .*pip install modin"):
         describe(aspects(), backend="modin")
+    with pytest.raises(FileNotFoundError, match=r"There is no folder '.*new' to write"):
+        Explorer({}, "A page").save(tmp_path / "new" / "topics.html")
 
 
-@pytest.mark.parametrize("function", [*OF_COMPONENTS, *OF_TREES])
-def test_numbers_of_columns_and_rows_are_not_negative_ints(function):
-    name = "n_rows" if function is representative_rows else "n_features"
-    model = hierarchy_model() if function in OF_TREES else aspects()
+def test_numbers_of_columns_and_rows_are_not_negative_ints():
     for wrong in (-1, "a", 2.5, None):
-        with pytest.raises(ValueError, match=f"'{name}' parameter of {function.__name__}"):
-            function(model, **{name: wrong})
+        for function in (*OF_COMPONENTS, *OF_TREES):
+            name = "n_rows" if function is representative_rows else "n_features"
+            model = hierarchy_model() if function in OF_TREES else aspects()
+            with pytest.raises(ValueError, match=f"'{name}' parameter of {function.__name__}"):
+                function(model, **{name: wrong})
         with pytest.raises(ValueError, match="'n_neighbors' parameter of nearest_rows"):
             nearest_rows(np.eye(3), [0], wrong)
-
-
-def test_a_page_is_not_written_into_a_missing_folder(tmp_path):
-    page = Explorer({}, "A page")
-    with pytest.raises(FileNotFoundError, match=r"There is no folder '.*new' to write"):
-        page.save(tmp_path / "new" / "topics.html")

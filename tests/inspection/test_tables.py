@@ -10,13 +10,8 @@ import pytest
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads, RowBlocks, SymmetricClustering
 from skcooc.cli import main
-from skcooc.inspection import (
-    characteristic_features,
-    describe,
-    name_topics,
-    representative_rows,
-    top_features,
-)
+from skcooc.inspection import characteristic_features, describe, name_topics, top_features
+from skcooc.inspection import representative_rows as first_rows
 from skcooc.inspection.blocks import associated_clusters, column_clusters
 from skcooc.plotting import AssociationDisplay
 from tests.inspection.planted import hierarchy_model
@@ -48,13 +43,12 @@ def test_lines_against_the_definitions(model):
         assert line["features"] == top[k][:4]
         by_name = dict(zip(top[k], sorted(-model.components_[k]), strict=True))
         assert line["probabilities"] == [-by_name[name] for name in line["features"]]
-        assert line["rows"] == representative_rows(model, n_rows=2)[k]
-    assert table["weight"].sum() == pytest.approx(1)
-
-
-def test_the_weight_is_not_the_prior():
-    model = AsymmetricClustering(3, beta=1.0, random_state=0).fit(X)
-    np.testing.assert_allclose(model.weights_, 1 / 3)
+        assert line["rows"] == first_rows(model, n_rows=2)[k]
+    features, rows = list("abcdefg"), [f"title {i}" for i in range(20)]
+    named = describe(model, features, rows, order="probable")
+    assert {"".join(sorted(names)) for names in named["features"]} == {"abcdefg"}
+    assert named["rows"].tolist() == [[rows[i] for i in few] for few in first_rows(model, n_rows=3)]
+    model = AsymmetricClustering(3, beta=1.0, random_state=0).fit(X)  # whose prior is uniform
     weights = describe(model)["weight"]
     np.testing.assert_allclose(weights, X.sum(axis=1) @ model.embedding_ / X.sum())
     assert not np.allclose(weights, model.weights_)
@@ -79,22 +73,9 @@ def test_the_library_of_the_table_and_a_line_for_each_feature(model):
             np.testing.assert_allclose(np.array(long["probabilities"], dtype=float), expected)
 
 
-def test_names_given_or_seen_in_fit(model):
-    features, rows = list("abcdefg"), [f"title {i}" for i in range(20)]
-    table = describe(model, features, rows, order="probable")
-    assert {len(names) for names in table["features"]} == {7}
-    assert set(table["features"][0]) == set(features)
-    assert set(table.explode("rows")["rows"]) <= set(rows)
-    named = AspectModel(2, beta=1, tol=1e-2).fit(Dyads(X, column_names=features))
-    assert set(describe(named, order="probable")["features"][0]) == set(features)
-
-
 def test_columns_are_characteristic_unless_probable_ones_are_asked_for(model):
-    for options, features in (
-        ({}, characteristic_features(model, n_features=4)),
-        ({"order": "characteristic"}, characteristic_features(model, n_features=4)),
-        ({"order": "probable"}, top_features(model, n_features=4)),
-    ):
+    features = characteristic_features(model, n_features=4)
+    for options in ({}, {"order": "characteristic"}):
         table = describe(model, n_features=4, **options)
         assert table["features"].tolist() == features
         assert [len(p) for p in table["probabilities"]] == [len(names) for names in features]
@@ -104,9 +85,6 @@ def test_columns_are_characteristic_unless_probable_ones_are_asked_for(model):
     table = describe(single, n_features=3)
     assert table["features"].tolist() == top_features(single, n_features=3)
     assert table["probabilities"][0][0] == float(single.components_[0].max())
-
-
-def test_weights_are_the_prior_where_no_rows_are_kept(model):
     alone = copy.copy(model)
     alone.embedding_, alone.row_distribution_ = np.empty((0, 3)), np.empty(0)
     q, reference = model.components_, model.weights_ @ model.components_
@@ -122,20 +100,16 @@ def both():
     return SymmetricClustering(3, 3, hard=True, random_state=0).fit(PAIRS)
 
 
-def test_names_of_rows_are_kept_if_the_table_has_them(both):
+def test_names_of_rows_are_kept_if_the_table_has_them_and_name_clusters(both):
     assert both.row_names_in_.tolist() == ADJECTIVES
     aspects = AspectModel(2, beta=0.9, max_iter=2, tol=1, random_state=0)
     assert aspects.fit(FRAME).row_names_in_.tolist() == ADJECTIVES
     assert aspects.recommend("adjective 2", 1).items.shape == (1,)
     for nameless in (BLOCKS, FRAME.reset_index(drop=True), RowBlocks([BLOCKS])):
         assert not hasattr(aspects.fit(nameless), "row_names_in_")
-    shown = representative_rows(both, n_rows=9)
-    assert shown == representative_rows(both, ADJECTIVES, n_rows=9)
+    shown = first_rows(both, n_rows=9)
+    assert shown == first_rows(both, ADJECTIVES, n_rows=9)
     assert describe(both)["rows"].tolist() == [rows[:3] for rows in shown]
-    assert representative_rows(both, range(9), n_rows=9) != shown
-
-
-def test_clusters_of_rows_are_named_after_their_members(both):
     for c, name in enumerate(name_topics(both)):
         members = np.flatnonzero(both.row_labels_ == c)
         best = members[np.argsort(-BLOCKS[members].sum(axis=1), kind="stable")][:3]
@@ -159,9 +133,6 @@ def test_clusters_of_columns_against_the_definitions(both):
         expected = {rows["name"][c]: a for c, a in enumerate(both.association_[:, d]) if a > 1}
         assert associated == pytest.approx(expected)
     assert column_clusters(both).weights.sum() == pytest.approx(1)
-
-
-def test_associated_clusters_are_sorted_by_their_part_of_the_information():
     joint = np.array([[0.3, 0.1, 0.1], [0.02, 0.18, 0.3]])
     first, second = associated_clusters(joint)
     assert (first[0].tolist(), second[0].tolist()) == ([0], [2, 1])

@@ -23,7 +23,6 @@ def luminance(colour):
 
 
 def contrast(a, b):
-    """The contrast ratio of the Web Content Accessibility Guidelines."""
     low, high = sorted([luminance(a), luminance(b)])
     return (high + 0.05) / (low + 0.05)
 
@@ -38,7 +37,7 @@ def test_text_and_lines_are_visible_on_white_and_on_dark_pages():
     assert contrast("black", DARK) < 2  # matplotlib's default colour
 
 
-def test_displays_use_the_style_and_restore_the_settings():
+def test_displays_use_the_style_and_restore_the_settings_of_users():
     before = dict(matplotlib.rcParams)
     ax = PerplexityDisplay([CURVE]).plot().ax_
     assert ax.figure.get_facecolor()[3] == ax.get_facecolor()[3] == 0
@@ -46,9 +45,6 @@ def test_displays_use_the_style_and_restore_the_settings():
     assert dict(matplotlib.rcParams) == before
     with plt.style.context("skcooc.plotting.skcooc"):
         assert matplotlib.rcParams["svg.fonttype"] == "none"
-
-
-def test_settings_of_users_have_precedence():
     with plt.rc_context({"text.color": "red", "axes.prop_cycle": plt.cycler(color=["lime"])}):
         display = SplitsDisplay(SPLITS).plot()
         with style():
@@ -71,7 +67,7 @@ def test_files_have_text_and_300_pixels_an_inch(tmp_path):
     assert pixels[0, 0, 3] == 0
 
 
-def test_wrapped_words_are_complete_and_more_lines_are_narrower():
+def test_words_are_wrapped_and_places_moved_as_little_as_possible():
     wrapped = [wrap(WORDS, n_lines, 8) for n_lines in range(1, 8)]
     assert [len(lines) for lines in wrapped] == [1, 2, 3, 4, 5, 6, 6]
     assert {" ".join(lines) for lines in wrapped} == {", ".join(WORDS)}
@@ -79,9 +75,6 @@ def test_wrapped_words_are_complete_and_more_lines_are_narrower():
     assert (np.diff(widths) <= 0).all()
     assert widths[1] < 0.7 * widths[0]
     assert wrap([], 3, 8) == [""]
-
-
-def test_decluttering_moves_places_as_little_as_possible():
     rng = np.random.default_rng(0)
     for _ in range(20):
         places, gap = np.sort(rng.random(6)), 0.15

@@ -1,6 +1,5 @@
 import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 
 from skcooc.hierarchy import binary_tree, explicit_tree
 from skcooc.inspection import characteristic_features, node_top_features
@@ -14,19 +13,16 @@ NAMES = [f"{WORDS[j % 10]}{j // 10}" for j in range(30)]
 CHAIN = explicit_tree([-1, 0, 0, 1, 1, 3, 3, 5, 5, 7, 7])
 
 
-@pytest.mark.parametrize("tree", [binary_tree(1), binary_tree(7), explicit_tree(EXPLICIT)])
-def test_positions_have_no_crossings(tree):
-    places = positions(tree)
-    assert sorted(places[tree.leaves]) == list(range(len(tree.leaves)))
-    for node in range(tree.n_nodes):
-        below = np.sort(places[tree.leaves[tree.above[:, node]]])
-        assert (np.diff(below) == 1).all()
-    for node in np.setdiff1d(np.arange(tree.n_nodes), tree.leaves):
-        children = places[tree.children(node)]
-        assert places[node] == (children.min() + children.max()) / 2
-
-
-def test_nodes_below_the_largest_depth_have_no_position():
+def test_positions_have_no_crossings_and_end_at_the_largest_depth():
+    for tree in (binary_tree(1), binary_tree(7), explicit_tree(EXPLICIT)):
+        places = positions(tree)
+        assert sorted(places[tree.leaves]) == list(range(len(tree.leaves)))
+        for node in range(tree.n_nodes):
+            below = np.sort(places[tree.leaves[tree.above[:, node]]])
+            assert (np.diff(below) == 1).all()
+        for node in np.setdiff1d(np.arange(tree.n_nodes), tree.leaves):
+            children = places[tree.children(node)]
+            assert places[node] == (children.min() + children.max()) / 2
     tree = binary_tree(8)
     places = positions(tree, max_depth=2)
     np.testing.assert_array_equal(np.isnan(places), tree.depths > 2)
@@ -35,16 +31,13 @@ def test_nodes_below_the_largest_depth_have_no_position():
     assert not is_end(tree, 3, None)
 
 
-def test_texts_of_a_hierarchy_are_legible():
+def test_texts_of_a_hierarchy_are_legible_and_overlaps_are_found():
     for n_clusters, n_features in [(1, 10), (8, 1), (8, 10), (32, 10)]:
         options = {"n_features": n_features, "order": "probable"}
         model = stand_in(binary_tree(n_clusters))
         assert_legible(HierarchyDisplay.from_estimator(model, NAMES, **options))
     for tree in (CHAIN, explicit_tree(EXPLICIT), explicit_tree([-1, 0, 1, 1, 1, 1])):
         assert_legible(HierarchyDisplay.from_estimator(stand_in(tree), NAMES))
-
-
-def test_overlaps_are_found():
     figure = HierarchyDisplay.from_estimator(hierarchy_model(8), NAMES).figure_
     for text in figure.axes[0].texts:
         text.set_fontsize(11)
@@ -52,16 +45,25 @@ def test_overlaps_are_found():
     assert outside(figure)
 
 
-def test_text_is_made_smaller_on_small_axes():
+def test_text_is_smaller_on_small_axes_and_the_figure_grows_with_the_tree():
     for size in ((3, 2), (14, 11)):
         ax = plt.subplots(figsize=size)[1]
         display = HierarchyDisplay.from_estimator(hierarchy_model(8), NAMES, ax=ax)
         assert display.ax_ is ax
         assert_legible(display)
         assert (display.texts_[0].get_fontsize() < 8) == (size == (3, 2))
+    displays = [HierarchyDisplay.from_estimator(stand_in(binary_tree(k))) for k in (1, 8, 32)]
+    sizes = [display.figure_.get_size_inches() for display in displays]
+    assert (np.diff(sizes, axis=0) > 0).all()
+    assert (sizes[-1] < 15).all()
+    display = displays[1]
+    first = display.ax_
+    assert display.plot(fontsize=12) is display
+    assert display.ax_ is not first
+    assert display.texts_[0].get_fontsize() == 12
 
 
-def test_every_node_has_its_words_and_leaves_their_numbers_at_the_right():
+def test_every_node_has_its_words_and_lines_their_widths():
     model = hierarchy_model(8)
     display = HierarchyDisplay.from_estimator(model, NAMES, n_features=4, order="probable")
     expected = node_top_features(model, NAMES, n_features=4)
@@ -77,6 +79,12 @@ def test_every_node_has_its_words_and_leaves_their_numbers_at_the_right():
         assert text.get_position()[0] > parent.get_position()[0]
     shown = HierarchyDisplay.from_estimator(model, n_features=3).features
     assert shown == characteristic_features(model, n_features=3)
+    model = hierarchy_model(4)
+    widths = HierarchyDisplay.from_estimator(model).lines_.get_linewidths()
+    joint = model.node_weights_
+    below = joint[[1, 3, 4]].sum(), joint[[2, 5, 6]].sum()
+    np.testing.assert_allclose(widths[:2], 8 * np.array(below))
+    np.testing.assert_allclose(sorted(widths[2:]), sorted(np.maximum(8 * joint[3:], 0.6)))
 
 
 def test_lines_join_nodes_to_their_children_and_cross_no_text():
@@ -95,27 +103,6 @@ def test_lines_join_nodes_to_their_children_and_cross_no_text():
             assert apart_x or apart_y
 
 
-def test_widths_of_lines_are_the_observations_below():
-    model = hierarchy_model(4)
-    widths = HierarchyDisplay.from_estimator(model).lines_.get_linewidths()
-    joint = model.node_weights_
-    below = [joint[[1, 3, 4]].sum(), joint[[2, 5, 6]].sum()]
-    np.testing.assert_allclose(widths[:2], 8 * np.array(below))
-    np.testing.assert_allclose(sorted(widths[2:]), sorted(np.maximum(8 * joint[3:], 0.6)))
-
-
-def test_the_figure_grows_with_the_tree_and_is_drawn_again():
-    displays = [HierarchyDisplay.from_estimator(stand_in(binary_tree(k))) for k in (1, 8, 32)]
-    sizes = [display.figure_.get_size_inches() for display in displays]
-    assert (np.diff(sizes, axis=0) > 0).all()
-    assert (sizes[-1] < 15).all()
-    display = displays[1]
-    first = display.ax_
-    assert display.plot(fontsize=12) is display
-    assert display.ax_ is not first
-    assert display.texts_[0].get_fontsize() == 12
-
-
 def test_the_upper_part_of_a_hierarchy():
     model = hierarchy_model(8)
     for max_depth in (0, 1, 3, 9):
@@ -128,7 +115,7 @@ def test_the_upper_part_of_a_hierarchy():
         assert_legible(display)
 
 
-def test_shares_of_a_word_are_those_of_the_nodes_given_the_word():
+def test_shares_of_a_word_are_areas_and_colours_and_large_ones_are_written():
     model = hierarchy_model(8)
     display = AbstractionDisplay.from_estimator(model, "x3")
     joint = model.node_weights_ * model.components_[:, 3]
@@ -141,9 +128,6 @@ def test_shares_of_a_word_are_those_of_the_nodes_given_the_word():
     display = AbstractionDisplay.from_estimator(model, 0, ["a", "b", "c"], ax=ax, cmap="Reds")
     assert display.ax_ is ax
     assert display.circles_.get_cmap().name == "Reds"
-
-
-def test_areas_and_colours_are_the_shares_and_large_ones_are_written():
     shares = np.array([0.55, 0.3, 0.08, 0.07, 0.0])
     display = AbstractionDisplay(binary_tree(3), shares, "tea").plot()
     sizes = display.circles_.get_sizes()
@@ -167,14 +151,14 @@ def test_circles_are_at_their_levels_with_numbers_below_and_lines_between():
         np.testing.assert_allclose(segment[[0, -1]], ends)
 
 
-@pytest.mark.parametrize(("n_clusters", "size"), [(1, None), (32, None), (32, (9.4, 2.5))])
-def test_shares_are_legible(n_clusters, size):
+def test_shares_are_legible():
     """With half of the shares in the lowest level, side by side, and half above."""
-    ax = None if size is None else plt.subplots(figsize=size, layout="constrained")[1]
-    tree = binary_tree(n_clusters)
-    shares = np.zeros(tree.n_nodes)
-    shares[-5:] += 0.1
-    shares[tree.parents[-5:]] += 0.1
-    display = AbstractionDisplay(tree, shares, "word").plot(ax)
-    assert len(display.texts_) == (shares >= 0.1).sum()
-    assert_legible(display)
+    for n_clusters, size in ((1, None), (32, None), (32, (9.4, 2.5))):
+        ax = None if size is None else plt.subplots(figsize=size, layout="constrained")[1]
+        tree = binary_tree(n_clusters)
+        shares = np.zeros(tree.n_nodes)
+        shares[-5:] += 0.1
+        shares[tree.parents[-5:]] += 0.1
+        display = AbstractionDisplay(tree, shares, "word").plot(ax)
+        assert len(display.texts_) == (shares >= 0.1).sum()
+        assert_legible(display)

@@ -22,7 +22,7 @@ from skcooc.plotting import (
     StructureDisplay,
     TopicMapDisplay,
     TopicsDisplay,
-)
+)  # fmt: skip
 from tests.inspection.planted import hierarchy_model, stand_in
 from tests.plotting.test_curves import CURVE, component_search, results
 from tests.plotting.test_segmentation import IMAGE, LABELS
@@ -36,9 +36,8 @@ aspects = cache(lambda: AspectModel(1, beta=1).fit([[1, 2], [2, 1]]))
 searched = cache(lambda: AspectModel(2, tol=1e-2, random_state=0).fit(X[:9]))
 
 
-@pytest.mark.parametrize(
-    ("display", "arguments", "error", "message"),
-    [
+def test_invalid_input_searches_and_images():
+    for display, arguments, error, message in (
         *(
             (AbstractionDisplay, (hierarchy_model, feature), ValueError, "position of the 30")
             for feature in ("x99", 30, -31, 1.5)
@@ -70,17 +69,11 @@ searched = cache(lambda: AspectModel(2, tol=1e-2, random_state=0).fit(X[:9]))
         (TopicMapDisplay, (AspectModel(),), NotFittedError, None),
         (TopicsDisplay, (aspects, {"names": ["a", "b"]}), ValueError, "names has 2 entries"),
         (TopicsDisplay, (AspectModel(),), NotFittedError, None),
-    ],
-)
-def test_invalid_input(display, arguments, error, message):
-    options = arguments[-1] if isinstance(arguments[-1], dict) else {}
-    given = arguments[: len(arguments) - bool(options)]
-    made = [one() if callable(one) else one for one in given]
-    with pytest.raises(error, match=message):
-        display.from_estimator(*made, **options)
-
-
-def test_invalid_searches_and_images():
+    ):
+        options = arguments[-1] if isinstance(arguments[-1], dict) else {}
+        given = arguments[: len(arguments) - bool(options)]
+        with pytest.raises(error, match=message):
+            display.from_estimator(*(one() if callable(one) else one for one in given), **options)
     for betas, over, message in (
         ([0.8, 0.8], None, "does not vary"),
         ([0.8, 0.9], "max_iter", "does not vary"),
@@ -94,19 +87,22 @@ def test_invalid_searches_and_images():
 
 def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for draw in (
-        lambda: AbstractionDisplay.from_estimator(hierarchy_model(), 0),
-        lambda: AssociationDisplay.from_estimator(blocks()),
-        lambda: HierarchyDisplay.from_estimator(hierarchy_model()),
-        lambda: KSelectionDisplay.from_search(component_search()),
-        lambda: PerplexityDisplay([CURVE]).plot(),
-        lambda: SegmentationDisplay.from_labels(IMAGE, LABELS),
-        lambda: SharesDisplay.from_estimator(aspects(), ["a", "b"]),
-        lambda: SplitsDisplay(SPLITS).plot(),
-        lambda: StructureDisplay.from_estimator(aspects()),
-        lambda: TopicMapDisplay.from_estimator(aspects()),
-        lambda: TopicsDisplay.from_estimator(aspects()),
+    for display, *given in (
+        (AbstractionDisplay, hierarchy_model(), 0),
+        (AssociationDisplay, blocks()),
+        (HierarchyDisplay, hierarchy_model()),
+        (SharesDisplay, aspects(), ["a", "b"]),
+        (SplitsDisplay, stand_in(binary_tree(5), splits_=SPLITS, beta_=0.1)),
+        (StructureDisplay, aspects()),
+        (TopicMapDisplay, aspects()),
+        (TopicsDisplay, aspects()),
     ):
-        name = draw.__code__.co_names[0]
-        with pytest.raises(ImportError, match=rf"{name} needs matplotlib.*skcooc\[plot\]"):
-            draw()
+        with pytest.raises(ImportError, match=rf"{display.__name__} needs .*skcooc\[plot\]"):
+            display.from_estimator(*given)
+    for draw, given in (
+        (KSelectionDisplay.from_search, component_search()),
+        (lambda curves: PerplexityDisplay(curves).plot(), [CURVE]),
+        (lambda image: SegmentationDisplay.from_labels(image, LABELS), IMAGE),
+    ):
+        with pytest.raises(ImportError, match=r"Display needs matplotlib.*skcooc\[plot\]"):
+            draw(given)

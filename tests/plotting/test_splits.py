@@ -1,6 +1,5 @@
 import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 
 from skcooc import AsymmetricClustering
 from skcooc.datasets import make_cooccurrences
@@ -11,11 +10,8 @@ from skcooc.plotting import SplitsDisplay
 from tests.inspection.planted import stand_in
 from tests.plotting.common import assert_legible, overlaps
 
-SPLITS = [
-    Split(0.02, ((0, 2, 3, 4), (1,))),
-    Split(0.03, ((0, 4), (2, 3))),
-    Split(0.08, ((2,), (3,))),
-]
+ORDER = (0.02, ((0, 2, 3, 4), (1,))), (0.03, ((0, 4), (2, 3))), (0.08, ((2,), (3,)))
+SPLITS = [Split(*one) for one in ORDER]
 
 
 def leaf_names(display):
@@ -37,8 +33,7 @@ def test_groups_are_divided_where_the_splits_say():
     assert groups == [(0, 1, 2, 3, 4), (0, 2, 3, 4), (1,), (0, 4), (2, 3), (2,), (3,)]
     assert tree.parents.tolist() == [-1, 0, 0, 1, 1, 4, 4]
     np.testing.assert_array_equal(betas, [0.02, 0.03, np.nan, np.nan, 0.08, np.nan, np.nan])
-    tree, groups, _ = division([Split(0.1, ((0,), (1,), (2,)))])
-    assert groups[1:] == [(0,), (1,), (2,)]
+    tree, _, _ = division([Split(0.1, ((0,), (1,), (2,)))])
     assert tree.parents.tolist() == [-1, 0, 0, 0]
     splits = [Split(0.1, ((0, 1), (2,))), Split(0.2, ((0,), (1, 2))), Split(0.3, ((1,), (2,)))]
     tree, groups, betas = division(splits)
@@ -60,16 +55,13 @@ def test_lines_are_at_the_inverse_temperatures_of_the_splits_or_shared():
     assert leaf_names(display) == ["1", "0, 4", "2", "3"]
 
 
-def test_the_words_of_clusters_are_those_of_leaves():
+def test_the_words_of_clusters_are_those_of_leaves_also_if_annealed():
     model = stand_in(binary_tree(5), splits_=SPLITS, beta_=0.1)
     words = np.array(node_top_features(model, n_features=2), dtype=object)[model.tree_.leaves]
     names = leaf_names(SplitsDisplay.from_estimator(model, n_features=2, order="probable"))
     for name, cluster in zip(names, [1, 0, 2, 3], strict=True):
         assert name.endswith(": " + ", ".join(words[cluster]))
     assert leaf_names(SplitsDisplay.from_estimator(model, n_features=0))[0] == "1"
-
-
-def test_an_annealed_clustering():
     X = make_cooccurrences(60, 40, 4, kind="clusters", random_state=0).X
     model = AsymmetricClustering(4, beta=0.2, annealing=1.5, random_state=0).fit(X)
     display = SplitsDisplay.from_estimator(model)
@@ -79,18 +71,15 @@ def test_an_annealed_clustering():
     assert len(leaf_names(display)) == 4
 
 
-@pytest.mark.parametrize(("n_clusters", "size"), [(2, None), (8, (6, 4)), (32, None), (32, (6, 4))])
-def test_texts_are_legible(n_clusters, size):
-    splits = binary_splits(tuple(range(n_clusters)), 0.02)
-    if size is None:
-        model = stand_in(binary_tree(n_clusters), splits_=splits, beta_=0.3)
-        display = SplitsDisplay.from_estimator(model)
-    else:
-        display = SplitsDisplay(splits).plot(plt.subplots(figsize=size)[1])
-    assert_legible(display)
-
-
-def test_marks_of_the_axis_do_not_overlap():
+def test_texts_are_legible_and_marks_of_the_axis_do_not_overlap():
+    for n_clusters, size in ((2, None), (8, (6, 4)), (32, None), (32, (6, 4))):
+        splits = binary_splits(tuple(range(n_clusters)), 0.02)
+        if size is None:
+            model = stand_in(binary_tree(n_clusters), splits_=splits, beta_=0.3)
+            display = SplitsDisplay.from_estimator(model)
+        else:
+            display = SplitsDisplay(splits).plot(plt.subplots(figsize=size)[1])
+        assert_legible(display)
     for ratio in (1.001, 1.2, 4, 30, 150, 1e4):
         splits = [Split(0.0001, ((0,), (1, 2))), Split(0.0001 * ratio, ((1,), (2,)))]
         figure = SplitsDisplay(splits).plot().figure_

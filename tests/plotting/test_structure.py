@@ -28,9 +28,7 @@ def test_rows_of_each_group_are_sampled_evenly():
         assert (np.diff(totals[list(dict.fromkeys(largest))]) <= 0).all()
         assert all((np.diff(shown[largest == k].max(axis=1)) <= 0).all() for k in set(largest))
         if size > 10:
-            assert shown.mean(axis=0) == pytest.approx(
-                MODEL.embedding_[members].mean(axis=0), abs=0.06
-            )
+            np.testing.assert_allclose(shown.mean(axis=0), totals / len(members), atol=0.06)
         begin += size
 
 
@@ -53,9 +51,6 @@ def test_labels_of_small_groups_are_legible_and_others_come_last():
     assert_legible(display)
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert names[-1] == "others"
-
-
-def test_one_group_and_too_many_topics():
     display = StructureDisplay.from_estimator(MODEL)
     assert display.ax_.get_xlabel() == "200 rows"
     assert len(display.ax_.get_legend().get_texts()) == 5  # all topics, and no others

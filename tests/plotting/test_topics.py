@@ -9,6 +9,7 @@ from skcooc.plotting import SharesDisplay, TopicsDisplay
 from tests.plotting.common import aspects, assert_legible, labels
 
 MODEL = aspects()
+WEIGHTS = MODEL.row_distribution_ @ MODEL.embedding_
 YEARS = 1990 + np.arange(60) % 6
 
 
@@ -16,23 +17,19 @@ def test_bars_are_probabilities_and_marks_those_of_all_observations():
     display = TopicsDisplay.from_estimator(MODEL, n_features=4, topics=[2, 0])
     words = characteristic_features(MODEL, n_features=4)
     columns = MODEL.feature_names_in_.tolist()
-    weights = MODEL.row_distribution_ @ MODEL.embedding_
-    unigram = weights @ MODEL.components_
+    unigram = WEIGHTS @ MODEL.components_
     for k, ax in zip([2, 0], display.axes_, strict=True):
         assert [text.get_text() for text in ax.get_yticklabels()] == words[k]
         at = [columns.index(word) for word in words[k]]
-        bars = [bar.get_width() for bar in ax.patches]
-        np.testing.assert_allclose(bars, MODEL.components_[k, at])
+        np.testing.assert_allclose(
+            [bar.get_width() for bar in ax.patches], MODEL.components_[k, at]
+        )
         marks = [line[0, 0] for line in ax.collections[0].get_segments()]
         np.testing.assert_allclose(marks, unigram[at])
-        assert ax.get_title("left").startswith(f"{weights[k]:.1%}")
+        assert ax.get_title("left").startswith(f"{WEIGHTS[k]:.1%}")
     assert_legible(display)
-
-
-def test_names_and_the_largest_topics():
     display = TopicsDisplay.from_estimator(MODEL, topics=3, names=[*"abcde"], order="probable")
-    weights = MODEL.row_distribution_ @ MODEL.embedding_
-    largest = np.argsort(-weights)[:3]
+    largest = np.argsort(-WEIGHTS)[:3]
     assert [topic.name for topic in display.topics] == ["abcde"[k] for k in largest]
     for topics in (0, [], [5], [-1]):
         with pytest.raises(ValueError, match="topics="):
@@ -52,8 +49,7 @@ def test_intervals_of_a_consensus_are_lines():
 def test_dots_are_the_shares_of_the_largest_topics_with_intervals():
     options = {"names": {0: "first"}, "random_state": 0}
     display = SharesDisplay.from_estimator(MODEL, {"letter": labels()}, topics=2, **options)
-    weights = MODEL.row_distribution_ @ MODEL.embedding_
-    shown = np.argsort(-weights)[:2]
+    shown = np.argsort(-WEIGHTS)[:2]
     table = topic_shares(MODEL, labels(), **options).set_index(["component", "group"])
     for k, ax in zip(shown, display.axes_, strict=True):
         overall, dots = ax.lines
@@ -61,7 +57,7 @@ def test_dots_are_the_shares_of_the_largest_topics_with_intervals():
         np.testing.assert_allclose(dots.get_xdata(), expected["share"])
         ends = np.array([line[:, 0] for line in ax.collections[0].get_segments()])
         np.testing.assert_allclose(ends, expected[["low", "high"]])
-        assert overall.get_xdata()[0] == pytest.approx(weights[k])
+        assert overall.get_xdata()[0] == pytest.approx(WEIGHTS[k])
     assert display.figure_.get_supylabel() == "letter"
 
 
@@ -88,12 +84,8 @@ def tiny_and_large(n_tiny):
     groups = np.arange(60) % 5
     groups[:n_tiny] = 5
     first = np.where(groups == 5, 0.9, 0.1 + 0.02 * np.cos(np.arange(60)))
-    model = SimpleNamespace(
-        components_=MODEL.components_[:2],
-        embedding_=np.column_stack([first, 1 - first]),
-        row_distribution_=np.full(60, 1 / 60),
-    )
-    return model, groups
+    own = {"components_": MODEL.components_[:2], "embedding_": np.column_stack([first, 1 - first])}
+    return SimpleNamespace(**own, row_distribution_=np.full(60, 1 / 60)), groups
 
 
 @pytest.mark.parametrize("labelled", [False, True])
@@ -113,7 +105,7 @@ def test_a_tiny_group_sets_no_scale_and_is_marked(labelled):
 
 
 def test_a_large_group_or_only_tiny_groups_set_the_scale():
-    model, groups = tiny_and_large(2)
+    model, _ = tiny_and_large(2)
     display = SharesDisplay.from_estimator(model, np.arange(60) // 3, topics=[0], random_state=0)
     assert display.ax_.get_ylim()[1] > display.shares.share[:, 0].max()
     model, groups = tiny_and_large(20)

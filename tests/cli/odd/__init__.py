@@ -1,11 +1,6 @@
-"""Odd and damaged files by name: content, arguments and expected output."""
+"""Odd and damaged files: by what is expected, their names, contents and arguments."""
 
-from tests.cli.odd.columns import COLUMNS, PLACES
-from tests.cli.odd.contents import BYTES, JUNK, SHAPES
-from tests.cli.odd.made import Odd
-from tests.cli.odd.numbers import COUNTS
-from tests.cli.odd.objects import JSON, PARQUET
+from tests.cli.odd.read import FITTED, READ
+from tests.cli.odd.refused import JUNK, REFUSED
 
-ODD: dict[str, Odd] = {**BYTES, **SHAPES, **JUNK, **COUNTS, **JSON, **PARQUET, **COLUMNS, **PLACES}
-
-__all__ = ["ODD", "PARQUET", "Odd"]
+__all__ = ["FITTED", "JUNK", "READ", "REFUSED"]
