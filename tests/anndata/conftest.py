@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from skcooc import AspectModel
 from skcooc.datasets import make_cooccurrences
 
 
@@ -34,3 +35,7 @@ def backed(adata, tmp_path):
     yield written
     for cells in opened:
         cells.file.close()
+
+
+def model(**options):
+    return AspectModel(3, beta=0.9, tol=0.01, random_state=0, **options)

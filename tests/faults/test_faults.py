@@ -9,9 +9,8 @@ from sklearn.base import clone
 
 from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.fitting.journal import Journal
-from tests.faults import damage, resources
-from tests.faults.killing import chain, undisturbed
-from tests.faults.kinds import ASPECTS, KINDS, QUICK, fitted, outcome
+from tests.faults import resources
+from tests.faults.killing import ASPECTS, KINDS, QUICK, chain, fitted, outcome, undisturbed
 from tests.watching import Watcher
 
 pytestmark = [
@@ -84,13 +83,13 @@ def test_lost_random_numbers_are_detected(tmp_path, monkeypatch):
 
 def test_no_room_no_memory_two_writers_threads_and_forks(tmp_path):
     path, model = tmp_path / "model", fitted(clone(ASPECTS))
-    damage.written(path, model)
-    assert damage.without_room(path, model, 1000) == "File too large"
+    resources.written(path, model)
+    assert resources.without_room(path, model, 1000) == "File too large"
     assert outcome(read_checkpoint(path)) == outcome(model)
     assert os.listdir(tmp_path) == ["model"]
     expected = outcome(model)
     assert resources.without_memory() == expected
-    whole, _ = damage.meeting(path, [model, model], 0.2)
+    whole, _ = resources.meeting(path, [model, model], 0.2)
     assert whole
-    assert damage.flips(path, np.random.default_rng(0), 20) == 20
+    assert resources.flips(path, np.random.default_rng(0), 20) == 20
     assert {*resources.side_by_side(4), *resources.after_threads(2)} == {expected}

@@ -94,12 +94,10 @@ def warm_up() -> None:
 
 
 def report(number: int, what: str, trial: str) -> None:
-    """A message on what is wrong, and how to reproduce it."""
     print(f"{time.strftime('%H:%M:%S')} WRONG in batch {number}: {what}\n    {trial}", flush=True)
 
 
 def main() -> int:
-    """Run all trials; returns 1 if something was wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--trials", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=0.0)

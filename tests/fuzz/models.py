@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import skcooc
-from skcooc import model_selection
+from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
 from tests.fuzz.tables import mostly
 
 SHARED = {
@@ -76,8 +76,17 @@ MODELS: dict[str, dict[str, tuple[list, list]]] = {
         "annealing": ([None, 1.3], [1.0]),
     },
 }
-AROUND = ["AveragedModels", "RowMemory", "InterpolatedModels"]
-SEARCHES = ["TemperatureSearchCV", "ComponentSearchCV"]
+OTHER = "b", skcooc.AspectModel(2, beta=0.9, random_state=1)
+FOLDS = {"cv": 2, "n_runs": 1, "random_state": 0}
+AROUND = {
+    "AveragedModels": lambda inner: skcooc.AveragedModels(inner, 2, random_state=0),
+    "RowMemory": lambda inner: skcooc.RowMemory(inner, random_state=0),
+    "InterpolatedModels": lambda inner: skcooc.InterpolatedModels(
+        [("a", inner), OTHER], random_state=0
+    ),
+    "TemperatureSearchCV": lambda inner: TemperatureSearchCV(inner, [0.7, 1.0], cv=2),
+    "ComponentSearchCV": lambda inner: ComponentSearchCV(inner, [1, 2], **FOLDS),
+}
 
 
 def params_of(model: str) -> Any:
@@ -106,23 +115,11 @@ class Model:
 
     def made(self) -> Any:
         inner = getattr(skcooc, self.name)(**self.params)
-        if self.around == "AveragedModels":
-            return skcooc.AveragedModels(inner, 2, random_state=0)
-        if self.around == "RowMemory":
-            return skcooc.RowMemory(inner, random_state=0)
-        if self.around == "InterpolatedModels":
-            models = [("a", inner), ("b", skcooc.AspectModel(2, beta=0.9, random_state=1))]
-            return skcooc.InterpolatedModels(models, random_state=0)
-        if self.around == "TemperatureSearchCV":
-            return model_selection.TemperatureSearchCV(inner, [0.7, 1.0], cv=2)
-        if self.around == "ComponentSearchCV":
-            folds = {"cv": 2, "n_runs": 1, "random_state": 0}
-            return model_selection.ComponentSearchCV(inner, [1, 2], **folds)
-        return inner
+        return inner if self.around is None else AROUND[self.around](inner)
 
 
 @st.composite
 def models(draw: Any) -> Model:
     name = draw(mostly(st.just("AspectModel"), st.sampled_from(sorted(MODELS))))
-    around = draw(mostly(st.none(), st.sampled_from([*AROUND, *SEARCHES])))
+    around = draw(mostly(st.none(), st.sampled_from(list(AROUND))))
     return Model(name, draw(params_of(name)), around)

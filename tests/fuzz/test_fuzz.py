@@ -29,7 +29,12 @@ def quick(n_examples):
     ("trials", "n_examples"), [(fittings(), 16), (streams(), 10), (measurings, 25), (writings, 20)]
 )
 def test_trials(trials, n_examples):
-    quick(n_examples)(given(trials)(lambda trial: trial.run()))()
+    @quick(n_examples)
+    @given(trials)
+    def run(trial):
+        trial.run()
+
+    run()
 
 
 def test_wrong_results_are_detected(monkeypatch):

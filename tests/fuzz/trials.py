@@ -35,7 +35,6 @@ class Fitting:
     new: Table | None = None
 
     def run(self) -> str:
-        """Returns "fitted" or "refused"; raises Wrong otherwise."""
         found = _come_to(lambda: self._fitted(self.table.made(), self.weights))
         if self.table.form != "blocks" and self._is_comparable():
             plain = _come_to(lambda: self._fitted(self.table.plain, self.weights))
@@ -109,7 +108,6 @@ def _check_components(model: Any) -> float:
 
 
 def _come_to(call: Any) -> Any:
-    """Result of a call, or the refusal."""
     try:
         return tried(call)
     except Refused as refused:
@@ -124,7 +122,6 @@ class Streaming:
     batches: tuple[Table, ...]
 
     def run(self) -> str:
-        """Returns "fitted" if at least one batch was learnt."""
         learnt, model = False, self.model.made()
         for batch in self.batches:
             try:
@@ -184,12 +181,6 @@ def _perplexity(X: Any) -> Any:
     return metrics.perplexity(X, np.full((n, 2), 0.5), np.full((2, m), 1 / max(m, 1)))
 
 
-def _dense(X: Any) -> np.ndarray:
-    if isinstance(X, skcooc.RowBlocks):
-        X = sp.vstack([sp.csr_array(block) for block in X])
-    return X.toarray() if sp.issparse(X) else np.asarray(X)
-
-
 def _shape(X: Any) -> tuple[int, ...]:
     return X.table_shape if isinstance(X, skcooc.Dyads) else np.shape(X)
 
@@ -219,7 +210,7 @@ FUNCTIONS = {
     "features": lambda X: skcooc.MixtureFeatures(SHORT).fit(X).transform(X),
     "retriever": lambda X: skcooc.AspectRetriever(2, random_state=0).fit(X).similarity(X),
     "triads": lambda X: skcooc.TriadicAspectModel(2, max_iter=2, random_state=0).fit(
-        skcooc.Triads(*np.resize(_dense(X).astype(int), (3, 4)))
+        skcooc.Triads(*np.resize(skcooc.Dyads(X).to_csr().toarray().astype(int), (3, 4)))
     ).components_,
 }  # fmt: skip
 
@@ -232,12 +223,9 @@ class Writing:
     kind: str
 
     def run(self) -> str:
-        """Check that a table is read as it was written."""
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "table"
-            if self.kind == "disk":
-                return self._stored(path)
-            return self._commanded(path.with_suffix(f".{self.kind}"))
+            path = Path(folder) / f"table.{self.kind}"
+            return self._stored(path) if self.kind == "disk" else self._commanded(path)
 
     def _stored(self, path: Path) -> str:
         try:

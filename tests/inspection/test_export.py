@@ -14,7 +14,7 @@ from skcooc import AspectModel, AsymmetricClustering, ClusterAbstraction, inspec
 from skcooc.hierarchy import Tree, binary_tree, division, explicit_tree
 from skcooc.inspection import export, export_dict, export_text, to_linkage, to_pyldavis
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
-from tests.plotting.test_splits import SPLITS
+from tests.plotting.test_hierarchy import SPLITS
 
 TREES = (1,), (5,), (5, 40, 30, EXPLICIT)
 CHAIN = Tree(np.array([-1, 0, 0, 0, 1, 1, 4, 4]))  # three children, and leaves at three depths

@@ -1,20 +1,45 @@
-"""Models as tables, of components and of the clusters of both sides."""
+"""Models as tables of components and of the clusters of both sides; names of topics."""
 
 import copy
+import pickle
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
-from skcooc import AspectModel, AsymmetricClustering, Dyads, RowBlocks, SymmetricClustering
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    ClusterAbstraction,
+    Dyads,
+    RowBlocks,
+    RowMemory,
+    SymmetricClustering,
+    inspection,
+)
 from skcooc.cli import main
-from skcooc.inspection import characteristic_features, describe, name_topics, top_features
+from skcooc.hierarchy import binary_tree
+from skcooc.inspection import (
+    characteristic_features,
+    describe,
+    explore,
+    export_dict,
+    name_topics,
+    set_names,
+    top_features,
+)
 from skcooc.inspection import representative_rows as first_rows
 from skcooc.inspection.blocks import associated_clusters, column_clusters
-from skcooc.plotting import AssociationDisplay
-from tests.inspection.planted import hierarchy_model
+from skcooc.plotting import AssociationDisplay, HierarchyDisplay, SplitsDisplay
+from tests.inspection import pages
+from tests.inspection.planted import hierarchy_model, stand_in
+from tests.plotting.test_hierarchy import SPLITS
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 COLUMNS = ["component", "name", "weight", "n_rows", "features", "probabilities", "rows"]
@@ -174,3 +199,92 @@ def test_the_command_line_has_both_sides(tmp_path, capsys):
     for file in ("components.csv", "embedding.csv"):  # clusters have the names of the page
         _, *names = (folder / file).read_text(encoding="utf-8").splitlines()[0].split(",")
         assert {word for name in names for word in name.split(" · ")} <= {*ADJECTIVES}
+
+
+@pytest.fixture
+def short():
+    return AspectModel(3, beta=0.9, max_iter=5, random_state=0).fit(X)
+
+
+def test_made_names_differ_and_the_largest_topic_has_the_first_choice():
+    short = pages.stand_in(pages.table())
+    short.components_[1] = short.components_[0]
+    weights = short.row_distribution_ @ short.embedding_
+    names = name_topics(short, pages.WORDS, n_features=2)
+    assert len(set(names)) == 3
+    large, less = sorted([0, 1], key=lambda k: -weights[k])
+    assert len(names[large].split(" · ")) == 2
+    assert names[less].startswith(names[large])
+    short.components_ = np.ones((3, 1))  # nothing is characteristic
+    assert name_topics(short) == ["topic 0", "topic 1", "topic 2"]
+
+
+def test_names_are_kept_until_another_fit_and_those_of_a_page_can_be_set(short):
+    plain = ["aspectmodel0", "aspectmodel1", "aspectmodel2"]
+    assert short.get_feature_names_out().tolist() == plain
+    automatic = name_topics(short)
+    assert set_names(short, {1: "mine", "2": automatic[0]}) is short
+    names = ["aspectmodel0", "mine", automatic[0]]
+    for same in (short, pickle.loads(pickle.dumps(short))):
+        assert same.get_feature_names_out().tolist() == names
+        assert name_topics(same)[1:] == describe(same)["name"].tolist()[1:] == names[1:]
+        assert name_topics(same)[0] not in names  # another one than has been set
+    frame = short.set_output(transform="pandas").transform(X)
+    assert frame.columns.tolist() == names
+    assert describe(short, names={1: "here"})["name"].tolist()[1:] == ["here", automatic[0]]
+    assert not hasattr(clone(short), "component_names_")
+    assert short.fit(X).get_feature_names_out().tolist() == plain
+    assert set_names(set_names(short, list("abc")), None).get_feature_names_out().tolist() == plain
+    exported = {"0": "one", "1": "two", "2": "three"}
+    shown = explore(set_names(short, exported), X, names={"0": "given"}).shown["topics"]
+    assert [topic["name"] for topic in shown] == ["given", "two", "three"]
+
+
+def test_names_of_the_model_inside():
+    pipeline = make_pipeline(FunctionTransformer(), AspectModel(2, beta=0.9, max_iter=5))
+    set_names(pipeline.fit(X), ["x", "y"])
+    assert pipeline[-1].get_feature_names_out().tolist() == ["x", "y"]
+    leaves = ClusterAbstraction(2, beta=0.5, max_iter=5, random_state=0)
+    memory = RowMemory(leaves, concentration=1, discount=0, smoothing=0).fit(X)
+    set_names(memory, ["root", "left", "right"])
+    assert memory.get_feature_names_out().tolist() == ["root", "left", "right"]
+    assert export_dict(memory)["name"] == "root"
+    lda = set_names(LatentDirichletAllocation(2, max_iter=1).fit(X), ["a", "b"])
+    assert lda.component_names_ == {0: "a", 1: "b"}
+
+
+def test_names_of_nodes_stand_before_their_words():
+    short, words = stand_in(binary_tree(5), splits_=SPLITS), [f"w{j}" for j in range(30)]
+    plain = inspection.export_text(short, words).splitlines()
+    root, leaf = short.tree_.preorder[0], short.tree_.leaves[2]
+    set_names(short, {root: "all of it", leaf: "a leaf"})
+    lines = inspection.export_text(short, words).splitlines()
+    assert lines[0] == plain[0].replace("|--- ", "|--- all of it: ")
+    assert lines[1:] == [line.replace("cluster 2: ", "cluster 2: a leaf: ") for line in plain[1:]]
+    drawn = HierarchyDisplay.from_estimator(short, words)
+    assert drawn.texts_[root].get_text().startswith("all of it: ")
+    assert drawn.texts_[leaf].get_text().startswith("2: a leaf: ")
+    given = HierarchyDisplay.from_estimator(short, words, names={0: "other"}, n_features=0)
+    assert given.texts_[0].get_text() == "other"
+    words_of = top_features(short, words, n_features=3)
+    labels = SplitsDisplay.from_estimator(short, words, order="probable").labels
+    expected = [", ".join(words_of[node]) for node in short.tree_.leaves]
+    assert labels == [*expected[:2], "a leaf", *expected[3:]]
+
+
+def test_invalid_names(short):
+    for names, message in (
+        (["a"], "1 entries, but there are 3 topics"),
+        ("abc", "3 entries"),
+        ({3: "a"}, "names has 3, but topics are 0 to 2"),
+        ({"tea": "a"}, "names has tea, but topics are 0 to 2"),
+        ({0: "a", 1: "a"}, "all different"),
+        ({0: ""}, "none empty"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            set_names(short, names)
+        assert not hasattr(short, "component_names_")
+    with pytest.raises(TypeError, match=r"got 5\. Did you mean n_features=5\?"):
+        describe(short, 5)
+    with pytest.raises(TypeError, match="n_rows=5"):
+        describe(short, None, 5)

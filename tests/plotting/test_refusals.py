@@ -24,9 +24,9 @@ from skcooc.plotting import (
     TopicsDisplay,
 )  # fmt: skip
 from tests.inspection.planted import hierarchy_model, stand_in
+from tests.plotting.test_canvas import IMAGE, LABELS
 from tests.plotting.test_curves import CURVE, component_search, results
-from tests.plotting.test_segmentation import IMAGE, LABELS
-from tests.plotting.test_splits import SPLITS
+from tests.plotting.test_hierarchy import SPLITS
 from tests.tables import planted
 
 X = planted(n_rows=60, n_columns=40, n_observations=3000).X

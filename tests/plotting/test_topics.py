@@ -1,3 +1,4 @@
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -5,8 +6,12 @@ import pytest
 
 from skcooc import AspectModel, AveragedModels
 from skcooc.inspection import characteristic_features, topic_shares
-from skcooc.plotting import SharesDisplay, TopicsDisplay
-from tests.plotting.common import aspects, assert_legible, labels
+from skcooc.inspection.groups import divide
+from skcooc.inspection.similarity import map_positions
+from skcooc.plotting import SharesDisplay, StructureDisplay, TopicMapDisplay, TopicsDisplay
+from skcooc.plotting.structure import sample_rows
+from skcooc.plotting.topic_map import leader_line, place_names
+from tests.plotting.common import GROUPS, aspects, assert_legible, labels
 
 MODEL = aspects()
 WEIGHTS = MODEL.row_distribution_ @ MODEL.embedding_
@@ -129,3 +134,94 @@ def test_texts_are_legible_the_first_month_is_written_and_titles_have_no_dots_at
     lines = display.ax_.get_title("left").split("\n")
     assert len(lines) == 2
     assert all(line == line.strip(" ·") for line in lines)
+
+
+LARGE = aspects(200)
+LABELS = np.where(np.arange(200) < 3, "few", labels(200))
+
+
+def test_rows_of_each_group_are_sampled_evenly():
+    division = divide(LABELS, LARGE.row_distribution_)
+    bars = sample_rows(LARGE.embedding_, division, 60)
+    assert bars.labels == sorted([*GROUPS, "few"])
+    assert bars.sizes[bars.labels.index("few")] == 3  # all of them
+    assert len(bars.mixtures) == sum(bars.sizes) == pytest.approx(62, abs=3)
+    begin = 0
+    for members, size in zip(division.members, bars.sizes, strict=True):
+        rows = {tuple(row) for row in LARGE.embedding_[members]}
+        shown = bars.mixtures[begin : begin + size]
+        assert {tuple(row) for row in shown} <= rows
+        largest = shown.argmax(axis=1)
+        starts = 1 + (np.diff(largest) != 0).sum()
+        assert starts == len(set(largest))  # rows of one topic stand together
+        totals = LARGE.embedding_[members].sum(axis=0)
+        assert (np.diff(totals[list(dict.fromkeys(largest))]) <= 0).all()
+        assert all((np.diff(shown[largest == k].max(axis=1)) <= 0).all() for k in set(largest))
+        if size > 10:
+            np.testing.assert_allclose(shown.mean(axis=0), totals / len(members), atol=0.06)
+        begin += size
+
+
+def test_bars_are_stacked_to_one():
+    display = StructureDisplay.from_estimator(LARGE, {"side": LABELS}, n_rows=60, topics=3)
+    n_groups = len(display.bars.labels)
+    assert len(display.ax_.patches) == 4 * n_groups
+    top = np.concatenate([patch.get_data().values for patch in display.ax_.patches[-n_groups:]])
+    np.testing.assert_allclose(top, 1)
+    first = np.concatenate([patch.get_data().values for patch in display.ax_.patches[:n_groups]])
+    np.testing.assert_allclose(first, display.bars.mixtures[:, display.topics[0]])
+    assert display.ax_.get_xlabel() == f"{len(top)} of 200 rows, by side"
+    assert_legible(display)
+
+
+def test_labels_of_small_groups_are_legible_and_others_come_last():
+    by = np.where(np.arange(200) < 24, 1900 + np.arange(200) // 2, 2000)
+    display = StructureDisplay.from_estimator(LARGE, by, topics=3)
+    assert len(display.ax_.get_xticklabels()) == 13
+    assert_legible(display)
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert names[-1] == "others"
+    display = StructureDisplay.from_estimator(LARGE)
+    assert display.ax_.get_xlabel() == "200 rows"
+    assert len(display.ax_.get_legend().get_texts()) == 5  # all topics, and no others
+    display = StructureDisplay.from_estimator(aspects(n_topics=16))
+    assert len(display.ax_.get_legend().get_texts()) == 15
+    with pytest.raises(ValueError, match="15 topics are too many for 14"):
+        StructureDisplay.from_estimator(aspects(n_topics=16), topics=15)
+
+
+def test_circles_are_at_their_places_with_areas_by_mass():
+    model = aspects()
+    display = TopicMapDisplay.from_estimator(model)
+    weights = model.row_distribution_ @ model.embedding_
+    order = np.argsort(-weights)
+    areas = display.circles_.get_sizes()
+    np.testing.assert_allclose(areas / areas.sum(), weights[order])
+    at, drawn = map_positions(model.components_)[order], display.circles_.get_offsets()
+    pairs = list(combinations(range(5), 2))
+    ratios = [np.linalg.norm(drawn[a] - drawn[b]) / np.linalg.norm(at[a] - at[b]) for a, b in pairs]
+    np.testing.assert_allclose(ratios, ratios[0])
+
+
+def test_names_are_legible():
+    for n_topics in (1, 12, 30):
+        display = TopicMapDisplay.from_estimator(aspects(n_topics=n_topics, n_columns=90))
+        assert_legible(display)
+        assert len(display.texts_) >= 0.8 * n_topics
+
+
+def test_neither_names_nor_lines_are_over_names():
+    rng = np.random.default_rng(0)
+    centers, radii = rng.uniform(60, 240, size=(30, 2)), np.full(30, 9.0)
+    boxes = place_names(centers, radii, [(60, 10)] * 30, (300, 300))
+    kept = [(i, box) for i, box in enumerate(boxes) if box is not None]
+    assert 15 < len(kept) < 30  # there is not room for all
+    for (_, a), (_, b) in combinations(kept, 2):
+        assert (a[2:] <= b[:2]).any() or (b[2:] <= a[:2]).any()
+    for i, box in kept:
+        line = leader_line(centers[i], radii[i], box)
+        if line is not None:
+            points = line[0] + np.linspace(0, 0.9, 30)[:, None] * (line[1] - line[0])
+            for j, other in kept:
+                inside = (points > other[:2] + 1) & (points < other[2:] - 1)
+                assert i == j or not inside.all(axis=1).any()
