@@ -129,7 +129,7 @@ def test_bad_options_and_models_without_mixtures_are_refused_before_the_fit(adat
         assert "X_topics" not in adata.obsm
 
 
-def test_genes_are_found_by_their_names_also_in_files_and_named_if_they_are_lacking(adata, X, backed):
+def test_genes_are_found_by_their_names_and_named_if_they_are_lacking(adata, X, backed):
     found = fit_topics(adata, model(), mask_var="highly_variable")
     genes = np.flatnonzero(adata.var["highly_variable"])
     order = np.random.default_rng(0).permutation(40)
@@ -166,11 +166,18 @@ def test_names_that_genes_share(adata):
         add_topics(adata[:, ::-1].copy(), found)
 
 
-def test_a_model_that_knows_no_names_takes_all_genes(adata, X):
+def test_genes_have_to_be_known(adata, X):
     add_topics(adata, model().fit(X))
     np.testing.assert_array_equal(adata.obsm["X_topics"], model().fit(X).transform(X))
     with pytest.raises(ValueError, match="adata has 40 genes, but AspectModel was fitted to 30"):
         add_topics(adata, model().fit(X[:, :30]))
+    found = fit_topics(adata, model(), mask_var="highly_variable")
+    genes = found.feature_names_in_
+    assert look.distinguishing_features(found, adata[:, genes].X)["feature"].isin(genes).all()
+    with pytest.raises(ValueError, match="X has 40 features, but the model has 30, named by its"):
+        look.distinguishing_features(found, X)
+    with pytest.raises(ValueError, match="has 30 columns, whose names it knows"):
+        look.top_features(found, adata.var_names)
 
 
 def test_other_methods_and_functions_tell_what_to_give(adata, X):
@@ -195,16 +202,6 @@ def test_other_methods_and_functions_tell_what_to_give(adata, X):
     ):
         with pytest.raises(TypeError, match=f"is an AnnData, which holds more than .*{hint}"):
             function()
-
-
-def test_inspection_knows_the_genes(adata, X):
-    found = fit_topics(adata, model(), mask_var="highly_variable")
-    genes = found.feature_names_in_
-    assert look.distinguishing_features(found, adata[:, genes].X)["feature"].isin(genes).all()
-    with pytest.raises(ValueError, match="X has 40 features, but the model has 30, named by its"):
-        look.distinguishing_features(found, X)
-    with pytest.raises(ValueError, match="has 30 columns, whose names it knows"):
-        look.top_features(found, adata.var_names)
 
 
 @contextmanager

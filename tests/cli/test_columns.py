@@ -163,15 +163,7 @@ def test_rows_without_a_label_are_in_no_group_and_the_largest_are_printed(run, e
     assert "and 8 smaller groups, written with --output" in out
 
 
-def test_the_heading_of_a_page_is_the_name_of_the_file_or_what_is_given(run, texts, tmp_path):
-    page = tmp_path / "topics.html"
-    run(texts, "--skip-lda", "--beta", ".8", "--html", page)
-    assert "<title>documents.txt</title>" in page.read_text(encoding="utf-8")
-    run(texts, "--skip-lda", "--beta", ".8", "--html", page, "--title", "A & B")
-    assert "<title>A &amp; B</title>" in page.read_text(encoding="utf-8")
-
-
-def test_words_that_are_left_out_are_counted_and_named(run, texts, monkeypatch):
+def test_words_left_out_are_counted_and_pages_have_headings(run, texts, monkeypatch, tmp_path):
     texts.write_text(
         "\n".join(f"common {text} rare{i} pair{i // 2}" for i, text in enumerate(DOCUMENTS))
     )
@@ -188,3 +180,8 @@ def test_words_that_are_left_out_are_counted_and_named(run, texts, monkeypatch):
     few = run(*arguments, "--max-df", "9")
     frequent = re.search(r"stop words: 10 in .* --max-df 9 \((.*?)\)", " ".join(few.split()))[1]
     assert re.fullmatch(r"common 100%, \w+ 33%, \.\.\.", frequent)
+    page = tmp_path / "topics.html"
+    run(texts, "--skip-lda", "--beta", ".8", "--html", page)
+    assert "<title>documents.txt</title>" in page.read_text(encoding="utf-8")
+    run(texts, "--skip-lda", "--beta", ".8", "--html", page, "--title", "A & B")
+    assert "<title>A &amp; B</title>" in page.read_text(encoding="utf-8")

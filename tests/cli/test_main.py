@@ -20,7 +20,7 @@ from tests.cli.odd.made import DOCUMENTS, TOPICS
 from tests.inspection.pages import read_payload
 
 
-def test_report(run, npz):
+def test_a_report_of_pairs_and_of_other_models(run, npz, X, tmp_path, summary):
     out = run(npz)
     for line in (
         "30 rows, 20 columns, 3,000 co-occurrences; 10% of them held out",
@@ -35,9 +35,14 @@ def test_report(run, npz):
         assert line in out
     assert max(map(len, out.splitlines())) <= 100
     assert "\x1b" not in out
-
-
-def test_other_models(summary, npz):
+    cells = sp.coo_array(X)
+    triples = [(f"f{j}", f"u{i}", n) for i, j, n in zip(*cells.coords, cells.data, strict=True)]
+    path = written(tmp_path / "pairs.tsv", ("film", "user", "stars"), triples, "\t")
+    named = ["--skip-lda", "--beta", ".8", "--row", "user", "--column", "film"]
+    n, m = (np.unique(positions).size for positions in cells.coords)
+    expected = f"{n} values of user, {m} values of film, 3,000 co-occurrences"
+    assert expected in run(path, *named, "--count", "stars")
+    assert f"{cells.nnz:,} co-occurrences" in run(path, *named)
     for model in ("product-space", "asymmetric", "projection", "symmetric"):
         out, found, _ = summary(npz, "--model", model, "--skip-lda")
         kind = "topics" if model == "product-space" else "clusters"
@@ -108,16 +113,13 @@ def test_memory_is_that_of_the_library(run, summary, npz, X):
     assert f"  {line:,.1f}  " in table[0]
 
 
-def test_lda_can_be_skipped_beta_given_and_a_collapse_is_noted(run, npz):
+def test_beta_given_a_collapse_and_the_same_report_again(run, npz):
     out = run(npz, "--skip-lda", "--beta", 0.9)
     assert "LDA of scikit-learn" not in out
     assert "EM at beta = 0.9 (--beta)" in out
     assert "Tuned inverse temperature" not in out
     out = run(npz, "--beta", 0.05, "--max-iter", 100)
     assert "the model has collapsed" in " ".join(out.split())
-
-
-def test_same_seed_same_report(run, npz):
     first, again = (re.sub(r" [\d.]+$|.*seconds:.*", "", run(npz), flags=re.M) for _ in range(2))
     assert first == again
 
@@ -135,17 +137,6 @@ def test_names_of_a_matrix(error, run, npz, tmp_path):
     assert "no row is named 'site-7'" in error(npz, "--nearest", "site-7")
 
 
-def test_pairs(run, X, tmp_path):
-    cells = sp.coo_array(X)
-    triples = [(f"f{j}", f"u{i}", n) for i, j, n in zip(*cells.coords, cells.data, strict=True)]
-    path = written(tmp_path / "pairs.tsv", ("film", "user", "stars"), triples, "\t")
-    named = ["--skip-lda", "--beta", ".8", "--row", "user", "--column", "film"]
-    n, m = (np.unique(positions).size for positions in cells.coords)
-    expected = f"{n} values of user, {m} values of film, 3,000 co-occurrences"
-    assert expected in run(path, *named, "--count", "stars")
-    assert f"{cells.nnz:,} co-occurrences" in run(path, *named)
-
-
 def test_lines_of_a_file_and_a_folder(run, tmp_path):
     path = tmp_path / "documents.txt"
     path.write_text("\n\n".join(DOCUMENTS))
@@ -161,21 +152,18 @@ def test_lines_of_a_file_and_a_folder(run, tmp_path):
     assert "30 documents, 15 words, 360 tokens" in out
 
 
-def test_aspects_are_the_topics_of_the_documents(run, texts):
+def test_aspects_are_the_topics_and_documents_without_words_are_counted(run, texts, error):
     for order in ("characteristic", "probable"):
         out = run(texts, "--top", "5", "--seed", "2", "--order", order, "--skip-lda")
         assert f"{order} words" in out
         aspects = [line.split("%  ")[1].split() for line in out.splitlines() if "%  " in line]
         assert sorted(map(sorted, aspects)) == sorted(sorted(topic.split()) for topic in TOPICS)
-
-
-def test_documents_without_words_are_counted(error, run, texts):
     texts.write_text(texts.read_text() + "\n42 43 44")
     assert "documents without any of these words: 1" in run(texts)
     assert "has no counts" in error(texts, "--nearest", "31: 42 43 44")
 
 
-def test_output_of_texts(summary, texts, tmp_path):
+def test_output_of_texts_and_of_a_matrix(summary, texts, tmp_path, X):
     out, found, pipeline = summary(texts)
     output = tmp_path / "new" / "out"
     assert f"Written to {output}: components.csv" in out
@@ -194,14 +182,11 @@ def test_output_of_texts(summary, texts, tmp_path):
     assert found["comparison"][0]["label"] == "topic-free baseline: unigram"
     assert len(found["top_features"]) == 3
     assert [probe["n_components"] for probe in found["temperature_search"]][-2:] == [3, None]
-
-
-def test_output_of_a_matrix_is_the_model_alone(summary, X, tmp_path):
     scipy.io.mmwrite(tmp_path / "counts.mtx", X)
-    out, _, model = summary(tmp_path / "counts.mtx")
+    out, _, alone = summary(tmp_path / "counts.mtx")
     assert "30 rows, 20 columns, 3,000 co-occurrences" in out
-    assert isinstance(model, AspectModel)
-    assert model.transform(X).shape == (30, 3)
+    assert isinstance(alone, AspectModel)
+    assert alone.transform(X).shape == (30, 3)
 
 
 def test_help_and_version_and_as_a_program(capsys, npz, monkeypatch):

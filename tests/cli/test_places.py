@@ -85,15 +85,12 @@ def test_all_is_written_or_nothing(failed, run, npz, tmp_path, monkeypatch):
     assert not (tmp_path / "new").exists()
 
 
-def test_a_link_to_a_page_stays_one(run, npz, tmp_path):
+def test_a_link_to_a_page_stays_one_and_output_fits_its_encoding(run, npz, tmp_path, monkeypatch):
     (tmp_path / "page.html").write_text("old")
     (tmp_path / "link.html").symlink_to("page.html")
     run(npz, "--skip-lda", "--beta", ".9", "--html", tmp_path / "link.html")
     assert (tmp_path / "link.html").is_symlink()
     assert "<html" in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
-def test_what_the_encoding_of_the_output_lacks_is_written_out(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("\n".join(DOCUMENTS).replace("cat", "кот"), encoding="utf-8")
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", out)
@@ -101,12 +98,33 @@ def test_what_the_encoding_of_the_output_lacks_is_written_out(tmp_path, monkeypa
     assert rb"\u043a\u043e\u0442" in out.buffer.getvalue()
 
 
-def test_a_page_without_jinja_and_clusters_without_nearest_rows(error, npz, tmp_path, monkeypatch):
+def test_bad_input_is_one_line(error, npz, tmp_path, monkeypatch, X, capsys):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     assert "--html: explore needs Jinja2" in error(npz, "--html", tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
     message = error(npz, "--model", "asymmetric", "--nearest", "1")
     assert "--nearest needs a topic model" in message
+    for format in ("csr", "csc", "bsr"):
+        for name, value in (("indptr", 2**30), ("indptr", -9), ("indices", -1)):
+            invalid = X.asformat(format).copy()
+            getattr(invalid, name)[3] = value
+            sp.save_npz(tmp_path / "x.npz", invalid)
+            assert "x.npz: not a sparse matrix of SciPy" in error(tmp_path / "x.npz")
+    exhausted = Mock(side_effect=MemoryError("Unable to allocate 7.28 TiB"))
+    monkeypatch.setattr("skcooc.cli.compare", exhausted)
+    assert main([str(npz)]) == 1
+    expected = "skcooc: error: not enough memory: Unable to allocate 7.28 TiB\n"
+    assert capsys.readouterr().err == expected
+    assert printable("\u202eabc\x9b\n") == "\\u202eabc\\x9b\\n"
+    names = "a.csv", "a.npz", "a.parquet", "a.txt", "a.json"
+    for name in names:
+        (tmp_path / name).write_text("a,b\n1,2\n")
+
+    forbidden = Mock(side_effect=PermissionError(errno.EACCES, "Permission denied"))
+    for method in ("open", "read_bytes"):
+        monkeypatch.setattr(Path, method, forbidden)
+    for name in names:
+        assert f"{name}: Permission denied" in error(tmp_path / name)
 
 
 def test_wrong_arguments(capsys):
@@ -121,36 +139,6 @@ def test_wrong_arguments(capsys):
         assert (exit.value.code, out) == (2, "")
         assert err.startswith("skcooc: error: ")
         assert err.count("\n") == 1
-
-
-def test_a_matrix_with_invalid_indices(error, X, tmp_path):
-    for format in ("csr", "csc", "bsr"):
-        for name, value in (("indptr", 2**30), ("indptr", -9), ("indices", -1)):
-            invalid = X.asformat(format).copy()
-            getattr(invalid, name)[3] = value
-            sp.save_npz(tmp_path / "x.npz", invalid)
-            assert "x.npz: not a sparse matrix of SciPy" in error(tmp_path / "x.npz")
-
-
-def test_no_memory_is_one_line_and_control_characters_are_escaped(capsys, npz, monkeypatch):
-    exhausted = Mock(side_effect=MemoryError("Unable to allocate 7.28 TiB"))
-    monkeypatch.setattr("skcooc.cli.compare", exhausted)
-    assert main([str(npz)]) == 1
-    expected = "skcooc: error: not enough memory: Unable to allocate 7.28 TiB\n"
-    assert capsys.readouterr().err == expected
-    assert printable("\u202eabc\x9b\n") == "\\u202eabc\\x9b\\n"
-
-
-def test_a_file_without_permission(error, tmp_path, monkeypatch):
-    names = "a.csv", "a.npz", "a.parquet", "a.txt", "a.json"
-    for name in names:
-        (tmp_path / name).write_text("a,b\n1,2\n")
-
-    forbidden = Mock(side_effect=PermissionError(errno.EACCES, "Permission denied"))
-    for method in ("open", "read_bytes"):
-        monkeypatch.setattr(Path, method, forbidden)
-    for name in names:
-        assert f"{name}: Permission denied" in error(tmp_path / name)
 
 
 class Terminal(io.StringIO):

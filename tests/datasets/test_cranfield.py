@@ -52,7 +52,11 @@ def source(tmp_path, monkeypatch):
     return folder, downloads
 
 
-def test_contents(source, tmp_path):
+def test_contents_are_downloaded_once(source, tmp_path):
+    _, downloads = source
+    with pytest.raises(OSError, match="Data not found and `download_if_missing` is False"):
+        fetch_cranfield(data_home=tmp_path / "home", download_if_missing=False)
+    assert downloads == []
     data = fetch_cranfield(data_home=tmp_path / "home")
     assert data.data == ["on wings . lift and drag .", "", "shock waves . heat ."]
     assert data.titles == ["on wings .", "", "shock waves ."]
@@ -63,19 +67,11 @@ def test_contents(source, tmp_path):
     assert data.relevance.tolist() == [[1, 1, 1], [1, 3, 4], [1, 2, -1], [2, 3, -1]]
     assert {a.dtype for a in (data.ids, data.query_ids, data.relevance)} == {np.dtype(np.int64)}
     assert "-1" in data.DESCR
-
-
-def test_downloads_once_and_not_at_all_where_that_is_not_wanted(source, tmp_path):
-    _, downloads = source
-    with pytest.raises(OSError, match="Data not found and `download_if_missing` is False"):
-        fetch_cranfield(data_home=tmp_path / "home", download_if_missing=False)
-    assert downloads == []
-    first = fetch_cranfield(data_home=tmp_path / "home")
     assert sorted(downloads) == sorted(cranfield.CHECKSUMS)
     again = fetch_cranfield(data_home=tmp_path / "home")
     offline = fetch_cranfield(data_home=tmp_path / "home", download_if_missing=False)
     assert len(downloads) == 3
-    assert first.data == again.data == offline.data
+    assert data.data == again.data == offline.data
 
 
 def test_damaged_files(source, tmp_path):

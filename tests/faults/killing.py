@@ -14,14 +14,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from skcooc import (
-    AspectModel,
-    AsymmetricClustering,
-    AveragedModels,
-    ClusterAbstraction,
-    InterpolatedModels,
-    RowMemory,
-)  # fmt: skip
+import skcooc
 from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
 from tests.tables import planted
@@ -98,22 +91,24 @@ def _answer(function, write: int) -> None:
 
 X = planted(n_observations=4000).X.astype(float)
 SHORT = {"max_iter": 30, "tol": 1e-6, "random_state": 0}
-ASPECTS = AspectModel(3, beta=0.9, **SHORT | {"max_iter": 6})
+ASPECTS = skcooc.AspectModel(3, beta=0.9, **SHORT | {"max_iter": 6})
 
 KINDS = {
-    "beta given": AspectModel(3, beta=0.9, n_init=3, **SHORT),
-    "beta searched": AspectModel(3, **SHORT),
-    "left out": AspectModel(60, leave_one_out="auto", n_init=2, **SHORT | {"max_iter": 8}),
-    "clusters": AsymmetricClustering(4, annealing=1.2, beta=0.3, **SHORT),
-    "grown tree": ClusterAbstraction(5, tree="grown", **SHORT | {"max_iter": 8}),
-    "annealed tree": ClusterAbstraction(4, tree="annealed", **SHORT | {"max_iter": 8}),
+    "beta given": skcooc.AspectModel(3, beta=0.9, n_init=3, **SHORT),
+    "beta searched": skcooc.AspectModel(3, **SHORT),
+    "left out": skcooc.AspectModel(60, leave_one_out="auto", n_init=2, **SHORT | {"max_iter": 8}),
+    "clusters": skcooc.AsymmetricClustering(4, annealing=1.2, beta=0.3, **SHORT),
+    "grown tree": skcooc.ClusterAbstraction(5, tree="grown", **SHORT | {"max_iter": 8}),
+    "annealed tree": skcooc.ClusterAbstraction(4, tree="annealed", **SHORT | {"max_iter": 8}),
     "temperatures": TemperatureSearchCV(ASPECTS, [0.7, 0.8, 0.9, 1.0], cv=3, n_jobs=2),
-    "average": AveragedModels(AspectModel(3, max_iter=8), 3, n_jobs=2, random_state=0),
-    "components": ComponentSearchCV(clone(ASPECTS), [2, 3, 4], cv=2, n_runs=1, random_state=0),
-    "mean": InterpolatedModels(
-        [("aspects", clone(ASPECTS)), ("two", AspectModel(2, **SHORT))], random_state=0
+    "average": skcooc.AveragedModels(
+        skcooc.AspectModel(3, max_iter=8), 3, n_jobs=2, random_state=0
     ),
-    "memory": RowMemory(clone(ASPECTS), random_state=0),
+    "components": ComponentSearchCV(clone(ASPECTS), [2, 3, 4], cv=2, n_runs=1, random_state=0),
+    "mean": skcooc.InterpolatedModels(
+        [("aspects", clone(ASPECTS)), ("two", skcooc.AspectModel(2, **SHORT))], random_state=0
+    ),
+    "memory": skcooc.RowMemory(clone(ASPECTS), random_state=0),
 }
 QUICK = ["beta searched", "grown tree", "temperatures", "average"]
 

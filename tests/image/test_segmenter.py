@@ -95,7 +95,7 @@ def test_colours_that_are_alike_in_grey():
     assert (swapped[:, ::-1] == fitted.labels_).mean() > 0.95
 
 
-def test_invalid_input():
+def test_invalid_input_of_segmenters():
     for params in ({"n_segments": 0}, {"beta": 2.0}, {"features": 3}):
         with pytest.raises(ValueError, match=next(iter(params))):
             TextureSegmenter(**params).fit(IMAGE)
@@ -174,7 +174,7 @@ def test_counts_of_colours_equal_a_loop_over_sites():
         GaborHistograms(1, 2, 5).fit(COLOURS).transform(NOISE)
 
 
-def test_histograms_have_equal_sums_and_bins_of_the_training_image():
+def test_histograms_have_equal_sums_and_orientations_are_told_apart():
     features = GaborHistograms(2, 3, 6, window=3.0)
     X = features.fit_transform(NOISE).toarray().reshape(-1, 7, 6)
     np.testing.assert_allclose(X.sum(axis=2), 9.0, rtol=1e-5)
@@ -189,9 +189,6 @@ def test_histograms_have_equal_sums_and_bins_of_the_training_image():
     other = features.transform(noise((16, 20), (1, 1), seed=1))
     assert other.shape == (4 * 5, 12)
     assert features.grid((16, 20)) == (4, 5)
-
-
-def test_orientations_and_scales():
     image = noise((24, 24), (0, 2))
     X, swapped = (
         GaborHistograms(2, 4, 6).fit_transform(side).toarray().reshape(6, 6, 9, 6)
@@ -209,7 +206,7 @@ def test_orientations_and_scales():
         assert np.argmax(responses) == channel
 
 
-def test_invalid_input_and_without_scikit_image(monkeypatch):
+def test_invalid_input_of_histograms_and_without_scikit_image(monkeypatch):
     for params, image, message in (
         ({"n_bins": 1}, NOISE, "n_bins"),
         ({"frequency": 0.7}, NOISE, "frequency"),

@@ -108,7 +108,7 @@ def test_coupled_sites_find_the_bands():
     assert wrong(coupled(6.0, kind=Unsmoothed)) > wrong(coupled(6.0))
 
 
-def test_spare_segments_are_removed():
+def test_spare_segments_are_removed_and_strips_before_textures():
     counts = np.stack([RNG.multinomial(40, COMPONENTS[c]) for c in TRUTH]).astype(float)
     sites = replace(coupled(20.0), counts=sp.csr_array(counts))
     halves = TRUTH + 3 * (np.arange(len(TRUTH)) % 7 > 3)  # every band twice

@@ -35,7 +35,7 @@ def page(model):
     return explore(model, X, texts=texts_of(X), feature_names=WORDS, **by)
 
 
-def test_topics_against_loops(model, page):
+def test_topics_and_rows_against_loops(model, page):
     n, q, theta = X.sum(), model.components_, model.embedding_
     weights = [sum(X[i].sum() / n * theta[i, k] for i in range(len(X))) for k in range(3)]
     unigram = [sum(weights[k] * q[k, j] for k in range(3)) for j in range(len(WORDS))]
@@ -52,6 +52,18 @@ def test_topics_against_loops(model, page):
             assert [p, share, rest] == close([q[k, j], unigram[j], max(mixed, 0.5 / n)])
             for z, value in posterior:
                 assert value == pytest.approx(weights[z] * q[z, j] / unigram[j], rel=0.06)
+    rows = shown["documents"]
+    assert len(rows) == len(X)
+    for i, row in enumerate(rows):
+        p = 0.9 * model.embedding_[i] @ model.components_ + 0.1 * model.unigram_
+        assert row["perplexity"] == close(np.exp(-np.sum(X[i] * np.log(p)) / X[i].sum()))
+        assert "".join(row["parts"]) == texts_of(X)[i]
+        for word, z in zip(row["parts"][1::2], row["topics"], strict=True):
+            if word in WORDS:
+                assert z == np.argmax(model.embedding_[i] * model.components_[:, WORDS.index(word)])
+        for k, share in row["mixture"]:
+            assert share == close(model.embedding_[i, k])
+    assert {word for row in rows for word in row["parts"][1::2]} == set(WORDS) - {EVIL}
 
 
 def test_features_of_a_topic_are_the_first_at_every_place_of_the_slider():
@@ -68,21 +80,6 @@ def test_features_of_a_topic_are_the_first_at_every_place_of_the_slider():
             score[(p < 1e-9) | ((t > 0) & (n * weights[k] * p < 3))] = -np.inf
             first = [j for j in np.argsort(-score)[:20] if score[j] > -np.inf]
             assert {f"x{j}" for j in first} <= listed
-
-
-def test_rows_against_loops(model, page):
-    shown = page.shown["documents"]
-    assert len(shown) == len(X)
-    for i, row in enumerate(shown):
-        p = 0.9 * model.embedding_[i] @ model.components_ + 0.1 * model.unigram_
-        assert row["perplexity"] == close(np.exp(-np.sum(X[i] * np.log(p)) / X[i].sum()))
-        assert "".join(row["parts"]) == texts_of(X)[i]
-        for word, z in zip(row["parts"][1::2], row["topics"], strict=True):
-            if word in WORDS:
-                assert z == np.argmax(model.embedding_[i] * model.components_[:, WORDS.index(word)])
-        for k, share in row["mixture"]:
-            assert share == close(model.embedding_[i, k])
-    assert {word for row in shown for word in row["parts"][1::2]} == set(WORDS) - {EVIL}
 
 
 def test_shares_of_groups_rows_without_a_label_and_groups_of_one_row(model, page):
@@ -184,7 +181,7 @@ def fitted():
 
 
 @pytest.mark.filterwarnings("ignore:EM did not converge")
-def test_pipelines_and_searches_and_other_rows(fitted):
+def test_pipelines_searches_other_rows_and_models_of_other_libraries(fitted):
     pipeline, texts = fitted
     shown = explore(pipeline, texts).shown
     assert shown["facts"]["fitted"]
@@ -199,9 +196,6 @@ def test_pipelines_and_searches_and_other_rows(fitted):
     assert shown["facts"]["held_out"]
     expected = np.exp(-pipeline[-1].score_samples(pipeline[:-1].transform(other)))
     assert [row["perplexity"] for row in shown["documents"]] == close(expected)
-
-
-def test_models_of_other_libraries_and_rows_as_long_as_those_fitted():
     A = np.kron(np.eye(2, dtype=int), np.full((10, 4), 5))
     model = AspectModel(2, beta=0.9, random_state=0).fit(A)
     assert explore(model, A).shown["facts"]["fitted"]

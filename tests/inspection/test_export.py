@@ -8,9 +8,8 @@ import scipy.sparse as sp
 from scipy.cluster.hierarchy import dendrogram, is_monotonic, is_valid_linkage, leaders
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.pipeline import make_pipeline
 
-from skcooc import AspectModel, AsymmetricClustering, ClusterAbstraction, inspection
+from skcooc import AspectModel, AsymmetricClustering, inspection
 from skcooc.hierarchy import Tree, binary_tree, division, explicit_tree
 from skcooc.inspection import export, export_dict, export_text, to_linkage, to_pyldavis
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
@@ -102,7 +101,7 @@ def joined_groups(Z, K):
 
 
 @pytest.mark.parametrize("tree", [binary_tree(7), CHAIN, SINGLE], ids=repr)
-def test_scipy_takes_linkages_and_every_node_is_a_cluster(tree):
+def test_linkages_have_every_node_as_a_cluster(tree):
     Z, K = to_linkage(stand_in(tree)), len(tree.leaves)
     assert is_valid_linkage(Z)
     assert is_monotonic(Z)
@@ -167,17 +166,6 @@ def test_the_page_of_pyldavis(aspects):
         words = X.sum(axis=1) @ model.transform(X) / X.sum()
         np.testing.assert_allclose(np.array(data["mdsDat"]["Freq"]) / 100, words, rtol=1e-6)
         assert "<script" in pyLDAvis.prepared_data_to_html(prepared)
-
-
-def test_the_protocol_of_topicwizard():
-    for model in (AspectModel(3, beta=0.9), ClusterAbstraction(2, beta=0.5, random_state=0)):
-        pipeline = make_pipeline(CountVectorizer(), model).fit(TEXTS)
-        words = pipeline[0].get_feature_names_out()
-        mixtures, topics = pipeline.transform(TEXTS), pipeline[-1].components_
-        assert topics.shape == (mixtures.shape[1], len(words))
-        assert len(pipeline[-1].get_feature_names_out()) == len(topics)
-        for shares in (mixtures, topics):
-            np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -52,7 +52,7 @@ def test_top_features_are_in_decreasing_order_of_probability():
     assert of_nodes(model, n_features=3) == top_features(model, n_features=3) == expected
 
 
-def test_names_seen_in_fit_are_used_unless_others_are_given():
+def test_names_seen_in_fit_are_used_and_rare_columns_are_not_characteristic():
     seen, given = list("abcdefg"), list("ABCDEFG")
     dyads = Dyads(X, column_names=seen)
     model = AspectModel(2, beta=1, random_state=0, tol=1e-3).fit(dyads)
@@ -62,6 +62,12 @@ def test_names_seen_in_fit_are_used_unless_others_are_given():
     assert set(of_nodes(model, list("abcd"), n_features=1)[0]) <= set("abcd")
     model.feature_names_in_ = np.array(list("ABCD"), dtype=object)
     assert set(characteristic_features(model)[0]) <= set("ABCD")
+    q = np.array([[0.6, 0.4, 0.0], [0.5, 0.0, 0.5], [0.6, 0.4, 0.0]])
+    model = stand_in(binary_tree(2), n_columns=3, components_=q)
+    assert characteristic_features(model)[1:] == [["x2"], []]
+    q = np.array([[0.98, 0.02, 0.0], [0.19, 0.8, 0.01], [1.0, 0.0, 0.0]])
+    model = stand_in(binary_tree(2), n_columns=3, components_=q)
+    assert characteristic_features(model)[1] == ["x1", "x2"]
 
 
 def test_characteristic_features_and_representative_rows_against_the_definitions():
@@ -83,15 +89,6 @@ def test_characteristic_features_and_representative_rows_against_the_definitions
             some = [i for i in range(len(x)) if share[i] > 0]
             parts = {i: x[i] * share[i] * np.log(share[i] / (x @ share)) for i in some}
             assert rows[node] == sorted(parts, key=lambda i: -parts[i])
-
-
-def test_columns_that_are_rare_or_of_the_parent_are_not_characteristic():
-    q = np.array([[0.6, 0.4, 0.0], [0.5, 0.0, 0.5], [0.6, 0.4, 0.0]])
-    model = stand_in(binary_tree(2), n_columns=3, components_=q)
-    assert characteristic_features(model)[1:] == [["x2"], []]
-    q = np.array([[0.98, 0.02, 0.0], [0.19, 0.8, 0.01], [1.0, 0.0, 0.0]])
-    model = stand_in(binary_tree(2), n_columns=3, components_=q)
-    assert characteristic_features(model)[1] == ["x1", "x2"]
 
 
 def test_representative_rows_of_a_leaf_are_in_its_cluster_and_longer_ones_are_first():
@@ -117,7 +114,7 @@ NEW, FEW = AspectModel(), ["a", "b"]
 fitted = cache(lambda: AspectModel(2, beta=1, random_state=0, tol=1e-2).fit(X))
 
 
-def test_bad_input():
+def test_bad_input_libraries_and_folders(monkeypatch, tmp_path):
     of_trees = (*OF_TREES, to_linkage)
     for function, arguments, error, message in (
         (top_features, (fitted, FEW), ValueError, "7 columns"),
@@ -137,9 +134,14 @@ def test_bad_input():
     ):
         with pytest.raises(error, match=message):
             function(*(given() if callable(given) else given for given in arguments))
-
-
-def test_unknown_and_missing_libraries_and_folders(monkeypatch, tmp_path):
+    for wrong in (-1, "a", 2.5, None):
+        for function in (*OF_COMPONENTS, *OF_TREES):
+            name = "n_rows" if function is representative_rows else "n_features"
+            model = hierarchy_model() if function in OF_TREES else fitted()
+            with pytest.raises(ValueError, match=f"'{name}' parameter of {function.__name__}"):
+                function(model, **{name: wrong})
+        with pytest.raises(ValueError, match="'n_neighbors' parameter of nearest_rows"):
+            nearest_rows(np.eye(3), [0], wrong)
     with pytest.raises(ValueError, match="nonsense"):
         describe(fitted(), backend="nonsense")
     monkeypatch.setitem(sys.modules, "modin", None)
@@ -149,21 +151,10 @@ def test_unknown_and_missing_libraries_and_folders(monkeypatch, tmp_path):
         Explorer({}, "A page").save(tmp_path / "new" / "topics.html")
 
 
-def test_numbers_of_columns_and_rows_are_not_negative_ints():
-    for wrong in (-1, "a", 2.5, None):
-        for function in (*OF_COMPONENTS, *OF_TREES):
-            name = "n_rows" if function is representative_rows else "n_features"
-            model = hierarchy_model() if function in OF_TREES else fitted()
-            with pytest.raises(ValueError, match=f"'{name}' parameter of {function.__name__}"):
-                function(model, **{name: wrong})
-        with pytest.raises(ValueError, match="'n_neighbors' parameter of nearest_rows"):
-            nearest_rows(np.eye(3), [0], wrong)
-
-
 COMPONENTS = np.eye(6)[:3] + 0.01
 
 
-def test_nearest_rows_against_the_definition():
+def test_nearest_rows_and_the_map_against_the_definition():
     P = np.random.default_rng(1).dirichlet(np.ones(4), size=30)
     distances, neighbors = nearest_rows(P, [3, 17], 6)
     for row, near, at in zip([3, 17], distances, neighbors, strict=True):
@@ -179,9 +170,6 @@ def test_nearest_rows_against_the_definition():
     assert neighbors.shape == (50, 4)
     assert (neighbors != rows[:, None]).all()
     assert (distances == 0).all()
-
-
-def test_the_map_has_the_distances():
     q = np.random.default_rng(0).dirichlet(np.ones(6), size=3)
     at = map_positions(q)
     for k, l in ((0, 1), (0, 2), (1, 2)):

@@ -98,16 +98,13 @@ def test_merging_equal_topics_changes_no_prediction(model):
     assert merge_topics(double, [[1, 2]]).perplexity(Dyads(X)) > model.perplexity(Dyads(X))
 
 
-def test_names_go_with_topics_that_remain():
+def test_names_go_with_topics_that_remain_and_some_are_not_merged():
     model = set_names(clone(MODELS[0]).fit(X), list("abc"))
     merged = merge_topics(model, [[0, 2]])
     assert merged.component_names_ == {1: "b"}
     assert drop_topics(model, [0, 1]).get_feature_names_out().tolist() == ["c"]
     inside = make_pipeline(FunctionTransformer(), model)
     assert merge_topics(inside, [[0, 2]]).component_names_ == merged.component_names_
-
-
-def test_topics_that_are_not_merged():
     model = clone(MODELS[0]).set_params(max_iter=1).fit(X)
     for function, topics, message in (
         (merge_topics, [0, 1], r"should be groups of topics, such as \[\[0, 1\]\]"),

@@ -11,17 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skcooc import (
-    AspectModel,
-    AsymmetricClustering,
-    AveragedModels,
-    ClusterAbstraction,
-    MixtureFeatures,
-    RowMemory,
-    SymmetricClustering,
-    inspection,
-    plotting,
-)  # fmt: skip
+import skcooc
 from skcooc.inspection import Mixtures, compare_shares, describe, representative_rows, topic_shares
 from skcooc.inspection.models import unwrap
 from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
@@ -35,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge")
 
 
 def aspects():
-    return AspectModel(2, beta=0.9, max_iter=5, random_state=0)
+    return skcooc.AspectModel(2, beta=0.9, max_iter=5, random_state=0)
 
 
 def piped(model=None, *between):
@@ -48,8 +38,8 @@ def beta(estimator, name):
 
 def test_the_model_inside():
     for given in (
-        piped(RowMemory(aspects(), concentration=1.0, discount=0.5, smoothing=0.1)),
-        piped(MixtureFeatures(aspects())),
+        piped(skcooc.RowMemory(aspects(), concentration=1.0, discount=0.5, smoothing=0.1)),
+        piped(skcooc.MixtureFeatures(aspects())),
         piped(make_pipeline("passthrough", TfidfTransformer(use_idf=False), aspects())),
         beta(piped(), "aspectmodel__beta"),
         piped(beta(make_pipeline(aspects()), "aspectmodel__beta")),
@@ -69,21 +59,18 @@ def test_the_model_inside():
         found.column_names(["a"])
 
 
-def test_the_outermost_estimator_with_all_attributes():
-    clusters = AsymmetricClustering(2, hard=True, random_state=0)
-    memory = RowMemory(clusters, concentration=1, discount=0, smoothing=0).fit(X)
+def test_the_outermost_estimator_with_all_attributes_or_none():
+    clusters = skcooc.AsymmetricClustering(2, hard=True, random_state=0)
+    memory = skcooc.RowMemory(clusters, concentration=1, discount=0, smoothing=0).fit(X)
     assert unwrap(memory, "components_").model is memory
     assert unwrap(memory, "components_", "labels_").model is memory.estimator_
-    mean = AveragedModels(aspects(), 2, random_state=0).fit(X)
+    mean = skcooc.AveragedModels(aspects(), 2, random_state=0).fit(X)
     assert unwrap(mean, "components_").model is mean
     with pytest.raises(TypeError, match=r"AspectModel has, which is its estimators_\[0\]"):
         unwrap(mean, "history_")
-    memory = RowMemory(LatentDirichletAllocation(2, max_iter=1)).fit(X)
+    memory = skcooc.RowMemory(LatentDirichletAllocation(2, max_iter=1)).fit(X)
     with pytest.raises(TypeError, match="RowMemory has no tree_, nor has the estimator inside: La"):
         unwrap(memory, "tree_")
-
-
-def test_no_model_inside():
     for given in (aspects(), piped(), beta(aspects(), "beta")):
         with pytest.raises(NotFittedError, match=type(given).__name__):
             unwrap(given, "components_")
@@ -102,40 +89,34 @@ def test_no_model_inside():
 
 @pytest.fixture(scope="module")
 def tree():
-    model = ClusterAbstraction(2, tree="annealed", beta=0.9, max_iter=20, random_state=0)
+    model = skcooc.ClusterAbstraction(2, tree="annealed", beta=0.9, max_iter=20, random_state=0)
     return piped(model).fit(TEXTS)
 
 
 def test_all_functions_use_the_model_inside(tree):
     for function in (
-        inspection.top_features,
-        inspection.node_top_features,
-        inspection.characteristic_features,
-        inspection.name_topics,
-        inspection.export_text,
-        inspection.export_dict,
-        lambda *given: inspection.to_linkage(given[0]).tolist(),
+        skcooc.inspection.top_features,
+        skcooc.inspection.node_top_features,
+        skcooc.inspection.characteristic_features,
+        skcooc.inspection.name_topics,
+        skcooc.inspection.export_text,
+        skcooc.inspection.export_dict,
+        lambda *given: skcooc.inspection.to_linkage(given[0]).tolist(),
         lambda *given: describe(*given).to_dict("records"),
-        lambda *given: plotting.HierarchyDisplay.from_estimator(*given).features,
-        lambda *given: plotting.SplitsDisplay.from_estimator(*given).labels,
-        lambda model, *names: plotting.AbstractionDisplay.from_estimator(model, "tea", *names).name,
+        lambda *given: skcooc.plotting.HierarchyDisplay.from_estimator(*given).features,
+        lambda *given: skcooc.plotting.SplitsDisplay.from_estimator(*given).labels,
+        lambda model, *names: (
+            skcooc.plotting.AbstractionDisplay.from_estimator(model, "tea", *names).name
+        ),
     ):
         assert function(tree) == function(tree[-1], WORDS)
     assert representative_rows(tree) == representative_rows(tree[-1])
-    shown, given = inspection.to_pyldavis(tree, TEXTS), inspection.to_pyldavis(tree[-1], X, WORDS)
+    shown, given = (
+        skcooc.inspection.to_pyldavis(tree, TEXTS),
+        skcooc.inspection.to_pyldavis(tree[-1], X, WORDS),
+    )
     for name in given:
         np.testing.assert_array_equal(shown[name], given[name])
-
-
-def test_displays_take_the_input_of_the_pipeline():
-    both = piped(SymmetricClustering(2, 2, hard=True, random_state=0)).fit(TEXTS)
-    display = plotting.AssociationDisplay.from_estimator(both, TEXTS)
-    assert sorted(word for words in display.columns.words for word in words) == WORDS
-    np.testing.assert_array_equal(np.sort(display.pairs[2]), np.sort(X[X > 0]))
-    search = piped(beta(aspects(), "beta").set_params(param_grid={"beta": [0.8, 0.9]})).fit(TEXTS)
-    assert plotting.PerplexityDisplay.from_search(search).over == "beta"
-    alone = piped(AspectModel(2, max_iter=5, random_state=0)).fit(TEXTS)
-    assert plotting.PerplexityDisplay.from_estimator(alone).over == "beta"
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +125,9 @@ def fitted():
 
 
 def test_mixtures_have_the_shares_of_the_model(fitted):
-    mixtures = Mixtures(fitted.embedding_, X.sum(axis=1), names=inspection.name_topics(fitted))
+    mixtures = Mixtures(
+        fitted.embedding_, X.sum(axis=1), names=skcooc.inspection.name_topics(fitted)
+    )
     for function in (topic_shares, compare_shares):
         tables = (function(m, BY, n_resamples=20, random_state=0) for m in (mixtures, fitted))
         pd.testing.assert_frame_equal(*tables)
@@ -155,18 +138,15 @@ def test_mixtures_have_the_shares_of_the_model(fitted):
     assert of_b["topic"].tolist() == ["topic 0", "topic 1"]
 
 
-def test_displays_and_tables_of_mixtures(fitted):
+def test_displays_and_tables_of_mixtures_and_pipelines(fitted):
     mixtures = Mixtures(pd.DataFrame(fitted.embedding_), X.sum(axis=1), names={1: "one"})
-    display = plotting.StructureDisplay.from_estimator(mixtures, BY)
-    expected = plotting.StructureDisplay.from_estimator(fitted, BY)
+    display = skcooc.plotting.StructureDisplay.from_estimator(mixtures, BY)
+    expected = skcooc.plotting.StructureDisplay.from_estimator(fitted, BY)
     np.testing.assert_array_equal(display.bars.mixtures, expected.bars.mixtures)
     assert describe(mixtures)["name"].tolist() == display.names == ["topic 0", "one"]
-    shares = plotting.SharesDisplay.from_estimator(mixtures, BY, topics=[1], n_resamples=5)
+    shares = skcooc.plotting.SharesDisplay.from_estimator(mixtures, BY, topics=[1], n_resamples=5)
     assert shares.names == ["one"]
     assert representative_rows(mixtures) == representative_rows(fitted)
-
-
-def test_invalid_mixtures():
     for arguments, names, message in (
         (([[0.5, 0.6]],), None, "rows that sum to one"),
         (([[1.5, -0.5]],), None, "Negative values"),
@@ -177,3 +157,11 @@ def test_invalid_mixtures():
     ):
         with pytest.raises(ValueError, match=message):
             Mixtures(*arguments, names=names)
+    both = piped(skcooc.SymmetricClustering(2, 2, hard=True, random_state=0)).fit(TEXTS)
+    display = skcooc.plotting.AssociationDisplay.from_estimator(both, TEXTS)
+    assert sorted(word for words in display.columns.words for word in words) == WORDS
+    np.testing.assert_array_equal(np.sort(display.pairs[2]), np.sort(X[X > 0]))
+    search = piped(beta(aspects(), "beta").set_params(param_grid={"beta": [0.8, 0.9]})).fit(TEXTS)
+    assert skcooc.plotting.PerplexityDisplay.from_search(search).over == "beta"
+    alone = piped(skcooc.AspectModel(2, max_iter=5, random_state=0)).fit(TEXTS)
+    assert skcooc.plotting.PerplexityDisplay.from_estimator(alone).over == "beta"

@@ -10,16 +10,9 @@ import polars as pl
 import pytest
 from sklearn.pipeline import Pipeline
 
-from skcooc.inspection import compare_shares, groups, topic_shares
+from skcooc.inspection import compare_shares, groups, shares, topic_shares
 from skcooc.inspection import shares as shares_module
 from skcooc.inspection.groups import divide, period_starts, runs
-from skcooc.inspection.shares import (
-    TopicCounts,
-    expanded_tail,
-    group_shares,
-    p_values,
-    share_differences,
-)
 
 LABELS = np.array(["b", "a", "c", "a", "b", "b", "a", "c", "b", "a"])
 
@@ -36,7 +29,7 @@ def model_of(mixtures, rows):
 
 
 def mass_of(mixtures, rows):
-    return TopicCounts(mixtures * rows[:, None], rows)
+    return shares.TopicCounts(mixtures * rows[:, None], rows)
 
 
 def members_of(labels):
@@ -87,12 +80,12 @@ def literal_resamples(mass, members, n_resamples, seed, topic):
 
 def test_intervals_are_percentiles_of_resampled_rows_also_of_differences(monkeypatch):
     mass, members = mass_of(*drawn()), members_of(LABELS)
-    found = group_shares(mass, members, 40, 0.8, seed=3)
-    differences = share_differences(mass, members, 30, 0.9, seed=1)
+    found = shares.group_shares(mass, members, 40, 0.8, seed=3)
+    differences = shares.share_differences(mass, members, 30, 0.9, seed=1)
     mixtures = mass.joint / mass.rows[:, None]
     for topic in range(3):
         for g, values in enumerate(literal_resamples(mass, members, 40, 3, topic)):
-            tail = expanded_tail(0.8, len(members[g]))
+            tail = shares.expanded_tail(0.8, len(members[g]))
             ends = np.quantile(values, [tail, 1 - tail])
             assert [found.low[g, topic], found.high[g, topic]] == pytest.approx(ends)
             if len(members[g]) > 2:  # the twin: not expanded
@@ -103,8 +96,10 @@ def test_intervals_are_percentiles_of_resampled_rows_also_of_differences(monkeyp
             low, high = differences.low[g, topic], differences.high[g, topic]
             assert low < differences.share[g, topic] < high
     monkeypatch.setattr(shares_module, "BLOCK", 50)  # topics and resamples one by one
-    np.testing.assert_allclose(group_shares(mass, members, 40, 0.8, seed=3), found)
-    np.testing.assert_allclose(share_differences(mass, members, 30, 0.9, seed=1), differences)
+    np.testing.assert_allclose(shares.group_shares(mass, members, 40, 0.8, seed=3), found)
+    np.testing.assert_allclose(
+        shares.share_differences(mass, members, 30, 0.9, seed=1), differences
+    )
 
 
 def coverage(n, n_samples=150):
@@ -112,8 +107,8 @@ def coverage(n, n_samples=150):
     rng, held = np.random.default_rng(n), 0
     for seed in range(n_samples):
         share = 0.5 + 0.05 * rng.normal(size=n)
-        mass = TopicCounts(np.column_stack([share, 1 - share]), np.ones(n))
-        found = group_shares(mass, [np.arange(n)], 100, 0.9, seed)
+        mass = shares.TopicCounts(np.column_stack([share, 1 - share]), np.ones(n))
+        found = shares.group_shares(mass, [np.arange(n)], 100, 0.9, seed)
         held += found.low[0, 0] <= 0.5 <= found.high[0, 0]
     return held / n_samples
 
@@ -145,7 +140,7 @@ def exact_p(mixtures, rows, n_first, statistic):
 def test_p_values_are_those_of_all_permutations():
     mixtures, rows = drawn(6, 2, seed=1)
     members = [np.arange(3), np.arange(3, 6)]
-    found = p_values(mass_of(mixtures, rows), members, 3000, seed=0)
+    found = shares.p_values(mass_of(mixtures, rows), members, 3000, seed=0)
     exact = exact_p(mixtures[:, 0], rows, 3, welch)
     assert found == pytest.approx(exact, abs=0.03)
 
@@ -184,7 +179,7 @@ def test_groups_of_one_row_have_no_interval_and_equal_rows_no_difference():
     assert one["low"].isna().all()
     assert table[table["group"] == "a"]["low"].notna().all()
     same = mass_of(np.tile([0.1, 0.2, 0.7], (8, 1)), np.arange(1.0, 9.0))
-    assert (p_values(same, [np.arange(4), np.arange(4, 8)], 99, 0) == 1).all()
+    assert (shares.p_values(same, [np.arange(4), np.arange(4, 8)], 99, 0) == 1).all()
 
 
 ROWS = np.ones(4)

@@ -13,16 +13,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skcooc import (
-    AspectModel,
-    AsymmetricClustering,
-    ClusterAbstraction,
-    Dyads,
-    RowBlocks,
-    RowMemory,
-    SymmetricClustering,
-    inspection,
-)
+import skcooc
 from skcooc.cli import main
 from skcooc.hierarchy import binary_tree
 from skcooc.inspection import (
@@ -33,7 +24,7 @@ from skcooc.inspection import (
     name_topics,
     set_names,
     top_features,
-)
+)  # fmt: skip
 from skcooc.inspection import representative_rows as first_rows
 from skcooc.inspection.blocks import associated_clusters, column_clusters
 from skcooc.plotting import AssociationDisplay, HierarchyDisplay, SplitsDisplay
@@ -46,13 +37,13 @@ COLUMNS = ["component", "name", "weight", "n_rows", "features", "probabilities",
 X = np.random.default_rng(0).poisson(2.0, (20, 7))
 ADJECTIVES, NOUNS = [f"adjective {i}" for i in range(9)], [f"noun {j}" for j in range(8)]
 BLOCKS = np.random.default_rng(0).poisson(1.0 + 6 * (np.arange(9)[:, None] % 3 == np.arange(8) % 3))
-PAIRS = Dyads(BLOCKS, row_names=ADJECTIVES, column_names=NOUNS)
+PAIRS = skcooc.Dyads(BLOCKS, row_names=ADJECTIVES, column_names=NOUNS)
 FRAME = pd.DataFrame(BLOCKS, index=ADJECTIVES, columns=NOUNS)
 
 
 @pytest.fixture(scope="module")
 def model():
-    return AspectModel(3, beta=0.9, random_state=0, tol=1e-4).fit(X)
+    return skcooc.AspectModel(3, beta=0.9, random_state=0, tol=1e-4).fit(X)
 
 
 def test_lines_against_the_definitions(model):
@@ -73,7 +64,9 @@ def test_lines_against_the_definitions(model):
     named = describe(model, features, rows, order="probable")
     assert {"".join(sorted(names)) for names in named["features"]} == {"abcdefg"}
     assert named["rows"].tolist() == [[rows[i] for i in few] for few in first_rows(model, n_rows=3)]
-    model = AsymmetricClustering(3, beta=1.0, random_state=0).fit(X)  # whose prior is uniform
+    model = skcooc.AsymmetricClustering(3, beta=1.0, random_state=0).fit(
+        X
+    )  # whose prior is uniform
     weights = describe(model)["weight"]
     np.testing.assert_allclose(weights, X.sum(axis=1) @ model.embedding_ / X.sum())
     assert not np.allclose(weights, model.weights_)
@@ -106,7 +99,7 @@ def test_columns_are_characteristic_unless_probable_ones_are_asked_for(model):
         assert [len(p) for p in table["probabilities"]] == [len(names) for names in features]
     with pytest.raises(ValueError, match="'order' parameter of describe"):
         describe(model, order="best")
-    single = AspectModel(1, beta=1, tol=1e-2).fit(X.astype(np.float32))
+    single = skcooc.AspectModel(1, beta=1, tol=1e-2).fit(X.astype(np.float32))
     table = describe(single, n_features=3)
     assert table["features"].tolist() == top_features(single, n_features=3)
     assert table["probabilities"][0][0] == float(single.components_[0].max())
@@ -122,15 +115,15 @@ def test_columns_are_characteristic_unless_probable_ones_are_asked_for(model):
 
 @pytest.fixture(scope="module")
 def both():
-    return SymmetricClustering(3, 3, hard=True, random_state=0).fit(PAIRS)
+    return skcooc.SymmetricClustering(3, 3, hard=True, random_state=0).fit(PAIRS)
 
 
 def test_names_of_rows_are_kept_if_the_table_has_them_and_name_clusters(both):
     assert both.row_names_in_.tolist() == ADJECTIVES
-    aspects = AspectModel(2, beta=0.9, max_iter=2, tol=1, random_state=0)
+    aspects = skcooc.AspectModel(2, beta=0.9, max_iter=2, tol=1, random_state=0)
     assert aspects.fit(FRAME).row_names_in_.tolist() == ADJECTIVES
     assert aspects.recommend("adjective 2", 1).items.shape == (1,)
-    for nameless in (BLOCKS, FRAME.reset_index(drop=True), RowBlocks([BLOCKS])):
+    for nameless in (BLOCKS, FRAME.reset_index(drop=True), skcooc.RowBlocks([BLOCKS])):
         assert not hasattr(aspects.fit(nameless), "row_names_in_")
     shown = first_rows(both, n_rows=9)
     assert shown == first_rows(both, ADJECTIVES, n_rows=9)
@@ -139,7 +132,7 @@ def test_names_of_rows_are_kept_if_the_table_has_them_and_name_clusters(both):
         members = np.flatnonzero(both.row_labels_ == c)
         best = members[np.argsort(-BLOCKS[members].sum(axis=1), kind="stable")][:3]
         assert name == " · ".join(ADJECTIVES[i] for i in best)
-    nameless = SymmetricClustering(3, 3, hard=True, random_state=0).fit(BLOCKS)
+    nameless = skcooc.SymmetricClustering(3, 3, hard=True, random_state=0).fit(BLOCKS)
     assert all(name.startswith("x") for name in name_topics(nameless))
     assert name_topics(nameless, NOUNS, ADJECTIVES) == name_topics(both)
 
@@ -177,7 +170,7 @@ def test_the_association_display_takes_all_tables_of_the_fit(both):
         draw(both, FRAME[::-1])
     with pytest.raises(ValueError, match="columns of other names, or in another order"):
         draw(both, FRAME[NOUNS[::-1]])
-    aspects = AspectModel(2, beta=0.9, max_iter=2, tol=1, random_state=0).fit(BLOCKS)
+    aspects = skcooc.AspectModel(2, beta=0.9, max_iter=2, tol=1, random_state=0).fit(BLOCKS)
     for shown in (draw, lambda model: describe(model, axis="columns")):
         with pytest.raises(TypeError, match="SymmetricClustering"):
             shown(aspects)
@@ -203,10 +196,10 @@ def test_the_command_line_has_both_sides(tmp_path, capsys):
 
 @pytest.fixture
 def short():
-    return AspectModel(3, beta=0.9, max_iter=5, random_state=0).fit(X)
+    return skcooc.AspectModel(3, beta=0.9, max_iter=5, random_state=0).fit(X)
 
 
-def test_made_names_differ_and_the_largest_topic_has_the_first_choice():
+def test_made_names_differ_and_those_of_the_model_inside():
     short = pages.stand_in(pages.table())
     short.components_[1] = short.components_[0]
     weights = short.row_distribution_ @ short.embedding_
@@ -217,9 +210,19 @@ def test_made_names_differ_and_the_largest_topic_has_the_first_choice():
     assert names[less].startswith(names[large])
     short.components_ = np.ones((3, 1))  # nothing is characteristic
     assert name_topics(short) == ["topic 0", "topic 1", "topic 2"]
+    pipeline = make_pipeline(FunctionTransformer(), skcooc.AspectModel(2, beta=0.9, max_iter=5))
+    set_names(pipeline.fit(X), ["x", "y"])
+    assert pipeline[-1].get_feature_names_out().tolist() == ["x", "y"]
+    leaves = skcooc.ClusterAbstraction(2, beta=0.5, max_iter=5, random_state=0)
+    memory = skcooc.RowMemory(leaves, concentration=1, discount=0, smoothing=0).fit(X)
+    set_names(memory, ["root", "left", "right"])
+    assert memory.get_feature_names_out().tolist() == ["root", "left", "right"]
+    assert export_dict(memory)["name"] == "root"
+    lda = set_names(LatentDirichletAllocation(2, max_iter=1).fit(X), ["a", "b"])
+    assert lda.component_names_ == {0: "a", 1: "b"}
 
 
-def test_names_are_kept_until_another_fit_and_those_of_a_page_can_be_set(short):
+def test_names_are_kept_until_another_fit_or_refused(short):
     plain = ["aspectmodel0", "aspectmodel1", "aspectmodel2"]
     assert short.get_feature_names_out().tolist() == plain
     automatic = name_topics(short)
@@ -238,27 +241,29 @@ def test_names_are_kept_until_another_fit_and_those_of_a_page_can_be_set(short):
     exported = {"0": "one", "1": "two", "2": "three"}
     shown = explore(set_names(short, exported), X, names={"0": "given"}).shown["topics"]
     assert [topic["name"] for topic in shown] == ["given", "two", "three"]
-
-
-def test_names_of_the_model_inside():
-    pipeline = make_pipeline(FunctionTransformer(), AspectModel(2, beta=0.9, max_iter=5))
-    set_names(pipeline.fit(X), ["x", "y"])
-    assert pipeline[-1].get_feature_names_out().tolist() == ["x", "y"]
-    leaves = ClusterAbstraction(2, beta=0.5, max_iter=5, random_state=0)
-    memory = RowMemory(leaves, concentration=1, discount=0, smoothing=0).fit(X)
-    set_names(memory, ["root", "left", "right"])
-    assert memory.get_feature_names_out().tolist() == ["root", "left", "right"]
-    assert export_dict(memory)["name"] == "root"
-    lda = set_names(LatentDirichletAllocation(2, max_iter=1).fit(X), ["a", "b"])
-    assert lda.component_names_ == {0: "a", 1: "b"}
+    for names, message in (
+        (["a"], "1 entries, but there are 3 topics"),
+        ("abc", "3 entries"),
+        ({3: "a"}, "names has 3, but topics are 0 to 2"),
+        ({"tea": "a"}, "names has tea, but topics are 0 to 2"),
+        ({0: "a", 1: "a"}, "all different"),
+        ({0: ""}, "none empty"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            set_names(short, names)
+        assert short.component_names_ == {0: "one", 1: "two", 2: "three"}
+    with pytest.raises(TypeError, match=r"got 5\. Did you mean n_features=5\?"):
+        describe(short, 5)
+    with pytest.raises(TypeError, match="n_rows=5"):
+        describe(short, None, 5)
 
 
 def test_names_of_nodes_stand_before_their_words():
     short, words = stand_in(binary_tree(5), splits_=SPLITS), [f"w{j}" for j in range(30)]
-    plain = inspection.export_text(short, words).splitlines()
+    plain = skcooc.inspection.export_text(short, words).splitlines()
     root, leaf = short.tree_.preorder[0], short.tree_.leaves[2]
     set_names(short, {root: "all of it", leaf: "a leaf"})
-    lines = inspection.export_text(short, words).splitlines()
+    lines = skcooc.inspection.export_text(short, words).splitlines()
     assert lines[0] == plain[0].replace("|--- ", "|--- all of it: ")
     assert lines[1:] == [line.replace("cluster 2: ", "cluster 2: a leaf: ") for line in plain[1:]]
     drawn = HierarchyDisplay.from_estimator(short, words)
@@ -270,21 +275,3 @@ def test_names_of_nodes_stand_before_their_words():
     labels = SplitsDisplay.from_estimator(short, words, order="probable").labels
     expected = [", ".join(words_of[node]) for node in short.tree_.leaves]
     assert labels == [*expected[:2], "a leaf", *expected[3:]]
-
-
-def test_invalid_names(short):
-    for names, message in (
-        (["a"], "1 entries, but there are 3 topics"),
-        ("abc", "3 entries"),
-        ({3: "a"}, "names has 3, but topics are 0 to 2"),
-        ({"tea": "a"}, "names has tea, but topics are 0 to 2"),
-        ({0: "a", 1: "a"}, "all different"),
-        ({0: ""}, "none empty"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            set_names(short, names)
-        assert not hasattr(short, "component_names_")
-    with pytest.raises(TypeError, match=r"got 5\. Did you mean n_features=5\?"):
-        describe(short, 5)
-    with pytest.raises(TypeError, match="n_rows=5"):
-        describe(short, None, 5)

@@ -28,7 +28,7 @@ FACTORS = Factors(RNG.dirichlet(np.ones(3), 60), RNG.dirichlet(np.ones(80), 3).T
 ASPECTS = AspectModel(3, beta=0.9, **FAST)
 
 
-def test_perplexity_is_the_definition():
+def test_perplexity_is_the_definition_and_that_of_estimators():
     X = random_table()
     rng = np.random.default_rng(0)
     A, B = rng.dirichlet(np.ones(3), X.shape[0]), rng.dirichlet(np.ones(X.shape[1]), 3)
@@ -40,9 +40,6 @@ def test_perplexity_is_the_definition():
     assert metrics.perplexity(np.ones((5, 8)), np.ones((5, 1)), [b]) == pytest.approx(8)
     X = sp.csr_array(([2.0, 0.0], ([0, 0], [0, 1])), shape=(1, 2))
     assert metrics.perplexity(X, [[1.0]], [[1.0, 0.0]]) == 1
-
-
-def test_agrees_with_the_estimators_own_score_and_best_smoothing_is_best():
     train, test = split_observations(planted().X, random_state=0)
     model = AspectModel(3, random_state=0).fit(train)
     options = {"background": metrics.unigram(train), "smoothing": model.smoothing_}
@@ -53,19 +50,6 @@ def test_agrees_with_the_estimators_own_score_and_best_smoothing_is_best():
     s = metrics.best_smoothing(test, *factors, b)
     perplexity = partial(metrics.perplexity, test, *factors, background=b)
     assert perplexity(smoothing=s) < min(perplexity(smoothing=t) for t in (s / 2, 1.5 * s))
-
-
-def test_impossible_observations_and_wrong_shapes():
-    assert metrics.perplexity([[1, 1]], [[1.0]], [[1.0, 0.0]]) == np.inf
-    with pytest.raises(ValueError, match="does not match"):
-        metrics.perplexity([[1, 1]], [[1.0]], [[0.5, 0.25, 0.25]])
-    for X, smoothing, message in (
-        ([[0, 0]], 0.0, "no observations"),
-        ([[-1, 2]], 0.0, "Negative"),
-        ([[1, 1]], 7, "smoothing=7"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            metrics.perplexity(X, [[1.0]], [[0.5, 0.5]], smoothing=smoothing)
 
 
 def literal(test, P, known, renormalised=True):
@@ -132,7 +116,7 @@ def test_the_scorer_of_further_observations_needs_no_memory():
         assert found == pytest.approx(expected)
 
 
-def test_the_scorer_of_new_rows():
+def test_the_scorer_of_new_rows_and_in_searches():
     model = ASPECTS.fit(X[:40])
     known, scored = thin(X[40:], 0.5, SPLIT_SEED, occupied=True)
     P = model.transform(known) @ model.components_
@@ -145,9 +129,6 @@ def test_the_scorer_of_new_rows():
         warnings.simplefilter("error")
         assert metrics.make_unseen_scorer()(named, frame[40:]) == pytest.approx(expected)
     assert list(named.feature_names_in_) == list(frame.columns)
-
-
-def test_searches_over_observations_and_rows():
     grid = {"n_components": [1, 3]}
     dyads = Dyads(X * 0.37)  # weights that are no whole numbers
     for data, cv in ((dyads, KFold(2, shuffle=True, random_state=0)), (X, 2)):
@@ -175,3 +156,13 @@ def test_bad_input_is_refused():
             metrics.unseen_perplexity(test, Unigram(np.full(2, 0.5)), known)
     with pytest.raises(TypeError, match="AspectRetriever has no components_"):
         metrics.make_unseen_scorer()(AspectRetriever(), np.ones((3, 4)))
+    assert metrics.perplexity([[1, 1]], [[1.0]], [[1.0, 0.0]]) == np.inf
+    with pytest.raises(ValueError, match="does not match"):
+        metrics.perplexity([[1, 1]], [[1.0]], [[0.5, 0.25, 0.25]])
+    for counts, smoothing, message in (
+        ([[0, 0]], 0.0, "no observations"),
+        ([[-1, 2]], 0.0, "Negative"),
+        ([[1, 1]], 7, "smoothing=7"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            metrics.perplexity(counts, [[1.0]], [[0.5, 0.5]], smoothing=smoothing)

@@ -7,7 +7,7 @@ from sklearn.metrics import (
     average_precision_score,
     label_ranking_average_precision_score,
     ndcg_score,
-)
+)  # fmt: skip
 from sklearn.model_selection import GridSearchCV, KFold
 
 from skcooc import AspectModel, Dyads
@@ -96,7 +96,7 @@ def test_recall_and_ndcg_are_the_definitions():
     assert recall_at_k(HELD_OUT, items, 10) == recall_at_k(HELD_OUT, items, 6)
 
 
-def test_items_by_names():
+def test_items_by_names_and_invalid_ones():
     names = np.array([f"item {j}" for j in range(25)])
     test = Dyads(HELD_OUT, column_names=names)
     named = names.astype(object)[ITEMS]
@@ -108,9 +108,6 @@ def test_items_by_names():
         recall_at_k(HELD_OUT, named)
     with pytest.raises(ValueError, match="as 'zoe' is not"):
         recall_at_k(test, np.where(ITEMS == 3, "zoe", named))
-
-
-def test_invalid_items_are_refused():
     for items, k, match in (
         (ITEMS[:3], 10, r"items of shape \(3, 25\) do not hold k=10"),
         (ITEMS[:, :5], 10, r"do not hold k=10"),

@@ -88,7 +88,7 @@ def colour_at(display, x, y):
     return cells(display)[row, column]
 
 
-def test_colours_are_the_associations_and_sizes_the_shares(model):
+def test_colours_are_the_associations_sizes_the_shares_and_dots_the_counts(model):
     for scale, masses in (("observations", model.row_distribution_), ("objects", np.ones(60))):
         display = AssociationDisplay.from_estimator(model, scale=scale)
         expected = log_associations(model)[display.row_order_][:, display.column_order_]
@@ -99,9 +99,6 @@ def test_colours_are_the_associations_and_sizes_the_shares(model):
         sizes = np.bincount(model.row_labels_, masses, minlength=4) / masses.sum()
         np.testing.assert_allclose(heights, sizes[display.row_order_], atol=1e-6)
     np.testing.assert_allclose(display.columns.masses, X.sum(axis=0) / X.sum(), rtol=1e-4)
-
-
-def test_every_dot_is_in_the_block_of_its_clusters_its_area_the_count(model):
     display = AssociationDisplay.from_estimator(model, X)
     points = display.dots_.get_offsets()
     assert len(points) == sp.coo_array(X).nnz

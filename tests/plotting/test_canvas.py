@@ -29,7 +29,7 @@ def contrast(a, b):
     return (high + 0.05) / (low + 0.05)
 
 
-def test_text_and_lines_are_visible_on_white_and_on_dark_pages():
+def test_the_style_is_visible_on_all_pages_and_restored():
     with style():
         text = matplotlib.rcParams["text.color"]
         assert len(set(colours())) == 7
@@ -37,9 +37,6 @@ def test_text_and_lines_are_visible_on_white_and_on_dark_pages():
         assert contrast(text, page) > 4
         assert contrast(NEUTRAL, page) > 3
     assert contrast("black", DARK) < 2  # matplotlib's default colour
-
-
-def test_displays_use_the_style_and_restore_the_settings_of_users():
     before = dict(matplotlib.rcParams)
     ax = PerplexityDisplay([CURVE]).plot().ax_
     assert ax.figure.get_facecolor()[3] == ax.get_facecolor()[3] == 0
@@ -106,14 +103,11 @@ def slow_borders(labels):
     return edges
 
 
-def test_lines_are_between_different_labels():
+def test_lines_are_between_different_labels_whose_colours_fade():
     for labels in np.random.default_rng(0).integers(0, 3, (3, 5, 8)):
         lines = {tuple(map(tuple, line)) for line in borders(labels).tolist()}
         assert lines == slow_borders(labels)
         assert lines != slow_borders(labels.T)
-
-
-def test_colours_of_labels_fade_and_coloured_images_are_unchanged():
     model = SimpleNamespace(labels_=LABELS, posteriors_=POSTERIORS)
     display = SegmentationDisplay.from_estimator(model, IMAGE)
     colours = np.asarray(display.tint_.get_array())

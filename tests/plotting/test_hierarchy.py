@@ -34,7 +34,7 @@ def test_positions_have_no_crossings_and_end_at_the_largest_depth():
     assert not is_end(tree, 3, None)
 
 
-def test_texts_of_a_hierarchy_are_legible_and_overlaps_are_found():
+def test_all_texts_are_legible():
     for n_clusters, n_features in [(1, 10), (8, 1), (8, 10), (32, 10)]:
         options = {"n_features": n_features, "order": "probable"}
         model = stand_in(binary_tree(n_clusters))
@@ -46,6 +46,28 @@ def test_texts_of_a_hierarchy_are_legible_and_overlaps_are_found():
         text.set_fontsize(11)
     assert overlaps(figure)
     assert outside(figure)
+    for n_clusters, size in ((1, None), (32, None), (32, (9.4, 2.5))):
+        ax = None if size is None else plt.subplots(figsize=size, layout="constrained")[1]
+        tree = binary_tree(n_clusters)
+        shares = np.zeros(tree.n_nodes)
+        shares[-5:] += 0.1
+        shares[tree.parents[-5:]] += 0.1
+        display = AbstractionDisplay(tree, shares, "word").plot(ax)
+        assert len(display.texts_) == (shares >= 0.1).sum()
+        assert_legible(display)
+    for n_clusters, size in ((2, None), (8, (6, 4)), (32, None), (32, (6, 4))):
+        splits = binary_splits(tuple(range(n_clusters)), 0.02)
+        if size is None:
+            model = stand_in(binary_tree(n_clusters), splits_=splits, beta_=0.3)
+            display = SplitsDisplay.from_estimator(model)
+        else:
+            display = SplitsDisplay(splits).plot(plt.subplots(figsize=size)[1])
+        assert_legible(display)
+    for ratio in (1.001, 1.2, 4, 30, 150, 1e4):
+        splits = [Split(0.0001, ((0,), (1, 2))), Split(0.0001 * ratio, ((1,), (2,)))]
+        figure = SplitsDisplay(splits).plot().figure_
+        assert overlaps(figure) == []
+        assert len(figure.axes[0].get_xticks()) > 1
 
 
 def test_text_is_smaller_on_small_axes_and_the_figure_grows_with_the_tree():
@@ -66,7 +88,7 @@ def test_text_is_smaller_on_small_axes_and_the_figure_grows_with_the_tree():
     assert display.texts_[0].get_fontsize() == 12
 
 
-def test_every_node_has_its_words_and_lines_their_widths():
+def test_every_node_has_its_words_down_to_a_depth():
     model = hierarchy_model(8)
     display = HierarchyDisplay.from_estimator(model, NAMES, n_features=4, order="probable")
     expected = node_top_features(model, NAMES, n_features=4)
@@ -88,6 +110,15 @@ def test_every_node_has_its_words_and_lines_their_widths():
     below = joint[[1, 3, 4]].sum(), joint[[2, 5, 6]].sum()
     np.testing.assert_allclose(widths[:2], 8 * np.array(below))
     np.testing.assert_allclose(sorted(widths[2:]), sorted(np.maximum(8 * joint[3:], 0.6)))
+    model = hierarchy_model(8)
+    for max_depth in (0, 1, 3, 9):
+        display = HierarchyDisplay.from_estimator(model, max_depth=max_depth)
+        drawn = np.flatnonzero(model.tree_.depths <= max_depth)
+        assert sorted(display.texts_) == drawn.tolist()
+        for node, text in display.texts_.items():
+            cut = model.tree_.depths[node] == max_depth and node not in model.tree_.leaves
+            assert text.get_text().endswith("…") == cut
+        assert_legible(display)
 
 
 def test_lines_join_nodes_to_their_children_and_cross_no_text():
@@ -106,19 +137,7 @@ def test_lines_join_nodes_to_their_children_and_cross_no_text():
             assert apart_x or apart_y
 
 
-def test_the_upper_part_of_a_hierarchy():
-    model = hierarchy_model(8)
-    for max_depth in (0, 1, 3, 9):
-        display = HierarchyDisplay.from_estimator(model, max_depth=max_depth)
-        drawn = np.flatnonzero(model.tree_.depths <= max_depth)
-        assert sorted(display.texts_) == drawn.tolist()
-        for node, text in display.texts_.items():
-            cut = model.tree_.depths[node] == max_depth and node not in model.tree_.leaves
-            assert text.get_text().endswith("…") == cut
-        assert_legible(display)
-
-
-def test_shares_of_a_word_are_areas_and_colours_and_large_ones_are_written():
+def test_shares_of_a_word_are_areas_at_their_levels():
     model = hierarchy_model(8)
     display = AbstractionDisplay.from_estimator(model, "x3")
     joint = model.node_weights_ * model.components_[:, 3]
@@ -139,9 +158,6 @@ def test_shares_of_a_word_are_areas_and_colours_and_large_ones_are_written():
     assert {v: text.get_text() for v, text in display.texts_.items()} == {0: "55%", 1: "30%"}
     assert set(display.plot(label_from=0.07).texts_) == {0, 1, 2, 3}
     assert display.plot(label_from=2).texts_ == {}
-
-
-def test_circles_are_at_their_levels_with_numbers_below_and_lines_between():
     tree = explicit_tree(EXPLICIT)
     display = AbstractionDisplay(tree, np.full(7, 1 / 7), "tea").plot()
     x, y = np.transpose(display.circles_.get_offsets())
@@ -152,19 +168,6 @@ def test_circles_are_at_their_levels_with_numbers_below_and_lines_between():
     for node, segment in zip(nodes, display.lines_.get_segments(), strict=True):
         ends = [[x[v], y[v]] for v in (tree.parents[node], node)]
         np.testing.assert_allclose(segment[[0, -1]], ends)
-
-
-def test_shares_are_legible():
-    """With half of the shares in the lowest level, side by side, and half above."""
-    for n_clusters, size in ((1, None), (32, None), (32, (9.4, 2.5))):
-        ax = None if size is None else plt.subplots(figsize=size, layout="constrained")[1]
-        tree = binary_tree(n_clusters)
-        shares = np.zeros(tree.n_nodes)
-        shares[-5:] += 0.1
-        shares[tree.parents[-5:]] += 0.1
-        display = AbstractionDisplay(tree, shares, "word").plot(ax)
-        assert len(display.texts_) == (shares >= 0.1).sum()
-        assert_legible(display)
 
 
 ORDER = (0.02, ((0, 2, 3, 4), (1,))), (0.03, ((0, 4), (2, 3))), (0.08, ((2,), (3,)))
@@ -185,7 +188,7 @@ def binary_splits(clusters, beta):
     return sorted([Split(beta, parts), *below], key=lambda split: split.beta)
 
 
-def test_groups_are_divided_where_the_splits_say():
+def test_groups_are_divided_and_drawn_where_the_splits_say():
     tree, groups, betas = division(SPLITS)
     assert groups == [(0, 1, 2, 3, 4), (0, 2, 3, 4), (1,), (0, 4), (2, 3), (2,), (3,)]
     assert tree.parents.tolist() == [-1, 0, 0, 1, 1, 4, 4]
@@ -197,9 +200,6 @@ def test_groups_are_divided_where_the_splits_say():
     assert groups == [(0, 1, 2), (0, 1), (2,), (0,), (1,)]
     np.testing.assert_array_equal(betas, [0.1, 0.2, np.nan, np.nan, np.nan])
     assert len(tree.leaves) == 3
-
-
-def test_lines_are_at_the_inverse_temperatures_of_the_splits_or_shared():
     display = SplitsDisplay(SPLITS, beta=0.2).plot()
     segments = np.array([np.asarray(s) for s in display.lines_.get_segments()])
     vertical = segments[segments[:, 0, 0] == segments[:, 1, 0]]
@@ -226,19 +226,3 @@ def test_the_words_of_clusters_are_those_of_leaves_also_if_annealed():
     assert drawn == {split.beta for split in model.splits_}
     assert display.ax_.get_xlim()[1] >= model.beta_
     assert len(leaf_names(display)) == 4
-
-
-def test_texts_are_legible_and_marks_of_the_axis_do_not_overlap():
-    for n_clusters, size in ((2, None), (8, (6, 4)), (32, None), (32, (6, 4))):
-        splits = binary_splits(tuple(range(n_clusters)), 0.02)
-        if size is None:
-            model = stand_in(binary_tree(n_clusters), splits_=splits, beta_=0.3)
-            display = SplitsDisplay.from_estimator(model)
-        else:
-            display = SplitsDisplay(splits).plot(plt.subplots(figsize=size)[1])
-        assert_legible(display)
-    for ratio in (1.001, 1.2, 4, 30, 150, 1e4):
-        splits = [Split(0.0001, ((0,), (1, 2))), Split(0.0001 * ratio, ((1,), (2,)))]
-        figure = SplitsDisplay(splits).plot().figure_
-        assert overlaps(figure) == []
-        assert len(figure.axes[0].get_xticks()) > 1

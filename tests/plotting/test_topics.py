@@ -41,17 +41,7 @@ def test_bars_are_probabilities_and_marks_those_of_all_observations():
             TopicsDisplay.from_estimator(MODEL, topics=topics)
 
 
-def test_intervals_of_a_consensus_are_lines():
-    X = MODEL.components_.repeat(4, axis=0) * 100
-    average = AveragedModels(AspectModel(2, beta=0.9, max_iter=5), 3, random_state=0).fit(X)
-    agreed = average.consensus_
-    display = TopicsDisplay.from_estimator(agreed, n_features=3, topics=[1])
-    columns = [int(word[1:]) for word in display.topics[0].features]
-    lines = [[x for x, _ in line] for line in display.ax_.collections[1].get_segments()]
-    np.testing.assert_allclose(lines, agreed.component_intervals_[:, 1, columns].T)
-
-
-def test_dots_are_the_shares_of_the_largest_topics_with_intervals():
+def test_dots_are_the_shares_with_intervals_also_of_a_consensus():
     options = {"names": {0: "first"}, "random_state": 0}
     display = SharesDisplay.from_estimator(MODEL, {"letter": labels()}, topics=2, **options)
     shown = np.argsort(-WEIGHTS)[:2]
@@ -64,6 +54,13 @@ def test_dots_are_the_shares_of_the_largest_topics_with_intervals():
         np.testing.assert_allclose(ends, expected[["low", "high"]])
         assert overall.get_xdata()[0] == pytest.approx(WEIGHTS[k])
     assert display.figure_.get_supylabel() == "letter"
+    X = MODEL.components_.repeat(4, axis=0) * 100
+    average = AveragedModels(AspectModel(2, beta=0.9, max_iter=5), 3, random_state=0).fit(X)
+    agreed = average.consensus_
+    display = TopicsDisplay.from_estimator(agreed, n_features=3, topics=[1])
+    columns = [int(word[1:]) for word in display.topics[0].features]
+    lines = [[x for x, _ in line] for line in display.ax_.collections[1].get_segments()]
+    np.testing.assert_allclose(lines, agreed.component_intervals_[:, 1, columns].T)
 
 
 def test_numbers_and_dates_are_across_and_gaps_are_not_bridged():
@@ -162,7 +159,7 @@ def test_rows_of_each_group_are_sampled_evenly():
         begin += size
 
 
-def test_bars_are_stacked_to_one():
+def test_bars_are_stacked_to_one_with_labels_of_small_groups():
     display = StructureDisplay.from_estimator(LARGE, {"side": LABELS}, n_rows=60, topics=3)
     n_groups = len(display.bars.labels)
     assert len(display.ax_.patches) == 4 * n_groups
@@ -172,9 +169,6 @@ def test_bars_are_stacked_to_one():
     np.testing.assert_allclose(first, display.bars.mixtures[:, display.topics[0]])
     assert display.ax_.get_xlabel() == f"{len(top)} of 200 rows, by side"
     assert_legible(display)
-
-
-def test_labels_of_small_groups_are_legible_and_others_come_last():
     by = np.where(np.arange(200) < 24, 1900 + np.arange(200) // 2, 2000)
     display = StructureDisplay.from_estimator(LARGE, by, topics=3)
     assert len(display.ax_.get_xticklabels()) == 13
@@ -190,7 +184,7 @@ def test_labels_of_small_groups_are_legible_and_others_come_last():
         StructureDisplay.from_estimator(aspects(n_topics=16), topics=15)
 
 
-def test_circles_are_at_their_places_with_areas_by_mass():
+def test_circles_are_at_their_places_with_legible_names():
     model = aspects()
     display = TopicMapDisplay.from_estimator(model)
     weights = model.row_distribution_ @ model.embedding_
@@ -201,9 +195,6 @@ def test_circles_are_at_their_places_with_areas_by_mass():
     pairs = list(combinations(range(5), 2))
     ratios = [np.linalg.norm(drawn[a] - drawn[b]) / np.linalg.norm(at[a] - at[b]) for a, b in pairs]
     np.testing.assert_allclose(ratios, ratios[0])
-
-
-def test_names_are_legible():
     for n_topics in (1, 12, 30):
         display = TopicMapDisplay.from_estimator(aspects(n_topics=n_topics, n_columns=90))
         assert_legible(display)
