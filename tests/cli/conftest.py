@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from skcooc.cli import main
 from skcooc.datasets import make_cooccurrences
-from tests.cli.odd.made import DOCUMENTS, table
+from tests.cli.odd import DOCUMENTS, table
 
 FAST = ["-k", "3", "--max-iter", "10", "--jobs", "1"]
 HEADER = ("id", "text", "category", "date")

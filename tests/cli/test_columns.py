@@ -12,7 +12,7 @@ import pandas as pd
 from skcooc.cli.arguments import parse
 from skcooc.cli.reading import read
 from tests.cli.conftest import ARTICLES, HEADER, written
-from tests.cli.odd.made import DOCUMENTS
+from tests.cli.odd import DOCUMENTS
 
 
 def options(*arguments):

@@ -16,7 +16,7 @@ from skcooc.cli import main
 from skcooc.inspection import export_dict, export_text, name_topics
 from skcooc.model_selection import split_observations
 from tests.cli.conftest import FAST, written
-from tests.cli.odd.made import DOCUMENTS, TOPICS
+from tests.cli.odd import DOCUMENTS, TOPICS
 from tests.inspection.pages import read_payload
 
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from skcooc.cli import main
 from skcooc.cli.terminal import printable
 from tests.cli.conftest import FAST, written
-from tests.cli.odd.made import DOCUMENTS
+from tests.cli.odd import DOCUMENTS
 
 CHEAP = [*FAST, "--beta", ".9", "--skip-lda"]
 
