@@ -46,7 +46,6 @@ def beside(*values, header="more"):
 
 
 def same(text):
-    """Thirty times the same text."""
     return table([TEXTS[0], *((i, text) for i, _ in TEXTS[1:])])
 
 
@@ -208,10 +207,6 @@ FITTED = {
 ONE = b"id,text\n1,word\n"
 MTX = b"%%MatrixMarket matrix coordinate "
 CODED = {name: ONE.decode().encode(name) for name in ("utf-16", "utf-16-be", "utf-16-le", "utf-32")}
-
-
-def missing(path):
-    """Write nothing."""
 
 
 REFUSED = {
@@ -401,10 +396,10 @@ REFUSED = {
         "beyond_time.csv": (beside("99999999999999-01-01", "2024-01-01"), *TIME),
     },
     "No such file": {
-        **dict.fromkeys(("m.csv", "m.txt", "m.npz", "m.parquet", "-"), missing),
+        **dict.fromkeys(("m.csv", "m.txt", "m.npz", "m.parquet", "-"), lambda path: None),
         "link.csv": link("nowhere"),
     },
-    "File name too long": {"n" * 300 + ".csv": missing},
+    "File name too long": {"n" * 300 + ".csv": lambda path: None},
     "ymbolic link": {"loop.csv": link("loop.csv")},
     "image.png: not UTF-8 text": {
         "with_picture": folder({"good.txt": b"word", "image.png": b"\x89PNG\r\n"}),

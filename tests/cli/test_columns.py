@@ -117,7 +117,6 @@ def test_titles_and_repeated_long_names_are_no_texts_and_texts_may_be_long(tmp_p
 
 
 def sections(report):
-    """The paragraphs of a report by their first lines."""
     return {block.split("\n")[0]: block for block in report.split("\n\n")}
 
 

@@ -59,7 +59,8 @@ def test_what_cannot_be_written_shows_before_the_work(failed, npz, tmp_path, mon
     (tmp_path / "summary.json").mkdir()
     assert "summary.json: not a regular file" in failed(npz, "-o", tmp_path)
     assert "not a regular file" in failed(npz, "--html", tmp_path)
-    assert "file" in failed(npz, "-o", npz)
+    (tmp_path / "file").write_text("")
+    assert failed(npz, "-o", tmp_path / "file")
     assert "/dev/null: not a regular file" in failed(npz, "--html", "/dev/null")
     assert "Not a directory" in failed(npz, "-o", npz / "out")
     monkeypatch.setattr(os, "access", lambda *_: False)  # as root may write everywhere
@@ -148,8 +149,6 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def shown(monkeypatch, capsys):
-    """Run with a terminal as stderr; what is shown there, and what is printed."""
-
     def run(*arguments):
         terminal = Terminal()
         monkeypatch.setattr(sys, "stderr", terminal)

@@ -24,8 +24,6 @@ SHARE = 0.6  # of the time of an undisturbed fit: the longest that a process liv
 
 
 class Whole(NamedTuple):
-    """An undisturbed fit."""
-
     kind: str
     outcome: str
     seconds: float
@@ -122,7 +120,6 @@ def run_again(kind: str, path: Path, **options: object) -> object:
 
 
 def fitted(model: object, table: object = X) -> object:
-    """Fit without warnings of short fits."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", message="The held-out perplexity is still falling")

@@ -68,8 +68,6 @@ def side_by_side(n_threads: int) -> list[str]:
 
 
 class Killer(Watcher):
-    """Kills a worker at an iteration."""
-
     def __init__(self, at: int, process: int) -> None:
         self.at, self.process = at, process
 

@@ -107,8 +107,6 @@ def params_of(model: str) -> Any:
 
 @dataclass(frozen=True)
 class Model:
-    """An estimator, and a meta-estimator around it."""
-
     name: str
     params: dict[str, Any]
     around: str | None = None

@@ -116,8 +116,6 @@ def _come_to(call: Any) -> Any:
 
 @dataclass(frozen=True)
 class Streaming:
-    """A stream of batches."""
-
     model: Model
     batches: tuple[Table, ...]
 

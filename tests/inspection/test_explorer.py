@@ -167,7 +167,6 @@ def test_a_large_table_is_below_two_megabytes(tmp_path):
 
 
 def rows_of(counts, rows):
-    """Positions of some rows, by their columns."""
     known, some = (np.split(X.indices, X.indptr[1:-1]) for X in (counts, rows))
     positions = {tuple(columns): i for i, columns in enumerate(known)}
     return [positions[tuple(columns)] for columns in some]

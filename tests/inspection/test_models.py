@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import skcooc
+from skcooc import inspection, plotting
 from skcooc.inspection import Mixtures, compare_shares, describe, representative_rows, topic_shares
 from skcooc.inspection.models import unwrap
 from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
@@ -95,26 +96,21 @@ def tree():
 
 def test_all_functions_use_the_model_inside(tree):
     for function in (
-        skcooc.inspection.top_features,
-        skcooc.inspection.node_top_features,
-        skcooc.inspection.characteristic_features,
-        skcooc.inspection.name_topics,
-        skcooc.inspection.export_text,
-        skcooc.inspection.export_dict,
-        lambda *given: skcooc.inspection.to_linkage(given[0]).tolist(),
+        inspection.top_features,
+        inspection.node_top_features,
+        inspection.characteristic_features,
+        inspection.name_topics,
+        inspection.export_text,
+        inspection.export_dict,
+        lambda *given: inspection.to_linkage(given[0]).tolist(),
         lambda *given: describe(*given).to_dict("records"),
-        lambda *given: skcooc.plotting.HierarchyDisplay.from_estimator(*given).features,
-        lambda *given: skcooc.plotting.SplitsDisplay.from_estimator(*given).labels,
-        lambda model, *names: (
-            skcooc.plotting.AbstractionDisplay.from_estimator(model, "tea", *names).name
-        ),
+        lambda *given: plotting.HierarchyDisplay.from_estimator(*given).features,
+        lambda *given: plotting.SplitsDisplay.from_estimator(*given).labels,
+        lambda model, *names: plotting.AbstractionDisplay.from_estimator(model, "tea", *names).name,
     ):
         assert function(tree) == function(tree[-1], WORDS)
     assert representative_rows(tree) == representative_rows(tree[-1])
-    shown, given = (
-        skcooc.inspection.to_pyldavis(tree, TEXTS),
-        skcooc.inspection.to_pyldavis(tree[-1], X, WORDS),
-    )
+    shown, given = inspection.to_pyldavis(tree, TEXTS), inspection.to_pyldavis(tree[-1], X, WORDS)
     for name in given:
         np.testing.assert_array_equal(shown[name], given[name])
 
@@ -125,9 +121,7 @@ def fitted():
 
 
 def test_mixtures_have_the_shares_of_the_model(fitted):
-    mixtures = Mixtures(
-        fitted.embedding_, X.sum(axis=1), names=skcooc.inspection.name_topics(fitted)
-    )
+    mixtures = Mixtures(fitted.embedding_, X.sum(axis=1), names=inspection.name_topics(fitted))
     for function in (topic_shares, compare_shares):
         tables = (function(m, BY, n_resamples=20, random_state=0) for m in (mixtures, fitted))
         pd.testing.assert_frame_equal(*tables)
@@ -140,11 +134,11 @@ def test_mixtures_have_the_shares_of_the_model(fitted):
 
 def test_displays_and_tables_of_mixtures_and_pipelines(fitted):
     mixtures = Mixtures(pd.DataFrame(fitted.embedding_), X.sum(axis=1), names={1: "one"})
-    display = skcooc.plotting.StructureDisplay.from_estimator(mixtures, BY)
-    expected = skcooc.plotting.StructureDisplay.from_estimator(fitted, BY)
+    display = plotting.StructureDisplay.from_estimator(mixtures, BY)
+    expected = plotting.StructureDisplay.from_estimator(fitted, BY)
     np.testing.assert_array_equal(display.bars.mixtures, expected.bars.mixtures)
     assert describe(mixtures)["name"].tolist() == display.names == ["topic 0", "one"]
-    shares = skcooc.plotting.SharesDisplay.from_estimator(mixtures, BY, topics=[1], n_resamples=5)
+    shares = plotting.SharesDisplay.from_estimator(mixtures, BY, topics=[1], n_resamples=5)
     assert shares.names == ["one"]
     assert representative_rows(mixtures) == representative_rows(fitted)
     for arguments, names, message in (
@@ -158,10 +152,10 @@ def test_displays_and_tables_of_mixtures_and_pipelines(fitted):
         with pytest.raises(ValueError, match=message):
             Mixtures(*arguments, names=names)
     both = piped(skcooc.SymmetricClustering(2, 2, hard=True, random_state=0)).fit(TEXTS)
-    display = skcooc.plotting.AssociationDisplay.from_estimator(both, TEXTS)
+    display = plotting.AssociationDisplay.from_estimator(both, TEXTS)
     assert sorted(word for words in display.columns.words for word in words) == WORDS
     np.testing.assert_array_equal(np.sort(display.pairs[2]), np.sort(X[X > 0]))
     search = piped(beta(aspects(), "beta").set_params(param_grid={"beta": [0.8, 0.9]})).fit(TEXTS)
-    assert skcooc.plotting.PerplexityDisplay.from_search(search).over == "beta"
+    assert plotting.PerplexityDisplay.from_search(search).over == "beta"
     alone = piped(skcooc.AspectModel(2, max_iter=5, random_state=0)).fit(TEXTS)
-    assert skcooc.plotting.PerplexityDisplay.from_estimator(alone).over == "beta"
+    assert plotting.PerplexityDisplay.from_estimator(alone).over == "beta"

@@ -11,7 +11,6 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 from skcooc.inspection import compare_shares, groups, shares, topic_shares
-from skcooc.inspection import shares as shares_module
 from skcooc.inspection.groups import divide, period_starts, runs
 
 LABELS = np.array(["b", "a", "c", "a", "b", "b", "a", "c", "b", "a"])
@@ -95,11 +94,10 @@ def test_intervals_are_percentiles_of_resampled_rows_also_of_differences(monkeyp
             assert differences.share[g, topic] == pytest.approx(its - others)
             low, high = differences.low[g, topic], differences.high[g, topic]
             assert low < differences.share[g, topic] < high
-    monkeypatch.setattr(shares_module, "BLOCK", 50)  # topics and resamples one by one
+    monkeypatch.setattr(shares, "BLOCK", 50)  # topics and resamples one by one
     np.testing.assert_allclose(shares.group_shares(mass, members, 40, 0.8, seed=3), found)
-    np.testing.assert_allclose(
-        shares.share_differences(mass, members, 30, 0.9, seed=1), differences
-    )
+    again = shares.share_differences(mass, members, 30, 0.9, seed=1)
+    np.testing.assert_allclose(again, differences)
 
 
 def coverage(n, n_samples=150):
@@ -116,7 +114,7 @@ def coverage(n, n_samples=150):
 def test_intervals_hold_the_share_as_often_as_they_say(monkeypatch):
     assert coverage(6) == pytest.approx(0.9, abs=0.05)
     assert coverage(60) == pytest.approx(0.9, abs=0.05)
-    monkeypatch.setattr(shares_module, "expanded_tail", lambda level, _: (1 - level) / 2)  # a twin
+    monkeypatch.setattr(shares, "expanded_tail", lambda level, _: (1 - level) / 2)  # a twin
     assert coverage(6) < 0.85
 
 

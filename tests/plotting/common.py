@@ -15,10 +15,8 @@ def text_boxes(figure):
     figure.draw_without_rendering()
     renderer = figure.canvas.get_renderer()
     hidden = {text for ax in figure.axes for text in _hidden(ax)}
-    texts = [text for text in figure.findobj(Text) if text.get_visible() and text not in hidden]
-    return [
-        (text.get_text(), text.get_window_extent(renderer)) for text in texts if text.get_text()
-    ]
+    drawn = [text for text in figure.findobj(Text) if text.get_visible() and text not in hidden]
+    return [(one.get_text(), one.get_window_extent(renderer)) for one in drawn if one.get_text()]
 
 
 def _hidden(ax):
@@ -42,7 +40,6 @@ def overlaps(figure):
 
 
 def outside(figure):
-    """Texts that are cut off at the edge of the figure."""
     width, height = figure.bbox.size
     beyond = [
         (text, max(-box.x0, -box.y0, box.x1 - width, box.y1 - height))

@@ -20,7 +20,6 @@ def model(request):
 
 
 def literal_orders(joint):
-    """The definition, cluster by cluster."""
     C, D = joint.shape
     pi_c, pi_d = joint.sum(axis=1), joint.sum(axis=0)
     rows = sorted(range(C), key=lambda c: -pi_c[c])
@@ -72,7 +71,6 @@ def test_objects_are_side_by_side_and_their_clusters_too():
 
 
 def cells(display):
-    """The colours of the blocks, (C, D), from the top left."""
     return np.asarray(display.image_.get_array()).reshape(len(display.row_order_), -1)
 
 

@@ -24,7 +24,6 @@ N = np.array([12, 2, 3, 5, 8])  # not sorted, as in a search
 
 
 def results(params, means, **more):
-    """A fitted search."""
     n = len(params)
     own = {"params": params, "mean_test_score": -np.log(means), "std_test_score": np.full(n, 0.1)}
     return SimpleNamespace(cv_results_=own | more)

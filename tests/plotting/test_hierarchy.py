@@ -1,3 +1,5 @@
+from itertools import product
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -95,8 +97,7 @@ def test_every_node_has_its_words_down_to_a_depth():
     assert display.features == expected
     assert sorted(display.texts_) == list(range(model.tree_.n_nodes))
     for node, text in display.texts_.items():
-        shown = text.get_text().replace("\n", " ")
-        assert shown.endswith(", ".join(expected[node]))
+        assert text.get_text().replace("\n", " ").endswith(", ".join(expected[node]))
     for cluster, leaf in enumerate(model.tree_.leaves):
         text = display.texts_[leaf]
         assert text.get_text().startswith(f"{cluster}: ")
@@ -130,11 +131,9 @@ def test_lines_join_nodes_to_their_children_and_cross_no_text():
     display.figure_.draw_without_rendering()
     inverse = display.ax_.transData.inverted()
     boxes = [text.get_window_extent().transformed(inverse) for text in display.texts_.values()]
-    for (x0, y0), (x1, y1) in (segment[[0, -1]] for segment in segments):
-        for box in boxes:
-            apart_x = max(x0, x1) < box.x0 or min(x0, x1) > box.x1
-            apart_y = max(y0, y1) < box.y0 or min(y0, y1) > box.y1
-            assert apart_x or apart_y
+    for ((x0, y0), (x1, y1)), box in product((part[[0, -1]] for part in segments), boxes):
+        apart_x = max(x0, x1) < box.x0 or min(x0, x1) > box.x1
+        assert apart_x or max(y0, y1) < box.y0 or min(y0, y1) > box.y1
 
 
 def test_shares_of_a_word_are_areas_at_their_levels():
@@ -170,8 +169,8 @@ def test_shares_of_a_word_are_areas_at_their_levels():
         np.testing.assert_allclose(segment[[0, -1]], ends)
 
 
-ORDER = (0.02, ((0, 2, 3, 4), (1,))), (0.03, ((0, 4), (2, 3))), (0.08, ((2,), (3,)))
-SPLITS = [Split(*one) for one in ORDER]
+PARTS = {0.02: ((0, 2, 3, 4), (1,)), 0.03: ((0, 4), (2, 3)), 0.08: ((2,), (3,))}
+SPLITS = [Split(beta, parts) for beta, parts in PARTS.items()]
 
 
 def leaf_names(display):
