@@ -34,10 +34,7 @@ ASPECT = {
     "burstiness": ([None, "auto", 5.0], [0.0, np.inf, 1e-12]),
     "annealing": ([None, 1.3, 0.8], [1.0, 0.0, -1]),
 }
-CLUSTER = {
-    "hard": ([False, True], [None]),
-    "proportions": (["uniform", "estimated"], ["equal"]),
-}
+CLUSTER = {"hard": ([False, True], [None]), "proportions": (["uniform", "estimated"], ["equal"])}
 SIZES = ([2, 3, 1], [0, 20, 2.0])
 MODELS: dict[str, dict[str, tuple[list, list]]] = {
     "AspectModel": ASPECT,
