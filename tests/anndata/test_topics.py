@@ -1,7 +1,11 @@
-"""Cells and genes: what is added to an AnnData, and errors."""
+"""Cells and genes of an AnnData in memory, files and dask arrays: what is added, and errors."""
+
+import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression
@@ -14,12 +18,12 @@ from skcooc import inspection as look
 from skcooc.anndata import add_topics, fit_topics
 from skcooc.inspection import name_topics
 from skcooc.model_selection import TemperatureSearchCV
-from tests.anndata.models import model
+from tests.anndata.conftest import model
 
 anndata = pytest.importorskip("anndata", reason="needs anndata")
 
 
-def test_what_is_added_is_what_the_model_found(adata, X):
+def test_what_is_added_is_what_the_model_found(adata, X, backed):
     found, expected = fit_topics(adata, model()), model().fit(X)
     assert isinstance(found, AspectModel)
     np.testing.assert_array_equal(adata.obsm["X_topics"], expected.embedding_)
@@ -31,6 +35,13 @@ def test_what_is_added_is_what_the_model_found(adata, X):
     assert of["names"].tolist() == name_topics(found) == name_topics(expected, adata.var_names)
     assert found.feature_names_in_.tolist() == adata.var_names.tolist()
     assert of["params"] == {"model": "AspectModel"}
+    weights = 1 + 5 * (model().fit(X).embedding_.argmax(axis=1) == 1)
+    found = fit_topics(adata, model(), sample_weight=weights)
+    assert adata.uns["topics"]["names"].tolist() == name_topics(found)
+    fit_topics(adata, model(), layer="counts")
+    found = backed().to_memory()
+    np.testing.assert_array_equal(found.obsm["X_topics"], adata.obsm["X_topics"])
+    assert found.uns["topics"]["params"] == adata.uns["topics"]["params"]
 
 
 def test_a_layer_some_genes_and_weights(adata, X):
@@ -43,36 +54,26 @@ def test_a_layer_some_genes_and_weights(adata, X):
     np.testing.assert_array_equal(adata.varm["programs"][genes], expected.components_.T)
     assert not adata.varm["programs"][~genes].any()
     assert adata.uns["programs"]["params"] == {"model": "AspectModel"} | options
-    np.testing.assert_allclose(adata.uns["programs"]["shares"].sum(), 1)
     further = anndata.AnnData(X[:7])
     add_topics(further, found)
     np.testing.assert_array_equal(further.obsm["X_topics"], found.transform(X[:7, genes]))
 
 
-def test_names_are_those_shown_where_topics_differ_in_size(adata, X):
-    weights = 1 + 5 * (model().fit(X).embedding_.argmax(axis=1) == 1)
-    found = fit_topics(adata, model(), sample_weight=weights)
-    assert adata.uns["topics"]["names"].tolist() == name_topics(found)
-
-
-@pytest.mark.parametrize(
-    "around",
-    [
+def test_what_is_around_a_model_adds_what_the_model_does(adata, X):
+    for around in (
         TemperatureSearchCV(model(), [0.9], cv=2),
         GridSearchCV(model(), {"n_components": [3]}, cv=2),
         make_pipeline(model()),
-    ],
-)
-def test_what_is_around_a_model_adds_what_the_model_does(adata, X, around):
-    fit_topics(adata, around)
-    expected = model().fit(X)
-    np.testing.assert_array_equal(adata.obsm["X_topics"], expected.embedding_)
-    np.testing.assert_array_equal(adata.varm["topics"], expected.components_.T)
-    assert adata.uns["topics"]["names"].tolist() == name_topics(around)
-    assert adata.uns["topics"]["params"]["model"] == "AspectModel"
-    assert around.feature_names_in_.tolist() == adata.var_names.tolist()
-    add_topics(adata, around, key_added="again")
-    np.testing.assert_array_equal(adata.obsm["again"], expected.transform(X))
+    ):
+        fit_topics(adata, around)
+        expected = model().fit(X)
+        np.testing.assert_array_equal(adata.obsm["X_topics"], expected.embedding_)
+        np.testing.assert_array_equal(adata.varm["topics"], expected.components_.T)
+        assert adata.uns["topics"]["names"].tolist() == name_topics(around)
+        assert adata.uns["topics"]["params"]["model"] == "AspectModel"
+        assert around.feature_names_in_.tolist() == adata.var_names.tolist()
+        add_topics(adata, around, key_added="again")
+        np.testing.assert_array_equal(adata.obsm["again"], expected.transform(X))
 
 
 def test_steps_of_a_pipeline_say_which_genes_they_keep(adata, X):
@@ -86,10 +87,8 @@ def test_steps_of_a_pipeline_say_which_genes_they_keep(adata, X):
     add_topics(reversed_, fitted)
     np.testing.assert_array_equal(reversed_.obsm["X_topics"], inner.transform(X[:7][:, kept]))
     np.testing.assert_array_equal(reversed_.varm["topics"][::-1], adata.varm["topics"])
-
-
-def test_steps_that_do_not_are_told_of(adata):
     pipeline = make_pipeline(FunctionTransformer(accept_sparse=True), model())
+    del adata.varm["topics"]
     with pytest.warns(UserWarning, match="do not say by get_feature_names_out which genes"):
         fit_topics(adata, pipeline)
     assert adata.obsm["X_topics"].shape == (60, 3)
@@ -97,18 +96,20 @@ def test_steps_that_do_not_are_told_of(adata):
 
 
 def test_averages_and_other_libraries(adata):
-    fit_topics(adata, AveragedModels(model(), 2), key_added="mean")
-    fit_topics(adata, LatentDirichletAllocation(3, max_iter=2, random_state=0), key_added="lda")
-    fit_topics(adata, AsymmetricClustering(3, beta=1.0), key_added="clusters")
-    fit_topics(adata, RowMemory(model()), key_added="memory")
-    for key, n_topics in (("mean", 6), ("lda", 3), ("clusters", 3), ("memory", 3)):
-        assert adata.obsm[key].shape == (60, n_topics)
-        np.testing.assert_allclose(adata.obsm[key].sum(axis=1), 1, rtol=1e-5)
-        np.testing.assert_allclose(adata.varm[key].sum(axis=0), 1, rtol=1e-5)
-        assert len(set(adata.uns[key]["names"])) == n_topics
+    for fitted, n_topics in (
+        (AveragedModels(model(), 2), 6),
+        (LatentDirichletAllocation(3, max_iter=2, random_state=0), 3),
+        (AsymmetricClustering(3, beta=1.0), 3),
+        (RowMemory(model()), 3),
+    ):
+        fit_topics(adata, fitted)
+        assert adata.obsm["X_topics"].shape == (60, n_topics)
+        np.testing.assert_allclose(adata.obsm["X_topics"].sum(axis=1), 1, rtol=1e-5)
+        np.testing.assert_allclose(adata.varm["topics"].sum(axis=0), 1, rtol=1e-5)
+        assert len(set(adata.uns["topics"]["names"])) == n_topics
 
 
-def test_models_without_mixtures_are_refused_before_the_fit(adata):
+def test_bad_options_and_models_without_mixtures_are_refused_before_the_fit(adata):
     for estimator in (
         GridSearchCV(model(), {"beta": [0.8, 0.9]}, refit=False),
         GridSearchCV(make_pipeline(model(), LogisticRegression()), {}),
@@ -116,9 +117,19 @@ def test_models_without_mixtures_are_refused_before_the_fit(adata):
         with pytest.raises(TypeError, match="GridSearchCV has no transform"):
             fit_topics(adata, estimator)
         assert not hasattr(estimator, "cv_results_")
+    for options, error, message in (
+        ({"layer": "raw"}, KeyError, r"no layer 'raw' in adata\.layers\. There: 'counts'"),
+        ({"mask_var": "hv"}, KeyError, r"no column 'hv' in adata\.var\. There: 'highly_variable'"),
+        ({"mask_var": np.zeros(40, dtype=bool)}, ValueError, "mask_var selects no gene"),
+        ({"mask_var": [True]}, ValueError, r"shape \(40,\), or a column of adata.var, got bool of"),
+        ({"mask_var": np.arange(40)}, ValueError, "mask_var should be bool"),
+    ):
+        with pytest.raises(error, match=message):
+            fit_topics(adata, model(), **options)
+        assert "X_topics" not in adata.obsm
 
 
-def test_genes_are_found_by_their_names(adata, X):
+def test_genes_are_found_by_their_names_and_named_if_they_are_lacking(adata, X, backed):
     found = fit_topics(adata, model(), mask_var="highly_variable")
     genes = np.flatnonzero(adata.var["highly_variable"])
     order = np.random.default_rng(0).permutation(40)
@@ -133,25 +144,14 @@ def test_genes_are_found_by_their_names(adata, X):
     np.testing.assert_allclose(of["shares"], counts / counts.sum() @ expected, rtol=1e-6)
     assert of["names"].tolist() == adata.uns["topics"]["names"].tolist()
     assert of["params"] == {"model": "AspectModel", "layer": "counts"}
-
-
-def test_genes_of_a_file_are_found_by_their_names(adata, X, tmp_path):
     found = fit_topics(adata, model())
-    adata[:, ::-1].copy().write_h5ad(tmp_path / "cells.h5ad")
-    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
-    add_topics(backed, found)
-    np.testing.assert_array_equal(backed.obsm["X_topics"], model().fit(X).transform(X))
-    backed.file.close()
-
-
-def test_genes_that_are_lacking_are_named(adata):
-    found = fit_topics(adata, model())
+    cells = backed(adata[:, ::-1].copy())
+    add_topics(cells, found)
+    np.testing.assert_array_equal(cells.obsm["X_topics"], model().fit(X).transform(X))
     some = adata[:5, 2:].copy()
     with pytest.raises(ValueError, match=r"lacks 2 of the 40 genes .* first of them '0', '1'"):
         add_topics(some, found)
-    with_zeros = anndata.concat([some, adata[:0]], join="outer", fill_value=0)  # as it says
-    add_topics(with_zeros, found)
-    assert with_zeros.obsm["X_topics"].shape == (5, 3)
+    add_topics(anndata.concat([some, adata[:0]], join="outer", fill_value=0), found)  # as it says
     some.var_names = [f"ENSG{j}" for j in range(38)]
     with pytest.raises(ValueError, match=r"lacks 40 of the 40 .* Are names of one kind in both"):
         add_topics(some, found)
@@ -166,32 +166,18 @@ def test_names_that_genes_share(adata):
         add_topics(adata[:, ::-1].copy(), found)
 
 
-def test_a_model_that_knows_no_names_takes_all_genes(adata, X):
+def test_genes_have_to_be_known(adata, X):
     add_topics(adata, model().fit(X))
     np.testing.assert_array_equal(adata.obsm["X_topics"], model().fit(X).transform(X))
     with pytest.raises(ValueError, match="adata has 40 genes, but AspectModel was fitted to 30"):
         add_topics(adata, model().fit(X[:, :30]))
-
-
-def test_it_can_be_written_and_read(adata, tmp_path):
-    fit_topics(adata, model(), layer="counts")
-    adata.write_h5ad(tmp_path / "cells.h5ad")
-    found = anndata.read_h5ad(tmp_path / "cells.h5ad")
-    np.testing.assert_array_equal(found.obsm["X_topics"], adata.obsm["X_topics"])
-    assert found.uns["topics"]["params"] == adata.uns["topics"]["params"]
-
-
-def test_bad_options(adata):
-    for options, error, message in (
-        ({"layer": "raw"}, KeyError, r"no layer 'raw' in adata\.layers\. There: 'counts'"),
-        ({"mask_var": "hv"}, KeyError, r"no column 'hv' in adata\.var\. There: 'highly_variable'"),
-        ({"mask_var": np.zeros(40, dtype=bool)}, ValueError, "mask_var selects no gene"),
-        ({"mask_var": [True]}, ValueError, r"shape \(40,\), or a column of adata.var, got bool of"),
-        ({"mask_var": np.arange(40)}, ValueError, "mask_var should be bool"),
-    ):
-        with pytest.raises(error, match=message):
-            fit_topics(adata, model(), **options)
-        assert "X_topics" not in adata.obsm
+    found = fit_topics(adata, model(), mask_var="highly_variable")
+    genes = found.feature_names_in_
+    assert look.distinguishing_features(found, adata[:, genes].X)["feature"].isin(genes).all()
+    with pytest.raises(ValueError, match="X has 40 features, but the model has 30, named by its"):
+        look.distinguishing_features(found, X)
+    with pytest.raises(ValueError, match="has 30 columns, whose names it knows"):
+        look.top_features(found, adata.var_names)
 
 
 def test_other_methods_and_functions_tell_what_to_give(adata, X):
@@ -218,11 +204,116 @@ def test_other_methods_and_functions_tell_what_to_give(adata, X):
             function()
 
 
-def test_inspection_knows_the_genes(adata, X):
-    found = fit_topics(adata, model(), mask_var="highly_variable")
-    genes = found.feature_names_in_
-    assert look.distinguishing_features(found, adata[:, genes].X)["feature"].isin(genes).all()
-    with pytest.raises(ValueError, match="X has 40 features, but the model has 30, named by its"):
-        look.distinguishing_features(found, X)
-    with pytest.raises(ValueError, match="has 30 columns, whose names it knows"):
-        look.top_features(found, adata.var_names)
+@contextmanager
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        yield
+
+
+@pytest.mark.parametrize("mask_var", [None, "highly_variable"])
+def test_a_file_is_read_in_blocks(adata, backed, mask_var, monkeypatch):
+    monkeypatch.setattr("skcooc.anndata.counts.CELLS", 25)
+    cells = backed()
+    found = fit_topics(cells, AspectModel(3, beta=0.9, random_state=0), mask_var=mask_var)
+    genes = slice(None) if mask_var is None else np.flatnonzero(adata.var[mask_var])
+    expected = found.transform(adata.X[:, genes])
+    np.testing.assert_allclose(cells.obsm["X_topics"], expected)
+    n = np.asarray(adata.X[:, genes].sum(axis=1)).ravel()
+    np.testing.assert_allclose(cells.uns["topics"]["shares"], n @ expected / n.sum())
+
+
+def test_logarithms_cause_warnings_also_in_files_and_of_some_genes(adata, backed):
+    some = np.arange(40) < 20
+    logs, counts = adata.X.multiply(1e3 / adata.X.sum(axis=1)).log1p(), adata.X
+    adata.X = sp.hstack([logs.tocsr()[:, :20], counts[:, 20:] * 100]).tocsr()
+    for cells in (adata, backed()):
+        with pytest.warns(UserWarning, match=r"normalised and logarithms.* layer='counts'"):
+            fit_topics(cells, AspectModel(3, beta=0.9), mask_var=some)
+        with quiet():
+            fit_topics(cells, AspectModel(3, beta=0.9), mask_var=~some)
+
+
+def test_a_layer_of_a_file_is_in_memory_and_other_models_need_memory(adata, X, backed):
+    cells = backed()
+    fit_topics(cells, model(), layer="counts")
+    np.testing.assert_array_equal(cells.obsm["X_topics"], model().fit(X).embedding_)
+    with pytest.raises(TypeError, match=r"AveragedModels has no partial_fit.* adata\.to_memory"):
+        fit_topics(cells, AveragedModels(model()))
+    fit_topics(cells, RowMemory(AspectModel(3, beta=0.9), concentration=1, discount=0.5))
+    assert len(cells.uns["topics"]["names"]) == 3
+
+
+def test_dask_arrays_stay_lazy(adata, X):
+    dask_array = pytest.importorskip("dask.array", reason="needs dask")
+    distributed = pytest.importorskip("distributed", reason="needs distributed")
+    adata.X = dask_array.from_array(X.toarray(), chunks=(30, 40))
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.Client(processes=False, **options):
+        found = fit_topics(adata, model(), mask_var="highly_variable")
+        add_topics(adata, found, key_added="again")
+    expected = model().fit(X[:, np.asarray(adata.var["highly_variable"])]).embedding_
+    np.testing.assert_allclose(adata.obsm["X_topics"], expected, atol=1e-3)
+    np.testing.assert_allclose(adata.obsm["again"], adata.obsm["X_topics"], atol=0.05)
+
+
+@pytest.mark.parametrize("container", [sp.csr_matrix, np.asarray])
+def test_only_cells_scaled_to_one_total_cause_warnings(adata, container):
+    totals = adata.X.sum(axis=1).A1
+    scaled = sp.diags_array(1e4 / totals) @ adata.X.astype(np.float32)
+    adata.X = container(scaled.toarray())
+    for options in ({}, {"mask_var": "highly_variable"}):
+        with pytest.warns(UserWarning, match="all cells have the same total"):
+            fit_topics(adata, model(), **options)
+    some = adata[:, 7:].copy()
+    with pytest.warns(UserWarning, match="whole multiples of a number of its own"):
+        fit_topics(some, model())
+    some.X = scaled.toarray()[:, 7:] * np.random.default_rng(0).uniform(0.7, 1, some.shape)
+    with quiet():
+        fit_topics(some, model())
+
+
+FRACTIONS = (
+    lambda X, rng: X * 40 * rng.uniform(0.7, 1, X.shape),
+    lambda X, rng: X + (rng.random(X.shape) < 0.2) * rng.random(X.shape),  # nearly whole
+    lambda X, rng: np.array([rng.multinomial(50, row / row.sum()) for row in X]),
+    lambda X, _: X * 1000.5,
+)
+
+
+def test_other_fractions_and_equal_totals_are_counts(adata):
+    X = adata.X.toarray()
+    for fractions in FRACTIONS:
+        adata.X = fractions(X, np.random.default_rng(0))
+        with quiet():
+            fit_topics(adata, model())
+
+
+def test_scaled_and_missing_counts_are_refused_and_empty_cells_are_not(adata, X):
+    adata.X = adata.X.toarray() - 1.0
+    with pytest.raises(ValueError, match="Counts are negative, such as -1: they were scaled"):
+        fit_topics(adata, model())
+    without = anndata.AnnData(layers={"counts": adata.layers["counts"]})
+    with pytest.raises(ValueError, match=r"adata\.X is None\. Give the layer"):
+        fit_topics(without, model())
+    counts = X.toarray()
+    counts[:2], counts[:, :3] = 0, 0
+    adata.X = counts
+    found = fit_topics(adata, model())
+    np.testing.assert_allclose(adata.obsm["X_topics"][:2], [found.weights_] * 2)
+    assert not adata.varm["topics"][:3].any()
+
+
+def test_containers_and_views_are_alike(X):
+    for container in (np.asarray, sp.csr_matrix, sp.csc_matrix, sp.csr_array):
+        adata = anndata.AnnData(container(X.toarray()), layers={"counts": container(X.toarray())})
+        found, expected = fit_topics(adata, model()), model().fit(X)
+        np.testing.assert_array_equal(found.components_, expected.components_)
+        np.testing.assert_array_equal(adata.obsm["X_topics"], expected.embedding_)
+        view = adata[:40, ::2]
+        assert view.is_view
+        expected = model().fit(X[:40, ::2])
+        np.testing.assert_array_equal(model().fit(view.X).components_, expected.components_)
+        found = fit_topics(view, model(), layer="counts")
+        np.testing.assert_array_equal(view.obsm["X_topics"], expected.embedding_)
+        add_topics(adata[40:, ::2].copy(), found)

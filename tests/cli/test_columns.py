@@ -1,61 +1,68 @@
-import gzip
-import json
+"""Named columns: what they are taken for, and what is told of groups, times and words."""
 
+import csv
+import gzip
+import re
+from importlib import import_module
+
+import joblib
 import numpy as np
 import pandas as pd
 
 from skcooc.cli.arguments import parse
 from skcooc.cli.reading import read
-from tests.cli.conftest import HEADER, written
-from tests.inspection.pages import read_payload
+from tests.cli.conftest import ARTICLES, HEADER, written
+from tests.cli.odd import DOCUMENTS
 
 
 def options(*arguments):
     return parse(list(map(str, arguments)), models=["aspect"])
 
 
-def as_jsonl(articles):
-    return "".join(json.dumps(dict(zip(HEADER, a, strict=True))) + "\n" for a in articles)
-
-
-def test_texts_are_recognised_whatever_the_format(articles, tmp_path):
-    frame = pd.DataFrame(articles, columns=HEADER)
+def test_texts_are_recognised_whatever_the_format(tmp_path):
+    frame = pd.DataFrame(ARTICLES, columns=HEADER)
     frame.to_parquet(tmp_path / "a.parquet")
-    objects = [json.loads(line) for line in as_jsonl(articles).splitlines()]
-    (tmp_path / "a.json").write_text(json.dumps(objects))
-    (tmp_path / "a.jsonl").write_text(as_jsonl(articles))
-    written(tmp_path / "a.csv", HEADER, articles)
-    written(tmp_path / "b.csv", HEADER, articles, ";")
-    written(tmp_path / "a.tsv", HEADER, articles, "\t")
+    frame.to_json(tmp_path / "a.json", orient="records")
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    written(tmp_path / "a.csv", HEADER, ARTICLES)
+    written(tmp_path / "b.csv", HEADER, ARTICLES, ";")
+    written(tmp_path / "a.tsv", HEADER, ARTICLES, "\t")
     (tmp_path / "c.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
     bare = (tmp_path / "a.csv").read_bytes()
     (tmp_path / "d.csv").write_bytes(b"\xef\xbb\xbf" + bare.replace(b"\n", b"\r\n"))
-    expected = None
-    for path in sorted(tmp_path.iterdir()):
+    expected = read(options(tmp_path / "a.csv"))
+    for path in tmp_path.iterdir():
         table = read(options(path))
         assert table.title == f"{path}, texts of 'text'"
         assert table.kinds == ("documents", "words")
-        assert table.row_names == [a[0] for a in articles]
-        found = table.X.toarray(), table.column_names
-        if expected is not None:
-            np.testing.assert_array_equal(found[0], expected[0])
-            assert found[1] == expected[1]
-        expected = found
+        assert table.row_names == [a[0] for a in ARTICLES]
+        np.testing.assert_array_equal(table.X.toarray(), expected.X.toarray())
+        assert table.column_names == expected.column_names
 
 
-def test_names_groups_and_times_of_texts(articles, tmp_path):
-    path = written(tmp_path / "a.csv", HEADER, articles)
+def test_names_groups_and_times_of_texts(tmp_path):
+    path = written(tmp_path / "a.csv", HEADER, ARTICLES)
     table = read(options(path, "--row", "id", "--text", "text", "--group", "category"))
-    assert table.row_names == [a[0] for a in articles]
-    assert table.groups.tolist() == [a[2] for a in articles]
+    assert table.row_names == [a[0] for a in ARTICLES]
+    assert table.groups.tolist() == [a[2] for a in ARTICLES]
     assert table.times is None
     times = read(options(path, "--text", "text", "--time", "date")).times
-    assert times.astype("datetime64[D]").astype(str).tolist() == [a[3] for a in articles]
+    assert times.astype("datetime64[D]").astype(str).tolist() == [a[3] for a in ARTICLES]
     assert read(options(path, "--time", "id")).times.tolist() == list(range(30))
+    for value, expected in (
+        ("2024", "2024-01-01T00:00:00"),
+        ("2024-05", "2024-05-01T00:00:00"),
+        ("2024-05-31T10:00:00+02:00", "2024-05-31T08:00:00"),
+        ("2024-05-31T10:00:00Z", "2024-05-31T10:00:00"),
+        ("", "NaT"),
+    ):
+        records = [(*ARTICLES[0][:3], value), *ARTICLES[1:]]
+        times = read(options(written(tmp_path / "a.csv", HEADER, records), "--time", "date")).times
+        assert str(times[0]) == expected
 
 
-def test_texts_are_named_by_a_column_of_titles(articles, tmp_path):
-    records = [(f"t{i}", a[1], str(i)) for i, a in enumerate(articles)]
+def test_texts_are_named_by_a_column_of_titles(tmp_path):
+    records = [(f"t{i}", a[1], str(i)) for i, a in enumerate(ARTICLES)]
     for header, expected in (
         (("Title", "text", "id"), ["t0", "t1", "t2"]),
         (("code", "text", "id"), ["0", "1", "2"]),
@@ -66,36 +73,14 @@ def test_texts_are_named_by_a_column_of_titles(articles, tmp_path):
         names = read(options(written(tmp_path / "a.csv", header, records))).row_names
         assert [name[: len(e)] for name, e in zip(names, expected, strict=False)] == expected
     for repeated in (["same", "same"], [""]):
-        titles = repeated + [f"t{i}" for i in range(len(repeated), len(articles))]
-        records = [(title, a[1]) for title, a in zip(titles, articles, strict=True)]
+        titles = repeated + [f"t{i}" for i in range(len(repeated), len(ARTICLES))]
+        records = [(title, a[1]) for title, a in zip(titles, ARTICLES, strict=True)]
         path = written(tmp_path / "a.csv", ("title", "text"), records)
         assert read(options(path, "--text", "text")).row_names[0].startswith("2: ")
 
 
-def test_dates(articles, tmp_path):
-    for value, expected in (
-        ("2024", "2024-01-01T00:00:00"),
-        ("2024-05", "2024-05-01T00:00:00"),
-        ("2024-05-31T10:00:00+02:00", "2024-05-31T08:00:00"),
-        ("2024-05-31T10:00:00Z", "2024-05-31T10:00:00"),
-        ("", "NaT"),
-    ):
-        records = [(*articles[0][:3], value), *articles[1:]]
-        times = read(options(written(tmp_path / "a.csv", HEADER, records), "--time", "date")).times
-        assert str(times[0]) == expected
-
-
-def test_the_page_compares_groups_and_times(run, articles, tmp_path):
-    path = written(tmp_path / "a.csv", HEADER, articles)
-    page = tmp_path / "topics.html"
-    run(path, "--skip-lda", "--html", page, "--group", "category", "--time", "date")
-    shown = read_payload(page.read_text(encoding="utf-8"))
-    assert shown["groups"]["labels"] == ["home", "sport"]
-    assert len(shown["times"]["labels"]) == 3
-
-
-def test_unusable_columns_are_reported(error, articles, texts, tmp_path):
-    path = written(tmp_path / "a.csv", HEADER, articles)
+def test_unusable_and_ambiguous_columns_are_reported(error, texts, tmp_path):
+    path = written(tmp_path / "a.csv", HEADER, ARTICLES)
     for arguments, message in (
         (["--text", "body"], "no column 'body'; the columns are id, text, category, date"),
         (["--group", "desk"], "no column 'desk'"),
@@ -106,46 +91,96 @@ def test_unusable_columns_are_reported(error, articles, texts, tmp_path):
         assert message in error(path, *arguments)
     for option in ("row", "column", "count", "text", "group", "time"):
         assert f"--{option} applies to files with named columns" in error(texts, f"--{option}", "x")
-
-
-def test_ambiguous_columns_need_options(error, articles, documents, tmp_path):
-    both = [(*a, documents[-i]) for i, a in enumerate(articles)]
+    both = [(*a, DOCUMENTS[-i]) for i, a in enumerate(ARTICLES)]
     message = error(written(tmp_path / "a.csv", (*HEADER, "summary"), both))
     assert "'text' and 'summary' both look like texts: name one of them with --text" in message
     once = [(i, f"thing {i}") for i in range(200)]
     message = error(written(tmp_path / "b.csv", ("id", "title"), once))
     assert "each value of 'id' occurs only once" in message
     assert "--text" in message
-    path = written(tmp_path / "c.csv", ("id", "title"), once)
-    assert read(options(path, "--row", "id", "--column", "title")).X.shape == (200, 200)
+    pairs = read(options(tmp_path / "b.csv", "--row", "id", "--column", "title"))
+    assert pairs.X.shape == (200, 200)
 
 
-def test_a_title_is_not_the_text(articles, documents, tmp_path):
-    titled = [(*a[:1], " ".join(a[1].split()[:2]) + f" of the {a[0]}", 3 * a[1]) for a in articles]
+def test_titles_and_repeated_long_names_are_no_texts_and_texts_may_be_long(tmp_path):
+    titled = [(*a[:1], " ".join(a[1].split()[:2]) + f" of the {a[0]}", 3 * a[1]) for a in ARTICLES]
     path = written(tmp_path / "a.csv", ("id", "title", "text"), titled)
     assert read(options(path)).title.endswith("texts of 'text'")
-
-
-def test_repeated_long_names_are_no_texts(tmp_path):
     names = [f"The long and winding name of a book, volume {k}" for k in range(5)]
     pairs = [(f"user {i % 40}", names[i % 5]) for i in range(400)]
     table = read(options(written(tmp_path / "a.csv", ("user", "book"), pairs)))
     assert table.X.shape == (40, 5)
     assert table.kinds == ("values of user", "values of book")
-
-
-def test_a_text_may_be_longer_than_the_field_limit_of_csv(documents, tmp_path):
-    records = [(i, text * 1500) for i, text in enumerate(documents)]
+    records = [(i, text * 1500) for i, text in enumerate(DOCUMENTS)]
     table = read(options(written(tmp_path / "a.csv", ("id", "text"), records)))
     assert table.X.sum() > 400_000
 
 
-def test_odd_cells_beside_good_ones(articles, tmp_path):
-    odd = [
-        ('=HYPERLINK("x")', "", "", ""),
-        ("\x1b[2J", "the cat sat on the mat " * 3, "\u202e", "2024"),
-    ]
-    path = written(tmp_path / "a.csv", HEADER, [*articles, *odd])
-    table = read(options(path, "--row", "id", "--group", "category", "--time", "date"))
-    assert table.X.shape[0] == 32
-    assert str(table.times[-2]) == "NaT"
+def sections(report):
+    return {block.split("\n")[0]: block for block in report.split("\n\n")}
+
+
+def test_the_report_and_a_file_have_the_shares_by_group_and_time(run, tmp_path):
+    desks = [(*a[:2], "home" if i % 3 else "sport", a[3]) for i, a in enumerate(ARTICLES)]
+    path, folder = written(tmp_path / "a.csv", HEADER, desks), tmp_path / "out"
+    arguments = ["--skip-lda", "--beta", ".8", "--output", folder, "--group", "category"]
+    out = run(path, *arguments, "--time", "date")
+    assert any(line.startswith("Shares by group: the 3 largest topics") for line in sections(out))
+    assert "  home (documents: 20)" in sections(out)
+    assert "  2024-02-05 (documents: 10)" in sections(out)
+    model = joblib.load(folder / "model.joblib")[-1]
+    header, *lines = csv.reader((folder / "shares_by_group.csv").open(newline=""))
+    assert header == ["group", "topic", "share", "low", "high"]
+    names = next(csv.reader((folder / "components.csv").open(newline="")))[1:]
+    assert [line[:2] for line in lines] == [[g, name] for g in ("home", "sport") for name in names]
+    of_home = np.arange(30) % 3 > 0
+    rows = model.row_distribution_[of_home, None] * model.embedding_[of_home]
+    found = np.array([line[2:] for line in lines], dtype=float)
+    np.testing.assert_allclose(found[:3, 0], rows.sum(axis=0) / rows.sum(), rtol=1e-5)
+    assert (found[:, 1] <= found[:, 0]).all()
+    assert (found[:, 0] <= found[:, 2]).all()
+    times = (folder / "shares_by_time.csv").read_text().splitlines()
+    assert [times[0][:4], *(line[:10] for line in times[1::3])] == [
+        "time", "2024-01-05", "2024-02-05", "2024-03-05"
+    ]  # fmt: skip
+
+
+def test_rows_without_a_label_are_in_no_group_and_the_largest_are_printed(run, error, tmp_path):
+    few = [(*a[:2], a[2] if i else " ", "") for i, a in enumerate(ARTICLES)]
+    path = written(tmp_path / "a.csv", HEADER, few)
+    out = run(path, "--skip-lda", "--beta", ".8", "--group", "category")
+    assert "  home (documents: 14)" in out
+    assert "(documents: 1)" not in out
+    assert "no text with words has a value for --time" in error(path, "--time", "date")
+    many = [(*a[:2], str(max(i, 10)), a[3]) for i, a in enumerate(ARTICLES)]
+    path = written(tmp_path / "a.csv", HEADER, many)
+    out = run(path, "--skip-lda", "--beta", ".8", "--group", "category")
+    assert "  10 (documents: 11)\n" in out
+    assert "  21 (documents: 1)\n" in out
+    assert "      -  " not in out.split("10 (documents")[1].split("11 (documents")[0]
+    assert "  -  " in out.split("11 (documents")[1]
+    assert "and 8 smaller groups, written with --output" in out
+
+
+def test_words_left_out_are_counted_and_pages_have_headings(run, texts, monkeypatch, tmp_path):
+    texts.write_text(
+        "\n".join(f"common {text} rare{i} pair{i // 2}" for i, text in enumerate(DOCUMENTS))
+    )
+    arguments = texts, "--skip-lda", "--beta", ".8", "--min-df", "3"
+    out = run(*arguments)
+    told = " ".join(out.split("words dropped, ")[1].split("\n\n")[0].split())
+    assert told == (
+        "in addition to stop words: 1 in more documents than --max-df 0.5 (common 100%), "
+        "and 45 in fewer than --min-df 3"
+    )
+    every = run(*arguments, "--max-df", "1.0")
+    assert "0 in more documents than --max-df 1.0, and 45 in fewer" in every
+    monkeypatch.setattr(import_module("skcooc.cli.report"), "N_DROPPED", 2)
+    few = run(*arguments, "--max-df", "9")
+    frequent = re.search(r"stop words: 10 in .* --max-df 9 \((.*?)\)", " ".join(few.split()))[1]
+    assert re.fullmatch(r"common 100%, \w+ 33%, \.\.\.", frequent)
+    page = tmp_path / "topics.html"
+    run(texts, "--skip-lda", "--beta", ".8", "--html", page)
+    assert "<title>documents.txt</title>" in page.read_text(encoding="utf-8")
+    run(texts, "--skip-lda", "--beta", ".8", "--html", page, "--title", "A & B")
+    assert "<title>A &amp; B</title>" in page.read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
 import csv
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -14,11 +15,12 @@ from skcooc import AspectModel, Dyads, RowMemory, metrics
 from skcooc.cli import main
 from skcooc.inspection import export_dict, export_text, name_topics
 from skcooc.model_selection import split_observations
-from tests.cli.conftest import FAST, TOPICS
+from tests.cli.conftest import FAST, written
+from tests.cli.odd import DOCUMENTS, TOPICS
 from tests.inspection.pages import read_payload
 
 
-def test_report(run, npz):
+def test_a_report_of_pairs_and_of_other_models(run, npz, X, tmp_path, summary):
     out = run(npz)
     for line in (
         "30 rows, 20 columns, 3,000 co-occurrences; 10% of them held out",
@@ -33,19 +35,24 @@ def test_report(run, npz):
         assert line in out
     assert max(map(len, out.splitlines())) <= 100
     assert "\x1b" not in out
+    cells = sp.coo_array(X)
+    triples = [(f"f{j}", f"u{i}", n) for i, j, n in zip(*cells.coords, cells.data, strict=True)]
+    path = written(tmp_path / "pairs.tsv", ("film", "user", "stars"), triples, "\t")
+    named = ["--skip-lda", "--beta", ".8", "--row", "user", "--column", "film"]
+    n, m = (np.unique(positions).size for positions in cells.coords)
+    expected = f"{n} values of user, {m} values of film, 3,000 co-occurrences"
+    assert expected in run(path, *named, "--count", "stars")
+    assert f"{cells.nnz:,} co-occurrences" in run(path, *named)
+    for model in ("product-space", "asymmetric", "projection", "symmetric"):
+        out, found, _ = summary(npz, "--model", model, "--skip-lda")
+        kind = "topics" if model == "product-space" else "clusters"
+        assert f"3 {kind}" in out
+        assert f"{kind.capitalize()}, most frequent first" in out
+        assert ("Nearest rows" in out) == (kind == "topics")
+        assert sum(found["weights"]) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("model", ["product-space", "asymmetric", "projection", "symmetric"])
-def test_other_models(summary, npz, model):
-    out, found, _ = summary(npz, "--model", model, "--skip-lda")
-    kind = "topics" if model == "product-space" else "clusters"
-    assert f"3 {kind}" in out
-    assert f"{kind.capitalize()}, most frequent first" in out
-    assert ("Nearest rows" in out) == (kind == "topics")
-    assert sum(found["weights"]) == pytest.approx(1)
-
-
-def test_a_hierarchy_is_printed_as_a_tree(summary, npz):
+def test_a_hierarchy_is_printed_as_a_tree(summary, npz, run, texts):
     out, found, model = summary(npz, "--model", "abstraction", "--skip-lda", "--top", 5)
     assert "3 clusters" in out
     assert "Tree of clusters, fitted to all data" in out
@@ -55,28 +62,25 @@ def test_a_hierarchy_is_printed_as_a_tree(summary, npz):
     assert [line[2:] for line in out.splitlines() if "|--- " in line] == tree
     assert found["tree"] == export_dict(model, columns)
     assert len(found["weights"]) == 5
+    for top in (1, 40):  # or as many words as fit
+        out = run(texts, "--model", "abstraction", "--skip-lda", "--beta", ".8", "--top", top)
+        lines = [line for line in out.splitlines() if "|--- " in line]
+        assert len(lines) == 5
+        assert max(map(len, lines)) <= 96
+        assert all(("," in line.split("(")[0]) == (top > 1) for line in lines)
 
 
-def test_a_page_of_texts_and_one_of_counts(run, texts, documents, npz, tmp_path):
+def test_a_page_of_texts_and_one_of_counts(run, texts, npz, tmp_path):
     page = tmp_path / "new" / "topics.html"
     assert f"Written: {page}" in run(texts, "--skip-lda", "--html", page)
     shown = read_payload(page.read_text(encoding="utf-8"))
-    assert ["".join(row["parts"]) for row in shown["documents"]] == documents
+    assert ["".join(row["parts"]) for row in shown["documents"]] == DOCUMENTS
     assert shown["documents"][0]["name"].startswith("1: ")
     assert len(shown["topics"]) == 3
     run(npz, "--skip-lda", "--html", page)
     shown = read_payload(page.read_text(encoding="utf-8"))
     assert shown["features"][0][0].startswith("column ")
     assert not shown["facts"]["texts"]
-
-
-def test_a_tree_shows_as_many_words_as_fit(run, texts):
-    for top in (1, 40):
-        out = run(texts, "--model", "abstraction", "--skip-lda", "--beta", ".8", "--top", top)
-        lines = [line for line in out.splitlines() if "|--- " in line]
-        assert len(lines) == 5
-        assert max(map(len, lines)) <= 96
-        assert all(("," in line.split("(")[0]) == (top > 1) for line in lines)
 
 
 def test_the_table_holds_what_the_library_computes(summary, npz, X):
@@ -109,22 +113,15 @@ def test_memory_is_that_of_the_library(run, summary, npz, X):
     assert f"  {line:,.1f}  " in table[0]
 
 
-def test_lda_can_be_skipped_and_beta_given(run, npz):
+def test_beta_given_a_collapse_and_the_same_report_again(run, npz):
     out = run(npz, "--skip-lda", "--beta", 0.9)
     assert "LDA of scikit-learn" not in out
     assert "EM at beta = 0.9 (--beta)" in out
     assert "Tuned inverse temperature" not in out
-
-
-def test_same_seed_same_report(run, npz):
-    def stripped(out):
-        lines = (line for line in out.splitlines() if "seconds:" not in line)
-        return [
-            line[: line.rfind(" ")] if line.startswith(("  EM", "  LDA", "  topic-free")) else line
-            for line in lines
-        ]
-
-    assert stripped(run(npz)) == stripped(run(npz))
+    out = run(npz, "--beta", 0.05, "--max-iter", 100)
+    assert "the model has collapsed" in " ".join(out.split())
+    first, again = (re.sub(r" [\d.]+$|.*seconds:.*", "", run(npz), flags=re.M) for _ in range(2))
+    assert first == again
 
 
 def test_names_of_a_matrix(error, run, npz, tmp_path):
@@ -140,61 +137,33 @@ def test_names_of_a_matrix(error, run, npz, tmp_path):
     assert "no row is named 'site-7'" in error(npz, "--nearest", "site-7")
 
 
-def test_pairs(run, X, tmp_path):
-    cells = sp.coo_array(X)
-    path = tmp_path / "pairs.tsv"
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, delimiter="\t")
-        writer.writerow(["film", "user", "stars"])
-        writer.writerows(
-            (f"f{j}", f"u{i}", n) for i, j, n in zip(*cells.coords, cells.data, strict=True)
-        )
-    named = ["--skip-lda", "--beta", ".8", "--row", "user", "--column", "film"]
-    n, m = (np.unique(positions).size for positions in cells.coords)
-    expected = f"{n} values of user, {m} values of film, 3,000 co-occurrences"
-    assert expected in run(path, *named, "--count", "stars")
-    assert f"{cells.nnz:,} co-occurrences" in run(path, *named)
-
-
-def test_collapse_is_noted(run, npz):
-    out = run(npz, "--beta", 0.05, "--max-iter", 100)
-    assert "the model has collapsed" in " ".join(out.split())
-
-
-def test_lines_of_a_file(run, documents, tmp_path):
+def test_lines_of_a_file_and_a_folder(run, tmp_path):
     path = tmp_path / "documents.txt"
-    path.write_text("\n\n".join(documents))
+    path.write_text("\n\n".join(DOCUMENTS))
     out = run(path)
+    path.unlink()
     assert "30 documents, 15 words, 360 tokens" in out
-    assert f"  1: {documents[0][:20]}" in out or f"  2: {documents[1][:20]}" in out
-
-
-def test_a_folder(run, documents, tmp_path):
+    assert f"  1: {DOCUMENTS[0][:20]}" in out or f"  2: {DOCUMENTS[1][:20]}" in out
     (tmp_path / "sub").mkdir()
-    for i, text in enumerate(documents):
+    for i, text in enumerate(DOCUMENTS):
         (tmp_path / ("sub" if i % 2 else ".") / f"{i}.txt").write_text(text)
     (tmp_path / ".hidden").write_bytes(b"\xff")
     out = run(tmp_path, "--nearest", os.path.join("sub", "1.txt"))
     assert "30 documents, 15 words, 360 tokens" in out
 
 
-@pytest.mark.parametrize("order", ["characteristic", "probable"])
-def test_aspects_are_the_topics_of_the_documents(run, texts, order):
-    out = run(texts, "--top", "5", "--seed", "2", "--order", order, "--skip-lda")
-    assert f"{order} words" in out
-    aspects = [line.split("%  ")[1] for line in out.splitlines() if "%  " in line]
-    assert sorted(sorted(line.split()) for line in aspects) == sorted(
-        sorted(topic.split()) for topic in TOPICS
-    )
-
-
-def test_documents_without_words_are_counted(error, run, texts):
+def test_aspects_are_the_topics_and_documents_without_words_are_counted(run, texts, error):
+    for order in ("characteristic", "probable"):
+        out = run(texts, "--top", "5", "--seed", "2", "--order", order, "--skip-lda")
+        assert f"{order} words" in out
+        aspects = [line.split("%  ")[1].split() for line in out.splitlines() if "%  " in line]
+        assert sorted(map(sorted, aspects)) == sorted(sorted(topic.split()) for topic in TOPICS)
     texts.write_text(texts.read_text() + "\n42 43 44")
     assert "documents without any of these words: 1" in run(texts)
     assert "has no counts" in error(texts, "--nearest", "31: 42 43 44")
 
 
-def test_output_of_texts(summary, texts, tmp_path):
+def test_output_of_texts_and_of_a_matrix(summary, texts, tmp_path, X):
     out, found, pipeline = summary(texts)
     output = tmp_path / "new" / "out"
     assert f"Written to {output}: components.csv" in out
@@ -207,44 +176,28 @@ def test_output_of_texts(summary, texts, tmp_path):
         with (output / f"{name}.csv").open(newline="") as file:
             header, *lines = csv.reader(file)
         assert header == ["name", *name_topics(model, pipeline[0].get_feature_names_out())]
-        written = np.array([line[1:] for line in lines], dtype=float)
-        np.testing.assert_allclose(written, values, rtol=1e-5)
+        found_values = np.array([line[1:] for line in lines], dtype=float)
+        np.testing.assert_allclose(found_values, values, rtol=1e-5)
     assert found["n_observations"] == 360
     assert found["comparison"][0]["label"] == "topic-free baseline: unigram"
     assert len(found["top_features"]) == 3
     assert [probe["n_components"] for probe in found["temperature_search"]][-2:] == [3, None]
-
-
-def test_output_of_a_matrix_is_the_model_alone(summary, X, tmp_path):
     scipy.io.mmwrite(tmp_path / "counts.mtx", X)
-    out, _, model = summary(tmp_path / "counts.mtx")
+    out, _, alone = summary(tmp_path / "counts.mtx")
     assert "30 rows, 20 columns, 3,000 co-occurrences" in out
-    assert isinstance(model, AspectModel)
-    assert model.transform(X).shape == (30, 3)
+    assert isinstance(alone, AspectModel)
+    assert alone.transform(X).shape == (30, 3)
 
 
-def test_output_folder_that_cannot_be_made(capsys, npz, tmp_path):
-    (tmp_path / "file").write_text("")
-    assert main([str(npz), "-o", str(tmp_path / "file"), *FAST]) == 1
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("skcooc: error: ")
-    assert err.count("\n") == 1
-
-
-def test_help_and_version(capsys):
+def test_help_and_version_and_as_a_program(capsys, npz, monkeypatch):
     for argument, text in (("--help", "--beta"), ("--version", "skcooc ")):
         with pytest.raises(SystemExit) as exit:
             main([argument])
         assert exit.value.code == 0
         assert text in capsys.readouterr().out
-
-
-def test_as_a_program(npz, monkeypatch, capsys):
     program = [sys.executable, "-m", "skcooc", str(npz), "--skip-lda", *FAST]
     done = subprocess.run(program, capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (0, "")
     assert "Tuned inverse temperature" in done.stdout
     monkeypatch.setattr(sys, "argv", ["skcooc", "missing.npz"])
     with pytest.raises(SystemExit) as exit:

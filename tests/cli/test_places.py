@@ -1,53 +1,50 @@
-"""Where results go, and what is there when something goes wrong."""
+"""Where results go, what is shown meanwhile, and what is there when something goes wrong."""
 
 import errno
 import io
 import os
+import re
 import sys
+from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+import scipy.sparse as sp
 
 from skcooc.cli import main
-from tests.cli.conftest import FAST
-from tests.cli.odd.made import DOCUMENTS
+from skcooc.cli.terminal import printable
+from tests.cli.conftest import FAST, written
+from tests.cli.odd import DOCUMENTS
 
 CHEAP = [*FAST, "--beta", ".9", "--skip-lda"]
 
 
 @pytest.fixture
-def failed(capsys):
+def failed(error):
     """Run where the output cannot be written; the one line that is said of it."""
-
-    def said(*arguments):
-        assert main([*CHEAP, *map(str, arguments)]) == 1
-        err = capsys.readouterr().err
-        assert err.startswith("skcooc: error: ")
-        assert err.count("\n") == 1
-        return err
-
-    return said
+    return lambda *arguments: error("--beta", ".9", "--skip-lda", *arguments, code=1)
 
 
 def everything(folder):
     return {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-@pytest.mark.parametrize("option", ["-o", "--html", "--column-names"])
-def test_what_is_read_is_not_written_over(error, npz, tmp_path, option):
-    names = tmp_path / "components.csv"
+def test_what_is_read_is_not_written_over(error, npz, tmp_path):
+    names, rows, link = (tmp_path / name for name in ("components.csv", "rows", "link.npz"))
     names.write_text("\n".join(f"bin-{j}" for j in range(20)))
-    wanted = {"-o": tmp_path, "--html": tmp_path / "link.npz", "--column-names": names}
-    (tmp_path / "link.npz").symlink_to(npz)
+    rows.write_text("\n".join(map(str, range(30))))
+    link.symlink_to(npz)
     before = everything(tmp_path)
-    more = ["-o", tmp_path, "--row-names", tmp_path / "rows"] if option == "--column-names" else []
-    (tmp_path / "rows").write_text("\n".join(map(str, range(30))))
-    if option == "-o":
-        more = ["--column-names", names]
-    assert "an input file, which would be overwritten" in error(npz, option, wanted[option], *more)
-    assert {file: everything(tmp_path)[file] for file in before} == before
+    for options in (
+        ("--html", link),
+        ("-o", tmp_path, "--column-names", names),
+        ("-o", tmp_path, "--column-names", names, "--row-names", rows),
+    ):
+        assert "an input file, which would be overwritten" in error(npz, *options)
+        assert everything(tmp_path) == before
 
 
-def test_results_are_no_texts_of_the_next_time(error, run, tmp_path):
+def test_results_are_no_texts_of_the_next_time(error, tmp_path):
     folder = tmp_path / "texts"
     folder.mkdir()
     for i, text in enumerate(DOCUMENTS):
@@ -55,7 +52,6 @@ def test_results_are_no_texts_of_the_next_time(error, run, tmp_path):
     for arguments in (["-o", folder], ["--html", folder / "new" / "page.html"]):
         assert "whose files are all read as texts" in error(folder, *arguments)
     assert len(list(folder.iterdir())) == 30
-    run(folder, "--beta", ".9", "--skip-lda", "-o", tmp_path / "out")
 
 
 def test_what_cannot_be_written_shows_before_the_work(failed, npz, tmp_path, monkeypatch):
@@ -63,6 +59,8 @@ def test_what_cannot_be_written_shows_before_the_work(failed, npz, tmp_path, mon
     (tmp_path / "summary.json").mkdir()
     assert "summary.json: not a regular file" in failed(npz, "-o", tmp_path)
     assert "not a regular file" in failed(npz, "--html", tmp_path)
+    (tmp_path / "file").write_text("")
+    assert failed(npz, "-o", tmp_path / "file")
     assert "/dev/null: not a regular file" in failed(npz, "--html", "/dev/null")
     assert "Not a directory" in failed(npz, "-o", npz / "out")
     monkeypatch.setattr(os, "access", lambda *_: False)  # as root may write everywhere
@@ -88,17 +86,112 @@ def test_all_is_written_or_nothing(failed, run, npz, tmp_path, monkeypatch):
     assert not (tmp_path / "new").exists()
 
 
-def test_a_link_to_a_page_stays_one(run, npz, tmp_path):
+def test_a_link_to_a_page_stays_one_and_output_fits_its_encoding(run, npz, tmp_path, monkeypatch):
     (tmp_path / "page.html").write_text("old")
     (tmp_path / "link.html").symlink_to("page.html")
     run(npz, "--skip-lda", "--beta", ".9", "--html", tmp_path / "link.html")
     assert (tmp_path / "link.html").is_symlink()
     assert "<html" in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
-def test_what_the_encoding_of_the_output_lacks_is_written_out(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("\n".join(DOCUMENTS).replace("cat", "кот"), encoding="utf-8")
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", out)
     assert main([*CHEAP, str(tmp_path / "a.txt")]) == 0
     assert rb"\u043a\u043e\u0442" in out.buffer.getvalue()
+
+
+def test_bad_input_is_one_line(error, npz, tmp_path, monkeypatch, X, capsys):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert "--html: explore needs Jinja2" in error(npz, "--html", tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+    message = error(npz, "--model", "asymmetric", "--nearest", "1")
+    assert "--nearest needs a topic model" in message
+    for format in ("csr", "csc", "bsr"):
+        for name, value in (("indptr", 2**30), ("indptr", -9), ("indices", -1)):
+            invalid = X.asformat(format).copy()
+            getattr(invalid, name)[3] = value
+            sp.save_npz(tmp_path / "x.npz", invalid)
+            assert "x.npz: not a sparse matrix of SciPy" in error(tmp_path / "x.npz")
+    exhausted = Mock(side_effect=MemoryError("Unable to allocate 7.28 TiB"))
+    monkeypatch.setattr("skcooc.cli.compare", exhausted)
+    assert main([str(npz)]) == 1
+    expected = "skcooc: error: not enough memory: Unable to allocate 7.28 TiB\n"
+    assert capsys.readouterr().err == expected
+    assert printable("\u202eabc\x9b\n") == "\\u202eabc\\x9b\\n"
+    names = "a.csv", "a.npz", "a.parquet", "a.txt", "a.json"
+    for name in names:
+        (tmp_path / name).write_text("a,b\n1,2\n")
+
+    forbidden = Mock(side_effect=PermissionError(errno.EACCES, "Permission denied"))
+    for method in ("open", "read_bytes"):
+        monkeypatch.setattr(Path, method, forbidden)
+    for name in names:
+        assert f"{name}: Permission denied" in error(tmp_path / name)
+
+
+def test_wrong_arguments(capsys):
+    for arguments in (
+        "--components 0", "--components three", "--beta 0", "--beta 1.5", "--beta cold",
+        "--test-size 0", "--test-size 0.6", "--min-df -1", "--max-df 1.5", "--seed -1",
+        "--jobs 0", "--model oracle", "--unknown", "one two",
+    ):  # fmt: skip
+        with pytest.raises(SystemExit) as exit:
+            main(arguments.split())
+        out, err = capsys.readouterr()
+        assert (exit.value.code, out) == (2, "")
+        assert err.startswith("skcooc: error: ")
+        assert err.count("\n") == 1
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def shown(monkeypatch, capsys):
+    def run(*arguments):
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        assert main([*FAST, "--beta", ".9", *map(str, arguments)]) == 0
+        text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue())
+        return text, capsys.readouterr().out
+
+    return run
+
+
+STEPS = (
+    "counting words", "compiling", "topic-free baseline", "EM at beta = 1, until convergence",
+    "EM at beta = 0.9", "LDA of scikit-learn", "final fit to all data, beta = 0.9", "report",
+    "writing", "page",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("rich", [True, False])
+def test_every_step_is_shown(shown, texts, tmp_path, monkeypatch, rich):
+    if rich:
+        pytest.importorskip("rich")
+    else:
+        monkeypatch.setattr("skcooc.cli.terminal.find_spec", lambda name: None)
+    text, out = shown(texts, "-o", tmp_path / "out", "--html", tmp_path / "page.html")
+    places = [text.find(step) for step in STEPS]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert ("100%" in text) == rich
+    assert "compiling\n" not in out
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_names_are_no_commands(shown, tmp_path, is_folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    folder = tmp_path / "[bold]a[" / "]\x1b[2J"  # markup that ends nowhere, and a clear screen
+    folder.mkdir(parents=True)
+    for i, text in enumerate(DOCUMENTS):
+        (folder / f"{i}.txt").write_text(text)
+    pairs = [(i % 8, i % 5) for i in range(160)]
+    table = written(tmp_path / "[bold]a[" / "]\x1b[2J.csv", ("user", "item"), pairs)
+    text, _ = shown(folder if is_folder else table, "--skip-lda")
+    assert "[bold]a[/]\\x1b[2J" in text.replace("\n", "")
+
+
+def test_nothing_is_shown_if_not_wanted(shown, texts):
+    assert shown(texts, "--skip-lda", "--no-progress")[0] == ""

@@ -1,12 +1,19 @@
+"""Cranfield and docstrings: contents, caches, and damaged files."""
+
+import gzip
 import hashlib
-import http.server
 import json
-import threading
+import os
+import re
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from skcooc.datasets import cranfield, fetch_cranfield
+from skcooc.datasets import cranfield, docstrings, fetch_cranfield, load_docstrings
 
 DOCUMENTS = [
     {"id": 1, "title": "on wings .", "body": "on wings .   lift  and drag .", "author": "a,b."},
@@ -28,38 +35,28 @@ JUDGEMENTS = [
 
 @pytest.fixture
 def source(tmp_path, monkeypatch):
-    """Serve small files in place of the real ones: their folder and the requests so far."""
-    folder = tmp_path / "served"
+    """Small files in place of the real ones: their folder and the downloads so far."""
+    folder, downloads = tmp_path / "served", []
     folder.mkdir()
     contents = zip(cranfield.CHECKSUMS, (DOCUMENTS, QUERIES, JUDGEMENTS), strict=True)
     for name, content in contents:
         (folder / name).write_text(json.dumps(content))
         checksum = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         monkeypatch.setitem(cranfield.CHECKSUMS, name, checksum)
-    requests: list[str] = []
 
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def __init__(self, *args):
-            super().__init__(*args, directory=str(folder))
+    def retrieve(url, path):
+        downloads.append(url.removeprefix(cranfield.BASE_URL))
+        shutil.copy(folder / downloads[-1], path)
 
-        def log_request(self, *args):
-            requests.append(self.path)
-
-        def log_error(self, *args):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    monkeypatch.setattr(cranfield, "BASE_URL", f"http://127.0.0.1:{server.server_port}/")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    yield folder, requests
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    monkeypatch.setattr("sklearn.datasets._base.urlretrieve", retrieve)
+    return folder, downloads
 
 
-def test_contents(source, tmp_path):
+def test_contents_are_downloaded_once(source, tmp_path):
+    _, downloads = source
+    with pytest.raises(OSError, match="Data not found and `download_if_missing` is False"):
+        fetch_cranfield(data_home=tmp_path / "home", download_if_missing=False)
+    assert downloads == []
     data = fetch_cranfield(data_home=tmp_path / "home")
     assert data.data == ["on wings . lift and drag .", "", "shock waves . heat ."]
     assert data.titles == ["on wings .", "", "shock waves ."]
@@ -70,39 +67,156 @@ def test_contents(source, tmp_path):
     assert data.relevance.tolist() == [[1, 1, 1], [1, 3, 4], [1, 2, -1], [2, 3, -1]]
     assert {a.dtype for a in (data.ids, data.query_ids, data.relevance)} == {np.dtype(np.int64)}
     assert "-1" in data.DESCR
-
-
-def test_downloads_once_and_not_at_all_where_that_is_not_wanted(source, tmp_path):
-    _, requests = source
-    with pytest.raises(OSError, match="Data not found and `download_if_missing` is False"):
-        fetch_cranfield(data_home=tmp_path / "home", download_if_missing=False)
-    assert requests == []
-    first = fetch_cranfield(data_home=tmp_path / "home")
-    assert sorted(requests) == ["/cran.qry.json", "/cranfield_data.json", "/cranqrel.json"]
+    assert sorted(downloads) == sorted(cranfield.CHECKSUMS)
     again = fetch_cranfield(data_home=tmp_path / "home")
     offline = fetch_cranfield(data_home=tmp_path / "home", download_if_missing=False)
-    assert len(requests) == 3
-    assert first.data == again.data == offline.data
+    assert len(downloads) == 3
+    assert data.data == again.data == offline.data
 
 
-@pytest.mark.parametrize("name", cranfield.CHECKSUMS)
-def test_wrong_file_at_the_source(source, tmp_path, name):
-    folder, _ = source
-    (folder / name).write_text("[]")
-    with pytest.raises(OSError, match=f"SHA256 checksum of {name} .* differs from expected"):
-        fetch_cranfield(data_home=tmp_path / "home")
-    assert not (tmp_path / "home" / "cranfield" / name).exists()
-
-
-def test_damaged_local_file(source, tmp_path):
-    _, requests = source
+def test_damaged_files(source, tmp_path):
+    folder, downloads = source
     good = fetch_cranfield(data_home=tmp_path / "home")
     (tmp_path / "home" / "cranfield" / "cranqrel.json").write_text("[")
     with pytest.raises(OSError, match=r"cranqrel\.json .* differs from expected"):
         fetch_cranfield(data_home=tmp_path / "home", download_if_missing=False)
     with pytest.warns(UserWarning, match="re-downloading"):
         repaired = fetch_cranfield(data_home=tmp_path / "home")
-    assert requests[3:] == ["/cranqrel.json"]
+    assert downloads[3:] == ["cranqrel.json"]
     assert repaired.relevance.tolist() == good.relevance.tolist()
     with pytest.raises(ValueError, match="The 'n_retries' parameter of fetch_cranfield must be"):
         fetch_cranfield(n_retries=0)
+    for name in reversed(cranfield.CHECKSUMS):
+        (folder / name).write_text("[]")
+        with pytest.raises(OSError, match=f"SHA256 checksum of {name} .* differs from expected"):
+            fetch_cranfield(data_home=tmp_path / name)
+        assert not (tmp_path / name / "cranfield" / name).exists()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("data_home")
+
+
+@pytest.fixture(scope="module")
+def corpus(home):
+    return load_docstrings(data_home=home)
+
+
+def test_contents_of_docstrings(corpus):
+    n, labels = len(corpus.data), corpus.target
+    assert n > 3000
+    assert labels.shape == (n,)
+    assert labels.dtype == np.int64
+    assert set(labels) == set(range(len(corpus.target_names)))
+    assert corpus.target_names == sorted(corpus.target_names)
+    assert f"{n} in all" in corpus.DESCR
+    assert f"numpy {np.__version__}" in corpus.DESCR
+    assert len(set(corpus.data)) == len(set(corpus.names)) == n
+    assert corpus.names == sorted(corpus.names)
+    assert min(len(text.split()) for text in corpus.data) >= docstrings.MIN_WORDS
+    for name, label in zip(corpus.names, labels, strict=True):
+        assert name.startswith(corpus.target_names[label] + ".")
+        assert not any(part.startswith("_") for part in name.split("."))
+        assert not docstrings.TESTS & set(name.split("."))
+        assert not name.endswith("_request")  # these methods are generated
+
+
+def test_known_objects(corpus):
+    for name, module in (
+        ("numpy.linalg.svd", "numpy.linalg"),
+        ("numpy.add", "numpy"),  # a ufunc: its text is its own
+        ("scipy.stats.norm", "scipy.stats"),  # an instance
+        ("scipy.stats.ortho_group", "scipy.stats"),  # an instance with the text of its type
+        ("scipy.signal.find_peaks", "scipy.signal"),
+        ("sklearn.linear_model.Ridge", "sklearn.linear_model"),
+        ("sklearn.linear_model.LogisticRegression.fit", "sklearn.linear_model"),  # a method
+        ("numpy.random.Generator.poisson", "numpy.random"),  # a method of a compiled class
+    ):
+        assert corpus.target_names[corpus.target[corpus.names.index(name)]] == module
+    for name in (
+        "scipy.stats.distributions.norm",  # the long name of scipy.stats.norm
+        "sklearn.base.clone",  # the long name of sklearn.clone
+        "scipy.linalg.LinAlgError",  # NumPy's
+        "scipy.signal.signaltools.convolve",  # kept for old imports
+        "sklearn.linear_model.Ridge.get_params",  # inherited
+        "numpy.ndarray.shape",  # an attribute
+        "numpy.generic.fill",  # refers to another docstring
+    ):
+        assert name not in corpus.names
+
+
+def test_second_call_reads_the_cache_and_new_versions_a_new_file(corpus, home, monkeypatch):
+    monkeypatch.setattr(docstrings, "build", lambda: pytest.fail("built again"))
+    again = load_docstrings(data_home=home)
+    for name in ("data", "names", "target_names"):
+        assert again[name] == corpus[name]
+    X, y = load_docstrings(return_X_y=True, data_home=home)
+    assert corpus.data == X
+    np.testing.assert_array_equal(y, corpus.target)
+    path = docstrings.cache_path(home)
+    monkeypatch.setattr(np, "__version__", "99.0")
+    assert "numpy99.0" in docstrings.cache_path(home).name
+    assert docstrings.cache_path(home) != path
+
+
+def test_another_process_builds_the_same_corpus(corpus, tmp_path):
+    """And no warnings. Up to the order of words: SciPy prints a set into one docstring."""
+    call = f"load_docstrings(data_home={str(tmp_path)!r})"
+    program = [sys.executable, "-c", f"from skcooc.datasets import load_docstrings; {call}"]
+    settings = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONWARNINGS": "always"}
+    done = subprocess.run(program, capture_output=True, text=True, check=True, env=settings)
+    assert (done.stdout, done.stderr) == ("", "")
+    (file,) = (tmp_path / "skcooc").iterdir()
+    documents = json.loads(gzip.decompress(file.read_bytes()))
+    assert documents["names"] == corpus.names
+    for there, here in zip(documents["data"], corpus.data, strict=True):
+        assert sorted(re.findall(r"\w+", there)) == sorted(re.findall(r"\w+", here))
+
+
+@pytest.fixture
+def few(monkeypatch, tmp_path_factory):
+    monkeypatch.setattr(docstrings, "PACKAGES", (np,))
+    home = tmp_path_factory.mktemp("few")
+    return SimpleNamespace(data=load_docstrings(data_home=home).data, home=home)
+
+
+def test_damaged_cache_is_replaced_and_no_folder_is_needed(few, tmp_path):
+    path = docstrings.cache_path(tmp_path)
+    good = docstrings.cache_path(few.home).read_bytes()
+    for damaged in (good[:-20], b"", gzip.compress(b"[")):
+        path.write_bytes(damaged)
+        assert load_docstrings(data_home=tmp_path).data == few.data
+        assert path.read_bytes() == good
+        assert list(path.parent.iterdir()) == [path]
+    assert load_docstrings(data_home=path / "below").data == few.data  # which is a file
+
+
+@pytest.mark.parametrize("function", ["TemporaryDirectory", "replace"])
+def test_unwritable_data_folder(few, tmp_path, monkeypatch, function):
+    def refuse(*args, **kwargs):
+        raise PermissionError("read-only")
+
+    owner = docstrings.os if function == "replace" else docstrings.tempfile
+    monkeypatch.setattr(owner, function, refuse)
+    assert load_docstrings(data_home=tmp_path).data == few.data
+    assert list((tmp_path / "skcooc").iterdir()) == []
+
+
+def test_optional_dependencies_are_skipped_and_bad_parameters_refused(monkeypatch, tmp_path):
+    real = docstrings.importlib.import_module
+
+    def import_module(name):
+        if name == "sklearn.svm":
+            raise ImportError("needs something")
+        return real(name)
+
+    monkeypatch.setattr(docstrings.importlib, "import_module", import_module)
+    modules = docstrings.build()["modules"]
+    assert "sklearn.svm" not in modules
+    assert "sklearn.tree" in modules
+    with pytest.raises(ValueError, match="The 'return_X_y' parameter of load_docstrings must be"):
+        load_docstrings(return_X_y="yes")
+    monkeypatch.setattr(docstrings.sys, "flags", SimpleNamespace(optimize=2))
+    with pytest.raises(RuntimeError, match="-OO"):
+        load_docstrings(data_home=tmp_path)

@@ -11,9 +11,8 @@ import numpy as np
 from sklearn.base import clone
 
 from skcooc import AspectModel
-from tests.faults import damage, resources
-from tests.faults.killing import chain, undisturbed
-from tests.faults.kinds import ASPECTS, KINDS, fitted, outcome
+from tests.faults import resources
+from tests.faults.killing import ASPECTS, KINDS, chain, fitted, outcome, undisturbed
 
 CHAIN = 12  # kills of one fit, at most
 
@@ -32,15 +31,15 @@ def files(rng: np.random.Generator, n_flips: int) -> None:
     models = fitted(clone(ASPECTS)), fitted(AspectModel(4, beta=0.9, random_state=1))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
-        whole, refused = damage.meeting(path, list(models), 5.0)
+        whole, refused = resources.meeting(path, list(models), 5.0)
         say(f"two writers of one path: {whole} reads whole, {refused} refused, none wrong")
         path.unlink(missing_ok=True)
-        expected = outcome(damage.written(path, models[0]))
-        say(f"{n_flips} flipped bits: {damage.flips(path, rng, n_flips)} found out")
+        expected = outcome(resources.written(path, models[0]))
+        say(f"{n_flips} flipped bits: {resources.flips(path, rng, n_flips)} found out")
         for limit in (0, 1000, 5000):
-            said = damage.without_room(path, models[1], limit)
+            said = resources.without_room(path, models[1], limit)
             assert said == "File too large", said
-            assert outcome(damage.read_checkpoint(path)) == expected
+            assert outcome(resources.read_checkpoint(path)) == expected
             assert os.listdir(folder) == ["model"]
         say("no room on the disk: 3 of 3 errors, the old file whole, nothing left beside it")
 

@@ -1,17 +1,22 @@
-"""What a fit lacks: memory, a folder for compiled loops, a process of its own."""
+"""What a fit lacks: memory, a folder, a process; checkpoints that are damaged."""
 
+import contextlib
 import os
 import pickle
+import resource
 import signal
 import subprocess
 import sys
-import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+import numpy as np
 from sklearn.base import clone
 
 from skcooc import AspectModel
-from tests.faults.killing import child
-from tests.faults.kinds import ASPECTS, X, fitted, outcome
+from skcooc.callbacks import read_checkpoint, write_checkpoint
+from tests.faults.killing import ASPECTS, X, child, fitted, outcome
 from tests.watching import Watcher
 
 ROOM = 100 * 2**20  # bytes
@@ -21,8 +26,6 @@ def without_memory() -> str:
     """Fit more components than memory allows, then a few; returns the outcome."""
 
     def fit() -> str:
-        import resource
-
         with open("/proc/self/statm", encoding="ascii") as pages:
             limit = int(pages.read().split()[0]) * resource.getpagesize() + ROOM
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -39,10 +42,7 @@ def without_memory() -> str:
 
 
 def without_cache() -> str:
-    """Fit where no folder can be written, as far as numba can tell; what went wrong, if anything.
-
-    A user who may do all, as in containers, can write folders that are read-only.
-    """
+    """Fit where numba finds no folder to write; what went wrong, if anything."""
     program = (
         "import tempfile\n"
         "def refused(*arguments, **options):\n"
@@ -62,19 +62,12 @@ def after_threads(n_children: int) -> list[str | None]:
 
 
 def side_by_side(n_threads: int) -> list[str]:
-    found: list[str] = []
     models = [clone(ASPECTS).set_params(n_jobs=1 + number % 2) for number in range(n_threads)]
-    fits = [threading.Thread(target=lambda m=m: found.append(outcome(fitted(m)))) for m in models]
-    for fit in fits:
-        fit.start()
-    for fit in fits:
-        fit.join()
-    return found
+    with ThreadPoolExecutor(n_threads) as threads:
+        return list(threads.map(lambda model: outcome(fitted(model)), models))
 
 
 class Killer(Watcher):
-    """Kills a worker at an iteration."""
-
     def __init__(self, at: int, process: int) -> None:
         self.at, self.process = at, process
 
@@ -106,3 +99,65 @@ def dead_workers(n_fits: int) -> int:
 
 def _brought(model: object) -> object:
     return pickle.loads(pickle.dumps(model.set_callbacks()))
+
+
+def flips(path: Path, rng: np.random.Generator, n_flips: int) -> int:
+    """Flip single random bits of a checkpoint; returns how many flips were detected."""
+    whole, n_undetected = path.read_bytes(), 0
+    for place in rng.integers(8 * len(whole), size=n_flips):
+        changed = bytearray(whole)
+        changed[place // 8] ^= 1 << (place % 8)
+        path.write_bytes(changed)
+        with contextlib.suppress(ValueError):
+            read_checkpoint(path)
+            n_undetected += 1
+    path.write_bytes(whole)
+    return n_flips - n_undetected
+
+
+def meeting(path: Path, models: list, seconds: float) -> tuple[int, int]:
+    """Read a path that two processes write: numbers of reads that were whole and refused."""
+    known = {outcome(model) for model in models}
+    write_checkpoint(path, models[0])
+    pids = [_writer(path, model, seconds) for model in models]
+    end, whole, refused = time.monotonic() + seconds, 0, 0
+    while time.monotonic() < end:
+        try:
+            assert outcome(read_checkpoint(path)) in known
+            whole += 1
+        except (ValueError, FileNotFoundError):
+            refused += 1
+    for pid in pids:
+        os.waitpid(pid, 0)
+    return whole, refused
+
+
+def written(path: Path, model: object) -> object:
+    write_checkpoint(path, model)
+    return read_checkpoint(path)
+
+
+def _writer(path: Path, model: object, seconds: float) -> int:
+    """Fork a process that writes a checkpoint repeatedly; file errors end a single write."""
+    if pid := os.fork():
+        return pid
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            write_checkpoint(path, model)
+    os._exit(0)
+
+
+def without_room(path: Path, model: object, limit: int) -> str:
+    """Write a checkpoint in a process with a limit on file sizes; returns its error."""
+
+    def write() -> str:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        try:
+            write_checkpoint(path, model)
+        except OSError as error:
+            return error.strerror
+        return "written"
+
+    return child(write)

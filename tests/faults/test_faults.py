@@ -9,9 +9,8 @@ from sklearn.base import clone
 
 from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.fitting.journal import Journal
-from tests.faults import damage, resources
-from tests.faults.killing import chain, undisturbed
-from tests.faults.kinds import ASPECTS, KINDS, QUICK, fitted, outcome
+from tests.faults import resources
+from tests.faults.killing import ASPECTS, KINDS, QUICK, chain, fitted, outcome, undisturbed
 from tests.watching import Watcher
 
 pytestmark = [
@@ -40,6 +39,15 @@ class Interruption(Watcher):
             raise KeyboardInterrupt
 
 
+def half(kind, path, every):
+    """A fit that was interrupted at its third checkpoint, as it is read from that."""
+    model = clone(KINDS[kind]).set_callbacks(Checkpoint(path, every=every), Interruption(path, 3))
+    with contextlib.suppress(KeyboardInterrupt):
+        fitted(model)
+    model = read_checkpoint(path)
+    return model.set_params(warm_start=True) if hasattr(model, "warm_start") else model
+
+
 def found(monkeypatch, model):
     """Number of computed entries of the journal, and the outcome of a fit."""
     asked, once = [], Journal.get_or_compute
@@ -55,48 +63,33 @@ def found(monkeypatch, model):
 
 @pytest.mark.parametrize("kind", ["grown tree", "temperatures", "average", "mean", "memory"])
 def test_results_of_a_checkpoint_are_not_computed_again(kind, tmp_path, monkeypatch):
-    path = tmp_path / "model"
     whole = found(monkeypatch, clone(KINDS[kind]))
-    model = clone(KINDS[kind]).set_callbacks(Checkpoint(path, every=1), Interruption(path, 3))
-    with contextlib.suppress(KeyboardInterrupt):
-        fitted(model)
-    half = read_checkpoint(path)
-    if "warm_start" in half.get_params(deep=False):
-        half.set_params(warm_start=True)
-    rest = found(monkeypatch, half)
+    rest = found(monkeypatch, half(kind, tmp_path / "model", every=1))
     assert rest[0] < whole[0]
     assert rest[1] == whole[1]
 
 
 def test_lost_random_numbers_are_detected(tmp_path, monkeypatch):
     """A broken twin: keeps the iterations, but not the state of the random generator."""
-    path = tmp_path / "model"
-    model = clone(KINDS["annealed tree"]).set_callbacks(
-        Checkpoint(path, every=2), Interruption(path, 3)
-    )
-    with contextlib.suppress(KeyboardInterrupt):
-        fitted(model)
-    halves = [read_checkpoint(path).set_params(warm_start=True) for _ in range(2)]
+    again = half("annealed tree", tmp_path / "model", every=2)
+    twin = read_checkpoint(tmp_path / "model").set_params(warm_start=True)
     whole = outcome(fitted(clone(KINDS["annealed tree"])))
-    assert outcome(fitted(halves[0])) == whole
+    assert outcome(fitted(again)) == whole
     monkeypatch.setattr(
         Journal, "resumed", lambda self, name, rng: getattr(self.noted(name), "run", None)
     )
-    assert outcome(fitted(halves[1])) != whole
+    assert outcome(fitted(twin)) != whole
 
 
-def test_no_room_no_memory_and_two_writers(tmp_path):
+def test_no_room_no_memory_two_writers_threads_and_forks(tmp_path):
     path, model = tmp_path / "model", fitted(clone(ASPECTS))
-    damage.written(path, model)
-    assert damage.without_room(path, model, 1000) == "File too large"
+    resources.written(path, model)
+    assert resources.without_room(path, model, 1000) == "File too large"
     assert outcome(read_checkpoint(path)) == outcome(model)
     assert os.listdir(tmp_path) == ["model"]
-    assert resources.without_memory() == outcome(model)
-    whole, _ = damage.meeting(path, [model, model], 0.2)
+    expected = outcome(model)
+    assert resources.without_memory() == expected
+    whole, _ = resources.meeting(path, [model, model], 0.2)
     assert whole
-    assert damage.flips(path, np.random.default_rng(0), 20) == 20
-
-
-def test_threads_and_forks_meet():
-    expected = outcome(fitted(clone(ASPECTS)))
+    assert resources.flips(path, np.random.default_rng(0), 20) == 20
     assert {*resources.side_by_side(4), *resources.after_threads(2)} == {expected}

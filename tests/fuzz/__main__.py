@@ -27,14 +27,10 @@ LIMIT = 120.0  # seconds that a trial may take, loops to be compiled among them
 def batch(number: int, n_trials: int, say) -> None:
     """Run trials; print each before it begins and after it has ended."""
 
+    quiet = {"database": None, "deadline": None, "suppress_health_check": list(HealthCheck)}
+
     @seed(number)
-    @settings(
-        max_examples=n_trials,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(max_examples=n_trials, phases=[Phase.generate], **quiet)
     @given(trials)
     def run(trial) -> None:
         say(f"try {trial!r}")
@@ -98,12 +94,10 @@ def warm_up() -> None:
 
 
 def report(number: int, what: str, trial: str) -> None:
-    """A message on what is wrong, and how to reproduce it."""
     print(f"{time.strftime('%H:%M:%S')} WRONG in batch {number}: {what}\n    {trial}", flush=True)
 
 
 def main() -> int:
-    """Run all trials; returns 1 if something was wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--trials", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=0.0)

@@ -15,13 +15,7 @@ import sklearn
 import skcooc
 
 OURS, SKLEARN = (str(Path(package.__file__).parent) for package in (skcooc, sklearn))
-SAYS = (
-    "pandas",
-    "polars",
-    "narwhals",
-    "scipy/sparse",
-    "joblib",
-)  # other libraries that check what they get
+SAYS = "pandas", "polars", "narwhals", "scipy/sparse", "joblib"  # they check what they get, too
 
 
 class Wrong(AssertionError):
@@ -73,7 +67,6 @@ def check(condition: Any, what: str) -> None:
 
 
 def distributions(P: Any, what: str, tolerance: float) -> None:
-    """Check that rows are distributions, or empty."""
     P = np.asarray(P)
     check(np.isfinite(P), f"{what} is not finite: {P}")
     check(P >= 0, f"{what} is negative: {P}")
@@ -82,7 +75,6 @@ def distributions(P: Any, what: str, tolerance: float) -> None:
 
 
 def same(one: Any, two: Any, what: str) -> None:
-    """Check that two arrays are equal within rounding."""
     one, two = np.asarray(one), np.asarray(two)
     equal = one.shape == two.shape and np.allclose(one, two, rtol=1e-6, atol=1e-9, equal_nan=True)
     check(equal, f"{what} depends on the container: {one} and {two}")

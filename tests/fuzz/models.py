@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import skcooc
-from skcooc import model_selection
+from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
 from tests.fuzz.tables import mostly
 
 SHARED = {
@@ -34,10 +34,7 @@ ASPECT = {
     "burstiness": ([None, "auto", 5.0], [0.0, np.inf, 1e-12]),
     "annealing": ([None, 1.3, 0.8], [1.0, 0.0, -1]),
 }
-CLUSTER = {
-    "hard": ([False, True], [None]),
-    "proportions": (["uniform", "estimated"], ["equal"]),
-}
+CLUSTER = {"hard": ([False, True], [None]), "proportions": (["uniform", "estimated"], ["equal"])}
 SIZES = ([2, 3, 1], [0, 20, 2.0])
 MODELS: dict[str, dict[str, tuple[list, list]]] = {
     "AspectModel": ASPECT,
@@ -76,8 +73,17 @@ MODELS: dict[str, dict[str, tuple[list, list]]] = {
         "annealing": ([None, 1.3], [1.0]),
     },
 }
-AROUND = ["AveragedModels", "RowMemory", "InterpolatedModels"]
-SEARCHES = ["TemperatureSearchCV", "ComponentSearchCV"]
+OTHER = "b", skcooc.AspectModel(2, beta=0.9, random_state=1)
+FOLDS = {"cv": 2, "n_runs": 1, "random_state": 0}
+AROUND = {
+    "AveragedModels": lambda inner: skcooc.AveragedModels(inner, 2, random_state=0),
+    "RowMemory": lambda inner: skcooc.RowMemory(inner, random_state=0),
+    "InterpolatedModels": lambda inner: skcooc.InterpolatedModels(
+        [("a", inner), OTHER], random_state=0
+    ),
+    "TemperatureSearchCV": lambda inner: TemperatureSearchCV(inner, [0.7, 1.0], cv=2),
+    "ComponentSearchCV": lambda inner: ComponentSearchCV(inner, [1, 2], **FOLDS),
+}
 
 
 def params_of(model: str) -> Any:
@@ -98,31 +104,17 @@ def params_of(model: str) -> Any:
 
 @dataclass(frozen=True)
 class Model:
-    """An estimator, and a meta-estimator around it."""
-
     name: str
     params: dict[str, Any]
     around: str | None = None
 
     def made(self) -> Any:
         inner = getattr(skcooc, self.name)(**self.params)
-        if self.around == "AveragedModels":
-            return skcooc.AveragedModels(inner, 2, random_state=0)
-        if self.around == "RowMemory":
-            return skcooc.RowMemory(inner, random_state=0)
-        if self.around == "InterpolatedModels":
-            models = [("a", inner), ("b", skcooc.AspectModel(2, beta=0.9, random_state=1))]
-            return skcooc.InterpolatedModels(models, random_state=0)
-        if self.around == "TemperatureSearchCV":
-            return model_selection.TemperatureSearchCV(inner, [0.7, 1.0], cv=2)
-        if self.around == "ComponentSearchCV":
-            folds = {"cv": 2, "n_runs": 1, "random_state": 0}
-            return model_selection.ComponentSearchCV(inner, [1, 2], **folds)
-        return inner
+        return inner if self.around is None else AROUND[self.around](inner)
 
 
 @st.composite
 def models(draw: Any) -> Model:
     name = draw(mostly(st.just("AspectModel"), st.sampled_from(sorted(MODELS))))
-    around = draw(mostly(st.none(), st.sampled_from([*AROUND, *SEARCHES])))
+    around = draw(mostly(st.none(), st.sampled_from(list(AROUND))))
     return Model(name, draw(params_of(name)), around)

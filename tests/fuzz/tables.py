@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
@@ -37,7 +39,6 @@ class Table:
 
     @property
     def width(self) -> int:
-        """Number of columns; three for a table without rows."""
         return len(self.values[0]) if self.values else 3
 
     @property
@@ -53,7 +54,6 @@ class Table:
 
     @property
     def plain(self) -> sp.csr_array:
-        """The counts as a CSR array of float64."""
         with np.errstate(all="ignore"):
             return sp.csr_array(self.dense.astype(float))
 
@@ -81,9 +81,8 @@ class Table:
 
     def _sparse(self, dense: np.ndarray) -> Any:
         dense = dense.astype("<f4") if dense.dtype.char in "eg" else dense  # SciPy has no others
-        rows, columns = (
-            np.indices(dense.shape).reshape(2, -1) if self.trait == "zeros" else np.nonzero(dense)
-        )
+        with_zeros = self.trait == "zeros"
+        rows, columns = np.nonzero(np.ones_like(dense, dtype=bool) if with_zeros else dense)
         data = dense[rows, columns]
         if self.trait == "twice":
             halves = data / 2 if data.dtype.kind == "f" else data * 0
@@ -112,24 +111,14 @@ def _backwards(made: sp.csr_array, values: np.ndarray) -> np.ndarray:
 
 
 def _frame(dense: np.ndarray) -> Any:
-    import pandas as pd
-
     names = [f"column {j}" for j in range(dense.shape[1])]
     return pd.DataFrame(dense.astype(dense.dtype.newbyteorder("=")), columns=names)
 
 
 def _polars(dense: np.ndarray) -> Any:
-    import polars as pl
-
     dense = dense.astype("<f8") if dense.dtype.char in "eg" or dense.dtype.kind == "c" else dense
     dense = dense.astype(dense.dtype.newbyteorder("="))
     return pl.DataFrame({f"column {j}": dense[:, j] for j in range(dense.shape[1])})
-
-
-def _sparse_frame(dense: np.ndarray) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame.sparse.from_spmatrix(sp.csr_array(dense.real.astype(float)))
 
 
 def _pairs(dense: np.ndarray) -> Any:
@@ -141,7 +130,9 @@ OTHERS = {
     "list": lambda dense: dense.tolist(),
     "object": lambda dense: dense.astype(object),
     "pandas": _frame,
-    "sparse pandas": _sparse_frame,
+    "sparse pandas": lambda dense: pd.DataFrame.sparse.from_spmatrix(
+        sp.csr_array(dense.real.astype(float))
+    ),
     "polars": _polars,
     "dyads": Dyads,
     "pairs": _pairs,

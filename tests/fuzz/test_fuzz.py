@@ -21,52 +21,27 @@ COUNTS = ((3.0, 1.0, 0.0), (0.0, 2.0, 4.0), (1.0, 1.0, 5.0))
 
 
 def quick(n_examples):
-    return settings(
-        max_examples=n_examples,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    profile = {"derandomize": True, "deadline": None, "database": None}
+    return settings(max_examples=n_examples, suppress_health_check=list(HealthCheck), **profile)
 
 
-@quick(16)
-@given(fittings())
-def test_fits(trial):
-    trial.run()
+@pytest.mark.parametrize(
+    ("trials", "n_examples"), [(fittings(), 16), (streams(), 10), (measurings, 25), (writings, 20)]
+)
+def test_trials(trials, n_examples):
+    @quick(n_examples)
+    @given(trials)
+    def run(trial):
+        trial.run()
 
-
-@quick(10)
-@given(streams())
-def test_streams(trial):
-    trial.run()
-
-
-@quick(25)
-@given(measurings)
-def test_measures(trial):
-    trial.run()
-
-
-@quick(20)
-@given(writings)
-def test_files(trial):
-    trial.run()
-
-
-def test_a_trial_can_be_tried_again():
-    model = Model("AspectModel", {"beta": 0.9, "max_iter": 3, "random_state": 0})
-    trial = Fitting(model, Table(COUNTS, "array"))
-    assert again(repr(trial)) == "fitted"
+    run()
 
 
 def test_wrong_results_are_detected(monkeypatch):
     """Broken twins: wrong sums, errors that are not refusals, unclear refusals."""
-    trial = Fitting(
-        Model("AspectModel", {"beta": 0.9, "max_iter": 3, "random_state": 0}),
-        Table(COUNTS, "csc_array"),
-    )
-    assert trial.run() == "fitted"
+    model = Model("AspectModel", {"beta": 0.9, "max_iter": 3, "random_state": 0})
+    trial = Fitting(model, Table(COUNTS, "csc_array"))
+    assert trial.run() == again(repr(trial)) == "fitted"
     whole = AspectModel.transform
     with monkeypatch.context() as broken:
         broken.setattr(AspectModel, "transform", lambda self, X: 2 * whole(self, X))
@@ -82,32 +57,24 @@ def test_wrong_results_are_detected(monkeypatch):
         same([1.0], [1.1], "it")
 
 
-def test_blocks_on_disk_may_be_dyads(tmp_path):
+def test_measures_of_dyads_on_disk_too_are_those_of_their_table(tmp_path):
     save_table(tmp_path / "table", [Dyads(COUNTS)])
     np.testing.assert_array_equal(next(iter(open_table(tmp_path / "table"))).toarray(), COUNTS)
-
-
-def test_measures_of_dyads_are_those_of_their_table():
     table, labels = np.array(COUNTS), [0, 1, 0]
     for measure in (
         metrics.unigram,
         metrics.mutual_information,
         lambda X: metrics.integrated_complete_likelihood(X, labels),
+        lambda X: metrics.average_precision_by_query(X, np.arange(9.0).reshape(3, 3)),
     ):
         same(measure(Dyads(table)), measure(table), "a measure")
-    scores = np.arange(9.0).reshape(3, 3)
-    judged = [metrics.average_precision_by_query(X, scores) for X in (Dyads(table), table)]
-    same(*judged, "average_precision")
 
 
-def test_searches_refuse_what_their_estimator_would():
+def test_searches_refuse_what_their_estimator_would_and_rows_of_next_to_nothing():
     model = AspectModel(2, solver="fast")
     for search in (TemperatureSearchCV(model, [0.9, 1.0], cv=2), ComponentSearchCV(model, cv=2)):
         with pytest.raises(ValueError, match="'solver' parameter of AspectModel"):
             search.fit(np.array(COUNTS))
-
-
-def test_rows_of_next_to_nothing_are_refused():
     params = {"max_iter": 3, "random_state": 0, "early_stopping": True, "solver": 1.8}
     table = Table(((1e-30, 0.0, 1e-300, 5e-324),))
     assert Fitting(Model("AspectModel", params, "InterpolatedModels"), table).run() == "refused"
@@ -116,13 +83,10 @@ def test_rows_of_next_to_nothing_are_refused():
         nothing.score(Factors(np.full((1, 1), np.nan), np.ones((1, 1))))
 
 
-def test_empty_topics_are_refused():
+def test_empty_topics_are_refused_and_frames_have_no_names_of_topics():
     for wrong in ([], [[], []], 1.0, np.zeros((0, 3))):
         with pytest.raises(ValueError, match=r"Expected 2D|0 feature|0 sample"):
             topic_diversity(wrong, 2)
-
-
-def test_a_frame_of_components_has_no_names_of_topics():
     pandas = pytest.importorskip("pandas")
     components = np.array([[0.6, 0.4, 0.0], [0.0, 0.5, 0.5]])
     assert topic_diversity(pandas.DataFrame(components, columns=["ab", "cd", "ef"]), 1) == 1.0

@@ -20,7 +20,7 @@ from skcooc import inspection, metrics, model_selection
 from skcooc.cli import main
 from tests.fuzz.judging import Refused, Wrong, check, distributions, same, tried
 from tests.fuzz.models import Model, models, params_of
-from tests.fuzz.tables import Table, mostly, tables, values
+from tests.fuzz.tables import Table, mostly, tables
 
 WEIGHTS = [1.0, 1.0, 2.0, 0.5, 0.0, 1e-9, -1.0, np.nan, 1e300]
 
@@ -35,7 +35,6 @@ class Fitting:
     new: Table | None = None
 
     def run(self) -> str:
-        """Returns "fitted" or "refused"; raises Wrong otherwise."""
         found = _come_to(lambda: self._fitted(self.table.made(), self.weights))
         if self.table.form != "blocks" and self._is_comparable():
             plain = _come_to(lambda: self._fitted(self.table.plain, self.weights))
@@ -62,17 +61,14 @@ class Fitting:
             raise
 
     def _compare(self, found: Any, plain: Any) -> None:
-        kinds = isinstance(found, Refused), isinstance(plain, Refused)
-        if kinds[0] != kinds[1]:
+        if isinstance(found, Refused) != isinstance(plain, Refused):
             raise Wrong(f"the container decides whether it is refused: {found!r} and {plain!r}")
-        if not kinds[0]:
-            same(_best(found).components_, _best(plain).components_, "components_")
-            same(_best(found).embedding_, _best(plain).embedding_, "embedding_")
+        for name in ("components_", "embedding_") if not isinstance(found, Refused) else ():
+            same(getattr(_best(found), name), getattr(_best(plain), name), name)
 
     def _check(self, model: Any) -> None:
         model = _best(model)
-        tolerance = 1e-3 if model.components_.dtype == np.float32 else 1e-6
-        distributions(model.components_, "components_", tolerance)
+        tolerance = _check_components(model)
         distributions(model.embedding_, "embedding_", tolerance)
         check(model.components_.shape[1] == model.n_features_in_, "n_features_in_")
         check(0 <= model.smoothing_ <= 1, f"smoothing_ {model.smoothing_}")
@@ -105,8 +101,13 @@ def _best(model: Any) -> Any:
     return getattr(model, "best_estimator_", model)
 
 
+def _check_components(model: Any) -> float:
+    tolerance = 1e-3 if model.components_.dtype == np.float32 else 1e-6
+    distributions(model.components_, "components_", tolerance)
+    return tolerance
+
+
 def _come_to(call: Any) -> Any:
-    """Result of a call, or the refusal."""
     try:
         return tried(call)
     except Refused as refused:
@@ -115,13 +116,10 @@ def _come_to(call: Any) -> Any:
 
 @dataclass(frozen=True)
 class Streaming:
-    """A stream of batches."""
-
     model: Model
     batches: tuple[Table, ...]
 
     def run(self) -> str:
-        """Returns "fitted" if at least one batch was learnt."""
         learnt, model = False, self.model.made()
         for batch in self.batches:
             try:
@@ -130,8 +128,7 @@ class Streaming:
             except Refused:
                 continue
             learnt = True
-            tolerance = 1e-3 if model.components_.dtype == np.float32 else 1e-6
-            distributions(model.components_, "components_", tolerance)
+            _check_components(model)
             distributions(model.transform(np.ones((2, model.n_features_in_))), "transform", 1e-3)
         return "fitted" if learnt else "refused"
 
@@ -160,8 +157,7 @@ class Measuring:
 
 
 def _model() -> Any:
-    X = np.array([[3.0, 1, 0, 2], [0, 2, 4, 1], [1, 1, 0, 5]])
-    return skcooc.AspectModel(2, beta=0.9, max_iter=3, random_state=0).fit(X)
+    return clone(SHORT).fit(np.array([[3.0, 1, 0, 2], [0, 2, 4, 1], [1, 1, 0, 5]]))
 
 
 def _halves(X: Any) -> Any:
@@ -183,12 +179,6 @@ def _perplexity(X: Any) -> Any:
     return metrics.perplexity(X, np.full((n, 2), 0.5), np.full((2, m), 1 / max(m, 1)))
 
 
-def _dense(X: Any) -> np.ndarray:
-    if isinstance(X, skcooc.RowBlocks):
-        X = sp.vstack([sp.csr_array(block) for block in X])
-    return X.toarray() if sp.issparse(X) else np.asarray(X)
-
-
 def _shape(X: Any) -> tuple[int, ...]:
     return X.table_shape if isinstance(X, skcooc.Dyads) else np.shape(X)
 
@@ -197,6 +187,7 @@ def _labels(X: Any) -> np.ndarray:
     return np.arange(_shape(X)[0]) % 2
 
 
+SHORT = skcooc.AspectModel(2, beta=0.9, max_iter=2, random_state=0)
 FUNCTIONS = {
     "unigram": metrics.unigram,
     "mutual_information": metrics.mutual_information,
@@ -213,17 +204,11 @@ FUNCTIONS = {
     "explore": lambda X: float(len(str(inspection.explore(_model(), X)))),
     "diversity": lambda X: metrics.topic_diversity(X, 2),
     "top features": lambda X: float(len(inspection.top_features(X, 2))),
-    "stability": lambda X: float(
-        np.sum(inspection.topic_stability(
-            skcooc.AspectModel(2, beta=0.9, max_iter=2), X, 2, random_state=0
-        ).affinities)
-    ),
-    "features": lambda X: skcooc.MixtureFeatures(
-        skcooc.AspectModel(2, beta=0.9, max_iter=2, random_state=0)
-    ).fit(X).transform(X),
+    "stability": lambda X: inspection.topic_stability(SHORT, X, 2, random_state=0).affinities,
+    "features": lambda X: skcooc.MixtureFeatures(SHORT).fit(X).transform(X),
     "retriever": lambda X: skcooc.AspectRetriever(2, random_state=0).fit(X).similarity(X),
     "triads": lambda X: skcooc.TriadicAspectModel(2, max_iter=2, random_state=0).fit(
-        skcooc.Triads(*np.resize(_dense(X).astype(int), (3, 4)))
+        skcooc.Triads(*np.resize(skcooc.Dyads(X).to_csr().toarray().astype(int), (3, 4)))
     ).components_,
 }  # fmt: skip
 
@@ -236,12 +221,9 @@ class Writing:
     kind: str
 
     def run(self) -> str:
-        """Check that a table is read as it was written."""
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "table"
-            if self.kind == "disk":
-                return self._stored(path)
-            return self._commanded(path.with_suffix(f".{self.kind}"))
+            path = Path(folder) / f"table.{self.kind}"
+            return self._stored(path) if self.kind == "disk" else self._commanded(path)
 
     def _stored(self, path: Path) -> str:
         try:
@@ -306,6 +288,3 @@ trials = st.one_of(fittings(), fittings(), fittings(), streams(), measurings, me
 def again(written: str) -> str:
     names = {kind.__name__: kind for kind in (Fitting, Streaming, Measuring, Writing, Model, Table)}
     return eval(written, names | {"nan": np.nan, "inf": np.inf}).run()
-
-
-__all__ = ["again", "clone", "fittings", "measurings", "streams", "trials", "values", "writings"]

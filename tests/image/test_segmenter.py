@@ -1,13 +1,18 @@
+"""Histograms of Gabor responses against loops, and segments of planted textures."""
+
+import sys
 from copy import copy
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.mondrian import make_mondrian
 from skcooc.image import GaborHistograms, TextureSegmenter
+from skcooc.image.histograms import block_counts, gabor_moduli
 from skcooc.image.segmenter import expand_blocks
 from tests.image.textures import noise, three
 
@@ -23,15 +28,12 @@ def agreement(labels):
     return adjusted_rand_score(LABELS.ravel(), labels.ravel())
 
 
-def test_planted_textures_are_found_and_the_coupling_helps(fitted):
+def test_planted_textures_are_found_again_and_the_coupling_helps(fitted):
     assert agreement(fitted.labels_) > 0.85
     uncoupled = TextureSegmenter(3, coupling=0.0, n_spare=0, random_state=0).fit(IMAGE)
     assert agreement(uncoupled.labels_) < agreement(fitted.labels_) - 0.04
     shuffled = np.random.default_rng(0).permutation(IMAGE.ravel()).reshape(IMAGE.shape)
     assert agreement(clone(fitted).fit_predict(shuffled)) < 0.3
-
-
-def test_attributes_and_repetition(fitted):
     assert fitted.labels_.shape == IMAGE.shape
     assert fitted.posteriors_.shape == (*IMAGE.shape, 3)
     np.testing.assert_allclose(fitted.posteriors_.sum(axis=2), 1, rtol=1e-5)
@@ -62,20 +64,16 @@ def test_segments_are_found_again_in_another_image(fitted):
         fitted.predict(np.zeros((8, 8, 3)))
 
 
-def test_given_features():
+def test_features_are_given_and_pixels_have_the_posteriors_of_their_blocks():
     features = GaborHistograms(2, 2, 10, step=6)
     model = TextureSegmenter(3, features=features, n_init=1, random_state=0).fit(IMAGE)
     assert model.components_.shape == (3, 50)
     assert not hasattr(features, "edges_")
     assert len(model.clustering_.labels_) == 15 * 13
-
-
-def test_pixels_have_the_posteriors_of_their_blocks():
     blocks = np.random.default_rng(0).random((2 * 3, 2))
     pixels = expand_blocks(blocks, (2, 3), (7, 10), 4).reshape(7, 10, 2)
-    for y in range(7):
-        for x in range(10):
-            np.testing.assert_array_equal(pixels[y, x], blocks[(y // 4) * 3 + x // 4])
+    for y, x in np.ndindex(7, 10):
+        np.testing.assert_array_equal(pixels[y, x], blocks[(y // 4) * 3 + x // 4])
 
 
 def test_colours_that_are_alike_in_grey():
@@ -97,7 +95,7 @@ def test_colours_that_are_alike_in_grey():
     assert (swapped[:, ::-1] == fitted.labels_).mean() > 0.95
 
 
-def test_invalid_input():
+def test_invalid_input_of_segmenters():
     for params in ({"n_segments": 0}, {"beta": 2.0}, {"features": 3}):
         with pytest.raises(ValueError, match=next(iter(params))):
             TextureSegmenter(**params).fit(IMAGE)
@@ -109,3 +107,124 @@ def test_invalid_input():
     for factor in (1e300, -1e31):
         with pytest.raises(ValueError, match="image has values beyond 1e"):
             TextureSegmenter(2).fit(image * factor)
+
+
+NOISE = noise((37, 26), (0.7, 0.7))
+COLOURS = np.stack([noise((37, 26), (0.7, width), seed=2) for width in (0.7, 1, 2)], axis=2)
+
+
+def slow_histograms(image, features):
+    """Site by site, window by window, response by response."""
+    features = clone(features).fit(image)
+    step, n_bins, window = features.step, features.n_bins, features.window
+    height, width = -(-image.shape[0] // step), -(-image.shape[1] // step)
+    X = np.zeros((height * width, features.n_features_out_))
+    grey, contrasts = image, []
+    if image.ndim == 3:
+        red, green, blue = np.moveaxis(image, 2, 0)
+        grey, contrasts = (red + green + blue) / 3, [green - red, blue - (red + green) / 2]
+    moduli = gabor_moduli(grey, features.n_scales, features.n_orientations, features.frequency)
+    levels = [gaussian_filter(one, 1 / features.frequency) for one in (grey, *contrasts)]
+    for channel, responses in enumerate([*moduli, *levels]):
+        limits = np.quantile(responses, np.arange(1, n_bins) / n_bins)
+        scale = min(channel // features.n_orientations, features.n_scales - 1)
+        wavelength = 2**scale / features.frequency
+        radius = int(window * wavelength / step / 2)
+        for site in range(len(X)):
+            row, column = divmod(site, width)
+            for dy, dx in np.ndindex(2 * radius + 1, 2 * radius + 1):
+                y = mirrored(row + dy - radius, height)
+                x = mirrored(column + dx - radius, width)
+                block = responses[y * step : (y + 1) * step, x * step : (x + 1) * step]
+                for response in block.ravel():
+                    bin = channel * n_bins + (response >= limits).sum()
+                    X[site, bin] += 1 / block.size / (2 * radius + 1) ** 2
+    return window**2 * X
+
+
+def mirrored(k, n):
+    k %= 2 * n
+    return k if k < n else 2 * n - 1 - k
+
+
+def test_counts_equal_a_loop_over_sites():
+    for n_scales, n_orientations, n_bins, window, step in (
+        (1, 2, 5, 3.0, 4), (2, 1, 4, 2.5, 5), (1, 1, 3, 1.5, 1)
+    ):  # fmt: skip
+        features = GaborHistograms(n_scales, n_orientations, n_bins, window=window, step=step)
+        X = features.fit_transform(NOISE)
+        assert X.dtype == np.float32
+        np.testing.assert_allclose(X.toarray(), slow_histograms(NOISE, features), atol=1e-5)
+
+
+def test_counts_of_colours_equal_a_loop_over_sites():
+    features = GaborHistograms(1, 2, 4, window=2.5, step=5)
+    X = features.fit_transform(COLOURS).toarray()
+    assert X.shape[1] == (2 + 3) * 4
+    np.testing.assert_allclose(X, slow_histograms(COLOURS, features), atol=1e-5)
+    others = slow_histograms(COLOURS[..., [1, 0, 2]], features)  # green, red, blue
+    assert np.abs(X - others)[:, 12:16].max() > 1
+    np.testing.assert_allclose(X[:, 16:], others[:, 16:], atol=1e-5)
+    features = GaborHistograms(1, 2, 5)
+    X = features.fit_transform(NOISE)
+    np.testing.assert_array_equal(X.toarray(), features.fit_transform(NOISE[..., None]).toarray())
+    of_three = features.fit_transform(np.repeat(NOISE[..., None], 3, axis=2)).toarray()
+    np.testing.assert_allclose(of_three[:, :15], X.toarray(), atol=0.02 * X.max())
+    with pytest.raises(ValueError, match="has 1 colours, but the training image has 3"):
+        GaborHistograms(1, 2, 5).fit(COLOURS).transform(NOISE)
+
+
+def test_histograms_have_equal_sums_and_orientations_are_told_apart():
+    features = GaborHistograms(2, 3, 6, window=3.0)
+    X = features.fit_transform(NOISE).toarray().reshape(-1, 7, 6)
+    np.testing.assert_allclose(X.sum(axis=2), 9.0, rtol=1e-5)
+    bins = features.bins(NOISE)
+    np.testing.assert_allclose(np.bincount(bins.ravel()), NOISE.size / 6, atol=1)
+    features = GaborHistograms(2, 2, 8)
+    X = features.fit_transform(NOISE)
+    other = features.fit_transform(30 * NOISE + 100)
+    assert np.abs((X - other).toarray()).max() < 0.02 * X.max()
+    features = GaborHistograms(1, 2, 4).fit(NOISE)
+    assert features.bins(3 * NOISE).sum() > features.bins(NOISE).sum()
+    other = features.transform(noise((16, 20), (1, 1), seed=1))
+    assert other.shape == (4 * 5, 12)
+    assert features.grid((16, 20)) == (4, 5)
+    image = noise((24, 24), (0, 2))
+    X, swapped = (
+        GaborHistograms(2, 4, 6).fit_transform(side).toarray().reshape(6, 6, 9, 6)
+        for side in (image, image.T)
+    )
+    expected = X.transpose(1, 0, 2, 3)[:, :, [2, 1, 0, 3, 6, 5, 4, 7, 8]]
+    np.testing.assert_allclose(swapped, expected, atol=1e-3)
+    assert np.abs(swapped - X).max() > 1
+    y, x = np.mgrid[:64, :64]
+    for channel in range(12):
+        scale, orientation = divmod(channel, 4)
+        frequency, angle = 0.4 / 2**scale, np.pi * orientation / 4
+        wave = np.cos(2 * np.pi * frequency * (x * np.cos(angle) + y * np.sin(angle)))
+        responses = [m[16:48, 16:48].mean() for m in gabor_moduli(wave, 3, 4, 0.4)]
+        assert np.argmax(responses) == channel
+
+
+def test_block_counts_equal_a_loop_over_pixels():
+    bins = np.random.default_rng(0).integers(0, 3, (2, 5, 7)) + np.array([0, 3])[:, None, None]
+    expected = np.zeros((2 * 3, 6))
+    for channel in bins:
+        for (y, x), bin in np.ndenumerate(channel):
+            expected[(y // 3) * 3 + x // 3, bin] += 1
+    np.testing.assert_array_equal(block_counts(bins, 3, 6).toarray(), expected)
+
+
+def test_invalid_input_of_histograms_and_without_scikit_image(monkeypatch):
+    for params, image, message in (
+        ({"n_bins": 1}, NOISE, "n_bins"),
+        ({"frequency": 0.7}, NOISE, "frequency"),
+        ({}, np.zeros((4, 4, 3, 1)), r"\(4, 4, 3, 1\), but should be"),
+        ({}, np.zeros(4), r"\(4,\), but should be"),
+        ({}, np.full((8, 8), np.nan), "NaN"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            GaborHistograms(**params).fit(image)
+    monkeypatch.setitem(sys.modules, "skimage.filters", None)
+    with pytest.raises(ImportError, match=r"pip install 'skcooc\[image\]'"):
+        GaborHistograms().fit(NOISE)

@@ -24,24 +24,19 @@ def coupled(coupling=3.0, reach=1.0, kind=PottsSites):
 
 
 def couplings(sites):
-    """The matrix G, column by column."""
-    return np.stack(
-        [sites.neighbours(column[:, None])[:, 0] for column in np.eye(len(TRUTH))], axis=1
-    )
+    return np.column_stack([sites.neighbours(column[:, None]) for column in np.eye(len(TRUTH))])
 
 
 def slow_step(sites, R):
-    """The equations of PottsSites, one site and one segment after another."""
     X, G, J = COUNTS.toarray(), couplings(sites), sites.coupling
     q = X.T @ R + PRIOR
     q /= q.sum(axis=0)
     energy, scores = 0.0, np.zeros_like(R)
-    for i in range(len(R)):
-        for c in range(R.shape[1]):
-            likelihood = sum(X[i, j] * np.log(q[j, c]) for j in range(M))
-            field = J * sum(G[i, l] * R[l, c] for l in range(len(R)))
-            scores[i, c] = likelihood + field
-            energy += R[i, c] * (np.log(R[i, c]) - likelihood - field / 2)
+    for i, c in np.ndindex(R.shape):
+        likelihood = sum(X[i, j] * np.log(q[j, c]) for j in range(M))
+        field = J * sum(G[i, l] * R[l, c] for l in range(len(R)))
+        scores[i, c] = likelihood + field
+        energy += R[i, c] * (np.log(R[i, c]) - likelihood - field / 2)
     return q, scores, energy - PRIOR * np.log(q).sum()
 
 
@@ -83,23 +78,16 @@ def test_a_step_equals_a_loop_over_sites():
     assert np.abs(broken.scores - scores).max() > 0.1
     step = PottsSites(COUNTS.astype(np.float32), GRID, 3.0, 1.0).step(START.astype(np.float32))
     assert {step.posteriors.dtype, step.components.dtype, step.scores.dtype} == {np.dtype("f4")}
-
-
-def test_couplings_are_symmetric_and_positive_semidefinite():
     G = couplings(coupled(reach=1.3))
     assert_allclose(G, G.T, atol=1e-12)
     assert_allclose(G.sum(axis=1), 1)
     assert np.linalg.eigvalsh(G).min() > -0.01
 
 
-def test_the_free_energy_never_rises_and_a_wrong_field_is_noticed():
+def test_the_free_energy_never_rises_to_stationary_posteriors():
     for coupling in (0.0, 3.0, 30.0):
         assert np.diff(energies(coupled(coupling))).max() < 1e-9
     assert np.diff(energies(coupled(30.0, kind=Repelling))).max() > 1
-
-
-def test_posteriors_are_stationary_at_the_end():
-    """The slope of F along the simplex vanishes: posteriors are those of their own scores."""
     end = coupled().fit(START, 500, 0.0)
     assert_allclose(row_softmax(end.scores), end.posteriors, atol=1e-6)
     assert np.abs(row_softmax(coupled().step(START).scores) - START).max() > 0.1
@@ -120,7 +108,7 @@ def test_coupled_sites_find_the_bands():
     assert wrong(coupled(6.0, kind=Unsmoothed)) > wrong(coupled(6.0))
 
 
-def test_spare_segments_are_removed():
+def test_spare_segments_are_removed_and_strips_before_textures():
     counts = np.stack([RNG.multinomial(40, COMPONENTS[c]) for c in TRUTH]).astype(float)
     sites = replace(coupled(20.0), counts=sp.csr_array(counts))
     halves = TRUTH + 3 * (np.arange(len(TRUTH)) % 7 > 3)  # every band twice
@@ -161,12 +149,8 @@ def test_merge_losses_equal_a_loop_over_segments():
     assert np.isinf(np.diag(losses)).all()
     for a, b in [(0, 1), (0, 2), (1, 2), (2, 1)]:
         both = n[:, a] + n[:, b]
-        expected = sum(
-            n[j, c] * np.log(n[j, c] / n[:, c].sum() / (both[j] / both.sum()))
-            for j in range(M)
-            for c in (a, b)
-        )
-        assert_allclose(losses[a, b], expected - contact[a, b])
+        parts = (n[:, c] * np.log(n[:, c] / n[:, c].sum() * both.sum() / both) for c in (a, b))
+        assert_allclose(losses[a, b], sum(map(sum, parts)) - contact[a, b])
 
 
 def test_a_strip_is_removed_before_a_texture():
@@ -190,28 +174,20 @@ def test_blocks_of_a_grid_are_nested(shape):
     for level, labels in enumerate(grid_coarsening(shape, int(np.ceil(np.log2(max(shape)))))):
         size = 2 ** (level + 1)
         blocks = [(y // size, x // size) for y, x in sites]
-        names = dict(zip(blocks, labels, strict=True))
-        assert labels.tolist() == [names[block] for block in blocks]
-        assert np.unique(labels).tolist() == list(range(len(names)))
-        assert labels.max() < finer.max()
+        numbers = {block: number for number, block in enumerate(dict.fromkeys(blocks))}
+        assert labels.tolist() == [numbers[block] for block in blocks]
         parents = labels[np.unique(finer, return_index=True)[1]]
         np.testing.assert_array_equal(labels, parents[finer])
         finer = labels
     assert finer.max() == 0
 
 
-def test_numbers_of_blocks_and_default_levels_of_a_grid():
-    labels = grid_coarsening((4, 6), 1)[0]
-    expected = [[0, 0, 1, 1, 2, 2]] * 2 + [[3, 3, 4, 4, 5, 5]] * 2
-    np.testing.assert_array_equal(labels.reshape(4, 6), expected)
+def test_numbers_of_blocks_default_levels_and_invalid_grids():
     assert grid_coarsening((8, 8), 0) == grid_coarsening((8, 8)) == grid_coarsening((1, 1)) == []
     for shape, sizes in {(100, 100): [2500, 625, 169], (1, 300): [150, 75]}.items():
         assert [labels.max() + 1 for labels in grid_coarsening(shape)] == sizes
     # 8 x 8 blocks are enough.
     assert grid_coarsening((256, 256))[-1].max() + 1 == 64
-
-
-def test_invalid_grids():
     for shape, n_levels, error, message in (
         ((8, 8, 3), None, ValueError, r"shape=\(8, 8, 3\)"),
         ((0, 8), None, ValueError, "height == 0, must be >= 1"),

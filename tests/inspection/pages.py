@@ -40,12 +40,10 @@ def table(n_rows=24, seed=0, n_columns=10):
 
 
 def texts_of(X):
-    """A text for each row, whose words are counted there."""
     return [" ".join(np.repeat(WORDS, row)) + "." for row in X]
 
 
 def tree_model(X):
-    """A hierarchy of four clusters, with seven nodes."""
     tree = binary_tree(4)
     model = stand_in(X, tree.n_nodes)
     model.labels_, model.tree_ = np.arange(len(X)) % 4, tree
@@ -53,7 +51,6 @@ def tree_model(X):
 
 
 def two_sided(X, n_rows=3, n_columns=2):
-    """A clustering of rows and columns."""
     model = stand_in(X, n_rows)
     joint = np.random.default_rng(2).dirichlet(np.ones(n_rows * n_columns)).reshape(n_rows, -1)
     model.joint_ = joint
@@ -64,11 +61,9 @@ def two_sided(X, n_rows=3, n_columns=2):
 
 
 def read_payload(page):
-    """What is embedded in a page."""
     block = re.search(r'<script type="application/json" id="payload">(.*?)</script>', page, re.S)
     return json.loads(block[1])
 
 
 def close(value):
-    """What is in a page, to some digits."""
     return pytest.approx(value, rel=1e-3, abs=1e-8)

@@ -14,7 +14,6 @@ EXPLICIT = (6, 6, 5, 5, 5, 6, -1)  # the root is node 6; its leaves are 0, 1 and
 
 @cache
 def hierarchy_model(n_clusters=4, n_rows=40, n_columns=30, tree="binary", dtype=np.float64):
-    """The estimator, fitted to a planted hierarchy; not to be changed, for tests share it."""
     X = make_cooccurrences(
         n_rows, n_columns, n_clusters, n_observations=2000, kind="hierarchy",
         concentration=0.3, random_state=0, dtype=dtype,

@@ -14,22 +14,19 @@ RNG = np.random.default_rng(0)
 
 
 def stand_in(theta, q):
-    """A model whose rows have these mixtures, and its components are these."""
     return SimpleNamespace(components_=q, transform=lambda X: theta[: X.shape[0]])
 
 
 def planted(n_rows, K=3, M=30, concentration=0.5, burstiness=None, rng=RNG):
-    """Mixtures, components, and counts of 50 observations a row."""
     theta = rng.dirichlet(np.full(K, concentration), size=n_rows)
     p = rng.dirichlet(np.full(M, 0.3), size=K)
     P = theta @ p
     if burstiness is not None:
-        P = np.array([rng.dirichlet(burstiness * row + 1e-9) for row in P])
+        P = [rng.dirichlet(burstiness * row + 1e-9) for row in P]
     return theta, p, np.array([rng.multinomial(50, row) for row in P]).astype(float)
 
 
 def fitted(X, theta):
-    """Components of these mixtures that are most likely, by EM."""
     q = RNG.dirichlet(np.full(X.shape[1], 5.0), size=theta.shape[1])
     for _ in range(200):
         q *= theta.T @ np.divide(X, theta @ q, out=np.zeros_like(X), where=X > 0)
@@ -99,7 +96,6 @@ def coverage(interval, **options):
 
 
 def profiled(X, theta, q, k, disperse=True):
-    """The intervals, of all columns."""
     theta_k, means, mass = theta[:, k, None], theta @ q, theta.sum(axis=0)
     u, v = theta_k / mass[k] + 0 * q[k], means - theta_k * q[k] + 1e-9
     v /= v.sum(axis=0)
@@ -119,23 +115,14 @@ def as_if_known(X, theta, q, k):
     return [np.log(pi / (1 - pi)) - np.log(share / (1 - share)) for pi in ends]
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say():
+def test_intervals_hold_the_truth_as_often_as_they_say_also_of_bursty_rows():
     assert 0.93 < coverage(profiled) < 0.98
     assert coverage(as_if_known) < 0.87
-
-
-def test_intervals_of_bursty_rows():
     assert coverage(profiled, burstiness=20) > 0.88
     assert coverage(lambda *of: profiled(*of, disperse=False), burstiness=20) < 0.84
 
 
-def test_columns_do_not_distinguish_components_if_all_rows_have_the_same_mixture():
-    """However many the counts, and however different the components: mixtures are the same."""
-    theta, q = np.tile([0.5, 0.5], (20, 1)), np.array([[0.9, 0.1], [0.1, 0.9]])
-    assert len(distinguishing_features(stand_in(theta, q), np.full((20, 2), 50))) == 0
-
-
-def test_columns_of_one_component_only_are_first():
+def test_columns_of_one_component_are_first_and_equal_mixtures_distinguish_none():
     q = np.array([[0.4, 0.1, 0.5, 0.0], [0.0, 0.1, 0.5, 0.4]])
     theta = np.repeat(np.eye(2), 10, axis=0)
     X = np.round(100 * theta @ q)
@@ -143,11 +130,9 @@ def test_columns_of_one_component_only_are_first():
     assert table["feature"].to_list() == ["a", "d"]
     assert table["count"].to_list() == pytest.approx([400, 400])
     assert (table["high"] > table["log_ratio"]).all()
-
-
-def test_bad_input():
-    model = stand_in(np.ones((5, 1)), np.full((1, 3), 1 / 3))
-    with pytest.raises(ValueError, match="one component alone"):
-        distinguishing_features(model, np.ones((5, 3)))
-    with pytest.raises(ValueError, match="'level' parameter"):
-        distinguishing_features(model, np.ones((5, 3)), level=95)
+    theta, q = np.tile([0.5, 0.5], (20, 1)), np.array([[0.9, 0.1], [0.1, 0.9]])
+    assert len(distinguishing_features(stand_in(theta, q), np.full((20, 2), 50))) == 0
+    one = stand_in(np.ones((5, 1)), np.full((1, 3), 1 / 3))
+    for level, message in ((0.95, "one component alone"), (95, "'level' parameter")):
+        with pytest.raises(ValueError, match=message):
+            distinguishing_features(one, np.ones((5, 3)), level=level)

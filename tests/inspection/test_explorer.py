@@ -17,17 +17,8 @@ from sklearn.pipeline import make_pipeline
 from skcooc import AspectModel, AveragedModels, Dyads
 from skcooc.inspection import explore
 from skcooc.inspection.explorer import sections
-from tests.inspection.pages import (
-    EVIL,
-    WORDS,
-    close,
-    read_payload,
-    stand_in,
-    table,
-    texts_of,
-    tree_model,
-    two_sided,
-)
+from tests.inspection import pages
+from tests.inspection.pages import EVIL, WORDS, close, stand_in, table, texts_of, two_sided
 
 X = table()
 GROUPS = np.array(["a", "b", "c"])[np.arange(len(X)) % 3]
@@ -40,12 +31,11 @@ def model():
 
 @pytest.fixture(scope="module")
 def page(model):
-    return explore(
-        model, X, texts=texts_of(X), feature_names=WORDS, groups=GROUPS, times=np.arange(len(X)) % 2
-    )
+    by = {"groups": GROUPS, "times": np.arange(len(X)) % 2}
+    return explore(model, X, texts=texts_of(X), feature_names=WORDS, **by)
 
 
-def test_topics_against_loops(model, page):
+def test_topics_and_rows_against_loops(model, page):
     n, q, theta = X.sum(), model.components_, model.embedding_
     weights = [sum(X[i].sum() / n * theta[i, k] for i in range(len(X))) for k in range(3)]
     unigram = [sum(weights[k] * q[k, j] for k in range(3)) for j in range(len(WORDS))]
@@ -59,13 +49,21 @@ def test_topics_against_loops(model, page):
             j = WORDS.index(name)
             others = [l for l in range(3) if l != k]
             mixed = sum(weights[l] * q[l, j] for l in others) / sum(weights[l] for l in others)
-            assert (p, share, rest) == (
-                close(q[k, j]),
-                close(unigram[j]),
-                close(max(mixed, 0.5 / n)),
-            )
+            assert [p, share, rest] == close([q[k, j], unigram[j], max(mixed, 0.5 / n)])
             for z, value in posterior:
                 assert value == pytest.approx(weights[z] * q[z, j] / unigram[j], rel=0.06)
+    rows = shown["documents"]
+    assert len(rows) == len(X)
+    for i, row in enumerate(rows):
+        p = 0.9 * model.embedding_[i] @ model.components_ + 0.1 * model.unigram_
+        assert row["perplexity"] == close(np.exp(-np.sum(X[i] * np.log(p)) / X[i].sum()))
+        assert "".join(row["parts"]) == texts_of(X)[i]
+        for word, z in zip(row["parts"][1::2], row["topics"], strict=True):
+            if word in WORDS:
+                assert z == np.argmax(model.embedding_[i] * model.components_[:, WORDS.index(word)])
+        for k, share in row["mixture"]:
+            assert share == close(model.embedding_[i, k])
+    assert {word for row in rows for word in row["parts"][1::2]} == set(WORDS) - {EVIL}
 
 
 def test_features_of_a_topic_are_the_first_at_every_place_of_the_slider():
@@ -84,28 +82,7 @@ def test_features_of_a_topic_are_the_first_at_every_place_of_the_slider():
             assert {f"x{j}" for j in first} <= listed
 
 
-def test_rows_against_loops(model, page):
-    shown = page.shown["documents"]
-    assert len(shown) == len(X)
-    for i, row in enumerate(shown):
-        p = 0.9 * model.embedding_[i] @ model.components_ + 0.1 * model.unigram_
-        assert row["perplexity"] == close(np.exp(-np.sum(X[i] * np.log(p)) / X[i].sum()))
-        assert "".join(row["parts"]) == texts_of(X)[i]
-        coloured = row["parts"][1::2]
-        assert len(coloured) == len(row["topics"])
-        for word, z in zip(coloured, row["topics"], strict=True):
-            if word in WORDS:
-                joint = [
-                    model.embedding_[i, k] * model.components_[k, WORDS.index(word)]
-                    for k in range(3)
-                ]
-                assert z == np.argmax(joint)
-        for k, share in row["mixture"]:
-            assert share == close(model.embedding_[i, k])
-    assert {word for row in shown for word in row["parts"][1::2]} == set(WORDS) - {EVIL}
-
-
-def test_shares_of_groups_and_their_intervals(model, page):
+def test_shares_of_groups_rows_without_a_label_and_groups_of_one_row(model, page):
     found = page.shown["groups"]
     assert found["labels"] == ["a", "b", "c"]
     for g, label in enumerate(found["labels"]):
@@ -117,9 +94,6 @@ def test_shares_of_groups_and_their_intervals(model, page):
             assert found["share"][g][k] == close(share)
             assert found["low"][g][k] <= share <= found["high"][g][k]
     assert [GROUPS[i] for i in range(len(X))] == [found["labels"][g] for g in found["of"]]
-
-
-def test_rows_without_a_label_and_groups_of_one_row(model):
     groups = np.array(["many"] * len(X), dtype=object)
     groups[:2] = "one", None
     found = explore(model, X, feature_names=WORDS, groups=groups).shown["groups"]
@@ -142,39 +116,30 @@ def test_times_are_dates_or_numbers():
     members, labels, *_ = sections.groups_by_time(dates, everything[:3])
     assert labels == ["2001-02-03", "2001-02-04"]
     assert [rows.tolist() for rows in members] == [[0], [2]]
-    for months in (
-        ["2024-02", None, "2024-01"],
-        pd.PeriodIndex(["2024-02", None, "2024-01"], freq="M"),
-    ):
-        assert sections.groups_by_time(months, everything[:3]).labels == ["2024-01", "2024-02"]
+    months = ["2024-02", None, "2024-01"]
+    for given in (months, pd.PeriodIndex(months, freq="M")):
+        assert sections.groups_by_time(given, everything[:3]).labels == ["2024-01", "2024-02"]
     with pytest.raises(TypeError, match=r"one is 'soon'\. .*to_datetime"):
         sections.groups_by_time(np.array(["soon", "2024-01"]), everything[:2])
 
 
-def test_nothing_that_is_given_is_markup(model):
+def test_nothing_that_is_given_is_markup_and_no_address_is_in_the_page(model, page):
     groups = np.where(GROUPS == "a", f"{EVIL}&amp;\u2028", "b")
     rows = [f"{EVIL} {i} </textarea>\ud800" for i in range(len(X))]
-    page = explore(
+    evil = explore(
         model, X, texts=[EVIL] * len(X), feature_names=WORDS, row_names=rows, groups=groups,
         names=[EVIL, "<b>", "]]>"], title=EVIL,
     )  # fmt: skip
-    assert EVIL not in page.html
-    assert page.html.count("</script>") == 2
-    assert "\u2028" not in page.html
-    assert page.html.count("<b>") == 0
-    shown = read_payload(page.html)
+    assert evil.html.count("</script>") == 2
+    assert not any(text in evil.html for text in (EVIL, "<b>", "\u2028"))
+    shown = pages.read_payload(evil.html)
     assert [topic["name"] for topic in shown["topics"]] == [EVIL, "<b>", "]]>"]
     assert shown["title"] == EVIL
-    frame = page._repr_html_()
+    frame = evil._repr_html_()
     assert frame.count("<") == 2
-    assert unescape(re.search(r'srcdoc="(.*?)"', frame, re.S)[1]) == page.html
-
-
-def test_no_address_is_in_the_page(page):
-    without_namespace = page.html.replace("http://www.w3.org/2000/svg", "")
-    assert not re.search(
-        r"https?:|//[\w.]+\.\w+/|@import|url\(|\bfetch\b|innerHTML|eval\(", without_namespace
-    )
+    assert unescape(re.search(r'srcdoc="(.*?)"', frame, re.S)[1]) == evil.html
+    address = r"https?:|//[\w.]+\.\w+/|@import|url\(|\bfetch\b|innerHTML|eval\("
+    assert not re.search(address, page.html.replace("http://www.w3.org/2000/svg", ""))
     assert "default-src 'none'" in page.html
 
 
@@ -189,14 +154,8 @@ def test_a_large_table_is_below_two_megabytes(tmp_path):
     model.row_distribution_ = counts.sum(axis=1) / counts.sum()
     model.transform = lambda rows: model.embedding_[rows_of(counts, rows)]
     text = "x7 <é> x1999 " * 200
-    page = explore(
-        model,
-        counts,
-        texts=[text] * n,
-        groups=np.arange(n) % 60,
-        times=np.arange(n),
-        row_names=["n" * 200] * n,
-    )
+    by = {"groups": np.arange(n) % 60, "times": np.arange(n)}
+    page = explore(model, counts, texts=[text] * n, row_names=["n" * 200] * n, **by)
     page.save(tmp_path / "topics.html")
     assert (tmp_path / "topics.html").stat().st_size < 2_000_000
     facts = page.shown["facts"]
@@ -208,27 +167,20 @@ def test_a_large_table_is_below_two_megabytes(tmp_path):
 
 
 def rows_of(counts, rows):
-    """Positions of some rows, by their columns."""
-    known = {
-        tuple(counts.indices[a:b]): i
-        for i, (a, b) in enumerate(zip(counts.indptr, counts.indptr[1:], strict=False))
-    }
-    return [
-        known[tuple(rows.indices[a:b])] for a, b in zip(rows.indptr, rows.indptr[1:], strict=False)
-    ]
+    known, some = (np.split(X.indices, X.indptr[1:-1]) for X in (counts, rows))
+    positions = {tuple(columns): i for i, columns in enumerate(known)}
+    return [positions[tuple(columns)] for columns in some]
 
 
 @pytest.fixture(scope="module")
 def fitted():
     texts = texts_of(X)
-    model = AspectModel(
-        2, beta=0.9, leave_one_out=False, component_prior=0, max_iter=20, random_state=0
-    )
+    model = AspectModel(2, beta=0.9, component_prior=0, max_iter=20, random_state=0)
     return make_pipeline(CountVectorizer(stop_words=["the"]), model).fit(texts), texts
 
 
 @pytest.mark.filterwarnings("ignore:EM did not converge")
-def test_pipelines_and_searches(fitted):
+def test_pipelines_searches_other_rows_and_models_of_other_libraries(fitted):
     pipeline, texts = fitted
     shown = explore(pipeline, texts).shown
     assert shown["facts"]["fitted"]
@@ -238,29 +190,26 @@ def test_pipelines_and_searches(fitted):
     assert "the" not in shown["documents"][3]["parts"]
     search = GridSearchCV(pipeline, {"aspectmodel__beta": [0.9]}, cv=2).fit(texts)
     assert explore(search, texts).shown["facts"]["n_rows"] == len(texts)
-
-
-def test_other_rows_are_scored_on_what_is_held_out(fitted):
-    pipeline, _ = fitted
     other = texts_of(table(20, seed=5))
     shown = explore(pipeline, other).shown
     assert shown["facts"]["held_out"]
     expected = np.exp(-pipeline[-1].score_samples(pipeline[:-1].transform(other)))
     assert [row["perplexity"] for row in shown["documents"]] == close(expected)
-
-
-def test_as_long_rows_are_not_taken_for_those_fitted():
     A = np.kron(np.eye(2, dtype=int), np.full((10, 4), 5))
     model = AspectModel(2, beta=0.9, random_state=0).fit(A)
     assert explore(model, A).shown["facts"]["fitted"]
     assert not explore(model, A[::-1]).shown["facts"]["fitted"]
+    lda = LatentDirichletAllocation(2, max_iter=2, random_state=0).fit(X)
+    shown = explore(lda, X).shown
+    assert [shown["facts"][name] for name in ("held_out", "fitted")] == [False, False]
+    assert sum(topic["weight"] for topic in shown["topics"]) == close(1)
 
 
 @pytest.mark.filterwarnings("error", "ignore:EM did not converge")
 def test_dyads_and_data_frames_have_names():
     rows, columns = [f"row {i}!" for i in range(24)], [f"word{j}" for j in range(10)]
     dyads = Dyads(X, row_names=rows, column_names=columns)
-    model = AspectModel(2, beta=0.9, max_iter=3, tol=1, random_state=0).fit(dyads)
+    model = AspectModel(2, beta=0.9, max_iter=3, tol=1).fit(dyads)
     frame = pd.DataFrame(X, index=rows, columns=columns)
     for data in (dyads, frame):
         shown = explore(model, data).shown
@@ -270,20 +219,12 @@ def test_dyads_and_data_frames_have_names():
         explore(model, frame[columns[::-1]])
 
 
-def test_models_of_other_libraries():
-    lda = LatentDirichletAllocation(2, max_iter=2, random_state=0).fit(X)
-    shown = explore(lda, X).shown
-    assert [shown["facts"][name] for name in ("held_out", "fitted")] == [False, False]
-    assert sum(topic["weight"] for topic in shown["topics"]) == close(1)
-
-
-def test_bad_input(model):
+def test_bad_input_and_without_jinja(model, monkeypatch):
     for arguments, error, message in (
         ({"texts": ["a"]}, ValueError, "texts has 1 entries, but X has 24 rows"),
         ({"groups": ["a"]}, ValueError, r"groups has shape \(1,\), but there are 24 rows"),
         ({"times": [1]}, ValueError, r"times has shape \(1,\)"),
         ({"times": GROUPS}, TypeError, "numbers or dates"),
-        ({"times": np.r_[np.inf, 1 : len(X)]}, ValueError, "times has infinite numbers"),
         ({"times": [-np.inf, *range(1, len(X))]}, ValueError, "times has infinite numbers"),
         ({"names": ["a"]}, ValueError, "3 topics"),
         ({"names": {3: "a"}}, ValueError, "topics are 0 to 2"),
@@ -296,9 +237,6 @@ def test_bad_input(model):
     ):
         with pytest.raises(error, match=message):
             explore(**{"model": model, "X": X, **arguments})
-
-
-def test_without_jinja(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"pip install 'skcooc\[explore\]'"):
         explore(model, X)
@@ -319,7 +257,7 @@ def test_a_consensus_has_intervals_of_its_members():
 
 
 def test_a_tree_with_its_documents():
-    model = tree_model(X)
+    model = pages.tree_model(X)
     shown = explore(model, X, texts=texts_of(X), feature_names=WORDS).shown
     tree = shown["tree"]
     assert tree["parents"] == model.tree_.parents.tolist()
@@ -331,7 +269,7 @@ def test_a_tree_with_its_documents():
         assert {names[number].rstrip("…")[:70] for number in leaf["rows"]} <= members
 
 
-def test_blocks_with_their_pairs():
+def test_blocks_with_their_pairs_and_names_of_both_sides():
     model = two_sided(X)
     blocks = explore(model, X, feature_names=WORDS).shown["blocks"]
     rows, columns = model.row_labels_, model.column_labels_
@@ -348,12 +286,17 @@ def test_blocks_with_their_pairs():
                 assert X[int(row.split()[1]), WORDS.index(word)] == n
         assert blocks["row_members"][c][0] == (rows == c).sum()
     sums = X.sum(axis=0)
-    for d in range(2):
-        n, words = blocks["column_members"][d]
+    for d, (n, words) in enumerate(blocks["column_members"]):
         assert n == len(words) == (columns == d).sum()
         assert [sums[WORDS.index(word)] for word in words] == sorted(sums[columns == d])[::-1]
     aspects_of_both = stand_in(X, joint_=model.joint_)  # a product-space mixture has no clusters
     assert explore(aspects_of_both, X).shown["blocks"] is None
+    facts = explore(model, X, sides=("adjectives", "nouns")).shown["facts"]
+    assert tuple(facts["sides"]) == ("adjectives", "nouns")
+    assert explore(model, X).shown["facts"]["sides"] is None
+    for wrong in (("nouns",), ("adjectives", 3), "adjectives", "ab", ("", "nouns"), 2):
+        with pytest.raises(ValueError, match="sides should be the names of rows and columns"):
+            explore(model, X, sides=wrong)
 
 
 def test_rare_members_of_large_blocks_are_left_out_but_no_pair(monkeypatch):
@@ -369,19 +312,9 @@ def test_rare_members_of_large_blocks_are_left_out_but_no_pair(monkeypatch):
             assert n == all_of_them == len(known) > len(some)
             assert some[:15] == known[:15]
             assert [name for name in known if name in some] == some
-    pairs = [
+    named = [
         [(of["row_members"][b // 2][1][i], of["column_members"][b % 2][1][j], n)
          for b, (_, some) in enumerate(of["pairs"]) for i, j, n in some]
         for of in (few, everything)
     ]  # fmt: skip
-    assert pairs[0] == pairs[1]
-
-
-def test_names_of_both_sides():
-    model = two_sided(X)
-    facts = explore(model, X, sides=("adjectives", "nouns")).shown["facts"]
-    assert tuple(facts["sides"]) == ("adjectives", "nouns")
-    assert explore(model, X).shown["facts"]["sides"] is None
-    for wrong in (("nouns",), ("adjectives", 3), "adjectives", "ab", ("", "nouns"), 2):
-        with pytest.raises(ValueError, match="sides should be the names of rows and columns"):
-            explore(model, X, sides=wrong)
+    assert named[0] == named[1]

@@ -14,9 +14,8 @@ from skcooc.inspection import explore
 from tests.inspection.pages import EVIL, WORDS, stand_in, table, texts_of, tree_model, two_sided
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
+NAMES = "chromium", "chromium-browser", "google-chrome"
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
 X = table()
@@ -37,7 +36,6 @@ def browser():
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Pages of a tree with texts, groups and times, of blocks, and one in a frame."""
     folder = tmp_path_factory.mktemp("pages")
     tree = explore(
         tree_model(X), X, texts=texts_of(X), feature_names=WORDS, title="A tree",
@@ -58,15 +56,13 @@ def files(tmp_path_factory):
 
 @pytest.fixture
 def open_page(browser, files):
-    """Open a page; at the end it must have said nothing, and asked for nothing."""
     with contextlib.ExitStack() as stack:
         said = []
 
         def opened(name, size="desk", scheme="light"):
             width, height = SIZES[size]
-            context = browser.new_context(
-                viewport={"width": width, "height": height}, color_scheme=scheme
-            )
+            view = {"width": width, "height": height}
+            context = browser.new_context(viewport=view, color_scheme=scheme)
             stack.callback(context.close)
             page = context.new_page()
             page.set_default_timeout(10_000)
@@ -83,7 +79,6 @@ def open_page(browser, files):
 
 
 def overflow(page):
-    """By how many pixels the page is too wide."""
     return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
 
 
@@ -121,13 +116,21 @@ def test_a_name_survives_a_reload_and_is_exported(open_page):
     assert "mine" not in page.url
 
 
-def test_back_leads_back(open_page):
+def test_a_map_leads_to_a_topic_whose_slider_goes_from_probability_to_ratio(open_page):
     page = open_page("tree.html")
     page.get_by_role("link", name="Map").click()
     page.locator(".map a").nth(1).click()
     assert page.locator("#slider").count() == 1
     page.go_back()
     assert page.locator(".map").count() == 1
+    page.locator(".topics a").first.click()
+    for place, column in (("0", 3), ("1", 4)):
+        page.locator("#slider").fill(place)
+        cells = page.locator(f"main table >> nth=0 >> td:nth-child({column})").all_inner_texts()
+        shown = [float(text.strip("×% ")) for text in cells]
+        assert len(shown) > 3
+        assert shown == sorted(shown, reverse=True)
+    assert page.url.endswith("t=1")
 
 
 def test_filters_and_search(open_page):
@@ -151,27 +154,14 @@ def test_filters_and_search(open_page):
     assert all("1994" in text for text in page.locator("article .quiet").all_inner_texts())
 
 
-def test_the_slider_goes_from_probability_to_ratio(open_page):
-    page = open_page("tree.html")
-    page.locator(".topics a").first.click()
-    for place, column in (("0", 3), ("1", 4)):
-        page.locator("#slider").fill(place)
-        cells = page.locator(f"main table >> nth=0 >> td:nth-child({column})").all_inner_texts()
-        shown = [float(text.strip("×% ")) for text in cells]
-        assert len(shown) > 3
-        assert shown == sorted(shown, reverse=True)
-    assert page.url.endswith("t=1")
-
-
 def test_a_tree_is_followed_to_a_document_without_a_mouse(open_page):
     page = open_page("tree.html")
     page.get_by_role("link", name="Tree").focus()
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Fold all", exact=True).press("Enter")
     assert page.locator("details[open]").count() == 0
-    for _ in range(2):
+    for _ in range(3):
         page.locator("summary:visible").last.press("Enter")
-    page.locator("summary:visible").last.press("Enter")
     leaf = page.locator("details.leaf[open]")
     assert "Cluster" in leaf.inner_text()
     leaf.locator("article").first.wait_for()  # they are made when it is open
@@ -179,7 +169,7 @@ def test_a_tree_is_followed_to_a_document_without_a_mouse(open_page):
     assert leaf.locator("mark").count() > 0
 
 
-def test_shares_at_one_glance(open_page):
+def test_shares_at_one_glance_and_lines_break_where_a_month_is_left_out_or_has_one_row(open_page):
     page = open_page("months.html")
     assert page.locator(".detail tbody tr").count() == 3  # the largest, before one is chosen
     page.locator("#view-shares").click()
@@ -188,11 +178,7 @@ def test_shares_at_one_glance(open_page):
     assert any(title.startswith("a long name that ends in north in much") for title in titles)
     assert not any("north in little" in title for title in titles)
     assert page.locator(".lines svg").count() == 3
-
-
-def test_lines_break_where_a_month_is_left_out_or_has_one_row(open_page):
-    page = open_page("months.html")
-    page.goto(page.url + "#topic=0")
+    page.goto(page.url.split("#")[0] + "#topic=0")
     page.reload()
     lines = [line.get_attribute("d") for line in page.locator(".curve .line").all()]
     assert [line.count("M") + line.count("L") for line in lines] == [2, 1, 1]
@@ -229,7 +215,7 @@ def test_blocks_are_walked_through_by_arrows(open_page):
     assert page.locator(".block h2").inner_text() == second
 
 
-def test_all_members_of_a_cluster_are_found(open_page):
+def test_all_members_of_a_cluster_are_found_and_sides_have_their_names(open_page):
     page = open_page("pairs.html")
     assert "400 nouns" in page.locator("#summary").inner_text()
     page.get_by_role("link", name="Blocks").click()
@@ -244,9 +230,6 @@ def test_all_members_of_a_cluster_are_found(open_page):
     page.get_by_label("Search").fill("noun 399")
     page.get_by_role("link", name="Nouns 1").click()
     assert page.locator(".block h2").inner_text().endswith("nouns 1")
-
-
-def test_sides_have_their_names_in_the_plural_and_alone(open_page):
     page = open_page("pairs.html")
     assert page.locator("h2", has_text="All clusters and their nouns").count() == 1
     page.get_by_role("link", name="Adjectives", exact=True).click()

@@ -31,18 +31,16 @@ def model(request):
 
 
 def merged_literally(model, groups):
-    """P(y given x) of the rows fitted, with the topics of each group as one, loop by loop."""
     theta, q = model.embedding_, model.components_
     n = X.sum(axis=1) / X.sum()
     if getattr(model, "object_weights", None) == "equal":
         n = np.full(len(X), 1 / len(X))
-    P = np.zeros((len(X), X.shape[1]))
+    P = np.zeros(X.shape)
     for group in groups:
         mass = {k: sum(n[i] * theta[i, k] for i in range(len(X))) for k in group}
-        for j in range(X.shape[1]):
+        for i, j in np.ndindex(X.shape):
             q_j = sum(mass[k] * q[k, j] for k in group) / sum(mass.values())
-            for i in range(len(X)):
-                P[i, j] += sum(theta[i, k] for k in group) * q_j
+            P[i, j] += sum(theta[i, k] for k in group) * q_j
     return P
 
 
@@ -55,6 +53,14 @@ def test_predictions_of_merged_topics_are_the_sums(model):
     assert pickle.dumps(model) == before
     wrong = model.components_[[0, 2]].mean(axis=0)  # a broken twin: members count alike
     assert not np.allclose(merged.components_[0], wrong, rtol=1e-6)
+    smaller = drop_topics(model, [1])
+    left = model.embedding_[:, [0, 2]]
+    some = left.sum(axis=1) > 0
+    expected = left[some] / left[some].sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(smaller.embedding_[some], expected, rtol=1e-6)
+    assert (smaller.embedding_[~some] == smaller.weights_).all()
+    np.testing.assert_allclose(smaller.components_, model.components_[[0, 2]], rtol=1e-6)
+    assert smaller.transform(NEW).shape == (10, 2)
 
 
 def test_a_merged_model_is_a_fitted_one(model):
@@ -92,27 +98,13 @@ def test_merging_equal_topics_changes_no_prediction(model):
     assert merge_topics(double, [[1, 2]]).perplexity(Dyads(X)) > model.perplexity(Dyads(X))
 
 
-def test_shares_of_the_topics_that_remain_are_normalised(model):
-    smaller = drop_topics(model, [1])
-    left = model.embedding_[:, [0, 2]]
-    some = left.sum(axis=1) > 0
-    expected = left[some] / left[some].sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(smaller.embedding_[some], expected, rtol=1e-6)
-    assert (smaller.embedding_[~some] == smaller.weights_).all()
-    np.testing.assert_allclose(smaller.components_, model.components_[[0, 2]], rtol=1e-6)
-    assert smaller.transform(NEW).shape == (10, 2)
-
-
-def test_names_go_with_topics_that_remain():
+def test_names_go_with_topics_that_remain_and_some_are_not_merged():
     model = set_names(clone(MODELS[0]).fit(X), list("abc"))
     merged = merge_topics(model, [[0, 2]])
     assert merged.component_names_ == {1: "b"}
     assert drop_topics(model, [0, 1]).get_feature_names_out().tolist() == ["c"]
     inside = make_pipeline(FunctionTransformer(), model)
     assert merge_topics(inside, [[0, 2]]).component_names_ == merged.component_names_
-
-
-def test_invalid_topics():
     model = clone(MODELS[0]).set_params(max_iter=1).fit(X)
     for function, topics, message in (
         (merge_topics, [0, 1], r"should be groups of topics, such as \[\[0, 1\]\]"),
@@ -127,9 +119,6 @@ def test_invalid_topics():
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             function(model, topics)
-
-
-def test_models_whose_topics_are_not_merged():
     for model in (
         SymmetricClustering(3, 3, hard=True, random_state=0),
         AveragedModels(AspectModel(3, beta=0.9, max_iter=1), 2, random_state=0),

@@ -1,23 +1,17 @@
-"""Shares of topics in groups, their intervals, and tests between groups."""
+"""Rows in groups by labels and dates; shares of topics in groups, intervals, and tests."""
 
+import datetime
 from itertools import permutations
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline
 
-from skcooc import AspectModel
-from skcooc.inspection import compare_shares, topic_shares
-from skcooc.inspection import shares as shares_module
-from skcooc.inspection.shares import (
-    TopicCounts,
-    expanded_tail,
-    group_shares,
-    p_values,
-    share_differences,
-)
+from skcooc.inspection import compare_shares, groups, shares, topic_shares
+from skcooc.inspection.groups import divide, period_starts, runs
 
 LABELS = np.array(["b", "a", "c", "a", "b", "b", "a", "c", "b", "a"])
 
@@ -34,7 +28,7 @@ def model_of(mixtures, rows):
 
 
 def mass_of(mixtures, rows):
-    return TopicCounts(mixtures * rows[:, None], rows)
+    return shares.TopicCounts(mixtures * rows[:, None], rows)
 
 
 def members_of(labels):
@@ -51,79 +45,68 @@ def unweighted_share(mixtures, rows, members, topic):
     return np.mean([mixtures[i, topic] for i in members])
 
 
-def agrees(share_of):
-    mixtures, rows = drawn()
-    table = topic_shares(model_of(mixtures, rows), LABELS, random_state=0)
+def agrees(table, share_of):
     found = [
-        share_of(mixtures, rows, np.flatnonzero(group == LABELS), k)
+        share_of(*drawn(), np.flatnonzero(group == LABELS), k)
         for group, k in zip(table["group"], table["component"], strict=True)
     ]
     return np.allclose(table["share"], found)
 
 
 def test_shares_are_those_of_a_loop_over_rows():
-    assert agrees(literal_share)
-    assert not agrees(unweighted_share)
-    table = topic_shares(model_of(*drawn()), LABELS, names={0: "first"}, random_state=0)
+    model = model_of(*drawn())
+    table = topic_shares(model, LABELS, names={0: "first"}, random_state=0)
+    assert agrees(table, literal_share)
+    assert not agrees(table, unweighted_share)
     assert table["group"].tolist() == ["a"] * 3 + ["b"] * 3 + ["c"] * 3
     assert table["component"].tolist() == [0, 1, 2] * 3
     assert table["topic"][0] == "first"
     assert table["n_rows"].tolist() == [4] * 6 + [2] * 3
-    assert table.groupby("group")["share"].sum().tolist() == pytest.approx([1, 1, 1])
-    assert (table["low"] <= table["share"]).all()
-    assert (table["share"] <= table["high"]).all()
+    assert table["share"].between(table["low"], table["high"]).all()
+    pipeline = Pipeline([("as it is", "passthrough"), ("model", model)])
+    table = topic_shares(pipeline, LABELS, backend="polars", random_state=0)
+    assert table.columns == ["group", "component", "topic", "n_rows", "share", "low", "high"]
 
 
 def literal_resamples(mass, members, n_resamples, seed, topic):
     """The share in each group of each resample, (G, R), one row after the other."""
     rng, found = np.random.default_rng(seed), []
     for rows in members:
-        drawn = rng.integers(len(rows), size=(n_resamples, len(rows)))
-        found.append(
-            [
-                sum(mass.joint[rows[i], topic] for i in one) / sum(mass.rows[rows[i]] for i in one)
-                for one in drawn
-            ]
-        )
+        drawn = rows[rng.integers(len(rows), size=(n_resamples, len(rows)))]
+        found.append([sum(mass.joint[r, topic]) / sum(mass.rows[r]) for r in drawn])
     return np.array(found)
 
 
-def test_intervals_are_percentiles_of_resampled_rows(monkeypatch):
+def test_intervals_are_percentiles_of_resampled_rows_also_of_differences(monkeypatch):
     mass, members = mass_of(*drawn()), members_of(LABELS)
-    found = group_shares(mass, members, 40, 0.8, seed=3)
+    found = shares.group_shares(mass, members, 40, 0.8, seed=3)
+    differences = shares.share_differences(mass, members, 30, 0.9, seed=1)
+    mixtures = mass.joint / mass.rows[:, None]
     for topic in range(3):
         for g, values in enumerate(literal_resamples(mass, members, 40, 3, topic)):
-            tail = expanded_tail(0.8, len(members[g]))
+            tail = shares.expanded_tail(0.8, len(members[g]))
             ends = np.quantile(values, [tail, 1 - tail])
             assert [found.low[g, topic], found.high[g, topic]] == pytest.approx(ends)
             if len(members[g]) > 2:  # the twin: not expanded
                 assert ends[0] < np.quantile(values, 0.1)
-    monkeypatch.setattr(shares_module, "BLOCK", 50)  # topics and resamples one by one
-    np.testing.assert_allclose(group_shares(mass, members, 40, 0.8, seed=3), found)
+            groups = members[g], np.setdiff1d(np.arange(10), members[g])
+            its, others = (literal_share(mixtures, mass.rows, of, topic) for of in groups)
+            assert differences.share[g, topic] == pytest.approx(its - others)
+            low, high = differences.low[g, topic], differences.high[g, topic]
+            assert low < differences.share[g, topic] < high
+    monkeypatch.setattr(shares, "BLOCK", 50)  # topics and resamples one by one
+    np.testing.assert_allclose(shares.group_shares(mass, members, 40, 0.8, seed=3), found)
+    again = shares.share_differences(mass, members, 30, 0.9, seed=1)
+    np.testing.assert_allclose(again, differences)
 
 
-def test_differences_are_those_of_the_same_resamples(monkeypatch):
-    mass, members = mass_of(*drawn()), members_of(LABELS)
-    found = share_differences(mass, members, 30, 0.9, seed=1)
-    for g, rows in enumerate(members):
-        rest = np.setdiff1d(np.arange(10), rows)
-        for k in range(3):
-            mixtures = mass.joint / mass.rows[:, None]
-            its, others = (literal_share(mixtures, mass.rows, of, k) for of in (rows, rest))
-            assert found.share[g, k] == pytest.approx(its - others)
-            assert found.low[g, k] < found.share[g, k] < found.high[g, k]
-    monkeypatch.setattr(shares_module, "BLOCK", 50)
-    np.testing.assert_allclose(share_differences(mass, members, 30, 0.9, seed=1), found)
-
-
-def coverage(n, n_samples=150, expand=True):
+def coverage(n, n_samples=150):
     """How often the interval of n normal rows of equal length holds their mean."""
     rng, held = np.random.default_rng(n), 0
     for seed in range(n_samples):
         share = 0.5 + 0.05 * rng.normal(size=n)
-        mass = TopicCounts(np.column_stack([share, 1 - share]), np.ones(n))
-        level = 0.9 if expand else 0.9 - 2 * (expanded_tail(0.9, n) - 0.05)
-        found = group_shares(mass, [np.arange(n)], 100, level, seed)
+        mass = shares.TopicCounts(np.column_stack([share, 1 - share]), np.ones(n))
+        found = shares.group_shares(mass, [np.arange(n)], 100, 0.9, seed)
         held += found.low[0, 0] <= 0.5 <= found.high[0, 0]
     return held / n_samples
 
@@ -131,9 +114,7 @@ def coverage(n, n_samples=150, expand=True):
 def test_intervals_hold_the_share_as_often_as_they_say(monkeypatch):
     assert coverage(6) == pytest.approx(0.9, abs=0.05)
     assert coverage(60) == pytest.approx(0.9, abs=0.05)
-    monkeypatch.setattr(
-        shares_module, "expanded_tail", lambda level, n: (1 - level) / 2
-    )  # the twin
+    monkeypatch.setattr(shares, "expanded_tail", lambda level, _: (1 - level) / 2)  # a twin
     assert coverage(6) < 0.85
 
 
@@ -149,7 +130,6 @@ def welch(mixtures, rows, members):
 
 
 def exact_p(mixtures, rows, n_first, statistic):
-    """Over all orders of the rows."""
     orders = list(permutations(range(len(rows))))
     found = np.array([statistic(mixtures, rows, (o[:n_first], o[n_first:])) for o in orders])
     return (found >= found[0] * (1 - 1e-9)).mean()
@@ -158,7 +138,7 @@ def exact_p(mixtures, rows, n_first, statistic):
 def test_p_values_are_those_of_all_permutations():
     mixtures, rows = drawn(6, 2, seed=1)
     members = [np.arange(3), np.arange(3, 6)]
-    found = p_values(mass_of(mixtures, rows), members, 3000, seed=0)
+    found = shares.p_values(mass_of(mixtures, rows), members, 3000, seed=0)
     exact = exact_p(mixtures[:, 0], rows, 3, welch)
     assert found == pytest.approx(exact, abs=0.03)
 
@@ -167,17 +147,6 @@ def test_p_values_are_those_of_all_permutations():
         return (first - second) ** 2
 
     assert abs(exact_p(mixtures[:, 0], rows, 3, plain) - exact) > 0.05
-
-
-def test_groups_that_do_not_differ_are_seldom_told_apart():
-    """Though the rows of one are ten times as long, and it has fewer of them."""
-    p = []
-    for seed in range(80):
-        short, long = drawn(30, 3, seed), drawn(10, 3, 1000 + seed, longer=10)
-        both = (np.concatenate(pair) for pair in zip(short, long, strict=True))
-        members = [np.arange(30), np.arange(30, 40)]
-        p.append(p_values(mass_of(*both), members, 99, seed)[0])
-    assert 0.04 < (np.array(p) <= 0.1).mean() < 0.17
 
 
 def test_a_planted_difference_is_found_and_the_tests_are_counted():
@@ -193,26 +162,8 @@ def test_a_planted_difference_is_found_and_the_tests_are_counted():
     assert 0 < first["low"] < first["difference"] < first["high"]
     p = table["p"].to_numpy()
     by_size = np.sort(p)
-    steps = [min(by_size[j:] * 12 / np.arange(j + 1, 13)) for j in range(12)]
-    assert table["p_adjusted"].tolist() == pytest.approx(
-        [steps[int(np.searchsorted(by_size, one))] for one in p]
-    )
-
-
-def test_neither_the_order_of_rows_nor_the_unit_of_counts_matters():
-    mixtures, rows = drawn(40, 3)
-    labels = np.arange(40) % 3
-    order = np.random.default_rng(0).permutation(40)
-    model, other = model_of(mixtures, rows), model_of(mixtures[order], 1000 * rows[order])
-    first = compare_shares(model, labels, n_permutations=99, random_state=0)
-    second = compare_shares(other, labels[order], n_permutations=99, random_state=0)
-    np.testing.assert_allclose(first["difference"], second["difference"])
-    mass, members = mass_of(mixtures, rows), members_of(labels)
-    scaled = TopicCounts(0.01 * mass.joint, 0.01 * mass.rows)
-    for function in (group_shares, share_differences):
-        one, its = (function(of, members, 50, 0.9, 0) for of in (mass, scaled))
-        np.testing.assert_allclose(one, its)
-    np.testing.assert_array_equal(p_values(mass, members, 99, 0), p_values(scaled, members, 99, 0))
+    steps = np.array([min(by_size[j:] * 12 / np.arange(j + 1, 13)) for j in range(12)])
+    np.testing.assert_allclose(table["p_adjusted"], steps[np.searchsorted(by_size, p)])
 
 
 def test_groups_of_one_row_have_no_interval_and_equal_rows_no_difference():
@@ -226,12 +177,105 @@ def test_groups_of_one_row_have_no_interval_and_equal_rows_no_difference():
     assert one["low"].isna().all()
     assert table[table["group"] == "a"]["low"].notna().all()
     same = mass_of(np.tile([0.1, 0.2, 0.7], (8, 1)), np.arange(1.0, 9.0))
-    assert (p_values(same, [np.arange(4), np.arange(4, 8)], 99, 0) == 1).all()
+    assert (shares.p_values(same, [np.arange(4), np.arange(4, 8)], 99, 0) == 1).all()
 
 
-def test_of_a_pipeline_in_the_library_asked_for():
-    texts = ["tea cup tea", "cup tea", "goal ball", "ball ball goal", "tea tea", "goal ball"]
-    pipeline = make_pipeline(CountVectorizer(), AspectModel(2, beta=0.9, random_state=0))
-    table = topic_shares(pipeline.fit(texts), list("ababab"), backend="polars", random_state=0)
-    assert table.columns == ["group", "component", "topic", "n_rows", "share", "low", "high"]
-    assert any("tea" in name for name in table["topic"])
+ROWS = np.ones(4)
+DAYS = [datetime.date(2001, 1, 31), datetime.date(2001, 2, 1), datetime.date(2003, 5, 6)]
+ZONE = datetime.timezone(datetime.timedelta(hours=2))
+
+
+def found(by, freq="auto", weights=ROWS):
+    division = divide(by, weights, freq)
+    return dict(zip(division.labels, [m.tolist() for m in division.members], strict=True))
+
+
+def test_labels_numbers_and_rows_without():
+    for by in (
+        ["x", "b", None, "x"],
+        np.array(["x", "b", np.nan, "x"], dtype=object),
+        pd.Series(["x", "b", None, "x"]),
+        pd.Series(["x", "b", pd.NA, "x"], dtype="string"),
+        pl.Series(["x", "b", None, "x"]),
+        {"side": ["x", "b", None, "x"]},
+    ):
+        assert found(by) == {"b": [1], "x": [0, 3]}
+    assert found(list("abca"), weights=np.array([1, 0, 1, 1])) == {"a": [0, 3], "c": [2]}
+    assert found([10, 9, None, 9]) == {"9": [1, 3], "10": [0]}
+    assert found(pd.Series([10, 9, None, 9], dtype="Int64")) == {"9": [1, 3], "10": [0]}
+    assert found(np.array([0.5, np.nan, 0.25, 0.5])) == {"0.25": [2], "0.5": [0, 3]}
+    assert found([1, "1", 2, True]) == {"1": [0, 1], "2": [2], "True": [3]}
+    assert divide([3, 1, 2, 3], ROWS).ordered
+    assert not divide(list("abcd"), ROWS).ordered
+    for by in (
+        pd.Series(pd.Categorical(["low", "high", None, "mid"], ["low", "mid", "high"])),
+        pl.Series(["low", "high", None, "mid"], dtype=pl.Enum(["low", "mid", "high"])),
+    ):
+        assert found(by) == {"low": [0], "mid": [3], "high": [1]}
+
+
+def test_periods_of_dates():
+    for by in (
+        [*DAYS, None],
+        pd.Series(pd.to_datetime([*DAYS, None])),
+        pl.Series([*DAYS, None]),
+        np.array([*DAYS, "NaT"], dtype="datetime64[ns]"),
+        [*(datetime.datetime(*d.timetuple()[:3], 23, tzinfo=ZONE) for d in DAYS), pd.NaT],
+    ):
+        assert found(by) == {"2001-01-31": [0], "2001-02-01": [1], "2003-05-06": [2]}
+        assert found(by, "month") == {"2001-01": [0], "2001-02": [1], "2003-05": [2]}
+        assert found(by, "quarter") == {"2001 Q1": [0, 1], "2003 Q2": [2]}
+        assert found(by, "year") == {"2001": [0, 1], "2003": [2]}
+        assert found(by, "decade") == {"2000s": [0, 1, 2]}
+
+
+ISO = ["2024-01-15", "2024-01-31T23:59:59Z", "2024-03"]
+MONTHS = pd.PeriodIndex([*ISO[::2], "2024-01", None], freq="M")[[0, 2, 1, 3]]
+
+
+def test_strings_and_periods_are_dates_if_there_is_a_freq():
+    months = {"2024-01": [0, 1], "2024-03": [2]}
+    strings = pd.Series([*ISO, pd.NA], dtype="string")
+    for by in ([*ISO, None], strings, pl.Series([*ISO, None]), MONTHS, pd.Series(MONTHS)):
+        assert found(by, "month") == months
+        assert found(groups.parse_dates(groups.read_labels(by)).values, "month") == months
+    assert found(["2024-02", "2023", "2024-02", "2023"]) == {"2023": [1, 3], "2024-02": [0, 2]}
+    assert not divide(["2024-02"] * 4, ROWS).ordered
+    assert divide(pd.PeriodIndex(["2024-02"] * 4, freq="M"), ROWS).labels == ["2024-02"]
+    assert divide(pd.PeriodIndex(["2024", "2021"] * 2, freq="Y"), ROWS).labels == ["2021", "2024"]
+
+
+def test_periods_are_complete_and_a_missing_one_is_a_gap():
+    months = np.array(["2024-01", "2024-02", "2024-04"], dtype="datetime64[M]")
+    assert runs(months.astype("datetime64[D]")) == [slice(0, 2), slice(2, 3)]
+    friday = np.datetime64("2024-03-01")
+    assert runs(friday + np.array([-2, -1, 0, 3, 4, 5])) == [slice(0, 6)]
+    days = np.arange("1968-12-20", "1972-02-01", dtype="datetime64[D]")
+    for freq in groups.FREQUENCIES:
+        first = period_starts(days, freq)
+        assert (first <= days).all()
+        np.testing.assert_array_equal(period_starts(first, freq), first)
+    weekdays = {day.weekday() for day in period_starts(days, "week").tolist()}
+    assert weekdays == {0}
+    weights = np.ones(400)
+    start = np.datetime64("1987-06-01")
+    assert len(divide(start + np.arange(400) // 20, weights).labels) == 20
+    assert divide(start + np.arange(400), weights).labels[1] == "1987-07"
+    assert divide(start + 365 * np.arange(400), weights).labels[1] == "1990s"
+
+
+def test_bad_input():
+    for by, freq, message in (
+        ([1, 2], "auto", r"by has shape \(2,\), but there are 4 rows"),
+        (np.ones((4, 2)), "auto", r"shape \(4, 2\)"),
+        ([None] * 4, "auto", "no label for any row"),
+        ([0.5, -np.inf, 1, 2], "auto", "by has infinite numbers: give NaN for rows without"),
+        (pd.Series([1, 2, np.inf, np.nan]), "auto", "by has infinite numbers"),
+        (list("abcd"), "month", r"needs dates; by has values such as 'a'.*to_datetime"),
+        (["2024-01", "2024-13"] * 2, "month", "needs dates"),
+        (np.arange(4).astype("datetime64[D]"), "hour", "freq='hour' should be"),
+        ({"a": [1] * 4, "b": [1] * 4}, "auto", r"2 columns, \['a', 'b'\]"),
+        (pd.DataFrame({"a": [1] * 4, "b": [1] * 4}), "auto", "2 columns"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            divide(by, ROWS, freq)

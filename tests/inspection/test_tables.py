@@ -1,38 +1,49 @@
-"""Models as tables, of components and of the clusters of both sides."""
+"""Models as tables of components and of the clusters of both sides; names of topics."""
 
 import copy
+import pickle
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
-from skcooc import AspectModel, AsymmetricClustering, Dyads, RowBlocks, SymmetricClustering
+import skcooc
 from skcooc.cli import main
+from skcooc.hierarchy import binary_tree
 from skcooc.inspection import (
     characteristic_features,
     describe,
+    explore,
+    export_dict,
     name_topics,
-    representative_rows,
+    set_names,
     top_features,
-)
+)  # fmt: skip
+from skcooc.inspection import representative_rows as first_rows
 from skcooc.inspection.blocks import associated_clusters, column_clusters
-from skcooc.plotting import AssociationDisplay
-from tests.inspection.planted import hierarchy_model
+from skcooc.plotting import AssociationDisplay, HierarchyDisplay, SplitsDisplay
+from tests.inspection import pages
+from tests.inspection.planted import hierarchy_model, stand_in
+from tests.plotting.test_hierarchy import SPLITS
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 COLUMNS = ["component", "name", "weight", "n_rows", "features", "probabilities", "rows"]
 X = np.random.default_rng(0).poisson(2.0, (20, 7))
 ADJECTIVES, NOUNS = [f"adjective {i}" for i in range(9)], [f"noun {j}" for j in range(8)]
 BLOCKS = np.random.default_rng(0).poisson(1.0 + 6 * (np.arange(9)[:, None] % 3 == np.arange(8) % 3))
-PAIRS = Dyads(BLOCKS, row_names=ADJECTIVES, column_names=NOUNS)
+PAIRS = skcooc.Dyads(BLOCKS, row_names=ADJECTIVES, column_names=NOUNS)
 FRAME = pd.DataFrame(BLOCKS, index=ADJECTIVES, columns=NOUNS)
 
 
 @pytest.fixture(scope="module")
 def model():
-    return AspectModel(3, beta=0.9, random_state=0, tol=1e-4).fit(X)
+    return skcooc.AspectModel(3, beta=0.9, random_state=0, tol=1e-4).fit(X)
 
 
 def test_lines_against_the_definitions(model):
@@ -48,13 +59,14 @@ def test_lines_against_the_definitions(model):
         assert line["features"] == top[k][:4]
         by_name = dict(zip(top[k], sorted(-model.components_[k]), strict=True))
         assert line["probabilities"] == [-by_name[name] for name in line["features"]]
-        assert line["rows"] == representative_rows(model, n_rows=2)[k]
-    assert table["weight"].sum() == pytest.approx(1)
-
-
-def test_the_weight_is_not_the_prior():
-    model = AsymmetricClustering(3, beta=1.0, random_state=0).fit(X)
-    np.testing.assert_allclose(model.weights_, 1 / 3)
+        assert line["rows"] == first_rows(model, n_rows=2)[k]
+    features, rows = list("abcdefg"), [f"title {i}" for i in range(20)]
+    named = describe(model, features, rows, order="probable")
+    assert {"".join(sorted(names)) for names in named["features"]} == {"abcdefg"}
+    assert named["rows"].tolist() == [[rows[i] for i in few] for few in first_rows(model, n_rows=3)]
+    model = skcooc.AsymmetricClustering(3, beta=1.0, random_state=0).fit(
+        X
+    )  # whose prior is uniform
     weights = describe(model)["weight"]
     np.testing.assert_allclose(weights, X.sum(axis=1) @ model.embedding_ / X.sum())
     assert not np.allclose(weights, model.weights_)
@@ -79,34 +91,18 @@ def test_the_library_of_the_table_and_a_line_for_each_feature(model):
             np.testing.assert_allclose(np.array(long["probabilities"], dtype=float), expected)
 
 
-def test_names_given_or_seen_in_fit(model):
-    features, rows = list("abcdefg"), [f"title {i}" for i in range(20)]
-    table = describe(model, features, rows, order="probable")
-    assert {len(names) for names in table["features"]} == {7}
-    assert set(table["features"][0]) == set(features)
-    assert set(table.explode("rows")["rows"]) <= set(rows)
-    named = AspectModel(2, beta=1, tol=1e-2).fit(Dyads(X, column_names=features))
-    assert set(describe(named, order="probable")["features"][0]) == set(features)
-
-
 def test_columns_are_characteristic_unless_probable_ones_are_asked_for(model):
-    for options, features in (
-        ({}, characteristic_features(model, n_features=4)),
-        ({"order": "characteristic"}, characteristic_features(model, n_features=4)),
-        ({"order": "probable"}, top_features(model, n_features=4)),
-    ):
+    features = characteristic_features(model, n_features=4)
+    for options in ({}, {"order": "characteristic"}):
         table = describe(model, n_features=4, **options)
         assert table["features"].tolist() == features
         assert [len(p) for p in table["probabilities"]] == [len(names) for names in features]
     with pytest.raises(ValueError, match="'order' parameter of describe"):
         describe(model, order="best")
-    single = AspectModel(1, beta=1, tol=1e-2).fit(X.astype(np.float32))
+    single = skcooc.AspectModel(1, beta=1, tol=1e-2).fit(X.astype(np.float32))
     table = describe(single, n_features=3)
     assert table["features"].tolist() == top_features(single, n_features=3)
     assert table["probabilities"][0][0] == float(single.components_[0].max())
-
-
-def test_weights_are_the_prior_where_no_rows_are_kept(model):
     alone = copy.copy(model)
     alone.embedding_, alone.row_distribution_ = np.empty((0, 3)), np.empty(0)
     q, reference = model.components_, model.weights_ @ model.components_
@@ -119,28 +115,24 @@ def test_weights_are_the_prior_where_no_rows_are_kept(model):
 
 @pytest.fixture(scope="module")
 def both():
-    return SymmetricClustering(3, 3, hard=True, random_state=0).fit(PAIRS)
+    return skcooc.SymmetricClustering(3, 3, hard=True, random_state=0).fit(PAIRS)
 
 
-def test_names_of_rows_are_kept_if_the_table_has_them(both):
+def test_names_of_rows_are_kept_if_the_table_has_them_and_name_clusters(both):
     assert both.row_names_in_.tolist() == ADJECTIVES
-    aspects = AspectModel(2, beta=0.9, max_iter=2, tol=1, random_state=0)
+    aspects = skcooc.AspectModel(2, beta=0.9, max_iter=2, tol=1, random_state=0)
     assert aspects.fit(FRAME).row_names_in_.tolist() == ADJECTIVES
     assert aspects.recommend("adjective 2", 1).items.shape == (1,)
-    for nameless in (BLOCKS, FRAME.reset_index(drop=True), RowBlocks([BLOCKS])):
+    for nameless in (BLOCKS, FRAME.reset_index(drop=True), skcooc.RowBlocks([BLOCKS])):
         assert not hasattr(aspects.fit(nameless), "row_names_in_")
-    shown = representative_rows(both, n_rows=9)
-    assert shown == representative_rows(both, ADJECTIVES, n_rows=9)
+    shown = first_rows(both, n_rows=9)
+    assert shown == first_rows(both, ADJECTIVES, n_rows=9)
     assert describe(both)["rows"].tolist() == [rows[:3] for rows in shown]
-    assert representative_rows(both, range(9), n_rows=9) != shown
-
-
-def test_clusters_of_rows_are_named_after_their_members(both):
     for c, name in enumerate(name_topics(both)):
         members = np.flatnonzero(both.row_labels_ == c)
         best = members[np.argsort(-BLOCKS[members].sum(axis=1), kind="stable")][:3]
         assert name == " · ".join(ADJECTIVES[i] for i in best)
-    nameless = SymmetricClustering(3, 3, hard=True, random_state=0).fit(BLOCKS)
+    nameless = skcooc.SymmetricClustering(3, 3, hard=True, random_state=0).fit(BLOCKS)
     assert all(name.startswith("x") for name in name_topics(nameless))
     assert name_topics(nameless, NOUNS, ADJECTIVES) == name_topics(both)
 
@@ -159,9 +151,6 @@ def test_clusters_of_columns_against_the_definitions(both):
         expected = {rows["name"][c]: a for c, a in enumerate(both.association_[:, d]) if a > 1}
         assert associated == pytest.approx(expected)
     assert column_clusters(both).weights.sum() == pytest.approx(1)
-
-
-def test_associated_clusters_are_sorted_by_their_part_of_the_information():
     joint = np.array([[0.3, 0.1, 0.1], [0.02, 0.18, 0.3]])
     first, second = associated_clusters(joint)
     assert (first[0].tolist(), second[0].tolist()) == ([0], [2, 1])
@@ -181,7 +170,7 @@ def test_the_association_display_takes_all_tables_of_the_fit(both):
         draw(both, FRAME[::-1])
     with pytest.raises(ValueError, match="columns of other names, or in another order"):
         draw(both, FRAME[NOUNS[::-1]])
-    aspects = AspectModel(2, beta=0.9, max_iter=2, tol=1, random_state=0).fit(BLOCKS)
+    aspects = skcooc.AspectModel(2, beta=0.9, max_iter=2, tol=1, random_state=0).fit(BLOCKS)
     for shown in (draw, lambda model: describe(model, axis="columns")):
         with pytest.raises(TypeError, match="SymmetricClustering"):
             shown(aspects)
@@ -203,3 +192,86 @@ def test_the_command_line_has_both_sides(tmp_path, capsys):
     for file in ("components.csv", "embedding.csv"):  # clusters have the names of the page
         _, *names = (folder / file).read_text(encoding="utf-8").splitlines()[0].split(",")
         assert {word for name in names for word in name.split(" · ")} <= {*ADJECTIVES}
+
+
+@pytest.fixture
+def short():
+    return skcooc.AspectModel(3, beta=0.9, max_iter=5, random_state=0).fit(X)
+
+
+def test_made_names_differ_and_those_of_the_model_inside():
+    short = pages.stand_in(pages.table())
+    short.components_[1] = short.components_[0]
+    weights = short.row_distribution_ @ short.embedding_
+    names = name_topics(short, pages.WORDS, n_features=2)
+    assert len(set(names)) == 3
+    large, less = sorted([0, 1], key=lambda k: -weights[k])
+    assert len(names[large].split(" · ")) == 2
+    assert names[less].startswith(names[large])
+    short.components_ = np.ones((3, 1))  # nothing is characteristic
+    assert name_topics(short) == ["topic 0", "topic 1", "topic 2"]
+    pipeline = make_pipeline(FunctionTransformer(), skcooc.AspectModel(2, beta=0.9, max_iter=5))
+    set_names(pipeline.fit(X), ["x", "y"])
+    assert pipeline[-1].get_feature_names_out().tolist() == ["x", "y"]
+    leaves = skcooc.ClusterAbstraction(2, beta=0.5, max_iter=5, random_state=0)
+    memory = skcooc.RowMemory(leaves, concentration=1, discount=0, smoothing=0).fit(X)
+    set_names(memory, ["root", "left", "right"])
+    assert memory.get_feature_names_out().tolist() == ["root", "left", "right"]
+    assert export_dict(memory)["name"] == "root"
+    lda = set_names(LatentDirichletAllocation(2, max_iter=1).fit(X), ["a", "b"])
+    assert lda.component_names_ == {0: "a", 1: "b"}
+
+
+def test_names_are_kept_until_another_fit_or_refused(short):
+    plain = ["aspectmodel0", "aspectmodel1", "aspectmodel2"]
+    assert short.get_feature_names_out().tolist() == plain
+    automatic = name_topics(short)
+    assert set_names(short, {1: "mine", "2": automatic[0]}) is short
+    names = ["aspectmodel0", "mine", automatic[0]]
+    for same in (short, pickle.loads(pickle.dumps(short))):
+        assert same.get_feature_names_out().tolist() == names
+        assert name_topics(same)[1:] == describe(same)["name"].tolist()[1:] == names[1:]
+        assert name_topics(same)[0] not in names  # another one than has been set
+    frame = short.set_output(transform="pandas").transform(X)
+    assert frame.columns.tolist() == names
+    assert describe(short, names={1: "here"})["name"].tolist()[1:] == ["here", automatic[0]]
+    assert not hasattr(clone(short), "component_names_")
+    assert short.fit(X).get_feature_names_out().tolist() == plain
+    assert set_names(set_names(short, list("abc")), None).get_feature_names_out().tolist() == plain
+    exported = {"0": "one", "1": "two", "2": "three"}
+    shown = explore(set_names(short, exported), X, names={"0": "given"}).shown["topics"]
+    assert [topic["name"] for topic in shown] == ["given", "two", "three"]
+    for names, message in (
+        (["a"], "1 entries, but there are 3 topics"),
+        ("abc", "3 entries"),
+        ({3: "a"}, "names has 3, but topics are 0 to 2"),
+        ({"tea": "a"}, "names has tea, but topics are 0 to 2"),
+        ({0: "a", 1: "a"}, "all different"),
+        ({0: ""}, "none empty"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            set_names(short, names)
+        assert short.component_names_ == {0: "one", 1: "two", 2: "three"}
+    with pytest.raises(TypeError, match=r"got 5\. Did you mean n_features=5\?"):
+        describe(short, 5)
+    with pytest.raises(TypeError, match="n_rows=5"):
+        describe(short, None, 5)
+
+
+def test_names_of_nodes_stand_before_their_words():
+    short, words = stand_in(binary_tree(5), splits_=SPLITS), [f"w{j}" for j in range(30)]
+    plain = skcooc.inspection.export_text(short, words).splitlines()
+    root, leaf = short.tree_.preorder[0], short.tree_.leaves[2]
+    set_names(short, {root: "all of it", leaf: "a leaf"})
+    lines = skcooc.inspection.export_text(short, words).splitlines()
+    assert lines[0] == plain[0].replace("|--- ", "|--- all of it: ")
+    assert lines[1:] == [line.replace("cluster 2: ", "cluster 2: a leaf: ") for line in plain[1:]]
+    drawn = HierarchyDisplay.from_estimator(short, words)
+    assert drawn.texts_[root].get_text().startswith("all of it: ")
+    assert drawn.texts_[leaf].get_text().startswith("2: a leaf: ")
+    given = HierarchyDisplay.from_estimator(short, words, names={0: "other"}, n_features=0)
+    assert given.texts_[0].get_text() == "other"
+    words_of = top_features(short, words, n_features=3)
+    labels = SplitsDisplay.from_estimator(short, words, order="probable").labels
+    expected = [", ".join(words_of[node]) for node in short.tree_.leaves]
+    assert labels == [*expected[:2], "a leaf", *expected[3:]]

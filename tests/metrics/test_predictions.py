@@ -1,6 +1,7 @@
 """Perplexity of factorisations, and scores of words new to their rows."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ FACTORS = Factors(RNG.dirichlet(np.ones(3), 60), RNG.dirichlet(np.ones(80), 3).T
 ASPECTS = AspectModel(3, beta=0.9, **FAST)
 
 
-def test_perplexity_is_the_definition():
+def test_perplexity_is_the_definition_and_that_of_estimators():
     X = random_table()
     rng = np.random.default_rng(0)
     A, B = rng.dirichlet(np.ones(3), X.shape[0]), rng.dirichlet(np.ones(X.shape[1]), 3)
@@ -39,9 +40,6 @@ def test_perplexity_is_the_definition():
     assert metrics.perplexity(np.ones((5, 8)), np.ones((5, 1)), [b]) == pytest.approx(8)
     X = sp.csr_array(([2.0, 0.0], ([0, 0], [0, 1])), shape=(1, 2))
     assert metrics.perplexity(X, [[1.0]], [[1.0, 0.0]]) == 1
-
-
-def test_agrees_with_the_estimators_own_score_and_best_smoothing_is_best():
     train, test = split_observations(planted().X, random_state=0)
     model = AspectModel(3, random_state=0).fit(train)
     options = {"background": metrics.unigram(train), "smoothing": model.smoothing_}
@@ -50,23 +48,8 @@ def test_agrees_with_the_estimators_own_score_and_best_smoothing_is_best():
     model = AspectModel(5, beta=1.0, random_state=0).fit(train)
     b, factors = metrics.unigram(train), (model.embedding_, model.components_)
     s = metrics.best_smoothing(test, *factors, b)
-    at = [
-        metrics.perplexity(test, *factors, background=b, smoothing=t) for t in (s, s / 2, 1.5 * s)
-    ]
-    assert at[0] == min(at)
-
-
-def test_impossible_observations_and_wrong_shapes():
-    assert metrics.perplexity([[1, 1]], [[1.0]], [[1.0, 0.0]]) == np.inf
-    with pytest.raises(ValueError, match="does not match"):
-        metrics.perplexity([[1, 1]], [[1.0]], [[0.5, 0.25, 0.25]])
-    for X, smoothing, message in (
-        ([[0, 0]], 0.0, "no observations"),
-        ([[-1, 2]], 0.0, "Negative"),
-        ([[1, 1]], 7, "smoothing=7"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            metrics.perplexity(X, [[1.0]], [[0.5, 0.5]], smoothing=smoothing)
+    perplexity = partial(metrics.perplexity, test, *factors, background=b)
+    assert perplexity(smoothing=s) < min(perplexity(smoothing=t) for t in (s / 2, 1.5 * s))
 
 
 def literal(test, P, known, renormalised=True):
@@ -81,28 +64,16 @@ def literal(test, P, known, renormalised=True):
     return total / n
 
 
-def test_it_is_the_definition():
+def test_it_is_the_definition_and_the_parts_add_up():
     n, known, P = TEST.toarray(), TRAIN.toarray(), FACTORS.A @ FACTORS.B.T
     found = -np.log(metrics.unseen_perplexity(TEST, FACTORS, TRAIN))
     assert found == pytest.approx(literal(n, P, known), rel=1e-10)
     assert found > literal(n, P, known, renormalised=False) + 0.1  # a broken twin
-
-
-def test_probabilities_of_new_columns_sum_to_one():
-    everything = as_counts(sp.csr_array(np.ones(X.shape)))
-    cells = Unseen(as_counts(TRAIN), FACTORS).cells(everything).reshape(X.shape)
-    np.testing.assert_allclose(cells.sum(axis=1), 1)
-    assert (cells[TRAIN.toarray() > 0] == 0).all()
-
-
-def test_the_parts_add_up():
     parts = metrics.score_parts(TEST, FACTORS, TRAIN)
-    n, new = TEST.toarray(), TRAIN.toarray() == 0
-    assert parts.seen_share == pytest.approx(1 - n[new].sum() / n.sum())
+    assert parts.seen_share == pytest.approx(1 - n[known == 0].sum() / n.sum())
     mean = parts.seen_share * parts.seen + (1 - parts.seen_share) * parts.unseen
     assert np.exp(-mean) == pytest.approx(metrics.perplexity_of(TEST, FACTORS))
-    P = FACTORS.A @ FACTORS.B.T
-    assert parts.unseen == pytest.approx(literal(n, P, TRAIN.toarray(), renormalised=False))
+    assert parts.unseen == pytest.approx(literal(n, P, known, renormalised=False))
     assert np.exp(-parts.renormalised) == metrics.unseen_perplexity(TEST, FACTORS, TRAIN)
     weighted = metrics.score_parts(3 * TEST, FACTORS, 0.5 * TRAIN)
     np.testing.assert_allclose(weighted, parts)
@@ -117,44 +88,35 @@ def test_a_memory_of_the_row_cancels_out():
     assert parts[0].seen > parts[1].seen + 0.5
 
 
-def test_stored_zeros_are_not_known():
+def test_stored_zeros_are_not_known_and_known_columns_with_all_the_probability():
     known = sp.csr_array(([2.0, 0.0], ([0, 0], [0, 1])), shape=(1, 3))
     thirds = Unigram(np.full(3, 1 / 3))
     assert metrics.unseen_perplexity([[0, 1, 0]], thirds, known) == pytest.approx(2)
     cells = Unseen(as_counts(known), thirds).cells(as_counts(known))
     np.testing.assert_allclose(cells, [0, 0.5])
-
-
-def test_known_columns_with_all_the_probability():
     known, X = [[5, 0, 0]], [[0, 1, 0]]
     assert metrics.unseen_perplexity(X, Unigram(np.array([1.0, 0.0, 0.0])), known) == np.inf
     rounded = Unigram(np.array([1.0, 1e-9, 0.0]))  # sums to more than one, by rounding
     assert metrics.unseen_perplexity(X, rounded, known) == 1
-    parts = metrics.score_parts([[1, 0, 0]], Unigram(np.full(3, 1 / 3)), known)
+    parts = metrics.score_parts([[1, 0, 0]], thirds, known)
     assert parts.seen_share == 1
     assert np.isnan([parts.unseen, parts.renormalised]).all()
 
 
-def test_the_scorer_of_further_observations():
+def test_the_scorer_of_further_observations_needs_no_memory():
     model = ASPECTS.fit(TRAIN)
-    predictor = smoothed(
-        Factors(model.embedding_, model.components_.T), model.unigram_, model.smoothing_
-    )
-    expected = -np.log(metrics.unseen_perplexity(TEST, predictor, TRAIN))
-    score = metrics.make_unseen_scorer(Dyads(X))
-    assert score(model, Dyads(TEST)) == pytest.approx(expected)
+    memory = RowMemory(ASPECTS, concentration=9.0, discount=0.2, smoothing=0.1).fit(TRAIN)
+    for scored in (model, memory):
+        factors, b = Factors(scored.embedding_, scored.components_.T), scored.unigram_
+        predictor = smoothed(factors, b, model.smoothing_)
+        if scored is memory:
+            predictor = remembering(TRAIN, factors, b, Memory(9.0, 0.2, 0.1))
+        expected = -np.log(metrics.unseen_perplexity(TEST, predictor, TRAIN))
+        found = metrics.make_unseen_scorer(Dyads(X))(scored, Dyads(TEST))
+        assert found == pytest.approx(expected)
 
 
-def test_the_scorer_needs_no_memory():
-    model = RowMemory(ASPECTS, concentration=9.0, discount=0.2, smoothing=0.1).fit(TRAIN)
-    factors = Factors(model.embedding_, model.components_.T)
-    remembered = remembering(TRAIN, factors, model.unigram_, Memory(9.0, 0.2, 0.1))
-    score = metrics.make_unseen_scorer(Dyads(X))(model, Dyads(TEST))
-    expected = metrics.unseen_perplexity(TEST, remembered, TRAIN)
-    assert np.exp(-score) == pytest.approx(expected)
-
-
-def test_the_scorer_of_new_rows():
+def test_the_scorer_of_new_rows_and_in_searches():
     model = ASPECTS.fit(X[:40])
     known, scored = thin(X[40:], 0.5, SPLIT_SEED, occupied=True)
     P = model.transform(known) @ model.components_
@@ -167,9 +129,6 @@ def test_the_scorer_of_new_rows():
         warnings.simplefilter("error")
         assert metrics.make_unseen_scorer()(named, frame[40:]) == pytest.approx(expected)
     assert list(named.feature_names_in_) == list(frame.columns)
-
-
-def test_searches_over_observations_and_rows():
     grid = {"n_components": [1, 3]}
     dyads = Dyads(X * 0.37)  # weights that are no whole numbers
     for data, cv in ((dyads, KFold(2, shuffle=True, random_state=0)), (X, 2)):
@@ -195,8 +154,15 @@ def test_bad_input_is_refused():
     ):
         with pytest.raises(ValueError, match=message):
             metrics.unseen_perplexity(test, Unigram(np.full(2, 0.5)), known)
-
-
-def test_estimators_without_predictions_are_refused():
     with pytest.raises(TypeError, match="AspectRetriever has no components_"):
         metrics.make_unseen_scorer()(AspectRetriever(), np.ones((3, 4)))
+    assert metrics.perplexity([[1, 1]], [[1.0]], [[1.0, 0.0]]) == np.inf
+    with pytest.raises(ValueError, match="does not match"):
+        metrics.perplexity([[1, 1]], [[1.0]], [[0.5, 0.25, 0.25]])
+    for counts, smoothing, message in (
+        ([[0, 0]], 0.0, "no observations"),
+        ([[-1, 2]], 0.0, "Negative"),
+        ([[1, 1]], 7, "smoothing=7"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            metrics.perplexity(counts, [[1.0]], [[0.5, 0.5]], smoothing=smoothing)

@@ -4,6 +4,7 @@ from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
+from matplotlib.text import Text
 
 TOLERANCE = 0.5  # pixels
 GROUPS = np.array(["alpha", "beta", "gamma", "delta"])
@@ -11,15 +12,11 @@ GROUPS = np.array(["alpha", "beta", "gamma", "delta"])
 
 def text_boxes(figure):
     """Text and bounding box, in pixels, of all visible texts of a figure."""
-    from matplotlib.text import Text
-
     figure.draw_without_rendering()
     renderer = figure.canvas.get_renderer()
     hidden = {text for ax in figure.axes for text in _hidden(ax)}
     drawn = [text for text in figure.findobj(Text) if text.get_visible() and text not in hidden]
-    return [
-        (text.get_text(), text.get_window_extent(renderer)) for text in drawn if text.get_text()
-    ]
+    return [(one.get_text(), one.get_window_extent(renderer)) for one in drawn if one.get_text()]
 
 
 def _hidden(ax):
@@ -34,7 +31,6 @@ def _hidden(ax):
 
 
 def overlaps(figure):
-    """Pairs of texts that overlap."""
     return [
         (first, second)
         for (first, a), (second, b) in combinations(text_boxes(figure), 2)
@@ -44,15 +40,12 @@ def overlaps(figure):
 
 
 def outside(figure):
-    """Texts that are cut off at the edge of the figure."""
     width, height = figure.bbox.size
-    return [
-        text
+    beyond = [
+        (text, max(-box.x0, -box.y0, box.x1 - width, box.y1 - height))
         for text, box in text_boxes(figure)
-        if min(box.x0, box.y0) < -TOLERANCE
-        or box.x1 > width + TOLERANCE
-        or box.y1 > height + TOLERANCE
     ]
+    return [text for text, pixels in beyond if pixels > TOLERANCE]
 
 
 def assert_legible(display):

@@ -14,29 +14,24 @@ from tests.plotting.common import assert_legible
 X = make_cooccurrences(60, 40, 4, kind="coclusters", random_state=0).X
 
 
-@pytest.fixture(scope="module", params=["hard", "soft"])
+@pytest.fixture(scope="module", params=[{"hard": True}, {"beta": 0.4}], ids=repr)
 def model(request):
-    options = {"hard": True} if request.param == "hard" else {"beta": 0.4}
-    return SymmetricClustering(4, 5, **options, random_state=0).fit(X)
+    return SymmetricClustering(4, 5, **request.param, random_state=0).fit(X)
 
 
 def literal_orders(joint):
-    """The definition, cluster by cluster."""
     C, D = joint.shape
     pi_c, pi_d = joint.sum(axis=1), joint.sum(axis=0)
     rows = sorted(range(C), key=lambda c: -pi_c[c])
 
-    def part(c, d):
-        return joint[c, d] * np.log(joint[c, d] / (pi_c[c] * pi_d[d])) if joint[c, d] > 0 else 0.0
-
     def place(d):
-        parts = [part(c, d) for c in rows]
+        parts = [joint[c, d] * np.log(joint[c, d] / (pi_c[c] * pi_d[d])) for c in rows]
         return parts.index(max(parts)), -max(parts)
 
     return rows, sorted(range(D), key=place)
 
 
-def test_orders_against_the_definition():
+def test_orders_against_the_definition_and_empty_clusters():
     rng = np.random.default_rng(0)
     for shape in [(5, 5), (3, 8), (8, 3), (1, 4)]:
         joint = rng.dirichlet(np.full(shape[0] * shape[1], 0.3)).reshape(shape)
@@ -47,9 +42,6 @@ def test_orders_against_the_definition():
     rows, columns = cluster_orders(shuffled)
     np.testing.assert_array_equal(shuffled[rows][:, columns], joint)
     assert not np.array_equal(shuffled, joint)
-
-
-def test_empty_clusters_have_no_association():
     joint = np.array([[0.5, 0.0, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 0.0]])
     expected = [[np.log(2), -np.inf, 0], [-np.inf, np.log(2), 0], [0, 0, 0]]
     with np.errstate(all="raise"):
@@ -79,7 +71,6 @@ def test_objects_are_side_by_side_and_their_clusters_too():
 
 
 def cells(display):
-    """The colours of the blocks, (C, D), from the top left."""
     return np.asarray(display.image_.get_array()).reshape(len(display.row_order_), -1)
 
 
@@ -95,7 +86,7 @@ def colour_at(display, x, y):
     return cells(display)[row, column]
 
 
-def test_colours_are_the_associations_and_sizes_the_shares(model):
+def test_colours_are_the_associations_sizes_the_shares_and_dots_the_counts(model):
     for scale, masses in (("observations", model.row_distribution_), ("objects", np.ones(60))):
         display = AssociationDisplay.from_estimator(model, scale=scale)
         expected = log_associations(model)[display.row_order_][:, display.column_order_]
@@ -106,9 +97,6 @@ def test_colours_are_the_associations_and_sizes_the_shares(model):
         sizes = np.bincount(model.row_labels_, masses, minlength=4) / masses.sum()
         np.testing.assert_allclose(heights, sizes[display.row_order_], atol=1e-6)
     np.testing.assert_allclose(display.columns.masses, X.sum(axis=0) / X.sum(), rtol=1e-4)
-
-
-def test_every_dot_is_in_the_block_of_its_clusters_its_area_the_count(model):
     display = AssociationDisplay.from_estimator(model, X)
     points = display.dots_.get_offsets()
     assert len(points) == sp.coo_array(X).nnz
@@ -123,21 +111,22 @@ def test_every_dot_is_in_the_block_of_its_clusters_its_area_the_count(model):
     areas = display.dots_.get_sizes()
     np.testing.assert_allclose(areas / counts, areas[0] / counts[0])
     before = cells(display)
-    figure, ax = plt.subplots()
+    ax = plt.subplots()[1]
     assert display.plot(ax, scale="objects") is display
-    assert display.figure_ is figure
+    assert display.ax_ is ax
     np.testing.assert_array_equal(cells(display), before)
 
 
-def test_words_are_the_most_frequent_members():
+def test_words_are_the_most_frequent_members_also_of_tied_and_empty_clusters():
     model = SymmetricClustering(4, 5, hard=True, random_state=0)
     frame = pd.DataFrame(X.toarray(), columns=[f"c{j}" for j in range(40)])
     rows = [f"r{i}" for i in range(60)]
     display = AssociationDisplay.from_estimator(model.fit(frame), frame, None, rows, n_features=3)
     assert len(display.dots_.get_offsets()) == X.nnz
-    sides = (display.rows, display.columns)
-    labellings = (model.row_labels_, model.column_labels_)
-    for side, labels, axis, letter in zip(sides, labellings, (1, 0), "rc", strict=True):
+    for side, labels, axis, letter in (
+        (display.rows, model.row_labels_, 1, "r"),
+        (display.columns, model.column_labels_, 0, "c"),
+    ):
         totals = X.sum(axis=axis)
         for k, words in enumerate(side.words):
             members = np.flatnonzero(labels == k)
@@ -147,27 +136,21 @@ def test_words_are_the_most_frequent_members():
     assert display.column_texts_[4].get_rotation() == 90
     display = AssociationDisplay.from_estimator(model)
     assert all(word.isdigit() for words in display.rows.words for word in words)
-
-
-def test_a_tied_clustering():
-    X = make_cooccurrences(30, 30, 3, kind="coclusters", random_state=1).X
-    model = SymmetricClustering(3, 3, hard=True, tied=True, random_state=0).fit(X)
-    display = AssociationDisplay.from_estimator(model, X)
+    square = make_cooccurrences(30, 30, 3, kind="coclusters", random_state=1).X
+    model = SymmetricClustering(3, 3, hard=True, tied=True, random_state=0).fit(square)
+    display = AssociationDisplay.from_estimator(model, square)
     np.testing.assert_array_equal(display.rows.labels, display.columns.labels)
-
-
-def test_a_cluster_without_members_has_no_words():
     joint = np.array([[0.5, 0.1, 0.0], [0.1, 0.3, 0.0]])
     rows = MatrixSide(np.array([0, 1]), np.array([0.6, 0.4]), [["a"], ["b"]])
     display = AssociationDisplay(joint, rows, rows._replace(words=[["a"], ["b"], []])).plot()
     assert set(display.column_texts_) == {0, 1}
 
 
-@pytest.mark.parametrize(("n_clusters", "size"), [(2, None), (16, (6, 5)), (40, None)])
-def test_texts_are_legible(n_clusters, size):
-    rng = np.random.default_rng(0)
-    joint = rng.dirichlet(np.full(n_clusters**2, 0.2)).reshape(n_clusters, n_clusters)
-    words = [["government", "question", f"word{k}"] for k in range(n_clusters)]
-    sides = [MatrixSide(np.arange(n_clusters), joint.sum(axis=axis), words) for axis in (1, 0)]
-    ax = None if size is None else plt.subplots(figsize=size)[1]
-    assert_legible(AssociationDisplay(joint, *sides).plot(ax))
+def test_texts_are_legible():
+    for n_clusters, size in ((2, None), (16, (6, 5)), (40, None)):
+        joint = np.random.default_rng(0).dirichlet(np.full(n_clusters**2, 0.2))
+        joint = joint.reshape(n_clusters, n_clusters)
+        words = [["government", "question", f"word{k}"] for k in range(n_clusters)]
+        sides = [MatrixSide(np.arange(n_clusters), joint.sum(axis=axis), words) for axis in (1, 0)]
+        ax = None if size is None else plt.subplots(figsize=size)[1]
+        assert_legible(AssociationDisplay(joint, *sides).plot(ax))

@@ -7,7 +7,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from skcooc import AspectModel, AveragedModels, Dyads
 from skcooc.model_selection import ComponentSearchCV
@@ -25,7 +24,6 @@ N = np.array([12, 2, 3, 5, 8])  # not sorted, as in a search
 
 
 def results(params, means, **more):
-    """A fitted search."""
     n = len(params)
     own = {"params": params, "mean_test_score": -np.log(means), "std_test_score": np.full(n, 0.1)}
     return SimpleNamespace(cv_results_=own | more)
@@ -36,7 +34,7 @@ def legend(display):
     return [] if box is None else [text.get_text() for text in box.get_texts()]
 
 
-def test_validated_iterations():
+def test_validated_iterations_tuned_temperatures_and_priors():
     model = AspectModel(4, beta=0.9, early_stopping=True, random_state=0).fit(X)
     display = PerplexityDisplay.from_estimator(model)
     (line,) = display.lines_
@@ -45,23 +43,17 @@ def test_validated_iterations():
     np.testing.assert_array_equal(line.get_xdata(), np.arange(1, len(expected) + 1))
     assert display.over == display.ax_.get_xlabel() == "iterations"
     assert display.ax_.get_ylabel() == "held-out perplexity"
-
-
-def test_tuned_temperatures_and_priors():
     model = AspectModel(4, random_state=0).fit(X)
     beta = PerplexityDisplay.from_estimator(model)
-    trials = sorted((t for t in model.tuning_ if t.stage == "coarse"), key=lambda t: t.beta)
-    assert len(trials) == len(model.tuning_) - 1
-    np.testing.assert_array_equal(beta.lines_[0].get_xdata(), [trial.beta for trial in trials])
-    np.testing.assert_array_equal(
-        beta.lines_[0].get_ydata(), [trial.validation.perplexity for trial in trials]
-    )
+    coarse = sorted((t.beta, t.validation.perplexity) for t in model.tuning_ if t.stage == "coarse")
+    assert len(coarse) == len(model.tuning_) - 1
+    np.testing.assert_array_equal(beta.lines_[0].get_xydata(), coarse)
     with pytest.raises(ValueError, match=r"nothing to draw over component_prior: .* beta"):
         PerplexityDisplay.from_estimator(model, over="component_prior")  # data are not sparse
     model = AspectModel(4, random_state=0).fit(planted(6, 1000, n_rows=100, n_columns=100).X)
-    without = [trial for trial in model.tuning_ if not trial.prior]
     prior = PerplexityDisplay.from_estimator(model, over="component_prior")
-    assert len(prior.lines_[0].get_xdata()) == len(model.tuning_) - len(without)
+    with_prior = [trial for trial in model.tuning_ if trial.prior]
+    assert len(prior.lines_[0].get_xdata()) == len(with_prior)
     assert prior.ax_.get_xscale() == "log"
     assert overlaps(prior.figure_) == []
     average = AveragedModels(AspectModel(2, max_iter=9), 2, random_state=0).fit(X)
@@ -81,7 +73,7 @@ def test_the_least_held_out_perplexity_is_marked_and_fits_share_axes():
     assert len(colours) == 2
 
 
-def test_a_search_over_temperatures():
+def test_searches_over_temperatures_and_other_parameters_make_curves():
     params = [{"beta": beta} for beta in (0.9, 0.7, 0.8)]
     display = PerplexityDisplay.from_search(results(params, [40, 30, 20]))
     (line,) = display.lines_
@@ -91,9 +83,6 @@ def test_a_search_over_temperatures():
     np.testing.assert_allclose(display.curves[0].high, np.array([30, 20, 40]) * np.exp(0.1))
     display = PerplexityDisplay.from_search(results(params, [40, 30, np.nan]))  # without a score
     np.testing.assert_allclose(display.lines_[0].get_xdata(), [0.7, 0.9])
-
-
-def test_other_parameters_make_curves_and_training_curves_share_their_colours():
     params = [{"beta": b, "n_components": k} for k in (128, 2) for b in (0.7, 0.8)]
     train = {"mean_train_score": -np.log([1, 2, 3, 4]), "std_train_score": np.zeros(4)}
     beta = PerplexityDisplay.from_search(results(params, [10, 20, 30, 40], **train))
@@ -109,19 +98,15 @@ def test_other_parameters_make_curves_and_training_curves_share_their_colours():
     assert [label.get_text() for label in sizes.ax_.get_xticklabels()] == ["2", "128"]
 
 
-def test_a_search_of_scikit_learn():
-    pipeline = make_pipeline(FunctionTransformer(), AspectModel(2, max_iter=5, random_state=0))
-    grid = {"aspectmodel__beta": [0.8, 0.9]}
-    search = GridSearchCV(pipeline, grid, cv=KFold(2, shuffle=True, random_state=0))
+def test_searches_of_scikit_learn_with_failures_or_several_scores():
+    model = AspectModel(2, max_iter=5, random_state=0)
+    search = GridSearchCV(model, {"beta": [0.8, 0.9]}, cv=KFold(2, shuffle=True, random_state=0))
     display = PerplexityDisplay.from_search(search.fit(Dyads(X)))
     expected = np.exp(-search.cv_results_["mean_test_score"])
     np.testing.assert_allclose(display.lines_[0].get_ydata(), expected)
     assert display.ax_.get_xlabel() == "inverse temperature β"
-
-
-def test_searches_over_pipelines_with_failures_or_several_scores():
-    vectorizer, texts = CountVectorizer(), ["tea cup", "goal ball", "cup of tea", "ball goal"] * 3
-    pipeline = make_pipeline(vectorizer, AspectModel(2, max_iter=5, random_state=0))
+    texts = ["tea cup", "goal ball", "cup of tea", "ball goal"] * 3
+    pipeline = make_pipeline(CountVectorizer(), model)
     grid = {"aspectmodel__beta": [0.8, 0.9]}
     search = GridSearchCV(pipeline, grid, cv=2, scoring=lambda *_: np.nan, error_score=np.nan)
     with pytest.raises(ValueError, match="no candidate of the search has a score"):
@@ -155,12 +140,8 @@ def component_search(still_falling=False, **more):
         "error_unseen_score": np.full(5, 0.02),
         **dict.fromkeys(Measurements._fields[5:], N / 20),
     }
-    return SimpleNamespace(
-        cv_results_=own | more,
-        best_params_={"n_components": 12},
-        best_n_components_=12,
-        still_falling_=still_falling,
-    )
+    best = {"best_params_": {"n_components": 12}, "best_n_components_": 12}
+    return SimpleNamespace(cv_results_=own | more, still_falling_=still_falling, **best)
 
 
 def test_results_of_a_component_search():
@@ -179,9 +160,6 @@ def test_results_of_a_component_search():
     display = KSelectionDisplay.from_search(component_search(icl=-100.0 * N))  # hard clusters
     np.testing.assert_array_equal(display.axes_[0, 1].lines[0].get_ydata(), -100.0 * np.sort(N))
     assert "ICL" in display.axes_[0, 1].get_ylabel()
-
-
-def test_component_searches_without_results_or_for_pairs_are_refused():
     with pytest.raises(NotFittedError):
         KSelectionDisplay.from_search(ComponentSearchCV(AspectModel()))
     pair = component_search()

@@ -1,10 +1,14 @@
+from itertools import product
+
 import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 
-from skcooc.hierarchy import binary_tree, explicit_tree
+from skcooc import AsymmetricClustering
+from skcooc.datasets import make_cooccurrences
+from skcooc.em import Split
+from skcooc.hierarchy import binary_tree, division, explicit_tree
 from skcooc.inspection import characteristic_features, node_top_features
-from skcooc.plotting import AbstractionDisplay, HierarchyDisplay
+from skcooc.plotting import AbstractionDisplay, HierarchyDisplay, SplitsDisplay
 from skcooc.plotting.hierarchy import is_end, positions
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 from tests.plotting.common import assert_legible, outside, overlaps
@@ -14,19 +18,16 @@ NAMES = [f"{WORDS[j % 10]}{j // 10}" for j in range(30)]
 CHAIN = explicit_tree([-1, 0, 0, 1, 1, 3, 3, 5, 5, 7, 7])
 
 
-@pytest.mark.parametrize("tree", [binary_tree(1), binary_tree(7), explicit_tree(EXPLICIT)])
-def test_positions_have_no_crossings(tree):
-    places = positions(tree)
-    assert sorted(places[tree.leaves]) == list(range(len(tree.leaves)))
-    for node in range(tree.n_nodes):
-        below = np.sort(places[tree.leaves[tree.above[:, node]]])
-        assert (np.diff(below) == 1).all()
-    for node in np.setdiff1d(np.arange(tree.n_nodes), tree.leaves):
-        children = places[tree.children(node)]
-        assert places[node] == (children.min() + children.max()) / 2
-
-
-def test_nodes_below_the_largest_depth_have_no_position():
+def test_positions_have_no_crossings_and_end_at_the_largest_depth():
+    for tree in (binary_tree(1), binary_tree(7), explicit_tree(EXPLICIT)):
+        places = positions(tree)
+        assert sorted(places[tree.leaves]) == list(range(len(tree.leaves)))
+        for node in range(tree.n_nodes):
+            below = np.sort(places[tree.leaves[tree.above[:, node]]])
+            assert (np.diff(below) == 1).all()
+        for node in np.setdiff1d(np.arange(tree.n_nodes), tree.leaves):
+            children = places[tree.children(node)]
+            assert places[node] == (children.min() + children.max()) / 2
     tree = binary_tree(8)
     places = positions(tree, max_depth=2)
     np.testing.assert_array_equal(np.isnan(places), tree.depths > 2)
@@ -35,76 +36,49 @@ def test_nodes_below_the_largest_depth_have_no_position():
     assert not is_end(tree, 3, None)
 
 
-def test_texts_of_a_hierarchy_are_legible():
+def test_all_texts_are_legible():
     for n_clusters, n_features in [(1, 10), (8, 1), (8, 10), (32, 10)]:
         options = {"n_features": n_features, "order": "probable"}
         model = stand_in(binary_tree(n_clusters))
         assert_legible(HierarchyDisplay.from_estimator(model, NAMES, **options))
     for tree in (CHAIN, explicit_tree(EXPLICIT), explicit_tree([-1, 0, 1, 1, 1, 1])):
         assert_legible(HierarchyDisplay.from_estimator(stand_in(tree), NAMES))
-
-
-def test_overlaps_are_found():
     figure = HierarchyDisplay.from_estimator(hierarchy_model(8), NAMES).figure_
     for text in figure.axes[0].texts:
         text.set_fontsize(11)
     assert overlaps(figure)
     assert outside(figure)
+    for n_clusters, size in ((1, None), (32, None), (32, (9.4, 2.5))):
+        ax = None if size is None else plt.subplots(figsize=size, layout="constrained")[1]
+        tree = binary_tree(n_clusters)
+        shares = np.zeros(tree.n_nodes)
+        shares[-5:] += 0.1
+        shares[tree.parents[-5:]] += 0.1
+        display = AbstractionDisplay(tree, shares, "word").plot(ax)
+        assert len(display.texts_) == (shares >= 0.1).sum()
+        assert_legible(display)
+    for n_clusters, size in ((2, None), (8, (6, 4)), (32, None), (32, (6, 4))):
+        splits = binary_splits(tuple(range(n_clusters)), 0.02)
+        if size is None:
+            model = stand_in(binary_tree(n_clusters), splits_=splits, beta_=0.3)
+            display = SplitsDisplay.from_estimator(model)
+        else:
+            display = SplitsDisplay(splits).plot(plt.subplots(figsize=size)[1])
+        assert_legible(display)
+    for ratio in (1.001, 1.2, 4, 30, 150, 1e4):
+        splits = [Split(0.0001, ((0,), (1, 2))), Split(0.0001 * ratio, ((1,), (2,)))]
+        figure = SplitsDisplay(splits).plot().figure_
+        assert overlaps(figure) == []
+        assert len(figure.axes[0].get_xticks()) > 1
 
 
-def test_text_is_made_smaller_on_small_axes():
+def test_text_is_smaller_on_small_axes_and_the_figure_grows_with_the_tree():
     for size in ((3, 2), (14, 11)):
         ax = plt.subplots(figsize=size)[1]
         display = HierarchyDisplay.from_estimator(hierarchy_model(8), NAMES, ax=ax)
         assert display.ax_ is ax
         assert_legible(display)
         assert (display.texts_[0].get_fontsize() < 8) == (size == (3, 2))
-
-
-def test_every_node_has_its_words_and_leaves_their_numbers_at_the_right():
-    model = hierarchy_model(8)
-    display = HierarchyDisplay.from_estimator(model, NAMES, n_features=4, order="probable")
-    expected = node_top_features(model, NAMES, n_features=4)
-    assert display.features == expected
-    assert sorted(display.texts_) == list(range(model.tree_.n_nodes))
-    for node, text in display.texts_.items():
-        shown = text.get_text().replace("\n", " ")
-        assert shown.endswith(", ".join(expected[node]))
-    for cluster, leaf in enumerate(model.tree_.leaves):
-        text = display.texts_[leaf]
-        assert text.get_text().startswith(f"{cluster}: ")
-        parent = display.texts_[model.tree_.parents[leaf]]
-        assert text.get_position()[0] > parent.get_position()[0]
-    shown = HierarchyDisplay.from_estimator(model, n_features=3).features
-    assert shown == characteristic_features(model, n_features=3)
-
-
-def test_lines_join_nodes_to_their_children_and_cross_no_text():
-    display = HierarchyDisplay.from_estimator(hierarchy_model(8), NAMES)
-    segments = display.lines_.get_segments()
-    ends = {round(segment[-1, 1], 6) for segment in segments}
-    heights = [display.texts_[v].get_position()[1] for v in range(1, 15)]  # without the root
-    assert {round(y, 6) for y in heights} <= ends
-    display.figure_.draw_without_rendering()
-    inverse = display.ax_.transData.inverted()
-    boxes = [text.get_window_extent().transformed(inverse) for text in display.texts_.values()]
-    for (x0, y0), (x1, y1) in (segment[[0, -1]] for segment in segments):
-        for box in boxes:
-            apart_x = max(x0, x1) < box.x0 or min(x0, x1) > box.x1
-            apart_y = max(y0, y1) < box.y0 or min(y0, y1) > box.y1
-            assert apart_x or apart_y
-
-
-def test_widths_of_lines_are_the_observations_below():
-    model = hierarchy_model(4)
-    widths = HierarchyDisplay.from_estimator(model).lines_.get_linewidths()
-    joint = model.node_weights_
-    below = [joint[[1, 3, 4]].sum(), joint[[2, 5, 6]].sum()]
-    np.testing.assert_allclose(widths[:2], 8 * np.array(below))
-    np.testing.assert_allclose(sorted(widths[2:]), sorted(np.maximum(8 * joint[3:], 0.6)))
-
-
-def test_the_figure_grows_with_the_tree_and_is_drawn_again():
     displays = [HierarchyDisplay.from_estimator(stand_in(binary_tree(k))) for k in (1, 8, 32)]
     sizes = [display.figure_.get_size_inches() for display in displays]
     assert (np.diff(sizes, axis=0) > 0).all()
@@ -116,7 +90,27 @@ def test_the_figure_grows_with_the_tree_and_is_drawn_again():
     assert display.texts_[0].get_fontsize() == 12
 
 
-def test_the_upper_part_of_a_hierarchy():
+def test_every_node_has_its_words_down_to_a_depth():
+    model = hierarchy_model(8)
+    display = HierarchyDisplay.from_estimator(model, NAMES, n_features=4, order="probable")
+    expected = node_top_features(model, NAMES, n_features=4)
+    assert display.features == expected
+    assert sorted(display.texts_) == list(range(model.tree_.n_nodes))
+    for node, text in display.texts_.items():
+        assert text.get_text().replace("\n", " ").endswith(", ".join(expected[node]))
+    for cluster, leaf in enumerate(model.tree_.leaves):
+        text = display.texts_[leaf]
+        assert text.get_text().startswith(f"{cluster}: ")
+        parent = display.texts_[model.tree_.parents[leaf]]
+        assert text.get_position()[0] > parent.get_position()[0]
+    shown = HierarchyDisplay.from_estimator(model, n_features=3).features
+    assert shown == characteristic_features(model, n_features=3)
+    model = hierarchy_model(4)
+    widths = HierarchyDisplay.from_estimator(model).lines_.get_linewidths()
+    joint = model.node_weights_
+    below = joint[[1, 3, 4]].sum(), joint[[2, 5, 6]].sum()
+    np.testing.assert_allclose(widths[:2], 8 * np.array(below))
+    np.testing.assert_allclose(sorted(widths[2:]), sorted(np.maximum(8 * joint[3:], 0.6)))
     model = hierarchy_model(8)
     for max_depth in (0, 1, 3, 9):
         display = HierarchyDisplay.from_estimator(model, max_depth=max_depth)
@@ -128,7 +122,21 @@ def test_the_upper_part_of_a_hierarchy():
         assert_legible(display)
 
 
-def test_shares_of_a_word_are_those_of_the_nodes_given_the_word():
+def test_lines_join_nodes_to_their_children_and_cross_no_text():
+    display = HierarchyDisplay.from_estimator(hierarchy_model(8), NAMES)
+    segments = display.lines_.get_segments()
+    ends = {round(segment[-1, 1], 6) for segment in segments}
+    heights = [display.texts_[v].get_position()[1] for v in range(1, 15)]  # without the root
+    assert {round(y, 6) for y in heights} <= ends
+    display.figure_.draw_without_rendering()
+    inverse = display.ax_.transData.inverted()
+    boxes = [text.get_window_extent().transformed(inverse) for text in display.texts_.values()]
+    for ((x0, y0), (x1, y1)), box in product((part[[0, -1]] for part in segments), boxes):
+        apart_x = max(x0, x1) < box.x0 or min(x0, x1) > box.x1
+        assert apart_x or max(y0, y1) < box.y0 or min(y0, y1) > box.y1
+
+
+def test_shares_of_a_word_are_areas_at_their_levels():
     model = hierarchy_model(8)
     display = AbstractionDisplay.from_estimator(model, "x3")
     joint = model.node_weights_ * model.components_[:, 3]
@@ -141,9 +149,6 @@ def test_shares_of_a_word_are_those_of_the_nodes_given_the_word():
     display = AbstractionDisplay.from_estimator(model, 0, ["a", "b", "c"], ax=ax, cmap="Reds")
     assert display.ax_ is ax
     assert display.circles_.get_cmap().name == "Reds"
-
-
-def test_areas_and_colours_are_the_shares_and_large_ones_are_written():
     shares = np.array([0.55, 0.3, 0.08, 0.07, 0.0])
     display = AbstractionDisplay(binary_tree(3), shares, "tea").plot()
     sizes = display.circles_.get_sizes()
@@ -152,9 +157,6 @@ def test_areas_and_colours_are_the_shares_and_large_ones_are_written():
     assert {v: text.get_text() for v, text in display.texts_.items()} == {0: "55%", 1: "30%"}
     assert set(display.plot(label_from=0.07).texts_) == {0, 1, 2, 3}
     assert display.plot(label_from=2).texts_ == {}
-
-
-def test_circles_are_at_their_levels_with_numbers_below_and_lines_between():
     tree = explicit_tree(EXPLICIT)
     display = AbstractionDisplay(tree, np.full(7, 1 / 7), "tea").plot()
     x, y = np.transpose(display.circles_.get_offsets())
@@ -167,14 +169,59 @@ def test_circles_are_at_their_levels_with_numbers_below_and_lines_between():
         np.testing.assert_allclose(segment[[0, -1]], ends)
 
 
-@pytest.mark.parametrize(("n_clusters", "size"), [(1, None), (32, None), (32, (9.4, 2.5))])
-def test_shares_are_legible(n_clusters, size):
-    """With half of the shares in the lowest level, side by side, and half above."""
-    ax = None if size is None else plt.subplots(figsize=size, layout="constrained")[1]
-    tree = binary_tree(n_clusters)
-    shares = np.zeros(tree.n_nodes)
-    shares[-5:] += 0.1
-    shares[tree.parents[-5:]] += 0.1
-    display = AbstractionDisplay(tree, shares, "word").plot(ax)
-    assert len(display.texts_) == (shares >= 0.1).sum()
-    assert_legible(display)
+PARTS = {0.02: ((0, 2, 3, 4), (1,)), 0.03: ((0, 4), (2, 3)), 0.08: ((2,), (3,))}
+SPLITS = [Split(beta, parts) for beta, parts in PARTS.items()]
+
+
+def leaf_names(display):
+    return [label.get_text() for label in display.ax_.get_yticklabels()]
+
+
+def binary_splits(clusters, beta):
+    """Halves of halves, beta growing by a quarter each time."""
+    if len(clusters) < 2:
+        return []
+    half = len(clusters) // 2
+    parts = clusters[:half], clusters[half:]
+    below = [split for part in parts for split in binary_splits(part, 1.25 * beta)]
+    return sorted([Split(beta, parts), *below], key=lambda split: split.beta)
+
+
+def test_groups_are_divided_and_drawn_where_the_splits_say():
+    tree, groups, betas = division(SPLITS)
+    assert groups == [(0, 1, 2, 3, 4), (0, 2, 3, 4), (1,), (0, 4), (2, 3), (2,), (3,)]
+    assert tree.parents.tolist() == [-1, 0, 0, 1, 1, 4, 4]
+    np.testing.assert_array_equal(betas, [0.02, 0.03, np.nan, np.nan, 0.08, np.nan, np.nan])
+    tree, _, _ = division([Split(0.1, ((0,), (1,), (2,)))])
+    assert tree.parents.tolist() == [-1, 0, 0, 0]
+    splits = [Split(0.1, ((0, 1), (2,))), Split(0.2, ((0,), (1, 2))), Split(0.3, ((1,), (2,)))]
+    tree, groups, betas = division(splits)
+    assert groups == [(0, 1, 2), (0, 1), (2,), (0,), (1,)]
+    np.testing.assert_array_equal(betas, [0.1, 0.2, np.nan, np.nan, np.nan])
+    assert len(tree.leaves) == 3
+    display = SplitsDisplay(SPLITS, beta=0.2).plot()
+    segments = np.array([np.asarray(s) for s in display.lines_.get_segments()])
+    vertical = segments[segments[:, 0, 0] == segments[:, 1, 0]]
+    assert sorted(vertical[:, 0, 0]) == [0.02, 0.03, 0.08]
+    horizontal = segments[segments[:, 0, 1] == segments[:, 1, 1]]
+    assert len(horizontal) == 7
+    assert (horizontal[:, 1, 0] == 0.2).sum() == 4  # clusters go on to the end
+    assert horizontal[:, 0, 0].min() < 0.02
+    assert display.ax_.get_xscale() == "log"
+    assert leaf_names(display) == ["1", "0, 4", "2", "3"]
+
+
+def test_the_words_of_clusters_are_those_of_leaves_also_if_annealed():
+    model = stand_in(binary_tree(5), splits_=SPLITS, beta_=0.1)
+    words = np.array(node_top_features(model, n_features=2), dtype=object)[model.tree_.leaves]
+    names = leaf_names(SplitsDisplay.from_estimator(model, n_features=2, order="probable"))
+    for name, cluster in zip(names, [1, 0, 2, 3], strict=True):
+        assert name.endswith(": " + ", ".join(words[cluster]))
+    assert leaf_names(SplitsDisplay.from_estimator(model, n_features=0))[0] == "1"
+    X = make_cooccurrences(60, 40, 4, kind="clusters", random_state=0).X
+    model = AsymmetricClustering(4, beta=0.2, annealing=1.5, random_state=0).fit(X)
+    display = SplitsDisplay.from_estimator(model)
+    drawn = {betas for betas in display.division_.betas if not np.isnan(betas)}
+    assert drawn == {split.beta for split in model.splits_}
+    assert display.ax_.get_xlim()[1] >= model.beta_
+    assert len(leaf_names(display)) == 4

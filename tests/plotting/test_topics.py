@@ -1,3 +1,4 @@
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -5,10 +6,15 @@ import pytest
 
 from skcooc import AspectModel, AveragedModels
 from skcooc.inspection import characteristic_features, topic_shares
-from skcooc.plotting import SharesDisplay, TopicsDisplay
-from tests.plotting.common import aspects, assert_legible, labels
+from skcooc.inspection.groups import divide
+from skcooc.inspection.similarity import map_positions
+from skcooc.plotting import SharesDisplay, StructureDisplay, TopicMapDisplay, TopicsDisplay
+from skcooc.plotting.structure import sample_rows
+from skcooc.plotting.topic_map import leader_line, place_names
+from tests.plotting.common import GROUPS, aspects, assert_legible, labels
 
 MODEL = aspects()
+WEIGHTS = MODEL.row_distribution_ @ MODEL.embedding_
 YEARS = 1990 + np.arange(60) % 6
 
 
@@ -16,44 +22,29 @@ def test_bars_are_probabilities_and_marks_those_of_all_observations():
     display = TopicsDisplay.from_estimator(MODEL, n_features=4, topics=[2, 0])
     words = characteristic_features(MODEL, n_features=4)
     columns = MODEL.feature_names_in_.tolist()
-    weights = MODEL.row_distribution_ @ MODEL.embedding_
-    unigram = weights @ MODEL.components_
+    unigram = WEIGHTS @ MODEL.components_
     for k, ax in zip([2, 0], display.axes_, strict=True):
         assert [text.get_text() for text in ax.get_yticklabels()] == words[k]
         at = [columns.index(word) for word in words[k]]
-        bars = [bar.get_width() for bar in ax.patches]
-        np.testing.assert_allclose(bars, MODEL.components_[k, at])
+        np.testing.assert_allclose(
+            [bar.get_width() for bar in ax.patches], MODEL.components_[k, at]
+        )
         marks = [line[0, 0] for line in ax.collections[0].get_segments()]
         np.testing.assert_allclose(marks, unigram[at])
-        assert ax.get_title("left").startswith(f"{weights[k]:.1%}")
+        assert ax.get_title("left").startswith(f"{WEIGHTS[k]:.1%}")
     assert_legible(display)
-
-
-def test_names_and_the_largest_topics():
     display = TopicsDisplay.from_estimator(MODEL, topics=3, names=[*"abcde"], order="probable")
-    weights = MODEL.row_distribution_ @ MODEL.embedding_
-    largest = np.argsort(-weights)[:3]
+    largest = np.argsort(-WEIGHTS)[:3]
     assert [topic.name for topic in display.topics] == ["abcde"[k] for k in largest]
     for topics in (0, [], [5], [-1]):
         with pytest.raises(ValueError, match="topics="):
             TopicsDisplay.from_estimator(MODEL, topics=topics)
 
 
-def test_intervals_of_a_consensus_are_lines():
-    X = MODEL.components_.repeat(4, axis=0) * 100
-    average = AveragedModels(AspectModel(2, beta=0.9, max_iter=5), 3, random_state=0).fit(X)
-    agreed = average.consensus_
-    display = TopicsDisplay.from_estimator(agreed, n_features=3, topics=[1])
-    columns = [int(word[1:]) for word in display.topics[0].features]
-    lines = [[x for x, _ in line] for line in display.ax_.collections[1].get_segments()]
-    np.testing.assert_allclose(lines, agreed.component_intervals_[:, 1, columns].T)
-
-
-def test_dots_are_the_shares_of_the_largest_topics_with_intervals():
+def test_dots_are_the_shares_with_intervals_also_of_a_consensus():
     options = {"names": {0: "first"}, "random_state": 0}
     display = SharesDisplay.from_estimator(MODEL, {"letter": labels()}, topics=2, **options)
-    weights = MODEL.row_distribution_ @ MODEL.embedding_
-    shown = np.argsort(-weights)[:2]
+    shown = np.argsort(-WEIGHTS)[:2]
     table = topic_shares(MODEL, labels(), **options).set_index(["component", "group"])
     for k, ax in zip(shown, display.axes_, strict=True):
         overall, dots = ax.lines
@@ -61,8 +52,15 @@ def test_dots_are_the_shares_of_the_largest_topics_with_intervals():
         np.testing.assert_allclose(dots.get_xdata(), expected["share"])
         ends = np.array([line[:, 0] for line in ax.collections[0].get_segments()])
         np.testing.assert_allclose(ends, expected[["low", "high"]])
-        assert overall.get_xdata()[0] == pytest.approx(weights[k])
+        assert overall.get_xdata()[0] == pytest.approx(WEIGHTS[k])
     assert display.figure_.get_supylabel() == "letter"
+    X = MODEL.components_.repeat(4, axis=0) * 100
+    average = AveragedModels(AspectModel(2, beta=0.9, max_iter=5), 3, random_state=0).fit(X)
+    agreed = average.consensus_
+    display = TopicsDisplay.from_estimator(agreed, n_features=3, topics=[1])
+    columns = [int(word[1:]) for word in display.topics[0].features]
+    lines = [[x for x, _ in line] for line in display.ax_.collections[1].get_segments()]
+    np.testing.assert_allclose(lines, agreed.component_intervals_[:, 1, columns].T)
 
 
 def test_numbers_and_dates_are_across_and_gaps_are_not_bridged():
@@ -88,12 +86,8 @@ def tiny_and_large(n_tiny):
     groups = np.arange(60) % 5
     groups[:n_tiny] = 5
     first = np.where(groups == 5, 0.9, 0.1 + 0.02 * np.cos(np.arange(60)))
-    model = SimpleNamespace(
-        components_=MODEL.components_[:2],
-        embedding_=np.column_stack([first, 1 - first]),
-        row_distribution_=np.full(60, 1 / 60),
-    )
-    return model, groups
+    own = {"components_": MODEL.components_[:2], "embedding_": np.column_stack([first, 1 - first])}
+    return SimpleNamespace(**own, row_distribution_=np.full(60, 1 / 60)), groups
 
 
 @pytest.mark.parametrize("labelled", [False, True])
@@ -113,7 +107,7 @@ def test_a_tiny_group_sets_no_scale_and_is_marked(labelled):
 
 
 def test_a_large_group_or_only_tiny_groups_set_the_scale():
-    model, groups = tiny_and_large(2)
+    model, _ = tiny_and_large(2)
     display = SharesDisplay.from_estimator(model, np.arange(60) // 3, topics=[0], random_state=0)
     assert display.ax_.get_ylim()[1] > display.shares.share[:, 0].max()
     model, groups = tiny_and_large(20)
@@ -137,3 +131,88 @@ def test_texts_are_legible_the_first_month_is_written_and_titles_have_no_dots_at
     lines = display.ax_.get_title("left").split("\n")
     assert len(lines) == 2
     assert all(line == line.strip(" ·") for line in lines)
+
+
+LARGE = aspects(200)
+LABELS = np.where(np.arange(200) < 3, "few", labels(200))
+
+
+def test_rows_of_each_group_are_sampled_evenly():
+    division = divide(LABELS, LARGE.row_distribution_)
+    bars = sample_rows(LARGE.embedding_, division, 60)
+    assert bars.labels == sorted([*GROUPS, "few"])
+    assert bars.sizes[bars.labels.index("few")] == 3  # all of them
+    assert len(bars.mixtures) == sum(bars.sizes) == pytest.approx(62, abs=3)
+    begin = 0
+    for members, size in zip(division.members, bars.sizes, strict=True):
+        rows = {tuple(row) for row in LARGE.embedding_[members]}
+        shown = bars.mixtures[begin : begin + size]
+        assert {tuple(row) for row in shown} <= rows
+        largest = shown.argmax(axis=1)
+        starts = 1 + (np.diff(largest) != 0).sum()
+        assert starts == len(set(largest))  # rows of one topic stand together
+        totals = LARGE.embedding_[members].sum(axis=0)
+        assert (np.diff(totals[list(dict.fromkeys(largest))]) <= 0).all()
+        assert all((np.diff(shown[largest == k].max(axis=1)) <= 0).all() for k in set(largest))
+        if size > 10:
+            np.testing.assert_allclose(shown.mean(axis=0), totals / len(members), atol=0.06)
+        begin += size
+
+
+def test_bars_are_stacked_to_one_with_labels_of_small_groups():
+    display = StructureDisplay.from_estimator(LARGE, {"side": LABELS}, n_rows=60, topics=3)
+    n_groups = len(display.bars.labels)
+    assert len(display.ax_.patches) == 4 * n_groups
+    top = np.concatenate([patch.get_data().values for patch in display.ax_.patches[-n_groups:]])
+    np.testing.assert_allclose(top, 1)
+    first = np.concatenate([patch.get_data().values for patch in display.ax_.patches[:n_groups]])
+    np.testing.assert_allclose(first, display.bars.mixtures[:, display.topics[0]])
+    assert display.ax_.get_xlabel() == f"{len(top)} of 200 rows, by side"
+    assert_legible(display)
+    by = np.where(np.arange(200) < 24, 1900 + np.arange(200) // 2, 2000)
+    display = StructureDisplay.from_estimator(LARGE, by, topics=3)
+    assert len(display.ax_.get_xticklabels()) == 13
+    assert_legible(display)
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert names[-1] == "others"
+    display = StructureDisplay.from_estimator(LARGE)
+    assert display.ax_.get_xlabel() == "200 rows"
+    assert len(display.ax_.get_legend().get_texts()) == 5  # all topics, and no others
+    display = StructureDisplay.from_estimator(aspects(n_topics=16))
+    assert len(display.ax_.get_legend().get_texts()) == 15
+    with pytest.raises(ValueError, match="15 topics are too many for 14"):
+        StructureDisplay.from_estimator(aspects(n_topics=16), topics=15)
+
+
+def test_circles_are_at_their_places_with_legible_names():
+    model = aspects()
+    display = TopicMapDisplay.from_estimator(model)
+    weights = model.row_distribution_ @ model.embedding_
+    order = np.argsort(-weights)
+    areas = display.circles_.get_sizes()
+    np.testing.assert_allclose(areas / areas.sum(), weights[order])
+    at, drawn = map_positions(model.components_)[order], display.circles_.get_offsets()
+    pairs = list(combinations(range(5), 2))
+    ratios = [np.linalg.norm(drawn[a] - drawn[b]) / np.linalg.norm(at[a] - at[b]) for a, b in pairs]
+    np.testing.assert_allclose(ratios, ratios[0])
+    for n_topics in (1, 12, 30):
+        display = TopicMapDisplay.from_estimator(aspects(n_topics=n_topics, n_columns=90))
+        assert_legible(display)
+        assert len(display.texts_) >= 0.8 * n_topics
+
+
+def test_neither_names_nor_lines_are_over_names():
+    rng = np.random.default_rng(0)
+    centers, radii = rng.uniform(60, 240, size=(30, 2)), np.full(30, 9.0)
+    boxes = place_names(centers, radii, [(60, 10)] * 30, (300, 300))
+    kept = [(i, box) for i, box in enumerate(boxes) if box is not None]
+    assert 15 < len(kept) < 30  # there is not room for all
+    for (_, a), (_, b) in combinations(kept, 2):
+        assert (a[2:] <= b[:2]).any() or (b[2:] <= a[:2]).any()
+    for i, box in kept:
+        line = leader_line(centers[i], radii[i], box)
+        if line is not None:
+            points = line[0] + np.linspace(0, 0.9, 30)[:, None] * (line[1] - line[0])
+            for j, other in kept:
+                inside = (points > other[:2] + 1) & (points < other[2:] - 1)
+                assert i == j or not inside.all(axis=1).any()
