@@ -34,10 +34,7 @@ da = pytest.importorskip("dask.array")
 cluster_of = pytest.importorskip("distributed")
 counts_on_workers = pytest.importorskip("skcooc.counts.dask")
 
-pytestmark = [
-    pytest.mark.usefixtures("short_starts"),
-    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
-]
+pytestmark = pytest.mark.usefixtures("short_starts")
 ESTIMATORS = [
     AspectModel(3, beta=0.9, component_prior=0.01, tempering="likelihood", solver=1.8, **SHORT),
     AspectModel(3, beta=0.9, leave_one_out=True, **SHORT),

@@ -3,23 +3,16 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.pipeline import make_pipeline
+from sklearn.model_selection import GridSearchCV
 
 from skcooc import AspectModel, AveragedModels, Dyads, ProductSpaceMixture
-from skcooc.counts import CSRCounts, thin
+from skcooc.counts import thin
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.heldout import HeldOut
-from skcooc.heldout.predictors import Factors
 from skcooc.model_selection import ObservationSplit, split_observations
 from tests.cases import CLASSES, FAST
-from tests.tables import MANY_THREADS, planted
+from tests.tables import planted
 
-pytestmark = [
-    pytest.mark.usefixtures("few_starts"),
-    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
-]
+pytestmark = pytest.mark.usefixtures("few_starts")
 X = planted(n_observations=4000).X.astype(float)
 HARD = planted(10, 3000, n_rows=100, n_columns=200).X  # more topics than the models have
 ASPECTS = AspectModel(4, **{**FAST, "random_state": None})
@@ -72,20 +65,20 @@ def test_the_temperature_is_that_of_the_mean():
     X = HARD
     mean = average(AspectModel(6, max_iter=40), 3).fit(X)
     first = mean.estimators_[0]
-    (probe,) = (trial for trial in mean.tuning_ if trial.chosen)
-    assert mean.beta_ == probe.beta == first.beta_
-    assert first.component_prior_ == probe.prior > 0
-    assert mean.smoothing_ == probe.validation.smoothing
+    (chosen,) = (trial for trial in mean.tuning_ if trial.chosen)
+    assert mean.beta_ == chosen.beta == first.beta_
+    assert first.component_prior_ == chosen.prior > 0
+    assert mean.smoothing_ == chosen.validation.smoothing
     seeds = draw_seeds(mean.random_state, 3)
     rest, held = thin(X, 0.1, seeds[0])
-    given = {"beta": mean.beta_, "component_prior": probe.prior, "max_iter": 25}
+    given = {"beta": mean.beta_, "component_prior": chosen.prior, "max_iter": 25}
     short = [AspectModel(6, **given, random_state=seed).fit(rest) for seed in seeds]
     P = np.mean([m.embedding_ @ m.components_ for m in short], axis=0)
     b = (rest.sum(axis=0) + 1) / (rest.sum() + X.shape[1])
     P = (1 - mean.smoothing_) * P + mean.smoothing_ * b
     held = held.toarray()
     expected = np.exp(-(held * np.log(P)).sum() / held.sum())
-    assert probe.validation.perplexity == pytest.approx(expected, rel=1e-6)
+    assert chosen.validation.perplexity == pytest.approx(expected, rel=1e-6)
 
 
 def test_smoothing_is_estimated_if_members_hold_out_counts():
@@ -98,53 +91,20 @@ def test_smoothing_is_estimated_if_members_hold_out_counts():
     assert average(clone(ASPECTS).set_params(smoothing=0.2)).fit(sparse).smoothing_ == 0.2
 
 
-def test_scores_are_log_likelihoods_of_the_smoothed_mean(model):
-    test = split_observations(X, random_state=0)[1]
-    s, dense = model.smoothing_, test.toarray()
-    P = np.mean([m.embedding_ @ m.components_ for m in model.estimators_], axis=0)
-    expected = (dense * np.log((1 - s) * P + s * model.unigram_)).sum() / dense.sum()
-    assert model.score(Dyads(test)) == pytest.approx(expected)
-    assert model.perplexity(Dyads(test)) == pytest.approx(np.exp(-expected))
-    assert model.score_samples(X).shape == (X.shape[0],)
-    assert np.isfinite(model.score(X))
-    heldout = HeldOut(CSRCounts(test), model.unigram_, model.smoothing_)
-    predicted = Factors(model.embedding_, model.components_.T)
-    assert heldout.score(predicted).perplexity == pytest.approx(model.perplexity(Dyads(test)))
-
-
-def test_results_do_not_depend_on_n_jobs(model, monkeypatch):
-    monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.counts.threads.config", MANY_THREADS)
-    for n_jobs in (2, 7):
-        other = average(n_jobs=n_jobs).fit(X)
-        np.testing.assert_array_equal(model.components_, other.components_)
-        np.testing.assert_array_equal(model.embedding_, other.embedding_)
-        np.testing.assert_array_equal(model.transform(X), other.transform(X))
-        assert (model.beta_, model.smoothing_) == (other.beta_, other.smoothing_)
-
-
-def test_searches_and_pipelines():
+def test_grid_searches():
     grid = {"estimator__n_components": [2, 4], "n_estimators": [1, 2]}
     base = average(clone(ASPECTS).set_params(beta=0.9, max_iter=10))
-    for data, cv in (
-        (Dyads(X), KFold(2, shuffle=True, random_state=0)),
-        (Dyads(X), ObservationSplit(2, random_state=0)),
-        (X, 2),
-    ):
+    for data, cv in ((Dyads(X), ObservationSplit(2, random_state=0)), (X, 2)):
         search = GridSearchCV(base, grid, cv=cv).fit(data)
         assert np.isfinite(search.cv_results_["mean_test_score"]).all()
         assert search.best_params_["n_estimators"] == 2
-    assert make_pipeline(base, TfidfTransformer()).fit_transform(X).shape == (X.shape[0], 12)
 
 
-@pytest.mark.parametrize(
-    ("mean", "message"),
-    [
+def test_bad_parameters():
+    for mean, message in (
         (AveragedModels("aspects"), "The 'estimator' parameter of AveragedModels must be"),
         (average(n_estimators=0), "The 'n_estimators' parameter"),
         (average(AspectModel(beta="hot")), "The 'beta' parameter of AspectModel must be"),
-    ],
-)
-def test_bad_parameters(mean, message):
-    with pytest.raises(ValueError, match=message):
-        mean.fit(X)
+    ):
+        with pytest.raises(ValueError, match=message):
+            mean.fit(X)

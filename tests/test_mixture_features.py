@@ -15,10 +15,7 @@ from skcooc import AspectModel, AsymmetricClustering, Dyads, MixtureFeatures
 from skcooc.datasets import make_cooccurrences
 from tests.tables import random_table
 
-pytestmark = [
-    pytest.mark.usefixtures("few_starts"),
-    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
-]
+pytestmark = pytest.mark.usefixtures("few_starts")
 X = random_table(30, 20)
 NEW = random_table(6, 20, seed=1)
 ASPECTS = AspectModel(3, beta=0.9, max_iter=30, random_state=0)

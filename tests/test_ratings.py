@@ -5,7 +5,6 @@ import pytest
 
 from skcooc import AspectModel, Dyads, TriadicAspectModel, Triads
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge")
 RNG = np.random.default_rng(0)
 TASTE, GENRE = np.arange(40) % 2, np.arange(24) % 2
 USER = np.repeat(np.arange(40), 10)

@@ -20,8 +20,6 @@ from skcooc.model_selection import split_observations
 from tests.cases import CLASSES
 from tests.tables import random_table
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
-
 X = random_table()
 FAST = {"max_iter": 3, "random_state": 0}
 MODEL = AspectModel(2, beta=0.9, **FAST)
@@ -56,13 +54,15 @@ def test_too_large_counts_are_refused_wherever_they_are_given(value, tmp_path):
     np.testing.assert_array_equal(model.components_, before)
 
 
-@pytest.mark.parametrize("estimator", [AsymmetricClustering(), AspectModel(2, annealing=1.2)])
-def test_sums_outside_the_limits_are_refused(estimator):
-    for counts in (np.eye(4, 3) * 1e38, np.eye(4, 3) * 5e-324, np.eye(4, 3) * 2.0**52):
-        with pytest.raises(ValueError, match=REFUSED):
-            clone(estimator).fit(counts)
-    with pytest.raises(ValueError, match="all counts, or their weights, are zero"):
-        clone(estimator).fit(np.zeros((4, 3)))
+def test_sums_outside_the_limits_are_refused():
+    for estimator in (AsymmetricClustering(), AspectModel(2, annealing=1.2)):
+        for scale in (1e38, 5e-324, 2.0**52):
+            with pytest.raises(ValueError, match=REFUSED):
+                clone(estimator).fit(np.eye(4, 3) * scale)
+        with pytest.raises(ValueError, match="all counts, or their weights, are zero"):
+            clone(estimator).fit(np.zeros((4, 3)))
+    with pytest.raises(ValueError, match=REFUSED):
+        TriadicAspectModel(2, **FAST).fit(Triads([0, 1], [0, 1], [1, 0]), sample_weight=[1, 1e17])
 
 
 @pytest.mark.parametrize("estimator", CLASSES, ids=repr)
@@ -73,11 +73,6 @@ def test_results_are_finite_up_to_the_limits(estimator):
         arrays = model.components_, model.embedding_, model.weights_, model.objective_
         assert all(np.isfinite(array).all() for array in arrays)
         assert np.isfinite(model.score(table))
-
-
-def test_weights_of_triads_are_counted_too():
-    with pytest.raises(ValueError, match=REFUSED):
-        TriadicAspectModel(2, **FAST).fit(Triads([0, 1], [0, 1], [1, 0]), sample_weight=[1, 1e17])
 
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")

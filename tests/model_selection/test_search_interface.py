@@ -30,10 +30,7 @@ MODEL = AspectModel(3, smoothing=0.01, **FAST)
 TINY = {"max_iter": 3, "tol": 0.0, "random_state": 0}
 BETAS = [0.7, 0.85, 1.0]
 
-pytestmark = [
-    pytest.mark.usefixtures("few_starts"),
-    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
-]
+pytestmark = pytest.mark.usefixtures("few_starts")
 
 
 def search_of(estimator=MODEL, **options):

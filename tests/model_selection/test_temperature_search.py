@@ -18,8 +18,6 @@ BETAS = np.linspace(0.45, 1.0, 12)
 MODEL = AspectModel(8, smoothing=0.01, **FAST)
 CV = ObservationSplit(4, random_state=0)
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
-
 
 def searched(data=X, betas=BETAS, estimator=MODEL, cv=CV, **options):
     return TemperatureSearchCV(estimator, betas, cv=cv, **options).fit(data)
