@@ -24,7 +24,7 @@ from skcooc.em import EMState, OverRelaxation
 from skcooc.image import grid_coarsening
 from tests.cases import ESTIMATORS, VARIANTS
 from tests.contract import X, every_class, every_estimator, fitted, quick
-from tests.watching import Watcher
+from tests.watching import Interruption, Watcher
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -41,18 +41,6 @@ FORMS = [
     ClusterAbstraction(4, beta=0.4, tree="annealed", abstraction="object", object_iter=3),
     SymmetricClustering(3, 2, beta=0.8, coarsening=COARSENING),
 ]
-
-
-class Interruption(Watcher):
-    """Interrupts the fit at an iteration."""
-
-    def __init__(self, at):
-        self.at, self.seen = at, 0
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
-        self.seen += fitted_estimator is not None
-        if self.seen == self.at:
-            raise KeyboardInterrupt
 
 
 def interrupted(estimator, X, path, at, every=1):
@@ -151,17 +139,11 @@ def clone_with_state(model):
 
 
 def test_a_search_resumes_from_any_trial(tmp_path):
-    class InTheSearch(Interruption):
-        def on_fit_task_end(self, estimator, context):
-            self.seen += context.task_name.startswith("beta")
-            if self.seen == self.at:
-                raise KeyboardInterrupt
-
     estimator = AspectModel(3, max_iter=10, random_state=0)
     whole = clone(estimator).fit(X)
     for at in range(1, len(whole.tuning_) + 1):
         model = clone(estimator)
-        model.set_callbacks(Checkpoint(tmp_path / "model"), InTheSearch(at))
+        model.set_callbacks(Checkpoint(tmp_path / "model"), Interruption(at, "beta"))
         with pytest.raises(KeyboardInterrupt):
             model.fit(X)
         assert model._unfinished is None
@@ -306,15 +288,7 @@ class Stop(Watcher):
         return self.seen >= self.after
 
 
-class Interrupt(Stop):
-    """Interrupts after a number of iterations, as a user would."""
-
-    def on_fit_task_end(self, estimator, context):
-        if super().on_fit_task_end(estimator, context):
-            raise KeyboardInterrupt
-
-
-class Watch(Stop):
+class Watch(Watcher):
     """Uses the estimator as if the fit had ended."""
 
     def __init__(self):
@@ -349,14 +323,14 @@ def test_progress_bar_and_monitor_run(estimator, capsys):
 
 
 def interruptions_leave_no_trace(estimator):
-    model = quick(estimator).set_callbacks(Interrupt(after=2))
+    model = quick(estimator).set_callbacks(Interruption(at=2))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
     assert not hasattr(model, "components_")
     assert not hasattr(model, "n_features_in_")
     done = fitted(estimator)
     before = dict(vars(done))
-    done.set_callbacks(Interrupt(after=2))
+    done.set_callbacks(Interruption(at=2))
     with pytest.raises(KeyboardInterrupt):
         done.fit(X[:, :10])
     after = {name: value for name, value in vars(done).items() if name != "_skl_callbacks"}

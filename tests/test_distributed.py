@@ -76,12 +76,6 @@ def workers(client):
     return client
 
 
-def test_shares_of_observations_are_smoothed_as_in_memory(workers):
-    shares = X / 7
-    model = clone(ASPECTS).fit(in_blocks(shares, 30))
-    np.testing.assert_allclose(model.unigram_, clone(ASPECTS).fit(shares).unigram_)
-
-
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_it_is_the_fit_in_memory(workers, estimator):
     model = clone(estimator).fit(in_blocks(X, 30, 30, 131))
@@ -91,18 +85,16 @@ def test_it_is_the_fit_in_memory(workers, estimator):
 
 
 def test_other_blocks(workers):
-    """Dense ones of integers, and sparse matrices."""
+    shares = X / 7
+    model = clone(ASPECTS).fit(in_blocks(shares, 30))
+    np.testing.assert_allclose(model.unigram_, clone(ASPECTS).fit(shares).unigram_)
+    model = clone(ASPECTS).fit(in_blocks(X.astype(np.float32)))  # one block: bit by bit
+    assert model.components_.dtype == model.embedding_.dtype == np.float32
+    assert_same(model, clone(ASPECTS).fit(X.astype(np.float32)), 0)
     matrices = [dask.delayed(sp.csr_matrix)(block) for block in blocks_of(X, 100)]
     dense = da.from_array(X.toarray().astype(int), chunks=(100, -1))
     for table in (dense, delayed_rows(matrices, X.shape[1])):
         assert_same(clone(ASPECTS).fit(table), clone(ASPECTS).fit(X), 1e-6)
-
-
-def test_one_block_is_the_same_bit_by_bit(workers):
-    dtype = np.float32
-    model = clone(ASPECTS).fit(in_blocks(X.astype(dtype)))
-    assert model.components_.dtype == model.embedding_.dtype == dtype
-    assert_same(model, clone(ASPECTS).fit(X.astype(dtype)), 0)
 
 
 def test_the_temperature_is_found_on_a_sample(workers, monkeypatch):
@@ -135,13 +127,7 @@ def test_a_fit_goes_on_from_a_checkpoint_or_a_warm_start(workers, tmp_path):
     resumed = read_checkpoint(tmp_path / "model").set_params(warm_start=True).fit(table)
     assert_same(resumed, whole, 0)
     assert resumed.partial_fit(X[:50]).embedding_.shape == (50, 3)
-    models = [clone(ASPECTS).set_params(warm_start=True).fit(X) for _ in range(2)]
-    for model, table in zip(models, (X, in_blocks(X, 100)), strict=True):
-        model.set_params(max_iter=2).fit(table)
-    assert_same(*models, 1e-6)
-
-
-def test_a_warm_start_goes_on_with_momentum_wherever_rows_are(workers):
+    # With momentum, wherever rows are.
     begun = clone(ASPECTS).set_params(warm_start=True).fit(in_blocks(X, 100))
     whole = clone(ASPECTS).set_params(max_iter=26).fit(X)
     for table in (in_blocks(X, 100), in_blocks(X, 70), X):
@@ -205,7 +191,6 @@ def test_no_array_with_a_number_for_each_row_is_fetched(workers, monkeypatch, br
 
 
 def test_attributes_of_rows_are_dask_arrays(workers):
-    """Those as long as the table; all others are arrays of NumPy, and so are answers of methods."""
     estimator = ClusterAbstraction(4, beta=0.2, abstraction="object", **SHORT)
     far, near = clone(estimator).fit(in_blocks(X, 30, 131)), clone(estimator).fit(X)
     for name in ("embedding_", "row_distribution_", "labels_", "posteriors_", "row_components_"):
@@ -214,12 +199,8 @@ def test_attributes_of_rows_are_dask_arrays(workers):
         assert (there.shape, there.dtype) == (here.shape, here.dtype), name
         np.testing.assert_allclose(there.compute(), here, atol=1e-9, err_msg=name)
     assert far.embedding_.chunks[0] == (30, 101, 109)
-    for other in (
-        far.weights_,
-        far.components_,
-        sp.csr_array(far.components_),
-        far.weights_[:, None].tolist(),
-    ):
+    components = far.components_
+    for other in (far.weights_, components, sp.csr_array(components), components.tolist()):
         product = near.embedding_ @ (other if sp.issparse(other) else np.asarray(other))
         np.testing.assert_allclose((far.embedding_ @ other).compute(), product, atol=1e-9)
     for name in ("component_distribution_", "column_embedding_", "node_weights_"):

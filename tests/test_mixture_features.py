@@ -1,18 +1,12 @@
 """Features of rows against a slow fold-in, and their use in a classifier."""
 
-from itertools import product
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads, MixtureFeatures
-from skcooc.datasets import make_cooccurrences
 from tests.tables import random_table
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -78,19 +72,6 @@ def test_a_smaller_beta_makes_mixtures_more_even():
     assert entropies[0] > 0.99 * np.log(3)
     empty = features.transform(np.zeros((1, 20)))
     np.testing.assert_allclose(empty[0] ** 2, features.estimator_.weights_)
-
-
-def test_a_classifier_learns_more_from_features_than_from_mixtures():
-    """The classes differ in the proportions of topics that all rows have."""
-    y, scores = np.arange(600) % 3, []
-    centers = np.array([[4, 1, 1, 1, 1, 2], [1, 4, 1, 2, 1, 1], [1, 1, 4, 1, 2, 1]]) / 10
-    for seed, beta in product(range(3), (0.2, 1.0)):
-        data = make_cooccurrences(2, 60, 6, n_observations=1, random_state=seed)
-        counts = np.random.default_rng(seed).multinomial(15, centers[y] @ data.components)
-        features = MixtureFeatures(AspectModel(6, beta=1.0, tol=1e-3, random_state=0), beta=beta)
-        model = make_pipeline(features, StandardScaler(), LogisticRegression())
-        scores.append(model.fit(counts[:300], y[:300]).score(counts[300:], y[300:]))
-    assert np.mean(scores[::2]) > np.mean(scores[1::2]) + 0.01
 
 
 def test_names_and_containers(features):

@@ -7,14 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from skcooc import (
-    AspectModel,
-    Dyads,
-    RowBlocks,
-    TriadicAspectModel,
-    open_table,
-    save_table,
-)
+from skcooc import AspectModel, Dyads, RowBlocks, TriadicAspectModel, open_table, save_table
 from skcooc.base import recommendations
 from skcooc.heldout.scoring import ranked
 from tests.cases import CLASSES, META

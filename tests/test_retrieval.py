@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from skcooc import AspectModel, AspectRetriever, Dyads
@@ -106,21 +105,6 @@ def test_neighbours_are_the_most_similar_documents_also_in_chunks(model, monkeyp
     np.testing.assert_allclose(model.kneighbors(QUERIES, 4)[0], distances)
 
 
-def test_synonyms_are_found_by_aspects_and_not_by_words():
-    """Document 0 has no word of the query, but words that go with its word elsewhere."""
-    rng = np.random.default_rng(0)
-    topics = np.kron(np.eye(2), np.full(6, 1 / 6))
-    X = np.vstack([rng.multinomial(12, topics[i % 2]) for i in range(60)])
-    X[0, 0], X[1, 6] = 0, 0
-    query = np.eye(12)[[0]]
-    found = retriever(2).fit(X).similarity(query)[0]
-    by_words = retriever(2, aspect_weight=0, smoothing_weight=0).fit(X).similarity(query)[0]
-    assert by_words[0] == by_words[1] == 0
-    assert found[0] > found[1::2].max()
-    smoothed = retriever(2, aspect_weight=0, smoothing_weight=0.3).fit(X).similarity(query)[0]
-    assert smoothed[0] > smoothed[1]
-
-
 def test_empty_queries_and_documents_are_like_nothing(model):
     similarity = model.similarity(QUERIES)
     assert not X[[3]].sum()
@@ -195,13 +179,6 @@ def test_texts_are_counted():
     assert first[0] in (0, 1)  # those with milk, and of a ball or a sheep
     assert first[1] in (3, 4)
     assert not hasattr(model.vectorizer, "vocabulary_")
-
-
-def test_the_end_of_a_pipeline_has_neighbours():
-    pipeline = make_pipeline(CountVectorizer(), retriever(2)).fit(TEXTS)
-    of_texts_, queries = of_texts().fit(TEXTS), ["honey", "wool"]
-    found = pipeline[-1].kneighbors(pipeline[:-1].transform(queries), 2)
-    np.testing.assert_array_equal(found, of_texts_.kneighbors(queries, 2))
 
 
 def test_a_warning_lists_queries_without_any_known_word():

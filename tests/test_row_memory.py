@@ -112,19 +112,6 @@ def test_the_validation_part_of_the_model_is_used():
     assert len(fits) == 4
 
 
-def test_weights_are_repetitions():
-    weights = np.arange(60) % 3
-    kept = {"concentration": "auto", "discount": 0.2, "smoothing": 0.1}
-    for estimator in (None, AspectModel(2, beta=1.0, **FAST)):
-        weighted = RowMemory(estimator, random_state=0, **kept).fit(TRAIN, sample_weight=weights)
-        repeated = RowMemory(estimator, random_state=0, **kept).fit(
-            csr_array(np.repeat(TRAIN.toarray(), weights, axis=0))
-        )
-        np.testing.assert_allclose(weighted.unigram_, repeated.unigram_)
-        if estimator is None:
-            assert weighted.concentration_ == pytest.approx(repeated.concentration_, rel=1e-3)
-
-
 def test_grid_search_over_observations():
     grid = {"estimator__beta": [0.3, 0.9]}
     folds = KFold(3, shuffle=True, random_state=0)

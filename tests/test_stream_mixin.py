@@ -135,15 +135,6 @@ def attributes_are_those_of_the_last_batch(estimator):
     assert np.isnan([record.validation_perplexity for record in after]).all()
 
 
-def test_weights_are_repetitions():
-    estimator = AspectModel(3, beta=0.9, random_state=0)
-    weights = np.random.default_rng(0).integers(0, 3, 120)
-    one, two = (clone(estimator).fit(X[:120]) for _ in range(2))
-    one.partial_fit(X[120:], sample_weight=weights)
-    two.partial_fit(sp.csr_array(X[120:][np.repeat(np.arange(120), weights)]))
-    np.testing.assert_allclose(one.components_, two.components_, rtol=1e-9, atol=1e-15)
-
-
 NO_STREAMERS = [
     (AspectModel(burstiness=20.0), "burstiness replaces"),
     (ClusterAbstraction(abstraction="object"), "abstraction='cluster'"),
