@@ -108,6 +108,7 @@ def test_weights_and_dyads_go_through(model, monkeypatch):
     assert weighted.component_search_.best_score_ != plain.best_score_
 
 
+@pytest.mark.usefixtures("few_starts")
 @pytest.mark.filterwarnings("ignore")
 def test_every_model_has_such_numbers():
     for model in KINDS:

@@ -62,6 +62,10 @@ def fit_with_interruptions(estimator, X, path, at):
             n_interruptions += 1
 
 
+def copied(model):
+    return pickle.loads(pickle.dumps(model))
+
+
 def assert_same(one, two):
     for name in ("components_", "embedding_", "weights_"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
@@ -125,17 +129,13 @@ def test_a_fit_resumes_only_with_the_same_parameters_and_data(tmp_path):
     half = interrupted(model, X, tmp_path / "model", at=5).set_params(n_jobs=2, random_state=3)
     for name, value in {"beta": 0.5, "max_iter": 20, "solver": 1.0}.items():
         with pytest.raises(ValueError, match=f"other values of {name}. Set warm"):
-            clone_with_state(half).set_params(**{name: value}).fit(X)
+            copied(half).set_params(**{name: value}).fit(X)
     for other in (X[::-1], 2 * X):
         with pytest.raises(ValueError, match="other values of X"):
-            clone_with_state(half).fit(other)
+            copied(half).fit(other)
     with pytest.raises(ValueError, match="came to its end"):
-        clone_with_state(half).partial_fit(X)
-    clone_with_state(half).set_params(warm_start=False, beta=0.5).fit(2 * X)
-
-
-def clone_with_state(model):
-    return pickle.loads(pickle.dumps(model))
+        copied(half).partial_fit(X)
+    copied(half).set_params(warm_start=False, beta=0.5).fit(2 * X)
 
 
 def test_a_search_resumes_from_any_trial(tmp_path):
@@ -152,9 +152,9 @@ def test_a_search_resumes_from_any_trial(tmp_path):
             half.transform(X)
         for changed in ({"max_iter": 20}, {"n_components": 4}):
             with pytest.raises(ValueError, match="other values of"):
-                clone_with_state(half).set_params(**changed).fit(X)
+                copied(half).set_params(**changed).fit(X)
         with pytest.raises(ValueError, match="other values of X"):
-            clone_with_state(half).fit(2 * X)
+            copied(half).fit(2 * X)
         assert_same(half.fit(X), whole)
 
 
@@ -166,7 +166,7 @@ def test_a_stream_resumes(tmp_path, monkeypatch):
     whole = clone(estimator).fit(blocks)
     for at in (2, 4, 6, 8):  # in the sample, after the first pass, the third, the last
         half = interrupted(clone(estimator), blocks, tmp_path / "model", at=at, every=2)
-        assert_same(clone_with_state(half).fit(blocks), whole)
+        assert_same(copied(half).fit(blocks), whole)
     with pytest.raises(ValueError, match="other values of X"):
         half.fit(RowBlocks([X[:60]]))
 
@@ -202,10 +202,8 @@ def test_bad_parameters_are_refused_before_the_fit(tmp_path):
     for every in (0, -1, 2.5, "often"):
         with pytest.raises(ValueError, match="'every' parameter"):
             Checkpoint(tmp_path / "model", every=every)
-    for path, kind in [
-        (tmp_path / "missing" / "model", FileNotFoundError),
-        (tmp_path, IsADirectoryError),
-    ]:
+    missing = tmp_path / "missing" / "model"
+    for path, kind in ((missing, FileNotFoundError), (tmp_path, IsADirectoryError)):
         model, begun = clone(MODEL), Interruption(at=1)
         with pytest.raises(kind, match="checkpoint"):
             model.set_callbacks(Checkpoint(path, every=1), begun).fit(X)
@@ -213,7 +211,7 @@ def test_bad_parameters_are_refused_before_the_fit(tmp_path):
         assert not hasattr(model, "components_")
 
 
-def test_partial_files_of_killed_processes_are_removed(tmp_path, monkeypatch):
+def test_killed_writes_leave_one_file_and_parallel_ones_do_not_collide(tmp_path, monkeypatch):
     path, model = tmp_path / "model", clone(MODEL).fit(X)
     for _ in range(3):
         with monkeypatch.context() as killed:
@@ -223,9 +221,14 @@ def test_partial_files_of_killed_processes_are_removed(tmp_path, monkeypatch):
         assert len(os.listdir(tmp_path)) == 1
     write_checkpoint(path, model)
     assert os.listdir(tmp_path) == ["model"]
+    # Parallel writes do not collide.
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: write_checkpoint(path, model), range(12)))
+    assert_same(read_checkpoint(path), model)
+    assert os.listdir(tmp_path) == ["model"]
 
 
-def test_damaged_files_are_refused(tmp_path):
+def test_damaged_and_other_files_are_refused(tmp_path):
     path = tmp_path / "model"
     write_checkpoint(path, clone(MODEL).fit(X))
     whole = path.read_bytes()
@@ -236,16 +239,9 @@ def test_damaged_files_are_refused(tmp_path):
             path.write_bytes(damaged)
             with pytest.raises(ValueError, match="model is a damaged checkpoint"):
                 read_checkpoint(path)
-
-
-def test_other_files_are_described(tmp_path):
-    path = tmp_path / "model"
-    for content, kind in [
-        (b"", "an empty file"),
-        (pickle.dumps(1), "a pickle"),
-        (b"PK\3\4", "a zip archive"),
-        (b"hello\n", "begins with b'hello"),
-    ]:
+    # Other files are described.
+    kinds = ["an empty file", "a pickle", "a zip archive", "begins with b'hello"]
+    for content, kind in zip((b"", pickle.dumps(1), b"PK\3\4", b"hello\n"), kinds, strict=True):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=f"is not a checkpoint, but .*{kind}"):
             read_checkpoint(path)
@@ -267,14 +263,6 @@ def test_models_of_another_version_warn(tmp_path, monkeypatch):
         ValueError, match=r"model was written by skcooc 0\.0\.1, and cannot be read"
     ):
         read_checkpoint(path)
-
-
-def test_parallel_writes_do_not_collide(tmp_path):
-    path, model = tmp_path / "model", clone(MODEL).fit(X)
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: write_checkpoint(path, model), range(12)))
-    assert_same(read_checkpoint(path), model)
-    assert os.listdir(tmp_path) == ["model"]
 
 
 class Stop(Watcher):

@@ -1,4 +1,4 @@
-"""Tables on disk: counts come back as they were written, and fits are those in memory."""
+"""Tables in blocks and on disk: counts come back as written, and fits are those in memory."""
 
 import os
 import shutil
@@ -21,6 +21,7 @@ from skcooc import (
 )
 from skcooc.counts import CSRCounts, disk
 from skcooc.fitting.progress import BlockTasks
+from skcooc.tables import CheckedBlocks
 from tests.tables import planted, random_table
 from tests.watching import Watcher
 
@@ -93,12 +94,12 @@ def test_an_invalid_table_is_refused_and_leaves_no_files(tmp_path, table):
         yield X
         raise KeyboardInterrupt
 
-    for blocks, reason in [
+    for blocks, reason in (
         ([X, X[:, 1:]], "same number of columns"),
         ([], "no block"),
         ([X * 0], "All counts are zero"),
         ([np.empty((0, 3))], "No block has a row"),
-    ]:
+    ):
         with pytest.raises(ValueError, match=reason):
             save_table(tmp_path / "other", blocks)
     with pytest.raises(KeyboardInterrupt):
@@ -214,18 +215,15 @@ def test_broken_sums_over_blocks_are_detected(table, monkeypatch, estimator, own
         assert_fitted_alike(clone(estimator).fit(table), clone(estimator).fit(X))
 
 
-def test_a_fit_goes_on_and_its_rows_can_be_folded_in(table):
+def test_a_fit_goes_on_and_its_rows_can_be_folded_in(table, monkeypatch):
     model = clone(ASPECTS).set_params(max_iter=30, tol=1e-5).fit(table)
     before = model.objective_
     model.set_params(warm_start=True, max_iter=20).fit(table)
     assert model.objective_ < before * (1 + 1e-9)
     first = next(iter(table))
-    np.testing.assert_allclose(
-        model.transform(first), model.embedding_[: first.shape[0]], atol=0.05
-    )
-
-
-def test_the_temperature_is_found_on_a_sample(table, monkeypatch):
+    rows = model.embedding_[: first.shape[0]]
+    np.testing.assert_allclose(model.transform(first), rows, atol=0.05)
+    # The temperature is found on a sample.
     monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 30)
     model = AspectModel(3, **SHORT).fit(table)
     assert model.tuning_
@@ -270,9 +268,8 @@ def watched(estimator, X):
 
 def test_callbacks_hear_of_every_block_of_an_iteration(table, monkeypatch):
     gone_through, after_block = [], BlockTasks.after_block
-    monkeypatch.setattr(
-        BlockTasks, "after_block", lambda self: [gone_through.append(1), after_block(self)]
-    )
+    counting = lambda self: [gone_through.append(1), after_block(self)]  # noqa: E731
+    monkeypatch.setattr(BlockTasks, "after_block", counting)
     estimator = clone(ASPECTS).set_params(max_iter=40)
     iterations = [task for task in watched(estimator, table) if task[0] == "iteration"]
     assert iterations == [("iteration", 4)] * 40
@@ -284,12 +281,86 @@ def test_callbacks_hear_of_every_block_of_an_iteration(table, monkeypatch):
 class Files:
     """Blocks without len()."""
 
+    def __init__(self, X, size):
+        self.X, self.size = X, size
+
     def __iter__(self):
-        return (X[first : first + 50] for first in range(0, 120, 50))
+        return (self.X[at : at + self.size] for at in range(0, self.X.shape[0], self.size))
 
 
 def test_callbacks_hear_of_every_block_of_a_pass(monkeypatch):
     monkeypatch.setattr("skcooc.fitting.stream.PASS_TOL", -1.0)
-    for blocks in (Files(), [X[:50], X[50:60], X[60:]]):
+    for blocks in (Files(X, 50), [X[:50], X[50:60], X[60:]]):
         ended = watched(ASPECTS, RowBlocks(blocks, max_passes=2))
         assert [task for task in ended if task[0] == "pass"] == [("pass", 3)] * 2
+
+
+SMALL = random_table(n_rows=23, n_columns=9)
+
+
+def test_iterators_are_refused():
+    for once in (iter([SMALL]), (block for block in [SMALL]), 3):
+        with pytest.raises(TypeError, match="several times"):
+            RowBlocks(once)
+
+
+def checked(blocks):
+    """Blocks without weights, whose checks let everything pass."""
+    return CheckedBlocks(RowBlocks(blocks), lambda block, reset: block, None, None, reset=True)
+
+
+@pytest.mark.parametrize("n_rows", [3, 50])
+def test_a_sample_is_of_rows_and_the_totals_of_all(n_rows):
+    blocks = checked([SMALL[:1], SMALL[1:9], SMALL[9:]])
+    sample, again = blocks.sampled(n_rows, np.random.default_rng(0))
+    assert sample.shape == (min(n_rows, 23), 9)
+    np.testing.assert_allclose(again.column_sums, SMALL.sum(axis=0))
+    assert not again.reset
+    if n_rows >= 23:
+        np.testing.assert_array_equal(sample.table.toarray(), SMALL.toarray())
+    with pytest.raises(ValueError, match="no block"):
+        checked([]).sampled(n_rows, np.random.default_rng(0))
+
+
+def test_all_rows_have_the_same_chance():
+    blocks = checked([sp.csr_array(np.eye(4, 40, first)) for first in range(0, 40, 4)])
+    rng, drawn = np.random.default_rng(0), np.zeros(40)
+    for _ in range(300):
+        drawn += blocks.sampled(5, rng)[0].column_sums
+    expected = 300 * 5 / 40
+    assert np.sum((drawn - expected) ** 2 / expected) < 73  # chi-square, p = .001
+    assert drawn.sum() == 1500
+
+
+def test_shape_and_number_of_blocks(tmp_path):
+    save_table(tmp_path / "table", [SMALL])
+    for blocks, n_blocks in [
+        (RowBlocks([SMALL[:4], SMALL[4:17], SMALL[17:]]), 3),
+        (RowBlocks((SMALL[:4].toarray(), SMALL[4:].toarray().tolist())), 2),
+        (RowBlocks(open_table(tmp_path / "table", batch_size=5)), 5),
+    ]:
+        assert (blocks.shape, len(blocks)) == (SMALL.shape, n_blocks)
+        assert repr(blocks) == f"<RowBlocks: {n_blocks} blocks of a table of shape (23, 9)>"
+    assert len(RowBlocks([])) == 0
+    assert RowBlocks([]).shape is None
+
+
+def test_the_size_is_unknown_until_blocks_are_read():
+    blocks = RowBlocks(Files(SMALL, 8))
+    assert blocks  # although the length is not known
+    assert blocks.shape is None
+    assert repr(blocks) == "<RowBlocks: a table that has not been read yet>"
+    with pytest.raises(TypeError, match="not known before they have been read: Files has no len"):
+        len(blocks)
+    next(iter(blocks))  # not all of them
+    assert blocks.shape is None
+    assert len(list(blocks)) == 3
+    assert (blocks.shape, len(blocks)) == (SMALL.shape, 3)
+    assert repr(blocks) == "<RowBlocks: 3 blocks of a table of shape (23, 9)>"
+
+
+def test_dask_arrays_need_a_client():
+    da = pytest.importorskip("dask.array", reason="needs dask")
+    pytest.importorskip("distributed", reason="needs distributed")
+    with pytest.raises(ValueError, match="there is no client"):
+        AspectModel(2).fit(da.from_array(np.ones((6, 4)), chunks=(3, 4)))

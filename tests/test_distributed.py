@@ -292,14 +292,15 @@ def test_a_fit_outlives_its_workers(workers, victims, persist_every, undisturbed
 def test_searches_run_on_the_workers(workers, monkeypatch):
     monkeypatch.undo()  # workers know nothing of short starts
     betas, model = [0.7, 0.9], AspectModel(3, max_iter=5, random_state=0)
-    search = GridSearchCV(model, {"beta": betas}, cv=2)
-    by_temperature = TemperatureSearchCV(model, betas, cv=2)
-    here = clone(search).fit(Dyads(X)), clone(by_temperature).fit(Dyads(X))
-    with parallel_config("dask"):
-        there = clone(search).fit(Dyads(X)), clone(by_temperature).fit(Dyads(X))
-    for one, two in zip(here, there, strict=True):
-        np.testing.assert_allclose(one.best_score_, two.best_score_)
-        assert one.best_params_ == two.best_params_
+    for search in (
+        GridSearchCV(model, {"beta": betas}, cv=2),
+        TemperatureSearchCV(model, betas, cv=2),
+    ):
+        here = clone(search).fit(Dyads(X))
+        with parallel_config("dask"):
+            there = clone(search).fit(Dyads(X))
+        np.testing.assert_allclose(here.best_score_, there.best_score_)
+        assert here.best_params_ == there.best_params_
 
 
 def hungry(X):

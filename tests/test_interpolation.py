@@ -133,9 +133,8 @@ def test_parameters_reach_the_models_and_searches_use_them():
     assert model.estimators[0][1].n_components == 2
     assert isinstance(dict(model.estimators)["clusters"], AspectModel)
     assert "aspects" not in model.get_params(deep=False)
-    search = GridSearchCV(
-        mean_of(), {"aspects__n_components": [1, 3]}, cv=KFold(2, shuffle=True, random_state=0)
-    ).fit(Dyads(X))
+    folds = KFold(2, shuffle=True, random_state=0)
+    search = GridSearchCV(mean_of(), {"aspects__n_components": [1, 3]}, cv=folds).fit(Dyads(X))
     assert search.best_params_ == {"aspects__n_components": 3}
 
 

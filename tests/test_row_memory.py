@@ -5,7 +5,6 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.decomposition import NMF, PCA, LatentDirichletAllocation
-from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import MaxAbsScaler
 
 from skcooc import AspectModel, AsymmetricClustering, AveragedModels, Dyads, RowBlocks, RowMemory
@@ -110,13 +109,6 @@ def test_the_validation_part_of_the_model_is_used():
     assert len(fits) == 3
     RowMemory(Counting(3, beta=0.9, **FAST), **GIVEN).fit(TRAIN)
     assert len(fits) == 4
-
-
-def test_grid_search_over_observations():
-    grid = {"estimator__beta": [0.3, 0.9]}
-    folds = KFold(3, shuffle=True, random_state=0)
-    search = GridSearchCV(RowMemory(ASPECTS, **GIVEN), grid, cv=folds).fit(Dyads(TRAIN))
-    assert search.best_params_["estimator__beta"] == 0.9
 
 
 def test_streams_and_blocks_predict_new_rows_only():

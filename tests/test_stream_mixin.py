@@ -201,7 +201,7 @@ def test_a_stream_that_begins_with_too_few_rows_finds_its_temperature(monkeypatc
     assert followed.perplexity(table[900:]) < 0.95 * stayed.perplexity(table[900:])
 
 
-def test_what_is_held_out_does_not_depend_on_the_batch():
+def test_held_out_tokens_do_not_depend_on_the_batch():
     whole = Batch(CSRCounts(X)).divided(0.1, 5)
     parts = [Batch(CSRCounts(block)).divided(0.1, 5) for block in batches(X)]
     for side in ("X", "heldout"):
@@ -210,7 +210,7 @@ def test_what_is_held_out_does_not_depend_on_the_batch():
     assert whole.observations == pytest.approx(0.1 * X.sum(), rel=0.1)
 
 
-def test_what_is_held_out_is_not_learnt():
+def test_held_out_tokens_are_not_learnt():
     """A column that occurs only there gets no mass."""
     table = sp.hstack([X, np.zeros((240, 1))]).tolil()
     model = automatic(STREAMERS[0]).fit(sp.csr_array(table[:120]))
@@ -224,9 +224,7 @@ def test_what_is_held_out_is_not_learnt():
 
     assert any(learnt(scale) == 0 for scale in range(1, 60))
     assert not model.partial_fit(sp.csr_array(late)).components_[:, 60].any()
-
-
-def test_a_batch_of_one_observation_and_a_smoothing_that_is_given_stays():
+    # A smoothing that is given stays; a batch of one token says nothing on beta.
     model = automatic(STREAMERS[0]).set_params(smoothing=0.25).fit(X[:120])
     beta = model.beta_
     assert streamed(model, batches(X)).smoothing_ == 0.25

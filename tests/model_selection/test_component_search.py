@@ -29,7 +29,7 @@ from tests.watching import Interruption
 X = planted(3, 6000).X.astype(float)
 MODEL = AspectModel(tol=1e-4)
 SIZES = [2, 3, 4]
-TINY = AspectModel(tol=1e-2, max_iter=10)
+TINY = AspectModel(beta=0.9, tol=1e-2, max_iter=5)
 
 
 def searched(estimator=MODEL, candidates=SIZES, data=X, **options):
@@ -226,6 +226,7 @@ def test_other_data_do_not_resume_and_threads_and_the_kind_of_table_do_not_matte
     same(searched(TINY, data=X[:60].toarray(), n_jobs=3), whole)
 
 
+@pytest.mark.usefixtures("few_starts")
 def test_hard_clusters_by_the_integrated_likelihood():
     X = planted(3, 2000, n_columns=30, kind="clusters").X
     search = searched(AsymmetricClustering(hard=True), data=X, cv=2)
