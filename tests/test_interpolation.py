@@ -22,7 +22,7 @@ from tests.tables import planted
 
 X = planted(n_rows=60, n_columns=80, n_observations=4000).X.astype(float)
 TRAIN, TEST = split_observations(X, random_state=0)
-ASPECTS, CLUSTERS = AspectModel(6, beta=1.0, **FAST), AsymmetricClustering(3, beta=0.2, **FAST)
+ASPECTS, CLUSTERS = AspectModel(8, beta=1.0, **FAST), AsymmetricClustering(3, beta=0.2, **FAST)
 SEARCHING = [("aspects", AspectModel(3, **FAST)), ("clusters", AsymmetricClustering(3, **FAST))]
 
 
@@ -79,9 +79,9 @@ def test_the_prediction_is_the_weighted_mean_and_better_than_each_member(model):
     P = [member.inverse_transform(member.transform(X)) for member in model.estimators_]
     Z = model.transform(X)
     np.testing.assert_allclose(Z @ model.components_, w[0] * P[0] + w[1] * P[1], rtol=1e-10)
-    assert model.components_.shape == (9, X.shape[1])
+    assert model.components_.shape == (11, X.shape[1])
     np.testing.assert_array_equal(
-        model.named_estimators_.clusters.components_, model.components_[6:]
+        model.named_estimators_.clusters.components_, model.components_[8:]
     )
     members = [member.perplexity(Dyads(TEST)) for member in model.estimators_]
     assert model.perplexity(Dyads(TEST)) < 0.99 * min(members)
@@ -128,7 +128,7 @@ def test_a_cache_around_an_interpolation():
 
 def test_parameters_reach_the_models_and_searches_use_them():
     model = mean_of()
-    assert model.get_params()["aspects__n_components"] == 6
+    assert model.get_params()["aspects__n_components"] == 8
     model.set_params(aspects__n_components=2, clusters=clone(ASPECTS))
     assert model.estimators[0][1].n_components == 2
     assert isinstance(dict(model.estimators)["clusters"], AspectModel)

@@ -119,7 +119,7 @@ def test_other_data_with_the_same_sums_do_no_harm(solver):
 
 def test_the_state_that_is_kept_is_small():
     for solver, n_rows, n_columns in (("momentum", 2, 1), (1.8, 2, 2), (1.0, 1, 0)):
-        model = AspectModel(16, beta=0.9, solver=solver)
+        model = AspectModel(8, beta=0.9, solver=solver)
         warm, cold = (fitted(model, 10, warm_start=kept) for kept in (True, False))
         more = len(pickle.dumps(warm)) - len(pickle.dumps(cold))
         kept = n_rows * warm.embedding_.nbytes + n_columns * warm.components_.nbytes
