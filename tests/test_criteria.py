@@ -22,7 +22,7 @@ TRUTH = make_cooccurrences(40, 30, n_components=3, n_observations=4000, random_s
 X = sp.csr_array(TRUTH.X, dtype=float)
 N, M = X.shape
 L = X.sum()
-QUICK = {"beta": 0.9, "max_iter": 15, "tol": 1e-3, "random_state": 0}
+QUICK = {"beta": 0.9, "max_iter": 8, "tol": 1e-3, "random_state": 0}
 ESTIMATED = {"proportions": "estimated"}
 MARGIN = N - 1  # P(x)
 

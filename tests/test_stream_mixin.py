@@ -191,14 +191,14 @@ def test_the_temperature_follows_streams_and_blocks(estimator):
 
 def test_a_stream_that_begins_with_too_few_rows_finds_its_temperature(monkeypatch):
     """A broken twin keeps what it found first."""
-    table = make_cooccurrences(800, 200, 8, n_observations=64_000, random_state=0).X
-    estimator = AspectModel(8, max_iter=40, random_state=0)
-    blocks = 2 * batches(table[:700], 30)
+    table = make_cooccurrences(1000, 400, 8, n_observations=60_000, random_state=0).X
+    estimator = AspectModel(8, max_iter=60, random_state=0)
+    blocks = 2 * batches(table[:900], 20)
     followed = streamed(estimator, blocks)
     monkeypatch.setattr("skcooc.em.online.WHOLE", np.inf)
     stayed = streamed(estimator, blocks)
     assert followed.beta_ > stayed.beta_ + 0.1
-    assert followed.perplexity(table[700:]) < 0.95 * stayed.perplexity(table[700:])
+    assert followed.perplexity(table[900:]) < 0.95 * stayed.perplexity(table[900:])
 
 
 def test_held_out_tokens_do_not_depend_on_the_batch():
