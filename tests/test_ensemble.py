@@ -58,16 +58,16 @@ def test_members_differ_and_are_those_of_their_seeds(model):
 
 def test_the_mean_beats_its_members():
     train, test = split_observations(HARD, random_state=0)
-    mean = average(AspectModel(8, max_iter=40), 3).fit(train)
+    mean = average(AspectModel(4, max_iter=40), 3).fit(train)
     members = [member.perplexity(Dyads(test)) for member in mean.estimators_]
-    single = AspectModel(8, max_iter=40, random_state=0).fit(train)
+    single = AspectModel(4, max_iter=40, random_state=0).fit(train)
     assert mean.perplexity(Dyads(test)) < min(*members, single.perplexity(Dyads(test)))
 
 
 def test_the_temperature_is_that_of_the_mean():
     """Literal transcription of the mean of short fits."""
     X = HARD
-    mean = average(AspectModel(8, max_iter=40), 3).fit(X)
+    mean = average(AspectModel(4, max_iter=40), 3).fit(X)
     first = mean.estimators_[0]
     (chosen,) = (trial for trial in mean.tuning_ if trial.chosen)
     assert mean.beta_ == chosen.beta == first.beta_
@@ -76,7 +76,7 @@ def test_the_temperature_is_that_of_the_mean():
     seeds = draw_seeds(mean.random_state, 3)
     rest, held = thin(X, 0.1, seeds[0])
     given = {"beta": mean.beta_, "component_prior": chosen.prior, "max_iter": 25}
-    short = [AspectModel(8, **given, random_state=seed).fit(rest) for seed in seeds]
+    short = [AspectModel(4, **given, random_state=seed).fit(rest) for seed in seeds]
     P = np.mean([m.embedding_ @ m.components_ for m in short], axis=0)
     b = (rest.sum(axis=0) + 1) / (rest.sum() + X.shape[1])
     P = (1 - mean.smoothing_) * P + mean.smoothing_ * b
