@@ -10,6 +10,12 @@ for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
+def pytest_configure(config):
+    """Most fits of tests are too short to converge."""
+    config.addinivalue_line("filterwarnings", "ignore:EM did not converge")
+    config.addinivalue_line("filterwarnings", "ignore:All .* components")
+
+
 def pytest_collection_finish():
     """Exclude what has been imported from garbage collection."""
     gc.freeze()

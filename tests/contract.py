@@ -16,7 +16,6 @@ TEXTS = [
 ]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 every_class = pytest.mark.parametrize("estimator", CLASSES, ids=repr)
-every_estimator_or_average = pytest.mark.parametrize("estimator", [*ESTIMATORS, *META], ids=repr)
 every_class_or_average = pytest.mark.parametrize("estimator", [*CLASSES, *META], ids=repr)
 
 

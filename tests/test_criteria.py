@@ -22,13 +22,13 @@ TRUTH = make_cooccurrences(40, 30, n_components=3, n_observations=4000, random_s
 X = sp.csr_array(TRUTH.X, dtype=float)
 N, M = X.shape
 L = X.sum()
-QUICK = {"beta": 0.9, "max_iter": 15, "tol": 1e-3, "random_state": 0}
+QUICK = {"beta": 0.9, "max_iter": 8, "tol": 1e-3, "random_state": 0}
 ESTIMATED = {"proportions": "estimated"}
 MARGIN = N - 1  # P(x)
 
 
 def product(C, D):
-    """Memo, eq. (17)."""
+    """Hofmann & Puzicha (1998), eq. (17)."""
     return (C * D - 1) + C * (N - 1) + D * (M - 1)
 
 
@@ -36,13 +36,10 @@ def fitted(model, X=X, **options):
     return model.set_params(**QUICK | options).fit(X)
 
 
-pytestmark = [
-    pytest.mark.usefixtures("few_starts"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-]
+pytestmark = pytest.mark.usefixtures("few_starts")
 # Binary trees of three leaves have five nodes, and paths of 2, 3 and 3 nodes.
 BY_HAND = [
-    (AspectModel(3), (N + M - 1) * 3 - 1),  # memo, section 2.1
+    (AspectModel(3), (N + M - 1) * 3 - 1),  # Hofmann & Puzicha (1998), section 2.1
     (AspectModel(3, leave_one_out=True), (N + M - 1) * 3 - 1),
     (ProductSpaceMixture(3, 4), product(3, 4)),
     (AsymmetricClustering(3), MARGIN + 3 * (M - 1)),
@@ -68,26 +65,23 @@ ONE = [
 ]
 
 
-@pytest.mark.parametrize(("model", "by_hand"), BY_HAND, ids=str)
-def test_parameters_are_those_counted_by_hand(model, by_hand):
-    assert fitted(model).n_parameters_ == by_hand
+def test_parameters_are_those_counted_by_hand():
+    for model, by_hand in BY_HAND:
+        assert (model, fitted(model).n_parameters_) == (model, by_hand)
+    for n_clusters in (4, None):
+        model = fitted(ClusteringProjection(3, n_clusters))
+        C = model.n_clusters_
+        assert (n_clusters or N) >= C
+        assert model.n_parameters_ == MARGIN + 3 * (M - 1) + C * 2 + C - 1
 
 
-@pytest.mark.parametrize("n_clusters", [4, None])
-def test_only_clusters_that_are_alive_count(n_clusters):
-    model = fitted(ClusteringProjection(3, n_clusters))
-    C = model.n_clusters_
-    assert (n_clusters or N) >= C
-    assert model.n_parameters_ == MARGIN + 3 * (M - 1) + C * 2 + C - 1
-
-
-@pytest.mark.parametrize("model", ONE, ids=str)
-def test_one_component_has_the_margins_alone(model):
-    model = fitted(model, smoothing=0.0)
-    assert model.n_parameters_ == (N - 1) + (M - 1)
+def test_one_component_has_the_margins_alone():
     rows, columns = X.sum(axis=1), X.sum(axis=0)
     independent = sum(m @ np.log(m / L) for m in (rows[rows > 0], columns[columns > 0]))
-    assert model.aic(Dyads(X)) == pytest.approx(2 * (N + M - 2) - 2 * independent)
+    for model in ONE:
+        fitted(model, smoothing=0.0)
+        assert (model, model.n_parameters_) == (model, (N - 1) + (M - 1))
+        assert model.aic(Dyads(X)) == pytest.approx(2 * (N + M - 2) - 2 * independent)
 
 
 def literal(model, n, mixtures, n_parameters):
@@ -111,11 +105,7 @@ def test_criteria_are_those_of_pairs_of_rows_and_columns():
     assert criteria(model, X[:9]) == pytest.approx(literal(model, n[:9], **of_rows))
     assert criteria(model, X) == pytest.approx(known, rel=1e-3)
     conditional = -2 * L * model.score(Dyads(X)) + model.n_parameters_ * np.log(L)
-    assert known[1] > conditional + 1  # what forgets P(x) is found
-
-
-def test_observations_count_by_their_weights():
-    model = fitted(AspectModel(3))
+    assert known[1] > conditional + 1  # without P(x)
     k, once = model.n_parameters_, model.aic(Dyads(X))
     for weight in (2.0, 0.37):  # of 0.37 each: observations that are not whole
         weighted = model.aic(Dyads(X * weight))
@@ -128,12 +118,12 @@ def test_rows_that_are_forgotten_are_found(monkeypatch):
     forgetful = lambda self, params, n_rows: 3 * (M - 1)  # noqa: E731
     monkeypatch.setattr(Aspects, "free_parameters", forgetful)
     assert model.n_parameters_ != by_hand
-    models = {K: fitted(AspectModel(K), beta=1.0) for K in (1, 3, 6)}
+    models = {K: fitted(AspectModel(K), beta=1.0) for K in (1, 3, 8)}
     assert min(models, key=lambda K: models[K].bic(Dyads(X))) != 1  # nothing is held against them
 
 
 def test_the_number_of_aspects_planted_is_found():
-    models = {K: fitted(AspectModel(K), beta=1.0, max_iter=300, tol=1e-6) for K in (1, 2, 3, 4, 6)}
+    models = {K: fitted(AspectModel(K), beta=1.0, max_iter=300, tol=1e-6) for K in (1, 2, 3, 4, 8)}
     found = {K: models[K].bic(Dyads(X)) for K in models}
     assert min(found, key=found.get) == 3
     likelihoods = [models[K].score(Dyads(X)) for K in models]

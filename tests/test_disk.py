@@ -1,6 +1,7 @@
-"""Tables on disk: counts come back as they were written, and fits are those in memory."""
+"""Tables in blocks and on disk: counts come back as written, and fits are those in memory."""
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +21,11 @@ from skcooc import (
 )
 from skcooc.counts import CSRCounts, disk
 from skcooc.fitting.progress import BlockTasks
+from skcooc.tables import CheckedBlocks
 from tests.tables import planted, random_table
 from tests.watching import Watcher
 
-pytestmark = [
-    pytest.mark.usefixtures("few_starts"),
-    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
-]
+pytestmark = pytest.mark.usefixtures("few_starts")
 
 MAPS = Path("/proc/self/maps")
 SHORT = {"max_iter": 6, "tol": 0.0, "random_state": 0}
@@ -55,9 +54,14 @@ def table(tmp_path):
     return open_table(tmp_path / "table")
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
 @pytest.mark.parametrize(
-    ("ends", "batch_size"), [([23], 1), ([1, 2, 2, 23], 5), ([16, 23], 23), ([20, 21, 22, 23], 100)]
+    ("dtype", "ends", "batch_size"),
+    [
+        (np.float32, [23], 1),
+        (np.float64, [1, 2, 2, 23], 5),
+        (np.int64, [16, 23], 23),
+        (np.float32, [20, 21, 22, 23], 100),
+    ],
 )
 def test_a_saved_table_is_read_in_blocks(tmp_path, dtype, ends, batch_size):
     X = random_table(n_rows=23, n_columns=9).astype(dtype)
@@ -78,12 +82,9 @@ def test_a_saved_table_is_read_in_blocks(tmp_path, dtype, ends, batch_size):
     counts, here = table.counts, CSRCounts(X.astype(kind))
     for name in ("row_sums", "column_sums", "mean_count_weight"):
         np.testing.assert_allclose(getattr(counts, name), getattr(here, name), rtol=1e-6)
-
-
-def test_zeros_are_not_stored_and_parts_are_summed(tmp_path):
     arrays = np.array([0.0, 2, 3, 4]), np.array([0, 1, 1, 0]), np.array([0, 3, 4])
-    save_table(tmp_path / "t", [sp.csr_array(arrays, shape=(2, 2))])
-    table = open_table(tmp_path / "t")
+    save_table(tmp_path / "summed", [sp.csr_array(arrays, shape=(2, 2))])
+    table = open_table(tmp_path / "summed")
     assert table.nnz == 2
     np.testing.assert_array_equal(next(iter(table)).toarray(), [[0, 5], [4, 0]])
 
@@ -93,12 +94,12 @@ def test_an_invalid_table_is_refused_and_leaves_no_files(tmp_path, table):
         yield X
         raise KeyboardInterrupt
 
-    for blocks, reason in [
+    for blocks, reason in (
         ([X, X[:, 1:]], "same number of columns"),
         ([], "no block"),
         ([X * 0], "All counts are zero"),
         ([np.empty((0, 3))], "No block has a row"),
-    ]:
+    ):
         with pytest.raises(ValueError, match=reason):
             save_table(tmp_path / "other", blocks)
     with pytest.raises(KeyboardInterrupt):
@@ -122,31 +123,33 @@ def flip_byte(path, name, place):
     (path / name).write_bytes(content)
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda path: change_array(path, "columns", 1, -1),
-        lambda path: change_array(path, "columns", -1, 3),
-        lambda path: change_array(path, "rows", 1, 40000),
-        lambda path: change_array(path, "lengths", 0, 60000),
-        lambda path: change_array(path, "codes", 0, 0),
-        lambda path: change_array(path, "codes", -1, 77),  # a valid count, but another
-        lambda path: change_array(path, "others", 0, 2.5),
-        lambda path: np.save(path / "codes.npy", np.load(path / "codes.npy")[:-1]),
-        lambda path: os.truncate(path / "rows.npy", 300),
-        lambda path: os.truncate(path / "others.npy", 0),
-        lambda path: os.truncate(path / "facts.npz", 1000),
-        lambda path: flip_byte(path, "columns.npy", 3),
-        lambda path: flip_byte(path, "columns.npy", -9),
-        lambda path: flip_byte(path, "facts.npz", 200),
-    ],
-)
-def test_damaged_files_are_detected(damage, tmp_path):
-    save_table(tmp_path / "table", [X[:50], X[50:], X[:1] / 2])
-    damage(tmp_path / "table")
-    for use in (list, clone(ASPECTS).fit, lambda table: clone(ASPECTS).fit(RowBlocks(table))):
-        with pytest.raises(ValueError, match="table is a damaged table"):
-            use(open_table(tmp_path / "table"))
+DAMAGES = [
+    lambda path: change_array(path, "columns", 1, -1),
+    lambda path: change_array(path, "columns", -1, 3),
+    lambda path: change_array(path, "rows", 1, 40000),
+    lambda path: change_array(path, "lengths", 0, 60000),
+    lambda path: change_array(path, "codes", 0, 0),
+    lambda path: change_array(path, "codes", -1, 77),  # a valid count, but another
+    lambda path: change_array(path, "others", 0, 2.5),
+    lambda path: np.save(path / "codes.npy", np.load(path / "codes.npy")[:-1]),
+    lambda path: os.truncate(path / "rows.npy", 300),
+    lambda path: os.truncate(path / "others.npy", 0),
+    lambda path: os.truncate(path / "facts.npz", 1000),
+    lambda path: flip_byte(path, "columns.npy", 3),
+    lambda path: flip_byte(path, "columns.npy", -9),
+    lambda path: flip_byte(path, "facts.npz", 200),
+]
+
+
+def test_damaged_files_are_detected(tmp_path):
+    save_table(tmp_path / "sound", [X[:50], X[50:], X[:1] / 2])
+    for number, damage in enumerate(DAMAGES):
+        path = tmp_path / f"{number} table"
+        shutil.copytree(tmp_path / "sound", path)
+        damage(path)
+        for use in (list, clone(ASPECTS).fit, lambda table: clone(ASPECTS).fit(RowBlocks(table))):
+            with pytest.raises(ValueError, match=f"{number} table is a damaged table"):
+                use(open_table(path))
 
 
 def test_a_missing_file_and_another_format_are_told(tmp_path):
@@ -168,7 +171,7 @@ def test_a_pass_keeps_no_file_in_memory(table):
     assert str(table.path) in MAPS.read_text()
 
 
-def test_products_are_those_of_the_matrix(table):
+def test_products_and_samples_are_those_of_the_matrix(table):
     counts, rng = table.counts, np.random.default_rng(0)
     assert counts.n_blocks == 4
     B, A = rng.random((X.shape[1], 3)), rng.random((X.shape[0], 3))
@@ -177,9 +180,6 @@ def test_products_are_those_of_the_matrix(table):
     np.testing.assert_allclose(counts.total(lambda block: block.row_sums.sum()), X.sum())
     np.testing.assert_allclose(counts.tdot(A), X.T @ A)
     np.testing.assert_array_equal(counts.map_rows(np.add, A, 2 * A), 3 * A)
-
-
-def test_samples_are_of_rows(table):
     for n_rows in (1, 40, 500):
         drawn = table.counts.sample(n_rows, np.random.default_rng(0)).toarray()
         rows = np.random.default_rng(0).choice(120, min(n_rows, 120), replace=False)
@@ -193,45 +193,37 @@ def assert_fitted_alike(one, two):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-def test_a_fit_is_that_in_memory(table, estimator):
-    assert_fitted_alike(clone(estimator).fit(table), clone(estimator).fit(X))
-
-
-def test_statistics_of_one_block_alone_are_detected(table, monkeypatch):
-    """A broken twin."""
-    monkeypatch.setattr(disk, "add_statistics", lambda total, stats: total)
-    with pytest.raises(AssertionError):
-        assert_fitted_alike(clone(ASPECTS).fit(table), clone(ASPECTS).fit(X))
-
-
-def test_a_block_without_the_mass_of_the_table_is_detected(table, monkeypatch):
-    """A broken twin: totals that an observation is taken out of are too small."""
-    monkeypatch.setattr(CSRCounts, "part_of", lambda self, mass: self)
-    with pytest.raises(AssertionError):
-        assert_fitted_alike(clone(LEFT_OUT).fit(table), clone(LEFT_OUT).fit(X))
-
-
-@pytest.mark.parametrize("estimator", [ASPECTS, LEFT_OUT])
-def test_threads_change_nothing(table, monkeypatch, estimator):
+def test_a_fit_is_that_in_memory_with_any_number_of_threads(table, estimator, monkeypatch):
+    model = clone(estimator).fit(table)
+    assert_fitted_alike(model, clone(estimator).fit(X))
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 100)
-    one = clone(estimator).fit(table)
-    two = clone(estimator).set_params(n_jobs=2).fit(table)
-    np.testing.assert_array_equal(one.components_, two.components_)
-    np.testing.assert_array_equal(one.embedding_, two.embedding_)
+    threaded = clone(estimator).set_params(n_jobs=2).fit(table)
+    np.testing.assert_array_equal(model.components_, threaded.components_)
+    np.testing.assert_array_equal(model.embedding_, threaded.embedding_)
 
 
-def test_a_fit_goes_on_and_its_rows_can_be_folded_in(table):
+@pytest.mark.parametrize(
+    ("estimator", "owner", "name", "broken"),
+    [
+        (ASPECTS, disk, "add_statistics", lambda total, stats: total),  # of one block
+        (LEFT_OUT, CSRCounts, "part_of", lambda self, mass: self),  # totals of the block
+    ],
+)
+def test_broken_sums_over_blocks_are_detected(table, monkeypatch, estimator, owner, name, broken):
+    monkeypatch.setattr(owner, name, broken)
+    with pytest.raises(AssertionError):
+        assert_fitted_alike(clone(estimator).fit(table), clone(estimator).fit(X))
+
+
+def test_a_fit_goes_on_and_its_rows_can_be_folded_in(table, monkeypatch):
     model = clone(ASPECTS).set_params(max_iter=30, tol=1e-5).fit(table)
     before = model.objective_
     model.set_params(warm_start=True, max_iter=20).fit(table)
     assert model.objective_ < before * (1 + 1e-9)
     first = next(iter(table))
-    np.testing.assert_allclose(
-        model.transform(first), model.embedding_[: first.shape[0]], atol=0.05
-    )
-
-
-def test_the_temperature_is_found_on_a_sample(table, monkeypatch):
+    rows = model.embedding_[: first.shape[0]]
+    np.testing.assert_allclose(model.transform(first), rows, atol=0.05)
+    # The temperature is found on a sample.
     monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 30)
     model = AspectModel(3, **SHORT).fit(table)
     assert model.tuning_
@@ -276,9 +268,8 @@ def watched(estimator, X):
 
 def test_callbacks_hear_of_every_block_of_an_iteration(table, monkeypatch):
     gone_through, after_block = [], BlockTasks.after_block
-    monkeypatch.setattr(
-        BlockTasks, "after_block", lambda self: [gone_through.append(1), after_block(self)]
-    )
+    counting = lambda self: [gone_through.append(1), after_block(self)]  # noqa: E731
+    monkeypatch.setattr(BlockTasks, "after_block", counting)
     estimator = clone(ASPECTS).set_params(max_iter=40)
     iterations = [task for task in watched(estimator, table) if task[0] == "iteration"]
     assert iterations == [("iteration", 4)] * 40
@@ -290,12 +281,86 @@ def test_callbacks_hear_of_every_block_of_an_iteration(table, monkeypatch):
 class Files:
     """Blocks without len()."""
 
+    def __init__(self, X, size):
+        self.X, self.size = X, size
+
     def __iter__(self):
-        return (X[first : first + 50] for first in range(0, 120, 50))
+        return (self.X[at : at + self.size] for at in range(0, self.X.shape[0], self.size))
 
 
 def test_callbacks_hear_of_every_block_of_a_pass(monkeypatch):
     monkeypatch.setattr("skcooc.fitting.stream.PASS_TOL", -1.0)
-    for blocks in (Files(), [X[:50], X[50:60], X[60:]]):
+    for blocks in (Files(X, 50), [X[:50], X[50:60], X[60:]]):
         ended = watched(ASPECTS, RowBlocks(blocks, max_passes=2))
         assert [task for task in ended if task[0] == "pass"] == [("pass", 3)] * 2
+
+
+SMALL = random_table(n_rows=23, n_columns=9)
+
+
+def test_iterators_are_refused():
+    for once in (iter([SMALL]), (block for block in [SMALL]), 3):
+        with pytest.raises(TypeError, match="several times"):
+            RowBlocks(once)
+
+
+def checked(blocks):
+    """Blocks without weights, whose checks let everything pass."""
+    return CheckedBlocks(RowBlocks(blocks), lambda block, reset: block, None, None, reset=True)
+
+
+@pytest.mark.parametrize("n_rows", [3, 50])
+def test_a_sample_is_of_rows_and_the_totals_of_all(n_rows):
+    blocks = checked([SMALL[:1], SMALL[1:9], SMALL[9:]])
+    sample, again = blocks.sampled(n_rows, np.random.default_rng(0))
+    assert sample.shape == (min(n_rows, 23), 9)
+    np.testing.assert_allclose(again.column_sums, SMALL.sum(axis=0))
+    assert not again.reset
+    if n_rows >= 23:
+        np.testing.assert_array_equal(sample.table.toarray(), SMALL.toarray())
+    with pytest.raises(ValueError, match="no block"):
+        checked([]).sampled(n_rows, np.random.default_rng(0))
+
+
+def test_all_rows_have_the_same_chance():
+    blocks = checked([sp.csr_array(np.eye(4, 40, first)) for first in range(0, 40, 4)])
+    rng, drawn = np.random.default_rng(0), np.zeros(40)
+    for _ in range(120):
+        drawn += blocks.sampled(5, rng)[0].column_sums
+    expected = 120 * 5 / 40
+    assert np.sum((drawn - expected) ** 2 / expected) < 73  # chi-square, p = .001
+    assert drawn.sum() == 600
+
+
+def test_shape_and_number_of_blocks(tmp_path):
+    save_table(tmp_path / "table", [SMALL])
+    for blocks, n_blocks in [
+        (RowBlocks([SMALL[:4], SMALL[4:17], SMALL[17:]]), 3),
+        (RowBlocks((SMALL[:4].toarray(), SMALL[4:].toarray().tolist())), 2),
+        (RowBlocks(open_table(tmp_path / "table", batch_size=5)), 5),
+    ]:
+        assert (blocks.shape, len(blocks)) == (SMALL.shape, n_blocks)
+        assert repr(blocks) == f"<RowBlocks: {n_blocks} blocks of a table of shape (23, 9)>"
+    assert len(RowBlocks([])) == 0
+    assert RowBlocks([]).shape is None
+
+
+def test_the_size_is_unknown_until_blocks_are_read():
+    blocks = RowBlocks(Files(SMALL, 8))
+    assert blocks  # although the length is not known
+    assert blocks.shape is None
+    assert repr(blocks) == "<RowBlocks: a table that has not been read yet>"
+    with pytest.raises(TypeError, match="not known before they have been read: Files has no len"):
+        len(blocks)
+    next(iter(blocks))  # not all of them
+    assert blocks.shape is None
+    assert len(list(blocks)) == 3
+    assert (blocks.shape, len(blocks)) == (SMALL.shape, 3)
+    assert repr(blocks) == "<RowBlocks: 3 blocks of a table of shape (23, 9)>"
+
+
+def test_dask_arrays_need_a_client():
+    da = pytest.importorskip("dask.array", reason="needs dask")
+    pytest.importorskip("distributed", reason="needs distributed")
+    with pytest.raises(ValueError, match="there is no client"):
+        AspectModel(2).fit(da.from_array(np.ones((6, 4)), chunks=(3, 4)))

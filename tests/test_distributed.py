@@ -34,10 +34,7 @@ da = pytest.importorskip("dask.array")
 cluster_of = pytest.importorskip("distributed")
 counts_on_workers = pytest.importorskip("skcooc.counts.dask")
 
-pytestmark = [
-    pytest.mark.usefixtures("short_starts"),
-    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
-]
+pytestmark = pytest.mark.usefixtures("short_starts")
 ESTIMATORS = [
     AspectModel(3, beta=0.9, component_prior=0.01, tempering="likelihood", solver=1.8, **SHORT),
     AspectModel(3, beta=0.9, leave_one_out=True, **SHORT),
@@ -79,12 +76,6 @@ def workers(client):
     return client
 
 
-def test_shares_of_observations_are_smoothed_as_in_memory(workers):
-    shares = X / 7
-    model = clone(ASPECTS).fit(in_blocks(shares, 30))
-    np.testing.assert_allclose(model.unigram_, clone(ASPECTS).fit(shares).unigram_)
-
-
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_it_is_the_fit_in_memory(workers, estimator):
     model = clone(estimator).fit(in_blocks(X, 30, 30, 131))
@@ -94,18 +85,16 @@ def test_it_is_the_fit_in_memory(workers, estimator):
 
 
 def test_other_blocks(workers):
-    """Dense ones of integers, and sparse matrices."""
+    shares = X / 7
+    model = clone(ASPECTS).fit(in_blocks(shares, 30))
+    np.testing.assert_allclose(model.unigram_, clone(ASPECTS).fit(shares).unigram_)
+    model = clone(ASPECTS).fit(in_blocks(X.astype(np.float32)))  # one block: bit by bit
+    assert model.components_.dtype == model.embedding_.dtype == np.float32
+    assert_same(model, clone(ASPECTS).fit(X.astype(np.float32)), 0)
     matrices = [dask.delayed(sp.csr_matrix)(block) for block in blocks_of(X, 100)]
     dense = da.from_array(X.toarray().astype(int), chunks=(100, -1))
     for table in (dense, delayed_rows(matrices, X.shape[1])):
         assert_same(clone(ASPECTS).fit(table), clone(ASPECTS).fit(X), 1e-6)
-
-
-def test_one_block_is_the_same_bit_by_bit(workers):
-    dtype = np.float32
-    model = clone(ASPECTS).fit(in_blocks(X.astype(dtype)))
-    assert model.components_.dtype == model.embedding_.dtype == dtype
-    assert_same(model, clone(ASPECTS).fit(X.astype(dtype)), 0)
 
 
 def test_the_temperature_is_found_on_a_sample(workers, monkeypatch):
@@ -138,13 +127,7 @@ def test_a_fit_goes_on_from_a_checkpoint_or_a_warm_start(workers, tmp_path):
     resumed = read_checkpoint(tmp_path / "model").set_params(warm_start=True).fit(table)
     assert_same(resumed, whole, 0)
     assert resumed.partial_fit(X[:50]).embedding_.shape == (50, 3)
-    models = [clone(ASPECTS).set_params(warm_start=True).fit(X) for _ in range(2)]
-    for model, table in zip(models, (X, in_blocks(X, 100)), strict=True):
-        model.set_params(max_iter=2).fit(table)
-    assert_same(*models, 1e-6)
-
-
-def test_a_warm_start_goes_on_with_momentum_wherever_rows_are(workers):
+    # With momentum, wherever rows are.
     begun = clone(ASPECTS).set_params(warm_start=True).fit(in_blocks(X, 100))
     whole = clone(ASPECTS).set_params(max_iter=26).fit(X)
     for table in (in_blocks(X, 100), in_blocks(X, 70), X):
@@ -208,7 +191,6 @@ def test_no_array_with_a_number_for_each_row_is_fetched(workers, monkeypatch, br
 
 
 def test_attributes_of_rows_are_dask_arrays(workers):
-    """Those as long as the table; all others are arrays of NumPy, and so are answers of methods."""
     estimator = ClusterAbstraction(4, beta=0.2, abstraction="object", **SHORT)
     far, near = clone(estimator).fit(in_blocks(X, 30, 131)), clone(estimator).fit(X)
     for name in ("embedding_", "row_distribution_", "labels_", "posteriors_", "row_components_"):
@@ -217,12 +199,8 @@ def test_attributes_of_rows_are_dask_arrays(workers):
         assert (there.shape, there.dtype) == (here.shape, here.dtype), name
         np.testing.assert_allclose(there.compute(), here, atol=1e-9, err_msg=name)
     assert far.embedding_.chunks[0] == (30, 101, 109)
-    for other in (
-        far.weights_,
-        far.components_,
-        sp.csr_array(far.components_),
-        far.weights_[:, None].tolist(),
-    ):
+    components = far.components_
+    for other in (far.weights_, components, sp.csr_array(components), components.tolist()):
         product = near.embedding_ @ (other if sp.issparse(other) else np.asarray(other))
         np.testing.assert_allclose((far.embedding_ @ other).compute(), product, atol=1e-9)
     for name in ("component_distribution_", "column_embedding_", "node_weights_"):
@@ -314,14 +292,15 @@ def test_a_fit_outlives_its_workers(workers, victims, persist_every, undisturbed
 def test_searches_run_on_the_workers(workers, monkeypatch):
     monkeypatch.undo()  # workers know nothing of short starts
     betas, model = [0.7, 0.9], AspectModel(3, max_iter=5, random_state=0)
-    search = GridSearchCV(model, {"beta": betas}, cv=2)
-    by_temperature = TemperatureSearchCV(model, betas, cv=2)
-    here = clone(search).fit(Dyads(X)), clone(by_temperature).fit(Dyads(X))
-    with parallel_config("dask"):
-        there = clone(search).fit(Dyads(X)), clone(by_temperature).fit(Dyads(X))
-    for one, two in zip(here, there, strict=True):
-        np.testing.assert_allclose(one.best_score_, two.best_score_)
-        assert one.best_params_ == two.best_params_
+    for search in (
+        GridSearchCV(model, {"beta": betas}, cv=2),
+        TemperatureSearchCV(model, betas, cv=2),
+    ):
+        here = clone(search).fit(Dyads(X))
+        with parallel_config("dask"):
+            there = clone(search).fit(Dyads(X))
+        np.testing.assert_allclose(here.best_score_, there.best_score_)
+        assert here.best_params_ == there.best_params_
 
 
 def hungry(X):

@@ -25,10 +25,7 @@ dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 cluster_of = pytest.importorskip("distributed")
 
-pytestmark = [
-    pytest.mark.usefixtures("short_starts"),
-    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
-]
+pytestmark = pytest.mark.usefixtures("short_starts")
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +67,6 @@ def test_tables_and_parameters_that_do_not_fit_workers_are_refused(workers):
         with pytest.raises(error, match=message):
             model.fit(table)
         assert vars(model).keys() == vars(clone(estimator)).keys()
-
-
-def test_weights_scores_and_column_chunks_are_refused(workers):
     model = clone(ASPECTS).fit(X)
     with pytest.raises(ValueError, match="sample_weight"):
         model.fit(in_blocks(X), sample_weight=np.ones(240))
@@ -82,8 +76,8 @@ def test_weights_scores_and_column_chunks_are_refused(workers):
         model.transform(da.ones((6, 60), chunks=(3, 20)))
 
 
-def test_states_that_depend_on_the_parameters_alone_would_not_do(workers):
-    """Why the states of rows are kept: recomputed from the last parameters, they differ."""
+def test_rows_cannot_be_recomputed_from_the_parameters_alone():
+    """Why the mixtures of rows are kept: recomputed from the last parameters, they differ."""
     model, counts = Aspects(3), CSRCounts(X)
     found = fit([EMStage(model, counts, 0.9, 15, 0.0)], np.random.default_rng(0), make_solver(1.0))
     anew = np.broadcast_to(found.params.weights, found.rows.shape)
@@ -91,15 +85,12 @@ def test_states_that_depend_on_the_parameters_alone_would_not_do(workers):
     assert np.abs(again - found.rows).max() > 0.01
 
 
-def test_a_lost_scheduler():
+def test_a_lost_scheduler_and_rows_that_are_lost_with_it():
     with local_cluster(1, processes=False) as cluster, cluster_of.Client(cluster):
         model = clone(ASPECTS).set_callbacks(At(3, cluster.close))
         with pytest.raises(ConnectionError, match="connection to the scheduler is lost"):
             model.fit(in_blocks(X))
     assert not hasattr(model, "components_")
-
-
-def test_rows_are_lost_with_their_cluster():
     with local_cluster(1, processes=False) as cluster, cluster_of.Client(cluster):
         model = clone(ASPECTS).fit(in_blocks(X, 100))
         rows = np.asarray(model.embedding_).shape

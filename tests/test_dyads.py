@@ -1,4 +1,4 @@
-"""Dyads: observations of two indices as samples."""
+"""Dyads and triads: observations of two or three indices as samples."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.model_selection import KFold, train_test_split
 from sklearn.utils import resample
 
-from skcooc import Dyads
+from skcooc import Dyads, Triads
 from tests.tables import random_table
 
 COUNTS = random_table().toarray()
@@ -35,6 +35,10 @@ def test_indexing_keeps_the_table():
     assert len(dyads[[]]) == 0
     with pytest.raises(IndexError, match="see rows and columns"):
         dyads[:, 0]
+    named = Dyads(COUNTS, column_names=list("abcdefghi"))  # compared by shape and names
+    assert named.same_table(dyads)
+    assert not named.same_table(Dyads(COUNTS[:5]))
+    assert not named.same_table(Dyads(COUNTS, column_names=list("abcdefghx")))
 
 
 def test_scikit_learn_splits_observations():
@@ -74,13 +78,6 @@ def test_weights_and_dtypes_are_kept():
     assert Dyads(COUNTS.astype(np.int64))[:5].to_csr().dtype == np.float64
 
 
-def test_tables_are_compared_by_shape_and_names():
-    dyads = Dyads(COUNTS, column_names=list("abcdefghi"))
-    assert dyads.same_table(Dyads(COUNTS))
-    assert not dyads.same_table(Dyads(COUNTS[:5]))
-    assert not dyads.same_table(Dyads(COUNTS, column_names=list("abcdefghx")))
-
-
 def test_invalid_input_is_refused():
     for make, message in [
         (lambda: Dyads([[-1, 2]]), "Negative values"),
@@ -94,16 +91,13 @@ def test_invalid_input_is_refused():
     assert repr(Dyads([[2, 1]])) == "<Dyads: 3 observations of a table of shape (1, 2)>"
 
 
-def test_new_observations_are_placed_by_names():
+def test_new_observations_are_placed_by_names_and_unknown_names_cause_a_warning():
     train = Dyads.from_pairs(["ann", "bob", "bob"], ["tea", "ale", "jam"])
     later = {"who": ["bob", "ann", "bob"], "what": ["tea", "ale", "tea"], "n": [1, 3, 2]}
     test = Dyads.from_frame(later, "who", "what", "n", like=train)
     assert test.same_table(train)
     assert not test.same_table(Dyads.from_frame(later, "who", "what", "n"))  # of its own names
     assert test.to_csr().toarray().tolist() == [[3, 0, 0], [0, 0, 3]]
-
-
-def test_unknown_names_cause_a_warning():
     train = Dyads.from_pairs(["ann", "bob"], ["tea", "ale"])
     who, what = ["ann", "zoe", "bob", "ann", "zoe"], ["tea", "tea", "jam", "ale", "jam"]
     told = r"3 of 5 pairs are left out: their table has no rows \['zoe'\] and no columns \['jam'\]"
@@ -116,9 +110,6 @@ def test_unknown_names_cause_a_warning():
         Dyads.from_frame({"r": 9 * ["ann"], "c": [f"c{j}" for j in range(9)]}, "r", "c", like=train)
     with pytest.raises(ValueError, match="like has no names"):
         Dyads.from_pairs(who, what, like=Dyads(np.eye(2)))
-
-
-def test_a_missing_column_is_named():
     for kind in (dict, pd.DataFrame):
         frame = kind({"user": ["ann"], "item": ["tea"]})
         with pytest.raises(ValueError, match=r"'usr' is not a column .* has 'user', 'item'"):
@@ -128,18 +119,13 @@ def test_a_missing_column_is_named():
 
 
 def test_missing_names_are_counted():
-    for side, missing in [
-        ("rows", None),
-        ("columns", np.nan),
-        ("rows", pd.NA),
-        ("columns", pd.NaT),
-    ]:
+    missing_ones = [("rows", None), ("columns", np.nan), ("rows", pd.NA), ("columns", pd.NaT)]
+    for side, missing in missing_ones:
         sides = {"rows": ["a", "b", "c"], "columns": ["x", "y", "z"]}
         sides[side] = np.array(sides[side], dtype=object)
         sides[side][1] = missing
-        with pytest.raises(
-            ValueError, match=rf"1 of 3 {side} have no name, the first at position 1"
-        ):
+        message = rf"1 of 3 {side} have no name, the first at position 1"
+        with pytest.raises(ValueError, match=message):
             Dyads.from_pairs(**sides)
     with pytest.raises(ValueError, match="1 of 2 rows have no name"):
         Dyads.from_pairs([1.0, np.nan], ["x", "y"])
@@ -147,25 +133,20 @@ def test_missing_names_are_counted():
         Dyads.from_pairs([1, 2], np.array(["2026-11-23", "NaT"], dtype="datetime64[ns]"))
 
 
-@pytest.mark.parametrize("names", ["object", "string", "category", "polars", "polars category"])
-def test_names_of_all_kinds_of_columns(names):
-    frame = pd.DataFrame({"user": ["bob", "ann", "bob"], "item": ["tea", "tea", "ale"]})
-    if names.startswith("polars"):
-        kind = pl.Categorical if names.endswith("category") else pl.String
-        typed = pl.DataFrame(frame.to_dict("list"), schema=dict.fromkeys(frame, kind))
-    else:
-        typed = frame.astype(names)
-    train = Dyads.from_frame(typed, "user", "item")
-    assert (train.row_names.tolist(), train.column_names.tolist()) == (
-        ["ann", "bob"],
-        ["ale", "tea"],
-    )
-    assert train.to_csr().toarray().tolist() == [[0, 1], [1, 1]]
-    test = Dyads.from_frame(typed[:2], "user", "item", like=train)
-    assert test.to_csr().toarray().tolist() == [[0, 1], [0, 1]]
-
-
-def test_names_without_an_order_are_refused():
+def test_names_of_all_kinds_of_columns_are_sorted():
+    names = {"user": ["bob", "ann", "bob"], "item": ["tea", "tea", "ale"]}
+    frames = [pd.DataFrame(names).astype(kind) for kind in ("object", "string", "category")]
+    frames += [
+        pl.DataFrame(names, schema=dict.fromkeys(names, kind))
+        for kind in (pl.Categorical, pl.String)
+    ]
+    for frame in frames:
+        train = Dyads.from_frame(frame, "user", "item")
+        assert train.row_names.tolist() == ["ann", "bob"]
+        assert train.column_names.tolist() == ["ale", "tea"]
+        assert train.to_csr().toarray().tolist() == [[0, 1], [1, 1]]
+        test = Dyads.from_frame(frame[:2], "user", "item", like=train)
+        assert test.to_csr().toarray().tolist() == [[0, 1], [0, 1]]
     with pytest.raises(TypeError, match=r"Names of rows should be all strings .* \['int', 'str'\]"):
         Dyads.from_pairs(np.array(["a", 1], dtype=object), ["x", "y"])
 
@@ -179,3 +160,73 @@ def test_observations_in_new_cells():
     assert len(test.new_to(train[:0])) == len(test)
     with pytest.raises(ValueError, match=r"table of shape \(2, 2\), .*like=others"):
         test.new_to(Dyads(np.eye(2)))
+
+
+FRAME = {
+    "who": ["ann", "bob", "ann"],
+    "what": ["tea", "tea", "rye"],
+    "when": ["am", "pm", "am"],
+    "n": [2, 1, 1],
+}
+
+
+def test_a_frame_gives_names_and_counts_of_triads():
+    triads = Triads.from_frame(FRAME, "who", "what", "when", "n")
+    assert triads.table_shape == (2, 2, 2)
+    assert [list(names) for names in triads.names] == [["ann", "bob"], ["rye", "tea"], ["am", "pm"]]
+    np.testing.assert_array_equal(triads, [[0, 1, 0], [0, 1, 0], [1, 1, 1], [0, 0, 0]])
+    assert len(Triads.from_frame(FRAME, "who", "what", "when")) == 3
+    with pytest.raises(ValueError, match="'where' is not a column of the frame, which has 'who'"):
+        Triads.from_frame(FRAME, "who", "what", "where")
+    with pytest.raises(ValueError, match="1 of 2 third have no name"):
+        Triads.from_triples(["a", "b"], ["c", "d"], ["e", None])
+    assert triads.same_table(triads[:1])
+    assert not triads.same_table(triads.transpose(1, 0, 2))
+
+
+def test_counts_of_triads_are_observations_and_weights():
+    triads = Triads([0, 1], [0, 1], [1, 0], [2.5, 1.0], shape=(3, 2, 2))
+    np.testing.assert_allclose(triads.weights, [2.5 / 3] * 3 + [1])
+    counts = triads.to_counts()
+    np.testing.assert_allclose(counts.row_sums, [2.5, 1, 0])
+    np.testing.assert_allclose(counts.column_sums, [1, 2.5])
+    assert counts.middle.tolist() == [0, 1]
+
+
+def test_indexing_triads_gives_observations_of_the_same_table():
+    triads = Triads([0, 1, 2], [0, 1, 0], [1, 0, 1], names=(list("abc"), None, None))
+    assert triads.shape == (3, 3)
+    assert triads[1] == (1, 1, 0)
+    for some in (triads[[0, 2]], triads[np.array([True, False, True])], triads[[0, 2], ...]):
+        np.testing.assert_array_equal(some, [[0, 0, 1], [2, 0, 1]])
+        assert some.same_table(triads)
+    assert len(triads[[]]) == 0
+    assert "3 observations of a table of shape (3, 2, 2)" in repr(triads)
+    with pytest.raises(IndexError, match="indexed by observations"):
+        triads[[0], 1]
+
+
+def test_ways_change_places_and_are_forgotten():
+    triads = Triads.from_frame(FRAME, "who", "what", "when", "n")
+    turned = triads.transpose(2, 0, 1)
+    np.testing.assert_array_equal(turned, np.asarray(triads)[:, [2, 0, 1]])
+    assert list(turned.names[2]) == ["rye", "tea"]
+    dyads = triads.dyads(0, 2)
+    np.testing.assert_array_equal(dyads.to_csr().toarray(), [[3, 0], [0, 1]])
+    assert list(dyads.column_names) == ["am", "pm"]
+
+
+def test_invalid_triads_and_orders_are_refused():
+    for positions, options, message in [
+        (([0], [0], [0, 1]), {}, "inconsistent numbers of samples"),
+        (([0.5], [0], [0]), {}, "first should be a 1d array of non-negative int"),
+        (([0], [-1], [0]), {}, "second should be a 1d array of non-negative int"),
+        (([0], [0], [2]), {"shape": (1, 1, 2)}, "should be three sizes"),
+        (([0], [0], [0]), {"shape": (1, 1)}, "should be three sizes"),
+        (([0], [0], [0]), {"counts": [-1]}, "Negative values"),
+        (([0], [0], [0]), {"names": (["a", "b"], None, None)}, r"names, the first,.* \(1,\)"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            Triads(*positions, **options)
+    with pytest.raises(ValueError, match="0, 1 and 2 in some order"):
+        Triads([0], [0], [0]).transpose(0, 0, 1)

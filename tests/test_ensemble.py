@@ -1,25 +1,22 @@
-"""Averages of models: predictions, tuning, seeds, threads."""
+"""Averages of models: predictions, tuning, seeds, and the consensus of matched components."""
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.pipeline import make_pipeline
+from sklearn.model_selection import GridSearchCV
 
 from skcooc import AspectModel, AveragedModels, Dyads, ProductSpaceMixture
-from skcooc.counts import CSRCounts, thin
+from skcooc.counts import thin
+from skcooc.ensemble.averaging import consensus
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.heldout import HeldOut
-from skcooc.heldout.predictors import Factors
+from skcooc.heldout import Factors
+from skcooc.inspection import describe
 from skcooc.model_selection import ObservationSplit, split_observations
+from skcooc.simplex import match_rows
 from tests.cases import CLASSES, FAST
-from tests.tables import MANY_THREADS, planted
+from tests.tables import planted
 
-pytestmark = [
-    pytest.mark.usefixtures("few_starts"),
-    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
-]
+pytestmark = pytest.mark.usefixtures("few_starts")
 X = planted(n_observations=4000).X.astype(float)
 HARD = planted(10, 3000, n_rows=100, n_columns=200).X  # more topics than the models have
 ASPECTS = AspectModel(4, **{**FAST, "random_state": None})
@@ -61,31 +58,31 @@ def test_members_differ_and_are_those_of_their_seeds(model):
 
 def test_the_mean_beats_its_members():
     train, test = split_observations(HARD, random_state=0)
-    mean = average(AspectModel(6, max_iter=40), 3).fit(train)
+    mean = average(AspectModel(4, max_iter=40), 3).fit(train)
     members = [member.perplexity(Dyads(test)) for member in mean.estimators_]
-    single = AspectModel(6, max_iter=40, random_state=0).fit(train)
+    single = AspectModel(4, max_iter=40, random_state=0).fit(train)
     assert mean.perplexity(Dyads(test)) < min(*members, single.perplexity(Dyads(test)))
 
 
 def test_the_temperature_is_that_of_the_mean():
     """Literal transcription of the mean of short fits."""
     X = HARD
-    mean = average(AspectModel(6, max_iter=40), 3).fit(X)
+    mean = average(AspectModel(4, max_iter=40), 3).fit(X)
     first = mean.estimators_[0]
-    (probe,) = (trial for trial in mean.tuning_ if trial.chosen)
-    assert mean.beta_ == probe.beta == first.beta_
-    assert first.component_prior_ == probe.prior > 0
-    assert mean.smoothing_ == probe.validation.smoothing
+    (chosen,) = (trial for trial in mean.tuning_ if trial.chosen)
+    assert mean.beta_ == chosen.beta == first.beta_
+    assert first.component_prior_ == chosen.prior > 0
+    assert mean.smoothing_ == chosen.validation.smoothing
     seeds = draw_seeds(mean.random_state, 3)
     rest, held = thin(X, 0.1, seeds[0])
-    given = {"beta": mean.beta_, "component_prior": probe.prior, "max_iter": 25}
-    short = [AspectModel(6, **given, random_state=seed).fit(rest) for seed in seeds]
+    given = {"beta": mean.beta_, "component_prior": chosen.prior, "max_iter": 25}
+    short = [AspectModel(4, **given, random_state=seed).fit(rest) for seed in seeds]
     P = np.mean([m.embedding_ @ m.components_ for m in short], axis=0)
     b = (rest.sum(axis=0) + 1) / (rest.sum() + X.shape[1])
     P = (1 - mean.smoothing_) * P + mean.smoothing_ * b
     held = held.toarray()
     expected = np.exp(-(held * np.log(P)).sum() / held.sum())
-    assert probe.validation.perplexity == pytest.approx(expected, rel=1e-6)
+    assert chosen.validation.perplexity == pytest.approx(expected, rel=1e-6)
 
 
 def test_smoothing_is_estimated_if_members_hold_out_counts():
@@ -98,53 +95,81 @@ def test_smoothing_is_estimated_if_members_hold_out_counts():
     assert average(clone(ASPECTS).set_params(smoothing=0.2)).fit(sparse).smoothing_ == 0.2
 
 
-def test_scores_are_log_likelihoods_of_the_smoothed_mean(model):
-    test = split_observations(X, random_state=0)[1]
-    s, dense = model.smoothing_, test.toarray()
-    P = np.mean([m.embedding_ @ m.components_ for m in model.estimators_], axis=0)
-    expected = (dense * np.log((1 - s) * P + s * model.unigram_)).sum() / dense.sum()
-    assert model.score(Dyads(test)) == pytest.approx(expected)
-    assert model.perplexity(Dyads(test)) == pytest.approx(np.exp(-expected))
-    assert model.score_samples(X).shape == (X.shape[0],)
-    assert np.isfinite(model.score(X))
-    heldout = HeldOut(CSRCounts(test), model.unigram_, model.smoothing_)
-    predicted = Factors(model.embedding_, model.components_.T)
-    assert heldout.score(predicted).perplexity == pytest.approx(model.perplexity(Dyads(test)))
-
-
-def test_results_do_not_depend_on_n_jobs(model, monkeypatch):
-    monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.counts.passes.config", MANY_THREADS)
-    for n_jobs in (2, 7):
-        other = average(n_jobs=n_jobs).fit(X)
-        np.testing.assert_array_equal(model.components_, other.components_)
-        np.testing.assert_array_equal(model.embedding_, other.embedding_)
-        np.testing.assert_array_equal(model.transform(X), other.transform(X))
-        assert (model.beta_, model.smoothing_) == (other.beta_, other.smoothing_)
-
-
-def test_searches_and_pipelines():
+def test_grid_searches():
     grid = {"estimator__n_components": [2, 4], "n_estimators": [1, 2]}
     base = average(clone(ASPECTS).set_params(beta=0.9, max_iter=10))
-    for data, cv in (
-        (Dyads(X), KFold(2, shuffle=True, random_state=0)),
-        (Dyads(X), ObservationSplit(2, random_state=0)),
-        (X, 2),
-    ):
-        search = GridSearchCV(base, grid, cv=cv).fit(data)
-        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-        assert search.best_params_["n_estimators"] == 2
-    assert make_pipeline(base, TfidfTransformer()).fit_transform(X).shape == (X.shape[0], 12)
+    search = GridSearchCV(base, grid, cv=ObservationSplit(2, random_state=0)).fit(Dyads(X))
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_params_["n_estimators"] == 2
 
 
-@pytest.mark.parametrize(
-    ("mean", "message"),
-    [
+def test_bad_parameters():
+    for mean, message in (
         (AveragedModels("aspects"), "The 'estimator' parameter of AveragedModels must be"),
         (average(n_estimators=0), "The 'n_estimators' parameter"),
         (average(AspectModel(beta="hot")), "The 'beta' parameter of AspectModel must be"),
-    ],
-)
-def test_bad_parameters(mean, message):
-    with pytest.raises(ValueError, match=message):
-        mean.fit(X)
+    ):
+        with pytest.raises(ValueError, match=message):
+            mean.fit(X)
+
+
+DATA = planted(3, 6000)
+SHARES = np.full(80, 1 / 80)
+
+
+def members(orders, noise=0.0):
+    """The planted model with its components in these orders, each a little different."""
+    rng = np.random.default_rng(0)
+    for order in orders:
+        B = DATA.components[order] * rng.uniform(1 - noise, 1 + noise, DATA.components.shape)
+        yield Factors(DATA.mixtures[:, order], (B / B.sum(axis=1, keepdims=True)).T)
+
+
+ORDERS = [[0, 1, 2], [2, 0, 1], [1, 0, 2]]
+
+
+def test_members_in_other_orders_are_one_model():
+    agreed = consensus(list(members(ORDERS)), SHARES)
+    order = ORDERS[agreed.reference_]
+    np.testing.assert_allclose(agreed.components_, DATA.components[order])
+    np.testing.assert_allclose(agreed.embedding_, DATA.mixtures[:, order])
+    np.testing.assert_allclose(agreed.component_distribution_, DATA.mixtures.mean(axis=0)[order])
+    low, high = agreed.component_intervals_
+    np.testing.assert_allclose(low, high)
+    np.testing.assert_allclose(agreed.affinity_, 1)
+    side_by_side = np.mean([member.B.T for member in members(ORDERS)], axis=0)  # a twin
+    assert np.abs(side_by_side - agreed.components_).max() > 0.05
+
+
+def test_intervals_are_quantiles_of_matched_components():
+    models = list(members([[0, 1, 2]] * 21, noise=0.5))
+    agreed = consensus(models, SHARES)
+    first = np.sort([model.B[5, 1] for model in models])
+    np.testing.assert_allclose(agreed.component_intervals_[:, 1, 5], first[[1, 19]])
+    inside = (agreed.component_intervals_[0] <= agreed.components_).mean()
+    assert inside > 0.95
+
+
+def test_the_reference_agrees_best():
+    models = list(members(ORDERS, noise=0.2))
+    strange = models[0]._replace(B=np.roll(models[0].B, 7, axis=0))
+    assert consensus([strange, *models], SHARES).reference_ != 0
+
+
+def test_the_consensus_of_averaged_models():
+    model = AveragedModels(AspectModel(3, tol=1e-4), 3, random_state=0).fit(DATA.X)
+    agreed = model.consensus_
+    np.testing.assert_allclose(agreed.components_.sum(axis=1), 1)
+    np.testing.assert_allclose(agreed.embedding_.sum(axis=1), 1)
+    assert match_rows(DATA.components, agreed.components_)[1].min() > 0.95
+    table = describe(agreed, n_features=2)
+    low, high = table["intervals"][0][0]
+    assert low <= table["probabilities"][0][0] <= high
+    assert list(table["affinity"]) == list(agreed.affinity_)
+    assert "intervals" not in describe(model)
+
+
+def test_members_of_different_sizes_raise():
+    first, second = list(members(ORDERS[:2]))
+    with pytest.raises(ValueError, match="different numbers of components"):
+        consensus([first, Factors(second.A[:, :2], second.B[:, :2])], SHARES)

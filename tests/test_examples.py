@@ -25,6 +25,17 @@ def small_corpus():
     return corpora.Corpus(X, words, None, words)
 
 
+def printed_by(name, capsys):
+    """Run an example, which draws something; return what it prints."""
+    pytest.importorskip("matplotlib").use("Agg")
+    import matplotlib.pyplot as plt
+
+    runpy.run_path(str(EXAMPLES / f"{name}.py"))
+    assert plt.get_fignums()
+    plt.close("all")
+    return capsys.readouterr().out
+
+
 @pytest.mark.usefixtures("few_starts")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
@@ -36,21 +47,12 @@ def small_corpus():
     ],
 )
 def test_language(name, data, monkeypatch, capsys):
-    pytest.importorskip("matplotlib").use("Agg")
-    import matplotlib.pyplot as plt
-
     monkeypatch.setattr(corpora, data, small_corpus)
-    runpy.run_path(str(EXAMPLES / f"{name}.py"))
-    assert plt.get_fignums()
-    plt.close("all")
-    assert "word" in capsys.readouterr().out
+    assert "word" in printed_by(name, capsys)
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_strange_documents(monkeypatch, capsys):
-    pytest.importorskip("matplotlib").use("Agg")
-    import matplotlib.pyplot as plt
-
     usual, strange = (
         make_cooccurrences(n, 40, 3, n_observations=60 * n, random_state=n).X for n in (150, 30)
     )
@@ -64,10 +66,7 @@ def test_strange_documents(monkeypatch, capsys):
         (skcooc, "AspectModel", {"beta": 0.9}),
     ):
         monkeypatch.setattr(room, name, partial(getattr(room, name), **few))
-    runpy.run_path(str(EXAMPLES / "plot_strange_documents.py"))
-    assert plt.get_fignums()
-    plt.close("all")
-    found = capsys.readouterr().out
+    found = printed_by("plot_strange_documents", capsys)
     assert "strange, but least so: title" in found
     clean = found.split("some are fitted")[0]
     assert float(re.search(r"aspects, whole row +([\d.]+)", clean)[1]) > 0.9

@@ -1,4 +1,4 @@
-"""Tables that are refused: on disk, with invalid indices, texts, or invalid parameters."""
+"""Tables that are refused: on disk, with invalid indices, texts, or counts too large or small."""
 
 import numpy as np
 import pandas as pd
@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from skcooc import (
     AspectModel,
+    AsymmetricClustering,
     Dyads,
     RowBlocks,
     SymmetricClustering,
@@ -17,50 +18,55 @@ from skcooc import (
     open_table,
     save_table,
 )
+from skcooc.equations.aspects import Aspects
 from skcooc.inspection import to_pyldavis
-from skcooc.metrics import average_precision_by_query, npmi_coherence
+from skcooc.metrics import average_precision_by_query, npmi_coherence, perplexity
 from skcooc.model_selection import split_observations
 from skcooc.plotting import AssociationDisplay
+from tests.cases import CLASSES
+from tests.tables import random_table
 
 X = sp.csr_array(np.array([[3.0, 0.0, 1.0], [0.0, 2.0, 0.0], [0.5, 0.0, 4.0]]))
 
 
-@pytest.mark.parametrize(
-    "blocks",
-    [
-        [np.array([[1, 2]], np.uint8), np.array([[300, 1]])],
-        [np.array([[1, 2]]), np.array([[0.5, 0.25]])],
-        [np.array([[0.1, 2]], np.float32), np.array([[0.1, 7]]), np.array([[1, 0]])],
-        [np.array([[True, False]]), np.array([[2, 3]])],
-        [np.array([[1, 2]], np.float32), np.empty((0, 2)), np.array([[0.1, 0]])],
-    ],
-)
-def test_blocks_of_several_types_keep_their_counts(blocks, tmp_path, monkeypatch):
+MIXED = [
+    [np.array([[1, 2]], np.uint8), np.array([[300, 1]])],
+    [np.array([[1, 2]]), np.array([[0.5, 0.25]])],
+    [np.array([[0.1, 2]], np.float32), np.array([[0.1, 7]]), np.array([[1, 0]])],
+    [np.array([[True, False]]), np.array([[2, 3]])],
+    [np.array([[1, 2]], np.float32), np.empty((0, 2)), np.array([[0.1, 0]])],
+    [X.toarray().astype(">f8")],
+]
+
+
+def test_blocks_of_several_types_keep_their_counts(tmp_path, monkeypatch):
     monkeypatch.setattr("skcooc.tables.disk.CHUNK", 1)
-    save_table(tmp_path / "table", blocks)
-    read = sp.vstack(list(open_table(tmp_path / "table"))).toarray()
-    np.testing.assert_array_equal(read, np.vstack(blocks).astype(float))
-    assert not list((tmp_path / "table").glob("*.wider*"))
+    for number, blocks in enumerate(MIXED):
+        path = tmp_path / f"table{number}"
+        save_table(path, blocks)
+        read = sp.vstack(list(open_table(path))).toarray()
+        np.testing.assert_array_equal(read, np.vstack(blocks).astype(float))
+        assert not list(path.glob("*.wider*"))
+    swapped = Dyads(X.toarray().astype(">f8"))
+    np.testing.assert_array_equal(swapped.to_csr().toarray(), X.toarray())
 
 
-@pytest.mark.parametrize(
-    ("block", "reason"),
-    [
-        (-X, "Negative values"),
-        (X * np.nan, "NaN"),
-        (X * np.inf, "infinity"),
-        (np.array([1.0, 2.0, 3.0]), "Expected 2D"),
-        (X * 1j, "Complex"),
-        (sp.csr_array((1, 2**31)), "columns, a table at most"),
-    ],
-)
-def test_invalid_counts_are_refused_while_they_are_written(block, reason, tmp_path):
-    with pytest.raises(ValueError, match=reason):
-        save_table(tmp_path / "table", (some for some in [block]))
-    if np.shape(block)[-1] == 3:
-        with pytest.raises(ValueError, match=reason):
-            save_table(tmp_path / "table", (some for some in [X, block]))
-    assert not list(tmp_path.iterdir())
+INVALID = [
+    (-X, "Negative values"),
+    (X * np.nan, "NaN"),
+    (X * np.inf, "infinity"),
+    (np.array([1.0, 2.0, 3.0]), "Expected 2D"),
+    (X * 1j, "Complex"),
+    (sp.csr_array((1, 2**31)), "columns, a table at most"),
+]
+
+
+def test_invalid_counts_are_refused_while_they_are_written(tmp_path):
+    for block, reason in INVALID:
+        for blocks in ([block], [X, block]) if np.shape(block)[-1] == 3 else ([block],):
+            with pytest.raises(ValueError, match=reason):
+                save_table(tmp_path / "table", iter(blocks))
+            assert not list(tmp_path.iterdir())
 
 
 MODEL = AspectModel(2, beta=0.9, max_iter=3, random_state=0)
@@ -72,10 +78,8 @@ def with_index(name, place, value, format="csr"):
     return invalid
 
 
-@pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
-@pytest.mark.parametrize(
-    "invalid",
-    [
+def test_invalid_indices_are_detected_wherever_counts_are_given(tmp_path):
+    damaged = [
         with_index("indices", 1, -1),
         with_index("indices", 1, 2**30),
         with_index("indptr", 1, 2**30),
@@ -84,9 +88,7 @@ def with_index(name, place, value, format="csr"):
         with_index("indptr", 1, 2**30, "bsr"),
         with_index("row", 1, 2**30, "coo"),
         with_index("col", 1, -1, "coo"),
-    ],
-)
-def test_invalid_indices_are_detected_wherever_counts_are_given(invalid, tmp_path):
+    ]
     model, pairs = clone(MODEL).fit(X), SymmetricClustering(2, 2, beta=0.5).fit(X)
     for use in (
         clone(MODEL).fit,
@@ -101,8 +103,9 @@ def test_invalid_indices_are_detected_wherever_counts_are_given(invalid, tmp_pat
         lambda X: average_precision_by_query(X, np.ones((3, 3))),
         lambda X: AssociationDisplay.from_estimator(pairs, X),
     ):
-        with pytest.raises(ValueError, match="damaged sparse array"):
-            use(invalid)
+        for invalid in damaged:
+            with pytest.raises(ValueError, match="damaged sparse array"):
+                use(invalid)
 
 
 def test_other_folders_are_not_deleted(tmp_path):
@@ -127,56 +130,118 @@ def test_the_first_of_two_writers_leaves_its_table(tmp_path):
     np.testing.assert_array_equal(read.toarray(), 2 * X.toarray())
 
 
-@pytest.mark.parametrize("wrong", [0, 2.5, None])
-def test_numbers_of_rows_and_of_passes_are_checked_at_once(wrong, tmp_path):
+def test_numbers_of_rows_passes_and_samples_are_checked_at_once(tmp_path):
     save_table(tmp_path / "table", [X])
-    with pytest.raises(ValueError, match="'batch_size' parameter of open_table"):
-        open_table(tmp_path / "table", batch_size=wrong)
-    with pytest.raises(ValueError, match="'max_passes' parameter of RowBlocks"):
-        RowBlocks([X], max_passes=wrong)
-
-
-@pytest.mark.filterwarnings("ignore:EM did not converge")
-@pytest.mark.parametrize("wrong", [-1, 2.5])
-def test_numbers_of_samples_are_checked_at_once(wrong):
-    model = clone(MODEL).fit(X)
+    for wrong in (0, 2.5, None):
+        with pytest.raises(ValueError, match="'batch_size' parameter of open_table"):
+            open_table(tmp_path / "table", batch_size=wrong)
+        with pytest.raises(ValueError, match="'max_passes' parameter of RowBlocks"):
+            RowBlocks([X], max_passes=wrong)
     triads = TriadicAspectModel(2, max_iter=2).fit(Triads([0, 1, 1], [0, 1, 0], [1, 0, 1]))
-    for fitted in (model, triads):
-        with pytest.raises(ValueError, match="'n_samples' parameter of"):
-            fitted.sample(wrong)
-
-
-def test_bytes_may_have_any_order(tmp_path):
-    counts = X.toarray().astype(">f8")
-    np.testing.assert_array_equal(Dyads(counts).to_csr().toarray(), X.toarray())
-    save_table(tmp_path / "table", [counts])
-    np.testing.assert_array_equal(next(iter(open_table(tmp_path / "table"))).toarray(), X.toarray())
+    for model in (clone(MODEL).fit(X), triads):
+        for wrong in (-1, 2.5):
+            with pytest.raises(ValueError, match="'n_samples' parameter of"):
+                model.sample(wrong)
 
 
 PAIRS = {"user": ["ann", "bob"], "item": ["tea", "ale"]}
 
 
-@pytest.mark.parametrize(
-    "strings",
-    [
+def test_texts_in_place_of_counts_are_told_and_not_shown():
+    model = AspectModel(2)
+    for strings in (
         ["a long text " * 99],
         np.array(["tea", "ale"]),
         "tea",
         pd.DataFrame(PAIRS),
         pl.DataFrame(PAIRS),
         pd.Series(PAIRS["user"]),
-    ],
-)
-def test_texts_in_place_of_counts_are_told_and_not_shown(strings):
-    model = AspectModel(2)
-    with pytest.raises(ValueError, match=r"^X holds texts or other strings, .*from_frame\.$"):
-        model.fit(strings)
+    ):
+        with pytest.raises(ValueError, match=r"^X holds texts or other strings, .*from_frame\.$"):
+            model.fit(strings)
     assert not hasattr(model, "n_features_in_")
+    written = np.array([["3", "0"], ["1", "2"]], dtype=object)  # numbers as strings are counts
+    one, two = (AspectModel(1).fit(table).components_ for table in (written, written.astype(float)))
+    np.testing.assert_array_equal(one, two)
 
 
-def test_numbers_written_as_strings_are_counts():
-    written = np.array([["3", "0"], ["1", "2"]], dtype=object)
-    np.testing.assert_array_equal(
-        AspectModel(1).fit(written).components_,
-        AspectModel(1).fit(written.astype(float)).components_,
+COUNTS = random_table()
+FAST = {"max_iter": 3, "random_state": 0}
+REFUSED = "from 1e-30 to 2"
+
+
+def with_cell(value, X=COUNTS):
+    table = X.copy()
+    table.data[0] = value
+    return table
+
+
+@pytest.mark.parametrize("value", [1e17, 1e307])
+def test_too_large_counts_are_refused_wherever_they_are_given(value, tmp_path):
+    table, model = with_cell(value), clone(MODEL).fit(COUNTS)
+    before = model.components_.copy()
+    save_table(tmp_path / "table", [table])
+    for use in (
+        model.fit,
+        model.partial_fit,
+        model.transform,
+        model.score,
+        split_observations,
+        lambda X: model.fit(random_table(), sample_weight=np.where(np.arange(12), 1, value)),
+        lambda X: model.fit(RowBlocks([X[:6], X[6:]])),
+        lambda X: model.fit(open_table(tmp_path / "table")),
+        lambda X: perplexity(X, model.embedding_, model.components_),
+        lambda X: npmi_coherence(model.components_, X),
+    ):
+        with pytest.raises(ValueError, match=REFUSED):
+            use(table)
+    np.testing.assert_array_equal(model.components_, before)
+
+
+def test_sums_outside_the_limits_are_refused():
+    for estimator in (AsymmetricClustering(), AspectModel(2, annealing=1.2)):
+        for scale in (1e38, 5e-324, 2.0**52):
+            with pytest.raises(ValueError, match=REFUSED):
+                clone(estimator).fit(np.eye(4, 3) * scale)
+        with pytest.raises(ValueError, match="all counts, or their weights, are zero"):
+            clone(estimator).fit(np.zeros((4, 3)))
+    with pytest.raises(ValueError, match=REFUSED):
+        TriadicAspectModel(2, **FAST).fit(Triads([0, 1], [0, 1], [1, 0]), sample_weight=[1, 1e17])
+
+
+@pytest.mark.parametrize("estimator", CLASSES, ids=repr)
+def test_results_are_finite_up_to_the_limits(estimator):
+    eye = sp.csr_array(np.eye(12, 9) * 2.0**49)
+    for table in (with_cell(2.0**53 - 2**31), eye, COUNTS * (1e-29 / COUNTS.sum())):
+        model = clone(estimator).set_params(**FAST).fit(table.astype(np.float32))
+        arrays = model.components_, model.embedding_, model.weights_, model.objective_
+        assert all(np.isfinite(array).all() for array in arrays)
+        assert np.isfinite(model.score(table))
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+def test_parameters_that_are_not_finite_are_refused():
+    table = COUNTS.toarray().astype(np.float32)
+    model = AsymmetricClustering(
+        3, beta=0.2, object_weights="equal", proportions="estimated", max_iter=5, random_state=0
+    ).fit(table)
+    before = dict(vars(model))
+    table[0] = [1e-40, *np.zeros(8)]  # whose weight overflows
+    with pytest.raises(ValueError, match=r"not finite: .* apart for float32"):
+        model.fit(table)
+    assert vars(model) == before
+
+
+def test_a_step_that_is_not_finite_is_refused(monkeypatch):
+    model = clone(MODEL).fit(COUNTS)
+    before = dict(vars(model))
+    maximize = Aspects.maximize
+    monkeypatch.setattr(
+        Aspects,
+        "maximize",
+        lambda self, *arguments: maximize(self, *arguments)._replace(weights=np.full(2, np.nan)),
     )
+    for fit in (model.partial_fit, model.fit, lambda X: model.fit(RowBlocks([X[:6], X[6:]]))):
+        with pytest.raises(ValueError, match="parameters that are not finite"):
+            fit(COUNTS)
+        assert vars(model) == before

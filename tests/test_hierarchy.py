@@ -23,15 +23,15 @@ def random_parents(n_nodes, seed):
     return parents
 
 
-every_tree = pytest.mark.parametrize(
-    "tree",
-    [*map(binary_tree, (1, 2, 5, 8)), *(Tree(random_parents(12, seed)) for seed in range(5))],
-    ids=lambda tree: str(tree.parents.tolist()),
-)
+TREES = [*map(binary_tree, (1, 2, 5, 8)), *(Tree(random_parents(12, seed)) for seed in range(5))]
 
 
-@every_tree
-def test_a_tree_agrees_with_walking_up_from_each_node(tree):
+def test_trees_agree_with_walking_up_from_each_node():
+    for tree in TREES:
+        agrees_with_walking_up(tree)
+
+
+def agrees_with_walking_up(tree):
     parents = tree.parents.tolist()
     paths = [path_to_root(parents, node) for node in range(tree.n_nodes)]
     assert tree.depths.tolist() == [len(path) - 1 for path in paths]
@@ -65,19 +65,14 @@ def test_binary_trees_are_balanced():
             assert n_below[children[0]] - n_below[children[1]] in (0, 1)
 
 
-def test_the_array_of_parents_is_copied():
-    given = random_parents(15, 0)
-    tree = explicit_tree(given)
-    given[:] = 0
-    np.testing.assert_array_equal(tree.parents, random_parents(15, 0))
-
-
-def test_a_single_node_and_very_many_in_a_small_type():
+def test_a_single_node_and_very_many_in_a_small_type_that_is_copied():
     for parents in ([-1], np.empty((0, 2), int)):
         tree = explicit_tree(parents)
         assert tree.leaves.tolist() == tree.preorder.tolist() == [0]
         assert tree.above.tolist() == [[True]]
-    tree = explicit_tree(np.arange(-1, 120, dtype=np.int8))
+    given = np.arange(-1, 120, dtype=np.int8)
+    tree = explicit_tree(given)
+    given[:] = 0
     assert tree.depths[-1] == 120
     assert tree.parents.dtype == int
 
@@ -93,28 +88,24 @@ def test_the_trees_of_an_agglomerative_clustering_and_of_a_linkage():
             assert tree.children(node).tolist() == sorted(pair)
 
 
-@pytest.mark.parametrize(
-    ("message", "invalid"),
-    [
-        (
-            r"one root.*and parents that are nodes",
-            ([-1, -1, 0], [0, 1, 0], [-1, 3, 0], [-1, -2, 0], [1, 0], np.array([], dtype=int)),
-        ),
-        ("no cycles", ([-1, 1], [-1, 0, 3, 2], [-1, 0, 4, 2, 3, 1])),
-        (r"one root|no cycles", ([[0, 3], [1, 2]],)),
-        ("join each of", ([[0, 0]], [[0, -2]], [[0, 7]], [[0, 1], [0, 2]], [[0, 1], [2, 4]])),
-        (
-            "a parent for each node, or",
-            (
-                [-1.0, 0.0], [[0.0, 1.0]], [["a", "b"]], [True, False], 3, np.zeros((2, 3), int),
-                np.zeros((2, 2, 2), int), [],
-            ),
-        ),
-    ],
-)  # fmt: skip
-def test_arrays_that_are_no_tree_are_refused(message, invalid):
-    for nodes in invalid:
-        with pytest.raises(ValueError, match=message):
-            explicit_tree(nodes)
+NO_TREES = {
+    r"one root.*and parents that are nodes": (
+        ([-1, -1, 0], [0, 1, 0], [-1, 3, 0], [-1, -2, 0], [1, 0], np.array([], dtype=int))
+    ),
+    "no cycles": ([-1, 1], [-1, 0, 3, 2], [-1, 0, 4, 2, 3, 1]),
+    "one root|no cycles": ([[0, 3], [1, 2]],),
+    "once, for it has": ([[0, 0]], [[0, -2]], [[0, 7]], [[0, 1], [0, 2]], [[0, 1], [2, 4]]),
+    "a parent for each node, or": (
+        *([-1.0, 0.0], [[0.0, 1.0]], [["a", "b"]], [True, False], 3, []),
+        *(np.zeros((2, 3), int), np.zeros((2, 2, 2), int)),
+    ),
+}
+
+
+def test_arrays_that_are_no_tree_are_refused():
+    for message, invalid in NO_TREES.items():
+        for nodes in invalid:
+            with pytest.raises(ValueError, match=message):
+                explicit_tree(nodes)
     with pytest.raises(ValueError, match="n_leaves=0 should be at least 1"):
         binary_tree(0)

@@ -1,11 +1,9 @@
 """Ratings as weights of dyads: against EM over one rating at a time, and what it is good for."""
 
 import numpy as np
-import pytest
 
-from skcooc import AspectModel, Dyads, TriadicAspectModel, Triads
+from skcooc import AspectModel, Dyads
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge")
 RNG = np.random.default_rng(0)
 TASTE, GENRE = np.arange(40) % 2, np.arange(24) % 2
 USER = np.repeat(np.arange(40), 10)
@@ -44,14 +42,6 @@ def test_em_weights_each_dyad_by_its_rating():
     assert distance(model, np.ones(400)) > 1e-2  # the twin that does not look at the ratings
 
 
-def test_lines_and_the_matrix_are_the_same():
-    lines, matrix = (
-        AspectModel(2, beta=0.9, random_state=0).fit(X) for X in (RATED, RATED.to_csr())
-    )
-    np.testing.assert_allclose(lines.components_, matrix.components_)
-    assert RATED.to_csr().sum() == pytest.approx(STARS.sum())
-
-
 def liked(model):
     """Share of the films recommended that are to the taste of the user."""
     items = model.recommend(np.arange(40), 5).items.astype(int)
@@ -62,12 +52,3 @@ def test_what_is_recommended_is_liked():
     weighted, plain = (AspectModel(2, beta=0.95, random_state=0).fit(X) for X in (RATED, CHOSEN))
     assert liked(weighted) > 0.95
     assert liked(plain) < 0.7  # the twin: films were chosen whatever the taste
-
-
-def test_a_third_index_is_the_rating_itself():
-    stars = np.round(STARS).astype(int)
-    triads = Triads(USER, FILM, stars, shape=(40, 24, 6))
-    train = RNG.random(400) < 0.8
-    model = TriadicAspectModel(4, beta=0.9, n_init=2, random_state=0).fit(triads[train])
-    single = TriadicAspectModel(1, beta=1.0).fit(triads[train])
-    assert model.score(triads[~train]) > single.score(triads[~train]) + 0.2

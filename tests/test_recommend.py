@@ -7,21 +7,12 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from skcooc import (
-    AspectModel,
-    Dyads,
-    RowBlocks,
-    RowMemory,
-    TriadicAspectModel,
-    open_table,
-    save_table,
-)
+from skcooc import AspectModel, Dyads, RowBlocks, TriadicAspectModel, open_table, save_table
 from skcooc.base import recommendations
 from skcooc.heldout.scoring import ranked
 from tests.cases import CLASSES, META
 from tests.test_quantities import fitted
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 RNG = np.random.default_rng(0)
 X = sp.csr_array(RNG.poisson(0.7 + 2 * (np.arange(14)[:, None] % 3 == np.arange(6) % 3)) * 1.0)
 USERS, ITEMS = np.array([f"user {i}" for i in range(14)]), np.array(list("fedcba"))
@@ -55,7 +46,7 @@ def assert_is_literal(found, P, n, left_out):
 
 
 @pytest.mark.parametrize("estimator", [*CLASSES, *META], ids=repr)
-def test_it_is_the_ranking_of_all_columns(estimator, monkeypatch):
+def test_recommendations_are_a_ranking_of_all_columns(estimator, monkeypatch):
     monkeypatch.setattr(recommendations, "CELLS", 20)  # three rows at a time
     model, n, fresh = fitted(estimator, X), 4, X.toarray()[::-1][:7]
     rows, counts = np.array([3, 0, 13, 3, -1]), X.toarray()[[3, 0, 13, 3, 13]]
@@ -82,47 +73,27 @@ def test_names_in_names_out():
     assert one.items.tolist() == names[0]
     assert model.recommend([], 3).items.shape == (0, 3)
 
-
-def test_names_of_rows_without_names_are_refused():
-    for table in (X, pd.DataFrame(X.toarray())):
-        with pytest.raises(ValueError, match="rows fitted have no names: give positions"):
-            fitted(ASPECTS, table).recommend("user 5")
-
-
-def test_dyads_are_rows_of_their_table():
-    model = fitted(ASPECTS, DYADS)
-    found, expected = model.recommend(DYADS[:20], 3), model.recommend(DYADS[:20].to_csr(), 3)
-    assert found.items.shape == (14, 3)
-    np.testing.assert_array_equal(found.items, expected.items)
-
-
-def test_numbers_are_names_where_the_names_are_numbers():
+    of_dyads, of_rows = model.recommend(DYADS[:20], 3), model.recommend(DYADS[:20].to_csr(), 3)
+    assert of_dyads.items.shape == (14, 3)
+    np.testing.assert_array_equal(of_dyads.items, of_rows.items)
     numbered = Dyads(X, row_names=np.arange(14)[::-1], column_names=10 * np.arange(6))
     found = fitted(ASPECTS, numbered).recommend([13, 0], 2, exclude_seen=False).items
     positions = fitted(ASPECTS, X).recommend([0, 13], 2, exclude_seen=False).items
     assert found.tolist() == (10 * positions).tolist()
+    framed = fitted(ASPECTS, pd.DataFrame(X.toarray(), columns=ITEMS))
+    assert set(framed.recommend([0], 6, exclude_seen=False).items[0]) == set(ITEMS)
+    for nameless in (fitted(ASPECTS, X), framed):
+        with pytest.raises(ValueError, match="rows fitted have no names: give positions"):
+            nameless.recommend("user 5")
 
 
-def test_columns_of_a_data_frame_have_names():
-    frame = pd.DataFrame(X.toarray(), columns=ITEMS)
-    model = fitted(ASPECTS, frame)
-    assert set(model.recommend([0], 6, exclude_seen=False).items[0]) == set(ITEMS)
-    new = model.recommend(frame[:2], 2, exclude_seen=False)
-    np.testing.assert_array_equal(
-        new.items, model.recommend(frame[:2], 2, exclude_seen=False).items
-    )
-
-
-def test_equal_scores_come_in_the_order_of_the_columns():
+def test_equal_scores_come_in_the_order_of_the_columns_as_by_a_stable_sort():
     values = np.array([[0.0, 2.0, 1.0, 2.0, 1.0, -np.inf, 1.0], 7 * [-np.inf]])
     best = ranked(values, 4)
     assert best.columns.tolist() == [[1, 3, 2, 4], 4 * [-1]]
     np.testing.assert_array_equal(best.values, [[2, 2, 1, 1], 4 * [np.nan]])
     unigram = AspectModel(1, beta=1.0).fit(3 * [[2, 1] + 40 * [0]])
     assert unigram.recommend([1], 5).items.tolist() == [[2, 3, 4, 5, 6]]
-
-
-def test_many_values_are_ranked_as_by_a_stable_sort():
     values = RNG.integers(0, 9, (50, 60)).astype(float)
     values[values == 8] = -np.inf
     found = ranked(values, 30)
@@ -176,31 +147,24 @@ def test_what_was_not_fitted_in_memory(tmp_path):
     assert blocks.recommend(X[:2], 3).items.shape == (2, 3)
 
 
-@pytest.mark.parametrize(
-    ("rows", "options", "error", "match"),
-    [
-        ([14], {}, IndexError, "row index 14 is out of bounds for a table of 14 rows"),
-        ([0.5], {}, IndexError, "must be of integer type"),
-        (14 * [True], {}, IndexError, "must be of integer type"),
-        (np.zeros((1, 2, 6)), {}, ValueError, r"rows are of shape \(1, 2, 6\)"),
-        (sp.coo_array(X.toarray()[0]), {}, ValueError, r"rows are of shape \(6,\)"),
-        (["user 3", "zoe"], {}, ValueError, r"1 of the rows .*: \['zoe'\]. Its rows are called"),
-        ([0], {"n": 0}, ValueError, "'n' parameter of recommend"),
-        ([0], {"exclude_seen": "yes"}, ValueError, "'exclude_seen' parameter of recommend"),
-        ([[1, 2]], {}, ValueError, "X has 2 features"),
-        (sp.csr_array(-X[:2]), {}, ValueError, "Negative values"),
-    ],
-)
-def test_what_cannot_be_recommended(rows, options, error, match):
-    with pytest.raises(error, match=match):
-        fitted(ASPECTS, DYADS).recommend(rows, **options)
+REFUSED = [
+    ([14], {}, IndexError, "row index 14 is out of bounds for a table of 14 rows"),
+    ([0.5], {}, IndexError, "must be of integer type"),
+    (14 * [True], {}, IndexError, "must be of integer type"),
+    (np.zeros((1, 2, 6)), {}, ValueError, r"rows are of shape \(1, 2, 6\)"),
+    (sp.coo_array(X.toarray()[0]), {}, ValueError, r"rows are of shape \(6,\)"),
+    (["user 3", "zoe"], {}, ValueError, r"1 of the rows .*: \['zoe'\]. Its rows are called"),
+    ([0], {"n": 0}, ValueError, "'n' parameter of .*recommend"),
+    ([0], {"exclude_seen": "yes"}, ValueError, "'exclude_seen' parameter of .*recommend"),
+    ([[1, 2]], {}, ValueError, "X has 2 features"),
+    (sp.csr_array(-X[:2]), {}, ValueError, "Negative values"),
+]
+
+
+def test_invalid_rows_and_options_are_refused():
+    model = fitted(ASPECTS, DYADS)
+    for rows, options, error, match in REFUSED:
+        with pytest.raises(error, match=match):
+            model.recommend(rows, **options)
     with pytest.raises(AttributeError, match="no recommend"):
         TriadicAspectModel(2).recommend  # noqa: B018
-
-
-def test_a_memory_repeats_what_it_may():
-    model = RowMemory(ASPECTS, concentration=1.0, discount=0.0, smoothing=0.1).fit(X)
-    largest = X.toarray().argmax(axis=1)
-    found = model.recommend(np.arange(14), 1, exclude_seen=False).items.ravel()
-    assert (X.toarray()[np.arange(14), found] == X.toarray().max(axis=1)).mean() > 0.8
-    assert (found == largest).mean() > 0.5

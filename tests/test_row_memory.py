@@ -5,9 +5,6 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.decomposition import NMF, PCA, LatentDirichletAllocation
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
 from skcooc import AspectModel, AsymmetricClustering, AveragedModels, Dyads, RowBlocks, RowMemory
@@ -18,7 +15,6 @@ from skcooc.model_selection import split_observations
 from tests.cases import FAST
 from tests.tables import planted
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 X = planted(n_rows=60, n_columns=80, n_observations=6000, burstiness=20).X.astype(float)
 TRAIN, TEST = split_observations(X, random_state=0)
 ASPECTS = AspectModel(3, **FAST)
@@ -92,18 +88,14 @@ def test_around_other_models(estimator):
     bare = perplexity_of(TEST, Factors(model.embedding_, model.components_.T))
     assert model.perplexity(Dyads(TEST)) < 0.95 * bare
     assert np.isfinite(model.perplexity(X[:20]))
-
-
-def test_the_products_of_nmf_are_kept():
-    nmf = NMF(3, beta_loss="kullback-leibler", solver="mu", init="nndsvda", random_state=0)
-    model = RowMemory(nmf, **GIVEN).fit(TRAIN)
-    product = model.estimator_.transform(TRAIN) @ model.estimator_.components_
-    expected = product / product.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(model.embedding_ @ model.components_, expected, rtol=1e-6)
+    if isinstance(estimator, NMF):
+        product = model.estimator_.transform(TRAIN) @ model.estimator_.components_
+        expected = product / product.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(model.embedding_ @ model.components_, expected, rtol=1e-6)
 
 
 def test_the_validation_part_of_the_model_is_used():
-    """No second fit is made if the model holds out observations itself."""
+    """No second fit is made if the model holds out observations."""
     fits = []
 
     class Counting(AspectModel):
@@ -119,29 +111,6 @@ def test_the_validation_part_of_the_model_is_used():
     assert len(fits) == 4
 
 
-def test_weights_are_repetitions():
-    weights = np.arange(60) % 3
-    kept = {"concentration": "auto", "discount": 0.2, "smoothing": 0.1}
-    for estimator in (None, AspectModel(2, beta=1.0, **FAST)):
-        weighted = RowMemory(estimator, random_state=0, **kept).fit(TRAIN, sample_weight=weights)
-        repeated = RowMemory(estimator, random_state=0, **kept).fit(
-            csr_array(np.repeat(TRAIN.toarray(), weights, axis=0))
-        )
-        np.testing.assert_allclose(weighted.unigram_, repeated.unigram_)
-        if estimator is None:
-            assert weighted.concentration_ == pytest.approx(repeated.concentration_, rel=1e-3)
-
-
-def test_grid_search_over_observations_and_pipelines():
-    grid = {"estimator__beta": [0.3, 0.9]}
-    folds = KFold(3, shuffle=True, random_state=0)
-    search = GridSearchCV(RowMemory(ASPECTS, **GIVEN), grid, cv=folds).fit(Dyads(TRAIN))
-    assert search.best_params_["estimator__beta"] == 0.9
-    texts = ["a cat, a cat and a dog", "a dog and a dog", "two cats", "one dog"]
-    steps = make_pipeline(CountVectorizer(), RowMemory(AspectModel(2, beta=0.9, **FAST), **GIVEN))
-    assert steps.fit_transform(texts).shape == (4, 2)
-
-
 def test_streams_and_blocks_predict_new_rows_only():
     by_batches = RowMemory(AspectModel(3, **FAST), random_state=0)
     for batch in (X[:30], X[30:]):
@@ -155,30 +124,23 @@ def test_streams_and_blocks_predict_new_rows_only():
     np.testing.assert_array_equal(by_batches.unigram_, RowMemory().fit(X).unigram_)
 
 
-@pytest.mark.parametrize(
-    ("model", "X", "params", "message"),
-    [
-        (RowMemory(PCA(2)), X, {}, "negative components"),
-        (RowMemory(NMF(2)), X, {"sample_weight": np.ones(60)}, "sample_weight is given, but NMF"),
-        (RowMemory(MaxAbsScaler()), X, {}, "MaxAbsScaler has no components_"),
-        (RowMemory(), [[1]], {}, "to estimate the memory. Give numbers for concentration"),
-        (RowMemory("aspects"), X, {}, "The 'estimator' parameter of RowMemory must be"),
-        (RowMemory(discount=1.5), X, {}, "The 'discount' parameter of RowMemory must be"),
-        (RowMemory(concentration=-1), X, {}, "The 'concentration' parameter of RowMemory"),
-        (RowMemory(), np.zeros((3, 4)), {}, "Found array with 0 observation"),
-    ],
-)
-def test_bad_input(model, X, params, message):
-    with pytest.raises(ValueError, match=message):
-        model.fit(X, **params)
-    assert not hasattr(model, "components_")
+REFUSED = [
+    (RowMemory(PCA(2)), X, {}, "negative components"),
+    (RowMemory(NMF(2)), X, {"sample_weight": np.ones(60)}, "sample_weight is given, but NMF"),
+    (RowMemory(MaxAbsScaler()), X, {}, "MaxAbsScaler has no components_"),
+    (RowMemory(), [[1]], {}, "to estimate the memory. Give numbers for concentration"),
+    (RowMemory("aspects"), X, {}, "The 'estimator' parameter of RowMemory must be"),
+    (RowMemory(discount=1.5), X, {}, "The 'discount' parameter of RowMemory must be"),
+    (RowMemory(concentration=-1), X, {}, "The 'concentration' parameter of RowMemory"),
+    (RowMemory(), np.zeros((3, 4)), {}, "Found array with 0 observation"),
+]
 
 
-def test_a_failed_fit_keeps_the_model(model):
-    before = dict(vars(model))
-    with pytest.raises(ValueError, match="Negative"):
-        model.fit(-X)
-    assert dict(vars(model)) == before
+def test_bad_input():
+    for model, X, params, message in REFUSED:
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, **params)
+        assert not hasattr(model, "components_")
 
 
 def test_duplicate_entries_and_later_changes_of_the_table():

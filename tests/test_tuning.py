@@ -5,11 +5,13 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from skcooc import AspectModel, TriadicAspectModel
 from skcooc.counts import CSRCounts
 from skcooc.em import TemperatureRange
 from skcooc.equations.aspects import has_short_rows, usual_beta
+from skcooc.fitting.short_fits import ShortFits
 from skcooc.fitting.tuning import (
     N_TEMPERATURES,
     ComponentPrior,
@@ -21,6 +23,9 @@ from skcooc.fitting.tuning import (
     tune,
 )
 from skcooc.heldout import Validation
+from skcooc.heldout.validation import hold_out
+from tests.cases import CLASSES, ESTIMATORS, FAST, VARIANTS
+from tests.tables import planted
 
 NAMES = AspectModel().get_params().keys() | TriadicAspectModel().get_params().keys()
 RANGE = TemperatureRange(0.5, 1.0)
@@ -42,21 +47,22 @@ def tried(tunables, loss, observe=lambda trial: False, record=None):
     return record.trials, chosen
 
 
-@pytest.mark.parametrize("scale", ["linear", "log"])
-@pytest.mark.parametrize("optimum", [0.06, 0.3, 0.77, 0.99])
-def test_finds_the_minimum_of_a_unimodal_loss(scale, optimum):
-    of = np.log if scale == "log" else float
-    within = TemperatureRange(0.05, 1.0, scale)
-    trials, best = tried(
-        [Temperature(within, n_trials=12)], lambda beta: abs(of(beta) - of(optimum))
-    )
-    assert abs(of(best.beta) - of(optimum)) < 0.01 * (of(1.0) - of(0.05))
-    assert len({round(trial.beta, 12) for trial in trials}) == len(trials) == 12
+@pytest.mark.parametrize(("scale", "on_scale"), [("linear", float), ("log", np.log)])
+def test_finds_the_minimum_of_a_unimodal_loss(scale, on_scale):
+    within = Temperature(TemperatureRange(0.05, 1.0, scale), n_trials=12)
+    for optimum in map(on_scale, (0.06, 0.3, 0.77, 0.99)):
+        trials, best = tried([within], lambda beta: abs(on_scale(beta) - optimum))  # noqa: B023
+        assert abs(on_scale(best.beta) - optimum) < 0.01 * (on_scale(1.0) - on_scale(0.05))
+        assert len({round(trial.beta, 12) for trial in trials}) == len(trials) == 12
+    trials, best = tried([Temperature(TemperatureRange(0.7, 0.7, scale))], lambda beta: 2.0)
+    assert (len(trials), best.beta) == (1, 0.7)
 
 
-def test_of_equals_the_coldest_wins_and_an_observer_ends_the_search():
-    trials, best = tried([Temperature(RANGE)], lambda beta: 1.0)
+def test_of_equals_the_largest_beta_wins_and_an_observer_ends_the_search():
+    observed = []
+    trials, best = tried([Temperature(RANGE)], lambda beta: 1.0, observed.append)
     assert best.beta == max(trial.beta for trial in trials)
+    assert len(observed) == len(trials)
     assert len(tried([Temperature(RANGE)], lambda beta: 1.0, lambda trial: True)[0]) == 1
     wide = Temperature(TemperatureRange(0.9, 1.0, guess=0.92))
     trials, best = tried([wide], lambda beta: 1.0)
@@ -64,23 +70,13 @@ def test_of_equals_the_coldest_wins_and_an_observer_ends_the_search():
     assert len({trial.beta for trial in trials}) == len(trials)
 
 
-@pytest.mark.parametrize("scale", ["linear", "log"])
-def test_a_range_of_length_zero_has_one_trial(scale):
-    observed = []
-    trials, best = tried(
-        [Temperature(TemperatureRange(0.7, 0.7, scale))], lambda beta: 2.0, observed.append
-    )
-    assert len(trials) == len(observed) == 1
-    assert best.beta == 0.7
-
-
-@pytest.mark.parametrize("optimum", [0.55, 0.62, 0.97, 1.0])
-def test_a_bad_guess_is_left_with_growing_steps(optimum):
-    within = TemperatureRange(0.5, 1.0, guess=0.8, step=0.03)
-    trials, best = tried([Temperature(within)], lambda beta: np.exp(3 * (beta - optimum) ** 2))
-    assert len(trials) <= N_TEMPERATURES
-    assert all(0.5 <= trial.beta <= 1 for trial in trials)
-    assert best.beta == pytest.approx(optimum, abs=0.05)
+def test_steps_grow_away_from_a_bad_guess():
+    within = [Temperature(TemperatureRange(0.5, 1.0, guess=0.8, step=0.03))]
+    for optimum in (0.55, 0.62, 0.97, 1.0):
+        trials, best = tried(within, lambda beta: np.exp(3 * (beta - optimum) ** 2))  # noqa: B023
+        assert len(trials) <= N_TEMPERATURES
+        assert all(0.5 <= trial.beta <= 1 for trial in trials)
+        assert best.beta == pytest.approx(optimum, abs=0.05)
 
 
 def test_a_pilot_says_where_the_temperature_is_and_is_never_chosen():
@@ -108,29 +104,25 @@ def test_the_prior_is_looked_for_at_the_best_temperature():
 
 
 @pytest.mark.parametrize(
-    ("loss", "n", "has_prior"),
-    [(lambda p: 1 + p, 2, False), (lambda p: p * 10.5, None, True), (lambda p: 0.995, 2, False)],
+    ("loss", "smoothing", "n_trials", "has_prior"),
+    [
+        (lambda p: 1 + p, 0.02, 3, False),  # the second prior must lower the perplexity
+        (lambda p: 0.995, 0.02, 3, False),  # by enough
+        (lambda p: p * 10.5, 0.02, None, True),
+        (lambda p: 1 + p, 0.009, 1, False),  # dense data: no prior is tried
+    ],
 )
-def test_a_prior_must_be_worth_it_at_the_second_try(loss, n, has_prior):
-    def whole(beta, component_prior=None):
-        return 1.0 if component_prior is None else loss(component_prior)
+def test_a_prior_is_tried_for_sparse_data_and_must_be_worth_it(
+    loss, smoothing, n_trials, has_prior
+):
+    def fit(values):
+        return Found(loss(values.get("component_prior")) if len(values) > 1 else 1.0, smoothing)
 
-    trials, best = tried([Temperature(TemperatureRange(1.0, 1.0)), ComponentPrior(PRIORS)], whole)
-    assert n is None or len(trials) == 1 + n
+    record = Record()
+    tunables = [Temperature(TemperatureRange(1.0, 1.0)), ComponentPrior(PRIORS)]
+    best = tune(tunables, NAMES, fit, record)
+    assert len(record.trials) == n_trials or n_trials is None
     assert bool(best.prior) is has_prior
-
-
-def test_a_prior_is_looked_for_where_data_are_thin():
-    tunables = [Temperature(TemperatureRange(0.7, 0.7)), ComponentPrior(PRIORS)]
-    for smoothing, n in ((0.009, 1), (0.02, 3)):
-        record = TrialRecord()
-        tune(
-            tunables,
-            NAMES,
-            lambda values: Found(1 + ("component_prior" in values), smoothing),  # noqa: B023
-            record,
-        )
-        assert len(record.trials) == n
 
 
 def test_exponents_are_looked_for_one_after_the_other():
@@ -163,9 +155,8 @@ def test_smaller_pseudo_counts_are_tried_one_after_the_other_and_the_better_one_
     trials, best = tried([Temperature(TemperatureRange(0.6, 0.6)), smaller], loss)
     assert len(trials) == 1 + len(shares)
     assert best.row_prior == (1.0 if len(shares) == 2 else 0.3)
-    assert (
-        tried([Temperature(RANGE), SmallerPseudoCounts([], usual, False)], loss)[1].stage == "beta"
-    )
+    none = SmallerPseudoCounts([], usual, always=False)
+    assert tried([Temperature(RANGE), none], loss)[1].stage == "beta"
 
 
 def test_a_search_that_was_cut_short_goes_on():
@@ -210,17 +201,17 @@ def rows_of_length(*lengths):
     return sp.csr_array(counts.astype(float))
 
 
-@pytest.mark.parametrize(("length", "is_short"), [(5, True), (9, True), (10, False), (14, False)])
-def test_short_rows_are_shorter_than_twice_the_number_of_components(length, is_short):
+def test_short_rows_are_shorter_than_twice_the_number_of_components():
     """A factor of one or three fails. Rows without tokens do not count."""
-    counts = CSRCounts(rows_of_length(length - 1, length + 1, 0))
-    assert has_short_rows(counts, n_components=5) == is_short
+    for length, is_short in ((5, True), (9, True), (10, False), (14, False)):
+        counts = CSRCounts(rows_of_length(length - 1, length + 1, 0))
+        assert has_short_rows(counts, n_components=5) == is_short
 
 
-@pytest.mark.parametrize(("length", "is_tried"), [(15, True), (28, False)])
+@pytest.mark.parametrize(("length", "is_tried"), [(13, True), (24, False)])
 def test_leave_one_out_is_tried_for_short_rows(length, is_tried):
-    """Of which nine tenths are fitted: between K and 2 K tokens, and between 2 K and 3 K."""
-    model = AspectModel(10, max_iter=8, random_state=0).fit(rows_of_length(*30 * [length]))
+    """Nine tenths of these are fitted: between K and 2 K tokens, and between 2 K and 3 K."""
+    model = AspectModel(8, max_iter=8, random_state=0).fit(rows_of_length(*30 * [length]))
     assert any(trial.values.get("leave_one_out") for trial in model.tuning_) is is_tried
 
 
@@ -233,3 +224,40 @@ def test_rows_count_by_their_weights_in_the_mean_length():
     assert usual_beta(one, 8) != pytest.approx(usual_beta(CSRCounts(X), 8), rel=1e-3)
     assert has_short_rows(one, 6)  # 10.5 tokens in the mean
     assert not has_short_rows(one, 5)
+
+
+PLANTED = planted(n_observations=3000).X.astype(float)
+STARTS = [one for one in [*ESTIMATORS, *VARIANTS] if getattr(one, "tree", "") != "annealed"]
+
+
+@pytest.mark.usefixtures("few_starts")
+@pytest.mark.parametrize("kind", [type(estimator) for estimator in CLASSES])
+def test_short_fits_from_one_start_are_those_from_a_fresh_start(kind):
+    for estimator in STARTS:
+        if type(estimator) is kind:
+            assert_start_is_kept(clone(estimator).set_params(**{**FAST, "max_iter": 10}))
+
+
+def assert_start_is_kept(estimator):
+    counts, recipe = CSRCounts(PLANTED), estimator.recipe().with_seeds((0,))
+    rest, heldout = hold_out(counts, *recipe.settings.division)
+    kept = ShortFits(recipe, rest, heldout)
+    for beta in (0.8, 1.0, 0.8):
+        fresh = ShortFits(recipe, rest, heldout)
+        assert kept({"beta": beta}).validation == fresh({"beta": beta}).validation
+
+
+@pytest.mark.usefixtures("few_starts")
+def test_short_fits_are_trials_of_a_fit():
+    estimator = clone(ESTIMATORS[0]).set_params(**FAST)
+    short, within = estimator.short_fits(PLANTED)
+    model = estimator.fit(PLANTED)
+    assert within.low < model.beta_ < within.high
+    (trial,) = (trial for trial in model.tuning_ if trial.stage == "beta")
+    assert short(trial.values).validation == trial.validation
+    assert trial.beta == model.beta_
+    estimator = clone(estimator)
+    assert not hasattr(estimator, "_state")
+    before = dict(vars(estimator))
+    estimator.short_fits(PLANTED, np.ones(80))
+    assert vars(estimator) == before

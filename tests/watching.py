@@ -9,3 +9,18 @@ class Watcher:
     def teardown(self, estimator, context): ...
 
     def on_fit_task_begin(self, estimator, context): ...
+
+
+class Interruption(Watcher):
+    """Interrupts a fit at the end of an iteration, or of a task whose name begins so."""
+
+    def __init__(self, at, task=None):
+        self.at, self.task, self.seen = at, task, 0
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        if self.task is None:
+            self.seen += fitted_estimator is not None
+        else:
+            self.seen += context.task_name.startswith(self.task)
+        if self.seen == self.at:
+            raise KeyboardInterrupt

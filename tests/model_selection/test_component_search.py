@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads, RowMemory, SymmetricClustering
 from skcooc.callbacks import Checkpoint, read_checkpoint
+from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout.validation import hold_out
 from skcooc.metrics import best_smoothing, perplexity, unseen_perplexity
 from skcooc.model_selection import ComponentSearchCV, ObservationSplit
@@ -23,12 +24,12 @@ from skcooc.model_selection.path import ComponentPath, PathPoint, n_distinct
 from skcooc.simplex import match_rows
 from skcooc.tables import as_counts
 from tests.tables import planted
-from tests.watching import Watcher
+from tests.watching import Interruption
 
 X = planted(3, 6000).X.astype(float)
 MODEL = AspectModel(tol=1e-4)
 SIZES = [2, 3, 4]
-TINY = AspectModel(tol=1e-2, max_iter=10)
+TINY = AspectModel(beta=0.9, tol=1e-2, max_iter=5)
 
 
 def searched(estimator=MODEL, candidates=SIZES, data=X, **options):
@@ -96,23 +97,24 @@ NOISE = np.array([1.0, -2.0, 3.0, -2.0])  # of differences on the same folds
 ERROR = np.sqrt((1 + 4 + 9 + 4) / 3 / 4)  # of their mean: n - 1 = 3 degrees of freedom, n = 4 folds
 
 
-@pytest.mark.parametrize(("n_errors", "is_close"), [(0.95, True), (1.05, False)])
-def test_one_standard_error_of_differences_on_the_same_folds(n_errors, is_close):
+def test_one_standard_error_of_differences_on_the_same_folds():
     """Fails if the error is dropped, doubled, unpaired, or has another number of folds."""
     best = -100 + FOLDS
-    close = best - NOISE - n_errors * ERROR
-    choice = one_standard_error(np.array([best - NOISE - 5 * ERROR, close, best]))
-    assert (choice.chosen, choice.best) == (1 if is_close else 2, 2)
-    assert choice.still_falling != is_close
-    np.testing.assert_allclose(choice.errors, [ERROR, ERROR, 0])
-    assert is_better(best, close) != is_close
+    for n_errors, is_close in ((0.95, True), (1.05, False)):
+        close = best - NOISE - n_errors * ERROR
+        choice = one_standard_error(np.array([best - NOISE - 5 * ERROR, close, best]))
+        assert (choice.chosen, choice.best) == (1 if is_close else 2, 2)
+        assert choice.still_falling != is_close
+        np.testing.assert_allclose(choice.errors, [ERROR, ERROR, 0])
+        assert is_better(best, close) != is_close
 
 
 def test_the_smoothing_of_the_search_is_that_of_held_out_counts():
     sparse = as_counts(planted(3, 600).X.astype(float))
     fitted = ComponentPath(MODEL, Data(sparse.table, None, {}), SEED).fit({"n_components": 3})
     model = clone(MODEL).set_params(n_components=3, random_state=SEED)
-    rest, heldout = hold_out(sparse, *model._options(model._plan(), sparse, warm=False).division)
+    recipe = model.recipe().with_seeds(draw_seeds(SEED, 1))
+    rest, heldout = hold_out(sparse, *recipe.settings.division)
     A, B, b, s = _factors(fitted)
     assert s == pytest.approx(best_smoothing(heldout.X.table, A, B, b), rel=1e-6)
     assert s > 0.01  # the constant of fits without held-out counts is 0.001
@@ -171,22 +173,10 @@ def test_auto_doubles_sizes_and_then_refines():
     assert max(seen, key=seen.get) == (6, 3)
 
 
-class Interruption(Watcher):
-    """Raises KeyboardInterrupt after some number of candidates."""
-
-    def __init__(self, after):
-        self.after = after
-
-    def on_fit_task_end(self, estimator, context, **_):
-        self.after -= context.task_name.startswith("K = ")
-        if self.after == 0:
-            raise KeyboardInterrupt
-
-
 def test_an_interrupted_search_resumes(tmp_path, monkeypatch):
     whole = searched(TINY)
     broken = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
-    broken.set_callbacks(Checkpoint(tmp_path / "search.pickle", every=1), Interruption(2))
+    broken.set_callbacks(Checkpoint(tmp_path / "search.pickle", every=1), Interruption(2, "K = "))
     with pytest.raises(KeyboardInterrupt):
         broken.fit(X)
     assert not hasattr(broken, "best_n_components_")
@@ -226,49 +216,46 @@ def same(first, second):
 
 
 @pytest.mark.filterwarnings("ignore:The held-out perplexity is still falling")
-def test_other_data_do_not_resume():
+def test_other_data_do_not_resume_and_threads_and_the_kind_of_table_do_not_matter():
     broken = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
-    broken.set_callbacks(Interruption(1))
+    broken.set_callbacks(Interruption(1, "K = "))
     with pytest.raises(KeyboardInterrupt):
         broken.fit(X)
-    same(broken.set_callbacks().fit(X[:60]), searched(TINY, data=X[:60]))
+    whole = searched(TINY, data=X[:60])
+    same(broken.set_callbacks().fit(X[:60]), whole)
+    same(searched(TINY, data=X[:60].toarray(), n_jobs=3), whole)
 
 
-def test_threads_and_the_kind_of_table_do_not_matter():
-    whole = searched(TINY)
-    same(searched(TINY, n_jobs=3), whole)
-    same(searched(TINY, data=X.toarray()), whole)
-
-
+@pytest.mark.usefixtures("few_starts")
 def test_hard_clusters_by_the_integrated_likelihood():
-    X = planted(3, 3000, kind="clusters").X
+    X = planted(3, 2000, n_columns=30, kind="clusters").X
     search = searched(AsymmetricClustering(hard=True), data=X, cv=2)
     assert (search.best_n_components_, search.cv_results_["icl"].argmax()) == (3, 1)
     assert "integrated likelihood (ICL) is the largest" in search.summary()
-    X = planted(3, 3000, kind="coclusters", n_column_clusters=2).X
+    X = planted(3, 2000, n_columns=30, kind="coclusters", n_column_clusters=2).X
     model = SymmetricClustering(hard=True)
     search = searched(model, [(2, 2), (3, 2), (3, 3)], X, cv=2)
     assert search.best_n_components_ == (3, 2)
     assert search.best_params_ == {"n_row_clusters": 3, "n_column_clusters": 2}
 
 
-@pytest.mark.parametrize(
-    ("estimator", "options", "error", "message"),
-    [
-        (RowMemory(), {}, TypeError, "needs an estimator of skcooc with a number of components"),
-        (SymmetricClustering(hard=True, tied=True), {}, TypeError, "has but one clustering"),
-        (TINY, {"candidates": []}, ValueError, "candidates should be numbers, at least 1"),
-        (TINY, {"candidates": [0, 2]}, ValueError, "candidates should be numbers, at least 1"),
-        (TINY, {"candidates": [(2, 2)]}, ValueError, "candidates should be numbers"),
-        (SymmetricClustering(), {"candidates": [2, 3]}, ValueError, "pairs of n_row_clusters and"),
-        (TINY, {"cv": [([0, 1], [2])]}, ValueError, "cv has one fold"),
-        (TINY, {"criterion": "icl"}, ValueError, "it needs hard=True"),
-        (TINY, {"criterion": "bic"}, ValueError, "'criterion' parameter"),
-    ],
-)
-def test_bad_input(estimator, options, error, message):
-    with pytest.raises(error, match=message), warnings.catch_warnings():
-        searched(estimator, **options)
+REFUSED = [
+    (RowMemory(), {}, TypeError, "needs an estimator of skcooc with a number of components"),
+    (SymmetricClustering(hard=True, tied=True), {}, TypeError, "has but one clustering"),
+    (TINY, {"candidates": []}, ValueError, "candidates should be numbers, at least 1"),
+    (TINY, {"candidates": [0, 2]}, ValueError, "candidates should be numbers, at least 1"),
+    (TINY, {"candidates": [(2, 2)]}, ValueError, "candidates should be numbers"),
+    (SymmetricClustering(), {"candidates": [2, 3]}, ValueError, "pairs of n_row_clusters and"),
+    (TINY, {"cv": [([0, 1], [2])]}, ValueError, "cv has one fold"),
+    (TINY, {"criterion": "icl"}, ValueError, "it needs hard=True"),
+    (TINY, {"criterion": "bic"}, ValueError, "'criterion' parameter"),
+]
+
+
+def test_bad_input():
+    for estimator, options, error, message in REFUSED:
+        with pytest.raises(error, match=message), warnings.catch_warnings():
+            searched(estimator, **options)
 
 
 def test_a_size_that_is_fitted_again_can_only_gain():

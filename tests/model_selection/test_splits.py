@@ -49,7 +49,6 @@ def test_folds_are_random_repeatable_shares_of_every_row():
     np.testing.assert_array_equal(np.sort(first), np.arange(len(dyads)))
 
 
-@pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 @pytest.mark.parametrize("cv", [KFold(3), KFold(3, shuffle=True, random_state=0)], ids=repr)
 def test_folds_of_whole_rows_warn(cv):
     observations, sizes = Dyads(planted(3, 3000).X), [1, 3]  # row by row
@@ -84,7 +83,6 @@ def test_bad_input():
         next(ObservationSplit(9).split(Dyads([[2, 1]])))
 
 
-@pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 def test_duplicate_entries_are_summed_first():
     X = random_table()
     ones = np.repeat(X.indices, X.data.astype(int))
