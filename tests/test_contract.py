@@ -64,7 +64,7 @@ def transform_times_components_is_the_prediction(estimator):
 
 def results_do_not_depend_on_n_jobs(estimator, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.counts.threads.config", MANY_THREADS)
+    monkeypatch.setattr("skcooc.counts.passes.config", MANY_THREADS)
     one, two = shared(estimator), fitted(estimator, n_jobs=5)
     assert_same_fit(one, two)
     np.testing.assert_array_equal(one.transform(X), two.transform(X))

@@ -55,8 +55,12 @@ def test_public_modules_say_what_is_public():
 def test_pages_name_the_files_to_touch():
     """All are there but for new ones, each in its room."""
     for name, touched, new in (
-        ("howto/new_model", 8, {"skcooc/equations", "skcooc", "tests/equations", "docs/guide"}),
-        ("contributing/new_accelerator", 4, set()),
+        (
+            "howto/new_model",
+            7,
+            {"skcooc/equations", "skcooc/estimators", "tests/equations", "docs/guide"},
+        ),
+        ("contributing/new_accelerator", 3, set()),
     ):
         text = (DOCS / f"{name}.md").read_text(encoding="utf-8").split("\n## Files to touch\n")[1]
         files = re.findall(r"^\d+\. `(.*?)`", text, re.MULTILINE)

@@ -88,7 +88,7 @@ def test_batches_go_on_from_a_fit_also_once_pickled_and_with_threads(estimator, 
     np.testing.assert_allclose(begun.components_, reversed_.components_, rtol=1e-6, atol=1e-12)
     attributes_are_those_of_the_last_batch(estimator)
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.counts.threads.config", MANY_THREADS)
+    monkeypatch.setattr("skcooc.counts.passes.config", MANY_THREADS)
     blocks = batches(X.astype(np.float32), 120)
     one, two = (streamed(clone(estimator).set_params(n_jobs=n), blocks) for n in (1, 3))
     assert_same(one, two)

@@ -118,7 +118,7 @@ def test_a_prior_is_tried_for_sparse_data_and_must_be_worth_it(
     def fit(values):
         return Found(loss(values.get("component_prior")) if len(values) > 1 else 1.0, smoothing)
 
-    record = Record()
+    record = TrialRecord()
     tunables = [Temperature(TemperatureRange(1.0, 1.0)), ComponentPrior(PRIORS)]
     best = tune(tunables, NAMES, fit, record)
     assert len(record.trials) == n_trials or n_trials is None
