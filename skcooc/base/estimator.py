@@ -379,7 +379,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """
         before = self._unfinished if self.warm_start else None
         journal = Journal(self) if before is None else before.of(self)
-        parameters, table = journal.get_or_compute(("of",), lambda: attributes.fingerprint(self, X))
+        parameters, table = journal.get_or_compute(("of",), attributes.fingerprint, self, X)
         if before is not None:
             attributes.check_as_before(self, parameters, table.is_of(X))
         return journal

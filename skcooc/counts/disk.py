@@ -46,9 +46,17 @@ class BandCounts(CSRCounts):
         self.n_threads, self.map_ranges = n_threads, map
         self.views: BandViews = BandViews(bands)
 
-    indptr = property(lambda self: self.views.matrix.indptr)
-    indices = property(lambda self: self.views.matrix.indices)
-    data = property(lambda self: self.views.matrix.data)
+    @property
+    def indptr(self) -> Array:  # type: ignore[override]  # made when asked for
+        return self.views.matrix.indptr
+
+    @property
+    def indices(self) -> Array:  # type: ignore[override]
+        return self.views.matrix.indices
+
+    @property
+    def data(self) -> Array:  # type: ignore[override]
+        return self.views.matrix.data
 
     @property
     def dtype(self) -> np.dtype[np.floating]:

@@ -167,7 +167,7 @@ class AveragedModels(MetaModel):
         counts, recipe = table.sample, member.recipe().for_table(table.sample)
         with self._journal(counts) as journal:
             seeds = journal.get_or_compute(
-                ("seeds",), lambda: draw_seeds(self.random_state, self.n_estimators)
+                ("seeds",), draw_seeds, self.random_state, self.n_estimators
             )
             recipe = recipe.with_seeds(seeds)
             settings = recipe.settings
@@ -266,7 +266,7 @@ class MemberFits:
         values |= chosen.values
         best = record.best
         if plain:
-            best = journal.get_or_compute(("bursty",), lambda: predict(values))
+            best = journal.get_or_compute(("bursty",), predict, values)
         return values, record.trials, best
 
 

@@ -220,7 +220,7 @@ class InterpolatedModels(MetaModel, _BaseComposition):
         self, members: Sequence[Member], X: Block, journal: Journal
     ) -> tuple[list[float], float, HeldOutPredictions]:
         """Weights and smoothing best for held-out tokens; predictions without smoothing."""
-        (seed,) = journal.get_or_compute(("seeds",), lambda: draw_seeds(self.random_state, 1))
+        (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
         division = HoldOutOptions(self.validation_fraction, seed, "auto")
         rest, heldout = hold_out(
             X, *division, purpose="to estimate the weights. Change validation_fraction."

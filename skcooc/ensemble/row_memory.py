@@ -244,7 +244,7 @@ class RowMemory(MetaModel):
         if a is not None and d is not None and s is not None:
             return Memory(a, d, s)
         judged = member.judged if keeps else None
-        (seed,) = journal.get_or_compute(("seeds",), lambda: draw_seeds(self.random_state, 1))
+        (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
         division = (
             judged.division if judged else HoldOutOptions(self.validation_fraction, seed, "auto")
         )

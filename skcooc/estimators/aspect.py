@@ -220,7 +220,7 @@ class AspectModel(CooccurrenceEstimator):
             self._settings(),
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
             annealing=annealing_schedule(self.annealing, plain.critical_beta),
-            init_from=plain.mix_with if self.annealing is None else None,
+            init_from=plain if self.annealing is None else None,
             concentration=self._concentration(),
             supports_splitting=not (
                 family.is_leave_one_out({}) or self.annealing or self.burstiness

@@ -175,7 +175,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             self._settings(),
             shape={name: getattr(self, name) for name in ("n_clusters", "axis", "leave_one_out")},
             annealing=annealing_schedule(self.annealing, plain.critical_beta),
-            init_from=None if self.leave_one_out or self.annealing else plain.mix_with,
+            init_from=None if self.leave_one_out or self.annealing else plain,
             coarsening=self.coarsening,
         )
 

@@ -206,7 +206,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             self._settings(),
             shape=dict(zip(("n_row_clusters", "n_column_clusters"), sizes, strict=True)),
             annealing=annealing,
-            init_from=model.mix_with if self.annealing is None else None,
+            init_from=model if self.annealing is None else None,
             check=self._check_square,
             coarsening=self.coarsening,
         )

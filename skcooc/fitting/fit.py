@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -65,8 +65,13 @@ class Fit(NamedTuple):
         return self.start.structure.model
 
 
-# Attributes of an estimator that would have stopped at an iteration.
-AttributesAt = Callable[[Model, Start, Journal, Record, State], dict[str, object]]
+class AttributesAt(Protocol):
+    """Makes the attributes of an estimator that would have stopped at an iteration."""
+
+    def __call__(
+        self, model: Model, start: Start, journal: Journal, record: Record, state: State
+    ) -> dict[str, object]:
+        """Return attributes by their names."""
 
 
 def fit(
@@ -145,7 +150,8 @@ def _start(
     """Learn the structure, then tune hyper-parameters, where there are any."""
     structure = journal.get_or_compute(
         STRUCTURE,
-        lambda: _structure(recipe, train, heldout, progress, journal),
+        _structure,
+        *(recipe, train, heldout, progress, journal),
         tells=recipe.structure is not None,
     )
     settings = recipe.settings
@@ -161,9 +167,7 @@ def _start(
         chosen = tune(tunables, settings.names, fits, record, heard.trial)
         best = record.best
         if recipe.concentration is not None:  # predictions should be as bursty as the final fit
-            bursty = journal.get_or_compute(
-                BURSTY, lambda: ShortFits(recipe, X, heldout)(chosen.values)
-            )
+            bursty = journal.get_or_compute(BURSTY, ShortFits(recipe, X, heldout), chosen.values)
             best = bursty._replace(params=best.params)
     if recipe.structure is None:
         model = recipe.with_values(chosen.values).equations
@@ -259,7 +263,7 @@ def _random_or_tuned_start(
         return recipe.schedule(recipe.scales(X), beta, heldout), None
     parts = recipe.schedule(recipe.scales(X), beta, heldout, warmup=False)
     unigram = (X.column_sums / X.column_sums.sum()).astype(X.dtype)
-    mixed = recipe.init_from(params, unigram, UNIGRAM_SHARE)
+    mixed = recipe.init_from.mix_with(params, unigram, UNIGRAM_SHARE)
     return parts, State(mixed, unknown_rows(params, X))
 
 

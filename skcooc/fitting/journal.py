@@ -38,13 +38,15 @@ class Journal:
         self._estimator, self.key = estimator, key
         self._found: dict[Name, Any] = {}
 
-    def get_or_compute(self, name: Name, find: Callable[[], T], *, tells: bool = False) -> T:
-        """Return what has this name; compute it first if it is missing.
+    def get_or_compute(
+        self, name: Name, compute: Callable[..., T], *args: Any, tells: bool = False
+    ) -> T:
+        """Return what has this name; compute it first, of these arguments, if it is missing.
 
         Threads may ask side by side. ``tells`` is whether checkpoints are written then.
         """
         if name not in self._found:
-            self.add(name, find())
+            self.add(name, compute(*args))
             if tells:
                 self.checkpoint()
         return cast(T, self._found[name])

@@ -112,6 +112,13 @@ class FixedModel(ModelFamily):
         return self.temperatures(X)
 
 
+class MixWithUnigram(Protocol):
+    """A model whose parameters can be mixed with a distribution of the columns."""
+
+    def mix_with(self, params: Any, distribution: Array, share: float) -> Params:
+        """Return parameters whose components have this share of a distribution, (M,)."""
+
+
 class LearnedStructure(NamedTuple):
     """A model whose structure has been learned, such as a tree."""
 
@@ -151,9 +158,8 @@ class Recipe:
     coarsening: Sequence[ArrayLike] | None = None  # groups of rows, (N,), finest grouping first
     structure: StructureLearner | None = None
     concentration: float | None = None  # of bursty rows
-    # Parameters mixed with a share of the unigram: they make the parameters of the best short fit
-    # the start of the final one. None: the final fit starts anew.
-    init_from: Callable[[Any, Array, float], Params] | None = None
+    # Mixes the parameters of the best short fit with the unigram, as the start of the final fit.
+    init_from: MixWithUnigram | None = None
     supports_splitting: bool = False  # whether a fit may go on from one with fewer components
     check: Callable[[Counts], None] = lambda X: None  # ValueError where a table is unsuitable
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -185,7 +186,7 @@ def tune(
                     record.add(tunable.name, values, fit(values))
                 found.append(record.trials[number])
                 number += 1
-                record.keep(number, best, min(found, key=lambda trial: trial.loss))
+                record.keep(number, best, min(found, key=attrgetter("loss")))
         best = better(best, found, tunable.min_gain)
         record.keep(number, best)
     if best is None:
@@ -197,7 +198,7 @@ def better(best: Trial | None, found: Sequence[Trial], min_gain: float | None) -
     """Return the best of the new trials if it gains enough, else what was best before."""
     if min_gain is None or not found:
         return best
-    least = min(found, key=lambda trial: trial.loss)
+    least = min(found, key=attrgetter("loss"))
     if best is None:
         return least
     enough = (1 - min_gain) * best.validation.perplexity
@@ -289,7 +290,7 @@ class Exponents:
                 return {"beta": three[2], "exponents": exponents}
 
             found = yield from line_search(TemperatureRange(low, high), N_EXPONENTS, moved)
-            value = min(found, key=lambda value: found[value])
+            value = min(found, key=found.__getitem__)
             if found[value] < least:
                 at, least = moved(value), found[value]
 
@@ -318,7 +319,7 @@ class ComponentPrior:
             enough=(1 - self.min_gain) * best.validation.perplexity,
             patience=2,
         )
-        prior = min(found, key=lambda value: found[value])
+        prior = min(found, key=found.__getitem__)
         beta = min(best.beta + LARGER_BETA, 1.0)
         if len(found) > 2 and beta > best.beta:
             yield {**best.values, "component_prior": prior, "beta": beta}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -135,4 +136,4 @@ def best_memory(
     low, high = (scaled((a, share, share)) for a, share in BOUNDS)
     options = {"jac": True, "method": "L-BFGS-B", "bounds": list(zip(low, high, strict=True))}
     found = [minimize(loss, scaled(start), **options) for start in STARTS]
-    return memory(min(found, key=lambda result: result.fun).x)
+    return memory(min(found, key=attrgetter("fun")).x)

@@ -219,7 +219,7 @@ class ComponentSearchCV(Search):
         root, hooks = self._begin(data)
         with searching(root, hooks) as task:
             survey = resume_or_new(self, data, dict(split_params)).get_or_compute(
-                ("survey",), lambda: Survey(self.estimator, names, data, *options)
+                ("survey",), Survey, self.estimator, names, data, *options
             )
             visit = self._visit(survey, criterion, task, hooks)
             if given is None:
