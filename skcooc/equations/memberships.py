@@ -56,8 +56,7 @@ FIRST_ITERATIONS = 4  # before merging
 ONLY_ITERATIONS = 8  # before merging, if there is a single run
 ROUNDS = (3, 4, 4)  # iterations of each round, after which the better half of the runs continues
 CLUSTERS, FEWEST, MOST = 64, 4, 8  # number of runs: CLUSTERS / n_clusters within these limits
-START_ITERATIONS, START_TOL = 30, 1e-5
-SHORT_SOLVER = OverRelaxation(1.8)
+START_ITERATIONS, START_TOL, START_RELAXATION = 30, 1e-5, 1.8
 
 Mergeable: TypeAlias = MergeableClusters[Params, Statistics]
 
@@ -311,8 +310,7 @@ def best_start(model: Mergeable, X: Counts, rng: np.random.Generator) -> State:
     n_runs = min(MOST, max(FEWEST, CLUSTERS // model.n_clusters))
     states = [_merged_start(model, stage, rng) for _ in range(n_runs)]
     for n_iter in ROUNDS:
-        round_ = replace(stage, max_iter=n_iter)
-        ended = best_first([fit([round_], rng, SHORT_SOLVER, start=state) for state in states])
+        ended = best_first([_run(replace(stage, max_iter=n_iter), rng, state) for state in states])
         states = ended[: (len(ended) + 1) // 2]
     return states[0]
 
@@ -381,7 +379,10 @@ def _merged_start(model: Mergeable, stage: EMStage, rng: np.random.Generator) ->
     """A short run with spare clusters, merged to the number asked for."""
     n_clusters = model.n_clusters + model.n_clusters // SPARE
     more = replace(model, n_clusters=n_clusters)  # type: ignore[type-var]
-    start = State(*more.seeded(stage.X, rng))
-    found = fit([replace(stage, model=more)], rng, SHORT_SOLVER, start=start)
+    found = _run(replace(stage, model=more), rng, State(*more.seeded(stage.X, rng)))
     state = State(found.params, found.rows)
     return mixed(model, state, ward_groups(model.overlaps(stage.X, *state), model.n_clusters))
+
+
+def _run(stage: EMStage, rng: np.random.Generator, start: State) -> EMResult:
+    return fit([stage], rng, OverRelaxation(START_RELAXATION), start=start)
