@@ -40,4 +40,4 @@ def short_starts(monkeypatch):
     monkeypatch.setattr("skcooc.equations.memberships.FEWEST", 2)
     monkeypatch.setattr("skcooc.equations.memberships.MOST", 2)
     monkeypatch.setattr("skcooc.equations.memberships.POWER_ITERATIONS", 2)
-    monkeypatch.setattr("skcooc.equations.product_aspects.START_ITERATIONS", 2)
+    monkeypatch.setattr("skcooc.equations.aspects.START_ITERATIONS", 2)

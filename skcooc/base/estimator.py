@@ -152,7 +152,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         ConnectionError
             Where the scheduler of a dask array is lost.
         """
-        if self.has_auto_size():
+        if self._has_auto_size():
             return _fit_with_searched_size(self, X, y, sample_weight)
         recipe, new = self.recipe(), copy.copy(self)  # a fit that fails leaves self as it was
         self._check_solver(recipe)
@@ -322,7 +322,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         within : TemperatureRange
             Range to search.
         """
-        if self.has_auto_size():
+        if self._has_auto_size():
             name = self.size_parameters[0]
             raise ValueError(f"A search for the temperature needs {name} as a number, got 'auto'.")
         self._validate_params()
@@ -345,7 +345,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             'component_prior and leave_one_out=False: set solver="momentum".'
         )
 
-    def has_auto_size(self) -> bool:
+    def _has_auto_size(self) -> bool:
         """Return whether sizes are "auto"; ValueError where only one of two is."""
         given = {name: getattr(self, name) for name in self.size_parameters}
         auto = [name for name in given if isinstance(given[name], str)]

@@ -39,7 +39,7 @@ AUTO = "it needs numbers of components, got 'auto'"
 def _follows_streams(self: Streams) -> bool:
     """Return True; AttributeError, with the reason, where partial_fit is unavailable."""
     try:
-        reason = AUTO if self.has_auto_size() else attributes.streaming_obstacle(self.recipe())
+        reason = AUTO if self._has_auto_size() else attributes.streaming_obstacle(self.recipe())
     except (TypeError, ValueError):  # fit says what is wrong with the parameters
         return True
     if reason is not None:
@@ -55,7 +55,7 @@ class Streams(Predictions):
     validation_fraction: float
     fit: Callable[..., Self]
     recipe: Callable[[], Recipe]
-    has_auto_size: Callable[[], bool]
+    _has_auto_size: Callable[[], bool]
     _goes_on: Callable[[], bool]
     _init_callback_context: Callable[..., CallbackContext]
 

@@ -156,7 +156,7 @@ def track_beta(
     ...     return Batch(Validation((beta - 0.8) ** 2, 0.0))
     >>> now = StreamTemperature(0.7)
     >>> for batch in range(9):
-    ...     now, _ = followed(now, TemperatureRange(0.5, 1.0), 1000.0, fold_in)
+    ...     now, _ = track_beta(now, TemperatureRange(0.5, 1.0), 1000.0, fold_in)
     >>> round(now.beta, 2)
     0.8
     """
