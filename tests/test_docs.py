@@ -145,8 +145,8 @@ README = ("README", (DOCS.parent / "README.md").read_text(encoding="utf-8"))
 PAGES_WITH_CODE = [(name, text) for name, text in [README, *pages()] if "```python\n" in text]
 KINDS = "Model|Clustering|Abstraction|Projection|Mixture"
 MODELS = rf"(?<!class )\b(\w+(?:{KINDS}))\(((?!.*max_iter)[^()]+)\)"
-# More than eight components: loops are compiled for each number of them.
-MANY = rf"(\b(?:PCA|\w+(?:{KINDS}))\(|n_components=)(?:9|[1-9]\d)\b"
+# More than sixteen components: loops are compiled for each number of them.
+MANY = rf"(\b(?:PCA|\w+(?:{KINDS}))\(|n_components=)(?:1[7-9]|[2-9]\d)\b"
 FEWER = {
     "n_jobs=2": "n_jobs=1",
     "cv=3": "cv=2",
@@ -161,7 +161,7 @@ def quick(code):
     """The same code with few fits, components and iterations, and without processes of joblib."""
     for many, few in FEWER.items():
         code = code.replace(many, few)
-    return re.sub(MODELS, r"\1(\2, max_iter=8)", re.sub(MANY, r"\g<1>8", code))
+    return re.sub(MODELS, r"\1(\2, max_iter=8)", re.sub(MANY, r"\g<1>16", code))
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def few_texts(monkeypatch):
 
 
 def test_fits_of_few_iterations_are_made():
-    assert quick("AspectModel(20).fit(f(X))") == "AspectModel(8, max_iter=8).fit(f(X))"
+    assert quick("AspectModel(20).fit(f(X))") == "AspectModel(16, max_iter=8).fit(f(X))"
 
 
 @pytest.mark.usefixtures("few_starts", "few_texts")
