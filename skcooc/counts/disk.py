@@ -25,7 +25,7 @@ class BandViews(Views):
     """Views of non-zeros that are given in bands; the matrix is made on demand."""
 
     def __init__(self, bands: Bands) -> None:
-        self.bands, self._lock = bands, RLock()
+        self.bands, self.lock = bands, RLock()
 
     @shared_property
     def matrix(self) -> CSR:

@@ -364,7 +364,7 @@ class shared_property(cached_property[T]):
     """A property that the first thread that asks for it computes, with the lock of its object."""
 
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> T:  # type: ignore[override]
-        with instance._lock:
+        with instance.lock:
             return super().__get__(instance, owner)
 
 
@@ -376,7 +376,7 @@ class Views:
 
     def __init__(self, X: Matrix) -> None:
         self.shape, self.indptr, self.indices, self.data = X.shape, X.indptr, X.indices, X.data
-        self._lock = RLock()
+        self.lock = RLock()
 
     @shared_property
     def bands(self) -> Bands:
@@ -387,10 +387,10 @@ class Views:
         return ColumnView(self)
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in vars(self).items() if name != "_lock"}
+        return {name: value for name, value in vars(self).items() if name != "lock"}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        vars(self).update(state, _lock=RLock())
+        vars(self).update(state, lock=RLock())
 
 
 class NonZeros:

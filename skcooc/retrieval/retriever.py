@@ -120,6 +120,10 @@ class AspectRetriever(BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    vectorizer_: Any
+    n_features_in_: int
+    feature_names_in_: Array
+
     def __init__(
         self, n_components: int | Sequence[int] = (32, 48, 64, 80, 128), *,
         aspect_weight: float = 0.4, smoothing_weight: float = 0.1, n_feedback: int = 5,
