@@ -32,7 +32,8 @@ ALLOWED = table_of_rooms(ARCHITECTURE.read_text(encoding="utf-8"))
 FACE = {"_state", "_heldout_predictions"}
 FACE |= {"_unfinished"}  # what a fit that was cut short has found
 FOREIGN = {"_validate_params", "_init_callback_context", "_skl_callbacks", "_repr_html_"}
-FOREIGN |= {"_replace", "_asdict", "_fields", "_callback_fit_ctx", "_exit"}
+FOREIGN |= {"_replace", "_asdict", "_fields", "_callback_fit_ctx", "_exit", "_getframe"}
+FOREIGN |= {"_parameter_constraints"}
 OWN = {"self", "cls", "new"}  # new is a copy of self
 
 

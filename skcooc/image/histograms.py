@@ -76,6 +76,9 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
     ((80, 130), (8, 10))
     """
 
+    edges_: Array
+    n_features_out_: int
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_scales": [Interval(Integral, 1, None, closed="left")],
         "n_orientations": [Interval(Integral, 1, None, closed="left")],

@@ -93,6 +93,13 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     (64, 64)
     """
 
+    labels_: Array
+    posteriors_: Array
+    components_: Array
+    clustering_: AsymmetricClustering
+    features_: GaborHistograms
+    objective_: float
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_segments": [Interval(Integral, 1, None, closed="left")],
         "features": [HasMethods(["fit_bins", "histograms"]), None],

@@ -107,6 +107,9 @@ class AspectRetriever(BaseEstimator):
     components_: Array
     embedding_: Array
     idf_: Array
+    vectorizer_: Any
+    n_features_in_: int
+    feature_names_in_: Array
     estimators_: list[CooccurrenceEstimator]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -119,10 +122,6 @@ class AspectRetriever(BaseEstimator):
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
-
-    vectorizer_: Any
-    n_features_in_: int
-    feature_names_in_: Array
 
     def __init__(
         self, n_components: int | Sequence[int] = (32, 48, 64, 80, 128), *,
