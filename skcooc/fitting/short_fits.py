@@ -4,17 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import Lock
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skcooc.em import State, fit
+from skcooc.em import State, TemperatureRange, fit
 from skcooc.em.stages import StageSchedule
 from skcooc.fitting.recipe import Recipe
 from skcooc.fitting.tuning import Values
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.predictors import CachedPredictions
-from skcooc.protocol import Block, Model, Params
+from skcooc.protocol import Array, Block, Model, Params, TableLike
+
+
+class ComposableEstimator(Protocol):
+    """What ensembles and searches ask of an estimator, beside scikit-learn's interface."""
+
+    size_parameters: tuple[str, ...]  # names of its numbers of components
+    is_factorised: bool  # whether it predicts transform(X) @ components_, but for smoothing
+
+    def recipe(self) -> Recipe:
+        """Return what its model brings to a fit, and its settings, without seeds."""
+
+    def short_fits(
+        self, X: TableLike, sample_weight: ArrayLike | None = None
+    ) -> tuple[ShortFits, TemperatureRange]:
+        """Return short fits at temperatures to be tried, and the range to be searched."""
+
+    def fold_in(self, X: Block) -> Array:
+        """Return P(k given x) of checked rows, (n, K)."""
 
 
 class ShortFit(NamedTuple):

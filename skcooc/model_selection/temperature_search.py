@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from skcooc.em import TemperatureRange
 from skcooc.fitting.journal import Journal, resume_or_new
-from skcooc.fitting.short_fits import ShortFits
+from skcooc.fitting.short_fits import ComposableEstimator, ShortFits
 from skcooc.heldout import Validation
 from skcooc.model_selection.folds import N_FOLDS, Fold, Folding, ParamMapping, Target, make_folds
 from skcooc.model_selection.search import Hooks, Search, cv_results, fit_task, searching
@@ -326,7 +326,8 @@ class GridPoint:
         last, steps = self._target.parts(clone(self._estimator))
         if steps is not None:
             X = steps.fit_transform(X, y)
-        return last.short_fits(X, self._target.weights(params))
+        estimator: ComposableEstimator = last
+        return estimator.short_fits(X, self._target.weights(params))
 
     def _probe(self, pairs: Sequence[tuple[int, int]]) -> list[float]:
         """Validation log perplexity of short fits of (temperature, fold)."""
