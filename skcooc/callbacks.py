@@ -200,6 +200,6 @@ def _digest(file: BinaryIO, end: int) -> bytes:
     """Checksum of a file up to ``end``, where its position is left."""
     digest = hashlib.sha256()
     file.seek(0)
-    while file.tell() < end:
-        digest.update(file.read(min(CHUNK, end - file.tell())))
+    while chunk := file.read(min(CHUNK, end - file.tell())):  # empty, too, where the file shrinks
+        digest.update(chunk)
     return digest.digest()

@@ -4,6 +4,7 @@ import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -324,3 +325,12 @@ def interruptions_leave_no_trace(estimator):
     after = {name: value for name, value in vars(done).items() if name != "_skl_callbacks"}
     assert after.keys() == before.keys()
     assert all(after[name] is before[name] for name in before)
+
+
+def test_a_checksum_ends_where_a_file_shrinks_while_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    write_checkpoint(path, AspectModel())
+    whole = path.stat().st_size
+    monkeypatch.setattr("os.fstat", lambda _: SimpleNamespace(st_size=whole + 100))
+    with pytest.raises(ValueError, match="damaged checkpoint"):
+        read_checkpoint(path)
