@@ -52,8 +52,8 @@ def found(monkeypatch, model):
     """Number of computed entries of the journal, and the outcome of a fit."""
     asked, once = [], Journal.get_or_compute
 
-    def counted(self, name, find, **options):
-        return once(self, name, lambda: asked.append(name) or find(), **options)
+    def counted(self, name, compute, *args, **options):
+        return once(self, name, lambda: asked.append(name) or compute(*args), **options)
 
     with monkeypatch.context() as watched:
         watched.setattr(Journal, "get_or_compute", counted)

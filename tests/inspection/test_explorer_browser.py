@@ -116,13 +116,17 @@ def test_a_name_survives_a_reload_and_is_exported(open_page):
     assert "mine" not in page.url
 
 
-def test_a_map_leads_to_a_topic_whose_slider_goes_from_probability_to_ratio(open_page):
+def test_a_map_leads_to_a_topic_and_back(open_page):
     page = open_page("tree.html")
     page.get_by_role("link", name="Map").click()
     page.locator(".map a").nth(1).click()
     assert page.locator("#slider").count() == 1
     page.go_back()
     assert page.locator(".map").count() == 1
+
+
+def test_the_slider_goes_from_probability_to_ratio(open_page):
+    page = open_page("tree.html")
     page.locator(".topics a").first.click()
     for place, column in (("0", 3), ("1", 4)):
         page.locator("#slider").fill(place)

@@ -142,7 +142,7 @@ def test_fits_are_tasks_of_callbacks(capsys):
     assert watch.ended[-2:] == ["refit-with-best-params", "fit"]
     assert {"beta = 0.85, fold 0", "beta = 0.85, fold 1"} <= set(watch.began)
     search_of(n_jobs=2).set_callbacks(ProgressBar(max_propagation_depth=2)).fit(X)
-    assert "TemperatureSearchCV" in capsys.readouterr().out
+    assert "TemperatureSearchCV" in "".join(capsys.readouterr())  # the command line redirects rich
 
 
 REFUSED = [
