@@ -69,16 +69,14 @@ def fetch_cranfield(
     Returns
     -------
     data : :class:`~sklearn.utils.Bunch`
-        A dictionary with the attributes
+        A dictionary with the attributes:
 
-        data : list of str, length 1400
-            The texts, each beginning with its title. Documents 471 and 995 are empty.
-        titles, queries : lists of str, of lengths 1400 and 225
-        ids, query_ids : ndarrays of shape (1400,) and (225,), int64
-            Numbers of the documents and of the queries, from 1, in order.
-        relevance : ndarray of shape (1837, 3), int64
-            Judgements (query, document, code): see `DESCR` for the codes.
-        DESCR : str
+        * ``data``: list of str, length 1400. The texts, each beginning with its title. Documents
+          471 and 995 are empty.
+        * ``titles``, ``queries``: lists of str, of lengths 1400 and 225.
+        * ``ids``, ``query_ids``: ndarrays of int64. Numbers from 1, in order.
+        * ``relevance``: ndarray of shape (1837, 3), int64. Judgements (query, document, code).
+        * ``DESCR``: str, with the codes.
 
     Examples
     --------

@@ -89,17 +89,14 @@ def load_docstrings(
     Returns
     -------
     data : :class:`~sklearn.utils.Bunch`
-        A dictionary with the attributes
+        A dictionary with the attributes:
 
-        data : list of str, length n
-            The docstrings, without common indentation and the output lines marked "# may vary".
-        target : ndarray of shape (n,), int64
-            Index of the module into `target_names`.
-        target_names : list of str
-            The modules, such as ``"scipy.signal"``, in alphabetical order.
-        names : list of str, length n
-            Full names, such as ``"scipy.signal.find_peaks"``, in alphabetical order.
-        DESCR : str
+        * ``data``: list of str, length n. The docstrings, without common indentation and the
+          output lines marked "# may vary".
+        * ``target``: ndarray of shape (n,), int64. Index of the module into ``target_names``.
+        * ``target_names``: list of str. Modules such as ``"scipy.signal"``, in alphabetical order.
+        * ``names``: list of str, length n. Full names such as ``"scipy.signal.find_peaks"``.
+        * ``DESCR``: str.
 
     (data, target) : tuple, only if `return_X_y`
 
