@@ -7,9 +7,12 @@ import io
 import json
 import os
 import platform
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from statistics import stdev
 from time import perf_counter
 from typing import Any
 
@@ -46,11 +49,23 @@ def given(options: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in vars(options).items() if not isinstance(value, Path)}
 
 
+def in_fresh_process(module: str, *job: Any) -> Any:
+    """The last line that ``python -m module --job JOB`` prints; jobs and lines are JSON."""
+    command = [sys.executable, "-m", module, "--job", json.dumps(job)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 def clock(action: Callable[..., Any], *arguments: Any) -> float:
     """Seconds that an action takes."""
     began = perf_counter()
     action(*arguments)
     return perf_counter() - began
+
+
+def deviation(values: Sequence[float]) -> float:
+    """Standard deviation; NaN for a single value."""
+    return stdev(values) if len(values) > 1 else float("nan")
 
 
 def progress(*parts: Any) -> None:

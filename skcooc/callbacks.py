@@ -58,7 +58,7 @@ class Checkpoint:
     first to a hidden file in the same folder. A killed process may leave this file; the next fit or
     checkpoint with this path removes it.
 
-    ``random_state`` should be a number if observations are sampled or folds drawn before the fit
+    ``random_state`` should be a number if tokens are sampled or folds drawn before the fit
     begins: for RowBlocks, dask arrays, and stateful splitters.
 
     Examples
@@ -171,7 +171,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ValueError
-        If the file is no checkpoint, or its checksum, which is compared first, is another one.
+        If the file is no checkpoint, or its checksum does not match.
     """
     with open(path, "rb") as file:
         line = file.readline(100)

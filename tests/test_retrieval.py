@@ -141,7 +141,7 @@ def test_bad_input(model):
         with pytest.raises(ValueError, match=message):
             call()
     failed = retriever()
-    with pytest.raises(ValueError, match="0 observation"):
+    with pytest.raises(ValueError, match="0 token"):
         failed.fit(np.zeros((5, 4)))
     assert not hasattr(failed, "n_features_in_")
 
@@ -180,9 +180,12 @@ def test_a_warning_lists_queries_without_any_known_word():
 
 
 def test_a_warning_for_tf_idf_instead_of_counts():
-    tf_idf = TfidfVectorizer().fit_transform(TEXTS)
-    with pytest.warns(UserWarning, match="no whole numbers, such as tf-idf"):
-        retriever(2).fit(tf_idf)
+    tf_idf, model = TfidfVectorizer().fit_transform(TEXTS), retriever(2)
+    for method in (model.fit, model.similarity, model.kneighbors):
+        with pytest.warns(UserWarning, match="no whole numbers, such as tf-idf") as caught:
+            method(tf_idf)
+        files = [w.filename for w in caught if "such as tf-idf" in str(w.message)]
+        assert files == [__file__]
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         warnings.filterwarnings("ignore", "EM did not")

@@ -1,6 +1,6 @@
 """How well do the clustering models predict, and how fast are they?
 
-Parts, any of which can be left out:
+Parts, all of them optional:
 
 memo        Table 2 of the memo: Cranfield, ten folds of observations, ``beta="auto"``, one seed a
             fold; mean and standard deviation over the folds beside the figures of the memo. The
@@ -27,6 +27,7 @@ from scipy.ndimage import uniform_filter
 from sklearn.metrics import normalized_mutual_info_score
 
 from benchmarks import corpora, reporting
+from benchmarks.papers import paper_tables
 from benchmarks.papers.texture import ranks
 from benchmarks.quality import folds, tuned
 from skcooc import (
@@ -48,11 +49,6 @@ ESTIMATORS: dict[str, Callable[..., Any]] = {
     "ProductSpaceMixture": lambda K, **parameters: ProductSpaceMixture(K, K, **parameters),
     "AspectModel": AspectModel,
 }
-MEMO = {
-    "AsymmetricClustering": {8: 527, 16: 482, 32: 452, 64: 527, 128: 663},
-    "SymmetricClustering": {8: 615, 16: 543, 32: 506, 64: 477, 128: 462},
-    "AspectModel": {8: 482, 16: 431, 32: 386, 64: 360, 128: 353},
-}
 SITES, SEGMENTS, CELLS, WINDOW = 128, 8, 16, 9
 FREQUENCIES, ORIENTATIONS, BINS = (0.25, 0.125, 0.0625), 4, 40
 
@@ -61,11 +57,15 @@ def memo(options: argparse.Namespace) -> Iterator[Row]:
     """Ten folds of Cranfield."""
     dyads, parts = folds.cranfield_folds()
     base = [folds.unigram_on_fold(dyads, *part) for part in parts]
-    yield {"model": "unigram", "K": 1, "perplexity": mean(base), "sd": stdev(base), "memo": 685}
+    line = {"model": "unigram", "K": 1, "perplexity": mean(base), "sd": stdev(base)}
+    yield line | {"memo": paper_tables.MEMO_UNIGRAM["cranfield"]}
     for name, estimator in ESTIMATORS.items():
+        family = paper_tables.FAMILIES.get(name)
+        reported = paper_tables.MEMO["cranfield"][family.memo] if family else {}
         for K in options.components:
             measured = folds.on_folds(estimator, K, dyads, parts, options.jobs)
-            yield {"model": name, "K": K, **measured, "memo": MEMO.get(name, {}).get(K, "")}
+            of_memo = reported[K].perplexity if K in reported else ""
+            yield {"model": name, "K": K, **measured, "memo": of_memo}
 
 
 def speed(options: argparse.Namespace) -> Iterator[Row]:

@@ -1,6 +1,6 @@
 """Does ClusterAbstraction put general words above special ones, and how well does it predict?
 
-Parts, any of which can be left out:
+Parts, all of them optional:
 
 depth     NeurIPS abstracts with "cluster" in the title, and with "neural" or "network", 32 leaves:
           mean document frequency of the ten most probable words of a node, averaged over the nodes
@@ -34,6 +34,7 @@ import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
 from benchmarks import corpora, reporting
+from benchmarks.papers import paper_tables
 from benchmarks.quality import folds, tuned
 from benchmarks.speed.fit_memory import held, reset_peak
 from skcooc import AsymmetricClustering, ClusterAbstraction, Dyads
@@ -52,7 +53,7 @@ TREES = {
 TITLES = {"cluster": ["cluster"], "neural or network": ["neural", "network"]}
 WORDS = ("network", "spike", "graph")  # of the second picture
 LEAVES, TOP = 32, 10
-MEMO = {8: 511, 16: 471, 32: 438, 64: 422, 128: 410}  # all three stages, grown trees
+MEMO = paper_tables.MEMO["cranfield"]["HACM"]  # all three stages, grown trees
 
 
 def depth(options: argparse.Namespace) -> Iterator[Row]:
@@ -112,7 +113,7 @@ def memo(options: argparse.Namespace) -> Iterator[Row]:
     }
     for K in options.components:
         for name, estimator in estimators.items():
-            of_memo = MEMO.get(K, "") if name.endswith("object") else ""
+            of_memo = MEMO[K].perplexity if K in MEMO and name.endswith("object") else ""
             measured = folds.on_folds(estimator, K, dyads, parts[: options.folds], options.jobs)
             yield {"model": name, "K": K, **measured, "memo": of_memo}
 
@@ -170,7 +171,7 @@ def shapes(options: argparse.Namespace) -> Iterator[Row]:
         tree: ClusterAbstraction(12, tree=tree, n_jobs=2, random_state=0).fit(corpus.X)
         for tree in TREES
     }
-    names = np.where(corpus.columns == "", "s", corpus.columns)  # of which Porter leaves nothing
+    names = np.where(corpus.columns == "", "s", corpus.columns)  # Porter's stem of "s" is empty
     draw_trees(models, names, options.pictures)
     for tree, model in models.items():
         leaf_depths = model.tree_.depths[model.tree_.leaves]

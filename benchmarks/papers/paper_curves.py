@@ -1,9 +1,9 @@
 """The papers' curves: perplexity over the iterations of EM, at several temperatures.
 
-Figures 7 and 8 of the memo and figure 5 of NIPS. One split of the observations, a tenth of which
-are the test part; plain EM, in fixed numbers of iterations, all smoothed with the same .001 of the
-unigram. Nothing is chosen. Temperatures, K and numbers of iterations are ours: the papers name
-none but beta = 1. The aspect model makes the first eight iterations at beta = 1, whatever beta is.
+Figures 7 and 8 of the memo and figure 5 of NIPS. One split of the tokens, a tenth for testing;
+plain EM, in fixed numbers of iterations, all smoothed with the same .001 of the unigram. Nothing is
+chosen. Temperatures, K and numbers of iterations are ours: the papers name none but beta = 1. The
+aspect model makes the first eight iterations at beta = 1, whatever beta is.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ page.
   standard deviation over the folds, β is the mean of those chosen.
 * β is not the exponent of the same thing everywhere. SMM: ours has all of P(z given x) P(y given z)
   in the power, the memo leaves the prior P(z) out. HACM: ours has the likelihood of a document in
-  it, the words of which are mixed along the path before; the memo (65) has each P(y given node),
+  it, whose words are mixed along the path before; the memo (65) has each P(y given node),
   and so has the column "joint". In SMM and the other columns of HACM the lines "β, ours / memo"
   stand side by side, and do not compare.
 * The papers' names: SMM is `AspectModel`, ACM `AsymmetricClustering`, HACM `ClusterAbstraction`,
@@ -69,7 +69,7 @@ NOTES = {
     "cranfield": """\
 The collection is that of the memo, the selection of words is not: ours has 1400 documents, 1728
 stems and 110940 observations, the memo's 1400, 1664 and 111803. The memo grows the trees of the
-HACM by phase transitions and goes through three stages, the last of which gives every document
+HACM by phase transitions and goes through three stages, and the last gives every document
 weights of its own; it does not say from which stage its figures are. Ours have weights for each
 cluster and a binary tree, which is the default, but for one thing in each of three columns: weights
 for each cluster and document (`abstraction="object"`), the power of equation (65) to the letter
@@ -120,7 +120,7 @@ MACHINE = """\
 ## Measured on
 
 {cpu}, {cores} cores, {memory_gib} GiB; Python {python}, {packages}. Seconds are those of the clock;
-fits ran side by side in {jobs} processes of one thread each, the start of which is part of "seconds
+fits ran side by side in {jobs} processes of one thread each, whose start is part of "seconds
 in all". {folds} of ten folds."""
 INDEX = """\
 ```{include} papers_index.md

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from statistics import mean, stdev
+from statistics import mean
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.model_selection import KFold
 
-from benchmarks import corpora
+from benchmarks import corpora, reporting
 from benchmarks.quality import tuned
 from benchmarks.quality.folds import unigram_perplexity
 from skcooc import (
@@ -181,7 +181,7 @@ def _means(data: str, name: str, K: int, rows: Sequence[Row]) -> Row:
         "model": name,
         "K": K,
         "perplexity": mean(values),
-        "sd": stdev(values) if len(values) > 1 else float("nan"),
+        "sd": reporting.deviation(values),
     }
     if name == UNIGRAM:
         reported = MEMO_UNIGRAM[data]

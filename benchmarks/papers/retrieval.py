@@ -49,6 +49,7 @@ TF: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 WEIGHTS = np.linspace(0, 1, 11)
 OURS = 0.4  # the weight of the aspects
+LENGTH = 0.75  # b of BM25: how much scores of long documents are lowered
 
 
 def tf_idf(X: Any, documents: Any, tf: str, idf: str) -> Any:
@@ -63,11 +64,11 @@ def document_frequencies(X: Any) -> np.ndarray:
     return np.bincount(X.indices, minlength=X.shape[1])
 
 
-def bm25(X: Any, queries: Any, k1: float, b: float = 0.75) -> np.ndarray:
+def bm25(X: Any, queries: Any, k1: float) -> np.ndarray:
     """Robertson's BM25 with idf = log(1 + (N - df + .5) / (df + .5))."""
     df, lengths = document_frequencies(X), X.sum(axis=1)
     idf = np.log1p((X.shape[0] - df + 0.5) / (df + 0.5))
-    norms = k1 * (1 - b + b * lengths / lengths.mean())
+    norms = k1 * (1 - LENGTH + LENGTH * lengths / lengths.mean())
     weights = sp.csr_array(X, dtype=np.float64, copy=True)
     n = weights.data
     weights.data = n * (k1 + 1) / (n + np.repeat(norms, np.diff(X.indptr))) * idf[X.indices]

@@ -1,6 +1,6 @@
 """How well does TextureSegmenter find the textures of an image, and how fast?
 
-Parts, any of which can be left out:
+Parts, all of them optional:
 
 mondrian    Mosaics of five of the eight Brodatz textures, drawn at random, 256 x 256: right pixels
             after the best matching of segments and textures, on ten layouts, with the textures'

@@ -4,7 +4,7 @@ A tenth of the observations is held out by a binomial draw. For each draw the de
 `AspectModel`, the same with `burstiness="auto"`, the mean of five, and tomotopy's LDA: the mean of
 what 20 samples of one chain predict, from the second half of its sweeps. LDA optimises alpha; its
 eta and its smoothing are chosen on a tenth of the first training part. Ours are scored with the
-memory of rows, too, as is the line without topics.
+within-document cache, too, as is the topic-free baseline.
 """
 
 from __future__ import annotations
@@ -62,11 +62,8 @@ def ours(name: str, K: int, train: Any, test: Any, seed: int) -> dict[str, Any]:
 
 def lda(K: int, train: Any, test: Any, eta: float, sweeps: int, samples: int, seed: int) -> Any:
     """What LDA predicts of the test cells, in the mean over samples of one chain."""
-    model = peers.gibbs_sampler(train, K, 1 / K, eta, seed=seed)
-    model.train(sweeps // 2, workers=1)
     total = np.zeros(test.nnz)
-    for _ in range(samples):
-        model.train(max(sweeps // 2 // samples, 1), workers=1)
+    for model in peers.gibbs_chain(train, K, 1 / K, eta, sweeps, samples, 1, seed):
         total += _cells(peers.posterior_means(model, train), test)
     return total / samples
 
@@ -120,7 +117,7 @@ def main() -> None:
     options.add_argument("--sweeps", type=int, default=400, help="of LDA; 0 for none")
     given = options.parse_args()
     tuned.silence()
-    results: dict[str, Any] = {"machine": reporting.machine(), "options": reporting.given(given)}
+    results: dict[str, Any] = {"options": reporting.given(given)}
     reporting.collect(rows(given), given.output, results, "fits")
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from statistics import mean, stdev
+from statistics import mean
 from time import perf_counter
 from typing import Any
 
@@ -116,7 +116,7 @@ def summary(rows: list[Row]) -> list[Row]:
             line[name] = mean(row[name] for row in members)
         measure = "NMI" if "NMI" in line else "perplexity"
         values = [row[measure] for row in members]
-        line[f"{measure} sd"] = stdev(values) if len(values) > 1 else float("nan")
+        line[f"{measure} sd"] = reporting.deviation(values)
         lines.append(line)
     return lines
 

@@ -33,7 +33,8 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.preprocessing import normalize
 
 from benchmarks import reporting
-from skcooc import AspectModel, AsymmetricClustering, AveragedModels, inspection
+from benchmarks.quality import markers
+from skcooc import AspectModel, AsymmetricClustering, AveragedModels
 from skcooc.counts import CSRCounts
 from skcooc.em import EMStage, State, fit
 from skcooc.em.solvers import Momentum
@@ -98,7 +99,7 @@ def aspects(X: sp.csr_array, K: int, seed: int) -> Found:
 
 
 def leaving_out(X: sp.csr_array, K: int, seed: int) -> Found:
-    """Where observations leave themselves out."""
+    """With leave-one-out EM."""
     model = AspectModel(K, random_state=seed, leave_one_out=True).fit(X)
     return Found(model.embedding_, model.components_)
 
@@ -195,16 +196,10 @@ ORACLES = {"true programmes": {"programmes": True}, "true use": {"use": True}}
 ORACLES |= {"EM from the truth": {}}
 
 
-def shown(model: AspectModel, X: sp.csr_array) -> dict[str, np.ndarray]:
+def shown_genes(model: AspectModel, X: sp.csr_array) -> dict[str, np.ndarray]:
     """The first genes of each programme, by what `inspection` ranks them by; -1 where fewer."""
-    table = inspection.distinguishing_features(model, X, n_features=MARKERS)
-    of = [table["feature"][table["component"] == k].tolist() for k in range(len(model.weights_))]
-    words = {
-        "probable": inspection.top_features(model, n_features=MARKERS),
-        "characteristic": inspection.characteristic_features(model, n_features=MARKERS),
-        "log-ratio": of,
-    }
-    genes = {name: np.full((len(of), MARKERS), -1) for name in words}
+    words = markers.shown(model, X, MARKERS)
+    genes = {name: np.full((len(lists), MARKERS), -1) for name, lists in words.items()}
     for name, lists in words.items():
         for k, names in enumerate(lists):
             genes[name][k, : len(names)] = [int(word[1:]) for word in names]
@@ -226,7 +221,7 @@ def scored(cells: Cells, found: Found) -> dict[str, float]:
     of = both[np.arange(K), order]
     row = {"correlation": float(of.mean()), "least": float(of.min())}
     row["markers"] = share_found(first(ratios(found.programmes)), cells.markers, order)
-    genes = shown(found.model, cells.X) if found.model is not None else {}
+    genes = shown_genes(found.model, cells.X) if found.model is not None else {}
     return row | {name: share_found(g, cells.markers, order) for name, g in genes.items()}
 
 

@@ -21,7 +21,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from operator import itemgetter
-from statistics import mean, stdev
+from statistics import mean
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -109,7 +109,7 @@ def lda(task: Task) -> Clusters:
 
 
 def asymmetric(task: Task) -> Clusters:
-    """Our clusters of documents, the temperature found by itself."""
+    """Our clusters of documents, with the temperature tuned automatically."""
     from skcooc import AsymmetricClustering
 
     model = AsymmetricClustering(task.n_clusters, **_ours(task))
@@ -117,7 +117,7 @@ def asymmetric(task: Task) -> Clusters:
 
 
 def symmetric(task: Task) -> Clusters:
-    """Our clusters of documents and of words, the temperature found by itself."""
+    """Our clusters of documents and of words, with the temperature tuned automatically."""
     from skcooc import SymmetricClustering
 
     model = SymmetricClustering(task.n_clusters, task.n_column_clusters, **_ours(task))
@@ -211,7 +211,7 @@ def summary(rows: list[Row]) -> list[Row]:
         for measure in (name for name in MEASURES if name in members[0]):
             values = [row[measure] for row in members]
             line[measure] = mean(values)
-            line[f"{measure} sd"] = stdev(values) if len(values) > 1 else float("nan")
+            line[f"{measure} sd"] = reporting.deviation(values)
             line[f"{measure} least"] = min(values)
         lines.append(line)
     return lines

@@ -4,7 +4,7 @@ The words are those of the corpus that occur most often, over all documents, onc
 English stop list and words in fewer than five documents are gone; no stemming. Of the words of
 every document four fifths are known, each with the same chance; the others are scored. So no
 document is new, and many of the words that are scored are known of their document: how many is
-the share seen. Lines without topics are in the table for that: the unigram, alone, and the memory
+the share seen. The table has topic-free baselines for that: the unigram, alone, and the memory
 of rows, with it. LDA is tomotopy's, the mean of a few samples, and untuned: its alpha, which sums
 to 5 at first, it optimises itself, and eta is .05, which time_to_perplexity.py found for all words
 of these documents. Smoothing and memory of all models are chosen on training words.

@@ -1,7 +1,7 @@
 """How well does a classifier tell documents by 50 features that were found without labels?
 
 Half of the documents are for training, five times; features see the training documents alone, and
-so does the choice of C of the logistic regression, by three folds. `MixtureFeatures` was settled on
+so does the choice of C of the logistic regression, by three folds. `MixtureFeatures` was chosen on
 newsgroups4, reuters5 and docstrings (whose classes are modules); newsgroups20 and classic3 report.
 """
 

@@ -4,7 +4,7 @@ Cranfield, CLASSIC3, adjective-noun pairs and 20 Newsgroups; about a tenth of th
 held out, each with the same chance, in the same split for all models, for several seeds; "folds"
 are the first of the ten folds of Cranfield that folds.py has. Every model is scored alone; with the
 memory of rows that `RowMemory` has; and so on the observations in cells where the training part has
-none, predictions divided by their sum over such cells of the row. The line without topics is the
+none, predictions divided by their sum over such cells of the row. The topic-free baseline is the
 unigram, and with memory `RowMemory(None)`. The peers get their tuned best: priors (LDA) or
 initialisation and number of iterations (NMF), smoothing and memory, chosen on a tenth of the
 training observations; the seconds of tuning and of the final fit are given apart. Ours tune inside
@@ -17,7 +17,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from operator import itemgetter
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -109,10 +109,11 @@ def summary(rows: list[Row]) -> list[Row]:
     keys = ("data", "K", "method")
     for key, group in groupby(rows, key=lambda row: tuple(row[name] for name in keys)):
         members = list(group)
+        values = {name: [row[name] for row in members] for name in SCORES}
         lines.append(
             dict(zip(keys, key, strict=True))
-            | {name: mean(row[name] for row in members) for name in SCORES}
-            | {"sd of " + name: _deviation([row[name] for row in members]) for name in SCORES}
+            | {name: mean(values[name]) for name in SCORES}
+            | {"sd of " + name: reporting.deviation(values[name]) for name in SCORES}
             | {
                 "tuning s": mean(row["tuning_seconds"] for row in members),
                 "fit s": mean(row["fit_seconds"] for row in members),
@@ -120,10 +121,6 @@ def summary(rows: list[Row]) -> list[Row]:
             }
         )
     return lines
-
-
-def _deviation(values: list[float]) -> float:
-    return stdev(values) if len(values) > 1 else float("nan")
 
 
 def main() -> None:

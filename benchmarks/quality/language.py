@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -237,7 +237,7 @@ def summary(rows: list[Row]) -> list[Row]:
             "data": data,
             "prediction": name,
             "perplexity": mean(values),
-            "sd": stdev(values) if len(values) > 1 else 0.0,
+            "sd": reporting.deviation(values),
         }
         for (data, name), values in found.items()
     ]

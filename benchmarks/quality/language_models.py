@@ -231,8 +231,7 @@ class SimilarRows:
 
     References
     ----------
-    I. Dagan, L. Lee and F. C. N. Pereira, Similarity-based models of word cooccurrence
-    probabilities, Machine Learning 34, 43-69, 1999, section 2.
+    Dagan, Lee and Pereira (1999); see `nearest_rows`.
 
     Examples
     --------

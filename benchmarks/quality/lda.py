@@ -88,12 +88,10 @@ def gibbs_topics(
     The samples are from the second half of the sweeps of one chain, so that topics keep their
     places.
     """
-    model = peers.gibbs_sampler(X, n_components, 1.0 / n_components, eta, seed=seed)
-    model.train(sweeps // 2, workers=1)
-    words = np.array([int(word) for word in model.used_vocabs])
     topics = np.zeros((n_components, X.shape[1]))
-    for _ in range(samples):
-        model.train(max(sweeps // 2 // samples, 1), workers=1)
+    alpha = 1.0 / n_components
+    for model in peers.gibbs_chain(X, n_components, alpha, eta, sweeps, samples, 1, seed):
+        words = np.array([int(word) for word in model.used_vocabs])
         for k in range(n_components):
             topics[k, words] += model.get_topic_word_dist(k)
     unseen = np.setdiff1d(np.arange(X.shape[1]), words)

@@ -40,15 +40,15 @@ def planted(K: int, length: int, concentration: float, seed: int) -> tuple[sp.cs
     return sp.csr_array(counts), range(first, first + K * MARKERS, MARKERS)
 
 
-def shown(model: AspectModel, X: sp.csr_array) -> dict[str, list[list[str]]]:
-    """Ten words of each topic, by what they are ranked by."""
-    table = distinguishing_features(model, X, n_features=MARKERS)
+def shown(model: AspectModel, X: sp.csr_array, n: int) -> dict[str, list[list[str]]]:
+    """The first n words of each topic, by what they are ranked by."""
+    table = distinguishing_features(model, X, n_features=n)
     ratios = [
         table["feature"][table["component"] == k].tolist() for k in range(len(model.weights_))
     ]
     return {
-        "probable": top_features(model, n_features=MARKERS),
-        "characteristic": characteristic_features(model, n_features=MARKERS),
+        "probable": top_features(model, n_features=n),
+        "characteristic": characteristic_features(model, n_features=n),
         "log-ratio": ratios,
     }
 
@@ -69,8 +69,9 @@ def measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             for seed in options.seeds:
                 X, first = planted(options.components, length, concentration, seed)
                 model = AspectModel(options.components, random_state=seed).fit(X)
-                of = {name: found(words, first) for name, words in shown(model, X).items()}
-                yield {"frequent words": kind, "length": length, "seed": seed, **of}
+                words = shown(model, X, MARKERS)
+                shares = {name: found(of_topics, first) for name, of_topics in words.items()}
+                yield {"frequent words": kind, "length": length, "seed": seed, **shares}
 
 
 def main() -> None:

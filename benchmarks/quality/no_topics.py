@@ -1,4 +1,4 @@
-"""What do the lines without topics reach in the tables of the other benchmarks, on their splits?
+"""What do the topic-free baselines reach in the tables of the other benchmarks, on their splits?
 
 The unigram, and with memory `RowMemory(None)`: what a row has already, discounted, and how many
 rows have each column. Its parameters are estimated on observations held out of the training part.
@@ -8,7 +8,7 @@ Where documents are new, it knows the half of each that models fold in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,15 +101,10 @@ def rows(tables: list[str]) -> Iterator[dict[str, Any]]:
             "table": table,
             "unigram": mean(alone),
             "with memory": mean(with_memory),
-            "sd": _deviation(alone),
-            "sd with memory": _deviation(with_memory),
+            "sd": reporting.deviation(alone),
+            "sd with memory": reporting.deviation(with_memory),
             "splits": len(alone),
         }
-
-
-def _deviation(values: tuple[float, ...]) -> float:
-    """Standard deviation; NaN of a single value."""
-    return stdev(values) if len(values) > 1 else float("nan")
 
 
 def main() -> None:

@@ -85,7 +85,7 @@ def as_distributions(W: np.ndarray, H: np.ndarray) -> Factors:
 def gibbs_sampler(
     X: Any, n_components: int, alpha: float, eta: float, optimise: int = 10, seed: int = 0
 ) -> Any:
-    """A tomotopy LDA that holds the rows with observations; no word is left out.
+    """A tomotopy LDA that holds the rows with tokens; no word is left out.
 
     ``optimise`` is the interval, in sweeps, at which it optimises alpha; 0 never does.
     """
@@ -103,6 +103,24 @@ def gibbs_sampler(
     return model
 
 
+def gibbs_chain(
+    X: Any,
+    n_components: int,
+    alpha: float,
+    eta: float,
+    sweeps: int,
+    samples: int,
+    n_jobs: int,
+    seed: int,
+) -> Iterator[Any]:
+    """A tomotopy LDA at each of the samples, from the second half of the sweeps of one chain."""
+    model = gibbs_sampler(X, n_components, alpha, eta, seed=seed)
+    model.train(sweeps // 2, workers=n_jobs)
+    for _ in range(samples):
+        model.train(max(sweeps // 2 // samples, 1), workers=n_jobs)
+        yield model
+
+
 def gibbs_lda(
     X: Any,
     n_components: int,
@@ -117,12 +135,8 @@ def gibbs_lda(
 
     The mean of S products of K components each is one product of S K components.
     """
-    model = gibbs_sampler(X, n_components, alpha, eta, seed=seed)
-    model.train(sweeps // 2, workers=n_jobs)
-    draws = []
-    for _ in range(samples):
-        model.train(max(sweeps // 2 // samples, 1), workers=n_jobs)
-        draws.append(posterior_means(model, X))
+    chain = gibbs_chain(X, n_components, alpha, eta, sweeps, samples, n_jobs, seed)
+    draws = [posterior_means(model, X) for model in chain]
     mixtures = np.hstack([draw.mixtures for draw in draws]) / samples
     return Factors(mixtures, np.vstack([draw.components for draw in draws]))
 

@@ -1,12 +1,12 @@
 """How does the perplexity of held-out observations change over the iterations of EM? A picture.
 
 Cranfield (or the docstrings of NumPy, SciPy and scikit-learn), one split of the observations:
-untempered pLSA, the temperature that AspectModel finds by itself, and scikit-learn's LDA after each
-number of iterations, its priors tuned on a validation part. These are smoothed with the same .001
-of the unigram. The iterations of the temperature search come before the first iteration shown; they
-are counted beside the curve. Level lines are what there is without iterations: the unigram; what a
-row repeats, without topics; and the two models with that memory, its parameters and theirs chosen
-on the validation part.
+untempered pLSA, AspectModel with its temperature tuned automatically, and scikit-learn's LDA after
+each number of iterations, its priors tuned on a validation part. These are smoothed with the same
+.001 of the unigram. The iterations of the temperature search come before the first iteration shown;
+they are counted beside the curve. Horizontal lines need no iterations: the unigram; the
+within-document cache without topics; and the two models with that cache, whose parameters, and
+theirs, are chosen on the validation part.
 """
 
 from __future__ import annotations

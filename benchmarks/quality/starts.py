@@ -13,11 +13,11 @@ from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.metrics import normalized_mutual_info_score
 
 from benchmarks import corpora, reporting
 from benchmarks.quality import tuned
+from benchmarks.quality.coclustering import occupied
 from skcooc import AsymmetricClustering
 from skcooc.datasets import make_cooccurrences
 from skcooc.equations.row_clusters import RowClusters
@@ -38,19 +38,21 @@ class Known(NamedTuple):
 
 
 def planted(n_clusters: int) -> Known:
-    """Forty rows in each cluster, with sixty observations each."""
+    """Forty rows in each cluster, with sixty tokens each."""
     n_rows = 40 * n_clusters
     data = make_cooccurrences(
         n_rows, 300, n_clusters, kind="clusters", n_observations=60 * n_rows, random_state=1
     )
-    return _occupied(data.X, data.labels, n_clusters, 0.15)
+    X, rows = occupied(data.X)
+    return Known(X, data.labels[rows], n_clusters, 0.15)
 
 
 def read(corpus: Callable[[], corpora.Corpus], n_clusters: int, beta: float) -> Known:
     """A collection without empty documents."""
     found = corpus()
     assert found.labels is not None
-    return _occupied(found.X, found.labels, n_clusters, beta)
+    X, rows = occupied(found.X)
+    return Known(X, found.labels[rows], n_clusters, beta)
 
 
 DATA: dict[str, Callable[[], Known]] = {
@@ -106,12 +108,6 @@ def _quality(model: AsymmetricClustering, classes: np.ndarray) -> Row:
         "NMI": normalized_mutual_info_score(classes, labels),
         "accuracy": clustering_accuracy(classes, labels),
     }
-
-
-def _occupied(X: Any, classes: np.ndarray, n_clusters: int, beta: float) -> Known:
-    rows, columns = (np.flatnonzero(X.sum(axis=axis)) for axis in (1, 0))
-    table = sp.csr_array(X)[rows][:, columns].astype(np.float32)
-    return Known(table, np.asarray(classes)[rows], n_clusters, beta)
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
 """Aspects that begin with clusters of rows, beside such as begin at random.
 
 `--parts texts`: default fits of texts and pairs; perplexity of a tenth of the observations, and CPU
-seconds with one thread. `--parts planted`: tables of eight aspects, of which most rows have one or
-two and which differ in a few columns; how well mixtures agree, by the correlation of the aspect
+seconds with one thread. `--parts planted`: tables of eight aspects, which differ in a few columns;
+most rows have one or two aspects; how well mixtures agree, by the correlation of the aspect
 found worst, at beta = 1.
 """
 

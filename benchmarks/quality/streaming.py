@@ -138,7 +138,7 @@ METHODS: dict[str, Callable[[Any, int, int], Passes]] = {
 
 
 class Completion:
-    """Rows of which one half is known and the other is to be predicted."""
+    """Rows with one half known and the other half to be predicted."""
 
     def __init__(self, X: Any) -> None:
         self.known, self.unknown = split_observations(X, test_size=0.5, random_state=0)

@@ -1,6 +1,6 @@
 """Does beta="auto" find as good a temperature as the best fixed one, and are the papers' met?
 
-Parts, any of which can be left out:
+Parts, all of them optional:
 
 fixed     beta="auto" against every fixed beta in .60(.02)1.00, all fitted to all training
           observations. The fixed ones get an unfair advantage: both beta and the smoothing of each
@@ -16,7 +16,7 @@ prior     beta="auto" with the pseudo-count of the components that ``fit`` finds
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from statistics import mean
 from typing import Any
@@ -26,22 +26,17 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import GridSearchCV, KFold
 
 from benchmarks import corpora, reporting
+from benchmarks.papers import paper_tables
 from benchmarks.quality import tuned
 from benchmarks.quality.counting import counted_fit
 from benchmarks.quality.folds import unigram_on_fold
+from benchmarks.quality.heldout import COMPONENTS, DATA
 from skcooc import AspectModel, Dyads
 from skcooc.metrics import best_smoothing, perplexity, unigram
 from skcooc.model_selection import split_observations
 
-DATA: dict[str, Callable[[], corpora.Corpus]] = {
-    "cranfield": corpora.cranfield,
-    "classic3": corpora.classic3,
-    "brown": corpora.brown_pairs,
-    "newsgroups20": corpora.newsgroups20,
-}
-COMPONENTS = {"newsgroups20": [64]}
 BETAS = np.linspace(0.60, 1.00, 21).round(2).tolist()
-MEMO = {8: (0.88, 482), 16: (0.85, 431), 32: (0.83, 386), 64: (0.79, 360), 128: (0.78, 353)}
+MEMO = paper_tables.MEMO["cranfield"]["SMM"]
 UNIGRAM = 696.0
 
 Row = dict[str, Any]

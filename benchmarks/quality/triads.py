@@ -39,7 +39,9 @@ SINGLE = np.float32
 
 def perplexities(options: argparse.Namespace) -> Iterator[Row]:
     """One row for each data set, predicted way, number of components, seed and model."""
-    for data, target, K, seed in _cases(options):
+    seeds = range(options.seeds)
+    cases = product(options.data, options.targets, options.components, seeds)
+    for data, target, K, seed in cases:
         observed = _with_last(DATA[data](), target)
         train, test = split_observations(observed, TEST, random_state=seed)
         train = train.reweighted(np.ones(len(train), SINGLE))
@@ -80,12 +82,8 @@ def seconds(options: argparse.Namespace) -> Iterator[Row]:
                 }
 
 
-def _cases(options: argparse.Namespace) -> Iterator[tuple[str, int, int, int]]:
-    return product(options.data, options.targets, options.components, range(options.seeds))
-
-
 def _with_last(triads: Triads, target: int) -> Triads:
-    """The same observations, of which this way comes last."""
+    """The same triads, with this way last."""
     others = [way for way in range(3) if way != target]
     return triads.transpose(*others, target)
 

@@ -2,7 +2,7 @@
 
 Settings and smoothing are chosen on a tenth of the training observations (``Split.inner`` and
 ``Split.valid``); then the model is fitted to all of them. The test part is never looked at. All
-peers get the smoothing and the memory of rows that validation asks for, as skcooc does by itself.
+peers get the smoothing and the memory of rows chosen on validation tokens, as skcooc's models do.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ kept, and used again by the next run. ``AspectModel(50, beta=.8)`` is fitted to 
 for as many minutes as it is given, with a progress bar that moves within an iteration; where the
 output is no terminal, with a line from time to time.
 
-How many iterations a fit needs is measured on the first rows, of which a fit goes on until it
+How many iterations a fit needs is measured on the first rows: their fit goes on until it
 converges at the default tolerance, or for the 200 iterations that are the default limit. It is an
 extrapolation: more rows may need more or fewer.
 

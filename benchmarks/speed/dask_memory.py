@@ -11,10 +11,9 @@ included.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 import warnings
+from functools import partial
 from typing import Any
 
 import dask
@@ -65,13 +64,6 @@ def measure(
     }
 
 
-def in_fresh_process(*job: int) -> Any:
-    """The same, in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.speed.dask_memory", "--job", json.dumps(job)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def main() -> None:
     """Measure every size asked for."""
     parser = reporting.options(str(__doc__))
@@ -86,7 +78,8 @@ def main() -> None:
         print(json.dumps(measure(*json.loads(options.job))))
         return
     shared = options.columns, options.blocks, options.components, options.max_iter
-    measured = (in_fresh_process(n_rows, *shared) for n_rows in options.rows)
+    run = partial(reporting.in_fresh_process, "benchmarks.speed.dask_memory")
+    measured = (run(n_rows, *shared) for n_rows in options.rows)
     rows = reporting.collect(measured, options.output, {}, "rows", lambda row: [row])
     reporting.print_table(rows)
 

@@ -3,8 +3,8 @@
 Data: 20 Newsgroups, float32. Every figure is the least of several, after warm-up: on a shared
 machine all else is noise, which hits those most that are limited by memory. One iteration is
 
-* skcooc: E-step and M-step at beta = .8; of which ``passes`` are
-  the two passes over the non-zeros, the rest being powers and normalisations of the factors;
+* skcooc: E-step and M-step at beta = .8; ``passes`` are the two passes over the non-zeros, and the
+  rest is powers and normalisations of the factors;
 * gather: the time that gathering alone takes: for each non-zero, row by row, K floats of the column
   factor are added up, then the same column by column for the row factor. No iteration that fetches
   a factor anew for each non-zero can be faster, whatever it computes; ``gather/passes`` and
@@ -47,8 +47,9 @@ Seconds = dict[str, float]
 
 
 @njit(nogil=True, fastmath=True)
-def gather(indptr, indices, D, start, stop, sums):  # type: ignore[no-untyped-def]
+def gather(indptr, indices, D, sums, limits):  # type: ignore[no-untyped-def]
     """Rows start..stop: the sum of the rows of D that the non-zeros name."""
+    start, stop = limits
     for i in range(start, stop):
         total = sums[i]
         total[:] = 0
@@ -56,12 +57,6 @@ def gather(indptr, indices, D, start, stop, sums):  # type: ignore[no-untyped-de
             d = D[indices[p]]
             for k in range(D.shape[1]):
                 total[k] += d[k]
-
-
-def _gather_range(
-    indptr: np.ndarray, indices: np.ndarray, D: np.ndarray, sums: np.ndarray, limits: Any
-) -> None:
-    gather(indptr, indices, D, *limits, sums)  # type: ignore[call-arg]
 
 
 def gather_both_ways(X: CSRCounts, A: np.ndarray, B: np.ndarray, map: Any) -> None:
@@ -74,7 +69,7 @@ def gather_both_ways(X: CSRCounts, A: np.ndarray, B: np.ndarray, map: Any) -> No
         sums = np.empty((n, D.shape[1]), dtype=D.dtype)
         ranges = balanced_ranges(indptr, X.n_threads)
 
-        loop = partial(_gather_range, indptr, indices, D, sums)
+        loop = partial(gather, indptr, indices, D, sums)
         list(map(loop, ranges))
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import json
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -71,21 +69,14 @@ def measure(data: str, n_components: int, beta: Any, n_jobs: int, max_iter: int)
     }
 
 
-def in_fresh_process(data: str, n_components: int, beta: Any, n_jobs: int, max_iter: int) -> Any:
-    """The same, in a process of its own."""
-    arguments = json.dumps([data, n_components, beta, n_jobs, max_iter])
-    command = [sys.executable, "-m", "benchmarks.speed.fit_memory", "--job", arguments]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def compare(data: str, components: list[int], max_iter: int) -> list[dict[str, Any]]:
     """Peaks at a fixed and at a searched temperature, with one and with two threads."""
     rows = []
     for K in components:
         for beta in (0.8, "auto"):
             for n_jobs in (1, 2):
-                rows.append(in_fresh_process(data, K, beta, n_jobs, max_iter))
+                job = data, K, beta, n_jobs, max_iter
+                rows.append(reporting.in_fresh_process("benchmarks.speed.fit_memory", *job))
                 reporting.progress("peak memory", data, f"K={K} beta={beta} threads={n_jobs}")
     return rows
 

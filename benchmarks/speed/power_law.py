@@ -14,10 +14,8 @@ N_TOPICS = 100  # each row draws half of its observations from one of them
 SPREAD = 0.6  # standard deviation of the logarithm of a row's length
 
 
-def power_law_block(
-    number: int, n_rows: int, n_columns: int, mean_length: float, seed: int = 0
-) -> Any:
-    """One block of rows; the same for the same number and seed, wherever it is made.
+def power_law_block(number: int, n_rows: int, n_columns: int, mean_length: float) -> Any:
+    """One block of rows; the same for the same number, wherever it is made.
 
     Columns follow Zipf's law, rows have log-normally distributed lengths. Half of a row's
     observations come from all columns alike, half from a topic, which moves the columns around.
@@ -30,13 +28,12 @@ def power_law_block(
         Its shape.
     mean_length : float
         Mean number of observations of a row; the non-zeros are fewer, since some are repeated.
-    seed : int, default=0
 
     Returns
     -------
     X : CSR array of shape (n_rows, n_columns), float32
     """
-    rng = np.random.default_rng([seed, number])
+    rng = np.random.default_rng([0, number])
     lengths = mean_length * rng.lognormal(-(SPREAD**2) / 2, SPREAD, n_rows)
     lengths = np.maximum(1, lengths.astype(np.int64))
     rows = np.repeat(np.arange(n_rows, dtype=np.int32), lengths)
@@ -52,9 +49,7 @@ def power_law_block(
     return X
 
 
-def power_law_counts(
-    n_rows: int, n_columns: int, mean_length: float, seed: int = 0, block: int = BLOCK
-) -> Iterator[Any]:
+def power_law_counts(n_rows: int, n_columns: int, mean_length: float) -> Iterator[Any]:
     """The blocks of a table of counts, one after the other."""
-    for number, first in enumerate(range(0, n_rows, block)):
-        yield power_law_block(number, min(block, n_rows - first), n_columns, mean_length, seed)
+    for number, first in enumerate(range(0, n_rows, BLOCK)):
+        yield power_law_block(number, min(BLOCK, n_rows - first), n_columns, mean_length)

@@ -8,15 +8,13 @@ what the process holds at its peak in a fit, the counts included.
 
 * rows: from 1 to 100 million non-zeros, at the same number of columns, so that what grows is N;
 * components and threads: at one size;
-* large: ``AspectModel.fit`` on the largest table; beta is found on 20,000 of its rows.
+* large: ``AspectModel.fit`` on the largest table; it is tuned on 20,000 of its rows.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -74,7 +72,7 @@ def iteration(millions: float, n_components: int, n_threads: int, repeats: int) 
 
 
 def fit(millions: float, n_components: int, n_threads: int, max_iter: int) -> dict[str, Any]:
-    """A whole fit; the temperature is found on a sample of the rows."""
+    """A whole fit; hyper-parameters are tuned on a sample of the rows."""
     X = table(millions)
     reset_peak()
     settings: dict[str, Any] = {"n_jobs": n_threads, "random_state": 0}
@@ -82,7 +80,10 @@ def fit(millions: float, n_components: int, n_threads: int, max_iter: int) -> di
     rows = np.random.default_rng(0).choice(X.shape[0], min(SAMPLE, X.shape[0]), replace=False)
     part = AspectModel(n_components, **settings).fit(X[np.sort(rows)])
     found = time.perf_counter()
-    settings |= {"beta": part.beta_, "smoothing": part.smoothing_, "max_iter": max_iter}
+    for name in ("beta", "smoothing", "component_prior", "leave_one_out", "row_prior"):
+        if (value := getattr(part, f"{name}_")) is not None:
+            settings[name] = value
+    settings["max_iter"] = max_iter
     model = AspectModel(n_components, **settings).fit(X)
     return {
         "nonzeros": X.nnz,
@@ -100,12 +101,9 @@ def fit(millions: float, n_components: int, n_threads: int, max_iter: int) -> di
 JOBS = {"iteration": iteration, "fit": fit}
 
 
-def in_fresh_process(job: str, *arguments: Any) -> dict[str, Any]:
-    """What a job returns, in a process of its own."""
-    given = json.dumps([job, *arguments])
-    command = [sys.executable, "-m", "benchmarks.speed.scaling", "--job", given]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+def measured(job: str, *arguments: Any) -> dict[str, Any]:
+    """Run a job in a fresh process, and print its seconds."""
+    row = reporting.in_fresh_process("benchmarks.speed.scaling", job, *arguments)
     reporting.progress(job, *arguments, round(row["seconds"], 3), "s")
     return row
 
@@ -116,14 +114,14 @@ def measurements(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, A
     if "rows" in options.parts:
         for millions in options.millions:
             for n_threads in options.threads:
-                yield "rows", in_fresh_process("iteration", millions, K, n_threads, repeats)
+                yield "rows", measured("iteration", millions, K, n_threads, repeats)
     if "components" in options.parts:
         for other in options.components[1:]:
             arguments = size, other, options.threads[-1], repeats
-            yield "components", in_fresh_process("iteration", *arguments)
+            yield "components", measured("iteration", *arguments)
     if "large" in options.parts:
         arguments = max(options.millions), K, options.threads[-1], options.max_iter
-        yield "large", in_fresh_process("fit", *arguments)
+        yield "large", measured("fit", *arguments)
 
 
 def main() -> None:

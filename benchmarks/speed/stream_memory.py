@@ -1,6 +1,6 @@
 """Does the memory of a fit over blocks on disk depend on the number of rows?
 
-Rows of 100 observations over 20000 columns, the first of which are frequent, are written to disk in
+Rows of 100 tokens over 20000 columns, the first ones the most frequent, are written to disk in
 blocks of 1000. A fresh process fits an AspectModel to them, from disk and, beside it, as a matrix
 in memory. Its peak is what it holds at most (VmHWM) over what it held before the data were opened;
 where they are in memory, they are counted.
@@ -9,8 +9,6 @@ where they are in memory, they are counted.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tempfile
 import time
 import warnings
@@ -57,13 +55,6 @@ def measure(folder: str, storage: str, n_components: int, passes: int) -> dict[s
     return {"storage": storage, "peak_mib": peak, "cpu_seconds": time.process_time() - began}
 
 
-def in_fresh_process(*job: Any) -> Any:
-    """The same, in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.speed.stream_memory", "--job", json.dumps(job)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def compare(options: Any) -> Iterator[dict[str, Any]]:
     """Peaks for every number of rows, from disk and in memory."""
     for n_rows in options.rows:
@@ -72,7 +63,8 @@ def compare(options: Any) -> Iterator[dict[str, Any]]:
             save_table(path, generated(n_rows))
             size = sum(file.stat().st_size for file in path.iterdir()) / 2**20
             for storage in ("disk", "memory"):
-                row = in_fresh_process(str(path), storage, options.components, options.passes)
+                job = str(path), storage, options.components, options.passes
+                row = reporting.in_fresh_process("benchmarks.speed.stream_memory", *job)
                 yield {"rows": n_rows, "on_disk_mib": size, **row}
 
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from pandas import Index
 
 CELLS = 10_000  # of a block of a table in a file
+N_VALUES = 10_000  # checked for fractions
 LARGEST_LOG = 25.0  # log1p of 7e10 counts
 MOST = 0.5  # share of fractions from which counts may have been normalised
 FEW = 1000  # cells that are examined for units
 LARGEST_RATIO, NEARLY, NEARLY_ALL = 10, 0.02, 0.9  # of counts; distance to integers; share of them
 SAME_TOTAL = 1e-3  # relative difference of the sums of cells that were scaled to one total
-SCALED = ", as if they were normalised. Then cells of few molecules count as those of many."
 HINT = "Give the layer with raw counts, as in layer='counts'."
 
 
@@ -57,12 +57,12 @@ def read_counts(adata: AnnData, layer: str | None, genes: Array) -> TableLike:
     return _columns(X, genes)
 
 
-def get_entry(of: Mapping[str, Any], key: str, what: str, where: str) -> Any:
+def get_entry(entries: Mapping[str, Any], key: str, what: str, where: str) -> Any:
     """The value of a key; KeyError with all keys if it is missing."""
-    if key not in of:
-        there = ", ".join(map(repr, of)) or "none"
+    if key not in entries:
+        there = ", ".join(map(repr, entries)) or "none"
         raise KeyError(f"There is no {what} {key!r} in {where}. There: {there}.")
-    return of[key]
+    return entries[key]
 
 
 def row_sums(X: TableLike) -> Array:
@@ -80,19 +80,18 @@ def _check(X: Any, genes: Array) -> None:
     values = chosen.data if sp.issparse(chosen) else np.asarray(chosen).ravel()
     if (least := values.min(initial=0)) < 0:
         raise ValueError(f"Counts are negative, such as {least:g}: they were scaled. {HINT}")
-    few = values[:CELLS]
+    few = values[:N_VALUES]
     few = few[few > 0]
     if not len(few) or np.mean(few != np.floor(few)) < MOST:
         return
     sums = row_sums(X)
     sums = sums[sums > 0]
     if values.max(initial=0) < LARGEST_LOG:
-        looks = f"none is above {LARGEST_LOG:g}, as if they were normalised and logarithms"
-        _warn(f"{looks}. Mixtures of logarithms mean little.")
+        _warn(f"log-normalised (not whole numbers, largest below {LARGEST_LOG:g})")
     elif len(sums) > 1 and np.ptp(sums) <= SAME_TOTAL * sums.max():
-        _warn(f"all cells have the same total{SCALED}")
+        _warn("normalised: not whole numbers, and all cells have the same total")
     elif _have_units(chosen):
-        _warn(f"those of each cell are whole multiples of a number of its own{SCALED}")
+        _warn("normalised: the counts of each cell are multiples of a number of its own")
 
 
 def _have_units(X: Any) -> bool:
@@ -113,9 +112,8 @@ def _are_whole(ratios: Array) -> bool:
 
 
 def _warn(looks: str) -> None:
-    warnings.warn(
-        f"Most counts are no whole numbers, and {looks} {HINT}", UserWarning, stacklevel=5
-    )
+    message = f"X looks {looks}. skcooc models raw counts. {HINT}"
+    warnings.warn(message, UserWarning, stacklevel=5)
 
 
 def select_genes(adata: AnnData, mask_var: str | ArrayLike | None) -> Array:
@@ -147,7 +145,7 @@ def set_gene_names(model: Any, names: Index) -> None:
 def find_fitted_genes(adata: AnnData, model: Any) -> Array:
     """Positions of the genes that a model was fitted to, by name if it has names."""
     names = (getattr(layer.model, "feature_names_in_", None) for layer in layers(model))
-    known = next((of for of in names if of is not None), None)
+    known = next((fitted for fitted in names if fitted is not None), None)
     if known is None and adata.n_vars != model.n_features_in_:
         raise ValueError(
             f"adata has {adata.n_vars} genes, but {type(model).__name__} was fitted to "

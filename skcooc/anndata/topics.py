@@ -21,8 +21,8 @@ from skcooc.inspection.models import (
     Unwrapped,
     call_on_counts,
     distributions,
+    ignore_name_warning,
     topic_weights,
-    unnamed,
     unwrap,
 )
 from skcooc.inspection.names import make_names
@@ -119,10 +119,10 @@ def fit_topics(
     set_gene_names(model, names)
     found = unwrap(model, "components_")
     kept = getattr(found.model, "embedding_", ())
-    mixtures = np.asarray(kept) if len(kept) == adata.n_obs else _folded_in(found, X)
-    asked = {"layer": layer, "mask_var": mask_var if isinstance(mask_var, str) else None}
+    mixtures = np.asarray(kept) if len(kept) == adata.n_obs else _fold_in(found, X)
+    options = {"layer": layer, "mask_var": mask_var if isinstance(mask_var, str) else None}
     counts = row_sums(X) * (1 if sample_weight is None else np.asarray(sample_weight))
-    _add(adata, found, genes, mixtures, counts, key_added, asked)
+    _add(adata, found, genes, mixtures, counts, key_added, options)
     return model
 
 
@@ -156,12 +156,12 @@ def add_topics(
     found = unwrap(model, "components_")
     genes = find_fitted_genes(adata, model)
     X = read_counts(adata, layer, genes)
-    _add(adata, found, genes, _folded_in(found, X), row_sums(X), key_added, {"layer": layer})
+    _add(adata, found, genes, _fold_in(found, X), row_sums(X), key_added, {"layer": layer})
 
 
-def _folded_in(found: Unwrapped, X: TableLike) -> Array:
+def _fold_in(found: Unwrapped, X: TableLike) -> Array:
     """Mixtures of cells, (N, K), by the model inside."""
-    with unnamed():
+    with ignore_name_warning():
         blocks = [found.table(block) for block in (X if isinstance(X, RowBlocks) else [X])]
     mixtures = np.vstack([call_on_counts(found.model, "transform", block) for block in blocks])
     return mixtures if hasattr(found.model, "embedding_") else distributions(mixtures)
@@ -169,10 +169,11 @@ def _folded_in(found: Unwrapped, X: TableLike) -> Array:
 
 def _add(
     adata: AnnData, found: Unwrapped, genes: Array, mixtures: Array, counts: Array,
-    key_added: str | None, asked: dict[str, str | None],
+    key_added: str | None, options: dict[str, str | None],
 ) -> None:  # fmt: skip
     """Add mixtures of cells (N, K), components by gene (M, K), and facts about topics."""
     model, shares = found.model, counts / counts.sum() @ mixtures
+    components = _components(model)
     adata.obsm[key_added or "X_topics"] = mixtures
     columns = genes_of_columns(found, adata.var_names[genes])
     if columns is None:
@@ -183,12 +184,12 @@ def _add(
             stacklevel=3,
         )
     else:
-        components = np.zeros((adata.n_vars, mixtures.shape[1]), dtype=mixtures.dtype)
-        components[genes[columns]] = _components(model).T
-        adata.varm[key_added or "topics"] = components
-    params = {"model": type(model).__name__, **asked}
+        by_gene = np.zeros((adata.n_vars, mixtures.shape[1]), dtype=mixtures.dtype)
+        by_gene[genes[columns]] = components.T
+        adata.varm[key_added or "topics"] = by_gene
+    params = {"model": type(model).__name__, **options}
     adata.uns[key_added or "topics"] = {
-        "names": np.asarray(_names(found), dtype=object),
+        "names": np.asarray(_names(found, components), dtype=object),
         "shares": shares,
         "params": {name: value for name, value in params.items() if value is not None},
     }
@@ -200,9 +201,9 @@ def _components(model: Any) -> Array:
     return np.asarray(model.components_) if own else distributions(model.components_)
 
 
-def _names(found: Unwrapped) -> list[str]:
+def _names(found: Unwrapped, components: Array) -> list[str]:
     """Names of the topics, as by `name_topics`."""
-    model, components = found.model, _components(found.model)
+    model = found.model
     kept = hasattr(model, "row_distribution_")  # or else weights are equal
     weights = topic_weights(model) if kept else np.full(len(components), 1 / len(components))
     return make_names(model, components.astype(float), weights, found.column_names())

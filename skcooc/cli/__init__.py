@@ -1,4 +1,4 @@
-"""Command line: read data, compare models on held-out observations, report, write."""
+"""Command line: read data, compare models on held-out tokens, report, write."""
 
 from __future__ import annotations
 

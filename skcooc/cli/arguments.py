@@ -122,11 +122,11 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     what = "with texts: column of times, numbers or dates such as 2024-05-31, divided into periods"
     named("--time", help=what)
     what = (
-        "with pairs: column of rows (default: the first); with texts: column of names (default: "
-        "title, subject, name, headline or id, if its values are distinct)"
+        "with pairs: column of rows (default: the first but the counts); with texts: column of "
+        "names (default: title, subject, name, headline or id, if its values are distinct)"
     )
     named("--row", help=what)
-    named("--column", help="with pairs: column of columns (default: the second)")
+    named("--column", help="with pairs: column of columns (default: the second but the counts)")
     what = 'with pairs: column of counts (default: "count" if present; else each line counts once)'
     named("--count", help=what)
     matrices = parser.add_argument_group("matrices (.npz, .mtx)").add_argument
@@ -139,10 +139,11 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     limits = partial(texts, type=_document_frequency, metavar="N")
     what = (
         "drop words in fewer documents: a number, or a share below 1 "
-        "(default: 5; 2 for less than 1000 documents, 1 for less than 100)"
+        "(default: 5; 2 for fewer than 1000 documents, 1 for fewer than 100)"
     )
     limits("--min-df", help=what)
-    limits("--max-df", help="drop words in more documents (default: 0.25; 0.5 for less than 1000)")
+    what = "drop words in more documents (default: 0.25; 0.5 for fewer than 1000 documents)"
+    limits("--max-df", help=what)
 
 
 def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:

@@ -90,7 +90,8 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> Compariso
         seconds, notes = _timed_fit(screen.watch(model), train)
         perplexities = [record.validation_perplexity for record in model.history_]
         if model.early_stopping and perplexities[-1] <= min(perplexities):
-            notes += ("early stopping had no effect: validation perplexity fell to the end",)
+            what = "validation perplexity fell until the last iteration"
+            notes += (f"early stopping had no effect: {what}",)
         entries.append(_entry(label, model, test, None, seconds, notes))
     label = "EM, beta tuned on validation data"
     if options.beta != "auto":
@@ -108,12 +109,13 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> Compariso
 
 
 def refit(table: NamedCounts, chosen: BaseEstimator, screen: Screen) -> BaseEstimator:
-    """Fit the chosen model to all data at its temperature and smoothing, without callbacks."""
+    """Fit the chosen model to all data with its tuned parameters, without callbacks."""
     screen.announce(f"final fit to all data, beta = {chosen.beta_:.3g}")
-    found = {"beta": chosen.beta_, "smoothing": chosen.smoothing_}
-    if hasattr(chosen, "component_prior_"):
-        found["component_prior"] = chosen.component_prior_
-    model = clone(chosen).set_params(**found)
+    tuned = {"beta": chosen.beta_, "smoothing": chosen.smoothing_}
+    for name in ("component_prior", "leave_one_out", "row_prior"):
+        if (value := getattr(chosen, f"{name}_", None)) is not None:
+            tuned[name] = value
+    model = clone(chosen).set_params(**tuned)
     _timed_fit(screen.watch(model), table.X)
     return model.set_callbacks()
 

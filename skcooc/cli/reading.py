@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 from skcooc.cli import texts
 from skcooc.cli.arguments import Arguments, first_given
-from skcooc.cli.terminal import SILENT, Screen
+from skcooc.cli.terminal import Screen
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.counts import check_sparse_structure
 from skcooc.inspection.groups import YEAR_MONTH
@@ -58,7 +58,7 @@ TITLES = "title", "subject", "name", "headline", "id"  # fields whose values nam
 MAX_TIME = 2.0**53  # larger numbers are not one apart
 
 
-def read(options: Arguments, screen: Screen = SILENT) -> NamedCounts:
+def read(options: Arguments, screen: Screen) -> NamedCounts:
     """The data that the options ask for; InputError if they cannot be read or used."""
     if options.data is not None:
         return texts.validate(_read_path(options.data, options, screen))
@@ -358,23 +358,23 @@ def _parse_date(value: str) -> np.datetime64:
     if not value:
         return np.datetime64("NaT", "s")
     date = datetime.fromisoformat(f"{value}-01-01"[:10] if YEAR_MONTH.fullmatch(value) else value)
-    if date.tzinfo is not None:
-        date = date.astimezone(UTC).replace(tzinfo=None)
-    return np.datetime64(date, "s")
+    return np.datetime64(date.replace(tzinfo=None), "s")  # local, as in the explorer
 
 
 def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
     path, names = records.path, records.names
     if option := first_given(options, "group", "time", "min_df", "max_df"):
         raise InputError(f"{path}: {option} applies to texts only; name their column with --text")
-    if len(names) < 2:
-        hint = "pairs need two; if it holds texts, name it with --text"
-        raise InputError(f"{path}: one column, {names[0]!r}, but {hint}")
-    row, column = options.row or names[0], options.column or names[1]
+    used = options.row, options.column
+    count = options.count or ("count" if "count" in names and "count" not in used else None)
+    others = [name for name in names if name != count]
+    if len(others) < 2:
+        hint = "pairs need two besides counts; if it holds texts, name it with --text"
+        raise InputError(f"{path}: one column, {(others or names)[0]!r}, but {hint}")
+    row, column = options.row or others[0], options.column or others[1]
     rows, columns = records.field(row), records.field(column)
     if row == column:
         raise InputError(f"{path}: rows and columns are both {row!r}")
-    count = options.count or ("count" if "count" in names else None)
     counts = [1.0] * len(rows) if count is None else _parse_counts(records, count)
     if options.column is None and count is None:  # chosen here, not by the user
         hint = "name a column of texts with --text, or those of pairs with --row and --column"

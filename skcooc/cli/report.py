@@ -16,12 +16,12 @@ from skcooc.cli.terminal import printable
 from skcooc.cli.texts import NamedCounts
 from skcooc.inspection import export_text, name_topics, nearest_rows
 from skcooc.inspection.blocks import associated_clusters, column_clusters, row_clusters
-from skcooc.inspection.explorer.sections import PageGroups, groups_by_time
+from skcooc.inspection.explorer.sections import LEVEL, N_RESAMPLES, PageGroups, groups_by_time
 from skcooc.inspection.features import component_features
 from skcooc.inspection.groups import RowGroups, divide
-from skcooc.inspection.models import TreeModel, Unwrapped
+from skcooc.inspection.models import TreeModel, Unwrapped, topic_weights
 from skcooc.inspection.shares import Shares, TopicCounts, group_shares
-from skcooc.protocol import Array, FactorModel
+from skcooc.protocol import FactorModel
 
 WIDTH = 96
 LONGEST = 200  # of a line with a name in it
@@ -29,14 +29,13 @@ ORDERS = {"characteristic": "characteristic", "probable": "most probable"}
 N_EXAMPLES = 4
 N_NEIGHBORS = 5
 N_DROPPED = 10  # words
-N_RESAMPLES, LEVEL = 200, 0.95  # of intervals, as in the page
 N_GROUPS = 12  # printed, the largest
 N_TOPICS = 3  # printed of each group
 HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with cache", "seconds")
 
 
 class SharesByDivision(NamedTuple):
-    division: str  # "group" or "time"
+    name: str  # "group" or "time"
     labels: list[str]
     sizes: list[int]  # rows of each
     topics: list[str]
@@ -54,7 +53,7 @@ def report(
         _tree(table, model, options) if has_tree(model) else _components(table, model, options),
     ]
     noun = "nodes" if has_tree(model) else _noun(model)
-    sections += [_shares_by_division(of, noun, table.kinds[0]) for of in divisions]
+    sections += [_shares_by_division(division, noun, table.kinds[0]) for division in divisions]
     if not is_clusterer(model):  # all rows of a cluster are equally near
         sections.append(_neighbors(table, model, _example_rows(table, model, options.nearest)))
     paragraphs = []
@@ -69,16 +68,11 @@ def _example_rows(table: NamedCounts, model: FactorModel, wanted: list[str]) -> 
     """Rows whose neighbours are shown: wanted or example rows, or the longest of large topics."""
     if names := wanted or table.examples:
         return [table.position(name) for name in names]
-    n_observations = table.X.sum(axis=1)
+    row_sums = table.X.sum(axis=1)
     dominant = model.embedding_.argmax(axis=1)
-    order = np.argsort(-component_shares(model))
-    topics = [k for k in order if n_observations[dominant == k].any()]
-    return [int(np.where(dominant == k, n_observations, -1).argmax()) for k in topics[:N_EXAMPLES]]
-
-
-def component_shares(model: FactorModel) -> Array:
-    """Share of the observations in each component, (K,)."""
-    return np.asarray(model.row_distribution_ @ model.embedding_)
+    order = np.argsort(-topic_weights(model))
+    topics = [k for k in order if row_sums[dominant == k].any()]
+    return [int(np.where(dominant == k, row_sums, -1).argmax()) for k in topics[:N_EXAMPLES]]
 
 
 def has_tree(model: FactorModel) -> TypeGuard[TreeModel]:
@@ -124,9 +118,9 @@ def _perplexities(comparison: Comparison, options: Arguments) -> Iterator[str]:
     yield "    holds some out, else 0.001; LDA needs none"
     yield f"  with cache: the {kind} and a within-document cache (skcooc.RowMemory), because words"
     yield "    tend to repeat; the first line is the topic-free baseline to beat"
-    compiling = f"{comparison.compile_seconds:.1f} s of compiling and starting workers"
-    yield f"  seconds: time of fit, after {compiling}; for the cache,"
-    yield "    LDA and a model with a given beta are fitted twice, and both fits are counted"
+    compilation = f"{comparison.compile_seconds:.1f} s of compilation"
+    yield f"  seconds: fit time, without {compilation}. LDA and models with --beta are"
+    yield "    fitted twice, as the cache needs a validation fit; both count"
     wrap = textwrap.TextWrapper(WIDTH, initial_indent="  ", subsequent_indent="    ").wrap
     for note in dict.fromkeys(note for entry in comparison.entries for note in entry.notes):
         labels = "; ".join(entry.label for entry in comparison.entries if note in entry.notes)
@@ -163,7 +157,7 @@ def _temperature(chosen: BaseEstimator) -> Iterator[str]:
 
 def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> Iterator[str]:
     has_members = hasattr(model, "column_labels_")
-    listed = "commonest members" if has_members else f"{ORDERS[options.order]} {table.kinds[1]}"
+    listed = "most frequent members" if has_members else f"{ORDERS[options.order]} {table.kinds[1]}"
     yield f"{_noun(model).capitalize()}, most frequent first, fitted to all data: share, {listed}"
     yield ""
     if has_members:
@@ -171,7 +165,7 @@ def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> I
         return
     names = table.column_names
     features = component_features(Unwrapped(model), names, options.top, options.order)
-    share = component_shares(model)
+    share = topic_weights(model)
     for k in np.argsort(-share):
         words = textwrap.shorten(" ".join(features[k]), WIDTH - 9, placeholder="")
         yield f"  {100 * share[k]:4.1f} %  {words}"
@@ -228,25 +222,25 @@ def shares_by_division(table: NamedCounts, model: FactorModel, seed: int) -> lis
     if table.times is not None:
         divided["time"] = groups_by_time(table.times, rows)
     divisions = []
-    for name, of in divided.items():
-        intervals = group_shares(mass, of.members, N_RESAMPLES, LEVEL, seed)
-        sizes = list(map(len, of.members))
-        divisions.append(SharesByDivision(name, of.labels, sizes, topics, intervals))
+    for name, groups in divided.items():
+        intervals = group_shares(mass, groups.members, N_RESAMPLES, LEVEL, seed)
+        sizes = list(map(len, groups.members))
+        divisions.append(SharesByDivision(name, groups.labels, sizes, topics, intervals))
     return divisions
 
 
-def _shares_by_division(of: SharesByDivision, noun: str, rows: str) -> Iterator[str]:
+def _shares_by_division(division: SharesByDivision, noun: str, rows: str) -> Iterator[str]:
     """The largest topics of the largest groups, in the order of the groups."""
-    n_topics = min(N_TOPICS, len(of.topics))
-    head = f"Shares by {of.division}: the {n_topics} largest {noun}, in percent of the tokens"
+    n_topics = min(N_TOPICS, len(division.topics))
+    head = f"Shares by {division.name}: the {n_topics} largest {noun}, in percent of the tokens"
     yield f"{head}, with {LEVEL:.0%} intervals"
-    for g in sorted(np.argsort(-np.array(of.sizes), kind="stable")[:N_GROUPS].tolist()):
+    for g in sorted(np.argsort(-np.array(division.sizes), kind="stable")[:N_GROUPS].tolist()):
         yield ""
-        yield f"  {of.labels[g]} ({rows}: {of.sizes[g]:,})"
-        for k in np.argsort(-of.shares.share[g], kind="stable")[:n_topics].tolist():
-            share, low, high = (100 * values[g, k] for values in of.shares)
+        yield f"  {division.labels[g]} ({rows}: {division.sizes[g]:,})"
+        for k in np.argsort(-division.shares.share[g], kind="stable")[:n_topics].tolist():
+            share, low, high = (100 * values[g, k] for values in division.shares)
             interval = "-" if np.isnan(low) else f"{low:.1f} to {high:.1f}"
-            yield f"    {share:5.1f} %  {interval:13}  {of.topics[k]}"
-    if len(of.labels) > N_GROUPS:
+            yield f"    {share:5.1f} %  {interval:13}  {division.topics[k]}"
+    if len(division.labels) > N_GROUPS:
         yield ""
-        yield f"  and {len(of.labels) - N_GROUPS} smaller groups, written with --output"
+        yield f"  and {len(division.labels) - N_GROUPS} smaller groups; --output writes all"

@@ -75,6 +75,3 @@ class Screen:
             task = progress.add_task(printable(label), total=None)
             yield
             progress.update(task, total=1, completed=1)
-
-
-SILENT = Screen(wanted=False)

@@ -21,7 +21,7 @@ from skcooc.datasets import load_docstrings
 from skcooc.protocol import Array
 from skcooc.tables.dyads import MAX_OBSERVATIONS
 
-MIN_OBSERVATIONS = 100  # a tenth of them is held out, and a tenth of the rest once more
+MIN_TOKENS = 100  # a tenth of them is held out, and a tenth of the rest once more
 WORD = r"(?u)\b[^\W\d_]\w{2,}\b"  # three characters or more, the first a letter: no numbers
 EXCERPT = 50  # characters of a line that name it
 EXAMPLES = (
@@ -60,7 +60,7 @@ class NamedCounts:
     times: Array | None = None  # (N,): numbers or dates
 
     def position(self, name: str) -> int:
-        """Position of a row; InputError if there is none, or it has no observations."""
+        """Position of a row; InputError if there is none, or it has no counts."""
         if name not in self.row_names:
             raise InputError(f"{self.title}: no row is named {name!r}")
         i = list(self.row_names).index(name)
@@ -88,10 +88,10 @@ def validate(table: NamedCounts) -> NamedCounts:
         need = "need at least 2 {} and 2 {} with counts".format(*table.kinds)
         raise InputError(f"{table.title}: {need}; found {n} and {m}")
     with np.errstate(over="ignore"):  # infinitely many are too many
-        n_observations = np.ceil(X.data).sum()
-    if not MIN_OBSERVATIONS <= n_observations <= MAX_OBSERVATIONS:
-        need = f"need {MIN_OBSERVATIONS} to {MAX_OBSERVATIONS}, to hold out a part of them"
-        raise InputError(f"{table.title}: counts sum to {n_observations:.10g}; {need}")
+        n_tokens = np.ceil(X.data).sum()
+    if not MIN_TOKENS <= n_tokens <= MAX_OBSERVATIONS:
+        need = f"need {MIN_TOKENS} to {MAX_OBSERVATIONS}, to hold out a part of them"
+        raise InputError(f"{table.title}: counts sum to {n_tokens:.10g}; {need}")
     is_observed = X.sum(axis=1) > 0
     for option, labels in (("--group", table.groups), ("--time", table.times)):
         if labels is not None:

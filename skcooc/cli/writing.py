@@ -21,8 +21,9 @@ from sklearn.pipeline import Pipeline
 from skcooc import inspection
 from skcooc.cli.arguments import Arguments, first_given
 from skcooc.cli.comparison import Comparison
-from skcooc.cli.report import SharesByDivision, component_shares, has_tree
+from skcooc.cli.report import SharesByDivision, has_tree
 from skcooc.cli.texts import InputError, NamedCounts
+from skcooc.inspection.models import topic_weights
 from skcooc.protocol import Array
 
 # Half a surrogate pair, as in JSON that was cut or in names of files, is written out.
@@ -42,7 +43,7 @@ def paths_to_write(options: Arguments) -> list[Path]:
 def check_path(path: Path, options: Arguments) -> None:
     """OSError if a file cannot be written; InputError if it would change the input."""
     if path.exists() and not path.is_file():
-        raise OSError(EINVAL, "not a regular file, which could be replaced", str(path))
+        raise OSError(EINVAL, "not a regular file, so it cannot be replaced", str(path))
     parent = next(folder for folder in path.absolute().parents if folder.exists())
     if not parent.is_dir():
         raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), str(parent))
@@ -86,7 +87,7 @@ def write(
     ``components.csv`` has one line a column, P(y given z), ``embedding.csv`` one line a row, P(z
     given x); ``model.joblib`` includes the vectorizer of texts.
     """
-    shares = {f"shares_by_{of.division}.csv": _share_lines(of) for of in divisions}
+    shares = {f"shares_by_{division.name}.csv": _share_lines(division) for division in divisions}
     with all_or_none(folder) as partial:
         topics = inspection.name_topics(model, table.column_names, table.row_names)
         columns = _matrix_lines(topics, table.column_names, model.components_.T)
@@ -109,12 +110,12 @@ def _matrix_lines(
         yield [name, *(f"{value:.6g}" for value in line)]
 
 
-def _share_lines(of: SharesByDivision) -> Iterator[tuple[str, ...]]:
+def _share_lines(division: SharesByDivision) -> Iterator[tuple[str, ...]]:
     """A header and a line for each group and topic; unknown intervals are empty."""
-    yield of.division, "topic", "share", "low", "high"
-    for g, label in enumerate(of.labels):
-        for k, topic in enumerate(of.topics):
-            values = (value[g, k] for value in of.shares)
+    yield division.name, "topic", "share", "low", "high"
+    for g, label in enumerate(division.labels):
+        for k, topic in enumerate(division.topics):
+            values = (value[g, k] for value in division.shares)
             yield label, topic, *("" if np.isnan(v) else f"{v:.6g}" for v in values)
 
 
@@ -138,7 +139,7 @@ def _with_vectorizer(table: NamedCounts, model: BaseEstimator) -> BaseEstimator:
 
 
 def _summary(table: NamedCounts, comparison: Comparison, model: BaseEstimator) -> dict[str, object]:
-    fields, names = ("beta", "prior", "n_components"), table.column_names
+    fields, names = ("stage", "beta", "prior", "n_components"), table.column_names
     trials = [
         {name: getattr(trial, name) for name in fields} | trial.validation._asdict()
         for trial in comparison.chosen.tuning_
@@ -148,13 +149,13 @@ def _summary(table: NamedCounts, comparison: Comparison, model: BaseEstimator) -
         "data": table.title,
         "n_rows": table.X.shape[0],
         "n_columns": table.X.shape[1],
-        "n_observations": float(table.X.sum()),
+        "n_tokens": float(table.X.sum()),
         "comparison": [asdict(entry) for entry in comparison.entries],
         "compile_seconds": comparison.compile_seconds,
-        "temperature_search": trials,
+        "tuning": trials,
         "model": type(model).__name__,
         "parameters": model.get_params(),
-        "weights": component_shares(model).tolist(),
+        "weights": topic_weights(model).tolist(),
         "top_features": inspection.top_features(model, names),
         "characteristic_features": inspection.characteristic_features(model, names),
         **tree,

@@ -131,7 +131,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         inner = np.linspace(0, 1, self.n_bins + 1)[1:-1]
         self.edges_ = np.quantile(responses, inner, axis=(1, 2)).T.astype(np.float32)
         self.n_features_out_ = self.edges_.shape[0] * self.n_bins
-        return self._binned(responses)
+        return self._bin_responses(responses)
 
     def bins(self, X: ArrayLike) -> Array:
         """The bin of every response of an image, (n_channels, H, W).
@@ -145,7 +145,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"X has {image.shape[2]} colours, but the training image has {expected}."
             )
-        return self._binned(self._responses(image))
+        return self._bin_responses(self._responses(image))
 
     def grid(self, shape: tuple[int, int]) -> tuple[int, int]:
         """Number of sites of an image of this shape, vertically and horizontally."""
@@ -157,7 +157,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         levels = [gaussian_filter(one, width, mode="reflect") for one in (grey, *contrasts(image))]
         return np.stack([*bank, *(level.astype(np.float32) for level in levels)])
 
-    def _binned(self, responses: Array) -> Array:
+    def _bin_responses(self, responses: Array) -> Array:
         pairs = zip(self.edges_, responses, strict=True)
         bins = np.stack([np.searchsorted(edges, response, "right") for edges, response in pairs])
         return bins + self.n_bins * np.arange(len(bins))[:, None, None]

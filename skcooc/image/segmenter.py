@@ -173,7 +173,9 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
 
     def predict(self, X: ArrayLike) -> Array:
         """Most probable segment of each pixel of another image, (H, W): see `predict_proba`."""
-        return self.predict_proba(X).argmax(axis=2)
+        posteriors = self.predict_proba(X)
+        height, width, K = posteriors.shape
+        return first_largest(posteriors.reshape(-1, K)).reshape(height, width)
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """P(segment given pixel) of another image, (H, W) or (H, W, C), as (H, W, K).

@@ -5,7 +5,6 @@ from skcooc.inspection.explorer import Explorer, explore
 from skcooc.inspection.export import export_dict, export_text, to_linkage, to_pyldavis
 from skcooc.inspection.features import (
     characteristic_features,
-    node_top_features,
     representative_rows,
     top_features,
 )
@@ -31,7 +30,6 @@ __all__ = [
     "merge_topics",
     "name_topics",
     "nearest_rows",
-    "node_top_features",
     "representative_rows",
     "set_names",
     "to_linkage",

@@ -25,11 +25,11 @@ class SideClusters(NamedTuple):
 
     labels: Array  # (n,): the most probable cluster
     posteriors: Array  # (n, C)
-    masses: Array  # (n,): share of the observations
+    masses: Array  # (n,): share of the co-occurrences
 
     @property
     def weights(self) -> Array:
-        """Share of the observations of each cluster, (C,)."""
+        """Share of the co-occurrences of each cluster, (C,)."""
         return np.asarray(self.masses @ self.posteriors, dtype=np.float64)
 
     @property
@@ -60,24 +60,29 @@ def column_clusters(model: TwoSided) -> SideClusters:
     return SideClusters(np.asarray(model.column_labels_), np.asarray(model.column_posteriors_), P)
 
 
+def association_ratios(joint: Array) -> Array:
+    """c_cd = pi_cd / (pi_c pi_d), (C, D); 1 where pi_c pi_d = 0."""
+    independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+    return np.divide(joint, independent, out=np.ones_like(joint), where=independent > 0)
+
+
 def associated_clusters(joint: Array) -> list[tuple[Array, Array]]:
     """The clusters d with an association c_cd > 1 for each c, and these values.
 
     Pairs with the largest part pi_cd log c_cd of the mutual information come first.
     """
-    independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
-    ratios = np.divide(joint, independent, out=np.ones_like(joint), where=independent > 0)
-    orders = np.argsort(-rel_entr(joint, independent), axis=1, kind="stable")
+    parts = rel_entr(joint, np.outer(joint.sum(axis=1), joint.sum(axis=0)))
+    orders = np.argsort(-parts, axis=1, kind="stable")
     return [
-        (d := order[of_one[order] > 1], of_one[d])
-        for of_one, order in zip(ratios, orders, strict=True)
+        (d := order[ratios[order] > 1], ratios[d])
+        for ratios, order in zip(association_ratios(joint), orders, strict=True)
     ]
 
 
 def cluster_orders(joint: Array) -> tuple[Array, Array]:
     """Orders of the clusters, (C,) and (D,), with associations near the diagonal.
 
-    Clusters of rows are sorted by decreasing share of the observations; clusters d of columns by
+    Clusters of rows are sorted by decreasing share of the co-occurrences; clusters d of columns by
     the position of the cluster c with the largest part pi_cd log c_cd of the mutual information,
     and then by that part. ``joint`` is pi_cd.
     """

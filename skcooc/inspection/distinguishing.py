@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BLOCK = 2**20  # numbers at once
 SPARE = 5  # times as many columns are examined as are asked for
-PRIOR = 0.5  # observations of a column, divided as all are, that shrink the ratios of rare ones
+PRIOR = 0.5  # tokens of a column, divided as all are, that shrink the ratios of rare ones
 LEAST = 1e-6  # of the unigram, in the other components where they have nothing of a column
 FARTHEST, STEPS = 30.0, 45  # of logits; halvings of an interval twice as long
 COLUMNS = "component", "name", "feature", "count", "probability", "log_ratio", "low", "high"
@@ -41,10 +41,10 @@ def distinguishing_features(
 
         [n_yz / n_z] / [(n_y - n_yz) / (n - n_z)],
 
-    with expected numbers n_yz of the observations of y that are of z. It is estimated by maximum
+    with expected numbers n_yz of the tokens of y that are of z. It is estimated by maximum
     likelihood given the fitted mixtures, and given how the other components share y among each
     other: n_yz / n_y is the weight of one of two known distributions over rows. Half a
-    pseudo-observation shrinks the ratios of rare columns. Intervals are those of the profile
+    pseudo-count shrinks the ratios of rare columns. Intervals are those of the profile
     likelihood, wider for bursty rows. Columns are sorted by lower ends, and those with a negative
     lower end are left out.
 
@@ -79,7 +79,7 @@ def distinguishing_features(
     ------
     ValueError
         If there is only one component, ``feature_names`` has not M entries, or X has no
-        observations or other columns than the model.
+        counts or other columns than the model.
 
     References
     ----------
@@ -103,8 +103,7 @@ def distinguishing_features(
     """
     view = read_view(model, X, None, feature_names, None)
     if len(view.components) < 2:
-        alone = "The model has one component alone"
-        raise ValueError(f"{alone}: there are no others to compare it with.")
+        raise ValueError("The model has one component: at least two are needed.")
     names = make_names(view.model, view.components, view.weights, view.columns, view.names_fitted)
     observed = _expected_counts(view)
     columns: dict[str, list[object]] = {name: [] for name in COLUMNS}
@@ -113,13 +112,14 @@ def distinguishing_features(
         p, counts = view.components[k, found], observed.expected[found, k]
         words = [str(view.columns[j]) for j in found]
         values = [k] * len(found), [name] * len(found), words, counts.tolist(), p.tolist()
-        for column, these in zip(COLUMNS, (*values, *(of.tolist() for of in ratios)), strict=True):
-            columns[column] += these
+        ends = (end.tolist() for end in ratios)
+        for column, entries in zip(COLUMNS, (*values, *ends), strict=True):
+            columns[column] += entries
     return table_of(columns, backend)
 
 
 class ExpectedCounts(NamedTuple):
-    """A table by columns, with the expected numbers of observations by a model."""
+    """A table by columns, with the expected numbers of tokens by a model."""
 
     counts: sp.csc_array  # (N, M)
     means: Array  # (nnz,): P(y given x) of each non-zero
@@ -169,7 +169,7 @@ def _best_ratios(
     ratios = log_ratios(_column_counts(view, observed, k, found), share, level)
     order = np.argsort(-ratios.low, kind="stable")
     order = order[ratios.low[order] > 0][:n_features]
-    return found[order], LogRatios(*(of[order] for of in ratios))
+    return found[order], LogRatios(*(ends[order] for ends in ratios))
 
 
 def _candidates(own: Array, total: Array, share: float) -> Array:
@@ -178,7 +178,7 @@ def _candidates(own: Array, total: Array, share: float) -> Array:
     with np.errstate(divide="ignore"):
         low = np.log(own / others) - logit(share) - 2 * np.sqrt(1 / own + 1 / others)
     order = np.argsort(-low, kind="stable")
-    return order[own[order] > 1]  # a single observation is not enough
+    return order[own[order] > 1]  # a single token is not enough
 
 
 def _column_counts(
@@ -202,11 +202,11 @@ def _column_counts(
 def log_ratios(cells: ColumnCounts, share: float, level: float) -> LogRatios:
     """Maximum-likelihood log-ratios, with intervals of the profile likelihood.
 
-    A share pi of the observations of a column is of the component, with the likelihood
+    A share pi of the tokens of a column is of the component, with the likelihood
 
         sum_i n_ij log(pi u_i + (1 - pi) v_i) + a (w log(pi) + (1 - w) log(1 - pi)),
 
-    concave in pi, with the share w of all observations and a = PRIOR. The log-ratio is
+    concave in pi, with the share w of all tokens and a = PRIOR. The log-ratio is
     logit(pi) - logit(w). In its interval twice the likelihood is less than a quantile of chi
     squared below its maximum.
     """

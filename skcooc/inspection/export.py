@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 
 from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import ORDER, Order, rank_columns
-from skcooc.inspection.models import FACTORS, HOW_MANY, TreeModel, unwrap
+from skcooc.inspection.models import FACTORS, HOW_MANY, TreeModel, distributions, unwrap
 from skcooc.inspection.names import name_topics, user_names
 from skcooc.protocol import Array, FactorModel, TableLike
 from skcooc.protocol.decorators import validated
@@ -43,7 +43,7 @@ def export_text(
 ) -> str:  # fmt: skip
     """The hierarchy as text, a line for each node, in the style of scikit-learn.
 
-    Each line has the columns of a node and its share of all observations; lines of leaves begin
+    Each line has the columns of a node and its share of all tokens; lines of leaves begin
     with the number of the cluster and end with the number of its rows. Names set by
     :func:`set_names` stand before the columns.
 
@@ -105,7 +105,7 @@ def export_dict(
     -------
     root : dict
         With the keys "node", its number; "name", by :func:`name_topics`; "weight", its share of the
-        observations; "features", its columns, each a dictionary of "name" and "probability"; and
+        tokens; "features", its columns, each a dictionary of "name" and "probability"; and
         "children", a list of such dictionaries. Leaves, whose list is empty, also have "cluster",
         the number in ``labels_``, and "n_rows".
 
@@ -200,7 +200,7 @@ def to_pyldavis(
     arguments : dict
         For ``pyLDAvis.prepare(**arguments)``: ``topic_term_dists`` (K, M), P(y given z);
         ``doc_topic_dists`` (n, K), P(z given x); ``doc_lengths`` (n,) and ``term_frequency`` (M,),
-        the observations of each row and column; and ``vocab`` (M,), the names of the columns.
+        the tokens of each row and column; and ``vocab`` (M,), the names of the columns.
 
     Examples
     --------
@@ -216,12 +216,11 @@ def to_pyldavis(
     """
     found = unwrap(model, "components_")
     model, names, X = found.model, found.column_names(feature_names), found.table(X)
-    P = np.maximum(np.asarray(model.components_, dtype=np.float64), LEAST)
-    mixtures = np.asarray(model.transform(X), dtype=np.float64)  # checks X
+    mixtures = distributions(model.transform(X))  # checks X
     counts = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
     return {
-        "topic_term_dists": (P / P.sum(axis=1, keepdims=True)),
-        "doc_topic_dists": mixtures / mixtures.sum(axis=1, keepdims=True),
+        "topic_term_dists": distributions(np.maximum(model.components_, LEAST)),
+        "doc_topic_dists": mixtures,
         "doc_lengths": np.asarray(counts.sum(axis=1)).ravel(),
         "vocab": names.astype(str),
         "term_frequency": np.asarray(counts.sum(axis=0)).ravel(),

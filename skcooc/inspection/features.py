@@ -13,7 +13,6 @@ from sklearn.utils._param_validation import StrOptions
 from skcooc.inspection.models import (
     FACTORS,
     HOW_MANY,
-    TreeModel,
     Unwrapped,
     row_names_of,
     topic_weights,
@@ -65,43 +64,13 @@ def top_features(
 
 
 @validated({"n_features": HOW_MANY})
-def node_top_features(
-    model: TreeModel, feature_names: ArrayLike | None = None, *, n_features: int = 10
-) -> list[list[str]]:
-    """The most probable columns of each node of a hierarchy, inner nodes and leaves.
-
-    Parameters
-    ----------
-    model : fitted ClusterAbstraction
-        With ``tree_`` and ``components_`` (V, M); TypeError if it has no tree.
-    feature_names, n_features
-        As for :func:`top_features`.
-
-    Returns
-    -------
-    names : list of V lists of str
-        By decreasing P(y given v). Cluster k alone has ``names[model.tree_.leaves[k]]``.
-
-    Examples
-    --------
-    >>> from skcooc import ClusterAbstraction, inspection
-    >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
-    >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> sorted(inspection.node_top_features(model, words, n_features=1))
-    [['drink'], ['tea'], ['wine']]
-    """
-    found = unwrap(model, "tree_", "components_")
-    return component_features(found, feature_names, n_features, "probable")
-
-
-@validated({"n_features": HOW_MANY})
 def characteristic_features(
     model: FactorModel, feature_names: ArrayLike | None = None, *, n_features: int = 10
 ) -> list[list[str]]:
     """The columns most over-represented in each component, or in a node of a tree.
 
     Columns y are ranked by q_v(y) log(q_v(y) / m(y)), where m is the mean of q_v, the distribution
-    of the component, and q_u, the unigram of all observations: their part in the divergence of q_v
+    of the component, and q_u, the unigram of all tokens: their part in the divergence of q_v
     from m, which is one half of the Jensen-Shannon divergence between q_v and q_u. In a hierarchy
     every node but the root is compared to its parent instead. Unlike the divergence of q_v from
     q_u, it is finite if the parent never generates a column, and does not favour rare columns. For
@@ -146,8 +115,8 @@ def representative_rows(
     """The rows that most distinguish each component, cluster, or node of a hierarchy.
 
     Rows x are ranked by P(x given z) log(P(z given x) / P(z)), their part in the divergence of the
-    rows of component z from those of all observations. A large share of z in x counts more, the
-    more observations x has: neither a short row with a single observation of z ranks high, nor a
+    rows of component z from those of all tokens. A large share of z in x counts more, the
+    more tokens x has: neither a short row with a single token of z ranks high, nor a
     long row in which z has its average share.
 
     Parameters
@@ -159,7 +128,7 @@ def representative_rows(
         Names of the rows, such as titles. None means those of the table fitted, `Dyads` or a data
         frame (``row_names_in_``), or else their positions. ValueError if there are not N.
     n_rows : int, default=5
-        How many rows of each component at most; rows without observations in it are left out.
+        How many rows of each component at most; rows without tokens in it are left out.
 
     Returns
     -------

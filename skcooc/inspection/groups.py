@@ -60,9 +60,9 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
     if column.values.shape != weights.shape:
         what = f"{column.parameter} has shape {column.values.shape}"
         raise ValueError(f"{what}, but there are {len(weights)} rows.")
-    known = np.flatnonzero(~missing(column.values) & (weights > 0))
+    known = np.flatnonzero(~is_missing(column.values) & (weights > 0))
     if not len(known):
-        raise ValueError(f"{column.parameter} has no label for any row that has observations.")
+        raise ValueError(f"{column.parameter} has no label for any row with counts.")
     values = _plain(column.values[known])
     if values.dtype.kind == "M":
         if freq not in ("auto", *FREQUENCIES):
@@ -85,7 +85,7 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
 
 def parse_dates(column: Labels) -> Labels:
     """Replace strings by dates, if all of them are ISO 8601."""
-    known = ~missing(column.values)
+    known = ~is_missing(column.values)
     texts = column.values[known]
     is_text = all(isinstance(text, str) for text in texts.tolist())
     if not is_text or (found := parse_days(texts)) is None:
@@ -193,7 +193,7 @@ def runs(places: Array) -> list[slice]:
     return [slice(a, b) for a, b in itertools.pairwise(ends)]
 
 
-def missing(values: Array) -> Array:
+def is_missing(values: Array) -> Array:
     """Mask of None, NaN, NaT and NA."""
     if values.dtype.kind == "O":
         return np.array([v is None or is_pandas_na(v) or v != v for v in values], dtype=bool)

@@ -15,7 +15,7 @@ from skcooc.protocol import Array, FactorModel
 def merge_topics(model: FactorModel, groups: Sequence[Iterable[int]]) -> FactorModel:
     """Merge the topics of each group in a copy of a fitted model.
 
-    A merged topic is the mean of its members, weighted by their shares of the observations, and its
+    A merged topic is the mean of its members, weighted by their shares of the tokens, and its
     share in a row is the sum of theirs. Nothing is fitted, so that predictions of different topics
     become worse: compare held-out perplexities, ``merged.perplexity(X) / model.perplexity(X)``. To
     continue the fit, set ``warm_start=True``; ``partial_fit`` needs a fit first.
@@ -60,8 +60,8 @@ def merge_topics(model: FactorModel, groups: Sequence[Iterable[int]]) -> FactorM
 def drop_topics(model: FactorModel, topics: Iterable[int]) -> FactorModel:
     """Drop some topics, such as meaningless ones, from a copy of a fitted model.
 
-    The shares of the others are normalised, in every row and of all observations. The others may
-    explain the rows much worse: compare ``perplexity`` of held-out observations before and after.
+    The shares of the others are normalised, in every row and of all tokens. The others may
+    explain the rows much worse: compare ``perplexity`` of held-out tokens before and after.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def drop_topics(model: FactorModel, topics: Iterable[int]) -> FactorModel:
         raise TypeError(f"topics={topics} should be numbers of topics, such as [{topics}].")
     dropped = set(_check_topics(topics, K))
     if len(dropped) == K:
-        raise ValueError(f"topics={sorted(dropped)} are all there are: one should be left.")
+        raise ValueError(f"topics are all {K} topics of the model: keep at least one.")
     return _with_components(inner, [[k] for k in range(K) if k not in dropped])
 
 

@@ -107,7 +107,7 @@ def layers(given: Any) -> Iterator[Unwrapped]:
 
 
 @contextmanager
-def unnamed() -> Iterator[None]:
+def ignore_name_warning() -> Iterator[None]:
     """Silence the warning that columns have no names, where they were checked."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
@@ -132,7 +132,7 @@ def _hints(model: Any, attributes: Sequence[str]) -> Iterator[str]:
 
 
 def topic_weights(model: FactorModel) -> Array:
-    """Share of the observations of each topic, (K,); P(z) if no rows are kept."""
+    """Share of the tokens of each topic, (K,); P(z) if no rows are kept."""
     if not len(model.embedding_):
         return np.asarray(unwrap(model, "weights_").model.weights_, dtype=np.float64)
     shares = np.asarray(model.row_distribution_) @ np.asarray(model.embedding_)
@@ -185,7 +185,7 @@ class Mixtures:
     mixtures : array-like of shape (N, K)
         P(topic given row); rows sum to one.
     n_observations : array-like of shape (N,), default=None
-        Observations of each row, such as ``X.sum(axis=1)``: the weights of rows in shares. None
+        Tokens of each row, such as ``X.sum(axis=1)``: the weights of rows in shares. None
         means equal weights.
     names : sequence of K str, or dict of int to str, default=None
         Names of the topics, such as those that :func:`name_topics` makes of the model, instead of
@@ -196,7 +196,7 @@ class Mixtures:
     embedding_ : (N, K) array
         The mixtures.
     row_distribution_ : (N,) array
-        P(row), the share of all observations.
+        P(row), the share of all tokens.
     components_ : (K, 0) array
         No columns.
     component_names_ : dict of int to str
@@ -258,7 +258,7 @@ class ModelView:
         return float(self.counts.sum())
 
     @cached_property
-    def row_sums(self) -> Array:  # (N,): observations of each row
+    def row_sums(self) -> Array:  # (N,): tokens of each row
         return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
 
     @cached_property
@@ -278,7 +278,7 @@ class ModelView:
         return call_on_counts(self.model, "predict", self.counts)
 
     @cached_property
-    def weights(self) -> Array:  # (K,): P(z), shares of the observations
+    def weights(self) -> Array:  # (K,): P(z), shares of the tokens
         return self.row_distribution @ self.mixtures
 
     @property
@@ -317,7 +317,7 @@ def read_view(
     return ModelView(
         model, counts, fitted,
         distributions(model.embedding_ if fitted else call_on_counts(model, "transform", counts)),
-        distributions(model.components_), np.array([_short(name) for name in columns]),
+        distributions(model.components_), np.array([_cut_name(name) for name in columns]),
         _row_names(row_names, texts, counts.shape[0]), texts, analyzer,
         row_names is not None,
     )  # fmt: skip
@@ -325,7 +325,7 @@ def read_view(
 
 def call_on_counts(model: Any, method: str, counts: CSR) -> Array:
     """Result of a method on counts with checked columns, which have no names."""
-    with unnamed():
+    with ignore_name_warning():
         return np.asarray(getattr(model, method)(counts))
 
 
@@ -352,7 +352,7 @@ def _check_counts(X: TableLike, model: Any) -> CSR:
         which = ", named by its feature_names_in_" if hasattr(model, "feature_names_in_") else ""
         raise ValueError(f"X has {counts.shape[1]} features, but the model has {n_columns}{which}.")
     if not counts.sum():
-        raise ValueError("X holds no observations to show: all entries are zero.")
+        raise ValueError("X has no counts: all entries are zero.")
     counts.sum_duplicates()
     counts.eliminate_zeros()
     return counts
@@ -389,9 +389,9 @@ def _row_names(names: ArrayLike | None, texts: Sequence[str] | None, n_rows: int
     if names is None:
         begin = [""] * n_rows if texts is None else [text[: 2 * LONGEST_NAME] for text in texts]
         names = [" ".join(text.split()) or f"row {i}" for i, text in enumerate(begin)]
-    return [_short(name) for name in check_names(names, n_rows, "row_names", "rows")]
+    return [_cut_name(name) for name in check_names(names, n_rows, "row_names", "rows")]
 
 
-def _short(name: object) -> str:
+def _cut_name(name: object) -> str:
     text = str(name)
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1].rstrip() + "…"

@@ -127,7 +127,7 @@ class ResolvedModel(NamedTuple):
 
     @property
     def weights(self) -> Array:
-        """Share of the observations of each topic, (K,); P(z) if no rows are kept."""
+        """Share of the tokens of each topic, (K,); P(z) if no rows are kept."""
         kept = len(self.mixtures)
         return self.row_distribution @ self.mixtures if kept else topic_weights(self.model)
 
@@ -182,7 +182,7 @@ def cluster_names(
     clusters: SideClusters, names: Array, n: int = 3, taken: Iterable[str] = ()
 ) -> list[str]:
     """Names of the clusters of one side, after their most frequent members."""
-    words = [[str(names[i]) for i in of[: 4 * n]] for of in clusters.members]
+    words = [[str(names[i]) for i in members[: 4 * n]] for members in clusters.members]
     made = dict[int, str]()
     for k in np.argsort(-clusters.weights, kind="stable").tolist():
         made[k] = _unused_name(words[k], n, f"cluster {k}", {*made.values(), *taken})

@@ -38,7 +38,7 @@ CHECKED = {
 
 
 class TopicCounts(NamedTuple):
-    """The observations of N rows, as counts or as shares of all."""
+    """The tokens of N rows, as counts or as shares of all."""
 
     joint: Array  # (N, K): by topic
     rows: Array  # (N,): in total
@@ -66,10 +66,10 @@ def topic_shares(
     n_resamples: int = 200, level: float = 0.95, backend: str = "pandas",
     names: Names | None = None, random_state: RandomState = None,
 ) -> IntoDataFrame:  # fmt: skip
-    """Share of each topic in the observations of each group of rows, with intervals.
+    """Share of each topic in the tokens of each group of rows, with intervals.
 
     The share is sum_i n_i P(z given x_i) / sum_i n_i over the rows of the group: rows are weighted
-    by their observations. The intervals are bootstrap percentiles over the rows of a group,
+    by their tokens. The intervals are bootstrap percentiles over the rows of a group,
     expanded for small groups (Hesterberg 2015). They express the choice of rows, and not the
     uncertainty of the model.
 
@@ -80,7 +80,7 @@ def topic_shares(
         pipeline or a search with one inside.
     by : array-like of shape (N,), series, or dict or data frame of one column
         A label, a number or a date of each of the rows that were fitted. Rows without one (None,
-        NaN, NaT), and those without observations, are in no group. Each label and number is a
+        NaN, NaT), and those without tokens, are in no group. Each label and number is a
         group, in alphabetical or numerical order or in that of a categorical series; dates, and
         periods of pandas, are put into periods. Strings are labels or, with a ``freq``, dates in
         ISO 8601. ValueError for infinite numbers.
@@ -105,7 +105,7 @@ def topic_shares(
     table : data frame of that library
         With a line for each group and topic: ``group`` (its label or number, or the first day of a
         period), ``component`` (the row of the topic in ``components_``), ``topic`` (its name),
-        ``n_rows`` (rows of the group with observations), ``share`` (of the observations of the
+        ``n_rows`` (rows of the group with tokens), ``share`` (of the tokens of the
         group), and its interval, ``low`` to ``high``, NaN in groups of one row.
 
     References
@@ -191,7 +191,7 @@ def compare_shares(
     members = grouped.division.members
     if len(members) < 2:
         only = grouped.division.labels[0]
-        raise ValueError(f"There is one group alone, {only!r}: nothing to compare")
+        raise ValueError(f"by has one group, {only!r}: give at least two.")
     seed = _seed(random_state)
     differ = share_differences(grouped.mass, members, n_resamples, level, seed)
     p = p_values(grouped.mass, members, n_permutations, seed + 1).ravel()

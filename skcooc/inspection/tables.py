@@ -68,7 +68,7 @@ def describe(
         component, name : int, str
             The row in ``components_``, and what it is called.
         weight : float
-            Share of the observations, sum_i P(x_i) P(z given x_i). It differs from ``weights_``,
+            Share of the tokens, sum_i P(x_i) P(z given x_i). It differs from ``weights_``,
             the prior, unless a table was read in blocks and no rows are kept.
         n_rows : int
             Number of rows with this most probable component.
@@ -84,7 +84,7 @@ def describe(
             those with the largest part of the mutual information first, and c_cd, the ratios of
             observed to expected co-occurrences; only for `SymmetricClustering`.
 
-        With ``axis="columns"``, features are the members with the most observations, n_columns is
+        With ``axis="columns"``, features are the members with the most tokens, n_columns is
         the number of all members, probabilities are P(y given d), and there are no rows.
 
     Examples
@@ -111,13 +111,13 @@ def describe(
         "name": override_names(names, automatic),
         "weight": topic_weights(inner),
         "n_rows": np.bincount(shares.argmax(axis=1), minlength=len(P)),
-        "features": [[str(word) for word in words[of]] for of in top],
-        "probabilities": [p[of].tolist() for p, of in zip(P, top, strict=True)],
+        "features": [[str(word) for word in words[best]] for best in top],
+        "probabilities": [p[best].tolist() for p, best in zip(P, top, strict=True)],
         "rows": representative_rows(inner, row_names, n_rows=n_rows),
     }
     if hasattr(inner, "component_intervals_"):
         pairs = np.moveaxis(inner.component_intervals_, 0, 2)  # (K, M, 2)
-        columns["intervals"] = [ends[of].tolist() for ends, of in zip(pairs, top, strict=True)]
+        columns["intervals"] = [ends[best].tolist() for ends, best in zip(pairs, top, strict=True)]
         columns["affinity"] = inner.affinity_
     if hasattr(inner, "column_labels_"):
         column_names = cluster_names(column_clusters(inner), words)
@@ -131,16 +131,16 @@ def _column_side(
     """A line for each cluster of columns, with associated clusters of rows."""
     clusters = column_clusters(model)
     weights, members = clusters.weights, clusters.members
-    top = [of[:n_features] for of in members]
-    of_cluster = clusters.masses[:, None] * clusters.posteriors
-    P = np.divide(of_cluster, weights, out=np.zeros_like(of_cluster), where=weights > 0)
+    top = [cluster[:n_features] for cluster in members]
+    joint = clusters.masses[:, None] * clusters.posteriors
+    P = np.divide(joint, weights, out=np.zeros_like(joint), where=weights > 0)
     return {
         "component": np.arange(len(weights)),
         "name": override_names(names, cluster_names(clusters, words)),
         "weight": weights,
-        "n_columns": np.array([len(of) for of in members]),
-        "features": [[str(word) for word in words[of]] for of in top],
-        "probabilities": [P[of, d].tolist() for d, of in enumerate(top)],
+        "n_columns": np.array([len(cluster) for cluster in members]),
+        "features": [[str(word) for word in words[best]] for best in top],
+        "probabilities": [P[best, d].tolist() for d, best in enumerate(top)],
         **_associations(np.asarray(model.joint_).T, row_clusters),
     }
 

@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from skcooc.inspection.blocks import (
     SideClusters,
     TwoSided,
+    association_ratios,
     cluster_orders,
     column_clusters,
     row_clusters,
@@ -42,7 +43,7 @@ BAR = 7.0  # points: height of the colour bar
 LINE = 1.3  # height of a line of text, in units of the font size
 LIMIT = 3  # the colours end where log2 of the association is this, and minus this
 INK = 0.05  # area of all dots, as a share of that of the matrix
-LARGEST = 12.0  # points squared: largest area of a dot for one observation
+LARGEST = 12.0  # points squared: largest area of a dot for one co-occurrence
 OPACITY = 0.6  # of dots
 
 Scale = Literal["observations", "objects"]
@@ -52,7 +53,7 @@ class MatrixSide(NamedTuple):
     """The rows or the columns of a matrix, and their clusters."""
 
     labels: Array  # (N,): the cluster of each object
-    masses: Array  # (N,): its share of the observations
+    masses: Array  # (N,): its share of the co-occurrences
     words: list[list[str]]  # frequent members of each of the C clusters
 
     def label(self, cluster: int) -> str:
@@ -73,13 +74,13 @@ class AssociationDisplay(Display):
     more often they occur together than expected under independence. Dots are the pairs of the
     training matrix, their areas proportional to the counts. At the margins are the numbers of the
     clusters and their most frequent members. Clusters of rows are sorted by decreasing share of the
-    observations, clusters of columns by the clusters of rows that they are most associated with.
+    co-occurrences, clusters of columns by the clusters of rows that they are most associated with.
     After figure 12 of Hofmann & Puzicha (1998).
 
     Parameters
     ----------
     joint : (C, D) array
-        pi_cd, share of the observations in each pair of clusters.
+        pi_cd, share of the co-occurrences in each pair of clusters.
     rows, columns : MatrixSide
         Their ``labels`` and ``masses``, and the ``words`` of their clusters.
     pairs : tuple of three (nnz,) arrays, default=None
@@ -92,8 +93,6 @@ class AssociationDisplay(Display):
         The blocks, the pairs, and lines between blocks and from clusters to their words.
     row_texts_, column_texts_ : dict of int to matplotlib Text
         The words of each cluster that has members.
-    side_texts_ : list of two matplotlib Text
-        The titles of rows and columns.
     row_order_, column_order_ : (C,) and (D,) arrays of int
         The clusters from top to bottom and from left to right.
 
@@ -140,7 +139,7 @@ class AssociationDisplay(Display):
             Number of members of each cluster to write, the most frequent first.
         ax : matplotlib Axes, default=None, for a new figure
         scale : {"observations", "objects"}, default="observations"
-            What the size of a row or column is proportional to: its observations, so that dots
+            What the size of a row or column is proportional to: its co-occurrences, so that dots
             would be spread evenly under independence; or the same for all.
         cmap : str or matplotlib Colormap, default="RdBu_r"
             Colours of associations from 1/8 to 8; the middle is 1.
@@ -182,16 +181,16 @@ class AssociationDisplay(Display):
         self._draw_words(frame, fontsize, shrink)
         write = partial(self.ax_.text, fontsize=fontsize * shrink, va="center", color=NEUTRAL)
         top = BELOW + frame.height + LEADER
-        self.side_texts_ = [
+        for at, text in enumerate(titles):
             write(frame.left - LEADER, top + at * LINE * fontsize, text, ha="right")
-            for at, text in enumerate(titles)
-        ]
         dots = "" if self.dots_ is None else "; dots: pairs, areas as their counts"
-        write(AIR, AIR + fontsize / 2, f"number of a cluster: its commonest members{dots}")
+        write(AIR, AIR + fontsize / 2, f"cluster number: most frequent members{dots}")
         return self
 
     def _draw_blocks(self, frame: MatrixFrame, cmap: str | Colormap, fontsize: float) -> None:
-        blocks = log_association(self.joint)[self.row_order_][:, self.column_order_] / np.log(2)
+        with np.errstate(divide="ignore"):
+            log2 = np.log2(association_ratios(self.joint))
+        blocks = log2[self.row_order_][:, self.column_order_]
         x, y = frame.x(frame.across.edges), frame.y(frame.down.edges)
         self.image_ = self.ax_.pcolormesh(
             x, y, np.clip(blocks, -LIMIT, LIMIT), cmap=cmap, vmin=-LIMIT, vmax=LIMIT, zorder=1
@@ -204,7 +203,7 @@ class AssociationDisplay(Display):
         bar.ax.tick_params(labelsize=fontsize, length=2, pad=1)
         self.ax_.text(
             frame.left + frame.width / 2 + AIR, BELOW - LEADER - BAR / 2,
-            "times as often as by chance", fontsize=fontsize, va="center",
+            "observed / expected if independent", fontsize=fontsize, va="center",
         )  # fmt: skip
 
     def _draw_dots(self, frame: MatrixFrame, shrink: float) -> None:
@@ -269,17 +268,10 @@ class MatrixFrame:
         return BELOW + self.height * (1 - shares)
 
 
-def log_association(joint: Array) -> Array:
-    """log c_cd = log pi_cd / (pi_c pi_d); minus infinity where pi_cd = 0 < pi_c pi_d, else 0."""
-    independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
-    ratio = np.divide(joint, independent, out=np.ones_like(joint), where=independent > 0)
-    return np.log(ratio, out=np.full_like(ratio, -np.inf), where=ratio > 0)
-
-
 def arrange(side: MatrixSide, order: Array, weights: Array) -> SideLayout:
     """Place one object after the other, each with a size in proportion to its weight.
 
-    They are sorted by cluster, in the order given, then by decreasing share of the observations.
+    They are sorted by cluster, in the order given, then by decreasing share of the co-occurrences.
     """
     rank = np.argsort(order)[side.labels]
     sorted_objects = np.lexsort((-side.masses, rank))
@@ -302,7 +294,7 @@ def label_places(
 
 
 def _matrix_side(clusters: SideClusters, names: Array, n: int) -> MatrixSide:
-    """A side with the n members of each cluster that have the most observations."""
+    """A side with the n members of each cluster that have the most co-occurrences."""
     words = [[str(names[i]) for i in members[:n]] for members in clusters.members]
     return MatrixSide(clusters.labels, clusters.masses, words)
 

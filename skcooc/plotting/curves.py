@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT, LEFT, BELOW, MARGIN = 300.0, 200.0, 48.0, 36.0, 10.0  # points
 SELECTION_WIDTH, SELECTION_HEIGHT = 460.0, 340.0  # points
 LABELS = {
-    "iterations": "iterations",
     "beta": "inverse temperature β",
     "component_prior": "pseudo-count",
     "n_components": "number of components K",
     "n_clusters": "number of clusters K",
 }
 SYMBOLS = {"beta": "β", "n_components": "K", "n_clusters": "K"}
+NEW_WORDS = "perplexity of words new to the row"  # label of the second panel
 LOG_PERPLEXITY = 3.0  # ratio of perplexities above which their axis is logarithmic
 LOG_SIZES = 4.0  # ratio of sizes from which their axis is logarithmic
 TICK_RATIO = 1.35  # least ratio of neighbouring ticks
@@ -208,7 +209,7 @@ class Measurements(NamedTuple):
     n_components: Array  # rising
     perplexity: Array  # held out
     error: Array  # relative: a standard error of the difference from the least
-    other: Array  # perplexity of words new to the document; ICL of a hard clustering
+    other: Array  # perplexity of words new to the row; ICL of a hard clustering
     other_error: Array
     n_distinct: Array
     half_agreement: Array
@@ -230,7 +231,7 @@ class KSelectionDisplay(Display):
         Number of components chosen.
     still_falling : bool, default=False
         Whether the perplexity still falls at the largest candidate.
-    other : str, default="perplexity on unseen cells"
+    other : str, default="perplexity of words new to the row"
         Label of ``measured.other``.
 
     Attributes
@@ -253,7 +254,7 @@ class KSelectionDisplay(Display):
 
     def __init__(
         self, measured: Measurements, chosen: int, still_falling: bool = False,
-        *, other: str = "perplexity on unseen cells",
+        *, other: str = NEW_WORDS,
     ) -> None:  # fmt: skip
         self.measured, self.chosen = measured, chosen
         self.still_falling, self.other = still_falling, other
@@ -276,17 +277,20 @@ class KSelectionDisplay(Display):
         n = np.asarray(results[f"param_{name}"], dtype=int)
         order = np.argsort(n)
         hard = "icl" in results
-        perplexity, unseen = (np.exp(-results[f"mean_{of}_score"]) for of in ("test", "unseen"))
+        perplexity, unseen = (np.exp(-results[f"mean_{part}_score"]) for part in ("test", "unseen"))
         measured = Measurements(
-            n,
-            perplexity,
-            results["error_test_score"] * perplexity,
-            results["icl"] if hard else unseen,
-            0 * unseen if hard else results["error_unseen_score"] * unseen,
-            *(results[field] for field in Measurements._fields[5:]),
+            n_components=n,
+            perplexity=perplexity,
+            error=results["error_test_score"] * perplexity,
+            other=results["icl"] if hard else unseen,
+            other_error=0 * unseen if hard else results["error_unseen_score"] * unseen,
+            n_distinct=results["n_distinct"],
+            half_agreement=results["half_agreement"],
+            seed_agreement=results["seed_agreement"],
+            coherence=results["coherence"],
         )
         measured = Measurements(*(values[order] for values in measured))
-        other = "integrated likelihood (ICL), nats" if hard else "perplexity on unseen cells"
+        other = "integrated likelihood (ICL), nats" if hard else NEW_WORDS
         return cls(measured, search.best_n_components_, search.still_falling_, other=other).plot()
 
     @styled
@@ -298,21 +302,21 @@ class KSelectionDisplay(Display):
         figure, self.axes_ = plt.subplots(2, 2, figsize=size, sharex=True, layout="constrained")
         perplexity, other, distinct, agreement = self.axes_.flat
         self.ax_ = perplexity
-        of = self.measured
-        self._draw_band(perplexity, of.perplexity, of.error, "held-out perplexity")
-        self._draw_band(other, of.other, of.other_error, self.other)
+        measured = self.measured
+        self._draw_band(perplexity, measured.perplexity, measured.error, "held-out perplexity")
+        self._draw_band(other, measured.other, measured.other_error, self.other)
         self._draw_distinct(distinct)
         self._draw_agreement(agreement)
         line = "--" if self.still_falling else "-"
         for ax in self.axes_.flat:
             ax.axvline(self.chosen, color=colours()[5], linewidth=0.9, linestyle=line, zorder=0)
-            scale_sizes(ax, of.n_components)
+            scale_sizes(ax, measured.n_components)
             remove_box(ax)
         for ax in self.axes_[-1]:
             ax.set_xlabel("number of components K", fontsize=FONT)
         title = f"Chosen: {self.chosen}"
         if self.still_falling:
-            title = f"Still falling at {self.chosen}: these data name no number"
+            title = f"Still falling at {self.chosen}: try larger numbers"
         figure.suptitle(title, fontsize=FONT + 1)
         return self
 
@@ -326,7 +330,7 @@ class KSelectionDisplay(Display):
         from matplotlib.ticker import MaxNLocator
 
         n = self.measured.n_components
-        ax.plot(n, n, color=NEUTRAL, linewidth=0.8, label="all")
+        ax.plot(n, n, color=NEUTRAL, linewidth=0.8)
         ax.plot(n, self.measured.n_distinct, ".-", color=colours()[0], linewidth=1.2, markersize=4)
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_ylabel("distinct components", fontsize=FONT)
@@ -409,18 +413,20 @@ def search_curves(search: GridSearchCV, over: str | None) -> tuple[list[Curve], 
     search = unwrap(search, "cv_results_").model
     results = search.cv_results_
     params = [_without_steps(candidate) for candidate in results["params"]]
-    values = {key: {repr(candidate.get(key)) for candidate in params} for key in params[0]}
+    keys = dict.fromkeys(chain.from_iterable(params))  # grids of a list may have different ones
+    values = {key: {repr(candidate.get(key)) for candidate in params} for key in keys}
     varying = [key for key, distinct in values.items() if len(distinct) > 1]
     if over is None:
         over = "beta" if "beta" in varying else next(iter(varying), "beta")
     if over not in varying:
         raise ValueError(f"over={over!r} does not vary in this search; {varying} do.")
-    x = [candidate[over] for candidate in params]
+    x = [candidate.get(over) for candidate in params]
     if not all(isinstance(value, (int, float, np.number)) for value in x):
         raise ValueError(f"over={over!r} has values that are not numbers: {x}.")
     others = [key for key in varying if key != over]
     names = [
-        ", ".join(f"{SYMBOLS.get(key, key)} = {candidate[key]}" for key in others) or "mean"
+        ", ".join(f"{SYMBOLS.get(key, key)} = {candidate.get(key, 'default')}" for key in others)
+        or "mean"
         for candidate in params
     ]
     score = "score" if "mean_test_score" in results else str(search.refit)

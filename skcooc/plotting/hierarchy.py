@@ -43,7 +43,7 @@ ACROSS, DOWN = 21.0, 34.0  # between clusters and between levels of a new figure
 LARGEST = 30.0  # diameter of the circle of a node that has all occurrences
 BELOW = 34.0  # for half a circle and an upright share below it
 
-# Points: the line that all observations are below, and the thinnest
+# Points: the line that all tokens are below, and the thinnest
 HIERARCHY_WIDEST, ABSTRACTION_WIDEST, THINNEST = 8.0, 6.0, 0.6
 
 # SplitsDisplay, in points
@@ -55,7 +55,7 @@ class HierarchyDisplay(Display):
     """The tree of a hierarchy of clusters, each node with its characteristic columns.
 
     The root is at the left; clusters are at the right, after their numbers. The width of a line is
-    the share of the observations at a node and below it. On given axes, text is made smaller where
+    the share of the tokens at a node and below it. On given axes, text is made smaller where
     it would not fit. After figures 9 and 11 of Hofmann & Puzicha (1998).
 
     Parameters
@@ -69,7 +69,7 @@ class HierarchyDisplay(Display):
     max_depth : int, default=None
         Largest depth drawn; an ellipsis marks omitted children. None means all.
     node_weights : (V,) array, default=None
-        Shares of the observations, for the widths of the lines. None means thin lines.
+        Shares of the tokens, for the widths of the lines. None means thin lines.
 
     Attributes
     ----------
@@ -420,7 +420,10 @@ class SplitsDisplay(Display):
     def plot(self, ax: Axes | None = None) -> SplitsDisplay:
         """Draw; see :meth:`from_estimator`."""
         if not len(self.splits):
-            raise ValueError("There are no splits to draw: fit the model with annealing above 1.")
+            raise ValueError(
+                "There are no splits to draw: fit with annealing above 1, or ClusterAbstraction "
+                "with tree='annealed'."
+            )
         self.division_ = division(self.splits)
         groups = [self.division_.groups[leaf] for leaf in self.division_.tree.leaves]
         names = [", ".join(map(str, group)) for group in groups]

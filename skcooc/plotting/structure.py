@@ -127,7 +127,8 @@ class StructureDisplay(Display):
         palette += [to_hex((r, g, b)) for r, g, b in paler]
         if len(self.topics) > len(palette):
             raise ValueError(
-                f"{len(self.topics)} topics are too many for {len(palette)} colours. Give fewer."
+                f"topics selects {len(self.topics)}, but there are {len(palette)} colours: give at "
+                f"most {len(palette)}."
             )
         names = [self.names[k] for k in self.topics]
         layers = np.ascontiguousarray(self.bars.mixtures[:, self.topics].T)

@@ -46,7 +46,7 @@ class TopicMapDisplay(Display):
 
     Places are found by multidimensional scaling of the Hellinger distances of the distributions
     P(y given z): small distances are meaningful, long ones less so. The areas of the circles are
-    proportional to the shares of the observations. Names are written without overlaps, larger
+    proportional to the shares of the tokens. Names are written without overlaps, larger
     topics first; those without room are left out.
 
     Parameters
@@ -54,7 +54,7 @@ class TopicMapDisplay(Display):
     at : (K, 2) array
         Places of the topics.
     weights : (K,) array
-        Their shares of the observations.
+        Their shares of the tokens.
     names : list of K str
 
     Attributes
@@ -108,7 +108,7 @@ class TopicMapDisplay(Display):
         centers = self._centers(size, radii.max())
         order = np.argsort(-self.weights, kind="stable")
         ax.set(xlim=(0, size[0]), ylim=(0, size[1]), xticks=[], yticks=[])
-        ax.set_xlabel("near each other: topics of like distributions (Hellinger distance)")
+        ax.set_xlabel("distances on the map approximate Hellinger distances of topics")
         ax.spines[:].set_visible(False)
         self.circles_ = ax.scatter(
             centers[order, 0], centers[order, 1], s=(4 * radii[order] ** 2).tolist(),

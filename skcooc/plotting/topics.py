@@ -36,7 +36,7 @@ WORDS_WIDTH, WORD_HEIGHT = 170.0, 12.0  # points: of a panel of words, and of a 
 SHARES_WIDTH, SHARES_HEIGHT = 165.0, 115.0  # points: of a panel of shares
 GROUP_HEIGHT, LONGEST_GROUP = 11.0, 130.0  # points: of a group, and of its name
 MAX_DATES = 4  # below a panel
-WHOLE = 0.95  # share of the observations whose intervals are drawn as wholes
+WHOLE = 0.95  # share of the tokens whose intervals are drawn as wholes
 LONGER = 1.5  # an axis at most so many times as long shows all intervals
 HEADROOM = 1.08  # length of an axis, in units of what it shows
 
@@ -45,7 +45,7 @@ class Topic(NamedTuple):
     """A panel of words."""
 
     name: str
-    weight: float  # share of the observations
+    weight: float  # share of the tokens
     features: list[str]
     probabilities: Array  # (n,): P(y given z) of these
     unigram: Array  # (n,): P(y)
@@ -57,7 +57,7 @@ class TopicsDisplay(Display):
 
     The length of a bar is P(y given z); the upright mark is P(y). For the ``consensus_`` of an
     average, a line at the end of each bar is the interval over the members. The title has the share
-    of the observations and the name of the topic. Panels have scales of their own.
+    of the tokens and the name of the topic. Panels have scales of their own.
 
     Parameters
     ----------
@@ -124,9 +124,7 @@ class TopicsDisplay(Display):
         self.ax_ = self.axes_[0]
         for topic, ax in zip(self.topics, self.axes_, strict=True):
             self._draw(ax, topic, most)
-        self.figure_.supxlabel(
-            "probability in the topic; the mark is that in all observations", fontsize=FONT + 1
-        )
+        self.figure_.supxlabel("P(word given topic); mark: P(word)", fontsize=FONT + 1)
         return self
 
     def _draw(self, ax: Axes, topic: Topic, most: int) -> None:
@@ -147,7 +145,7 @@ class TopicsDisplay(Display):
 class SharesDisplay(Display):
     """The share of each topic in groups of rows: dots and intervals, or a line with a band.
 
-    Each topic has a panel; a dashed line is its share of all observations. Groups that are numbers
+    Each topic has a panel; a dashed line is its share of all tokens. Groups that are numbers
     or dates are joined by a line, with the intervals as a band; others are a dot each, with its
     interval. Panels have scales of their own, which small groups do not set: dots of groups of few
     rows are hollow, and an arrow at the edge marks what goes on beyond it.
@@ -161,9 +159,9 @@ class SharesDisplay(Display):
     names : list of K str
         Names of the topics.
     overall : (K,) array
-        Their shares of all observations.
+        Their shares of all tokens.
     masses : (G,) array
-        Observations of the groups, in counts or as shares of all.
+        Tokens of the groups, in counts or as shares of all.
 
     Attributes
     ----------
@@ -210,13 +208,15 @@ class SharesDisplay(Display):
         feature_names, freq, n_resamples, level, names, random_state
             As for :func:`skcooc.inspection.topic_shares`.
         """
-        of = group_model(model, by, feature_names, freq, names)
-        overall = of.mass.joint.sum(axis=0) / of.mass.rows.sum()
+        grouped = group_model(model, by, feature_names, freq, names)
+        division, mass = grouped.division, grouped.mass
+        overall = mass.joint.sum(axis=0) / mass.rows.sum()
         shown = select_topics(overall, topics)
-        shares = resample_shares(of, n_resamples, level, random_state)
+        shares = resample_shares(grouped, n_resamples, level, random_state)
         shares = Shares(*(values[:, shown] for values in shares))
-        masses = np.array([of.mass.rows[rows].sum() for rows in of.division.members])
-        return cls(of.division, shares, [of.names[k] for k in shown], overall[shown], masses).plot()
+        masses = np.array([mass.rows[rows].sum() for rows in division.members])
+        own_names = [grouped.names[k] for k in shown]
+        return cls(division, shares, own_names, overall[shown], masses).plot()
 
     @styled
     def plot(self) -> SharesDisplay:
@@ -238,7 +238,7 @@ class SharesDisplay(Display):
             else:
                 self._draw_dots(ax, k, labels)
             set_panel_title(ax, self.names[k], 0.7 * SHARES_WIDTH)
-        share, group = "share of observations", self.division.name or "group"
+        share, group = "share of tokens", self.division.name or "group"
         across, up = (group, share) if ordered else (share, group)
         self.figure_.supxlabel("\n".join([across, *caption]), fontsize=FONT + 1)
         self.figure_.supylabel(up, fontsize=FONT + 1)
@@ -334,7 +334,7 @@ def mark_percent(axis: Axis) -> None:
 def share_limit(share: Array, high: Array, sizes: Array, masses: Array) -> float:
     """The end of an axis of shares, with some headroom; all arguments (G,).
 
-    All intervals are drawn as wholes, if they do not end far above those of most observations.
+    All intervals are drawn as wholes, if they do not end far above those of most tokens.
     Otherwise only the latter are, and the shares of groups of at least ``FEW`` rows; without such
     groups, all shares.
 

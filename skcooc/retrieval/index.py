@@ -27,7 +27,7 @@ class DocumentIndex:
         self.aspect_weight = fitted.aspect_weight
         self.components, self.idf = fitted.components_, idf
         B = self._weighted_components(table)
-        terms = (1 - share) * weighted(normalize(damped(table), "l1"), idf)
+        terms = (1 - share) * weight_columns(normalize(damp_counts(table), "l1"), idf)
         mixtures = share * E
         squares = terms.multiply(terms).sum(axis=1)
         squares = squares + ((2 * (terms @ B.T) + mixtures @ (B @ B.T)) * mixtures).sum(axis=1)
@@ -43,7 +43,7 @@ class DocumentIndex:
         """s(q, d) for counts of queries, with feedback of the documents found first."""
         queries = tf_idf(table, self.idf)
         found = self.match(queries)
-        return self.match(self._expanded(queries, found, n_feedback)) if n_feedback else found
+        return self.match(self._expand_queries(queries, found, n_feedback)) if n_feedback else found
 
     def match(self, queries: CSR) -> Array:
         """s(q, d) for weighted queries of length one."""
@@ -53,7 +53,7 @@ class DocumentIndex:
         a = self.aspect_weight
         return np.asarray(np.clip((1 - a) * terms + a * aspects, 0, 1))
 
-    def _expanded(self, queries: CSR, found: Array, n: int) -> CSR:
+    def _expand_queries(self, queries: CSR, found: Array, n: int) -> CSR:
         """Queries plus half the mean of the n best documents of positive similarity."""
         first, similarity = nearest(found, n)
         share = (similarity > 0) * (0.5 / first.shape[1])
@@ -88,17 +88,17 @@ def inverse_document_frequency(table: CSR) -> Array:
     return np.log((table.shape[0] + 1) / (documents + 1)) + 1
 
 
-def damped(table: CSR) -> CSR:
+def damp_counts(table: CSR) -> CSR:
     """f(n) = 1 + log n, and n below one, continuous with its derivative."""
     f = sp.csr_array(table, copy=True)
     f.data = np.where(f.data > 1, 1 + np.log(np.maximum(f.data, 1)), f.data)
     return f
 
 
-def weighted(table: CSR, weights: Array) -> CSR:
+def weight_columns(table: CSR, weights: Array) -> CSR:
     return sp.csr_array(table @ sp.diags_array(weights.astype(table.dtype)))
 
 
 def tf_idf(table: CSR, idf: Array) -> CSR:
     """Damped frequencies times idf, with rows of length one."""
-    return normalize(weighted(damped(table), idf))
+    return normalize(weight_columns(damp_counts(table), idf))

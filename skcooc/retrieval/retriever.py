@@ -247,7 +247,7 @@ class AspectRetriever(BaseEstimator):
             warnings.warn(
                 "X has values that are no whole numbers, such as tf-idf. AspectRetriever takes "
                 "counts, and weights words automatically.",
-                stacklevel=3,
+                stacklevel=4,
             )
         return table
 

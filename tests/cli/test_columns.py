@@ -11,12 +11,13 @@ import pandas as pd
 
 from skcooc.cli.arguments import parse
 from skcooc.cli.reading import read
+from skcooc.cli.terminal import Screen
 from tests.cli.conftest import ARTICLES, HEADER, written
 from tests.cli.odd import DOCUMENTS
 
 
-def options(*arguments):
-    return parse(list(map(str, arguments)), models=["aspect"])
+def read_with(*arguments):
+    return read(parse(list(map(str, arguments)), models=["aspect"]), Screen(wanted=False))
 
 
 def test_texts_are_recognised_whatever_the_format(tmp_path):
@@ -30,9 +31,9 @@ def test_texts_are_recognised_whatever_the_format(tmp_path):
     (tmp_path / "c.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
     bare = (tmp_path / "a.csv").read_bytes()
     (tmp_path / "d.csv").write_bytes(b"\xef\xbb\xbf" + bare.replace(b"\n", b"\r\n"))
-    expected = read(options(tmp_path / "a.csv"))
+    expected = read_with(tmp_path / "a.csv")
     for path in tmp_path.iterdir():
-        table = read(options(path))
+        table = read_with(path)
         assert table.title == f"{path}, texts of 'text'"
         assert table.kinds == ("documents", "words")
         assert table.row_names == [a[0] for a in ARTICLES]
@@ -42,22 +43,22 @@ def test_texts_are_recognised_whatever_the_format(tmp_path):
 
 def test_names_groups_and_times_of_texts(tmp_path):
     path = written(tmp_path / "a.csv", HEADER, ARTICLES)
-    table = read(options(path, "--row", "id", "--text", "text", "--group", "category"))
+    table = read_with(path, "--row", "id", "--text", "text", "--group", "category")
     assert table.row_names == [a[0] for a in ARTICLES]
     assert table.groups.tolist() == [a[2] for a in ARTICLES]
     assert table.times is None
-    times = read(options(path, "--text", "text", "--time", "date")).times
+    times = read_with(path, "--text", "text", "--time", "date").times
     assert times.astype("datetime64[D]").astype(str).tolist() == [a[3] for a in ARTICLES]
-    assert read(options(path, "--time", "id")).times.tolist() == list(range(30))
+    assert read_with(path, "--time", "id").times.tolist() == list(range(30))
     for value, expected in (
         ("2024", "2024-01-01T00:00:00"),
         ("2024-05", "2024-05-01T00:00:00"),
-        ("2024-05-31T10:00:00+02:00", "2024-05-31T08:00:00"),
+        ("2024-05-31T01:00:00+02:00", "2024-05-31T01:00:00"),
         ("2024-05-31T10:00:00Z", "2024-05-31T10:00:00"),
         ("", "NaT"),
     ):
         records = [(*ARTICLES[0][:3], value), *ARTICLES[1:]]
-        times = read(options(written(tmp_path / "a.csv", HEADER, records), "--time", "date")).times
+        times = read_with(written(tmp_path / "a.csv", HEADER, records), "--time", "date").times
         assert str(times[0]) == expected
 
 
@@ -70,13 +71,13 @@ def test_texts_are_named_by_a_column_of_titles(tmp_path):
         (("code", "text", "number"), ["2: ", "3: ", "4: "]),
         (("title", "text", "text id"), ["t0", "t1", "t2"]),
     ):
-        names = read(options(written(tmp_path / "a.csv", header, records))).row_names
+        names = read_with(written(tmp_path / "a.csv", header, records)).row_names
         assert [name[: len(e)] for name, e in zip(names, expected, strict=False)] == expected
     for repeated in (["same", "same"], [""]):
         titles = repeated + [f"t{i}" for i in range(len(repeated), len(ARTICLES))]
         records = [(title, a[1]) for title, a in zip(titles, ARTICLES, strict=True)]
         path = written(tmp_path / "a.csv", ("title", "text"), records)
-        assert read(options(path, "--text", "text")).row_names[0].startswith("2: ")
+        assert read_with(path, "--text", "text").row_names[0].startswith("2: ")
 
 
 def test_unusable_and_ambiguous_columns_are_reported(error, texts, tmp_path):
@@ -98,21 +99,37 @@ def test_unusable_and_ambiguous_columns_are_reported(error, texts, tmp_path):
     message = error(written(tmp_path / "b.csv", ("id", "title"), once))
     assert "each value of 'id' occurs only once" in message
     assert "--text" in message
-    pairs = read(options(tmp_path / "b.csv", "--row", "id", "--column", "title"))
+    pairs = read_with(tmp_path / "b.csv", "--row", "id", "--column", "title")
     assert pairs.X.shape == (200, 200)
+
+
+def test_a_column_of_counts_is_neither_rows_nor_columns(error, tmp_path):
+    header = ("count", "user", "film")
+    records = [(str(2 + i % 3), f"u{i % 7}", f"f{i % 5}") for i in range(105)]
+    for order in ((0, 1, 2), (1, 0, 2), (1, 2, 0)):
+        shuffled = [[record[k] for k in order] for record in records]
+        path = written(tmp_path / "a.csv", [header[k] for k in order], shuffled)
+        table = read_with(path)
+        assert table.kinds == ("values of user", "values of film")
+        assert table.X.sum() == sum(int(record[0]) for record in records)
+    table = read_with(path, "--row", "user", "--column", "count")
+    assert table.kinds == ("values of user", "values of count")
+    assert table.X.sum() == 105
+    path = written(tmp_path / "a.csv", header[:2], [record[:2] for record in records])
+    assert "one column, 'user', but pairs need two besides counts" in error(path)
 
 
 def test_titles_and_repeated_long_names_are_no_texts_and_texts_may_be_long(tmp_path):
     titled = [(*a[:1], " ".join(a[1].split()[:2]) + f" of the {a[0]}", 3 * a[1]) for a in ARTICLES]
     path = written(tmp_path / "a.csv", ("id", "title", "text"), titled)
-    assert read(options(path)).title.endswith("texts of 'text'")
+    assert read_with(path).title.endswith("texts of 'text'")
     names = [f"The long and winding name of a book, volume {k}" for k in range(5)]
     pairs = [(f"user {i % 40}", names[i % 5]) for i in range(400)]
-    table = read(options(written(tmp_path / "a.csv", ("user", "book"), pairs)))
+    table = read_with(written(tmp_path / "a.csv", ("user", "book"), pairs))
     assert table.X.shape == (40, 5)
     assert table.kinds == ("values of user", "values of book")
     records = [(i, text * 1500) for i, text in enumerate(DOCUMENTS)]
-    table = read(options(written(tmp_path / "a.csv", ("id", "text"), records)))
+    table = read_with(written(tmp_path / "a.csv", ("id", "text"), records))
     assert table.X.sum() > 400_000
 
 
@@ -159,7 +176,7 @@ def test_rows_without_a_label_are_in_no_group_and_the_largest_are_printed(run, e
     assert "  21 (documents: 1)\n" in out
     assert "      -  " not in out.split("10 (documents")[1].split("11 (documents")[0]
     assert "  -  " in out.split("11 (documents")[1]
-    assert "and 8 smaller groups, written with --output" in out
+    assert "and 8 smaller groups; --output writes all" in out
 
 
 def test_words_left_out_are_counted_and_pages_have_headings(run, texts, monkeypatch, tmp_path):

@@ -13,11 +13,15 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from skcooc import AspectModel, Dyads, RowMemory, metrics
 from skcooc.cli import main
+from skcooc.cli.comparison import refit
+from skcooc.cli.terminal import Screen
+from skcooc.cli.texts import NamedCounts
 from skcooc.inspection import export_dict, export_text, name_topics
 from skcooc.model_selection import split_observations
 from tests.cli.conftest import FAST, written
 from tests.cli.odd import DOCUMENTS, TOPICS
 from tests.inspection.pages import read_payload
+from tests.tables import planted
 
 
 def test_a_report_of_pairs_and_of_other_models(run, npz, X, tmp_path, summary):
@@ -113,6 +117,16 @@ def test_memory_is_that_of_the_library(run, summary, npz, X):
     assert f"  {line:,.1f}  " in table[0]
 
 
+def test_the_final_fit_has_the_tuned_parameters():
+    X = planted(20, 8000, n_rows=800, n_columns=160).X  # rows of ten tokens
+    names = [list(map(str, range(n))) for n in X.shape]
+    chosen = AspectModel(60, max_iter=60, tol=1e-4, random_state=0).fit(X)
+    assert chosen.leave_one_out_
+    model = refit(NamedCounts(X, *names, "short texts"), chosen, Screen(wanted=False))
+    for name in ("beta", "smoothing", "component_prior", "leave_one_out", "row_prior"):
+        assert getattr(model, f"{name}_") == getattr(chosen, f"{name}_")
+
+
 def test_beta_given_a_collapse_and_the_same_report_again(run, npz):
     out = run(npz, "--skip-lda", "--beta", 0.9)
     assert "LDA of scikit-learn" not in out
@@ -178,10 +192,11 @@ def test_output_of_texts_and_of_a_matrix(summary, texts, tmp_path, X):
         assert header == ["name", *name_topics(model, pipeline[0].get_feature_names_out())]
         found_values = np.array([line[1:] for line in lines], dtype=float)
         np.testing.assert_allclose(found_values, values, rtol=1e-5)
-    assert found["n_observations"] == 360
+    assert found["n_tokens"] == 360
     assert found["comparison"][0]["label"] == "topic-free baseline: unigram"
     assert len(found["top_features"]) == 3
-    assert [probe["n_components"] for probe in found["temperature_search"]][-2:] == [3, None]
+    assert [trial["n_components"] for trial in found["tuning"]][-2:] == [3, None]
+    assert found["tuning"][0]["stage"] == "coarse"
     scipy.io.mmwrite(tmp_path / "counts.mtx", X)
     out, _, alone = summary(tmp_path / "counts.mtx")
     assert "30 rows, 20 columns, 3,000 co-occurrences" in out

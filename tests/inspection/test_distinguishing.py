@@ -133,6 +133,6 @@ def test_columns_of_one_component_are_first_and_equal_mixtures_distinguish_none(
     theta, q = np.tile([0.5, 0.5], (20, 1)), np.array([[0.9, 0.1], [0.1, 0.9]])
     assert len(distinguishing_features(stand_in(theta, q), np.full((20, 2), 50))) == 0
     one = stand_in(np.ones((5, 1)), np.full((1, 3), 1 / 3))
-    for level, message in ((0.95, "one component alone"), (95, "'level' parameter")):
+    for level, message in ((0.95, "one component: at least two"), (95, "'level' parameter")):
         with pytest.raises(ValueError, match=message):
             distinguishing_features(one, np.ones((5, 3)), level=level)

@@ -166,6 +166,19 @@ def test_a_large_table_is_below_two_megabytes(tmp_path):
     assert all(set(rows) <= listed for rows in page.shown["representative"])
 
 
+def test_only_texts_that_are_shown_are_cut(model, monkeypatch):
+    for name in ("MOST_ROWS", "PER_TOPIC", "EXTREME"):
+        monkeypatch.setattr(sections, name, 1)
+    names = [str(i) for i in range(len(X))]
+    documents = explore(model, X, row_names=names).shown["documents"]
+    shown = {document["name"] for document in documents}
+    assert 0 < len(shown) < len(X)
+    for are_shown in (False, True):
+        texts = ["tea " * 2000 if (name in shown) == are_shown else "tea" for name in names]
+        facts = explore(model, X, texts=texts, row_names=names).shown["facts"]
+        assert (facts["cut"] is not None) == are_shown
+
+
 def rows_of(counts, rows):
     known, some = (np.split(X.indices, X.indptr[1:-1]) for X in (counts, rows))
     positions = {tuple(columns): i for i, columns in enumerate(known)}
@@ -231,7 +244,7 @@ def test_bad_input_and_without_jinja(model, monkeypatch):
         ({"feature_names": ["a"]}, ValueError, "10 columns"),
         ({"row_names": ["a"]}, ValueError, "24 rows"),
         ({"X": X[:, :4]}, ValueError, "4 features"),
-        ({"X": 0 * X}, ValueError, "no observations"),
+        ({"X": 0 * X}, ValueError, "X has no counts"),
         ({"model": AspectModel()}, NotFittedError, None),
         ({"model": CountVectorizer().fit(["a word"])}, TypeError, "no components_"),
     ):

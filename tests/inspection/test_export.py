@@ -55,7 +55,7 @@ def test_text_of_a_small_and_of_a_deep_tree():
 def test_lines_and_dictionaries_are_the_tree(of, order):
     model = hierarchy_model(*of)
     options = {} if order == "characteristic" else {"order": order}
-    features = inspection.node_top_features if options else inspection.characteristic_features
+    features = inspection.top_features if options else inspection.characteristic_features
     names, labels, tree = features(model, n_features=3), inspection.name_topics(model), model.tree_
     lines = export_text(model, n_features=3, **options).splitlines()
     assert len(lines) == tree.n_nodes

@@ -19,14 +19,12 @@ from skcooc.inspection import (
     export_dict,
     export_text,
     nearest_rows,
-    node_top_features,
     representative_rows,
     to_linkage,
     to_pyldavis,
     top_features,
     topic_stability,
 )  # fmt: skip
-from skcooc.inspection import node_top_features as of_nodes
 from skcooc.inspection.explorer.page import Explorer
 from skcooc.inspection.similarity import map_positions
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
@@ -49,7 +47,7 @@ def test_top_features_are_in_decreasing_order_of_probability():
     assert first == ["abcdefg"[lda.components_[0].argmax()]]
     model = hierarchy_model(5)
     expected = [[f"x{j}" for j in np.argsort(-q)[:3]] for q in model.components_]
-    assert of_nodes(model, n_features=3) == top_features(model, n_features=3) == expected
+    assert top_features(model, n_features=3) == expected
 
 
 def test_names_seen_in_fit_are_used_and_rare_columns_are_not_characteristic():
@@ -59,7 +57,7 @@ def test_names_seen_in_fit_are_used_and_rare_columns_are_not_characteristic():
     assert set(top_features(model, n_features=7)[0]) == set(seen)
     assert set(top_features(model, given, n_features=7)[0]) == set(given)
     model = stand_in(n_columns=4)
-    assert set(of_nodes(model, list("abcd"), n_features=1)[0]) <= set("abcd")
+    assert set(top_features(model, list("abcd"), n_features=1)[0]) <= set("abcd")
     model.feature_names_in_ = np.array(list("ABCD"), dtype=object)
     assert set(characteristic_features(model)[0]) <= set("ABCD")
     q = np.array([[0.6, 0.4, 0.0], [0.5, 0.0, 0.5], [0.6, 0.4, 0.0]])
@@ -108,7 +106,7 @@ def test_representative_rows_of_a_leaf_are_in_its_cluster_and_longer_ones_are_fi
 
 
 LDA = LatentDirichletAllocation(2, max_iter=1).fit([[1, 2], [2, 1]])
-OF_TREES = node_top_features, export_dict, export_text
+OF_TREES = export_dict, export_text
 OF_COMPONENTS = top_features, characteristic_features, representative_rows, describe
 NEW, FEW = AspectModel(), ["a", "b"]
 fitted = cache(lambda: AspectModel(2, beta=1, random_state=0, tol=1e-2).fit(X))

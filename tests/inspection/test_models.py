@@ -97,7 +97,6 @@ def tree():
 def test_all_functions_use_the_model_inside(tree):
     for function in (
         inspection.top_features,
-        inspection.node_top_features,
         inspection.characteristic_features,
         inspection.name_topics,
         inspection.export_text,

@@ -96,6 +96,10 @@ def test_searches_over_temperatures_and_other_parameters_make_curves():
     assert legend(sizes) == ["β = 0.7", "β = 0.8"]
     np.testing.assert_allclose(sizes.lines_[0].get_ydata(), [30, 10])
     assert [label.get_text() for label in sizes.ax_.get_xticklabels()] == ["2", "128"]
+    grids = [{"beta": 0.7}, {"beta": 0.8}, {"beta": 0.8, "component_prior": 0.1}]  # a list of two
+    beta = PerplexityDisplay.from_search(results(grids, [10, 20, 30]))
+    assert legend(beta) == ["component_prior = default", "component_prior = 0.1"]
+    np.testing.assert_allclose(beta.lines_[0].get_ydata(), [10, 20])
 
 
 def test_searches_of_scikit_learn_with_failures_or_several_scores():
@@ -152,6 +156,7 @@ def test_results_of_a_component_search():
     band = display.ax_.collections[0].get_paths()[0].vertices[:, 1]
     assert band.max() == pytest.approx(1.01 * y[0])
     assert display.figure_.get_suptitle() == "Chosen: 12"
+    assert display.axes_[0, 1].get_ylabel() == "perplexity of words new to the row"
     assert display.ax_.lines[-1].get_linestyle() == "-"
     assert_legible(display)
     display = KSelectionDisplay.from_search(component_search(still_falling=True))

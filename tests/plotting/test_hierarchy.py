@@ -7,7 +7,7 @@ from skcooc import AsymmetricClustering
 from skcooc.datasets import make_cooccurrences
 from skcooc.em import Split
 from skcooc.hierarchy import binary_tree, division, explicit_tree
-from skcooc.inspection import characteristic_features, node_top_features
+from skcooc.inspection import characteristic_features, top_features
 from skcooc.plotting import AbstractionDisplay, HierarchyDisplay, SplitsDisplay
 from skcooc.plotting.hierarchy import is_end, positions
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
@@ -36,7 +36,7 @@ def test_positions_have_no_crossings_and_end_at_the_largest_depth():
     assert not is_end(tree, 3, None)
 
 
-def test_all_texts_are_legible():
+def test_texts_of_trees_are_legible():
     for n_clusters, n_features in [(1, 10), (8, 1), (8, 10), (32, 10)]:
         options = {"n_features": n_features, "order": "probable"}
         model = stand_in(binary_tree(n_clusters))
@@ -57,6 +57,9 @@ def test_all_texts_are_legible():
         display = AbstractionDisplay(tree, shares, "word").plot(ax)
         assert len(display.texts_) == (shares >= 0.1).sum()
         assert_legible(display)
+
+
+def test_texts_of_splits_are_legible():
     for n_clusters, size in ((2, None), (8, (6, 4)), (32, None), (32, (6, 4))):
         splits = binary_splits(tuple(range(n_clusters)), 0.02)
         if size is None:
@@ -93,7 +96,7 @@ def test_text_is_smaller_on_small_axes_and_the_figure_grows_with_the_tree():
 def test_every_node_has_its_words_down_to_a_depth():
     model = hierarchy_model(8)
     display = HierarchyDisplay.from_estimator(model, NAMES, n_features=4, order="probable")
-    expected = node_top_features(model, NAMES, n_features=4)
+    expected = top_features(model, NAMES, n_features=4)
     assert display.features == expected
     assert sorted(display.texts_) == list(range(model.tree_.n_nodes))
     for node, text in display.texts_.items():
@@ -213,7 +216,7 @@ def test_groups_are_divided_and_drawn_where_the_splits_say():
 
 def test_the_words_of_clusters_are_those_of_leaves_also_if_annealed():
     model = stand_in(binary_tree(5), splits_=SPLITS, beta_=0.1)
-    words = np.array(node_top_features(model, n_features=2), dtype=object)[model.tree_.leaves]
+    words = np.array(top_features(model, n_features=2), dtype=object)[model.tree_.leaves]
     names = leaf_names(SplitsDisplay.from_estimator(model, n_features=2, order="probable"))
     for name, cluster in zip(names, [1, 0, 2, 3], strict=True):
         assert name.endswith(": " + ", ".join(words[cluster]))

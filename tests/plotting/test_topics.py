@@ -180,7 +180,7 @@ def test_bars_are_stacked_to_one_with_labels_of_small_groups():
     assert len(display.ax_.get_legend().get_texts()) == 5  # all topics, and no others
     display = StructureDisplay.from_estimator(aspects(n_topics=16))
     assert len(display.ax_.get_legend().get_texts()) == 15
-    with pytest.raises(ValueError, match="15 topics are too many for 14"):
+    with pytest.raises(ValueError, match="topics selects 15, but there are 14 colours"):
         StructureDisplay.from_estimator(aspects(n_topics=16), topics=15)
 
 

@@ -5,10 +5,10 @@ function aboutView() {
   const shown = data.documents.length;
   const left = [];
   if (shown < f.n_rows) {
-    left.push(`Of ${rowCount(f.n_rows)}, ${count(shown)} are here: those that stand for the ${nouns}, those predicted ` +
+    left.push(`Of ${rowCount(f.n_rows)}, ${count(shown)} are here: those most representative of the ${nouns}, those predicted ` +
       `best and worst, and a random sample of the others. Shares, intervals and the histogram are of all ${rowNouns}.`);
   }
-  if (f.n_empty) left.push(`${rowCount(f.n_empty)} without any observation: ${f.n_empty === 1 ? "it is" : "they are"} in no group, and not shown.`);
+  if (f.n_empty) left.push(`${rowCount(f.n_empty)} without any ${unit}: ${f.n_empty === 1 ? "it is" : "they are"} in no group, and not shown.`);
   if (f.cut) left.push(`Texts are cut after ${count(f.cut)} characters.`);
   if (f.n_features < f.n_columns) {
     left.push(`Of ${columnCount(f.n_columns)}, the search has the shares of ${count(f.n_features)}: those listed with a ${noun}, and the most frequent ones.`);
@@ -17,17 +17,17 @@ function aboutView() {
     `${f.least} times in a ${noun} are ranked by probability alone.`);
   for (const [side, names] of Object.entries(data.blocks ? SIDES : {})) {
     const [all, kept] = [0, 1].map((at) => data.blocks[`${side}_members`].reduce((sum, of) => sum + (at ? of[1].length : of[0]), 0));
-    if (kept < all) left.push(`Of ${count(all)} ${names}, clusters list the ${count(kept)} commonest.`);
+    if (kept < all) left.push(`Of ${count(all)} ${names}, clusters list the ${count(kept)} most frequent.`);
   }
   if (data.groups && data.groups.n > data.groups.labels.length) left.push(`The largest ${data.groups.labels.length} of ${count(data.groups.n)} groups are shown.`);
   if (data.times && data.times.n > data.times.labels.length) left.push(`${count(data.times.n)} times are put into ${data.times.labels.length} intervals.`);
   const how = [
     f.fitted ? `The ${rowNouns} are those that the model was fitted to.` : `The ${rowNouns} are other ones than the model was fitted to, folded in.`,
     `Perplexity is ${f.held_out ? "held out: half of each was folded in, and the other half scored" : "in sample"}. ` +
-      `One of perplexity 100 is predicted as if each observation were one of 100 equally likely ${columnNouns}.`,
-    "In sample means on the observations that the model was fitted to, or that were folded in: new ones are predicted worse.",
-    `Share: the part of all observations that the model ascribes to a ${noun}.`,
-    `Probability of a feature: its share in the observations of a ${noun}. Lift: this probability over that in all observations. ` +
+      `One of perplexity 100 is predicted as if each ${unit} were one of 100 equally likely ${columnNouns}.`,
+    `In sample means on the ${units} that the model was fitted to, or that were folded in: new ones are predicted worse.`,
+    `Share: the part of all ${units} that the model ascribes to a ${noun}.`,
+    `Probability of a feature: its share in the ${units} of a ${noun}. Lift: this probability over that in all ${units}. ` +
       `Log-ratio: the natural logarithm of this probability over that in the other ${nouns}; 0 is as much, 0.69 twice as much.`,
     "Intervals hold 95 of 100 resamples of them; they do not say how sure the model is.",
     `The colour of a word is the most probable ${noun} of this feature where it stands.`,

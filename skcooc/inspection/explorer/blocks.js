@@ -1,4 +1,4 @@
-// The blocks of a clustering of both sides: associations, members, and the commonest pairs.
+// The blocks of a clustering of both sides: associations, members, and the most frequent pairs.
 
 function blocksView() {
   const { rows, columns } = data.blocks;
@@ -39,7 +39,7 @@ function blocksView() {
     scale(), el("div", { class: "beside" }, grid, panel));
 }
 
-// Of these blocks that with the largest part of the observations above what independence would give.
+// Of these blocks, the one with the most co-occurrences above those expected under independence.
 function strongest(rows, columns) {
   const { joint, log2 } = data.blocks;
   const part = (c, d) => joint[c][d] * (log2[c][d] ?? 0);
@@ -85,9 +85,9 @@ function block(c, d) {
   const lines = examples.map(([i, j, n]) => el("tr", {}, el("td", {}, row_members[c][1][i]),
     el("td", {}, column_members[d][1][j]), el("td", { class: "number" }, count(n))));
   return el("div", {}, el("h2", {}, `${capital(clusterText("row", c))}, ${clusterText("column", d)}`),
-    el("p", {}, `${capital(ratio(c, d))}; ${percent(joint[c][d])} of all observations by the model; ${plural(total, "observation")} in the table.`),
-    el("h3", {}, "Commonest pairs"), lines.length
-      ? table("Commonest pairs", [rowNouns, columnNouns, ["observations", "number"]], lines)
+    el("p", {}, `${capital(ratio(c, d))}; ${percent(joint[c][d])} of all ${units} by the model; ${plural(total, unit)} in the table.`),
+    el("h3", {}, "Most frequent pairs"), lines.length
+      ? table("Most frequent pairs", [rowNouns, columnNouns, [units, "number"]], lines)
       : el("p", { class: "quiet" }, "None of its pairs was observed."),
     el("div", { class: "sides" }, members("row", c), members("column", d)));
 }

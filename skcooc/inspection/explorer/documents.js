@@ -68,10 +68,10 @@ function errors() {
     "text-anchor": i === 0 ? "start" : i === 24 ? "end" : "middle" }, small(edges[i])));
   const { held_out, median } = data.facts;
   const where = held_out ? "held out: half of each is folded in, and the other half is scored"
-    : "in sample: on the observations that were fitted or folded in, so that it is lower than on new ones";
+    : `in sample: on the ${units} that were fitted or folded in, so that it is lower than on new ones`;
   const said = `Perplexity of ${rowCount(data.facts.n_rows)}, from ${small(edges[0])} to ${small(edges.at(-1))}`;
   return el("div", { class: "errors" },
     el("p", {}, `Perplexity of ${rowNouns}, one by one, ${where}. The median is ${small(median)}. ` +
-      `The smaller, the better predicted: 100 is as if each observation were one of 100 equally likely ${columnNouns}.`),
+      `The smaller, the better predicted: 100 is as if each ${unit} were one of 100 equally likely ${columnNouns}.`),
     svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said }, bars, ticks));
 }

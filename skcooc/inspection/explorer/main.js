@@ -47,8 +47,8 @@ function bringIntoView(list, scrolled) {
 
 const { n_rows, n_columns, n_observations, n_empty, model } = data.facts;
 byId("summary").textContent = `${model}: ${plural(data.topics.length, noun)}, ${rowCount(n_rows)}, ` +
-  `${columnCount(n_columns)}, ${plural(n_observations, "observation")}` +
-  (n_empty ? `; ${rowCount(n_empty)} without observations` : "");
+  `${columnCount(n_columns)}, ${plural(n_observations, unit)}` +
+  (n_empty ? `; ${rowCount(n_empty)} without ${units}` : "");
 
 byId("query").placeholder = `Search names, ${columnNouns}, ${rowNouns}`;
 byId("query").addEventListener("input", (event) => {

@@ -16,7 +16,7 @@ function mapView() {
   const labels = placed(byMass.map((k) => [k, ...scale(at[k])]), width, height, radius, label);
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, `Map of ${nouns}`),
     el("p", { class: "quiet" }, "Near each other where their distributions are alike: Hellinger distances in two " +
-      "dimensions, as well as can be. Areas are shares of the observations. Axes mean nothing." +
+      `dimensions, as well as can be. Areas are shares of the ${units}. Axes mean nothing.` +
       (labels.length < byMass.length ? ` No room for ${plural(byMass.length - labels.length, "label")}.` : "")),
     svg("svg", { class: "map", width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": `Map of ${nouns}` },
       circles, labels.map(([k, x, y]) => svg("text", { x, y, "aria-hidden": "true" }, label.get(k)))));

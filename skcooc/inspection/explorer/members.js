@@ -28,7 +28,7 @@ function members(side, c) {
     n > names.length ? el("p", { class: "quiet" }, `${count(n - names.length)} seldom ones are left out.`) : null);
 }
 
-// Clusters of rows have names, which can be given; those of columns are called as their commonest.
+// Clusters of rows have names, which can be given; those of columns are called as their most frequent members.
 const clusterName = (side, c) => (side === "row" ? nameOf(c) : commonest(side, c, 3) || "none");
 const commonest = (side, c, n) => data.blocks[`${side}_members`][c][1].slice(0, n).join(", ");
 

@@ -73,7 +73,7 @@ def explore(
 ) -> Explorer:  # fmt: skip
     """A page to look through a fitted model: one HTML file that needs nothing else.
 
-    It shows the topics by their share of the observations, with names that can be edited; the
+    It shows the topics by their share of the tokens, with names that can be edited; the
     columns and rows of each topic, and its share in groups and over time; the shares of all topics
     in groups, marked if the interval is above the share in all rows; a map of the topics; the rows
     with their perplexities, and the words of texts coloured by topic; the tree of a
@@ -123,7 +123,7 @@ def explore(
     topic). The map is scikit-learn's multidimensional scaling of Hellinger distances. The topic of
     a word in a row is argmax_z P(z given x) P(y given z). Shares are those of :func:`topic_shares`.
 
-    The perplexity of a row is exp(-mean log P(y given x)) of its observations: in sample for the
+    The perplexity of a row is exp(-mean log P(y given x)) of its tokens: in sample for the
     rows that were fitted, by the mixture smoothed as the model is. Of other rows, one half is
     folded in and the other scored; without ``score_samples``, all is folded in and scored.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.explorer import sections
-from skcooc.inspection.explorer.sections import PageGroups, short
+from skcooc.inspection.explorer.sections import PageGroups, round_short
 from skcooc.inspection.models import ModelView
 from skcooc.inspection.shares import FEW, TopicCounts, group_shares
 from skcooc.inspection.similarity import map_positions
@@ -34,19 +34,20 @@ def payload(
     }
     error = sections.perplexities(view)
     representative = sections.representative_documents(view)
-    leaves = sections.leaf_rows(view) if hasattr(view.model, "tree_") else []
+    labels = view.labels("labels_") if hasattr(view.model, "tree_") else None
+    leaves = [] if labels is None else sections.leaf_rows(view, labels)
     rows = sections.select_documents(view, [*representative, *leaves], error)
     numbers = {i: number for number, i in enumerate(rows.tolist())}
     page = {
         **_topics(view, names),
         **{kind: shown and _division(view, shown, rows) for kind, shown in divisions.items()},
-        "representative": [[numbers[i] for i in of_topic] for of_topic in representative],
-        "tree": sections.tree_section(view, leaves, numbers) if leaves else None,
+        "representative": [[numbers[i] for i in documents] for documents in representative],
+        "tree": None if labels is None else sections.tree_section(view, labels, leaves, numbers),
         "blocks": sections.block_section(view) if hasattr(view.model, "association_") else None,
         "errors": sections.histogram(error),
     }
     listed, limit = _documents(view, rows, error, ROOM - len(to_json(page).encode()))
-    facts = {**_facts(view, error, limit, listed, page), "sides": sides}
+    facts = {**_facts(view, error, limit, rows, page), "sides": sides}
     return {**page, "documents": listed, "facts": facts}
 
 
@@ -73,21 +74,21 @@ def _documents(
 
 def _topics(view: ModelView, names: list[str]) -> Payload:
     found = sections.topic_features(view)
-    columns = _searched(view, found)
+    columns = _page_columns(view, found)
     numbers = {j: number for number, j in enumerate(columns.tolist())}
     sizes = np.bincount(view.mixtures.argmax(axis=1), minlength=len(names)).tolist()
     lines = []
     for k, (name, place) in enumerate(zip(names, map_positions(view.components), strict=True)):
         intervals = None if view.intervals is None else view.intervals[:, k]
         entry = sections.topic_entry(view.weights[k], found[k], numbers, intervals)
-        at = [short(value) for value in place]
+        at = [round_short(value) for value in place]
         lines.append({**entry, "name": name, "at": at, "n_rows": sizes[k]})
     for line, affinity in zip(lines, getattr(view.model, "affinity_", ()), strict=False):
-        line["affinity"] = short(affinity)
+        line["affinity"] = round_short(affinity)
     return {"topics": lines, "features": [_feature(view, j) for j in columns.tolist()]}
 
 
-def _searched(view: ModelView, found: list[tuple[Array, Array, Array]]) -> Array:
+def _page_columns(view: ModelView, found: list[tuple[Array, Array, Array]]) -> Array:
     """Positions of the columns of the page: those of topics, then frequent ones."""
     needed = np.unique(np.concatenate([columns for columns, _, _ in found]))
     frequent = np.argsort(-view.unigram, kind="stable")
@@ -100,38 +101,36 @@ def _feature(view: ModelView, j: int) -> list[Any]:
     posterior = view.weights * view.components[:, j] / max(view.unigram[j], 1e-300)
     first = np.argsort(-posterior, kind="stable")[:3].tolist()
     kept = [[k, float(f"{posterior[k]:.2g}")] for k in first if posterior[k] >= 0.05]
-    return [str(view.columns[j]), short(view.unigram[j]), kept]
+    return [str(view.columns[j]), round_short(view.unigram[j]), kept]
 
 
 def _division(view: ModelView, shown: PageGroups, rows: Array) -> Payload:
     """The shares in groups, and the group of each row shown, -1 if that is not shown."""
     mass = TopicCounts(view.mixtures * view.row_sums[:, None], view.row_sums)
     table = group_shares(mass, shown.members, sections.N_RESAMPLES, sections.LEVEL, seed=0)
-    numbers = {name: sections.finite(values) for name, values in table._asdict().items()}
+    numbers = {name: sections.finite_or_none(values) for name, values in table._asdict().items()}
     sizes = [len(rows) for rows in shown.members]
     drawn = {"n": shown.n, "name": shown.name, "at": shown.at, "runs": shown.runs}
     groups = {i: g for g, members in enumerate(shown.members) for i in members.tolist()}
-    of = [groups.get(i, -1) for i in rows.tolist()]
-    return {"labels": shown.labels, "sizes": sizes, **drawn, **numbers, "of": of}
+    group_of_row = [groups.get(i, -1) for i in rows.tolist()]
+    return {"labels": shown.labels, "sizes": sizes, **drawn, **numbers, "of": group_of_row}
 
 
-def _facts(
-    view: ModelView, error: Array, limit: int, listed: list[dict[str, Any]], page: Payload
-) -> Payload:
+def _facts(view: ModelView, error: Array, limit: int, rows: Array, page: Payload) -> Payload:
     known = error[np.isfinite(error)]
     n_rows, n_columns = view.counts.shape
-    longest = max(map(len, view.texts)) if view.texts is not None else 0
+    longest = 0 if view.texts is None else max(len(view.texts[i]) for i in rows.tolist())
     return {
         "model": type(view.model).__name__,
         "kind": _kind(view.model),
         "n_rows": n_rows,
         "n_columns": n_columns,
-        "n_observations": sections.counted(view.n_observations),
+        "n_observations": sections.round_count(view.n_observations),
         "n_empty": int((view.row_sums == 0).sum()),
         "n_features": len(page["features"]),
         "fitted": view.fitted,
         "held_out": sections.is_held_out(view),
-        "median": short(float(np.median(known))) if len(known) else None,
+        "median": round_short(float(np.median(known))) if len(known) else None,
         "least": sections.LEAST,
         "few": FEW,
         "texts": view.texts is not None,

@@ -28,5 +28,5 @@ function featuresFound(found) {
     el("td", {}, topics.length ? el("ul", { class: "legend" }, topics.map(([k, posterior]) =>
       el("li", {}, toTopic(k), ` ${percent(posterior)}`))) : `spread over many ${nouns}`)));
   const note = found.length > 30 ? el("p", { class: "quiet" }, `The first 30 of ${count(found.length)}.`) : null;
-  return [table(capital(columnNouns), [columnNoun, ["share", "number"], `${nouns} that its observations are of`], rows), note].filter(Boolean);
+  return [table(capital(columnNouns), [columnNoun, ["share", "number"], `${nouns} that its ${units} are of`], rows), note].filter(Boolean);
 }

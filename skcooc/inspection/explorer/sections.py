@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from skcooc.inspection.blocks import cluster_orders
 from skcooc.inspection.features import most_representative
-from skcooc.inspection.groups import CURE, group_rows, missing, parse_dates, read_labels, runs
+from skcooc.inspection.groups import CURE, group_rows, is_missing, parse_dates, read_labels, runs
 from skcooc.inspection.models import ModelView, call_on_counts
 from skcooc.protocol import Array
 
@@ -20,7 +20,7 @@ MIXES = np.linspace(0, 1, 11)  # positions of the slider between probability and
 N_SHOWN = 20  # features at a position of the slider
 MANY = 100  # topics, above which fewer features of each are kept
 NOTHING = 1e-9  # probabilities that are shown as zero
-LEAST = 3.0  # observations of a feature in a topic, below which its ratio is not used
+LEAST = 3.0  # tokens of a feature in a topic, below which its ratio is not used
 
 MOST_ROWS = 1000  # shown at all
 PER_TOPIC = 8  # representative rows of a topic
@@ -68,7 +68,7 @@ def _relevances(p: Array, reference: Array, expected: Array) -> Array:
     """t log(p / reference) + (1 - t) log p at all positions t of the slider, (11, M).
 
     Sievert and Shirley (2014), equation 1, with P(y) as reference. Features of fewer than ``LEAST``
-    expected observations are ranked at t = 0 only.
+    expected tokens are ranked at t = 0 only.
     """
     probability, t = np.log(np.maximum(p, NOTHING)), MIXES[:, None]
     mixed = probability - t * np.log(reference)
@@ -96,31 +96,31 @@ def topic_entry(
     if intervals is not None:
         values += list(intervals[:, columns])
     listed = [
-        [numbers[j], *map(short, numbers_of)]
-        for j, *numbers_of in zip(columns.tolist(), *values, strict=True)
+        [numbers[j], *map(round_short, numbers_of_column)]
+        for j, *numbers_of_column in zip(columns.tolist(), *values, strict=True)
     ]
-    return {"weight": short(weight), "features": listed}
+    return {"weight": round_short(weight), "features": listed}
 
 
-def short(value: float) -> float:
+def round_short(value: float) -> float:
     """A number rounded to four digits, to take less room."""
     return float(f"{value:.4g}") if abs(value) >= NOTHING else 0.0
 
 
-def finite(table: Array) -> list[list[float | None]]:
+def finite_or_none(table: Array) -> list[list[float | None]]:
     """Short numbers, or None if they are not finite."""
-    return [[short(v) if np.isfinite(v) else None for v in line] for line in table]
+    return [[round_short(v) if np.isfinite(v) else None for v in line] for line in table]
 
 
-def counted(n: float) -> float:
-    """A number of observations: integers exactly, others rounded to four digits."""
-    return int(n) if n == int(n) else short(n)
+def round_count(n: float) -> float:
+    """A number of tokens: integers exactly, others rounded to four digits."""
+    return int(n) if n == int(n) else round_short(n)
 
 
 def perplexities(view: ModelView) -> Array:
     """Perplexity exp(-mean log P(y given x)) of each row, (N,); NaN if undefined.
 
-    In sample for the rows fitted. For other rows, the observations not folded in if the estimator
+    In sample for the rows fitted. For other rows, the tokens not folded in if the estimator
     has ``score_samples``; else all of them, after all were folded in.
     """
     if is_held_out(view):
@@ -166,16 +166,16 @@ def document_entries(
     view: ModelView, rows: Array, found: Array, limit: int, find: Callable[[str], int | None]
 ) -> Iterator[dict[str, Any]]:
     for i in rows.tolist():
-        parts, topics = _coloured(view, i, limit, find)
+        parts, topics = _split_text(view, i, limit, find)
         shares = view.mixtures[i]
         first = np.argsort(-shares, kind="stable")[:MIXED].tolist()
         yield {
             "name": view.rows[i],
             "parts": parts,
             "topics": topics,
-            "mixture": [[k, short(shares[k])] for k in first if shares[k] >= SOME],
-            "perplexity": short(found[i]) if np.isfinite(found[i]) else None,
-            "size": counted(view.row_sums[i]),
+            "mixture": [[k, round_short(shares[k])] for k in first if shares[k] >= SOME],
+            "perplexity": round_short(found[i]) if np.isfinite(found[i]) else None,
+            "size": round_count(view.row_sums[i]),
         }
 
 
@@ -192,7 +192,7 @@ def column_finder(view: ModelView) -> Callable[[str], int | None]:
     return find
 
 
-def _coloured(view: ModelView, i: int, limit: int, find: Callable[[str], int | None]) -> Parts:
+def _split_text(view: ModelView, i: int, limit: int, find: Callable[[str], int | None]) -> Parts:
     """The text of a row, up to so many characters, split at words with a topic.
 
     The topic of a word y is the most probable one, argmax_z P(z given x_i) P(y given z).
@@ -242,7 +242,7 @@ def histogram(found: Array) -> Any:
     low, high = max(known.min(), 1.0), max(known.max(), 1.0)
     edges = np.geomspace(low, max(high, low * 1.01), 25)
     counts, _ = np.histogram(np.clip(known, edges[0], edges[-1]), edges)
-    return {"edges": [short(edge) for edge in edges], "counts": counts.tolist()}
+    return {"edges": [round_short(edge) for edge in edges], "counts": counts.tolist()}
 
 
 class PageGroups(NamedTuple):
@@ -272,7 +272,7 @@ def groups_by_time(times: ArrayLike, row_sums: Array) -> PageGroups:
     column = parse_dates(read_labels(times, "times"))
     found = group_rows(column, row_sums)
     if not found.ordered:
-        first = column.values[~missing(column.values)].tolist()[0]
+        first = column.values[~is_missing(column.values)].tolist()[0]
         raise TypeError(f"times should be numbers or dates, but one is {first!r}. {CURE}")
     n, places, labels, members = len(found.groups), found.groups, found.labels, found.members
     if n > MOST_TIMES and places.dtype.kind != "M":
@@ -291,19 +291,19 @@ def _intervals(values: Array, members: list[Array]) -> tuple[Array, list[str], l
     return ((edges[:-1] + edges[1:]) / 2)[shown], labels, merged
 
 
-def leaf_rows(view: ModelView) -> list[list[int]]:
+def leaf_rows(view: ModelView, labels: Array) -> list[list[int]]:
     """Positions of the rows with the largest share at the leaf of each cluster."""
     tree = view.model.tree_
-    labels = view.labels("labels_")
     joint = view.row_distribution * view.mixtures[np.arange(len(labels)), tree.leaves[labels]]
     order = np.lexsort((-joint, labels))
     return [order[labels[order] == c][:AT_LEAVES].tolist() for c in range(len(tree.leaves))]
 
 
-def tree_section(view: ModelView, rows: list[list[int]], numbers: dict[int, int]) -> dict[str, Any]:
+def tree_section(
+    view: ModelView, labels: Array, rows: list[list[int]], numbers: dict[int, int]
+) -> dict[str, Any]:
     """Parents of the nodes, and for each leaf its cluster, its size and its rows."""
     fitted = view.model.tree_
-    labels = view.labels("labels_")
     sizes = np.bincount(labels, minlength=len(fitted.leaves)).tolist()
     leaves = {
         str(leaf): {"cluster": c, "n_rows": sizes[c], "rows": [numbers[i] for i in rows[c]]}
@@ -312,17 +312,17 @@ def tree_section(view: ModelView, rows: list[list[int]], numbers: dict[int, int]
     return {"parents": fitted.parents.tolist(), "order": fitted.preorder.tolist(), "leaves": leaves}
 
 
-class ClusteredSide(NamedTuple):
+class SideMembers(NamedTuple):
     """The rows or the columns, in clusters."""
 
     labels: Array  # (n,)
-    sums: Array  # (n,): observations of each
+    sums: Array  # (n,): tokens of each
     names: Sequence[str]
     n_clusters: int
 
     @property
     def members(self) -> list[Array]:
-        """Members of each cluster that have observations, by decreasing frequency."""
+        """Members of each cluster that have tokens, by decreasing frequency."""
         order = np.lexsort((-self.sums, self.labels))
         order = order[self.sums[order] > 0]
         return [order[self.labels[order] == c] for c in range(self.n_clusters)]
@@ -337,28 +337,34 @@ def block_section(view: ModelView) -> dict[str, Any]:
     C, D = joint.shape
     labels = np.asarray(view.model.column_labels_)
     sums = np.asarray(view.counts.sum(axis=0)).ravel()
-    rows = ClusteredSide(view.labels("row_labels_"), view.row_sums, view.rows, C)
-    columns = ClusteredSide(labels, sums, list(map(str, view.columns)), D)
+    rows = SideMembers(view.labels("row_labels_"), view.row_sums, view.rows, C)
+    columns = SideMembers(labels, sums, list(map(str, view.columns)), D)
     n = max(2, min(EXAMPLES, MOST_EXAMPLES // joint.size))
     pairs = _pairs(view.counts, rows.labels, columns.labels, joint.shape, n)
-    paired = (np.array([pair[at] for _, of in pairs for pair in of], dtype=int) for at in (0, 1))
-    kept = [_kept(side, needed) for side, needed in zip((rows, columns), paired, strict=True)]
-    at = [{i: place for of in side for place, i in enumerate(of.tolist())} for side in kept]
+    paired = (
+        np.array([pair[at] for _, best in pairs for pair in best], dtype=int) for at in (0, 1)
+    )
+    kept = [
+        _select_members(side, needed) for side, needed in zip((rows, columns), paired, strict=True)
+    ]
+    at = [
+        {i: place for members in side for place, i in enumerate(members.tolist())} for side in kept
+    ]
     down, across = cluster_orders(joint)
     with np.errstate(divide="ignore"):
         log2 = np.log2(np.asarray(view.model.association_, dtype=np.float64))
     return {
         "rows": down.tolist(),
         "columns": across.tolist(),
-        "joint": [[short(value) for value in line] for line in joint],
-        "log2": finite(log2),
-        "row_members": _listed(rows, kept[0]),
-        "column_members": _listed(columns, kept[1]),
-        "pairs": [[n, [[at[0][i], at[1][j], m] for i, j, m in of]] for n, of in pairs],
+        "joint": [[round_short(value) for value in line] for line in joint],
+        "log2": finite_or_none(log2),
+        "row_members": _list_members(rows, kept[0]),
+        "column_members": _list_members(columns, kept[1]),
+        "pairs": [[n, [[at[0][i], at[1][j], m] for i, j, m in best]] for n, best in pairs],
     }
 
 
-def _kept(side: ClusteredSide, needed: Array) -> list[Array]:
+def _select_members(side: SideMembers, needed: Array) -> list[Array]:
     """Members of each cluster to keep: first ones, needed ones, and frequent ones."""
     commonest = np.argsort(-side.sums, kind="stable")
     room = np.cumsum([len(side.names[i].encode()) + 3 for i in commonest]) <= NAMES_ROOM
@@ -367,7 +373,7 @@ def _kept(side: ClusteredSide, needed: Array) -> list[Array]:
     return [members[kept[members] | (np.arange(len(members)) < FIRST)] for members in side.members]
 
 
-def _listed(side: ClusteredSide, kept: list[Array]) -> list[Any]:
+def _list_members(side: SideMembers, kept: list[Array]) -> list[Any]:
     """The number of members of each cluster, and the names of those kept."""
     pairs = zip(side.members, kept, strict=True)
     return [[len(members), [side.names[i] for i in some.tolist()]] for members, some in pairs]
@@ -376,7 +382,7 @@ def _listed(side: ClusteredSide, kept: list[Array]) -> list[Any]:
 def _pairs(
     counts: Any, row_labels: Array, column_labels: Array, shape: tuple[int, ...], n: int
 ) -> list[tuple[float, list[tuple[int, int, float]]]]:
-    """Observations in each block and its n most frequent pairs (i, j, n_ij)."""
+    """Co-occurrences in each block and its n most frequent pairs (i, j, n_ij)."""
     entries = counts.tocoo()
     number = row_labels[entries.row] * shape[1] + column_labels[entries.col]
     order = np.lexsort((entries.col, entries.row, -entries.data, number))
@@ -384,9 +390,9 @@ def _pairs(
     totals = np.bincount(number, entries.data, minlength=np.prod(shape))
 
     def pair(e: int) -> tuple[int, int, float]:
-        return int(entries.row[e]), int(entries.col[e]), counted(entries.data[e])
+        return int(entries.row[e]), int(entries.col[e]), round_count(entries.data[e])
 
     return [
-        (counted(total), [pair(e) for e in order[a : min(a + n, b)].tolist()])
+        (round_count(total), [pair(e) for e in order[a : min(a + n, b)].tolist()])
         for total, a, b in zip(totals, begin[:-1], begin[1:], strict=True)
     ]

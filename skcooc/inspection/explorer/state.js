@@ -52,6 +52,8 @@ function link(change, attributes, ...children) {
 const nameOf = (k) => state.names[k] ?? data.topics[k].name;
 const noun = data.facts.kind;
 const nouns = `${noun}s`;
+const unit = data.facts.texts ? "token" : "co-occurrence";
+const units = `${unit}s`;
 const rowNoun = data.facts.texts ? "document" : "row";
 const [rowNouns, columnNouns] = data.facts.sides ?? [`${rowNoun}s`, "features"];
 // What sides are called is in the plural: of one there is no word.

@@ -48,7 +48,7 @@ function topic(k) {
   return [
     link({ topic: "" }, { class: "button narrow-only" }, `← All ${nouns}`),
     el("h2", { tabindex: "-1", id: "heading" }, nameOf(k)),
-    el("p", { class: "quiet" }, `${percent(weight)} of all observations; the largest ${noun} in ${rowCount(n_rows)}. ` +
+    el("p", { class: "quiet" }, `${percent(weight)} of all ${units}; the largest ${noun} in ${rowCount(n_rows)}. ` +
       `By share, it is ${place + 1} of ${byMass.length}; the model counts it as component ${k}.` +
       (affinity === undefined ? "" : ` The members of the average agree on it by ${affinity.toFixed(2)} (mean cosine).`)),
     el("div", { class: "bar" }, step(place - 1, "← Larger"), step(place + 1, "Smaller →"),
@@ -57,7 +57,7 @@ function topic(k) {
     el("section", {}, el("h3", {}, capital(columnNouns)), features(k)),
     data.groups ? byGroup(k) : null,
     data.times && data.times.labels.length ? overTime(k) : null,
-    el("section", {}, el("h3", {}, `${capital(rowNouns)} that stand for it`), articles(data.representative[k], k)),
+    el("section", {}, el("h3", {}, `Most representative ${rowNouns}`), articles(data.representative[k], k)),
   ];
 }
 
@@ -94,7 +94,7 @@ function features(k) {
       change({ t: String(Number(event.target.value)) });
       event.target.setAttribute("aria-valuetext", sliderText());
     } });
-  const against = choice("against", [["all", "lift: all observations"], ["others", `log-ratio: the other ${nouns}`]],
+  const against = choice("against", [["all", `lift: all ${units}`], ["others", `log-ratio: the other ${nouns}`]],
     state.against, (value) => change({ against: value }));
   show();
   return el("div", {}, el("div", { class: "bar" },
@@ -104,9 +104,9 @@ function features(k) {
 const sliderText = () => `${Math.round(100 * (1 - state.t))} % probability, ${Math.round(100 * state.t)} % ratio`;
 
 const MEANINGS = {
-  probability: `The share of the feature in the observations of the ${noun}.`,
+  probability: `The share of the feature in the ${units} of the ${noun}.`,
   members: "Between which the models lie that were averaged.",
-  lift: `How many times as probable the feature is in the ${noun} as in all observations: ×1 says nothing.`,
+  lift: `How many times as probable the feature is in the ${noun} as in all ${units}: ×1 says nothing.`,
   "log-ratio": `Natural logarithm of the probability in the ${noun} over that in the other ${nouns}: 0 is as much, 0.69 twice as much.`,
 };
 

@@ -6,7 +6,7 @@ function treeView() {
   const root = el("div", {}, node(data.tree.order[0], children, 0));
   const all = (open) => { for (const branch of root.querySelectorAll("details.inner")) branch.open = open; };
   return el("section", { class: "tree" }, el("h2", { tabindex: "-1", id: "heading" }, "Tree of clusters"),
-    el("p", { class: "quiet" }, `${capital(columnNouns)} that a node generates, and its share of the observations. ${capital(rowNouns)} are at the leaves.`),
+    el("p", { class: "quiet" }, `${capital(columnNouns)} that a node generates, and its share of the ${units}. ${capital(rowNouns)} are at the leaves.`),
     el("div", { class: "bar" },
       el("button", { type: "button", id: "unfold", onclick: () => all(true) }, "Unfold all"),
       el("button", { type: "button", id: "fold", onclick: () => all(false) }, "Fold all")), root);

@@ -33,7 +33,7 @@ function about(number) {
     const of = data[kind] ? data[kind].of[number] : -1;
     if (of >= 0) facts.push(data[kind].labels[of]);
   }
-  facts.push(plural(document_.size, "observation"));
+  facts.push(plural(document_.size, unit));
   if (document_.perplexity !== null) facts.push(`perplexity ${small(document_.perplexity)}`);
   return facts.join(" · ");
 }
