@@ -58,6 +58,15 @@ def test_finds_the_minimum_of_a_unimodal_loss(scale, on_scale):
     assert (len(trials), best.beta) == (1, 0.7)
 
 
+def test_narrow_ranges_end_and_ranges_of_tiny_values_are_searched():
+    trials, _ = tried([Temperature(TemperatureRange(0.5, 0.5 + 3e-9), n_trials=12)], lambda beta: 2)
+    assert 1 < len(trials) < 12
+    tiny = Temperature(TemperatureRange(1e-11, 1e-10, "log"), n_trials=12)
+    trials, best = tried([tiny], lambda beta: abs(np.log(beta / 5e-11)))
+    assert len(trials) == 12
+    assert best.beta == pytest.approx(5e-11, rel=0.02)
+
+
 def test_of_equals_the_largest_beta_wins_and_an_observer_ends_the_search():
     observed = []
     trials, best = tried([Temperature(RANGE)], lambda beta: 1.0, observed.append)

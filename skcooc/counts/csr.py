@@ -22,7 +22,6 @@ from skcooc.counts.settling import AlternatingRows, RowMixtures
 from skcooc.counts.thinning import draw, thin
 from skcooc.protocol import (
     CSR,
-    EVERYTHING,
     Array,
     Capability,
     Drawn,
@@ -44,6 +43,8 @@ FIT_ANNDATA = (
 MIN_TOTAL, MAX_TOTAL = 1e-30, 2.0**53  # sums of counts: from 2^53 on, one more is lost in float64
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
 N_PARTS = 8  # of the rows, whatever the number of threads
+# Capabilities of whole tables that are not in memory.
+OUT_OF_CORE: frozenset[Capability] = frozenset(("paths", "each step", "row states"))
 
 
 def check_sparse_structure(X: Any, name: str = "X") -> Any:
@@ -150,8 +151,6 @@ class CSRCounts(
         self.map_ranges = map
         self.views = Views(self)  # shared by copies
 
-    capabilities: frozenset[Capability] = EVERYTHING - {"triples"}
-
     @cached_property
     def row_sums(self) -> Array:
         return self.summed(self.data)
@@ -199,7 +198,6 @@ class CSRCounts(
     def map_row_ranges(
         self, function: Callable[..., object], *arrays: Array, out: Array | None = None
     ) -> Array:
-        """Fill ``out``, by default like the first array, with function(*arrays, out) in threads."""
         # In C order, whatever the arrays have: so that no product has to copy it.
         out = aligned_array(arrays[0].shape, arrays[0].dtype) if out is None else out
         n_rows, n_ranges = len(out), self.n_ranges_for(out.size)

@@ -23,6 +23,7 @@ from distributed import Client, Future, KilledWorker, wait
 from distributed.comm import CommClosedError
 
 from skcooc.counts.csr import (
+    OUT_OF_CORE,
     CSRCounts,
     add_statistics,
     check_block,
@@ -32,7 +33,7 @@ from skcooc.counts.csr import (
 )
 from skcooc.counts.passes import threads
 from skcooc.counts.thinning import merge_draws
-from skcooc.protocol import CSR, Array, Capability, Drawn, FoldIn, Map, P, Rows, S, T, TableLike
+from skcooc.protocol import CSR, Array, Drawn, FoldIn, Map, P, Rows, S, T, TableLike
 
 PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
 PERSIST_EVERY = 10  # E-steps at least, after which states are given to the scheduler
@@ -173,11 +174,7 @@ class DaskCounts:
         self.kept_states: WeakSet[States] = WeakSet()
         self.n_steps, self.persist_every = 0, max(PERSIST_EVERY, math.ceil(np.divide(*self.shape)))
 
-    capabilities: frozenset[Capability] = frozenset(("mixture", "paths", "each step", "row states"))
-
-    @property
-    def indices(self) -> Array:
-        return np.flatnonzero(self.column_sums)
+    capabilities = OUT_OF_CORE
 
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
         self.n_steps += 1

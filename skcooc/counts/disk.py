@@ -12,11 +12,11 @@ from typing import Self, cast
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.counts.csr import CSRCounts, add_statistics, mean_weight
+from skcooc.counts.csr import OUT_OF_CORE, CSRCounts, add_statistics, mean_weight
 from skcooc.counts.lanes import aligned_array
 from skcooc.counts.passes import Bands, ColumnView, Views, shared_property
 from skcooc.counts.thinning import merge_draws
-from skcooc.protocol import CSR, Array, Capability, Drawn, FoldIn, Map, P, Rows, S, T
+from skcooc.protocol import CSR, Array, Drawn, FoldIn, Map, P, Rows, S, T
 
 BLOCK = 2 * 10**7  # non-zeros that are worked on at a time
 
@@ -73,7 +73,7 @@ class DiskCounts:
     do not depend on the number of threads.
     """
 
-    capabilities: frozenset[Capability] = frozenset(("mixture", "paths", "each step", "row states"))
+    capabilities = OUT_OF_CORE
 
     def __init__(
         self,
@@ -98,10 +98,6 @@ class DiskCounts:
     @property
     def dtype(self) -> np.dtype[np.floating]:
         return self.bands.others.dtype
-
-    @property
-    def indices(self) -> Array:
-        return np.flatnonzero(self.column_sums)
 
     @property
     def n_blocks(self) -> int:
@@ -161,8 +157,7 @@ class DiskCounts:
         return sp.vstack(taken, format="csr")
 
     def draw(self, n_rows: int, seed: int) -> Drawn:
-        blocks = (block for _, block in self.blocks())
-        return merge_draws([block.draw(n_rows, seed) for block in blocks], n_rows, seed)
+        return merge_draws([block.draw(n_rows, seed) for _, block in self.blocks()], n_rows, seed)
 
     def with_threads(self, n_threads: int, map: Map) -> Self:
         new = copy.copy(self)

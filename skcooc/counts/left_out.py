@@ -40,11 +40,10 @@ from skcooc.counts.lanes import (
     row_formula,
     store,
 )
-from skcooc.counts.passes import Mixture, NonZeros, shifted_zeros
+from skcooc.counts.passes import PREFETCH, Mixture, NonZeros, shifted_zeros
 from skcooc.protocol import Array
 
 TINY = 1e-30  # what a probability of zero is divided by: a float32 can hold it
-PREFETCH = U(2)  # runs before its own, at which a column's factors are fetched
 NEGLIGIBLE = 1e-4  # share of a row in a component, below which it is not taken out
 
 

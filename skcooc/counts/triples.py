@@ -38,7 +38,7 @@ from skcooc.counts.passes import (
     zeros_view,
 )
 from skcooc.counts.thinning import thin
-from skcooc.protocol import CSR, Array, Capability, Map
+from skcooc.protocol import CSR, Array, Map
 
 PREFETCH = U(8)  # non-zeros before its own, at which a column's factor is fetched
 
@@ -143,10 +143,6 @@ class TripleCounts(CSRCounts):
     Factors of rows have (N + M) rows: first those of the i, then those of the j. So EM, held-out
     observations and predictions need not know of the third index.
     """
-
-    capabilities: frozenset[Capability] = frozenset(
-        ("divide", "triples", "all rows", "each step", "row states")
-    )
 
     def __init__(
         self, pairs: CSR, sizes: tuple[int, int], *, n_threads: int = 1, map: Map = serial_map

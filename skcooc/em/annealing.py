@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -23,8 +24,26 @@ SPLIT_ITERATIONS = 15  # iterations in which two copies drift apart
 Annealing = Callable[[EMStage], list[StageSchedule]]
 
 
+class SplitSchedule(StageSchedule):
+    """Stages of a Splittable model, which begin with a single cluster made of all random ones."""
+
+    @property
+    def model(self) -> Splittable[Params, Statistics]:
+        return cast(Splittable[Params, Statistics], self.stage.model)
+
+    def begin(self, rng: np.random.Generator) -> State:
+        state = State(*self.model.random(self.stage.X, rng))
+        return mixed(self.model, state, [tuple(range(state.rows.shape[1]))])
+
+    def merge_copies(self, run: EMState, apart: Sequence[int]) -> None:
+        """Merge clusters with their copies, except those that have separated."""
+        k = run.n_clusters
+        parts = [(c,) if c in apart else (c, k + c) for c in range(k)]
+        run.state = mixed(self.model, run.state, parts + [(k + c,) for c in apart])
+
+
 @dataclass(frozen=True)
-class SplitClusters(StageSchedule):
+class SplitClusters(SplitSchedule):
     """EM at rising inverse temperatures, beginning with a single cluster.
 
     At every temperature each cluster is replaced by two copies with a little noise. Above the
@@ -36,14 +55,6 @@ class SplitClusters(StageSchedule):
 
     stage: EMStage  # at every temperature, of a Splittable model; more patient with copies
     betas: Sequence[float]  # rising; the last is repeated until no more clusters come apart
-
-    @property
-    def model(self) -> Splittable[Params, Statistics]:
-        model: Splittable[Params, Statistics] = self.stage.model  # type: ignore[assignment]
-        return model
-
-    def begin(self, rng: np.random.Generator) -> State:
-        return single(self.model, self.stage.X, rng)
 
     def at(self, run: EMState) -> EMStage:
         beta = self.betas[min(run.number, len(self.betas) - 1)]
@@ -61,7 +72,7 @@ class SplitClusters(StageSchedule):
         run.number += 1
         if run.number >= len(self.betas) and run.state.rows.shape[1] == n_before:
             self._pad_with_duplicates(run)
-            run.part, run.number = run.part + 1, 0
+            super().leave(run)
 
     def finish(self, run: EMState) -> None:
         self._part(run)
@@ -74,8 +85,7 @@ class SplitClusters(StageSchedule):
         if run.state.rows.shape[1] > k:
             components = self.model.factors(*run.state)[1]
             apart = separated(components[:, :k], components[:, k:])[: self.model.n_clusters - k]
-            parts = [(c,) if c in apart else (c, k + c) for c in range(k)]
-            run.state = mixed(self.model, run.state, parts + [(k + c,) for c in apart])
+            self.merge_copies(run, apart)
         for new, c in enumerate(apart, start=k):
             splits = [*relabel_splits(splits, c, new), Split(beta, ((c,), (new,)))]
         run.splits = splits
@@ -104,7 +114,8 @@ class GrowClusters(SplitClusters):
         k, judged = run.state.rows.shape[1], self._validate(run)
         spent = run.number >= len(self.betas) and k == n_before
         if k == self.model.n_clusters or judged == PATIENCE or spent:
-            run.part, run.splits = run.part + 1, run.best_splits
+            run.splits = run.best_splits
+            StageSchedule.leave(self, run)
 
     def finish(self, run: EMState) -> None:
         self._part(run)
@@ -118,7 +129,8 @@ class GrowClusters(SplitClusters):
                 run.validation = None  # one cluster is no rival
             run.judge(self.judge(self.model, *run.state), run.history[-1].beta)
         if run.since_best == 0:
-            run.best, run.best_splits = run.state, run.splits
+            run.best, run.best_beta = run.state, run.history[-1].beta
+            run.best_splits = run.splits
         return run.since_best
 
 
@@ -129,12 +141,6 @@ def duplicate_components(
     k = state.rows.shape[1]
     pairs = mixed(model, state, [(c % k,) for c in range(2 * k)])
     return pairs._replace(params=model.perturb(pairs.params, rng, PERTURBATION))
-
-
-def single(model: Splittable[Params, Statistics], X: Counts, rng: np.random.Generator) -> State:
-    """Return one cluster, made of all random ones."""
-    state = State(*model.random(X, rng))
-    return mixed(model, state, [tuple(range(state.rows.shape[1]))])
 
 
 def mixed(
@@ -215,7 +221,7 @@ class DecreasingBeta(StageSchedule):
         in_vain = run.best is not None and run.since_best == run.n_iter
         run.number += 1
         if in_vain or run.number == len(self.betas):
-            run.part, run.number = run.part + 1, 0
+            super().leave(run)
 
 
 def decreasing_beta(factor: float) -> Annealing:
@@ -253,7 +259,7 @@ def split_start_schedule(factor: float | None) -> tuple[float | None, Annealing 
 
 
 @dataclass(frozen=True)
-class SplitComponents(StageSchedule):
+class SplitComponents(SplitSchedule):
     """EM that begins with fewer components than its model has, and splits some of them.
 
     All are duplicated, and EM separates the copies for a few iterations. The copies of as many as
@@ -262,14 +268,6 @@ class SplitComponents(StageSchedule):
     """
 
     stage: EMStage  # of a Splittable model
-
-    @property
-    def model(self) -> Splittable[Params, Statistics]:
-        model: Splittable[Params, Statistics] = self.stage.model  # type: ignore[assignment]
-        return model
-
-    def begin(self, rng: np.random.Generator) -> State:
-        return single(self.model, self.stage.X, rng)
 
     def at(self, run: EMState) -> EMStage:
         return replace(self.stage, max_iter=min(SPLIT_ITERATIONS, self.stage.max_iter), tol=0.0)
@@ -281,15 +279,12 @@ class SplitComponents(StageSchedule):
     def leave(self, run: EMState) -> None:
         self.finish(run)
         if run.state.rows.shape[1] == self.model.n_clusters:
-            run.part += 1
+            super().leave(run)
 
     def finish(self, run: EMState) -> None:
-        k = run.n_clusters
-        n_missing = self.model.n_clusters - k
+        n_missing = self.model.n_clusters - run.n_clusters
         components = self.model.factors(*run.state)[1]
-        apart = farthest(components, run.state.params.weights, n_missing)
-        parts = [(c,) if c in apart else (c, k + c) for c in range(k)]
-        run.state = mixed(self.model, run.state, parts + [(k + c,) for c in apart])
+        self.merge_copies(run, farthest(components, run.state.params.weights, n_missing))
 
 
 def farthest(components: Array, weights: Array, n: int) -> list[int]:

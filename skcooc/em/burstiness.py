@@ -6,7 +6,7 @@ ICML 2005), whose mean is what the model predicts of it, P_ij, and whose concent
     log P(n_i) = log G(a) / G(a + n_i) + sum_j log G(al_ij + n_ij) / G(al_ij),   al_ij = a P_ij,
 
 with G the gamma function. So the more often a row has a column, the likelier it has it again: each
-observation either sits down at a table where others have the same column, or opens a new one with
+token either sits down at a table where others have the same column, or opens a new one with
 the column drawn from P_ij, and T_ij of them are expected to have done the latter,
 
     T_ij = sum_{l < n_ij} al_ij / (al_ij + l) = al_ij [psi(al_ij + n_ij) - psi(al_ij)].
@@ -27,7 +27,7 @@ to round it is the tangent at al = a S that would let -sum log G(a S + n) / G(a 
 T is made of P nevertheless, which sums to one: else beta would act on a as well. So a new T may
 raise the objective; no proof says that it does not.
 
-A count that is no integer stands for c = ceil(n) observations of equal weight, as elsewhere: T is
+A count that is no integer stands for c = ceil(n) tokens of equal weight, as elsewhere: T is
 n / c times that of c. A T lies between one table and n; if a grows without end it is n.
 """
 
@@ -63,7 +63,7 @@ class BurstinessRounds(StageSchedule):
     """
 
     stage: EMStage  # a round, on the counts
-    concentration: float  # a, observations
+    concentration: float  # a, tokens
 
     def at(self, run: EMState) -> EMStage:
         if run.anchor is None:
@@ -78,13 +78,13 @@ class BurstinessRounds(StageSchedule):
     def leave(self, run: EMState) -> None:
         run.number += 1
         if run.number == N_ROUNDS:
-            run.part, run.number = run.part + 1, 0
+            super().leave(run)
 
 
 def bound(X: Block, A: Array, B: Array, a: float) -> Bound:
     """Return the tangent at the predictions of factors, (n, k) and (M, k), with concentration a."""
     counts = X.table.data
-    several = np.flatnonzero(counts > 1)  # a single observation has its table
+    several = np.flatnonzero(counts > 1)  # a single token has its table
     n, P = counts[several].astype(np.float64), X.cells(A, B)[several].astype(np.float64)
     c, al = np.ceil(n), np.maximum(a * P, TINY)
     tables = counts.copy()

@@ -18,7 +18,7 @@ from skcooc.protocol import Array, Block, OnlineModel, Rows
 DECAY = 0.5  # of the step sizes
 UNDECIDED = 0.5  # share of the unigram in the components of the start
 N_STEPS = 25  # from one end of the range to the other
-WHOLE = 1000.0  # held-out observations that are worth a step; with fewer it is as much shorter
+WHOLE = 1000.0  # held-out tokens that are worth a step; with fewer it is as much shorter
 
 
 class Averages(NamedTuple):
@@ -160,6 +160,8 @@ def track_beta(
     >>> round(now.beta, 2)
     0.8
     """
+    if not observations:
+        return now, fold_in(now.beta)
     stay, beta = fold_in(now.beta), _neighbour(now, within, observations)
     go = stay if beta == now.beta else fold_in(beta)
     if stay.validation is None or go.validation is None:

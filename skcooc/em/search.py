@@ -47,14 +47,14 @@ class TemperatureRange(NamedTuple):
 
     @property
     def is_point(self) -> bool:
-        """Whether the range has a single value."""
-        return self.high - self.low < SAME
+        """True if the range has a single value."""
+        return self.scaled(self.high) - self.scaled(self.low) < SAME
 
 
 def golden_section(low: float, high: float) -> Points:
     """Golden-section search; among equal values it goes towards larger points."""
     known: dict[float, float] = {}
-    while True:
+    while high - low >= SAME:
         left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         for point in (left, right):
             if _near(known, point) is None:

@@ -53,9 +53,14 @@ class EMResult(NamedTuple):
     validation: Validation | None  # of the parameters; None where nothing is held out
     stopped: bool = False  # by the observer
     splits: list[Split] | None = None  # of an annealed run
-    stats: Statistics = None  # at the parameters, where asked for
-    end: EMState | None = None  # state for a warm start, where asked for and possible
+    stats: Statistics = None  # at the parameters, set by fitting.fit
+    end: EMState | None = None  # state for a warm start, set by fitting.fit where possible
     X: Counts | None = None  # table of the last stage
+
+    @property
+    def state(self) -> State:
+        """Parameters and row states."""
+        return State(self.params, self.rows)
 
 
 class StageSchedule:
@@ -78,8 +83,8 @@ class StageSchedule:
         """Prepare the run for the first iteration of a stage."""
 
     def leave(self, run: EMState) -> None:
-        """Go on to the next stage after the last iteration of one."""
-        run.part += 1
+        """Go on to the next schedule after the last iteration of a stage."""
+        run.part, run.number = run.part + 1, 0
 
     def finish(self, run: EMState) -> None:
         """Tidy up after the observer has stopped the fit."""
@@ -114,18 +119,16 @@ class EMStage(StageSchedule):
         if self.members is not None:
             run.state = run.state._replace(rows=run.state.rows[self.members])
 
-    def with_warmup(
-        self, n_iter: int = WARMUP_ITERATIONS, by: Model | None = None
-    ) -> list[EMStage]:
+    def with_warmup(self, model: Model | None = None) -> list[EMStage]:
         """Return a short stage at beta = 1 and this one; ``max_iter`` iterations in all.
 
         Close to the critical temperature a random start would collapse to the unigram before its
-        components differ. ``by`` is the model of the warm-up, if it is another one.
+        components differ. ``model`` is the model of the warm-up, if it is another one.
         """
-        n_iter = min(n_iter, self.max_iter - 1)
+        n_iter = min(WARMUP_ITERATIONS, self.max_iter - 1)
         if self.beta == 1.0 or not n_iter:
             return [self]
-        first = replace(self, model=by or self.model, beta=1.0, max_iter=n_iter)
+        first = replace(self, model=model or self.model, beta=1.0, max_iter=n_iter)
         return [first, replace(self, max_iter=self.max_iter - n_iter, members=None)]
 
 
@@ -256,8 +259,8 @@ def _stopped(run: EMState, state: State, stage: EMStage, last: EMStage, solver: 
     validation = run.validation
     if last.model != stage.model:
         rng = np.random.default_rng()  # not used: the start is given
-        once = fit([replace(last, max_iter=1)], rng, solver, start=run.state)
-        state, validation = State(once.params, once.rows), once.validation
+        once = fit([replace(last, max_iter=1)], rng, solver, start=state)
+        state, validation = once.state, once.validation
     beta, objective = run.best_beta if run.best else last.beta, run.history[-1].free_energy
     found = EMResult(*state, beta, objective, run.history, False, validation, True, run.splits)
     return found._replace(X=last.X)

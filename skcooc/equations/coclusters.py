@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -79,9 +79,10 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
     proportions: Literal["uniform", "estimated"] = "uniform"
     annealing: float | None = None
 
-    @property
-    def needs(self) -> Mapping[Capability, str]:
-        return {"each step": "columns are clustered by all of their rows; it needs them in memory"}
+    needs: ClassVar[Mapping[Capability, str]] = {
+        "each step": "clusters of columns need all rows in every EM step; "
+        "fit the whole table at once"
+    }
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Both sides from asymmetric clusterings, annealed if ``annealing`` is given.
@@ -105,12 +106,10 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
         factors = np.full((X.shape[0], 1), beta, dtype=X.dtype)
         rows, evidence = posteriors(X, scores, factors, params.weights, self.hard)
         spare = np.zeros(profiles.shape[1], dtype=X.dtype)
-        if self.hard:
-            rows[X.row_sums == 0] = params.weights
-            if not (X.row_weights * X.row_sums @ rows).all():
-                gains = _own(profiles, params.joint.sum(axis=0)) - evidence
-                worst = worst_explained(gains * (X.row_weights > 0))
-                spare = spare if worst is None else profiles[worst]
+        if self.hard and not (X.row_weights * X.row_sums @ rows).all():
+            gains = _own(profiles, params.joint.sum(axis=0)) - evidence
+            worst = worst_explained(gains * (X.row_weights > 0))
+            spare = spare if worst is None else profiles[worst]
         energy = -float(np.sum(X.row_weights * evidence)) / beta
         sizes = sums(rows * X.row_weights[:, None].astype(X.dtype), axis=0)
         return rows, Statistics(X.tdot(rows), sizes, spare, energy)
@@ -208,9 +207,10 @@ class ClassBigrams(BlockPredictions, Equations[Params, BigramStatistics]):
 
     n_clusters: int
 
-    @property
-    def needs(self) -> Mapping[Capability, str]:
-        return {"exchange": "tied=True moves one object at a time; it needs False"}
+    needs: ClassVar[Mapping[Capability, str]] = {
+        "exchange": "tied=True moves one object at a time, with all counts in memory; "
+        "set tied=False"
+    }
 
     @property
     def untied(self) -> CoClusters:
@@ -244,6 +244,7 @@ class ClassBigrams(BlockPredictions, Equations[Params, BigramStatistics]):
         return self.untied.free_parameters(params, n_rows)
 
     def _params(self, profiles: Array, memberships: Array) -> Params:
-        joint, totals = profiles.T @ memberships, profiles.sum(axis=1)
+        totals = profiles.sum(axis=1)
         uniform = np.full(self.n_clusters, 1 / self.n_clusters, dtype=profiles.dtype)
-        return Params(memberships, totals / totals.sum(), joint / joint.sum(), uniform, uniform)
+        joint = _joint(profiles, memberships)
+        return Params(memberships, totals / totals.sum(), joint, uniform, uniform)

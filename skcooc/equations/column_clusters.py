@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from skcooc.equations.memberships import (
     column_prior,
     critical_beta,
     fill_empty_cluster,
+    hard_start,
     perturbed,
     reciprocals,
-    soft_start,
     uniform_mixtures,
 )
 from skcooc.protocol import Array, Block, Capability, Counts, MergeableClusters, Rows
@@ -58,14 +58,13 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
     object_weights: Literal["counts", "equal"] = "counts"
     proportions: Literal["uniform", "estimated"] = "uniform"
 
-    @property
-    def needs(self) -> Mapping[Capability, str]:
-        return {"each step": "columns are clustered by all of their rows; it needs axis='rows'"}
+    needs: ClassVar[Mapping[Capability, str]] = {
+        "each step": "clusters of columns need all rows in every EM step; set axis='rows'"
+    }
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         if self.hard:
-            soft = soft_start(replace(self, hard=False), X, rng)
-            return soft.params, soft.rows
+            return hard_start(self, X, rng)
         return best_start(self, X, rng)
 
     def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:

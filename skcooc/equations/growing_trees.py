@@ -11,13 +11,13 @@ import numpy as np
 from skcooc.em import EMStage, GrowClusters, Split, fit
 from skcooc.em.annealing import path
 from skcooc.em.stages import EMState, Observe, Solver
-from skcooc.equations.memberships import log_ratios, perturbed, posteriors, temperatures
+from skcooc.equations.memberships import perturbed, posteriors, relative_scores, temperatures
 from skcooc.equations.row_clusters import Params as ClusterParams
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout import HeldOut
 from skcooc.hierarchy import SplitTree, Tree, division
 from skcooc.protocol import Array, Block, Capability, Clustering, Counts, Rows, Splittable
-from skcooc.simplex import LEAST, log, normalise, sums
+from skcooc.simplex import LEAST, normalise, sums
 
 
 class Params(NamedTuple):
@@ -75,9 +75,7 @@ class SplittingTrees(Clustering[Params, Statistics], Splittable[Params, Statisti
         # Eqs. (53), (55)
         q, paths = params.nodes, params.paths
         P = q @ paths.T
-        # Relative to a single cluster, to keep rounding errors small.
-        shared = log(P @ params.weights)[:, None]
-        scores = X.dot(X.map_row_ranges(log_ratios, P, shared))
+        scores, shared = relative_scores(X, P, params.weights)
         factors = np.full((X.shape[0], 1), beta, dtype=X.dtype)
         I, evidence = posteriors(X, scores, factors, params.weights, hard=False)
         energy = np.sum(X.row_weights * evidence) / beta + np.sum(X.column_sums * shared[:, 0])

@@ -1,11 +1,11 @@
-"""What the models share: posteriors, critical temperatures, initialisation."""
+"""Posteriors, critical temperatures and initialisation shared by the models."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,7 @@ from skcooc.em import (
     increasing_beta,
 )
 from skcooc.em.annealing import mixed
+from skcooc.em.solvers import PlainEM
 from skcooc.em.stages import StageSchedule
 from skcooc.protocol import (
     CSR,
@@ -64,9 +65,7 @@ Mergeable: TypeAlias = MergeableClusters[Params, Statistics]
 class ColumnDistributions:
     """A mixture of distributions of columns, the ``components`` (M, K), without a prior."""
 
-    @property
-    def needs(self) -> Mapping[Capability, str]:
-        return {}
+    needs: ClassVar[Mapping[Capability, str]] = {}
 
     def log_prior(self, params: Any, beta: float) -> float:
         return 0.0
@@ -107,7 +106,8 @@ def posteriors(
     """P(c given object) ~ weights_c exp(factor * score_c), (n, K); hard: 1 at the largest score.
 
     Log-likelihoods ``scores`` (n, K) are overwritten; factors are (n, 1), weights (K,). Also
-    returns the logarithms of the normalisers (n,), float64; hard: the largest factor * score_c.
+    returns the logarithms of the normalisers (n,), float64; hard: the largest factor * score_c, and
+    an empty row keeps the prior.
     """
     log_weights, choose = (0.0, hardmax) if hard else (log(weights), softmax)
 
@@ -118,11 +118,23 @@ def posteriors(
 
     evidence = np.empty((len(scores), 1), dtype=scores.dtype)
     X.map_row_ranges(fill, factors, evidence, out=scores)
-    return scores, evidence[:, 0].astype(np.float64)
+    log_sums = evidence[:, 0].astype(np.float64)
+    if hard:
+        scores[X.row_sums == 0], log_sums[X.row_sums == 0] = weights, 0
+    return scores, log_sums
 
 
-def log_ratios(components: Array, shared: Array, out: Array) -> None:
-    """log(components) - shared, (M, K) and (M, 1); for Counts.map_row_ranges."""
+def relative_scores(X: Block, components: Array, weights: Array) -> tuple[Array, Array]:
+    """Log-likelihoods of rows in clusters, (n, K), minus those in one cluster: with less rounding.
+
+    Also returns the log-probabilities of the columns in this cluster, (M, 1). From components
+    (M, K) and their weights (K,).
+    """
+    shared = log(components @ weights)[:, None]
+    return X.dot(X.map_row_ranges(_log_ratios, components, shared)), shared
+
+
+def _log_ratios(components: Array, shared: Array, out: Array) -> None:
     log(components, out=out)
     out -= shared
 
@@ -326,16 +338,20 @@ def soft_start(
     rng: np.random.Generator,
     annealing: float | None = None,
 ) -> EMResult:
-    """Short fit of a soft model at the usual temperature, to start hard models.
+    """Short fit of a soft model at the usual temperature, from which other models start.
 
-    A hard model keeps most of a random initialisation. If ``annealing`` is a number, clusters
-    split on the way.
+    If ``annealing`` is a number, clusters split on the way.
     """
     stage = EMStage(soft, X, usual_beta(soft, X), START_ITERATIONS, START_TOL)
     stages: Sequence[StageSchedule] = [stage]
     if annealing is not None:
         stages = increasing_beta(annealing, soft.critical_beta)(stage)
-    return fit(stages, rng, OverRelaxation(1.0))
+    return fit(stages, rng, PlainEM())
+
+
+def hard_start(model: Any, X: Counts, rng: np.random.Generator) -> State:
+    """Start a hard model from a soft one: it keeps most of a random initialisation."""
+    return soft_start(replace(model, hard=False), X, rng).state
 
 
 def best_first(runs: Sequence[EMResult]) -> list[State]:
@@ -343,7 +359,7 @@ def best_first(runs: Sequence[EMResult]) -> list[State]:
     least = min(run.objective for run in runs)
     unit = START_TOL * (abs(least) or 1.0)  # zero for a table of one column
     order = sorted(runs, key=lambda run: (run.objective - least) // unit)
-    return [State(run.params, run.rows) for run in order]
+    return [run.state for run in order]
 
 
 def ward_groups(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
@@ -380,7 +396,7 @@ def _merged_start(model: Mergeable, stage: EMStage, rng: np.random.Generator) ->
     n_clusters = model.n_clusters + model.n_clusters // SPARE
     more = replace(model, n_clusters=n_clusters)  # type: ignore[type-var]
     found = _run(replace(stage, model=more), rng, State(*more.seeded(stage.X, rng)))
-    state = State(found.params, found.rows)
+    state = found.state
     return mixed(model, state, ward_groups(model.overlaps(stage.X, *state), model.n_clusters))
 
 

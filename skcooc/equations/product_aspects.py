@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -162,10 +162,10 @@ class PredictiveProducts(ColumnDistributions, Equations[Params, Statistics]):
     row_prior: float = PSEUDO_COUNTS["row_prior"]  # alpha: pseudo-counts of a row in all
     component_prior: float = PSEUDO_COUNTS["component_prior"]  # eta: of a column in every aspect
 
-    @property
-    def needs(self) -> Mapping[Capability, str]:
-        reason = "leave_one_out=True needs all observations of a column at once; it needs False"
-        return {"left_out": reason}
+    needs: ClassVar[Mapping[Capability, str]] = {
+        "left_out": "leave_one_out=True needs all tokens of a column in every EM step; "
+        "set leave_one_out=False"
+    }
 
     @property
     def patience(self) -> int:

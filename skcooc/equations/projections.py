@@ -81,8 +81,8 @@ class Projections(OnlineModel[Params, Statistics]):
 
     @property
     def needs(self) -> Mapping[Capability, str]:
-        all_rows = "the clusters of ClusteringProjection begin with all rows"
-        own = "every row is a cluster of its own; it needs n_clusters"
+        all_rows = "clusters of ClusteringProjection begin with all rows, in one table"
+        own = "n_clusters=None makes every row a cluster; set n_clusters"
         return {"all rows": all_rows, **({"row states": own} if self.n_clusters is None else {})}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
@@ -138,10 +138,6 @@ class Projections(OnlineModel[Params, Statistics]):
     def mixture_prior(self, params: Params) -> tuple[Array, Array]:
         clusters = clusters_of(params)
         return clusters.weights, clusters.centers
-
-    def memberships(self, params: Params, rows: Rows) -> Iterator[tuple[slice, Array]]:
-        """Ranges of rows, and their P(c given x) over the clusters that have rows."""
-        raise NotImplementedError
 
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
         return params._replace(topics=mix_with(params.topics, distribution, share))
@@ -229,6 +225,7 @@ class StructuredProjections(Projections):
         return psi @ clusters_of(params).centers, params.topics
 
     def memberships(self, params: Params, rows: Rows) -> Iterator[tuple[slice, Array]]:
+        """Ranges of rows, and their P(c given x) over the clusters that have rows."""
         clusters = clusters_of(params)
         psi = rows[:, clusters.alive]
         psi[~psi.any(axis=1)] = clusters.weights
@@ -251,7 +248,7 @@ class FactorialProjections(Projections):
 
     @property
     def needs(self) -> Mapping[Capability, str]:
-        reason = "rows would start anew, and end badly; it needs posterior='structured'"
+        reason = "posterior='factorial' keeps row states; set posterior='structured'"
         return {"row states": reason, **super().needs}
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -13,13 +13,14 @@ from skcooc.equations.memberships import (
     ColumnDistributions,
     best_start,
     critical_beta,
-    log_ratios,
+    hard_start,
     merged_components,
     n_sampled_objects,
     perturbed,
     posteriors,
     random_distributions,
     reciprocals,
+    relative_scores,
     scaled_rows,
     seeds,
     soft_start,
@@ -83,8 +84,7 @@ class RowClusters(
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         if self.hard:
-            soft = soft_start(replace(self, hard=False), X, rng)
-            return soft.params, soft.rows
+            return hard_start(self, X, rng)
         return best_start(self, X, rng)
 
     def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
@@ -131,25 +131,19 @@ class RowClusters(
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (23), (29)
-        return self.expect_from_scores(X, params, self.scores(X, params), beta)
-
-    def scores(self, X: Block, params: Params) -> Array:
-        """Log-likelihoods of rows in clusters, (n, K), minus that in one: with less rounding."""
-        return X.dot(X.map_row_ranges(log_ratios, params.components, _shared(params)))
+        scores, shared = relative_scores(X, params.components, params.weights)
+        return self.expect_from_scores(X, params, scores, shared, beta)
 
     def expect_from_scores(
-        self, X: Block, params: Params, scores: Array, beta: float
+        self, X: Block, params: Params, scores: Array, shared: Array, beta: float
     ) -> tuple[Rows, Statistics]:
-        """The E-step for these scores, which are overwritten."""
+        """Make the E-step for relative scores, which are overwritten."""
         beta = 1.0 if self.hard else beta
-        factors, weights, shared = self._factors(X, params.unit), X.row_weights, _shared(params)
+        factors, weights = self._factors(X, params.unit), X.row_weights
         rows, evidence = posteriors(X, scores, beta * factors, params.weights, self.hard)
         spare = np.zeros(X.shape[1], dtype=X.dtype)
-        if self.hard:
-            rows[X.row_sums == 0] = params.weights
-            evidence[X.row_sums == 0] = 0
-            if not (weights * X.row_sums @ rows).all():
-                spare = _spare(X, evidence, factors, shared)
+        if self.hard and not (weights * X.row_sums @ rows).all():
+            spare = _spare(X, evidence, factors, shared)
         counted = X.column_sums if self.object_weights == "counts" else X.tdot(factors)[:, 0]
         energy = np.sum(weights * evidence) / beta + np.sum(counted * shared[:, 0])
         sizes = sums(rows * weights[:, None].astype(X.dtype), axis=0)
@@ -209,11 +203,6 @@ class RowClusters(
         return (unit * reciprocals(X.row_sums))[:, None].astype(X.dtype)
 
 
-def _shared(params: Params) -> Array:
-    """Log-probabilities of the columns in a single cluster, (M, 1)."""
-    return log(params.components @ params.weights)[:, None]
-
-
 def _observed(X: Block) -> Array:
     """Number of tokens, and of non-empty rows, (2,)."""
     weights = X.row_weights
@@ -267,10 +256,10 @@ class PredictiveClusters(ColumnDistributions, Clustering[PredictiveParams, Stati
     clusters: RowClusters
     component_prior: float = COMPONENT_PRIOR
 
-    @property
-    def needs(self) -> Mapping[Capability, str]:
-        reason = "leave_one_out=True takes out what a row has put in before; it needs False"
-        return {"left_out": reason}
+    needs: ClassVar[Mapping[Capability, str]] = {
+        "left_out": "leave_one_out=True subtracts each row's own counts, with all rows in memory; "
+        "set leave_one_out=False"
+    }
 
     @property
     def patience(self) -> int:
@@ -284,10 +273,10 @@ class PredictiveClusters(ColumnDistributions, Clustering[PredictiveParams, Stati
     def expect(
         self, X: Block, params: PredictiveParams, rows: Rows, beta: float
     ) -> tuple[Rows, Statistics]:
-        scores = self.clusters.scores(X, params.plain)
         B, totals = params.components, params.totals
+        scores, shared = relative_scores(X, B, params.weights)
         scores += X.left_out_rows(rows, B, totals, self.component_prior)
-        return self.clusters.expect_from_scores(X, params.plain, scores, beta)
+        return self.clusters.expect_from_scores(X, params.plain, scores, shared, beta)
 
     def maximize(
         self, stats: Statistics, params: PredictiveParams, beta: float

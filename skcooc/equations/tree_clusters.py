@@ -10,16 +10,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from skcooc.equations.memberships import (
-    log_ratios,
+    hard_start,
     posteriors,
-    soft_start,
+    relative_scores,
     uniform_mixtures,
     ward_groups,
 )
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.hierarchy import Tree
 from skcooc.protocol import Array, Block, Capability, Clustering, Counts, OnlineModel, Rows
-from skcooc.simplex import LEAST, log, mix_with, normalise, sums
+from skcooc.simplex import LEAST, mix_with, normalise, sums
 
 Abstraction = Literal["constant", "cluster", "object"]
 
@@ -73,7 +73,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     def needs(self) -> Mapping[Capability, str]:
         if self.abstraction != "object":
             return {}
-        reason = "rows have weights of their own; it needs abstraction='cluster'"
+        reason = "abstraction='object' keeps weights of every row; set abstraction='cluster'"
         return {"paths": reason, "row states": reason}
 
     @property
@@ -87,8 +87,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         if self.hard:
-            soft = soft_start(replace(self, hard=False), X, rng)
-            return soft.params, soft.rows
+            return hard_start(self, X, rng)
         noise = rng.uniform(0.5, 1.5, (X.shape[1], self.tree.n_nodes)).astype(X.dtype)
         origin = self._clustered(X, rng) if self.origin is None else self.origin
         # With a little of the unigram, so that no column is impossible.
@@ -117,9 +116,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         q = self._tempered(X, params.nodes, beta)
         paths = self._paths(params.abstraction)
         P = q @ paths.T
-        # Relative to a single cluster, to keep rounding errors small.
-        shared = log(P @ params.proportions)[:, None]
-        scores = X.dot(X.map_row_ranges(log_ratios, P, shared))
+        scores, shared = relative_scores(X, P, params.proportions)
         I, energy = self._leaves(X, scores, params, beta)
         energy -= self._power(beta) / beta * float(np.sum(X.column_sums * shared[:, 0]))
         ratio = X.tdot(I) / np.maximum(P, LEAST)
@@ -194,8 +191,6 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         """Posteriors of the leaves, and the block's part of the free energy."""
         factors = np.full((X.shape[0], 1), self._power(beta), dtype=X.dtype)
         I, evidence = posteriors(X, scores, factors, params.proportions, self.hard)
-        if self.hard:
-            I[X.row_sums == 0], evidence[X.row_sums == 0] = params.proportions, 0
         return I, -float(np.sum(X.row_weights * evidence)) / beta
 
     def _power(self, beta: float) -> float:

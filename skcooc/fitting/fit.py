@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -15,7 +15,7 @@ from skcooc.em import EMResult, EMState, Record, State
 from skcooc.em import fit as run_em
 from skcooc.em.stages import StageSchedule, ignore, unknown_rows
 from skcooc.fitting.journal import Journal, JournalListener, Name
-from skcooc.fitting.progress import Listeners, Progress
+from skcooc.fitting.progress import Listener, Listeners, Progress
 from skcooc.fitting.recipe import LearnedStructure, Recipe
 from skcooc.fitting.short_fits import ShortFit, ShortFits
 from skcooc.fitting.tuning import Trial, TrialRecord, Tunable, tune
@@ -69,7 +69,7 @@ class AttributesAt(Protocol):
     """Makes the attributes of an estimator that would have stopped at an iteration."""
 
     def __call__(
-        self, model: Model, start: Start, journal: Journal, record: Record, state: State
+        self, start: Start, journal: Journal, record: Record, state: State
     ) -> dict[str, object]:
         """Return attributes by their names."""
 
@@ -189,11 +189,9 @@ def _structure(
     settings = recipe.settings
     rng, name = np.random.default_rng(settings.seeds[0]), (*STRUCTURE, "run")
     resume = journal.resumed(name, rng)
-    task = nullcontext(None) if progress is None else progress.structure()
+    task = nullcontext(Listener()) if progress is None else progress.structure()
     with threads(settings.n_threads) as map, task as listener:
-        heard = Listeners(
-            JournalListener(journal, name, rng, tells=True), *filter(None, [listener])
-        )
+        heard = Listeners(JournalListener(journal, name, rng, tells=True), listener)
         X = train.with_threads(settings.n_threads, map)
         return recipe.structure.learn(X, settings, rng, heldout, heard.iteration, resume)
 
@@ -213,10 +211,10 @@ def _best_run(
     The result has statistics at its parameters.
     """
     settings, model = recipe.settings, recipe.equations
-    n_outer, n_inner = shares(settings.n_jobs, len(settings.seeds))
+    _, n_inner = split_threads(settings.n_jobs, len(settings.seeds))
 
     def attributes_at(record: Record, state: State) -> dict[str, object]:
-        return attributes(model, start, journal.of(None), record, state)
+        return attributes(start, journal.of(None), record, state)
 
     def run(number: int) -> EMResult:
         known: EMResult | None = journal.noted((*STARTS, number))
@@ -239,7 +237,7 @@ def _best_run(
                 parts, initial = _random_or_tuned_start(recipe, X, start.beta, heldout, params)
             found = run_em(parts, rng, settings.solver, observe, initial, resume)
             # Rows are what transform would make of them; these E-steps are no iterations.
-            last = (X if found.X is None else found.X).with_progress(lambda: None)
+            last = cast(Counts, found.X).with_progress(lambda: None)
             rows, stats = last.expect(model, found.params, found.rows, found.beta)
             end = _end(journal.noted(name).run, found, X) if settings.resumable else None
         found = found._replace(rows=rows, stats=stats, X=None, end=end)
@@ -247,7 +245,8 @@ def _best_run(
         return found
 
     listeners = [progress.restart(train.n_blocks, attributes_at) for _ in settings.seeds]
-    runs = in_threads(run, [(number,) for number in range(len(settings.seeds))], n_outer)
+    numbers = [(number,) for number in range(len(settings.seeds))]
+    runs = in_threads(run, numbers, settings.n_jobs)
     return min(runs, key=lambda run: run.validation.perplexity if run.validation else run.objective)
 
 
@@ -277,15 +276,16 @@ def _end(last: EMState, found: EMResult, X: Counts) -> EMState | None:
     return last.relocated(X.collect_rows)
 
 
-def shares(n_jobs: int | None, n_tasks: int) -> tuple[int, int]:
+def split_threads(n_jobs: int | None, n_tasks: int) -> tuple[int, int]:
     """Return how many tasks run side by side, and with how many threads each."""
     n = n_threads(n_jobs)
     n_outer = min(n, n_tasks)
     return n_outer, n // n_outer
 
 
-def in_threads(function: Callable[..., T], tasks: Sequence[tuple], n_outer: int) -> list[T]:
+def in_threads(function: Callable[..., T], tasks: Sequence[tuple], n_jobs: int | None) -> list[T]:
     """Return function(*task) for each task, in order."""
+    n_outer, _ = split_threads(n_jobs, len(tasks))
     with threads(1):  # for all of them: else BLAS would have one thread or several by turns
         if n_outer == 1:
             return [function(*task) for task in tasks]

@@ -68,8 +68,7 @@ class Journal:
 
     def checkpoint(self, *, ended: bool = True) -> None:
         """Let checkpoints be written; ``ended`` is whether it was more than an EM iteration."""
-        if hasattr(self._estimator, "_skl_callbacks"):
-            keep(self._estimator, lambda: {"_unfinished": self.of(None)}, ended=ended)
+        keep(self._estimator, lambda: {"_unfinished": self.of(None)}, ended=ended)
 
     def of(self, estimator: BaseEstimator | None) -> Journal:
         """Return a copy that lets the checkpoints of an estimator be written."""
@@ -131,10 +130,11 @@ def resume_or_new(estimator: BaseEstimator, *data: object) -> Journal:
     if isinstance(asked.get("random_state"), np.random.RandomState):
         del asked["random_state"]
     key = _hashed([sorted(asked.items()), data])
-    before: Journal | None = getattr(estimator, "_unfinished", None)
-    same = before is not None and key is not None and before.key == key
-    estimator._unfinished = cast(Journal, before).of(estimator) if same else Journal(estimator, key)
-    return cast(Journal, estimator._unfinished)
+    journal, before = Journal(estimator, key), getattr(estimator, "_unfinished", None)
+    if before is not None and key is not None and before.key == key:
+        journal = before.of(estimator)
+    estimator._unfinished = journal
+    return journal
 
 
 def _hashed(asked: object) -> str | None:

@@ -1,4 +1,4 @@
-"""What a fit is to do: the equations of a model, its hyper-parameters, and how EM goes on."""
+"""Recipe of a fit: model family, hyper-parameters, settings, and the schedule of EM."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from sklearn.utils import check_random_state
 from skcooc.counts.passes import n_threads
 from skcooc.em import Annealing, BurstinessRounds, EMStage, EMState, Split, TemperatureRange
 from skcooc.em.stages import (
-    WARMUP_ITERATIONS,
     Observe,
     Scale,
     Solver,
@@ -210,10 +209,10 @@ class Recipe:
         """Capabilities needed of a table, and the parameter that asks for them."""
         needs = {**self.equations.needs, **(self.structure.needs if self.structure else {})}
         if self.coarsening is not None:
-            needs["coarsen"] = "coarsening groups the rows of one table; it needs None"
+            needs["coarsen"] = "coarsening groups rows in memory; set coarsening=None"
         if self.concentration is not None:
             needs["replaced"] = (
-                "burstiness replaces the counts of all rows from time to time; it needs None"
+                "burstiness replaces counts after each round of EM; set burstiness=None"
             )
         return needs
 
@@ -251,16 +250,15 @@ class Recipe:
     ) -> list[StageSchedule]:
         """Return the stages of a run of EM, the coarsest table first.
 
-        Held-out tokens are of the finest table and validate the last stage. ``annealed`` and
-        ``warmup`` are whether the temperature changes on the way, and whether a few steps at
-        beta = 1 come first, where the model does so.
+        Held-out tokens are of the finest table and validate the last stage. ``annealed=False``
+        keeps the temperature fixed; ``warmup=False`` omits the iterations at beta = 1.
         """
         stages = self._plain_stages(tables, beta, heldout)
         first, others = stages[0], [*stages[1:], *self._burstiness_rounds(stages[-1])]
         if annealed and self.annealing is not None:
             return [*self.annealing(first), *others]
         if warmup and self.family.has_warmup:
-            return [*first.with_warmup(WARMUP_ITERATIONS, self.warmup_model), *others]
+            return [*first.with_warmup(self.warmup_model), *others]
         return [first, *others]
 
     def warm_start_schedule(

@@ -64,7 +64,7 @@ class ShortFits:
         n_shared = 0
         if recipe.family.has_warmup:  # what comes before the last stage does not depend on beta
             n_shared = len(parts) - 1 - (recipe.concentration is not None)
-        warmup = recipe.warmup_model or self._recipe.equations
+        warmup = recipe.warmup_model or recipe.equations
         start = self._start(parts[:n_shared], parts[0], warmup)
         found = fit(parts[n_shared:], self._rng, recipe.settings.solver, start=start)
         predicted = self._heldout.predicted(recipe.equations, found.params, found.rows)
@@ -76,8 +76,7 @@ class ShortFits:
             if (key := (len(shared), warmup)) not in self._starts:
                 state = first.begin(self._rng)
                 if shared:
-                    found = fit(shared, self._rng, self._short.settings.solver, start=state)
-                    state = State(found.params, found.rows)
+                    state = fit(shared, self._rng, self._short.settings.solver, start=state).state
                 self._starts[key] = state
             return self._starts[key]
 

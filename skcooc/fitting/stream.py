@@ -77,9 +77,9 @@ class Stream(NamedTuple):
     """Summary of the batches seen."""
 
     averages: online.Averages
-    column_sums: Array  # (M,): observations of each column
-    mean_count_weight: float  # what one of them weighs, in the first batch
-    seed: int  # of the observations held out of its batches
+    column_sums: Array  # (M,): tokens of each column
+    mean_count_weight: float  # of a token, in the first batch
+    seed: int  # of the held-out tokens of its batches
     direction: int = 1  # in which the next temperature is tried
 
     @property
@@ -132,8 +132,8 @@ class Folded(NamedTuple):
 class Batch:
     """Rows of a stream."""
 
-    X: Block  # (n, M): observations to learn from
-    heldout: Block | None = None  # the others, where the temperature follows the stream
+    X: Block  # (n, M): tokens to learn from
+    heldout: Block | None = None  # the other tokens, where the temperature follows the stream
 
     @property
     def observations(self) -> float:
@@ -156,16 +156,14 @@ class Batch:
         params: Params,
         beta: float,
         n_jobs: int | None,
-        judge: Callable[[Block], HeldOut],
+        judge: HeldOut | None,
     ) -> Folded:
         """Fold the rows in by a few E-steps, and predict the held-out tokens."""
         new = self.X.as_new()
         rows = fold_in(
             model.batch_equations(), params, beta, new, n_jobs, max_iter=INNER_ITERATIONS
         )
-        if self.heldout is None:
-            return Folded(rows, None)
-        return Folded(rows, judge(self.heldout)(model, params, rows))
+        return Folded(rows, judge(model, params, rows) if judge else None)
 
 
 @dataclass
@@ -213,6 +211,10 @@ class StreamTrainer:
         within, batch = self.search(X), Batch(X.astype(now.params.weights.dtype))
         if within:
             batch = batch.divided(self.validation_fraction, stream.seed)
+        judge = None
+        if batch.heldout is not None:
+            smoothing = validation_smoothing(self.smoothing)
+            judge = HeldOut(batch.heldout, self.background, smoothing)
         n = n_threads(self.n_jobs)
         with threads(n) as map:
             learnt = batch.X.with_threads(n, map)
@@ -223,7 +225,7 @@ class StreamTrainer:
                 StreamTemperature(now.beta, stream.direction),
                 within or TemperatureRange(now.beta, now.beta),
                 batch.observations,
-                lambda beta: batch.folded(self.model, params, beta, self.n_jobs, self._judge),
+                lambda beta: batch.folded(self.model, params, beta, self.n_jobs, judge),
             )
             mass, beta = float(totals.sum()), temperature.beta
             step = online.step(self.model, learnt, params, folded.rows, beta, kept, mass)
@@ -253,6 +255,3 @@ class StreamTrainer:
             after_block()
         converged = done.loss - tally.loss <= PASS_TOL * abs(tally.loss)
         return now, Passes(done.number + 1, tally.loss, converged), tally
-
-    def _judge(self, heldout: Block) -> HeldOut:
-        return HeldOut(heldout, self.background, validation_smoothing(self.smoothing))

@@ -1,9 +1,7 @@
-"""What counts, equations and predictions promise to each other: types, and hardly any code."""
+"""Protocols between counts, equations and predictors, and shared types."""
 
 from skcooc.protocol.protocols import (
     CSR,
-    EVERYTHING,
-    A,
     Alternating,
     Array,
     Block,
@@ -22,12 +20,10 @@ from skcooc.protocol.protocols import (
     OnlineModel,
     P,
     Params,
-    Pass,
     Predictor,
     RandomState,
     Rows,
     S,
-    S_co,
     Splittable,
     Statistics,
     T,
@@ -38,8 +34,6 @@ from skcooc.protocol.protocols import (
 
 __all__ = [
     "CSR",
-    "EVERYTHING",
-    "A",
     "Alternating",
     "Array",
     "Block",
@@ -58,12 +52,10 @@ __all__ = [
     "OnlineModel",
     "P",
     "Params",
-    "Pass",
     "Predictor",
     "RandomState",
     "Rows",
     "S",
-    "S_co",
     "Splittable",
     "Statistics",
     "T",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,7 +31,6 @@ Capability = Literal[
     "exchange",  # moves of objects that are rows and columns at once
     "alternation",  # steps of the rows at fixed columns, and of the columns
     "left_out",  # leave-one-out responsibilities of tokens, or of rows
-    "mixture",  # products of ratios with factors
     "replaced",  # other counts in the place of its own
     "paths",  # mixtures along the paths of a tree
     "all rows",  # all of them in one place, for the start
@@ -40,7 +39,6 @@ Capability = Literal[
     "triples",  # a third index of every token
     "weights",  # of the rows
 ]
-EVERYTHING: frozenset[Capability] = frozenset(get_args(Capability))
 
 
 def refuse_anndata(given: object, name: str, instead: str) -> None:
@@ -111,10 +109,6 @@ class Counts(Protocol):
     @property
     def mean_count_weight(self) -> float:
         """Mean weight of a token, if n_ij stands for ceil(n_ij) tokens; 1 for counts."""
-
-    @property
-    def capabilities(self) -> frozenset[Capability]:
-        """Capabilities that models may need."""
 
     def tdot(self, D: Rows) -> Array:
         """X.T @ D, rows counted by their weights: (N, k) -> (M, k)."""
@@ -352,7 +346,7 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
         return self, params
 
     def prediction_factors(self, params: P, rows: Rows) -> tuple[Array, Array]:
-        """Return what ``cells`` of these rows predicts from; default the factors."""
+        """Return the factors from which ``cells`` predicts further tokens; default ``factors``."""
         return self.factors(params, rows)
 
     def mixture_prior(self, params: P) -> tuple[Array, Array] | None:

@@ -242,6 +242,7 @@ def test_growth_ends_with_what_predicts_best():
     assert [split.parts for split in found.splits] == [((0,), (1,))]
     assert set(judged) >= {1, 2}
     assert freely.rows.shape == (1, 4)
+    assert freely.beta == freely.history[-1].beta
     assert freely.history[-1].beta < 1.0  # where all are there
 
 

@@ -198,9 +198,9 @@ def test_it_goes_with_leave_one_out():
 
 def test_what_makes_no_sense_is_refused():
     for params, table, message in (
-        ({"early_stopping": True}, X, "early_stopping=True .* set burstiness=None"),
+        ({"early_stopping": True}, X, "early_stopping=True validates without"),
         ({"burstiness": 0.0}, X, "The 'burstiness' parameter of AspectModel must be"),
-        ({}, RowBlocks([X]), "burstiness replaces the counts"),
+        ({}, RowBlocks([X]), "burstiness replaces counts"),
     ):
         model = clone(BURSTY).set_params(**params)
         with pytest.raises(ValueError, match=message):

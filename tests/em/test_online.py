@@ -1,6 +1,6 @@
 """Stepwise EM against the recursion that defines it, and the temperature along a stream."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -182,5 +182,8 @@ def test_where_nothing_is_held_out_nothing_is_tried():
         tried.append(beta)
         return Batch(None, beta)
 
-    now, batch = track_beta(StreamTemperature(0.8), LINEAR, 0.0, fold_in)
-    assert (now, batch.beta, tried) == (StreamTemperature(0.8), 0.8, [0.8])
+    betas = np.linspace(0.02, 0.98, 50).tolist()
+    for within, beta in product((LINEAR, LOG), betas):  # exp(log(beta)) may differ from beta
+        now, batch = track_beta(StreamTemperature(beta), within, 0.0, fold_in)
+        assert (now, batch.beta) == (StreamTemperature(beta), beta)
+    assert tried == 2 * betas

@@ -10,7 +10,7 @@ from skcooc.equations.aspects import Aspects, PredictiveAspects
 from skcooc.equations.aspects import Statistics as AspectStatistics
 from skcooc.equations.coclusters import CoClusters, Statistics, log_association
 from skcooc.equations.column_clusters import ColumnClusters
-from skcooc.equations.memberships import column_posteriors, posteriors
+from skcooc.equations.memberships import column_posteriors, posteriors, relative_scores
 from skcooc.equations.product_aspects import ProductAspects
 from skcooc.equations.projections import FactorialProjections
 from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
@@ -343,10 +343,11 @@ class MassLeftIn(Twin):
         clusters, plain = self.right.clusters, params.plain
         M, N = params.components.shape[0], X.row_sums[:, None]
         left = np.maximum(params.totals - rows * N, M * self.right.component_prior)
-        scores = clusters.scores(X, plain) + N * np.log(left / params.totals)
+        scores, shared = relative_scores(X, params.components, params.weights)
+        scores += N * np.log(left / params.totals)
         prior = self.right.component_prior
         scores += X.left_out_rows(rows, params.components, params.totals, prior)
-        return clusters.expect_from_scores(X, plain, scores, beta)
+        return clusters.expect_from_scores(X, plain, scores, shared, beta)
 
 
 TEMPERATURES = ForgottenPower, OtherPower

@@ -139,7 +139,7 @@ def test_held_out_observations_do_not_shape_the_tree(monkeypatch):
 def test_a_warm_start_keeps_the_tree():
     data = hierarchy()
     given = ClusterAbstraction(4, beta=0.1, random_state=0, warm_start=True).fit(data.X)
-    with pytest.raises(ValueError, match="tree is another one"):
+    with pytest.raises(ValueError, match="but tree has changed"):
         given.set_params(tree="annealed").fit(data.X)
     model = ClusterAbstraction(4, tree="annealed", max_iter=40, random_state=0, warm_start=True)
     with pytest.warns(match="converge"):
@@ -149,7 +149,7 @@ def test_a_warm_start_keeps_the_tree():
     assert model.tree_ is tree
     assert model.splits_ == splits
     assert model.objective_ <= objective
-    with pytest.raises(ValueError, match="tree is another one"):
+    with pytest.raises(ValueError, match="but tree has changed"):
         model.set_params(tree=[-1, 0, 0, 0, 0]).fit(data.X)
 
 
