@@ -12,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer
 from skcooc import (
     AspectModel,
     AsymmetricClustering,
+    AveragedModels,
     ClusterAbstraction,
     ClusteringProjection,
     Dyads,
@@ -74,7 +75,7 @@ def test_a_warm_start_keeps_the_number(model, no_search):
     assert (model.n_components_, model.n_components) == (3, "auto")
     assert model.component_search_.best_n_components_ == 3
     given = AspectModel(2, beta=0.9, max_iter=2, warm_start=True).fit(X)
-    with pytest.raises(ValueError, match="fit with a number of its own, got n_components='auto'"):
+    with pytest.raises(ValueError, match="given number of components, got n_components='auto'"):
         given.set_params(n_components="auto").fit(X)
 
 
@@ -149,14 +150,22 @@ class Delayed:
         raise AssertionError
 
 
+TREE = ClusterAbstraction("auto")
+NO_NUMBER = "beta is tuned for a given number of components: set {} to a number, got '{}'"
+
+
 def test_bad_input(no_search):
     with pytest.raises(AttributeError, match="has no attribute 'partial_fit'") as refused:
         clone(MODEL).partial_fit(X)
     assert "it needs numbers of components, got 'auto'" in str(refused.value.__cause__)
     for model, table, message in (
-        (clone(MODEL), Delayed(), "n_components='auto' divides the observations of a t"),
-        (clone(MODEL), RowBlocks([X]), "n_components='auto' divides the observations of a t"),
-        (TemperatureSearchCV(MODEL, cv=2), X, "A search for the temperature needs n_components as"),
+        (clone(MODEL), Delayed(), "n_components='auto' divides the tokens of a t"),
+        (clone(MODEL), RowBlocks([X]), "n_components='auto' divides the tokens of a t"),
+        (TemperatureSearchCV(MODEL, cv=2), X, NO_NUMBER.format("n_components", "auto")),
+        (TemperatureSearchCV(TREE, cv=2), X, NO_NUMBER.format("n_clusters", "auto")),
+        (TemperatureSearchCV(TREE, [0.5, 1.0], cv=2), X, NO_NUMBER.format("n_clusters", "auto")),
+        (AveragedModels(MODEL), X, NO_NUMBER.format("n_components", "auto")),
+        (AveragedModels(TREE), X, NO_NUMBER.format("n_clusters", "auto")),
         (SymmetricClustering("auto", 2), X, "are both 'auto'"),
         (clone(MODEL), -X, "Negative values"),
         (AspectModel("many"), X, "'n_components' parameter"),

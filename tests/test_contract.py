@@ -282,7 +282,7 @@ BAD_TABLES = [
     (with_first(np.inf), "contains infinity"),
     (np.empty((0, 5)), "0 sample"),
     (np.empty((5, 0)), "0 feature"),
-    (np.zeros((5, 4)), "0 observation"),
+    (np.zeros((5, 4)), "0 token"),
     (np.ones(5), "Expected 2D array"),
     (np.array([["a", "b"], ["c", "d"]]), "holds texts or other strings"),
     (sp.csr_array(([1.0, -2.0], ([0, 1], [0, 1])), shape=(3, 3)), "Negative values in data"),
@@ -327,7 +327,7 @@ def test_bad_tables_weights_widths_and_parameters_are_refused(estimator):
             method(X[:, 1:])
     with pytest.raises(ValueError, match="was fitted on a table of shape"):
         model.score(Dyads(X[:10]))
-    with pytest.raises(ValueError, match="no observations to score"):
+    with pytest.raises(ValueError, match="no tokens to score"):
         model.score(np.zeros((2, X.shape[1])))
     with pytest.raises(ValueError, match="Invalid parameter 'temperature'"):
         clone(estimator).set_params(temperature=1)
@@ -341,5 +341,5 @@ def test_bad_tables_weights_widths_and_parameters_are_refused(estimator):
 
 
 def test_too_little_to_hold_out_is_said():
-    with pytest.raises(ValueError, match=r"1 observation\(s\), too few to hold out"):
+    with pytest.raises(ValueError, match=r"1 token\(s\), too few to hold out"):
         AspectModel().fit([[1.0, 0.0]])

@@ -135,11 +135,11 @@ def test_what_cannot_be_counted_is_refused():
         AspectModel(2).bic(X)
     assert not hasattr(AspectModel(2), "n_parameters_")
     model = fitted(AspectModel(2))
-    with pytest.raises(ValueError, match="no observations to score"):
+    with pytest.raises(ValueError, match="no tokens to score"):
         model.aic(np.zeros((2, M)))
     with pytest.raises(ValueError, match="was fitted on a table of shape"):
         model.bic(Dyads(X[:10]))
     stream = fitted(AspectModel(2), RowBlocks([X[:20], X[20:]]))
-    with pytest.raises(AttributeError, match="none are kept"):
+    with pytest.raises(AttributeError, match="counts the training rows, which are not kept"):
         stream.n_parameters_  # noqa: B018
     assert np.isfinite(stream.bic(X))

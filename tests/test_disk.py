@@ -345,6 +345,12 @@ def test_shape_and_number_of_blocks(tmp_path):
     assert RowBlocks([]).shape is None
 
 
+def test_the_shape_may_be_known_without_the_number_of_blocks():
+    files = Files(SMALL, 8)
+    files.shape = SMALL.shape
+    assert repr(RowBlocks(files)) == "<RowBlocks: a table of shape (23, 9)>"
+
+
 def test_the_size_is_unknown_until_blocks_are_read():
     blocks = RowBlocks(Files(SMALL, 8))
     assert blocks  # although the length is not known

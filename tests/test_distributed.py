@@ -13,14 +13,18 @@ import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
 from sklearn.base import clone
+from sklearn.decomposition import NMF
 from sklearn.model_selection import GridSearchCV
 
 from skcooc import (
     AspectModel,
     AsymmetricClustering,
+    AveragedModels,
     ClusterAbstraction,
     Dyads,
+    InterpolatedModels,
     ProductSpaceMixture,
+    RowMemory,
     SymmetricClustering,
     delayed_rows,
     inspection,
@@ -121,6 +125,34 @@ def test_transform_is_lazy(workers):
     np.testing.assert_allclose(fitted.compute(), model.transform(X), atol=1e-4)
 
 
+COMPOSED = [
+    AveragedModels(ASPECTS, 2, random_state=0),
+    InterpolatedModels([("aspects", ASPECTS), ("nmf", NMF(2, max_iter=5, random_state=0))]),
+    RowMemory(ASPECTS, concentration=20.0, discount=0.2, smoothing=0.1),
+]
+
+
+@pytest.mark.filterwarnings("ignore:Maximum number of iterations")
+@pytest.mark.parametrize("estimator", COMPOSED, ids=lambda estimator: type(estimator).__name__)
+def test_composed_models_transform_lazily(workers, estimator):
+    model = clone(estimator).fit(X)
+    mixtures = model.transform(in_blocks(X, 30))
+    assert isinstance(mixtures, da.Array)
+    np.testing.assert_allclose(mixtures.compute(), model.transform(X), atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:Maximum number of iterations")
+@pytest.mark.parametrize("estimator", [clone(ASPECTS).set_params(warm_start=True), *COMPOSED])
+def test_what_is_sent_to_workers_does_not_grow_with_the_rows(estimator):
+    sizes = []
+    for n in (1, 4):
+        table = sp.vstack([X] * n, format="csr")
+        names = np.arange(table.shape[0]).astype(str)
+        model = clone(estimator).fit(Dyads(table, row_names=names))
+        sizes.append(len(pickle.dumps(model._without_rows())))
+    assert sizes[1] < sizes[0] + 200
+
+
 def test_a_fit_goes_on_from_a_checkpoint_or_a_warm_start(workers, tmp_path):
     table = in_blocks(X, 100)
     whole = clone(ASPECTS).set_callbacks(Checkpoint(tmp_path / "model", every=7)).fit(table)
@@ -212,7 +244,7 @@ def test_attributes_of_rows_are_dask_arrays(workers):
     assert far.sample(5).table_shape == X.shape
     recommended = (model.recommend([200, 3], 5, exclude_seen=False) for model in (far, near))
     np.testing.assert_array_equal(*(found.items for found in recommended))
-    with pytest.raises(ValueError, match="not known which columns the rows fitted have"):
+    with pytest.raises(ValueError, match="non-zero columns of training rows are not kept"):
         far.recommend([0])
     tables = (inspection.describe(model, backend="pandas") for model in (far, near))
     np.testing.assert_allclose(*(table["weight"] for table in tables))

@@ -43,7 +43,7 @@ REFUSED = [
     (ASPECTS, dask.delayed(X), TypeError, "Expected a dask array, got Delayed"),
     (ASPECTS, -ONES, ValueError, "Negative values in data"),
     (ASPECTS, da.full((6, 4), np.nan), ValueError, "contains NaN"),
-    (ASPECTS, da.zeros((6, 4)), ValueError, r"Found array with 0 observation\(s\)"),
+    (ASPECTS, da.zeros((6, 4)), ValueError, r"Found array with 0 token\(s\)"),
     (ASPECTS, da.ones((0, 4)), ValueError, r"Found array with 0 sample\(s\)"),
     (
         ASPECTS,

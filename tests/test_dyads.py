@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from sklearn.model_selection import KFold, train_test_split
 from sklearn.utils import resample
 
-from skcooc import Dyads, Triads
+from skcooc import Dyads, Triads, metrics
+from skcooc.tables.dyads import same_table
 from tests.tables import random_table
 
 COUNTS = random_table().toarray()
@@ -28,7 +29,7 @@ def test_indexing_keeps_the_table():
     dyads = Dyads(COUNTS, row_names=np.arange(12))
     for key in (np.array([0, 5, 5]), slice(2, 9), np.arange(len(dyads)) < 7, [1, 2]):
         part = dyads[key]
-        assert part.same_table(dyads)
+        assert same_table(part.frame, dyads.frame)
         np.testing.assert_array_equal(part.rows, dyads.rows[key])
         np.testing.assert_array_equal(np.asarray(part), np.asarray(dyads)[key])
     assert dyads[3] == (dyads.rows[3], dyads.columns[3])
@@ -36,9 +37,9 @@ def test_indexing_keeps_the_table():
     with pytest.raises(IndexError, match="see rows and columns"):
         dyads[:, 0]
     named = Dyads(COUNTS, column_names=list("abcdefghi"))  # compared by shape and names
-    assert named.same_table(dyads)
-    assert not named.same_table(Dyads(COUNTS[:5]))
-    assert not named.same_table(Dyads(COUNTS, column_names=list("abcdefghx")))
+    assert same_table(named.frame, dyads.frame)
+    assert not same_table(named.frame, Dyads(COUNTS[:5]).frame)
+    assert not same_table(named.frame, Dyads(COUNTS, column_names=list("abcdefghx")).frame)
 
 
 def test_scikit_learn_splits_observations():
@@ -57,7 +58,7 @@ def test_pairs_and_frames():
     np.testing.assert_array_equal(expected.to_csr().toarray(), [[1, 0], [0, 5]])
     for frame in (pairs, pd.DataFrame(pairs), pl.DataFrame(pairs)):
         dyads = Dyads.from_frame(frame, "adjective", "noun", count="n")
-        assert dyads.same_table(expected)
+        assert same_table(dyads.frame, expected.frame)
         np.testing.assert_array_equal(np.asarray(dyads), np.asarray(expected))
     assert len(Dyads.from_frame(pairs, "adjective", "noun")) == 3
     dyads = Dyads.from_pairs(["b", "a", "b"], ["x", "y", "w"], [1, 2, 1])
@@ -88,15 +89,16 @@ def test_invalid_input_is_refused():
     ]:
         with pytest.raises(ValueError, match=message):
             make()
-    assert repr(Dyads([[2, 1]])) == "<Dyads: 3 observations of a table of shape (1, 2)>"
+    assert repr(Dyads([[2, 1]])) == "<Dyads: 3 tokens of a table of shape (1, 2)>"
 
 
 def test_new_observations_are_placed_by_names_and_unknown_names_cause_a_warning():
     train = Dyads.from_pairs(["ann", "bob", "bob"], ["tea", "ale", "jam"])
     later = {"who": ["bob", "ann", "bob"], "what": ["tea", "ale", "tea"], "n": [1, 3, 2]}
     test = Dyads.from_frame(later, "who", "what", "n", like=train)
-    assert test.same_table(train)
-    assert not test.same_table(Dyads.from_frame(later, "who", "what", "n"))  # of its own names
+    assert same_table(test.frame, train.frame)
+    with_own_names = Dyads.from_frame(later, "who", "what", "n")
+    assert not same_table(test.frame, with_own_names.frame)
     assert test.to_csr().toarray().tolist() == [[3, 0, 0], [0, 0, 3]]
     train = Dyads.from_pairs(["ann", "bob"], ["tea", "ale"])
     who, what = ["ann", "zoe", "bob", "ann", "zoe"], ["tea", "tea", "jam", "ale", "jam"]
@@ -180,8 +182,8 @@ def test_a_frame_gives_names_and_counts_of_triads():
         Triads.from_frame(FRAME, "who", "what", "where")
     with pytest.raises(ValueError, match="1 of 2 third have no name"):
         Triads.from_triples(["a", "b"], ["c", "d"], ["e", None])
-    assert triads.same_table(triads[:1])
-    assert not triads.same_table(triads.transpose(1, 0, 2))
+    assert same_table(triads.frame, triads[:1].frame)
+    assert not same_table(triads.frame, triads.transpose(1, 0, 2).frame)
 
 
 def test_counts_of_triads_are_observations_and_weights():
@@ -199,10 +201,10 @@ def test_indexing_triads_gives_observations_of_the_same_table():
     assert triads[1] == (1, 1, 0)
     for some in (triads[[0, 2]], triads[np.array([True, False, True])], triads[[0, 2], ...]):
         np.testing.assert_array_equal(some, [[0, 0, 1], [2, 0, 1]])
-        assert some.same_table(triads)
+        assert same_table(some.frame, triads.frame)
     assert len(triads[[]]) == 0
-    assert "3 observations of a table of shape (3, 2, 2)" in repr(triads)
-    with pytest.raises(IndexError, match="indexed by observations"):
+    assert "3 tokens of a table of shape (3, 2, 2)" in repr(triads)
+    with pytest.raises(IndexError, match="indexed by tokens"):
         triads[[0], 1]
 
 
@@ -214,6 +216,23 @@ def test_ways_change_places_and_are_forgotten():
     dyads = triads.dyads(0, 2)
     np.testing.assert_array_equal(dyads.to_csr().toarray(), [[3, 0], [0, 1]])
     assert list(dyads.column_names) == ["am", "pm"]
+
+
+def test_positions_of_triads_may_be_unsigned():
+    positions = np.array([[0, 2], [1, 0], [1, 1]], np.uint8)
+    triads = Triads(*positions)
+    assert triads.table_shape == (3, 2, 2)
+    np.testing.assert_array_equal(triads.to_counts().as_new().row_sums, [1, 0, 1])
+
+
+def test_triads_are_no_table_of_counts():
+    triads = Triads([0, 1], [0, 1], [2, 0])
+    with pytest.raises(TypeError, match=r"got Triads. Triads.dyads\(i, j\) makes Dyads"):
+        Dyads(triads)
+    with pytest.raises(TypeError, match="got Dyads"):
+        Dyads(triads.dyads(0, 2))
+    with pytest.raises(TypeError, match="Got Triads, which have three indices"):
+        metrics.mutual_information(triads)
 
 
 def test_invalid_triads_and_orders_are_refused():

@@ -31,6 +31,7 @@ ALLOWED = table_of_rooms(ARCHITECTURE.read_text(encoding="utf-8"))
 # What meta-estimators and tests ask of estimators; scikit-learn's and IPython's own names.
 FACE = {"_state", "_heldout_predictions"}
 FACE |= {"_unfinished"}  # what a fit that was cut short has found
+FACE |= {"_without_rows"}  # a copy to be sent to workers
 FOREIGN = {"_validate_params", "_init_callback_context", "_skl_callbacks", "_repr_html_"}
 FOREIGN |= {"_replace", "_asdict", "_fields", "_callback_fit_ctx", "_exit", "_getframe"}
 FOREIGN |= {"_parameter_constraints"}

@@ -19,6 +19,7 @@ from skcooc import (
     RowBlocks,
     SymmetricClustering,
 )
+from skcooc.base.quantities import positions
 from skcooc.heldout.predictors import Factors
 from skcooc.heldout.scoring import log_likelihoods
 from skcooc.tables import as_counts
@@ -133,6 +134,10 @@ def test_pairs_are_those_of_numpy_and_other_indices_are_refused(monkeypatch):
     ):
         with pytest.raises(IndexError, match=message):
             model.joint_distribution(rows, columns)
+
+
+def test_positions_of_small_integer_types():
+    np.testing.assert_array_equal(positions(np.array([-1, 5], np.int8), 200, "row"), [199, 5])
 
 
 def prior_of(model):
@@ -253,7 +258,7 @@ def test_of_a_table_in_blocks_no_rows_are_left():
         lambda: aspects.row_components_,
         lambda: clusters.joint_distribution(0, 0),
     ):
-        with pytest.raises(ValueError, match="in blocks none are kept"):
+        with pytest.raises(ValueError, match="training rows are not kept"):
             ask()
     assert not hasattr(aspects, "column_embedding_")
     assert "unigram_" in aspects._repr_html_()  # which asks for all attributes

@@ -83,7 +83,7 @@ def test_names_in_names_out():
     framed = fitted(ASPECTS, pd.DataFrame(X.toarray(), columns=ITEMS))
     assert set(framed.recommend([0], 6, exclude_seen=False).items[0]) == set(ITEMS)
     for nameless in (fitted(ASPECTS, X), framed):
-        with pytest.raises(ValueError, match="rows fitted have no names: give positions"):
+        with pytest.raises(ValueError, match="training rows have no names: give positions"):
             nameless.recommend("user 5")
 
 
@@ -136,13 +136,13 @@ def test_a_large_sparse_table_is_never_dense(monkeypatch):
 def test_what_was_not_fitted_in_memory(tmp_path):
     save_table(tmp_path / "table", [X])
     model = fitted(ASPECTS, open_table(tmp_path / "table"))
-    with pytest.raises(ValueError, match="not known which columns"):
+    with pytest.raises(ValueError, match="non-zero columns of training rows are not kept"):
         model.recommend([0])
     found = model.recommend([0, 9], 3, exclude_seen=False)
     P = smoothed(model, np.asarray(model.embedding_)[[0, 9]], None)
     assert_is_literal(found, P, 3, np.zeros((2, 6), bool))
     blocks = AspectModel(2, beta=0.9, random_state=0).fit(RowBlocks([X]))
-    with pytest.raises(ValueError, match="There are no rows fitted"):
+    with pytest.raises(ValueError, match="training rows are not kept"):
         blocks.recommend([0])
     assert blocks.recommend(X[:2], 3).items.shape == (2, 3)
 

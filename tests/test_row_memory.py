@@ -128,11 +128,11 @@ REFUSED = [
     (RowMemory(PCA(2)), X, {}, "negative components"),
     (RowMemory(NMF(2)), X, {"sample_weight": np.ones(60)}, "sample_weight is given, but NMF"),
     (RowMemory(MaxAbsScaler()), X, {}, "MaxAbsScaler has no components_"),
-    (RowMemory(), [[1]], {}, "to estimate the memory. Give numbers for concentration"),
+    (RowMemory(), [[1]], {}, "to estimate the cache. Give numbers for concentration"),
     (RowMemory("aspects"), X, {}, "The 'estimator' parameter of RowMemory must be"),
     (RowMemory(discount=1.5), X, {}, "The 'discount' parameter of RowMemory must be"),
     (RowMemory(concentration=-1), X, {}, "The 'concentration' parameter of RowMemory"),
-    (RowMemory(), np.zeros((3, 4)), {}, "Found array with 0 observation"),
+    (RowMemory(), np.zeros((3, 4)), {}, "Found array with 0 token"),
 ]
 
 
@@ -141,6 +141,11 @@ def test_bad_input():
         with pytest.raises(ValueError, match=message):
             model.fit(X, **params)
         assert not hasattr(model, "components_")
+
+
+def test_transformers_of_other_libraries_need_a_table_in_memory():
+    with pytest.raises(TypeError, match="NMF needs a table in memory, got RowBlocks"):
+        RowMemory(NMF(2)).fit(RowBlocks([X[:30], X[30:]]))
 
 
 def test_duplicate_entries_and_later_changes_of_the_table():

@@ -1,7 +1,23 @@
 """What the estimators share."""
 
 from skcooc.base.estimator import CooccurrenceEstimator
-from skcooc.base.parameters import ANNEALING, CONSTRAINTS, FALLING, Size
+from skcooc.base.parameters import (
+    ANNEALING,
+    ASPECT_TEMPERATURES,
+    CONSTRAINTS,
+    FALLING,
+    SIZE,
+    Size,
+)
 from skcooc.base.triads import TriadEstimator
 
-__all__ = ["ANNEALING", "CONSTRAINTS", "FALLING", "CooccurrenceEstimator", "Size", "TriadEstimator"]
+__all__ = [
+    "ANNEALING",
+    "ASPECT_TEMPERATURES",
+    "CONSTRAINTS",
+    "FALLING",
+    "SIZE",
+    "CooccurrenceEstimator",
+    "Size",
+    "TriadEstimator",
+]

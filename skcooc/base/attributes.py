@@ -1,4 +1,4 @@
-"""Attributes of fitted estimators: made of a fit, and compared where a warm start goes on."""
+"""Attributes of fitted estimators: made of a fit, and compared in a warm start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from skcooc.tables import CheckedBlocks
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
 
 REMEDY = "Set warm_start=False to start anew."
-# Parameters that may change before a fit that was cut short goes on, since its seeds are kept.
+# Parameters that may change before an interrupted fit resumes, since its seeds are kept.
 FREE = {"n_jobs", "random_state", "warm_start"}
 # Those that may change, too, if a fit has ended: each iteration is what it would have been.
 HOW_LONG = {"max_iter", "tol", "n_init"}
@@ -53,7 +53,7 @@ def prediction_attributes(
         "_fitted_model": model,
         "_state": state,
         "components_": components.T,
-        "weights_": unknown[0],  # of a row without observations
+        "weights_": unknown[0],  # of an empty row
         "embedding_": embedding,
         "row_distribution_": row_distribution,
         "unigram_": unigram,
@@ -67,7 +67,7 @@ def streaming_obstacle(recipe: Recipe) -> str | None:
     """Return why a model cannot follow a stream; None where it can."""
     reason = recipe.unmet_need(CheckedBlocks.capabilities)
     if reason is None and not hasattr(recipe.equations, "mix_with"):
-        return "the equations do not say how parameters meet new columns, which diluted would"
+        return "its equations have no mix_with, which new columns need"
     return reason
 
 
@@ -113,9 +113,7 @@ def of_fit(fit: Fit) -> Attributes:
 def at_iteration(X: Counts, smoothing: float | Literal["auto"], known: Attributes) -> AttributesAt:
     """Return a function that makes the attributes of a fit stopped at an iteration."""
 
-    def attributes(
-        model: Model, start: Start, journal: Journal, record: Record, state: State
-    ) -> Attributes:
+    def attributes(start: Start, journal: Journal, record: Record, state: State) -> Attributes:
         state = State(state.params, X.collect_rows(state.rows))
         splits = start.structure.splits
         s = chosen_smoothing(smoothing, start.validation)
@@ -123,7 +121,9 @@ def at_iteration(X: Counts, smoothing: float | Literal["auto"], known: Attribute
         _, row_distribution = distributed(X)
         return {
             **({} if splits is None else {"splits_": splits}),
-            **prediction_attributes(model, state, record.beta, s, unigram, row_distribution),
+            **prediction_attributes(
+                start.structure.model, state, record.beta, s, unigram, row_distribution
+            ),
             "_unfinished": journal,
             "_heldout_predictions": None,
             "tuning_": start.trials,
@@ -143,7 +143,7 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, stopped: bool) -> None:
     if collapsed(estimator.components_, estimator.weights_, len(estimator.embedding_)):
         remedy = "Use a larger beta, or beta='auto'."
         if recipe.equations.largest_beta == 1 and (estimator.beta_ == 1 or estimator.tuning_):
-            remedy = "Give counts in larger units, if they are not numbers of observations."
+            remedy = "Give counts in larger units, if they are not numbers of tokens."
         _warn(
             f"All {len(estimator.components_)} components are the unigram: at "
             f"beta={estimator.beta_:.3g} the model has collapsed, or rows and columns are "
@@ -218,8 +218,8 @@ def check_as_before(estimator: BaseEstimator, fitted: Parameters, same_table: bo
     others = changed(estimator, fitted) + ["X"] * (not same_table)
     if others:
         raise ValueError(
-            "A fit that was cut short goes on with the same table and parameters, but there "
-            f"are other values of {', '.join(others)}. {REMEDY}"
+            "An interrupted fit resumes with the same table and parameters; changed: "
+            f"{', '.join(others)}. {REMEDY}"
         )
 
 
@@ -228,8 +228,7 @@ def check_shape(fitted: Parameters, recipe: Recipe, what: str, remedy: str = REM
     shape = {name: fitted[name] for name in recipe.shape}
     if shape != recipe.shape:
         raise ValueError(
-            f"{what} goes on from a model fitted with {shape}, but {dict(recipe.shape)} is "
-            f"asked for. {remedy}"
+            f"{what} continues a model fitted with {shape}, got {dict(recipe.shape)}. {remedy}"
         )
 
 
@@ -238,13 +237,13 @@ def check_columns(components: Array, X: Counts) -> None:
     n_columns = components.shape[1]
     if n_columns != X.shape[1]:
         raise ValueError(
-            f"warm_start=True goes on from components_ of {n_columns} columns, but X has "
-            f"{X.shape[1]}. {REMEDY}"
+            f"warm_start=True continues a model of {n_columns} columns, but X has {X.shape[1]}. "
+            f"{REMEDY}"
         )
     new = np.flatnonzero((X.column_sums > 0) & ~components.any(axis=0))
     if new.size:
         raise ValueError(
-            f"warm_start=True cannot go on with X: {new.size} of its columns, such as {new[0]},"
+            f"warm_start=True cannot continue with X: {new.size} of its columns, such as {new[0]},"
             f" have probability zero in components_. {REMEDY}"
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
-from typing import Any, ClassVar, Literal, NoReturn, Self
+from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import ArrayLike
 from sklearn import config_context
@@ -155,12 +155,10 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         if self._has_auto_size():
             return _fit_with_searched_size(self, X, y, sample_weight)
         recipe, new = self.recipe(), copy.copy(self)  # a fit that fails leaves self as it was
-        self._check_solver(recipe)
+        self._check_solver(recipe, self.beta)
         needs = {**recipe.needs, **make_solver(self.solver).needs}
         if self.early_stopping:
-            needs["divide"] = (
-                "early_stopping=True holds out observations of all rows; it needs False"
-            )
+            needs["divide"] = "early_stopping=True holds out tokens of all rows; set it to False"
         table = read(
             new,
             X,
@@ -322,28 +320,32 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         within : TemperatureRange
             Range to search.
         """
-        if self._has_auto_size():
-            name = self.size_parameters[0]
-            raise ValueError(f"A search for the temperature needs {name} as a number, got 'auto'.")
+        self.check_sizes()
         self._validate_params()
         counts = read_in_memory(copy.copy(self), X, sample_weight).sample
         recipe = self.recipe().for_table(counts)
-        if "alternation" in make_solver(self.solver).needs:
-            self._refuse_alternating()
+        self._check_solver(recipe, "auto")
         recipe = recipe.with_seeds(draw_seeds(self.random_state, self.n_init))
         return short_fits(recipe, counts), recipe.family.beta_range(counts)
 
-    def _check_solver(self, recipe: Recipe) -> None:
-        """Raise ValueError where solver="alternating" does not go with the model."""
-        needed = "alternation" in make_solver(self.solver).needs
-        if needed and not (self.beta == 1 and recipe.supports_alternating):
-            self._refuse_alternating()
+    def check_sizes(self) -> None:
+        """Raise ValueError where a number of components is not given, as beta is tuned for one."""
+        if self._has_auto_size():
+            name = self.size_parameters[0]
+            raise ValueError(
+                f"beta is tuned for a given number of components: set {name} to a number, got "
+                f"{getattr(self, name)!r}."
+            )
 
-    def _refuse_alternating(self) -> NoReturn:
-        raise ValueError(
-            f'solver="{self.solver}" needs an AspectModel with beta=1.0, no annealing, no '
-            'component_prior and leave_one_out=False: set solver="momentum".'
-        )
+    def _check_solver(self, recipe: Recipe, beta: float | Literal["auto"]) -> None:
+        """Raise ValueError where solver="alternating" does not go with the model and beta."""
+        if "alternation" not in make_solver(self.solver).needs:
+            return
+        if not (beta == 1 and recipe.supports_alternating):
+            raise ValueError(
+                f'solver="{self.solver}" needs an AspectModel with beta=1.0, no annealing, no '
+                'component_prior and leave_one_out=False: set solver="momentum".'
+            )
 
     def _has_auto_size(self) -> bool:
         """Return whether sizes are "auto"; ValueError where only one of two is."""
@@ -386,31 +388,31 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
 
 def _fit_with_searched_size(
-    estimator: CooccurrenceEstimator, X: TableLike, y: object, sample_weight: ArrayLike | None
+    model: CooccurrenceEstimator, X: TableLike, y: object, sample_weight: ArrayLike | None
 ) -> CooccurrenceEstimator:
     """Fit a copy with sizes searched, or kept for a warm start; take its attributes."""
-    names = estimator.size_parameters
+    names = model.size_parameters
     if is_out_of_core(X):
         raise ValueError(
-            f"{names[0]}='auto' divides the observations of a table in memory, got X of type "
+            f"{names[0]}='auto' divides the tokens of a table in memory, got X of type "
             f"{type(X).__name__}. Give a number, which may be one found on a sample of rows."
         )
-    if estimator.warm_start and hasattr(estimator, "components_"):
-        if not hasattr(estimator, "component_search_"):
+    if model._goes_on():
+        if not hasattr(model, "component_search_"):
             raise ValueError(
-                "warm_start=True goes on from a fit with a number of its own, got "
+                "warm_start=True continues a fit with a given number of components, got "
                 f"{names[0]}='auto'. Set warm_start=False to start anew."
             )
-        search = estimator.component_search_
+        search = model.component_search_
     else:
-        search = _size_search(estimator, X, sample_weight)
+        search = _size_search(model, X, sample_weight)
     sizes = dict(search.best_params_)
-    new = copy.copy(estimator).set_params(**sizes)
+    new = copy.copy(model).set_params(**sizes)
     new.fit(X, y, sample_weight)
     auto = dict.fromkeys(sizes, "auto")
-    estimator.__dict__.clear()
-    estimator.__dict__.update(vars(new) | auto | {"component_search_": search})
-    return estimator
+    model.__dict__.clear()
+    model.__dict__.update(vars(new) | auto | {"component_search_": search})
+    return model
 
 
 def _size_search(

@@ -16,10 +16,10 @@ from skcooc.simplex import normalise
 def merged_components(
     self: CooccurrenceEstimator, shares: Array, mass: Array, parameter: str
 ) -> CooccurrenceEstimator:
-    """Components that are sums of others by their mass, (K,), where shares (K, L) are one.
+    """Return a copy with L components, each a mass-weighted sum of the K fitted ones.
 
-    What is only known of the fit itself is left out, such as the history; a parameter says how many
-    components there are.
+    Component k, of mass (K,), has the shares (K, L) in the new ones; ``parameter`` is the name of
+    their number. Attributes of the fit itself, such as the history, are dropped.
     """
     shares = shares.astype(self.components_.dtype)
     params, rows = self._state

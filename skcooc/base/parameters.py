@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.em import SOLVERS
+from skcooc.em import SOLVERS, TemperatureRange
 
 CONSTRAINTS: dict[str, Any] = {
     "beta": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
@@ -30,6 +30,8 @@ SIZES = (  # what is meant by n_topics, num_topics and k of other libraries
     *("n_clusters", "n_row_clusters", "n_column_clusters"),
 )
 Size: TypeAlias = Any  # a number of components, or "auto", which is none before fit
+SIZE: list[Any] = [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})]
+ASPECT_TEMPERATURES = TemperatureRange(0.5, 1.0)  # range in which beta of topics is tuned
 FALLING = Interval(Real, 0, 1, closed="neither")
 ANNEALING: list[Any] = [FALLING, Interval(Real, 1, None, closed="neither"), None]
 

@@ -133,7 +133,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_is_fitted(self)
         if not len(self.embedding_):
-            raise ValueError("There are no rows to sample: of a table in blocks none are kept.")
+            raise ValueError("Cannot sample: the training rows were not kept (table in blocks).")
         rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
         of_rows = np.asarray(self.row_distribution_), np.asarray(self.embedding_)
         factors = *of_rows, self.components_
@@ -180,8 +180,8 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         samples, weights = self._score_samples(X)
         if not weights.any():
-            raise ValueError("X holds no observations to score: all entries are zero.")
-        counted = weights > 0  # an impossible observation of weight zero would give NaN
+            raise ValueError("X has no tokens to score: all entries are zero.")
+        counted = weights > 0  # an impossible token of weight zero would give NaN
         return float(np.average(samples[counted], weights=weights[counted]))
 
     def perplexity(self, X: TableLike) -> float:
@@ -369,16 +369,31 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _lazily(self, method: str, X: TableLike, n_columns: int) -> TableLike:
         """Return a dask array of a method's results, computed block by block."""
         check_row_blocks(X)
-        light, params, rows = copy.copy(self), *self._state  # without the rows fitted, to be sent
-        dtype, width = self.components_.dtype, self.embedding_.shape[1]
-        light.embedding_, light.row_distribution_ = np.empty((0, width), dtype), np.empty(0)
-        light.__dict__["_state"] = State(params, np.empty((0, rows.shape[1]), dtype))
+        dtype = self.components_.dtype
         return X.map_blocks(
-            getattr(light, method),
+            getattr(self._without_rows(), method),
             dtype=dtype,
             chunks=(X.chunks[0], (n_columns,)),
             meta=np.empty((0, 0), dtype=dtype),
         )
+
+    def _without_rows(self) -> Self:
+        """Return a copy without arrays of the training rows, to be sent to workers."""
+        new, dtype = copy.copy(self), self.components_.dtype
+        new.embedding_ = np.empty((0, self.embedding_.shape[1]), dtype)
+        new.row_distribution_ = np.empty(0)
+        new._frame = self._frame._replace(row_names=None, seen=None)
+        names = "_end", "_stream", "_passes", "_unfinished", "_heldout_predictions"
+        new.__dict__.update(dict.fromkeys(names))
+        if hasattr(self, "_state"):
+            params, rows = self._state
+            new._state = State(params, np.empty((0, rows.shape[1]), dtype))
+        return new
+
+    @property
+    def factors(self) -> Factors:
+        """P(z given x) of the training rows, (N, K), and P(y given z), (M, K)."""
+        return Factors(self.embedding_, self.components_.T)
 
     def fold_in(self, X: Block) -> Array:
         """Return P(k given x) of checked rows."""
@@ -415,11 +430,6 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _over_rows(self, function: Callable[[Block], Array], X: Block) -> Array:
         return over_rows(function, X, self.n_jobs)
-
-    def _row_log_likelihoods(self, X: Block, A: Array, B: Array) -> Array:
-        """Return sum_j n_ij log(A[i] @ B[j]) of checked rows, (n,), in nats."""
-        means, counts = scoring.score_rows(X, Factors(A, B))
-        return means * counts
 
     def _score_samples(self, X: TableLike) -> tuple[Array, Array]:
         """Return the log-likelihood of every sample, and its weight in the mean."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ class NoRowsError(ValueError, AttributeError):
     """Raised where training rows are needed, but the table was read in blocks."""
 
     def __init__(self) -> None:
-        super().__init__("There are no rows fitted: of a table in blocks none are kept.")
+        super().__init__("The training rows are not kept where a table is read in blocks.")
 
 
 class FittedModel(Protocol):
@@ -117,36 +117,32 @@ def positions(index: ArrayLike, size: int, name: str) -> Array:
         raise IndexError(
             f"{name} index {out.flat[0]} is out of bounds for a table of {size} {name}s."
         )
-    return np.where(index < 0, index + size, index).astype(np.intp)
-
-
-class Evidence(NamedTuple):
-    """Likelihood of tokens, and the size of the model."""
-
-    log_likelihood: float  # sum of log P(x, y), nats
-    n_observations: float
-    n_parameters: int
+    index = index.astype(np.intp)
+    return np.where(index < 0, index + size, index)
 
 
 def n_parameters(model: FittedModel) -> int:
     check_is_fitted(model)
     if not len(model.embedding_):
-        raise AttributeError("n_parameters_ counts rows: of a table in blocks none are kept.")
+        raise AttributeError(
+            "n_parameters_ counts the training rows, which are not kept where a table is read in "
+            "blocks."
+        )
     return _free(model, len(model.embedding_))
 
 
 def aic(model: FittedModel, X: TableLike) -> float:
-    evidence = _evidence(model, X)
-    return 2 * (evidence.n_parameters - evidence.log_likelihood)
+    log_likelihood, _, free = _evidence(model, X)
+    return 2 * (free - log_likelihood)
 
 
 def bic(model: FittedModel, X: TableLike) -> float:
-    evidence = _evidence(model, X)
-    penalty = evidence.n_parameters * float(np.log(evidence.n_observations))
-    return penalty - 2 * evidence.log_likelihood
+    log_likelihood, n_tokens, free = _evidence(model, X)
+    return free * float(np.log(n_tokens)) - 2 * log_likelihood
 
 
-def _evidence(model: FittedModel, X: TableLike) -> Evidence:
+def _evidence(model: FittedModel, X: TableLike) -> tuple[float, float, int]:
+    """Return the sum of log P(x, y), in nats, and the numbers of tokens and free parameters."""
     check_is_fitted(model)
     if isinstance(X, Dyads):
         samples, weights = model._score_samples(X)
@@ -157,15 +153,11 @@ def _evidence(model: FittedModel, X: TableLike) -> Evidence:
         n_rows, sizes = len(weights), weights
     total = float(weights.sum())
     if not total:
-        raise ValueError("X holds no observations to score: all entries are zero.")
-    counted = weights > 0  # an impossible observation of weight zero would give NaN
-    log_likelihood = float(np.sum(weights[counted] * samples[counted]))
-    return Evidence(log_likelihood + _of_rows(sizes / total, total), total, _free(model, n_rows))
-
-
-def _of_rows(shares: Array, total: float) -> float:
-    """Return the sum of log P(x_i) over the tokens, in nats, at the shares of rows."""
-    return total * float(np.sum(shares * log(shares)))
+        raise ValueError("X has no tokens to score: all entries are zero.")
+    counted = weights > 0  # an impossible token of weight zero would give NaN
+    given_rows, shares = float(np.sum(weights[counted] * samples[counted])), sizes / total
+    log_likelihood = given_rows + total * float(np.sum(shares * log(shares)))
+    return log_likelihood, total, _free(model, n_rows)
 
 
 def _free(model: FittedModel, n_rows: int) -> int:

@@ -47,7 +47,7 @@ class Asked(NamedTuple):
 
 
 def recommend(
-    model: Recommender, rows: ArrayLike | TableLike, n: int = 10, *, exclude_seen: bool = True
+    model: Recommender, rows: ArrayLike | TableLike, n: int, *, exclude_seen: bool
 ) -> Recommendations:
     check_is_fitted(model)
     shape = np.shape(rows)
@@ -77,8 +77,8 @@ def _fitted(model: Recommender, rows: ArrayLike, exclude_seen: bool) -> Asked:
     frame = model._frame
     if exclude_seen and frame.seen is None:
         raise ValueError(
-            "It is not known which columns the rows fitted have: of a dask array or DiskTable "
-            "that is not kept. Give the counts of rows as a matrix, or exclude_seen=False."
+            "The non-zero columns of training rows are not kept for dask arrays and DiskTable. "
+            "Give counts as a matrix, or exclude_seen=False."
         )
     chosen = _chosen(frame.row_names, np.asarray(rows).ravel(), len(model.embedding_))
     known = model._rows_fitted()
@@ -90,8 +90,8 @@ def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
     """Return the positions of training rows, given by position or by name."""
     if names is None and rows.dtype.kind in "UO":
         raise ValueError(
-            "The rows fitted have no names: give positions, or fit Dyads with row_names, or a data "
-            "frame whose index holds strings."
+            "The training rows have no names: give positions, or fit Dyads with row_names, or a "
+            "data frame whose index holds strings."
         )
     numbers = rows.dtype.kind in "iufb"
     if names is None or (numbers and not np.issubdtype(names.dtype, np.number)):
@@ -100,8 +100,8 @@ def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
     if (found < 0).any():
         unknown = rows[found < 0].tolist()
         raise ValueError(
-            f"{len(unknown)} of the rows are not in the table fitted: {unknown[:3]}. Its rows are "
-            f"called {names[:2].tolist()} and so on; counts of new ones are given as a matrix."
+            f"{len(unknown)} of the rows are not in the training table: {unknown[:3]}. Its rows "
+            f"are called {names[:2].tolist()} and so on; give counts of new rows as a matrix."
         )
     return found
 

@@ -33,13 +33,15 @@ from skcooc.protocol import Array, Block, TableLike
 from skcooc.protocol.decorators import available_if, with_callbacks
 from skcooc.tables import CheckedBlocks, read_in_memory
 
-AUTO = "it needs numbers of components, got 'auto'"
-
 
 def _follows_streams(self: Streams) -> bool:
     """Return True; AttributeError, with the reason, where partial_fit is unavailable."""
     try:
-        reason = AUTO if self._has_auto_size() else attributes.streaming_obstacle(self.recipe())
+        reason = (
+            "it needs numbers of components, got 'auto'"
+            if self._has_auto_size()
+            else attributes.streaming_obstacle(self.recipe())
+        )
     except (TypeError, ValueError):  # fit says what is wrong with the parameters
         return True
     if reason is not None:
@@ -114,8 +116,7 @@ class Streams(Predictions):
         check_shape(self._fitted_parameters, recipe, "partial_fit", "Fit anew.")
         if self._stream is None:
             raise ValueError(
-                "partial_fit goes on from a fit that came to its end, with parameters that allow "
-                "it. Fit anew."
+                "partial_fit needs a completed fit whose parameters allow streams. Fit anew."
             )
         table = read_in_memory(self, X, sample_weight, reset=False)
         batch, now = table.sample, self._position

@@ -25,7 +25,7 @@ def _of_two(name: str) -> property:
     """Return a property that raises AttributeError: a method of two-way counts only."""
 
     def missing(self: TriadEstimator) -> NoReturn:
-        raise AttributeError(f"There is no {name} of observations of three indices.")
+        raise AttributeError(f"Triadic models have no {name}: it is for tables of two indices.")
 
     return property(missing)
 
@@ -157,8 +157,8 @@ class TriadEstimator(CooccurrenceEstimator):
         known: Array = np.asarray(self.middle_components_.any(axis=0))
         if len(observed) != len(known) or ((observed > 0) & ~known).any():
             raise ValueError(
-                "warm_start=True goes on from a model in which values of the second way of X have "
-                "probability zero, or are not. Set warm_start=False to start anew."
+                "warm_start=True continues a model in which some values of the second index of X "
+                "are missing or have probability zero. Set warm_start=False to start anew."
             )
         return super()._warm_state(recipe, X)
 

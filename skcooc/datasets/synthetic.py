@@ -41,7 +41,7 @@ def make_cooccurrences(
 ) -> Bunch:  # fmt: skip
     """Generate a sparse table of co-occurrence counts with known structure.
 
-    An observation is a pair of a row x, drawn uniformly, and a column y, drawn from
+    A token is a pair of a row x, drawn uniformly, and a column y, drawn from
     P(y | x) = sum_z P(z | x) P(y | z). The total of a row is random, and can be 0.
 
     Parameters
@@ -49,15 +49,15 @@ def make_cooccurrences(
     n_rows, n_columns : int, default=100 and 200
         Number of rows N and of columns M.
     n_components : int, default=5
-        Number K of aspects or of row clusters. There are as many components P(y | z), but
+        Number K of topics or of row clusters. There are as many components P(y | z), but
         V = 2 K - 1 if `kind="hierarchy"`.
     n_observations : int, default=10_000
-        Number of observations L, the sum of the table.
+        Number of tokens L, the sum of the table.
     kind : {"aspects", "clusters", "coclusters", "hierarchy"}, default="aspects"
         Kind of the planted structure.
 
-        - "aspects": each observation has an aspect (topic); P(z | x) of each row and P(y | z) of
-          each aspect are drawn from symmetric Dirichlet distributions.
+        - "aspects": each token has a topic; P(z | x) of each row and P(y | z) of each topic are
+          drawn from symmetric Dirichlet distributions.
         - "clusters": each row belongs to one of K clusters of equal size (give or take one), whose
           P(y | z) is drawn from a symmetric Dirichlet distribution.
         - "coclusters": rows and columns both belong to clusters of equal size. The probabilities
@@ -65,19 +65,19 @@ def make_cooccurrences(
           distribution; the largest one of row cluster k is put at column cluster k modulo D. Within
           a column cluster, probabilities of columns are drawn uniformly from the simplex.
         - "hierarchy": as "clusters", which are the leaves of a complete binary tree. Each node has
-          its own P(y | z); an observation comes with equal probability from each node on the path
+          its own P(y | z); a token comes with equal probability from each node on the path
           from the root to the cluster of its row (cluster-abstraction model).
     n_column_clusters : int, default=None
         Number D of column clusters if `kind="coclusters"`. None means as many as row clusters.
     concentration : float, default=0.1
-        Parameter of the Dirichlet distributions: small values give rows of few aspects and
+        Parameter of the Dirichlet distributions: small values give rows of few topics and
         components of few columns.
     burstiness : float or None, default=None
         A number a makes columns repeat within a row, the more so the smaller it is: each row draws
         its columns from a distribution of its own, drawn from the Dirichlet distribution with
         parameters a P(y | x). None for no burstiness.
     random_state : int, RandomState instance or None, default=None
-        Determines the model and the observations.
+        Determines the model and the tokens.
     dtype : dtype, default=numpy.int64
         Type of the counts.
 
@@ -93,7 +93,7 @@ def make_cooccurrences(
         components : ndarray of shape (K, M), or (V, M)
             P(y | z).
         labels : ndarray of shape (N,), int64
-            Cluster of each row; the most probable aspect if `kind="aspects"`.
+            Cluster of each row; the most probable topic if `kind="aspects"`.
         column_labels, blocks : ndarrays of shape (M,), int64, and (K, D), or None
             Cluster of each column and P(column cluster | row cluster), if `kind="coclusters"`.
         tree : Tree or None

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.base import CooccurrenceEstimator, attributes
 from skcooc.ensemble.members import MetaModel
 from skcooc.fitting import Recipe, tuning
-from skcooc.fitting.fit import in_threads, shares
+from skcooc.fitting.fit import in_threads, split_threads
 from skcooc.fitting.journal import Journal, JournalListener
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Validation
@@ -130,8 +130,7 @@ class AveragedModels(MetaModel):
     def consensus_(self) -> Consensus:
         """One model of matching components, with intervals over the members."""
         check_is_fitted(self)
-        models = [Factors(member.embedding_, member.components_.T) for member in self.estimators_]
-        return consensus(models, self.row_distribution_)
+        return consensus([member.factors for member in self.estimators_], self.row_distribution_)
 
     def __init__(
         self,
@@ -162,6 +161,8 @@ class AveragedModels(MetaModel):
         self : object
         """
         self.estimator._validate_params()
+        if self.estimator.beta == "auto":
+            self.estimator.check_sizes()
         new, member = copy.copy(self), clone(self.estimator)
         table = read_in_memory(new, X, sample_weight)  # a fit that fails leaves self as it was
         counts, recipe = table.sample, member.recipe().for_table(table.sample)
@@ -198,10 +199,13 @@ class AveragedModels(MetaModel):
         return self
 
     def fold_in(self, X: Block) -> Array:
-        n_outer, _ = shares(self.n_jobs, len(self.estimators_))
-        members = [(member,) for member in self.estimators_]
-        folded = in_threads(lambda member: member.fold_in(X), members, n_outer)
+        folded = self._each(lambda member: member.fold_in(X), self.estimators_)
         return weighted(folded, [1 / len(folded)] * len(folded))
+
+    def _without_rows(self) -> Self:
+        new = super()._without_rows()
+        new.estimators_ = [member._without_rows() for member in self.estimators_]
+        return new
 
 
 class MeanPrediction(NamedTuple):
@@ -221,7 +225,7 @@ class MemberFits:
 
     def fit(self, X: Block, journal: Journal, **parameters: object) -> list[CooccurrenceEstimator]:
         """One fitted estimator for each seed."""
-        n_outer, n_inner = shares(self.n_jobs, len(self.seeds))
+        _, n_inner = split_threads(self.n_jobs, len(self.seeds))
         shared = {"n_jobs": n_inner, "warm_start": False}
 
         def fit(number: int, seed: int) -> CooccurrenceEstimator:
@@ -229,7 +233,7 @@ class MemberFits:
             find = partial(member.fit, X.table, sample_weight=X.weights)
             return journal.get_or_compute(("member", number), find, tells=True)
 
-        return in_threads(fit, list(enumerate(self.seeds)), n_outer)
+        return in_threads(fit, list(enumerate(self.seeds)), self.n_jobs)
 
     def choose(
         self, recipe: Recipe, X: Block, journal: Journal
@@ -288,7 +292,7 @@ def _tunables(recipe: Recipe, X: Block) -> list[tuning.Tunable]:
 
 def mean_of(members: Sequence[CooccurrenceEstimator]) -> Factors:
     """Mean prediction of S fitted models with K components in total: A, (N, K), and B, (M, K)."""
-    models = [Factors(member.embedding_, member.components_.T) for member in members]
+    models = [member.factors for member in members]
     return side_by_side(models, [1 / len(models)] * len(models))
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,6 @@ from sklearn.utils.metaestimators import _BaseComposition
 
 from skcooc.base import attributes
 from skcooc.ensemble.members import Member, MetaModel, members_of
-from skcooc.fitting.fit import in_threads, shares
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout.predictors import (
@@ -30,12 +29,10 @@ from skcooc.heldout.predictors import (
     weighted,
 )
 from skcooc.heldout.validation import HeldOutPredictions, HoldOutOptions, add_one_unigram, hold_out
-from skcooc.protocol import Array, Block, RandomState, T, TableLike
+from skcooc.protocol import Array, Block, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 from skcooc.simplex import normalise
 from skcooc.tables import read_in_memory
-
-S = TypeVar("S")
 
 
 class InterpolatedModels(MetaModel, _BaseComposition):
@@ -116,6 +113,7 @@ class InterpolatedModels(MetaModel, _BaseComposition):
     estimators_: list[BaseEstimator | None]
     interpolation_weights_: Array
     named_estimators_: dict[str, BaseEstimator]
+    _members: list[Member]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimators": [list],
@@ -238,6 +236,9 @@ class InterpolatedModels(MetaModel, _BaseComposition):
         mixtures = self._each(lambda member: member.fold_in(X), self._members)
         return weighted(mixtures, self.interpolation_weights_.tolist())
 
-    def _each(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
-        n_outer, _ = shares(self.n_jobs, len(items))
-        return in_threads(function, [(item,) for item in items], n_outer)
+    def _without_rows(self) -> Self:
+        new = super()._without_rows()
+        new._members = [member.without_rows() for member in self._members]
+        new.estimators_ = [member.estimator for member in new._members]
+        del new.named_estimators_
+        return new

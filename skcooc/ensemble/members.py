@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,11 +16,15 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 
 from skcooc.base.parameters import ATTRIBUTES, fill_docstring
 from skcooc.base.predictions import Predictions
+from skcooc.fitting.fit import in_threads
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.heldout import Factors
 from skcooc.heldout.memory import rows_with
 from skcooc.heldout.validation import HeldOutPredictions, add_one_unigram
-from skcooc.protocol import CSR, Array, Block, TableLike
+from skcooc.protocol import CSR, Array, Block, T, TableLike
+from skcooc.tables import is_out_of_core, without_zeros
+
+S = TypeVar("S")
 
 MEMBER_TYPES = [Predictions, TransformerMixin]
 SHARED = (  # attributes with the same meaning in all estimators
@@ -43,6 +47,10 @@ class MetaModel(Predictions, MetaEstimatorMixin, CallbackSupportMixin, BaseEstim
 
     def _mixing(self) -> tuple[Array, Array]:
         return self.row_distribution_, self.embedding_
+
+    def _each(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
+        """Return function(item) of each item, computed in parallel."""
+        return in_threads(function, [(item,) for item in items], self.n_jobs)
 
     @contextmanager
     def _journal(self, X: Block) -> Iterator[Journal]:
@@ -71,7 +79,7 @@ class NativeMember:
     @property
     def fitted(self) -> Factors:
         """P(z given x) of the training rows, (N, K), and P(y given z), (M, K)."""
-        return Factors(self.estimator.embedding_, self.estimator.components_.T)
+        return self.estimator.factors
 
     def fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> NativeMember:
         return NativeMember(clone(self.estimator).fit(X, sample_weight=sample_weight))
@@ -85,6 +93,10 @@ class NativeMember:
     def fold_in(self, X: Block) -> Array:
         return self.estimator.fold_in(X)
 
+    def without_rows(self) -> NativeMember:
+        """Return the member without arrays of the training rows, to be sent to workers."""
+        return NativeMember(self.estimator._without_rows())
+
 
 @dataclass(frozen=True)
 class TransformerMember:
@@ -97,12 +109,16 @@ class TransformerMember:
 
     estimator: BaseEstimator
     are_mixtures: bool = False  # whether rows of transform sum to one
-    judged: None = None
     fitted: Factors = UNFITTED
+    judged: ClassVar[None] = None
 
     def fit(
         self, X: TableLike, counts: Block, sample_weight: ArrayLike | None
     ) -> TransformerMember:
+        if is_out_of_core(X):
+            raise TypeError(
+                f"{type(self.estimator).__name__} needs a table in memory, got {type(X).__name__}."
+            )
         return self._fitted_to(clone(self.estimator).fit, counts, sample_weight)
 
     def partial_fit(
@@ -111,7 +127,10 @@ class TransformerMember:
         return self._fitted_to(copy.deepcopy(self.estimator).partial_fit, counts, sample_weight)
 
     def fold_in(self, X: Block) -> Array:
-        return self._mixtures(self.estimator.transform(_without_zeros(X)), X.dtype)
+        return self._mixtures(self.estimator.transform(without_zeros(X.table)), X.dtype)
+
+    def without_rows(self) -> TransformerMember:
+        return replace(self, fitted=UNFITTED)
 
     def _mixtures(self, transformed: ArrayLike, dtype: np.dtype) -> Array:
         coefficients = np.asarray(transformed, dtype=dtype)
@@ -133,7 +152,8 @@ class TransformerMember:
                 f"sample_weight is given, but {type(self.estimator).__name__} is no estimator of "
                 "skcooc: repeat rows, or multiply their counts."
             )
-        fitted = fit(table := _without_zeros(X))
+        # NMF of scikit-learn refuses stored zeros.
+        fitted = fit(table := without_zeros(X.table))
         if not hasattr(fitted, "components_"):
             raise ValueError(f"{type(fitted).__name__} has no components_ when it is fitted.")
         transformed = np.asarray(fitted.transform(table))
@@ -146,18 +166,21 @@ class TransformerMember:
 class TopicFreeMember:
     """The topic-free baseline: one component, the share of rows in which each column occurs."""
 
-    estimator: None = None
-    judged: None = None
     fitted: Factors = UNFITTED
+    estimator: ClassVar[None] = None
+    judged: ClassVar[None] = None
 
     def fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> TopicFreeMember:
         distribution = add_one_unigram(rows_with(counts), 1).astype(counts.dtype)
-        return TopicFreeMember(fitted=Factors(self.fold_in(counts), distribution[:, None]))
+        return TopicFreeMember(Factors(self.fold_in(counts), distribution[:, None]))
 
     partial_fit = fit  # no state to update
 
     def fold_in(self, X: Block) -> Array:
         return np.ones((X.shape[0], 1), dtype=X.dtype)
+
+    def without_rows(self) -> TopicFreeMember:
+        return TopicFreeMember()
 
 
 Member: TypeAlias = NativeMember | TransformerMember | TopicFreeMember
@@ -190,15 +213,6 @@ def members_of(named: Sequence[tuple[str, BaseEstimator]], whose: str) -> list[M
         )
     validate_parameter_constraints({name: MEMBER_TYPES for name, _ in named}, dict(named), whose)
     return [member_of(estimator) for _, estimator in named]
-
-
-def _without_zeros(X: Block) -> CSR:
-    """The counts without stored zeros, which scikit-learn's NMF refuses."""
-    table = X.table
-    if not table.data.all():
-        table = table.copy()
-        table.eliminate_zeros()
-    return table
 
 
 def _distributions(P: Array) -> Array:

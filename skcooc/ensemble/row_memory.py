@@ -24,7 +24,7 @@ from skcooc.tables import Table, read, read_in_memory
 
 SHARE_OR_AUTO = [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})]
 PURPOSE = (
-    "to estimate the memory. Give numbers for concentration, discount and smoothing, or change "
+    "to estimate the cache. Give numbers for concentration, discount and smoothing, or change "
     "validation_fraction."
 )
 
@@ -110,6 +110,8 @@ class RowMemory(MetaModel):
     estimator_: BaseEstimator | None
     concentration_: float
     discount_: float
+    _member: Member
+    _known: CSR | None  # (N, M): the training table
     n_jobs = None
     is_factorised = False  # the cache is no component
 
@@ -158,6 +160,8 @@ class RowMemory(MetaModel):
 
         Raises
         ------
+        TypeError
+            If a transformer of another library gets a table that is not in memory.
         ValueError
             If the estimator has negative components or takes no weights.
         """
@@ -264,6 +268,12 @@ class RowMemory(MetaModel):
     def fold_in(self, X: Block) -> Array:
         return self._member.fold_in(X)
 
+    def _without_rows(self) -> Self:
+        new = super()._without_rows()
+        new._member, new._known = self._member.without_rows(), None
+        new.estimator_ = new._member.estimator
+        return new
+
     def _predicting(self, mixtures: Array, known: CSR | None) -> Predictor:
         memory = Memory(self.concentration_, self.discount_, self.smoothing_)
         return remembering(known, Factors(mixtures, self.components_.T), self.unigram_, memory)
@@ -271,8 +281,8 @@ class RowMemory(MetaModel):
     def _rows_fitted(self) -> CSR:
         if self._known is None:
             raise ValueError(
-                "X holds further observations of rows fitted, which are not kept: they were "
-                "read in blocks, from a dask array or by partial_fit. Give new rows as a matrix."
+                "X has further tokens of training rows, which are not kept: they were read in "
+                "blocks, from a dask array or by partial_fit. Give new rows as a matrix."
             )
         return self._known
 

@@ -1,15 +1,22 @@
-"""The aspect model (separable mixture model, pLSA): classes of observations."""
+"""The aspect model (separable mixture model, pLSA): every token has a topic."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
+from skcooc.base import (
+    ANNEALING,
+    ASPECT_TEMPERATURES,
+    CONSTRAINTS,
+    SIZE,
+    CooccurrenceEstimator,
+    Size,
+)
 from skcooc.base.merging import merged_components
 from skcooc.em import Split, TemperatureRange, annealing_schedule
 from skcooc.em.solvers import SolverName
@@ -28,8 +35,7 @@ from skcooc.fitting.tuning import (
 )
 from skcooc.protocol import Array, Block
 
-BURSTINESS = 100.0  # observations: "auto"
-TEMPERATURES = TemperatureRange(0.5, 1.0)
+BURSTINESS = 100.0  # tokens: "auto"
 PREDICTIVE_STEP = 0.04  # between temperatures of leave-one-out models
 
 
@@ -168,7 +174,7 @@ class AspectModel(CooccurrenceEstimator):
     size_parameters = ("n_components",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
-        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_components": SIZE,
         "tempering": [StrOptions({"joint", "likelihood"})],
         "component_prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "leave_one_out": ["boolean", StrOptions({"auto"})],
@@ -189,12 +195,12 @@ class AspectModel(CooccurrenceEstimator):
 
     @property
     def row_prior_(self) -> float | None:
-        """Pseudo-observations of a row; None where observations were not left out."""
+        """Pseudo-count of a row; None without leave-one-out responsibilities."""
         model = self._fitted_model
         return float(model.row_prior) if isinstance(model, PredictiveAspects) else None
 
     def merged(self, shares: Array) -> CooccurrenceEstimator:
-        """A fitted model whose aspects are sums of these, where shares (K, L) are one."""
+        """Return a fitted model of L topics, sums of the K fitted ones by shares (K, L)."""
         kept = len(self.embedding_) > 0  # of a table in blocks no rows are
         mass = self.component_distribution_ if kept else self._state.params.weights
         return merged_components(self, shares, mass, "n_components")
@@ -212,7 +218,7 @@ class AspectModel(CooccurrenceEstimator):
         )
         if family.is_leave_one_out({}) and (self.annealing or 0) > 1:
             raise ValueError(
-                "leave_one_out=True has no aspects that split: it needs annealing < 1, or None."
+                "leave_one_out=True has no topics that split: it needs annealing < 1, or None."
             )
         plain = family.plain({})
         return Recipe(
@@ -228,7 +234,7 @@ class AspectModel(CooccurrenceEstimator):
         )
 
     def _last_values(self) -> Values:
-        """Return the hyper-parameters of the fit from which a warm start goes on."""
+        """Return the hyper-parameters of the last fit, which a warm start keeps; else none."""
         if not self._goes_on():
             return {}
         names = "component_prior", "row_prior", "leave_one_out"
@@ -240,15 +246,15 @@ class AspectModel(CooccurrenceEstimator):
             return None
         if self.early_stopping:
             raise ValueError(
-                "early_stopping=True judges without the memory of rows, which burstiness is for: "
-                "set burstiness=None."
+                "early_stopping=True validates without the within-document cache that burstiness "
+                "is for: set burstiness=None."
             )
         return BURSTINESS if self.burstiness == "auto" else float(self.burstiness)
 
 
 @dataclass(frozen=True)
 class AspectFamily(ModelFamily):
-    """Aspects by the values of their hyper-parameters; those that are "auto" may be tuned."""
+    """Aspect models by the values of their hyper-parameters; those that are "auto" are tuned."""
 
     n_components: int
     tempering: Literal["joint", "likelihood"]
@@ -257,7 +263,7 @@ class AspectFamily(ModelFamily):
     leave_one_out: bool | Literal["auto"]
     annealed: bool
     tunes_smoothing: bool
-    last: Values  # of the fit from which a warm start goes on; else empty
+    last: Values  # of the last fit, for a warm start; else empty
     has_warmup = True
 
     def model(self, values: Values) -> Aspects | PredictiveAspects:
@@ -284,7 +290,7 @@ class AspectFamily(ModelFamily):
         return self.plain({name: values[name] for name in names if name in values})
 
     def beta_range(self, X: Block) -> TemperatureRange:
-        return self._predictive_range(X) if self.is_leave_one_out({}) else TEMPERATURES
+        return self._predictive_range(X) if self.is_leave_one_out({}) else ASPECT_TEMPERATURES
 
     def tunables(self, X: Block) -> list[Tunable]:
         usual, always = self._pseudo_counts(True), self.is_leave_one_out({})
@@ -297,10 +303,12 @@ class AspectFamily(ModelFamily):
         if always:
             return [Temperature(self.beta_range(X)), smaller]
         K, few = self.n_components, usual_values.few(self.n_components)
-        pilot = TEMPERATURES._replace(guess=usual_values.usual_beta(X, few))
+        pilot = ASPECT_TEMPERATURES._replace(guess=usual_values.usual_beta(X, few))
         tunables: list[Tunable] = [
             Pilot(pilot, few),
-            Temperature(TEMPERATURES, partial(usual_values.beta_of_others, few, K)),
+            Temperature(
+                ASPECT_TEMPERATURES, partial(usual_values.beta_of_others, few, K), n_trials=1
+            ),
         ]
         if self.component_prior == "auto":
             tunables.append(ComponentPrior(prior_range(X, K), only_thin=self.tunes_smoothing))
@@ -321,7 +329,7 @@ class AspectFamily(ModelFamily):
     def _predictive_range(self, X: Block) -> TemperatureRange:
         """Return the range of leave-one-out models, whose best beta is nearer to 1."""
         guess = usual_values.usual_predictive_beta(X, self.n_components)
-        return TEMPERATURES._replace(guess=guess, step=PREDICTIVE_STEP)
+        return ASPECT_TEMPERATURES._replace(guess=guess, step=PREDICTIVE_STEP)
 
     def _pseudo_counts(self, leave_one_out: bool) -> dict[str, float]:
         """Return the pseudo-counts given; else those of the last fit, or the usual ones."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
+from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_proportions
 from skcooc.base.merging import merged_components
 from skcooc.em import Split, annealing_schedule
@@ -133,7 +133,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "beta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_clusters": SIZE,
         "hard": ["boolean"],
         "axis": [StrOptions({"rows", "columns"})],
         "object_weights": [StrOptions({"counts", "equal"})],

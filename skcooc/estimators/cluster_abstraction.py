@@ -10,12 +10,14 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import CONSTRAINTS, CooccurrenceEstimator, Size
-from skcooc.base.clusters import TreeMixin, check_proportions
+from skcooc.base import CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
+from skcooc.base.clusters import RowClusterMixin, check_proportions
 from skcooc.em import EMState, Split
 from skcooc.em.stages import Observe
 from skcooc.equations.growing_trees import KINDS, grow
@@ -24,7 +26,8 @@ from skcooc.equations.tree_clusters import Abstractions
 from skcooc.fitting import FixedModel, LearnedStructure, Recipe, Settings
 from skcooc.heldout import HeldOut
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
-from skcooc.protocol import Block, Capability, Counts
+from skcooc.protocol import CSR, Array, Block, Capability, Counts, TableLike
+from skcooc.simplex import first_largest
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,8 @@ class TreeLearner:
         growth = grow(X, KINDS[self.kind], self.n_clusters, *em, rng, heldout, observe, resume)
         if growth.failed:
             warnings.warn(
-                "The tree has not grown: no clusters came apart that predict better. Rows and "
-                "columns are independent, or there are too few observations; try tree='binary'.",
+                "The tree has not grown: no split of a cluster predicts better. Rows and columns "
+                "are independent, or there are too few tokens; try tree='binary'.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -66,7 +69,7 @@ class TreeLearner:
 
 
 @dataclass(eq=False, repr=False)
-class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
+class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     """Cluster-abstraction model (CAM): row clusters are leaves of a tree.
 
     Every row belongs to the cluster at one leaf. Each of its tokens comes from a node on the path
@@ -188,7 +191,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     size_parameters = ("n_clusters",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_clusters": SIZE,
         "tree": [StrOptions({"annealed", "binary", "grown"}), "array-like"],
         "abstraction": [StrOptions({"constant", "cluster", "object"})],
         "tempering": [StrOptions({"path", "joint"})],
@@ -197,6 +200,47 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         "hard": ["boolean"],
         "coarsening": [list, tuple, None],
     }
+
+    @property
+    def tree_(self) -> Tree:
+        """Parents, depths, leaves and paths of the nodes."""
+        check_is_fitted(self)
+        tree: Tree = self._fitted_model.tree
+        return tree
+
+    @property
+    def n_clusters_(self) -> int:
+        """Number of leaves of the tree."""
+        return len(self.tree_.leaves)
+
+    @property
+    def posteriors_(self) -> Array:
+        """P(c given x_i), (N, K)."""
+        posteriors: Array = self._fitted_model.leaves(self._state.rows)
+        return posteriors
+
+    @property
+    def labels_(self) -> Array:
+        """Most probable cluster of training rows, (N,); cluster k is ``tree_.leaves[k]``."""
+        return first_largest(self.posteriors_)
+
+    @property
+    def node_weights_(self) -> Array:
+        """Share of the tokens at each node, (V,)."""
+        return np.asarray(self.row_distribution_ @ self.embedding_)
+
+    def decision_path(self, X: TableLike) -> CSR:
+        """Return the nodes from the root to the most probable leaf of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        indicator : CSR array of shape (n, V), bool
+        """
+        return sp.csr_array(self.tree_.above)[self.predict(X)]
 
     def recipe(self) -> Recipe:
         check_proportions(self.hard, self.proportions)
@@ -214,6 +258,14 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
             structure=learner,
             check=self._check_tree,
         )
+
+    def _posteriors(self, X: Block) -> Array:
+        posteriors: Array = self._fitted_model.leaves(self._row_states(X))
+        return posteriors
+
+    @property
+    def _n_posteriors(self) -> int:
+        return self.n_clusters_
 
     @property
     def _grows(self) -> bool:
@@ -236,6 +288,6 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
             return
         if not np.array_equal(self.tree_.parents, self._topology().parents):
             raise ValueError(
-                "warm_start=True goes on with the tree fitted, but tree is another one. "
-                "Set warm_start=False to start anew."
+                "warm_start=True continues with the fitted tree, but tree has changed. Set "
+                "warm_start=False to start anew."
             )

@@ -6,20 +6,41 @@ from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import CONSTRAINTS, FALLING, CooccurrenceEstimator, Size
-from skcooc.base.clusters import ProjectionMixin
+from skcooc.base import (
+    ASPECT_TEMPERATURES,
+    CONSTRAINTS,
+    FALLING,
+    SIZE,
+    CooccurrenceEstimator,
+    Size,
+)
+from skcooc.base.clusters import RowClusterMixin
 from skcooc.em import TemperatureRange, decreasing_beta
 from skcooc.equations.memberships import temperatures
-from skcooc.equations.projections import FactorialProjections, StructuredProjections
+from skcooc.equations.projections import (
+    ClusterPosterior,
+    FactorialProjections,
+    MeanField,
+    StructuredProjections,
+    cluster_terms,
+    clusters_of,
+    collapsed_bounds,
+    projections,
+)
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.fitting import FixedModel, Recipe
-from skcooc.protocol import Block
+from skcooc.heldout.predictors import Factors
+from skcooc.heldout.scoring import score_rows
+from skcooc.protocol import Array, Block, TableLike
+from skcooc.simplex import first_largest
 
 
 @dataclass(eq=False, repr=False)
-class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
+class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
     """Probabilistic clustering-projection (PCP): topics and row clusters, jointly.
 
     A row belongs to one of C clusters. A cluster has a center, a distribution over K topics, and a
@@ -137,7 +158,7 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
     size_parameters = ("n_components",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
-        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_components": SIZE,
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "cluster_prior": [Interval(Real, 0, None, closed="neither")],
         "center_prior": [Interval(Real, 0, None, closed="neither")],
@@ -147,6 +168,97 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         "inference": [StrOptions({"collapsed", "variational"})],
         "annealing": [FALLING, None],
     }
+
+    @property
+    def labels_(self) -> Array:
+        """Most probable cluster of each training row, (N,)."""
+        check_is_fitted(self)
+        params, rows = self._state
+        labels = np.empty(len(rows), dtype=np.int64)
+        for chunk, psi in self._fitted_model.memberships(params, rows):
+            labels[chunk] = first_largest(psi)
+        return labels
+
+    @property
+    def n_clusters_(self) -> int:
+        """Number of clusters that have rows."""
+        return len(self.cluster_weights_)
+
+    @property
+    def cluster_centers_(self) -> Array:
+        """Mean centers E[theta_c], ``(n_clusters_, K)``."""
+        return self._clusters.centers
+
+    @property
+    def cluster_weights_(self) -> Array:
+        """Mean weights E[pi_c], ``(n_clusters_,)``."""
+        return self._clusters.weights
+
+    @property
+    def lower_bound_(self) -> float:
+        """Bound at the last E-step, eq. (5), in nats; of the power posterior at beta < 1."""
+        check_is_fitted(self)
+        return -self.beta_ * self.objective_
+
+    @property
+    def alpha_(self) -> float:
+        """Parameter of the prior Dir(alpha / C, ..., alpha / C) of the cluster weights."""
+        check_is_fitted(self)
+        return float(self._state.params.alpha)
+
+    @property
+    def lambda_(self) -> Array:
+        """Parameter of the prior Dir(lambda) of the centers, (K,)."""
+        check_is_fitted(self)
+        lambda_: Array = self._state.params.lambda_
+        return lambda_
+
+    def project(self, X: TableLike) -> Array:
+        """Return the mean topics of the tokens of rows.
+
+        ``transform`` gives the topics expected of further tokens of a row; ``project`` those of its
+        own tokens, sum_j n_ij phi_ijk / n_i, eq. (8) of Yu et al. (2005).
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        projections : (n, K) array
+        """
+        rows, (_, params) = self._checked(X), self._folding()
+        psi = self._row_states(rows)
+        return self._over_rows(lambda counts: projections(counts, params, psi), rows)
+
+    def bound(self, X: TableLike) -> Array:
+        """Lower bounds of the log-likelihoods of whole new rows.
+
+        With ``inference="variational"``, the mean-field bound of eq. (5) of Yu et al. (2005):
+        exp(-bound(X).sum() / X.sum()) is the perplexity that they report. Otherwise clusters are
+        summed out: a tighter bound, not comparable with mean-field bounds such as LDA's. Topics are
+        smoothed as in ``score``.
+
+        Weights and centers of clusters are uncertain here. ``row_log_likelihood`` takes their means
+        and is never smaller.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        bounds : (n,) array
+            Nats per row.
+        """
+        rows, (_, params), s = self._checked(X), self._folding(), self.smoothing_
+        background = self.unigram_[:, None].astype(params.topics.dtype)
+        params = params._replace(topics=(1 - s) * params.topics + s * background)
+        if self.inference == "collapsed":
+            return self._over_rows(lambda counts: collapsed_bounds(counts, params), rows)
+        psi = self._row_states(rows)
+        means, counts = score_rows(rows, Factors(np.exp(psi @ params.log_centers), params.topics))
+        return cluster_terms(params, psi) + means * counts
 
     def recipe(self) -> Recipe:
         shape = {name: getattr(self, name) for name in ("n_components", "n_clusters", "posterior")}
@@ -161,6 +273,25 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         )
 
     @property
+    def _clusters(self) -> ClusterPosterior:
+        check_is_fitted(self)
+        return clusters_of(self._state.params)
+
+    def _posteriors(self, X: Block) -> Array:
+        return self._row_states(X)
+
+    @property
+    def _n_posteriors(self) -> int:
+        return self.n_clusters_
+
+    def _row_states(self, X: Block) -> Array:
+        model, params = self._folding()
+        psi = self._settled(model, params, X)
+        return (
+            self._settled(MeanField(), params, X, psi) if self.inference == "variational" else psi
+        )
+
+    @property
     def _is_structured(self) -> bool:
         if self.posterior == "auto":
             return self.n_clusters is not None
@@ -169,4 +300,4 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
     def _temperatures(self, X: Block) -> TemperatureRange:
         if self._is_structured:
             return temperatures(RowClusters(self.n_clusters or X.shape[0]), X)
-        return TemperatureRange(0.5, 1.0)
+        return ASPECT_TEMPERATURES

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Integral
 from typing import Any, ClassVar, Literal
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
-from skcooc.em import TemperatureRange, split_start_schedule
+from skcooc.base import (
+    ANNEALING,
+    ASPECT_TEMPERATURES,
+    CONSTRAINTS,
+    SIZE,
+    CooccurrenceEstimator,
+    Size,
+)
+from skcooc.em import split_start_schedule
 from skcooc.em.solvers import SolverName
 from skcooc.equations.product_aspects import PredictiveProducts, ProductAspects
 from skcooc.fitting import FixedModel, Recipe
@@ -105,8 +111,8 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     size_parameters = ("n_row_components", "n_column_components")
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
-        "n_row_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "n_column_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_row_components": SIZE,
+        "n_column_components": SIZE,
         "tempering": [StrOptions({"joint", "likelihood"})],
         "leave_one_out": ["boolean"],
         "annealing": ANNEALING,
@@ -129,7 +135,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
         shaping = "n_row_components", "n_column_components", "leave_one_out"
         model = PredictiveProducts(plain) if self.leave_one_out else plain
         return Recipe(
-            FixedModel(model, lambda X: TemperatureRange(0.5, 1.0)),
+            FixedModel(model, lambda X: ASPECT_TEMPERATURES),
             self._settings(),
             shape={name: getattr(self, name) for name in shaping},
             annealing=annealing,

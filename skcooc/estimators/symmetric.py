@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Integral
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BiclusterMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
+from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_proportions
-from skcooc.em import TemperatureRange, split_start_schedule
+from skcooc.em import split_start_schedule
 from skcooc.equations.coclusters import (
     ClassBigrams,
     CoClusters,
@@ -23,10 +23,11 @@ from skcooc.equations.coclusters import (
 )
 from skcooc.equations.memberships import no_temperature, temperatures
 from skcooc.fitting import FixedModel, Recipe
-from skcooc.protocol import Array, Block, Counts
+from skcooc.protocol import Array, Counts
 from skcooc.simplex import first_largest
 
-# Inverse temperatures: times the mean number of observations of an object, and over the critical.
+# Ranges of beta: times the mean number of tokens of a row or column, and relative to the critical
+# value.
 SYMMETRIC, SYMMETRIC_CRITICAL = (8.0, 80.0), (3.0, 20.0)
 
 
@@ -142,8 +143,8 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     size_parameters = ("n_row_clusters", "n_column_clusters")
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
-        "n_row_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "n_column_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_row_clusters": SIZE,
+        "n_column_clusters": SIZE,
         "hard": ["boolean"],
         "tied": ["boolean"],
         "proportions": [StrOptions({"uniform", "estimated"})],
@@ -196,15 +197,12 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         model = CoClusters(*sizes, self.hard, self.proportions, of_start)
         if self.tied:
             self._check_tied()
-
-        def within(X: Block) -> TemperatureRange:
-            return temperatures(model, X, SYMMETRIC, SYMMETRIC_CRITICAL)
-
+        within = partial(temperatures, model, within=SYMMETRIC, critical=SYMMETRIC_CRITICAL)
         equations = ClassBigrams(self.n_row_clusters) if self.tied else model
         return Recipe(
             FixedModel(equations, no_temperature if self.hard else within),
             self._settings(),
-            shape=dict(zip(("n_row_clusters", "n_column_clusters"), sizes, strict=True)),
+            shape=dict(zip(self.size_parameters, sizes, strict=True)),
             annealing=annealing,
             init_from=model if self.annealing is None else None,
             check=self._check_square,
@@ -221,11 +219,11 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
                 f"n_column_clusters={self.n_column_clusters}."
             )
         if self.coarsening is not None:
-            raise ValueError("tied=True moves one object at a time: it needs coarsening=None.")
+            raise ValueError("tied=True moves one item at a time: it needs coarsening=None.")
 
     def _check_square(self, X: Counts) -> None:
         if self.tied and X.shape[0] != X.shape[1]:
             raise ValueError(
-                "tied=True needs a square X, whose rows and columns are the same objects. Got "
+                "tied=True needs a square X, whose rows and columns are the same items. Got "
                 f"shape {X.shape}."
             )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, TriadEstimator
+from skcooc.base import ASPECT_TEMPERATURES, CONSTRAINTS, TriadEstimator
 from skcooc.em import TemperatureRange
 from skcooc.em.solvers import SolverName
 from skcooc.equations.triadic_aspects import TriadicAspects
@@ -169,7 +169,7 @@ class TriadicFamily(ModelFamily):
         return self.plain if values else None
 
     def beta_range(self, X: Block) -> TemperatureRange:
-        return TemperatureRange(0.5, 1.0)
+        return ASPECT_TEMPERATURES
 
     def tunables(self, X: Block) -> list[Tunable]:
         tunables: list[Tunable] = [Temperature(self.beta_range(X))]

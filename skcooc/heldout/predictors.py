@@ -189,7 +189,7 @@ def best_weights(predictors: Sequence[Predictor], X: Block) -> Array:
     n, cells = X.observations, [predictor.cells(X) for predictor in predictors]
     possible = (n > 0) & (sum(cells) > 0)
     if not possible.any():
-        raise ValueError("X holds no observations that any of the predictors gives a probability.")
+        raise ValueError("X has no tokens to which any of the predictors gives a probability.")
     n, cells = n[possible] / n[possible].sum(), [P[possible] for P in cells]
     weights, before = np.full(len(cells), 1 / len(cells)), -np.inf
     for _ in range(EM_STEPS):

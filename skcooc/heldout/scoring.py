@@ -31,8 +31,8 @@ def check_rows_known(mass: Array, rows: Array) -> None:
     """Warn if most tokens, in ``rows`` (L,), have no training ``mass`` (N,)."""
     if len(rows) and 2 * np.count_nonzero(mass[rows]) < len(rows):
         warnings.warn(
-            "Most observations to score are of rows without training observations, which all have "
-            "the same predictions. Folds of unshuffled observations leave out whole rows: use "
+            "Most tokens to score are in rows without training tokens, which all have the same "
+            "predictions. Folds of unshuffled tokens leave out whole rows: use "
             "KFold(n_splits, shuffle=True) or skcooc.model_selection.ObservationSplit(n_splits).",
             UserWarning,
             stacklevel=3,

@@ -84,8 +84,8 @@ def hold_out(
     rest, drawn = X.divide(fraction, seed)
     if not (rest.observations.any() and drawn.observations.any()):
         raise ValueError(
-            f"Found array with {X.shape[0]} sample(s) and {X.row_sums.sum():g} observation(s), too "
-            f"few to hold out validation_fraction={fraction} of them {purpose}"
+            f"Found array with {X.shape[0]} sample(s) and {X.row_sums.sum():g} token(s), too few "
+            f"to hold out validation_fraction={fraction} of them {purpose}"
         )
     background = add_one_unigram(rest.column_sums, rest.mean_count_weight)
     return rest, HeldOut(drawn, background, validation_smoothing(smoothing))

@@ -159,7 +159,7 @@ def integrated_complete_likelihood(
         ICL = D(sizes; a) + D(sizes'; a) + sum_c D(n_c.; a) + sum_d D(m_j, j in d; a)
 
     where sizes are those of the C clusters of rows and the D clusters of columns, n_cd counts the
-    observations in a pair of clusters, and m_j those of a column. The first two terms are of the
+    co-occurrences in a pair of clusters, and m_j those of a column. The first two terms are of the
     labels, the third of P(d given c), the last of P(y_j given d): the model of
     `AsymmetricClustering` and `SymmetricClustering`. The largest ICL selects the number of
     clusters.

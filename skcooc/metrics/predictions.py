@@ -29,7 +29,7 @@ def unigram(X: TableLike) -> Array:
     """Add-one distribution of the columns, (m_j + 1) / (L + M).
 
     For entries n that are not integers, the pseudo-count is the mean weight of ceil(n)
-    observations.
+    tokens.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def perplexity(
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M)
-        Counts of the observations to score, other than those from which ``mixtures`` were made.
+        Counts of the tokens to score, other than those from which ``mixtures`` were made.
     mixtures : array-like of shape (n, K)
         Rows are distributions over components.
     components : array-like of shape (K, M)
@@ -79,7 +79,7 @@ def perplexity(
     Returns
     -------
     perplexity : float
-        Infinite if an observation has probability zero.
+        Infinite if a token has probability zero.
 
     Examples
     --------
@@ -87,18 +87,19 @@ def perplexity(
     >>> round(perplexity([[1, 1]], mixtures=[[1.0]], components=[[0.5, 0.5]]), 3)
     2.0
     """
-    X, A, B = _factorisation(X, mixtures, components)
+    X, factors = _factorisation(X, mixtures, components)
     if not 0 <= smoothing <= 1:
         raise ValueError(f"smoothing={smoothing} should be in the [0, 1] range")
+    if background is None and smoothing:
+        raise ValueError(f"smoothing={smoothing} needs a background, such as unigram(X_train).")
     b = np.zeros(X.shape[1]) if background is None else np.asarray(background, dtype=np.float64)
-    means, counts = score_rows(as_counts(X), smoothed(Factors(A, B), b, smoothing))
-    return float(np.exp(-np.average(means, weights=counts)))
+    return _perplexity(X, smoothed(factors, b, smoothing))
 
 
 def best_smoothing(
     X: TableLike, mixtures: ArrayLike, components: ArrayLike, background: ArrayLike
 ) -> float:
-    """The weight of the background that minimises the perplexity of observations.
+    """The weight of the background that minimises the perplexity of tokens.
 
     Parameters
     ----------
@@ -118,25 +119,25 @@ def best_smoothing(
     >>> round(s, 2)
     0.2
     """
-    X, A, B = _factorisation(X, mixtures, components)
+    X, factors = _factorisation(X, mixtures, components)
     b = np.asarray(background, dtype=np.float64)
-    return predictors.best_smoothing(Factors(A, B), b, as_counts(X))
+    return predictors.best_smoothing(factors, b, as_counts(X))
 
 
 def perplexity_of(X: TableLike, predictor: Predictor) -> float:
-    """Perplexity exp(-mean log P(y given x)) of observations under a predictor.
+    """Perplexity exp(-mean log P(y given x)) of tokens under a predictor.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M)
-        Counts of the observations to score, other than those from which the predictor was made.
+        Counts of the tokens to score, other than those from which the predictor was made.
     predictor : predictor
         Of :mod:`skcooc.heldout`, or any object whose ``cells`` gives P(y_j given x_i).
 
     Returns
     -------
     perplexity : float
-        Infinite if an observation has probability zero.
+        Infinite if a token has probability zero.
 
     Examples
     --------
@@ -146,8 +147,7 @@ def perplexity_of(X: TableLike, predictor: Predictor) -> float:
     >>> round(perplexity_of([[1, 1]], Unigram(np.array([0.5, 0.5]))), 3)
     2.0
     """
-    means, counts = score_rows(as_counts(check_observed(X)), predictor)
-    return float(np.exp(-np.average(means, weights=counts)))
+    return _perplexity(check_observed(X), predictor)
 
 
 def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
@@ -159,7 +159,7 @@ def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
     ----------
     X : array-like, sparse array or matrix of shape (n, M)
         Validation counts, neither test counts nor those from which the predictors were made.
-        Observations with probability zero under all predictors do not count.
+        Tokens with probability zero under all predictors do not count.
     among : sequence of n predictors
         Of the rows of X.
 
@@ -194,7 +194,7 @@ def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M)
-        Counts of the observations to score.
+        Counts of the tokens to score.
     predictor : predictor
         Of :mod:`skcooc.heldout`, or any object whose ``cells`` gives P(y_j given x_i).
     known : array-like, sparse array or matrix of shape (n, M)
@@ -203,10 +203,10 @@ def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
     Returns
     -------
     parts : Parts
-        A named tuple of ``seen_share``, the share of the observations whose column occurs in the
+        A named tuple of ``seen_share``, the share of the tokens whose column occurs in the
         known part of the row; ``seen`` and ``unseen``, the mean log-likelihood of these and of the
         others; and ``renormalised``, that of the others with P(y given x) renormalised over the
-        columns that do not occur in the known part. Means over no observations are NaN.
+        columns that do not occur in the known part. Means over no tokens are NaN.
 
     Examples
     --------
@@ -226,27 +226,27 @@ def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
 
 
 def unseen_perplexity(X: TableLike, predictor: Predictor, known: TableLike) -> float:
-    """Perplexity of the observations whose column is new to the row.
+    """Perplexity of the tokens whose column is new to the row.
 
         exp(-mean log [P(y_j given x_i) / (1 - sum_{l: n_il > 0} P(y_l given x_i))])
 
-    over held-out observations with n_ij = 0, n_ij the known counts. A within-row cache such as
+    over held-out tokens with n_ij = 0, n_ij the known counts. A within-row cache such as
     `RowMemory` cancels out, so that models with and without one can be compared.
 
     Parameters
     ----------
     X, predictor, known
-        As in `score_parts`. Observations in known columns do not count.
+        As in `score_parts`. Tokens in known columns do not count.
 
     Returns
     -------
     perplexity : float
-        Infinite if an observation has probability zero.
+        Infinite if a token has probability zero.
 
     Raises
     ------
     ValueError
-        If X holds no observations in such columns.
+        If X holds no tokens in such columns.
 
     Examples
     --------
@@ -270,8 +270,8 @@ def make_unseen_scorer(observations: Dyads | None = None) -> Callable[..., float
     Parameters
     ----------
     observations : Dyads, default=None
-        All observations that are divided into folds, if these are Dyads: the known part of a row
-        are its observations outside the fold that is scored. Not used if rows are divided into
+        All tokens that are divided into folds, if these are Dyads: the known part of a row
+        are its tokens outside the fold that is scored. Not used if rows are divided into
         folds: half of every new row is known and folded in, and the other half is scored.
 
     Returns
@@ -282,7 +282,7 @@ def make_unseen_scorer(observations: Dyads | None = None) -> Callable[..., float
     Raises
     ------
     ValueError
-        By the scorer: for Dyads that are not among the observations, or if no observation is new
+        By the scorer: for Dyads that are not among ``observations``, or if no token is new
         to its row.
 
     Examples
@@ -324,16 +324,17 @@ def _score_unseen(X: TableLike, predictor: Predictor, known: TableLike) -> float
     return score
 
 
-def _factorisation(
-    X: TableLike, mixtures: ArrayLike, components: ArrayLike
-) -> tuple[CSR, Array, Array]:
-    X = check_counts(X)
+def _perplexity(X: CSR, predictor: Predictor) -> float:
+    means, counts = score_rows(as_counts(X), predictor)
+    return float(np.exp(-np.average(means, weights=counts)))
+
+
+def _factorisation(X: TableLike, mixtures: ArrayLike, components: ArrayLike) -> tuple[CSR, Factors]:
+    X = check_observed(X)
     A, B = check_array(mixtures, dtype=np.float64), check_array(components, dtype=np.float64).T
     if A.shape != (X.shape[0], B.shape[1]) or B.shape[0] != X.shape[1]:
         raise ValueError(
             f"X of shape {X.shape} does not match mixtures of shape {A.shape} and components of "
             f"shape {B.T.shape}"
         )
-    if not X.nnz:
-        raise ValueError("X holds no observations to score: all entries are zero.")
-    return X, A, B
+    return X, Factors(A, B)

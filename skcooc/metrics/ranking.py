@@ -76,7 +76,7 @@ def recall_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M), or Dyads
-        Held-out observations: non-zero entries, without known items of the row, which are not
+        Held-out tokens: non-zero entries, without known items of the row, which are not
         recommended.
     items : array-like of shape (n, n_items), n_items >= k
         Recommended items of each row, the best first, as :meth:`skcooc.AspectModel.recommend` or
@@ -164,7 +164,7 @@ def make_ranking_scorer(
     Parameters
     ----------
     observations : Dyads, default=None
-        All observations that are divided into folds, if these are Dyads: items of a row outside
+        All tokens that are divided into folds, if these are Dyads: items of a row outside
         the fold that is scored are known, and no hits. Not used if rows are divided into folds:
         half of every new row is folded in, and items that only the other half has are hits.
     metric : {"ndcg", "recall"}, default="ndcg"
@@ -231,7 +231,7 @@ def _column_names(X: TableLike) -> Array | None:
 def _positions(names: Array | None, items: Array) -> Array:
     """Positions of items; integers, unless of type object, are positions already."""
     if np.issubdtype(items.dtype, np.integer):
-        return items
+        return items.astype(np.intp, copy=False)
     if names is None:
         raise ValueError("items are names, but X has no names of columns: give Dyads that have.")
     columns = places(names, items).reshape(items.shape)

@@ -21,7 +21,7 @@ from skcooc.tables import (
     read_rows,
 )
 
-NOTHING_NEW = "X holds no observations to score: the known part has all their columns."
+NOTHING_NEW = "X has no tokens to score: the known part has all their columns."
 
 
 def check_counts(X: TableLike) -> CSR:
@@ -39,7 +39,7 @@ def check_observed(X: TableLike) -> CSR:
     """Like ``check_counts``; ValueError if all counts are zero."""
     X = check_counts(X)
     if not X.nnz:
-        raise ValueError("X holds no observations: all entries are zero.")
+        raise ValueError("X has no tokens: all entries are zero.")
     return X
 
 
@@ -82,14 +82,12 @@ def without_feature_names(estimator: Any) -> Any:
 
 def _difference(X: Dyads, observations: Dyads | None, scorer: str) -> CSR:
     if observations is None:
-        raise ValueError(
-            f"X holds Dyads: give {scorer} all observations that are divided into folds."
-        )
+        raise ValueError(f"X is Dyads: give {scorer} all tokens that are divided into folds.")
     check_same_table(observations.frame, X, scorer)
     all_of_them, scored = (one.like(one.rows, one.columns).to_csr() for one in (observations, X))
     known = all_of_them - scored
     known.eliminate_zeros()
     if known.nnz and known.data.min() < 0:
-        raise ValueError(f"X holds observations that {scorer} was not given.")
+        raise ValueError(f"X has tokens that {scorer} was not given.")
     check_rows_known(np.diff(known.indptr), X.rows)
     return known

@@ -1,4 +1,4 @@
-"""Divide tables by observations; search for temperatures and numbers of components."""
+"""Divide the tokens of tables; search for temperatures and numbers of components."""
 
 from skcooc.model_selection.component_search import ComponentSearchCV
 from skcooc.model_selection.folds import ObservationSplit, split_observations

@@ -210,10 +210,11 @@ def summarize(
     names = [" x ".join(map(str, numbers)) for numbers in sizes]
     chosen, scores = names[choice.chosen], results["mean_test_score"]
     halves, runs = (results[f"{kind}_agreement"] for kind in ("half", "seed"))
+    of_runs = runs[choice.chosen]
+    and_runs = "" if np.isnan(of_runs) else f", of two runs by {of_runs:.2f}"
     agreement = (
         f"Of {chosen}, {results['n_distinct'][choice.chosen]:.3g} are distinct; components of two "
-        f"halves of the observations agree by {halves[choice.chosen]:.2f}, of two runs by "
-        f"{runs[choice.chosen]:.2f} (cosine)."
+        f"halves of the tokens agree by {halves[choice.chosen]:.2f}{and_runs} (cosine)."
     )
     if choice.still_falling:
         curve = f"The integrated likelihood (ICL) still rises at {chosen} components."
@@ -221,8 +222,8 @@ def summarize(
             curve = (
                 f"The held-out perplexity is still falling at {chosen} components, the most that "
                 f"were tried: by {1 - np.exp(scores[-2] - scores[-1]):.1%} from {names[-2]} on. "
-                f"These data name no number of components so far; {chosen} is only the largest "
-                "candidate."
+                f"These data do not determine the number of components; {chosen} is only the "
+                "largest candidate."
             )
         most = int(np.nanargmax(halves))
         return (

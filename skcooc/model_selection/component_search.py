@@ -45,20 +45,21 @@ from skcooc.model_selection.search import Hooks, RunParallel, Search, cv_results
 from skcooc.protocol import Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 
-N_FOLDS = 5
+DEFAULT_FOLDS = 5
 
 Criterion: TypeAlias = Literal["held_out", "icl"]
 Measures: TypeAlias = dict[str, Array | float]  # by name: an array has one for each fold
 
 
 class ComponentSearchCV(Search):
-    """Search for the number of components, clusters, or leaves; report if the data name none.
+    """Search for the number of components, clusters or leaves by cross-validation.
 
     Every candidate is fitted to the training part of each fold, to two halves of the tokens, and
     from several initialisations to all tokens. The choice is the smallest number whose held-out
     log-likelihood is within one standard error of the best (of the differences on the same folds).
-    If the perplexity still falls at the largest candidate, as on most texts, the data name no
-    number: ``still_falling_`` is True, a warning and ``summary`` say so, and the largest is taken.
+    If the perplexity still falls at the largest candidate, as on most texts, the data do not
+    determine the number: ``still_falling_`` is True, ``summary`` and a warning say so, and the
+    largest is taken.
 
     Fits of aspect models are warm-started: a few grow by splitting components, all others start
     from a larger one, whose most similar components are merged. A whole curve costs two to three
@@ -82,7 +83,7 @@ class ComponentSearchCV(Search):
 
     cv : int, splitter or iterable, default=5
         Folds of the tokens. A number stands for `ObservationSplit`. A splitter gets `Dyads`, which
-        are sorted by row, so it has to shuffle them, as `KFold(5, shuffle=True)` does.
+        are sorted by row, so it has to shuffle them, as `KFold(5, shuffle=True)` does. None is 5.
 
     n_runs : int, default=2
         Number of initialisations with all tokens.
@@ -176,7 +177,7 @@ class ComponentSearchCV(Search):
         candidates: Sequence[int] | Sequence[tuple[int, int]] | Literal["auto"] = "auto",
         *,
         max_components: int = 100,
-        cv: Folding = N_FOLDS,
+        cv: Folding = DEFAULT_FOLDS,
         n_runs: int = 2,
         criterion: Literal["auto", "held_out", "icl"] = "auto",
         n_jobs: int | None = None,
@@ -215,7 +216,8 @@ class ComponentSearchCV(Search):
         self.estimator._validate_params()
         given = check_candidates(self.candidates, names)
         data, split_params = self._route_params(X, y, params)
-        options = self.cv, split_params, self.n_runs, self.random_state
+        cv = DEFAULT_FOLDS if self.cv is None else self.cv
+        options = cv, split_params, self.n_runs, self.random_state
         root, hooks = self._begin(data)
         with searching(root, hooks) as task:
             survey = resume_or_new(self, data, dict(split_params)).get_or_compute(
@@ -246,7 +248,9 @@ class ComponentSearchCV(Search):
     def _checked_criterion(self) -> Criterion:
         hard = is_hard(self.estimator)
         if self.criterion == "icl" and not hard:
-            raise ValueError("criterion='icl' is of hard clusterings: it needs hard=True, no tree.")
+            raise ValueError(
+                "criterion='icl' is for hard clusterings: set hard=True, without a tree."
+            )
         if self.criterion == "auto":
             return "icl" if hard else "held_out"
         return self.criterion

@@ -255,7 +255,7 @@ def make_folds(
         return observation_folds(target, data, cv, split_params)
     if isinstance(data.X, Dyads):
         raise TypeError(
-            "split='rows' divides the rows of a matrix, got Dyads, whose samples are observations. "
+            "split='rows' divides the rows of a matrix, got Dyads, whose samples are tokens. "
             "Use X.to_csr()."
         )
     parts = check_cv(cv).split(data.X, data.y, **split_params)

@@ -153,7 +153,7 @@ class WarmStartedPath(NamedTuple):
     ) -> PathPoint:
         rng = np.random.default_rng(self.seed)
         found = fit_stages(parts, rng, self.recipe.settings.solver, start=start)
-        state, n_iter = State(found.params, found.rows), n_iter + len(found.history)
+        state, n_iter = found.state, n_iter + len(found.history)
         if self.heldout is None:
             return PathPoint(state, beta, np.nan, np.nan, n_iter)
         validation = self.heldout(self.recipe.equations, *state)

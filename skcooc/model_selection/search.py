@@ -34,9 +34,9 @@ def _estimator_has(method: str) -> Callable[[BaseSearchCV], bool]:
 
 
 class Search(BaseSearchCV):
-    """Base class of the searches, as scikit-learn knows them; subclasses write ``fit``."""
+    """Base class of the searches, compatible with scikit-learn's; subclasses define ``fit``."""
 
-    scoring = None  # the base class asks for it: the estimator's own score
+    scoring = None  # required by the base class; the score is the estimator's own
     estimator: BaseEstimator
     n_jobs: int | None
     best_estimator_: BaseEstimator

@@ -195,7 +195,7 @@ class TemperatureSearchCV(Search):
         smoothing = new._conclude(target, points, len(folds))
         if self.refit:
             best, began = self._with(new.best_params_), perf_counter()
-            set_temperature(best, target, new.best_params_[target.name("beta")], smoothing)
+            set_smoothing(best, target, smoothing)
             new._fit_best(best, data, root, hooks)
             new.refit_time_ = perf_counter() - began
         self.__dict__.update(vars(new))
@@ -250,7 +250,8 @@ def find_target(estimator: BaseEstimator) -> Target:
 
 
 def check_temperatures(estimator: BaseEstimator, betas: Array | None) -> None:
-    """Raise ValueError if results do not depend on beta, or it cannot have one of these values."""
+    """Raise ValueError if results do not depend on beta, or cannot have one of these values."""
+    estimator.check_sizes()
     if getattr(estimator, "hard", False):
         raise ValueError(
             f"{type(estimator).__name__} with hard=True has no temperature: its results are the "
@@ -365,19 +366,18 @@ class GridPoint:
             smoothing = self._validation(candidate, fold).smoothing
         X, y, params = self._folds[fold].training
         with fit_task(task, clone(self._estimator), self._hooks) as estimator:
-            set_temperature(estimator, self._target, self.betas[candidate], smoothing)
+            estimator.set_params(**{self._target.name("beta"): self.betas[candidate]})
+            set_smoothing(estimator, self._target, smoothing)
             estimator.fit(X, y, **params)
         fitted = perf_counter()
         score = self._folds[fold].score(estimator)
         return FoldResult(score, smoothing, fitted - began, perf_counter() - fitted)
 
 
-def set_temperature(
-    estimator: BaseEstimator, target: Target, beta: float, smoothing: float
-) -> None:
-    """Set the inverse temperature, and the smoothing unless it is NaN."""
-    values = {"beta": beta} if np.isnan(smoothing) else {"beta": beta, "smoothing": smoothing}
-    estimator.set_params(**{target.name(name): value for name, value in values.items()})
+def set_smoothing(estimator: BaseEstimator, target: Target, smoothing: float) -> None:
+    """Set the smoothing unless it is NaN."""
+    if not np.isnan(smoothing):
+        estimator.set_params(**{target.name("smoothing"): smoothing})
 
 
 def resolved(within: TemperatureRange) -> Array:

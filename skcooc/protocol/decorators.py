@@ -1,4 +1,4 @@
-"""scikit-learn's decorators, and Python's property, with the types of what they decorate."""
+"""Decorators of scikit-learn that keep the types of what they decorate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from sklearn.utils._param_validation import validate_params
 from sklearn.utils.metaestimators import available_if as _available_if
 
 F = TypeVar("F", bound=Callable[..., object])
-T = TypeVar("T")
 
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[F], F]:

@@ -3,7 +3,7 @@
 from skcooc.counts import check_sparse_structure, check_total
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks, delayed_rows
 from skcooc.tables.disk import DiskTable, open_table, save_table
-from skcooc.tables.dyads import Dyads, TableSchema, as_table, cells_of, places
+from skcooc.tables.dyads import Dyads, TableSchema, as_table, cells_of, places, without_zeros
 from skcooc.tables.reading import (
     Table,
     TextsError,
@@ -49,4 +49,5 @@ __all__ = [
     "read_new_triads",
     "read_rows",
     "save_table",
+    "without_zeros",
 ]

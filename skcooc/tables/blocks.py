@@ -33,8 +33,8 @@ class RowBlocks:
     ----------
     blocks : iterable of array-likes, sparse arrays or matrices, each of shape (n, M)
         Blocks of rows; a row is in one of them. It is iterated over several times: a list, or an
-        object whose ``__iter__`` reads them again, but not a generator. Blocks of about equally
-        many observations, each a fair sample of the rows, are best.
+        object whose ``__iter__`` reads them again, but not a generator. Blocks with about equally
+        many tokens, each a random sample of the rows, are best.
     max_passes : int, default=10
         How often ``fit`` goes through all blocks at most, after it has drawn its sample.
 
@@ -102,7 +102,9 @@ class RowBlocks:
     def __repr__(self) -> str:
         if not self._in_memory and self._read is None and self.shape is None:
             return "<RowBlocks: a table that has not been read yet>"
-        return f"<RowBlocks: {len(self)} blocks of a table of shape {self.shape}>"
+        if isinstance(self.blocks, Sized) or self._read is not None:
+            return f"<RowBlocks: {len(self)} blocks of a table of shape {self.shape}>"
+        return f"<RowBlocks: a table of shape {self.shape}>"
 
     def __iter__(self) -> Iterator[TableLike]:
         shapes = list[tuple[int, ...]]()
@@ -120,9 +122,7 @@ class RowBlocks:
 class CheckedBlocks:
     """The blocks of a table, each checked when it is read."""
 
-    capabilities: ClassVar[frozenset[Capability]] = frozenset(
-        ("mixture", "paths", "all rows", "weights")
-    )
+    capabilities: ClassVar[frozenset[Capability]] = frozenset(("paths", "all rows", "weights"))
 
     blocks: RowBlocks
     check: Callable[[TableLike, bool], CSR]  # of a block, and whether to reset
@@ -222,8 +222,8 @@ def delayed_rows(
 def load_on_workers(X: TableLike, name: str) -> DaskCounts:
     """Check the blocks of a dask array, and keep them on the workers of the current client.
 
-    ValueError for the estimator of that name if X is negative, not finite or all zero, or there is
-    no client; RuntimeError if blocks kill the workers, ConnectionError if the scheduler is lost.
+    ValueError for the estimator of that name if X is negative or not finite, or there is no client;
+    RuntimeError if blocks kill the workers, ConnectionError if the scheduler is lost.
     """
     from distributed import get_client
 
@@ -236,13 +236,7 @@ def load_on_workers(X: TableLike, name: str) -> DaskCounts:
             "X is a dask array, which is fitted by the workers of a cluster, but there is no "
             "client. Start one with distributed.Client(), or give X.compute()."
         ) from error
-    counts = load(client, X, name)
-    if not counts.column_sums.any():
-        raise ValueError(
-            f"Found array with 0 observation(s) (shape={counts.shape}) while a minimum of 1 is "
-            f"required by {name}: all counts are zero."
-        )
-    return counts
+    return load(client, X, name)
 
 
 def check_row_blocks(X: TableLike) -> None:

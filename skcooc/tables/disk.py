@@ -272,7 +272,7 @@ def rebatched(blocks: Iterable[CSR], n_rows: int) -> Iterator[CSR]:
 
 def _write(folder: Path, blocks: Iterator[CSR]) -> None:
     if (first := next(blocks, None)) is None:
-        raise ValueError("No block has a row: a table needs at least one observation.")
+        raise ValueError("No block has a row: a table needs at least one token.")
     kinds = np.uint16, np.uint8, first.dtype, np.uint16, np.int32
     files = [
         GrowingArray(folder / f"{name}.npy", np.dtype(kind))
@@ -290,7 +290,7 @@ def _write(folder: Path, blocks: Iterator[CSR]) -> None:
         column_sums += counts.column_sums
         n_observations += counts.n_observations
     if not n_observations:
-        raise ValueError("All counts are zero: a table needs at least one observation.")
+        raise ValueError("All counts are zero: a table needs at least one token.")
     n_rows = sum(map(len, row_sums))
     np.savez(
         folder / "facts.npz",

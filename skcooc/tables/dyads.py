@@ -1,4 +1,4 @@
-"""Observations as samples: `Dyads`, and what it shares with `Triads`: checks, names, order."""
+"""Tokens as samples: `Dyads`, and what it shares with `Triads`: checks, names, order."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from skcooc.counts import CSRCounts, check_block
 from skcooc.protocol import CSR, Array
 
 MAX_OBSERVATIONS = 2**31 - 1
+THREE_INDICES = "Got Triads, which have three indices; a table of two is needed: X.dyads(0, 2)."
 
 
 class Cells(NamedTuple):
-    """Cells of a table that have observations; shares the indices of a CSR array."""
+    """Cells of a table with counts; shares the indices of a CSR array."""
 
     indptr: Array  # (N + 1,)
     columns: Array  # (nnz,)
@@ -33,7 +34,7 @@ class Cells(NamedTuple):
 
 
 class TableSchema(NamedTuple):
-    """Shape and names of a table, and its cells that have observations."""
+    """Shape and names of a table, and its cells with counts."""
 
     shape: tuple[int, ...]  # (N, M); of Triads (N, M, L)
     row_names: Array | None = None
@@ -46,10 +47,16 @@ class TableSchema(NamedTuple):
         return self.row_names, self.column_names, self.third_names
 
 
-def cells_of(table: CSR) -> Cells:
+def without_zeros(table: CSR) -> CSR:
+    """Return the table without stored zeros; not copied if it has none."""
     if not table.data.all():
         table = table.copy()
         table.eliminate_zeros()
+    return table
+
+
+def cells_of(table: CSR) -> Cells:
+    table = without_zeros(table)
     return Cells(table.indptr, table.indices)
 
 
@@ -91,13 +98,13 @@ def _name_unknown(side: str, names: Array) -> str:
 
 
 def list_observations(counts: Any, *indices: Any) -> tuple[Any, ...]:
-    """Repeat indices for each observation of counts, and give weights, or None if all are one."""
+    """Repeat indices for each token, and give weights, or None if all are one."""
     repeats = np.ceil(counts)
     n_observations = float(repeats.sum(dtype=np.float64))
     if n_observations > MAX_OBSERVATIONS:
         raise ValueError(
-            f"The counts add up to {n_observations:.3g} observations, more than Dyads can list "
-            f"one by one ({MAX_OBSERVATIONS}). Use the count matrix itself."
+            f"The counts add up to {n_observations:.3g} tokens, more than Dyads can list one by "
+            f"one ({MAX_OBSERVATIONS}). Use the count matrix itself."
         )
     repeats = repeats.astype(np.int64)
     unit = counts / np.maximum(repeats, 1).astype(np.result_type(counts, np.float32))
@@ -155,7 +162,7 @@ def named_column(frame: Any, name: str) -> Any:
 
 
 class Observations:
-    """Observations as samples of shape (L, 2) or (L, 3): what `Dyads` and `Triads` share."""
+    """Tokens as samples of shape (L, 2) or (L, 3): what `Dyads` and `Triads` share."""
 
     positions: tuple[Array, ...]
     weights: Array | None
@@ -180,7 +187,7 @@ class Observations:
         if isinstance(key, tuple):  # dyads[positions, ...], as scikit-learn indexes arrays
             key, *rest = key
             if rest and rest[0] not in (Ellipsis, slice(None)):
-                told = "are indexed by observations; see rows and columns or positions."
+                told = "are indexed by tokens; see rows and columns or positions."
                 raise IndexError(f"{type(self).__name__} {told}")
         if isinstance(key, (int, np.integer)):
             return tuple(index[key] for index in self.positions)
@@ -191,7 +198,7 @@ class Observations:
         return self.at(tuple(index[key] for index in self.positions), weights)
 
     def at(self, positions: tuple[Array, ...], weights: Array | None) -> Self:
-        """Other observations of the same table."""
+        """Return other tokens of the same table."""
         other = copy.copy(self)
         other.positions, other.weights = positions, weights
         return other
@@ -201,7 +208,7 @@ class Observations:
 
     def __repr__(self) -> str:
         shape = ", ".join(map(str, self.table_shape))
-        return f"<{type(self).__name__}: {len(self)} observations of a table of shape ({shape})>"
+        return f"<{type(self).__name__}: {len(self)} tokens of a table of shape ({shape})>"
 
     def reweighted(self, sample_weight: ArrayLike) -> Self:
         """Multiply weights by factors, (L,)."""
@@ -210,15 +217,12 @@ class Observations:
             weights = (self.weights * weights).astype(self.weights.dtype)
         return self.at(self.positions, weights)
 
-    def same_table(self, other: Observations) -> bool:
-        return same_table(self.frame, other.frame)
-
     def _table(self, columns: Array, shape: tuple[int, int]) -> CSR:
         weights = np.ones(len(self)) if self.weights is None else self.weights
         return sp.coo_array((weights, (self.rows, columns)), shape=shape).tocsr()
 
     def _ones(self, columns: Array, shape: tuple[int, int], dtype: DTypeLike) -> tuple[CSR, Array]:
-        """A one for each observation, row by row, and which observation each is, (L,)."""
+        """Return a one for each token, row by row, and which token each is, (L,)."""
         order = np.argsort(self.rows, kind="stable")
         indptr = np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=shape[0]))])
         ones = np.ones(len(self), dtype=dtype)
@@ -230,15 +234,15 @@ class Dyads(Observations):
 
     An array-like of shape (L, 2). Indexing it with an array of positions, a mask or a slice gives
     `Dyads` of the same table: `KFold`, `cross_val_score` and `GridSearchCV` then divide the
-    observations of a row between training and test. They are sorted by rows or as given: use
+    tokens of a row between training and test. They are sorted by rows or as given: use
     ``cv=KFold(5, shuffle=True)``, not ``cv=5``; or ``ObservationSplit(5)`` of
     :mod:`skcooc.model_selection`.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix, or DataFrame of shape (N, M)
-        Counts. An entry n becomes ceil(n) observations of weight n / ceil(n): of weight one if
-        counts are integers.
+        Counts. An entry n becomes ceil(n) tokens of weight n / ceil(n): of weight one if counts
+        are integers.
     row_names, column_names : sequence of length N or M, default=None
         Names; the columns of a DataFrame have names of their own, its index is not used.
 
@@ -247,7 +251,7 @@ class Dyads(Observations):
     rows, columns : (L,) arrays of int
         Positions in the table.
     weights : (L,) array or None
-        Weight of each observation; None if all weigh one.
+        Weight of each token; None if all weigh one.
     table_shape : tuple
         (N, M).
     row_names, column_names : arrays or None
@@ -256,8 +260,10 @@ class Dyads(Observations):
 
     Raises
     ------
+    TypeError
+        If X is not a table of counts but Dyads or Triads.
     ValueError
-        If counts are negative, not finite, or add up to more than 2^31 - 1 observations.
+        If counts are negative, not finite, or add up to more than 2^31 - 1 tokens.
 
     Examples
     --------
@@ -275,6 +281,11 @@ class Dyads(Observations):
     def __init__(
         self, X: Any, *, row_names: ArrayLike | None = None, column_names: ArrayLike | None = None
     ) -> None:
+        if isinstance(X, Observations):
+            raise TypeError(
+                f"Dyads takes a table of counts, got {type(X).__name__}. Triads.dyads(i, j) makes "
+                "Dyads of two of three indices."
+            )
         if column_names is None and hasattr(X, "columns"):
             column_names = list(X.columns)
         cells = sp.coo_array(check_block(X, "numeric", estimator="Dyads"))
@@ -293,7 +304,7 @@ class Dyads(Observations):
         *,
         like: Dyads | None = None,
     ) -> Dyads:
-        """Make observations of two columns of names.
+        """Make tokens of two columns of names.
 
         Parameters
         ----------
@@ -302,8 +313,8 @@ class Dyads(Observations):
         counts : array-like of shape (n,), default=None
             How often each pair was observed, or what it weighs; once if None.
         like : Dyads, default=None
-            Observations of a table with names, to which the pairs are to belong. Pairs that have a
-            name unknown to it are left out, with a warning.
+            Tokens of a table with names, to which the pairs are to belong. Pairs that have a name
+            unknown to it are left out, with a warning.
 
         Returns
         -------
@@ -338,7 +349,7 @@ class Dyads(Observations):
         row_names, i = unique_names(rows, "rows")
         column_names, j = unique_names(columns, "columns")
         schema = TableSchema((len(row_names), len(column_names)), row_names, column_names)
-        return cls.of(schema, i, j).like(*list_observations(n, i, j))
+        return cls.of(schema, *list_observations(n, i, j))
 
     @classmethod
     def from_frame(
@@ -350,7 +361,7 @@ class Dyads(Observations):
         *,
         like: Dyads | None = None,
     ) -> Dyads:
-        """Make observations of columns of a data frame (pandas, polars or any mapping).
+        """Make tokens of columns of a data frame (pandas, polars or any mapping).
 
         Parameters
         ----------
@@ -360,7 +371,7 @@ class Dyads(Observations):
         count : str, default=None
             Name of the column of counts or weights, such as ratings; once each if None.
         like : Dyads, default=None
-            As in :meth:`from_pairs`, such as the observations that were fitted.
+            As in :meth:`from_pairs`, such as the tokens that were fitted.
 
         Returns
         -------
@@ -388,11 +399,11 @@ class Dyads(Observations):
         return self.positions[1]
 
     def like(self, rows: Array, columns: Array, weights: Array | None = None) -> Dyads:
-        """Make other observations, (L,), of the same table."""
+        """Make other tokens, (L,), of the same table."""
         return self.at((rows, columns), weights)
 
     def new_to(self, others: Dyads) -> Dyads:
-        """Observations in cells in which others, such as those fitted, have none.
+        """Return the tokens in cells in which others, such as those fitted, have none.
 
         Repeated columns are easy to predict: give only new ones to `recall_at_k` and `ndcg_at_k`.
 
@@ -411,12 +422,12 @@ class Dyads(Observations):
         >>> before = Dyads.from_pairs(["ann", "bob"], ["tea", "ale"])
         >>> later = Dyads.from_pairs(["ann", "ann"], ["tea", "ale"], like=before)
         >>> later.new_to(before)
-        <Dyads: 1 observations of a table of shape (2, 2)>
+        <Dyads: 1 tokens of a table of shape (2, 2)>
         """
-        if not self.same_table(others):
+        if not same_table(self.frame, others.frame):
             raise ValueError(
-                f"others are observations of a table of shape {others.table_shape}, or of other "
-                f"names, these of one of shape {self.table_shape}: make them with "
+                f"others are tokens of a table of shape {others.table_shape}, or of other names, "
+                f"these of one of shape {self.table_shape}: make them with "
                 "Dyads.from_pairs(..., like=others)."
             )
         known = np.ravel_multi_index((others.rows, others.columns), self.table_shape)
@@ -434,7 +445,7 @@ class Dyads(Observations):
         return self._table(self.columns, self.table_shape)
 
     def listed(self, dtype: DTypeLike) -> tuple[CSRCounts, Array]:
-        """Counts with a non-zero for each observation, not summed up, and the order of these."""
+        """Counts with a non-zero for each token, not summed up, and the order of these."""
         table, order = self._ones(self.columns, self.table_shape, dtype)
         return CSRCounts(table), order
 
@@ -443,10 +454,17 @@ class Dyads(Observations):
         return TableSchema(self.table_shape, self.row_names, self.column_names)
 
     @classmethod
-    def of(cls, frame: TableSchema, rows: Array, columns: Array) -> Dyads:
+    def of(
+        cls, frame: TableSchema, rows: Array, columns: Array, weights: Array | None = None
+    ) -> Dyads:
         names = {"row_names": frame.row_names, "column_names": frame.column_names}
-        return cls(sp.csr_array(frame.shape), **names).like(rows, columns)
+        return cls(sp.csr_array(frame.shape), **names).like(rows, columns, weights)
 
 
 def as_table(X: Any) -> Any:
-    return X.to_csr() if isinstance(X, Dyads) else X
+    """Return Dyads as a table, other input as it is; TypeError for Triads."""
+    if isinstance(X, Dyads):
+        return X.to_csr()
+    if isinstance(X, Observations):
+        raise TypeError(THREE_INDICES)
+    return X

@@ -26,7 +26,14 @@ from skcooc.counts import (
 from skcooc.protocol import CSR, Array, Block, Capability, Counts, RandomState, TableLike
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks, check_row_blocks, load_on_workers
 from skcooc.tables.disk import DiskTable
-from skcooc.tables.dyads import Dyads, TableSchema, cells_of, same_table
+from skcooc.tables.dyads import (
+    THREE_INDICES,
+    Dyads,
+    Observations,
+    TableSchema,
+    cells_of,
+    same_table,
+)
 from skcooc.tables.triads import Triads
 
 if TYPE_CHECKING:
@@ -57,9 +64,7 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
             "X.map_blocks(estimator.score_samples, dtype=float, drop_axis=1)."
         )
     if isinstance(X, Triads):
-        raise TypeError(
-            "Triads have three indices, and this takes two: X.dyads gives those of two of its ways."
-        )
+        raise TypeError(THREE_INDICES)
     if isinstance(X, RowBlocks | DiskTable):
         raise TypeError(
             f"{type(X).__name__} is a table that fit of an estimator reads. Elsewhere give its "
@@ -144,23 +149,23 @@ def read(
     """Check a table to fit: an array, Dyads, Triads, or one that is not in memory.
 
     The estimator gets ``n_features_in_`` and ``feature_names_in_``, or X is compared with them.
-    Weights of observations (Dyads) are counted into the table. A table in blocks that ``continues``
+    Weights of tokens (Dyads) are counted into the table. A table in blocks that ``continues``
     has the columns of those fitted before. If ``searches``, a sample of rows on workers is fetched.
 
     ValueError if counts are negative, not finite, all zero or of other columns than before, or if
     the table lacks a capability; TypeError if X is a dask collection, but no array.
     """
-    if "triples" in (needs or {}):
+    needs = needs or {}
+    if "triples" in needs:
         return _read_triads(estimator, X, sample_weight)
-    if is_out_of_core(X) and not isinstance(X, RowBlocks):
-        counts = _counts_of(estimator, X, needs or {}, sample_weight)
-        n_rows = SAMPLE_ROWS if searches else 1
-        sample = CSRCounts(counts.sample(n_rows, seeded(random_state)))
-        return Table(counts, sample, TableSchema(counts.shape))
     if isinstance(X, RowBlocks):
-        check_needs(needs or {}, CheckedBlocks.capabilities, "X cannot be read in blocks")
+        check_needs(needs, CheckedBlocks.capabilities, "X cannot be read in blocks")
         return _read_blocks(estimator, X, sample_weight, not continues, random_state)
-    return read_in_memory(estimator, X, sample_weight)
+    if not is_out_of_core(X):
+        return read_in_memory(estimator, X, sample_weight)
+    counts = _counts_of(estimator, X, needs, sample_weight)
+    sample = CSRCounts(counts.sample(SAMPLE_ROWS if searches else 1, seeded(random_state)))
+    return Table(counts, sample, TableSchema(counts.shape))
 
 
 def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
@@ -172,26 +177,26 @@ def as_counts(table: CSR) -> Block:
 
 
 def all_cells(n_rows: int, n_columns: int, dtype: DTypeLike) -> Block:
-    """A table with one observation in each cell, to predict all columns."""
+    """A table with one token in each cell, to predict all columns."""
     columns = np.tile(np.arange(n_columns, dtype=np.int32), n_rows)
     indptr = np.arange(n_rows + 1) * n_columns
     arrays = np.ones(len(columns), dtype=dtype), columns, indptr
     return CSRCounts(sp.csr_array(arrays, shape=(n_rows, n_columns)))
 
 
-def check_same_table(fitted: TableSchema, X: Dyads, name: str) -> None:
+def check_same_table(fitted: TableSchema, X: Observations, name: str) -> None:
     if not same_table(fitted, X.frame):
+        remedy = " Tokens of new rows are scored as a matrix: X.to_csr()."
         raise ValueError(
-            f"X holds observations of a table of shape {X.table_shape}, but {name} was fitted on a "
-            f"table of shape {fitted.shape}, or with other names. Observations of new rows are "
-            "scored as a matrix: X.to_csr()."
+            f"X has tokens of a table of shape {X.table_shape}, but {name} was fitted on a table "
+            f"of shape {fitted.shape}, or with other names.{remedy * isinstance(X, Dyads)}"
         )
 
 
 def check_triads(estimator: BaseEstimator, X: object) -> Triads:
     if not isinstance(X, Triads):
         raise TypeError(
-            f"{type(estimator).__name__} takes observations of three indices, skcooc.Triads; got "
+            f"{type(estimator).__name__} takes tokens of three indices, skcooc.Triads; got "
             f"{type(X).__name__}."
         )
     return X
@@ -199,12 +204,7 @@ def check_triads(estimator: BaseEstimator, X: object) -> Triads:
 
 def check_same_triads(estimator: BaseEstimator, fitted: TableSchema, X: object) -> Triads:
     triads = check_triads(estimator, X)
-    if not same_table(fitted, triads.frame):
-        raise ValueError(
-            f"X holds observations of a table of shape {triads.table_shape}, but "
-            f"{type(estimator).__name__} was fitted on a table of shape {fitted.shape}, or with "
-            "other names."
-        )
+    check_same_table(fitted, triads, type(estimator).__name__)
     return triads
 
 
@@ -222,16 +222,16 @@ def _read_triads(estimator: BaseEstimator, X: object, sample_weight: ArrayLike |
         triads = triads.reweighted(check_weights(sample_weight, np.empty((len(triads), 0))))
     counts = triads.to_counts()
     if not counts.observations.any():
-        raise _no_observations(estimator, triads.table_shape)
+        raise _no_tokens(estimator, triads.table_shape)
     check_total(counts.observations.sum(dtype=np.float64))
     _check_n_features(estimator, counts.table, reset=True)
     check_names(estimator, triads.names[2], reset=True)
     return Table(counts, counts, triads.frame)
 
 
-def _no_observations(estimator: BaseEstimator, shape: tuple[int, ...]) -> ValueError:
+def _no_tokens(estimator: BaseEstimator, shape: tuple[int, ...]) -> ValueError:
     return ValueError(
-        f"Found array with 0 observation(s) (shape={shape}) while a minimum of 1 is required by "
+        f"Found array with 0 token(s) (shape={shape}) while a minimum of 1 is required by "
         f"{type(estimator).__name__}: all counts, or their weights, are zero."
     )
 
@@ -250,7 +250,7 @@ def read_in_memory(
     weights = None if sample_weight is None else check_weights(sample_weight, table)
     observed = table.data if weights is None else (table @ np.ones(table.shape[1])) * weights
     if not observed.any():
-        raise _no_observations(estimator, table.shape)
+        raise _no_tokens(estimator, table.shape)
     if weights is not None:
         check_total(observed.sum(dtype=np.float64))
     frame = X.frame if isinstance(X, Dyads) else _frame(estimator, table.shape, _row_names(X))
@@ -266,7 +266,7 @@ def _counts_of(
 ) -> DaskCounts | DiskCounts:
     """Counts of a dask array or of a table on disk; sets the features of the estimator."""
     if sample_weight is not None:
-        needs = {**needs, "weights": "sample_weight is not supported; it needs None"}
+        needs = {**needs, "weights": "sample_weight is not supported; set sample_weight=None"}
     counts: DaskCounts | DiskCounts
     if isinstance(X, DiskTable):
         check_needs(needs, DiskCounts.capabilities, "X cannot be fitted as a DiskTable")
@@ -278,6 +278,8 @@ def _counts_of(
         place = "X cannot be fitted where it is, on the workers"
         check_needs(needs, DaskCounts.capabilities, place)
         counts = load_on_workers(X, type(estimator).__name__)
+        if not counts.column_sums.any():
+            raise _no_tokens(estimator, counts.shape)
     estimator.n_features_in_ = counts.shape[1]
     vars(estimator).pop("feature_names_in_", None)
     check_total(float(np.sum(counts.column_sums)))

@@ -1,4 +1,4 @@
-"""Observations of three indices as samples."""
+"""Tokens of three indices as samples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Triads(Observations):
     """Joint occurrences (x_i, y_j, w_l), one sample each, of a table of shape (N, M, L).
 
     An array-like of shape (n, 3). As with `Dyads`, indexing gives `Triads` of the same table, so
-    that `KFold`, `cross_val_score` and `GridSearchCV` divide observations.
+    that `KFold`, `cross_val_score` and `GridSearchCV` divide tokens.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Triads(Observations):
         Positions in the table: coordinates of its non-zeros.
     counts : array-like of shape (n,), default=None
         How often each triple was observed, or its weight; once if None. A count c becomes ceil(c)
-        observations of weight c / ceil(c): of weight one if counts are integers.
+        tokens of weight c / ceil(c): of weight one if counts are integers.
     shape : tuple of three ints, default=None
         (N, M, L); if None, as small as the positions allow.
     names : sequence of three, default=(None, None, None)
@@ -48,7 +48,7 @@ class Triads(Observations):
     positions : tuple of three (n,) arrays of int
         Positions in the table.
     weights : (n,) array or None
-        Weight of each observation; None if all weigh one.
+        Weight of each token; None if all weigh one.
     table_shape : tuple
         (N, M, L).
     names : tuple of three arrays or None
@@ -59,14 +59,14 @@ class Triads(Observations):
     ------
     ValueError
         If lengths differ, positions lie outside of the shape, or counts are negative, not finite
-        or add up to more than 2^31 - 1 observations.
+        or add up to more than 2^31 - 1 tokens.
 
     Examples
     --------
     >>> from skcooc import Triads
     >>> triads = Triads([0, 0, 1], [0, 1, 1], [2, 0, 2], counts=[2, 1, 1])
     >>> triads
-    <Triads: 4 observations of a table of shape (2, 2, 3)>
+    <Triads: 4 tokens of a table of shape (2, 2, 3)>
     >>> triads[[0, 2]].dyads(0, 2).to_csr().toarray()
     array([[1., 0., 1.],
            [0., 0., 0.]])
@@ -106,7 +106,7 @@ class Triads(Observations):
     def from_triples(
         cls, first: ArrayLike, second: ArrayLike, third: ArrayLike, counts: ArrayLike | None = None
     ) -> Triads:
-        """Make observations of three columns of names.
+        """Make tokens of three columns of names.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class Triads(Observations):
     def from_frame(
         cls, frame: Any, first: str, second: str, third: str, count: str | None = None
     ) -> Triads:
-        """Make observations of columns of a data frame (pandas, polars or any mapping).
+        """Make tokens of columns of a data frame (pandas, polars or any mapping).
 
         Parameters
         ----------
@@ -154,10 +154,6 @@ class Triads(Observations):
         names = frame.row_names, frame.third_names, frame.column_names
         return cls(first, second, third, shape=frame.shape, names=names)
 
-    def like(self, positions: Sequence[Array], weights: Array | None = None) -> Triads:
-        """Make other observations, three (n,) arrays of int, of the same table."""
-        return self.at(tuple(positions), weights)
-
     def transpose(self, first: int, second: int, third: int) -> Triads:
         """Put the ways in another order, such as 2, 1, 0.
 
@@ -167,7 +163,7 @@ class Triads(Observations):
         if sorted(order) != [0, 1, 2]:
             raise ValueError(f"The ways {order} should be 0, 1 and 2 in some order.")
         N, M, L = (self.table_shape[way] for way in order)
-        other = self.like([self.positions[way] for way in order], self.weights)
+        other = self.at(tuple(self.positions[way] for way in order), self.weights)
         other.names, other.table_shape = tuple(self.names[way] for way in order), (N, M, L)
         return other
 
@@ -176,7 +172,7 @@ class Triads(Observations):
         shape = self.table_shape[rows], self.table_shape[columns]
         i, j = self.positions[rows], self.positions[columns]
         frame = TableSchema(shape, self.names[rows], self.names[columns])
-        return Dyads.of(frame, i, j).like(i, j, self.weights)
+        return Dyads.of(frame, i, j, self.weights)
 
     @property
     def frame(self) -> TableSchema:
@@ -189,7 +185,7 @@ class Triads(Observations):
         return TripleCounts(self._table(*self._paired), self.table_shape[1:])
 
     def listed(self, dtype: DTypeLike) -> tuple[TripleCounts, Array]:
-        """Counts with a non-zero for each observation, not summed up, and the order of these."""
+        """Counts with a non-zero for each token, not summed up, and the order of these."""
         table, order = self._ones(*self._paired, dtype)
         return TripleCounts(table, self.table_shape[1:]), order
 
@@ -205,4 +201,4 @@ def _check_positions(values: ArrayLike, name: str) -> Array:
     index = index if index.size else index.astype(np.intp)
     if index.ndim != 1 or index.dtype.kind not in "iu" or index.min(initial=0) < 0:
         raise ValueError(f"{name} should be a 1d array of non-negative int.")
-    return index
+    return index.astype(np.intp, copy=False)

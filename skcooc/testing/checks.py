@@ -30,7 +30,7 @@ ROUNDING = 1e-5  # of sums, in single precision
 class Literal(Protocol[P]):
     """A model transcribed from its paper, in slow loops over a dense table.
 
-    Rows without observations may have any state, and contribute nothing.
+    Empty rows may have any state, and contribute nothing.
     """
 
     def step(self, n: Array, params: P, rows: Rows, beta: float) -> tuple[P, Rows]:
@@ -74,7 +74,7 @@ class Case:
         """The state at which EM converges."""
         stage = EMStage(self.model, self.X, self.beta, END, CONVERGED)
         found = fit([stage], np.random.default_rng(), make_solver("momentum"), start=self.states[1])
-        return State(found.params, found.rows)
+        return found.state
 
 
 class Check(NamedTuple):

@@ -114,7 +114,7 @@ def test_impossible_tokens_do_not_count_in_weights():
     X = sp.csr_array(odd[None])
     alone = best_weights(X, [CachedPredictions(P[1::2]) for P in some])
     np.testing.assert_allclose(found, alone)
-    with pytest.raises(ValueError, match="X holds no observations that any of the predictors"):
+    with pytest.raises(ValueError, match="X has no tokens to which any of the predictors"):
         best_weights(n[None], [CachedPredictions(np.zeros(60))])
 
 
@@ -124,5 +124,5 @@ def test_wrong_arguments_are_refused():
         Discounted(whole_counts(), 1.5, unigram)
     with pytest.raises(ValueError, match="concentration=-1"):
         Discounted(whole_counts(), 0.5, unigram, -1)
-    with pytest.raises(ValueError, match="no observations"):
+    with pytest.raises(ValueError, match="no tokens"):
         perplexity_of(np.zeros((2, 2)), unigram)

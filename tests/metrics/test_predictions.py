@@ -140,7 +140,7 @@ def test_the_scorer_of_new_rows_and_in_searches():
 def test_bad_input_is_refused():
     model = ASPECTS.fit(TRAIN)
     for scorer, observations, message in (
-        (metrics.make_unseen_scorer(), Dyads(TEST), "give make_unseen_scorer all observations"),
+        (metrics.make_unseen_scorer(), Dyads(TEST), "give make_unseen_scorer all tokens"),
         (metrics.make_unseen_scorer(Dyads(TRAIN)), Dyads(TEST), "was not given"),
         (metrics.make_unseen_scorer(Dyads(X[:9])), Dyads(TEST), "table of shape"),
     ):
@@ -148,8 +148,8 @@ def test_bad_input_is_refused():
             scorer(model, observations)
     for test, known, message in (
         ([[1, 0]], [[1, 0]], "the known part has all their columns"),
-        ([[0, 0]], [[1, 0]], "no observations"),
-        ([[1, 0]], [[0, 0]], "no observations"),
+        ([[0, 0]], [[1, 0]], "no tokens"),
+        ([[1, 0]], [[0, 0]], "no tokens"),
         ([[1, 0]], [[1, 0, 0]], "does not match"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -160,9 +160,10 @@ def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="does not match"):
         metrics.perplexity([[1, 1]], [[1.0]], [[0.5, 0.25, 0.25]])
     for counts, smoothing, message in (
-        ([[0, 0]], 0.0, "no observations"),
+        ([[0, 0]], 0.0, "no tokens"),
         ([[-1, 2]], 0.0, "Negative"),
         ([[1, 1]], 7, "smoothing=7"),
+        ([[1, 1]], 0.1, "smoothing=0.1 needs a background"),
     ):
         with pytest.raises(ValueError, match=message):
             metrics.perplexity(counts, [[1.0]], [[0.5, 0.5]], smoothing=smoothing)

@@ -104,6 +104,7 @@ def test_items_by_names_and_invalid_ones():
     positions = np.where(np.arange(25) == 8, -1, ITEMS)
     for metric in (recall_at_k, ndcg_at_k):
         assert metric(test, named, 10) == metric(HELD_OUT, positions, 10)
+        assert metric(HELD_OUT, ITEMS.astype(np.uint32)) == metric(HELD_OUT, ITEMS)
     with pytest.raises(ValueError, match="X has no names of columns"):
         recall_at_k(HELD_OUT, named)
     with pytest.raises(ValueError, match="as 'zoe' is not"):
@@ -151,9 +152,9 @@ def test_the_scorer_divides_new_rows_and_a_search_takes_it():
         ASPECTS, {"n_components": [1, 3]}, scoring=make_ranking_scorer(observations), cv=folds
     ).fit(observations)
     assert search.best_params_ == {"n_components": 3}
-    with pytest.raises(ValueError, match="give make_ranking_scorer all observations"):
+    with pytest.raises(ValueError, match="give make_ranking_scorer all tokens"):
         make_ranking_scorer()(search.best_estimator_, observations)
-    with pytest.raises(ValueError, match="no observations to score"):
+    with pytest.raises(ValueError, match="no tokens to score"):
         make_ranking_scorer()(search.best_estimator_, 40 * np.eye(80))
     with pytest.raises(ValueError, match="'metric' parameter"):
         make_ranking_scorer(metric="precision")

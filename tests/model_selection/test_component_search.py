@@ -88,7 +88,7 @@ def test_a_curve_that_still_falls_names_no_number():
         search = searched(candidates=[2, 3], data=planted(6, 6000).X)
     assert search.still_falling_
     assert search.best_n_components_ == 3
-    assert "name no number" in search.summary()
+    assert "do not determine the number" in search.summary()
     assert "Halves agree best at" in search.summary()
 
 
@@ -239,6 +239,15 @@ def test_hard_clusters_by_the_integrated_likelihood():
     assert search.best_params_ == {"n_row_clusters": 3, "n_column_clusters": 2}
 
 
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+def test_without_folds_the_default_and_a_single_run():
+    default, five = (searched(TINY, [2], cv=cv, n_runs=1) for cv in (None, 5))
+    assert default.n_splits_ == 5
+    assert default.best_score_ == five.best_score_
+    assert "of two runs" not in default.summary()
+    assert "of two runs" in searched(TINY, [2]).summary()
+
+
 REFUSED = [
     (RowMemory(), {}, TypeError, "needs an estimator of skcooc with a number of components"),
     (SymmetricClustering(hard=True, tied=True), {}, TypeError, "has but one clustering"),
@@ -247,7 +256,7 @@ REFUSED = [
     (TINY, {"candidates": [(2, 2)]}, ValueError, "candidates should be numbers"),
     (SymmetricClustering(), {"candidates": [2, 3]}, ValueError, "pairs of n_row_clusters and"),
     (TINY, {"cv": [([0, 1], [2])]}, ValueError, "cv has one fold"),
-    (TINY, {"criterion": "icl"}, ValueError, "it needs hard=True"),
+    (TINY, {"criterion": "icl"}, ValueError, "set hard=True"),
     (TINY, {"criterion": "bic"}, ValueError, "'criterion' parameter"),
 ]
 

@@ -53,7 +53,7 @@ def test_folds_are_random_repeatable_shares_of_every_row():
 def test_folds_of_whole_rows_warn(cv):
     observations, sizes = Dyads(planted(3, 3000).X), [1, 3]  # row by row
     model = AspectModel(3, beta=0.9, max_iter=20, tol=1e-3, random_state=0)
-    message = "Most observations to score are of rows without training observations.*shuffle=True"
+    message = "Most tokens to score are in rows without training tokens.*shuffle=True"
     searches = [
         lambda: GridSearchCV(model, {"n_components": sizes}, cv=cv).fit(observations),
         lambda: GridSearchCV(

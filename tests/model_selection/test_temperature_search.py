@@ -246,7 +246,7 @@ def test_an_interrupted_refit_keeps_the_earlier_fit(monkeypatch):
     model = clone(MODEL).set_params(n_components=2, max_iter=3)
     search = TemperatureSearchCV(model, [0.8, 1.0], cv=CV).fit(X)
     before = {name: value for name, value in vars(search).items() if name.endswith("_")}
-    monkeypatch.setattr("skcooc.model_selection.temperature_search.set_temperature", interrupt)
+    monkeypatch.setattr("skcooc.model_selection.temperature_search.set_smoothing", interrupt)
     with pytest.raises(KeyboardInterrupt):
         search.set_params(betas=[0.5]).fit(X)
     after = {name: value for name, value in vars(search).items() if name.endswith("_")}
