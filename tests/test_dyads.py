@@ -29,7 +29,7 @@ def test_indexing_keeps_the_table():
     dyads = Dyads(COUNTS, row_names=np.arange(12))
     for key in (np.array([0, 5, 5]), slice(2, 9), np.arange(len(dyads)) < 7, [1, 2]):
         part = dyads[key]
-        assert same_table(part.frame, dyads.frame)
+        assert same_table(part.schema, dyads.schema)
         np.testing.assert_array_equal(part.rows, dyads.rows[key])
         np.testing.assert_array_equal(np.asarray(part), np.asarray(dyads)[key])
     assert dyads[3] == (dyads.rows[3], dyads.columns[3])
@@ -37,9 +37,9 @@ def test_indexing_keeps_the_table():
     with pytest.raises(IndexError, match="see rows and columns"):
         dyads[:, 0]
     named = Dyads(COUNTS, column_names=list("abcdefghi"))  # compared by shape and names
-    assert same_table(named.frame, dyads.frame)
-    assert not same_table(named.frame, Dyads(COUNTS[:5]).frame)
-    assert not same_table(named.frame, Dyads(COUNTS, column_names=list("abcdefghx")).frame)
+    assert same_table(named.schema, dyads.schema)
+    assert not same_table(named.schema, Dyads(COUNTS[:5]).schema)
+    assert not same_table(named.schema, Dyads(COUNTS, column_names=list("abcdefghx")).schema)
 
 
 def test_scikit_learn_splits_observations():
@@ -58,7 +58,7 @@ def test_pairs_and_frames():
     np.testing.assert_array_equal(expected.to_csr().toarray(), [[1, 0], [0, 5]])
     for frame in (pairs, pd.DataFrame(pairs), pl.DataFrame(pairs)):
         dyads = Dyads.from_frame(frame, "adjective", "noun", count="n")
-        assert same_table(dyads.frame, expected.frame)
+        assert same_table(dyads.schema, expected.schema)
         np.testing.assert_array_equal(np.asarray(dyads), np.asarray(expected))
     assert len(Dyads.from_frame(pairs, "adjective", "noun")) == 3
     dyads = Dyads.from_pairs(["b", "a", "b"], ["x", "y", "w"], [1, 2, 1])
@@ -96,9 +96,9 @@ def test_new_observations_are_placed_by_names_and_unknown_names_cause_a_warning(
     train = Dyads.from_pairs(["ann", "bob", "bob"], ["tea", "ale", "jam"])
     later = {"who": ["bob", "ann", "bob"], "what": ["tea", "ale", "tea"], "n": [1, 3, 2]}
     test = Dyads.from_frame(later, "who", "what", "n", like=train)
-    assert same_table(test.frame, train.frame)
+    assert same_table(test.schema, train.schema)
     with_own_names = Dyads.from_frame(later, "who", "what", "n")
-    assert not same_table(test.frame, with_own_names.frame)
+    assert not same_table(test.schema, with_own_names.schema)
     assert test.to_csr().toarray().tolist() == [[3, 0, 0], [0, 0, 3]]
     train = Dyads.from_pairs(["ann", "bob"], ["tea", "ale"])
     who, what = ["ann", "zoe", "bob", "ann", "zoe"], ["tea", "tea", "jam", "ale", "jam"]
@@ -182,8 +182,8 @@ def test_a_frame_gives_names_and_counts_of_triads():
         Triads.from_frame(FRAME, "who", "what", "where")
     with pytest.raises(ValueError, match="1 of 2 third have no name"):
         Triads.from_triples(["a", "b"], ["c", "d"], ["e", None])
-    assert same_table(triads.frame, triads[:1].frame)
-    assert not same_table(triads.frame, triads.transpose(1, 0, 2).frame)
+    assert same_table(triads.schema, triads[:1].schema)
+    assert not same_table(triads.schema, triads.transpose(1, 0, 2).schema)
 
 
 def test_counts_of_triads_are_observations_and_weights():
@@ -201,7 +201,7 @@ def test_indexing_triads_gives_observations_of_the_same_table():
     assert triads[1] == (1, 1, 0)
     for some in (triads[[0, 2]], triads[np.array([True, False, True])], triads[[0, 2], ...]):
         np.testing.assert_array_equal(some, [[0, 0, 1], [2, 0, 1]])
-        assert same_table(some.frame, triads.frame)
+        assert same_table(some.schema, triads.schema)
     assert len(triads[[]]) == 0
     assert "3 tokens of a table of shape (3, 2, 2)" in repr(triads)
     with pytest.raises(IndexError, match="indexed by tokens"):

@@ -112,7 +112,7 @@ def test_columns_never_seen_empty_rows_and_single_precision(estimator):
 def test_pairs_are_those_of_numpy_and_other_indices_are_refused(monkeypatch):
     model = shared(CLASSES[0])
     P = literal_joint(model).sum(axis=1)
-    monkeypatch.setattr("skcooc.base.quantities.PAIRS", 7)  # several pieces
+    monkeypatch.setattr("skcooc.base.quantities.CHUNK_SIZE", 7)  # several pieces
     pairs = [
         ([0, 3, 3], [1, 1, -1]),
         (np.arange(14)[:, None], [0, 2, 5]),
@@ -199,7 +199,7 @@ def test_likelihoods_of_whole_rows_are_a_distribution_and_the_literal_sum(estima
     order = [3, 0, 4]
     rows = model.row_log_likelihood(new[order])
     np.testing.assert_allclose(rows, np.array(expected)[order], rtol=1e-9)
-    monkeypatch.setattr("skcooc.heldout.scoring.NUMBERS", 30)  # several pieces
+    monkeypatch.setattr("skcooc.heldout.scoring.CHUNK_SIZE", 30)  # several pieces
     np.testing.assert_allclose(model.row_log_likelihood(new), expected, rtol=1e-9)
     monkeypatch.undo()
     assert np.exp(model.row_log_likelihood(COUNTED)).sum() == pytest.approx(1)

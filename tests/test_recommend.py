@@ -47,7 +47,7 @@ def assert_is_literal(found, P, n, left_out):
 
 @pytest.mark.parametrize("estimator", [*CLASSES, *META], ids=repr)
 def test_recommendations_are_a_ranking_of_all_columns(estimator, monkeypatch):
-    monkeypatch.setattr(recommendations, "CELLS", 20)  # three rows at a time
+    monkeypatch.setattr(recommendations, "CHUNK_SIZE", 20)  # three rows at a time
     model, n, fresh = fitted(estimator, X), 4, X.toarray()[::-1][:7]
     rows, counts = np.array([3, 0, 13, 3, -1]), X.toarray()[[3, 0, 13, 3, 13]]
     known = smoothed(model, model.embedding_[rows], counts)
@@ -121,7 +121,7 @@ def test_a_large_sparse_table_is_never_dense(monkeypatch):
     model = AspectModel(2, beta=1.0, max_iter=1, random_state=0).fit(table)
 
     def peak(cells):
-        monkeypatch.setattr(recommendations, "CELLS", cells)
+        monkeypatch.setattr(recommendations, "CHUNK_SIZE", cells)
         tracemalloc.start()
         model.recommend(np.arange(n_rows), 5)
         found = tracemalloc.get_traced_memory()[1]

@@ -9,7 +9,7 @@ from sklearn.preprocessing import MaxAbsScaler
 
 from skcooc import AspectModel, AsymmetricClustering, AveragedModels, Dyads, RowBlocks, RowMemory
 from skcooc.heldout import Factors
-from skcooc.heldout.memory import Memory, remembering
+from skcooc.heldout.memory import Memory, with_cache
 from skcooc.metrics import perplexity_of
 from skcooc.model_selection import split_observations
 from tests.cases import FAST
@@ -36,7 +36,7 @@ def test_the_model_itself_is_not_changed(model):
 def test_rows_fitted_are_predicted_from_their_counts(model):
     found = Memory(model.concentration_, model.discount_, model.smoothing_)
     factors = Factors(model.embedding_, model.components_.T)
-    expected = perplexity_of(TEST, remembering(TRAIN, factors, model.unigram_, found))
+    expected = perplexity_of(TEST, with_cache(TRAIN, factors, model.unigram_, found))
     assert model.perplexity(Dyads(TEST)) == pytest.approx(expected, rel=1e-12)
 
 

@@ -18,7 +18,7 @@ from benchmarks.quality import coclustering, remembered, streaming, topic_models
 from benchmarks.quality.folds import cranfield_folds
 from skcooc import RowMemory
 from skcooc.heldout import Unigram
-from skcooc.heldout.memory import remembering
+from skcooc.heldout.memory import with_cache
 from skcooc.metrics import perplexity_of, unigram
 from skcooc.model_selection import split_observations
 
@@ -90,7 +90,7 @@ def lines(task: Task) -> tuple[float, float]:
     model = RowMemory(random_state=0).fit(task.train)
     b, memory = model.unigram_, remembered.of(model)
     alone = perplexity_of(task.test, Unigram(unigram(task.train)))
-    return alone, perplexity_of(task.test, remembering(task.known, Unigram(b), b, memory))
+    return alone, perplexity_of(task.test, with_cache(task.known, Unigram(b), b, memory))
 
 
 def rows(tables: list[str]) -> Iterator[dict[str, Any]]:

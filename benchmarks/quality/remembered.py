@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.quality.language_models import continuations
 from benchmarks.quality.peers import Factors
 from skcooc import RowMemory, heldout
-from skcooc.heldout.memory import Memory, best_memory, cells_of, remembering
+from skcooc.heldout.memory import Memory, best_memory, memory_cells, with_cache
 from skcooc.metrics import score_parts
 from skcooc.tables import as_counts
 
@@ -24,7 +24,7 @@ def of(model: RowMemory) -> Memory:
 
 def best(inner: Any, valid: Any, factors: Factors) -> Memory:
     """The memory that observations of the validation part ask for, of a fit to the others."""
-    cells = cells_of(inner, as_counts(valid), predictor(factors), continuations(inner))
+    cells = memory_cells(inner, as_counts(valid), predictor(factors), continuations(inner))
     return best_memory(cells)
 
 
@@ -34,7 +34,7 @@ def scores(train: Any, test: Any, factors: Factors, memory: Memory) -> dict[str,
     The latter is of the predictions divided by their sum over such cells of the row: there what is
     remembered cancels out. And the share of the observations that are not of this kind.
     """
-    remembers = remembering(train, predictor(factors), continuations(train), memory)
+    remembers = with_cache(train, predictor(factors), continuations(train), memory)
     parts = score_parts(test, remembers, train)
     mean = parts.seen_share * parts.seen + (1 - parts.seen_share) * parts.unseen
     return {

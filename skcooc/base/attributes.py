@@ -24,9 +24,9 @@ COLLAPSED = 1e-2  # total variation between every component and the distribution
 
 REMEDY = "Set warm_start=False to start anew."
 # Parameters that may change before an interrupted fit resumes, since its seeds are kept.
-FREE = {"n_jobs", "random_state", "warm_start"}
+RESUMABLE = {"n_jobs", "random_state", "warm_start"}
 # Those that may change, too, if a fit has ended: each iteration is what it would have been.
-HOW_LONG = {"max_iter", "tol", "n_init"}
+LENGTH_PARAMETERS = {"max_iter", "tol", "n_init"}
 
 Attributes = dict[str, object]
 Parameters = Mapping[str, object]  # of an estimator when it was fitted
@@ -78,19 +78,19 @@ def set_fitted_attributes(estimator: BaseEstimator, fitted: Attributes) -> None:
     estimator.__dict__.update(fitted)
 
 
-def of_input(estimator: BaseEstimator) -> Attributes:
+def input_attributes(estimator: BaseEstimator) -> Attributes:
     """Return the attributes of the columns, set by the checks of X."""
     names = ("n_features_in_", "feature_names_in_")
     return {name: vars(estimator)[name] for name in names if name in vars(estimator)}
 
 
-def of_sizes(estimator: BaseEstimator) -> Attributes:
+def size_attributes(estimator: BaseEstimator) -> Attributes:
     """Return the numbers of components that are not properties of the class."""
     sizes = {f"{name}_": getattr(estimator, name) for name in estimator.size_parameters}
     return {name: n for name, n in sizes.items() if not hasattr(type(estimator), name)}
 
 
-def of_fit(fit: Fit) -> Attributes:
+def fit_attributes(fit: Fit) -> Attributes:
     run = fit.run
     splits = {} if run.splits is None else {"splits_": run.splits}
     state = State(run.params, run.rows)
@@ -101,7 +101,7 @@ def of_fit(fit: Fit) -> Attributes:
         ),
         "_unfinished": None,
         "_end": run.end,
-        "_heldout_predictions": fit.judged,
+        "_heldout_predictions": fit.heldout_predictions,
         "tuning_": fit.start.trials,
         "n_iter_": len(run.history),
         "converged_": run.converged,
@@ -140,7 +140,7 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, stopped: bool) -> None:
             f"EM did not converge within max_iter={estimator.max_iter} iterations. Increase "
             "max_iter, or the tolerance tol."
         )
-    if collapsed(estimator.components_, estimator.weights_, len(estimator.embedding_)):
+    if is_collapsed(estimator.components_, estimator.weights_, len(estimator.embedding_)):
         remedy = "Use a larger beta, or beta='auto'."
         if recipe.equations.largest_beta == 1 and (estimator.beta_ == 1 or estimator.tuning_):
             remedy = "Give counts in larger units, if they are not numbers of tokens."
@@ -151,7 +151,7 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, stopped: bool) -> None:
         )
 
 
-def collapsed(components: Array, weights: Array, n_rows: int) -> bool:
+def is_collapsed(components: Array, weights: Array, n_rows: int) -> bool:
     """Return whether all components (K, M) equal their mean; False where they must."""
     if 1 in (*components.shape, n_rows):
         return False
@@ -170,7 +170,7 @@ class TableFingerprint(NamedTuple):
     unigram: Array
     row_distribution: Array
 
-    def is_of(self, X: Counts) -> bool:
+    def matches(self, X: Counts) -> bool:
         """Return whether X has this fingerprint."""
         dtype, unigram, shares = table_fingerprint(X)
         fitted = self.row_distribution
@@ -201,21 +201,21 @@ def is_same_run(estimator: BaseEstimator, fitted: Parameters, X: Counts) -> bool
     known = TableFingerprint(
         estimator.components_.dtype, estimator.unigram_, estimator.row_distribution_
     )
-    return not changed(estimator, fitted, HOW_LONG) and known.is_of(X)
+    return not changed_parameters(estimator, fitted, LENGTH_PARAMETERS) and known.matches(X)
 
 
-def changed(
+def changed_parameters(
     estimator: BaseEstimator, fitted: Parameters, free: Set[str] = frozenset()
 ) -> list[str]:
     """Return the names of parameters changed since the last fit, less those free."""
     asked = estimator.get_params(deep=False)
-    names = [name for name in asked if name not in FREE | free]
+    names = [name for name in asked if name not in RESUMABLE | free]
     return [name for name in names if joblib.hash(asked[name]) != joblib.hash(fitted[name])]
 
 
 def check_as_before(estimator: BaseEstimator, fitted: Parameters, same_table: bool) -> None:
     """Raise ValueError where an interrupted fit had another table or parameters."""
-    others = changed(estimator, fitted) + ["X"] * (not same_table)
+    others = changed_parameters(estimator, fitted) + ["X"] * (not same_table)
     if others:
         raise ValueError(
             "An interrupted fit resumes with the same table and parameters; changed: "
@@ -248,7 +248,7 @@ def check_columns(components: Array, X: Counts) -> None:
         )
 
 
-def carried_to(X: Counts, state: State) -> State:
+def cast_state(X: Counts, state: State) -> State:
     """Return a state in the dtype of X; equally many rows keep their mixtures."""
     params, rows = state
     params = type(params)(*(array.astype(X.dtype) for array in params))

@@ -33,8 +33,8 @@ class RowClusterMixin(ClusterMixin):
     embedding_: Array
     components_: Array
     fold_in: Callable[[Block], Array]
-    _checked: Callable[[TableLike], Block]
-    _lazily: Callable[[str, TableLike, int], Array]
+    _read_rows: Callable[[TableLike], Block]
+    _map_dask_blocks: Callable[[str, TableLike, int], Array]
 
     @property
     def labels_(self) -> Array:
@@ -71,8 +71,8 @@ class RowClusterMixin(ClusterMixin):
         """
         check_is_fitted(self)
         if is_collection(X):
-            return self._lazily("predict_proba", X, self._n_posteriors)
-        return self._posteriors(self._checked(X))
+            return self._map_dask_blocks("predict_proba", X, self._n_posteriors)
+        return self._posteriors(self._read_rows(X))
 
     def _posteriors(self, X: Block) -> Array:
         """Return the posteriors of checked rows, (n, C)."""

@@ -164,11 +164,15 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             X,
             sample_weight,
             needs=needs,
-            continues=self._goes_on() and self._stream is not None,
+            continues=self._is_warm_start() and self._stream is not None,
             searches=self.beta == "auto",
             random_state=self.random_state,
         )
-        known = attributes.of_input(new) | attributes.of_sizes(self) | {"_frame": table.frame}
+        known = (
+            attributes.input_attributes(new)
+            | attributes.size_attributes(self)
+            | {"_schema": table.schema}
+        )
         if table.blocks is None:
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             stopped = self._fit_table(recipe, table, known, data)
@@ -251,7 +255,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         X = table.counts
         recipe = recipe.for_table(X)
         journal = self._journal(X)
-        warm = journal.get_or_compute(("warm",), self._goes_on)
+        warm = journal.get_or_compute(("warm",), self._is_warm_start)
         run = self._warm_run(recipe, X) if warm else None
         seeds = draw_seeds(self.random_state, 1 if warm else self.n_init)
         recipe = recipe.with_settings(self._settings(recipe, warm))
@@ -269,7 +273,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             known["_stream"] = FirstBatch(
                 found.run.stats, found.mass, X.column_sums, X.mean_count_weight, seed
             )
-        attributes.set_fitted_attributes(self, attributes.of_fit(found) | known)
+        attributes.set_fitted_attributes(self, attributes.fit_attributes(found) | known)
         return found.run.stopped
 
     def _settings(self, recipe: Recipe | None = None, warm: bool = False) -> Settings:
@@ -357,7 +361,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             )
         return bool(auto)
 
-    def _goes_on(self) -> bool:
+    def _is_warm_start(self) -> bool:
         """Return whether ``fit`` is a warm start."""
         return self.warm_start and hasattr(self, "_state")
 
@@ -372,7 +376,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """Return the initial state of a new run; equally many rows keep their mixtures."""
         attributes.check_shape(self._fitted_parameters, recipe, "warm_start=True")
         attributes.check_columns(self.components_, X)
-        return attributes.carried_to(X, self._state)
+        return attributes.cast_state(X, self._state)
 
     def _journal(self, X: Counts) -> Journal:
         """Return the journal of the interrupted fit to resume, or an empty one.
@@ -383,7 +387,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         journal = Journal(self) if before is None else before.of(self)
         parameters, table = journal.get_or_compute(("of",), attributes.fingerprint, self, X)
         if before is not None:
-            attributes.check_as_before(self, parameters, table.is_of(X))
+            attributes.check_as_before(self, parameters, table.matches(X))
         return journal
 
 
@@ -397,7 +401,7 @@ def _fit_with_searched_size(
             f"{names[0]}='auto' divides the tokens of a table in memory, got X of type "
             f"{type(X).__name__}. Give a number, which may be one found on a sample of rows."
         )
-    if model._goes_on():
+    if model._is_warm_start():
         if not hasattr(model, "component_search_"):
             raise ValueError(
                 "warm_start=True continues a fit with a given number of components, got "

@@ -43,6 +43,6 @@ def merged_components(
         self.row_distribution_,
     )
     attributes.set_fitted_attributes(
-        new, attributes.of_input(self) | attributes.of_sizes(new) | known | found
+        new, attributes.input_attributes(self) | attributes.size_attributes(new) | known | found
     )
     return new

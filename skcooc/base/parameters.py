@@ -35,7 +35,7 @@ ASPECT_TEMPERATURES = TemperatureRange(0.5, 1.0)  # range in which beta of topic
 FALLING = Interval(Real, 0, 1, closed="neither")
 ANNEALING: list[Any] = [FALLING, Interval(Real, 1, None, closed="neither"), None]
 
-NAMED = "\n".join(
+SOLVER_LIST = "\n".join(
     f'"{name}": {(kind.__doc__ or "").partition(".")[0]}.' for name, kind in SOLVERS.items()
 )
 PARAMETERS = {
@@ -49,7 +49,7 @@ perplexity where ``early_stopping=True``.""",
 Algorithm. A number is the step size of over-relaxed EM; a step that raises the free energy is
 undone. In aspect models "momentum" needs a third of the iterations of 1.8; in clusterings, which
 take few, it gains nothing.
-{NAMED}""",
+{SOLVER_LIST}""",
     'smoothing : float in [0, 1) or "auto"': """\
 Weight of the add-one unigram in scored probabilities. "auto" estimates it on held-out tokens where
 ``fit`` holds some out, and is 0.001 elsewhere.""",

@@ -65,7 +65,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _state: State
     _fitted_model: Any  # its equations
     _fitted_parameters: dict[str, object]
-    _frame: TableSchema
+    _schema: TableSchema
     _unfinished: Journal | None = None
     _end: EMState | None  # kept for a warm start
     _stream: FirstBatch | Stream | None
@@ -88,8 +88,8 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_is_fitted(self)
         if is_collection(X):
-            return self._lazily("transform", X, len(self.components_))
-        return self.fold_in(self._checked(X))
+            return self._map_dask_blocks("transform", X, len(self.components_))
+        return self.fold_in(self._read_rows(X))
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
         """Return the distributions over columns of mixtures.
@@ -137,7 +137,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
         of_rows = np.asarray(self.row_distribution_), np.asarray(self.embedding_)
         factors = *of_rows, self.components_
-        return Dyads.of(self._frame, *scoring.draw(n_samples, *factors, rng))
+        return Dyads.from_schema(self._schema, *scoring.draw(n_samples, *factors, rng))
 
     def score_samples(self, X: TableLike) -> Array:
         """Log-likelihood of held-out tokens, in nats per token.
@@ -366,7 +366,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Names of the training rows, (N,); AttributeError where there are none."""
         return quantities.row_names(self)
 
-    def _lazily(self, method: str, X: TableLike, n_columns: int) -> TableLike:
+    def _map_dask_blocks(self, method: str, X: TableLike, n_columns: int) -> TableLike:
         """Return a dask array of a method's results, computed block by block."""
         check_row_blocks(X)
         dtype = self.components_.dtype
@@ -382,7 +382,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         new, dtype = copy.copy(self), self.components_.dtype
         new.embedding_ = np.empty((0, self.embedding_.shape[1]), dtype)
         new.row_distribution_ = np.empty(0)
-        new._frame = self._frame._replace(row_names=None, seen=None)
+        new._schema = self._schema._replace(row_names=None, seen=None)
         names = "_end", "_stream", "_passes", "_unfinished", "_heldout_predictions"
         new.__dict__.update(dict.fromkeys(names))
         if hasattr(self, "_state"):
@@ -397,18 +397,18 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def fold_in(self, X: Block) -> Array:
         """Return P(k given x) of checked rows."""
-        model, params = self._folding()
+        model, params = self._fold_in_model()
         return model.factors(params, self._row_states(X))[0]
 
-    def _checked(self, X: TableLike) -> Block:
+    def _read_rows(self, X: TableLike) -> Block:
         check_is_fitted(self)
         return read_rows(self, X)
 
-    def _folding(self) -> tuple[FoldIn[Params, Statistics], Params]:
+    def _fold_in_model(self) -> tuple[FoldIn[Params, Statistics], Params]:
         """Return the equations for fold-in, and their parameters."""
         return self._fitted_model.fold_in_equations(self._state.params)
 
-    def _mixing(self) -> tuple[Array, Array]:
+    def _mixture_prior(self) -> tuple[Array, Array]:
         """Return weights and mixtures of the prior of a new row."""
         prior = self._fitted_model.mixture_prior(self._state.params)
         if prior is None:
@@ -416,9 +416,9 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return prior
 
     def _row_states(self, X: Block) -> Array:
-        return self._settled(*self._folding(), X)
+        return self._converged_states(*self._fold_in_model(), X)
 
-    def _settled(
+    def _converged_states(
         self,
         model: FoldIn[Params, Statistics],
         params: Params,
@@ -428,15 +428,15 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Return the converged row states of checked rows, iterated from ``start``."""
         return fold_in(model, params, self.beta_, X, self.n_jobs, start)
 
-    def _over_rows(self, function: Callable[[Block], Array], X: Block) -> Array:
+    def _run_with_threads(self, function: Callable[[Block], Array], X: Block) -> Array:
         return over_rows(function, X, self.n_jobs)
 
     def _score_samples(self, X: TableLike) -> tuple[Array, Array]:
         """Return the log-likelihood of every sample, and its weight in the mean."""
         check_is_fitted(self)
         if isinstance(X, Dyads):
-            check_same_table(self._frame, X, type(self).__name__)
-            scoring.check_rows_known(np.asarray(self.row_distribution_), X.rows)
+            check_same_table(self._schema, X, type(self).__name__)
+            scoring.warn_about_unknown_rows(np.asarray(self.row_distribution_), X.rows)
             counts, order = X.listed(self.embedding_.dtype)
             weights = np.ones(len(X)) if X.weights is None else X.weights
             return scoring.score_pairs(counts, order, self._predictor(None)), weights
@@ -446,14 +446,14 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _predictor(self, known: Block | None) -> Predictor:
         """Return predictions for rows with these known counts; None is the training rows."""
         if known is None:
-            return self._predicting(np.asarray(self.embedding_), self._rows_fitted())
-        return self._predicting(self.fold_in(known), known.table)
+            return self._make_predictor(np.asarray(self.embedding_), self._training_table())
+        return self._make_predictor(self.fold_in(known), known.table)
 
-    def _predicting(self, mixtures: Array, known: CSR | None) -> Predictor:
+    def _make_predictor(self, mixtures: Array, known: CSR | None) -> Predictor:
         """Return predictions for rows of mixtures (n, K) with known counts (n, M)."""
         return smoothed(Factors(mixtures, self.components_.T), self.unigram_, self.smoothing_)
 
-    def _rows_fitted(self) -> CSR | None:
+    def _training_table(self) -> CSR | None:
         """Return the training table where predictions need it."""
         return None
 

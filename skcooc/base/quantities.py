@@ -16,7 +16,7 @@ from skcooc.protocol import Array, Block, Predictor, TableLike
 from skcooc.simplex import log, normalise
 from skcooc.tables import Dyads, TableSchema
 
-PAIRS = 2**20  # numbers of a factor that are gathered at a time
+CHUNK_SIZE = 2**20  # numbers of a factor that are gathered at a time
 
 
 class NoRowsError(ValueError, AttributeError):
@@ -36,16 +36,16 @@ class FittedModel(Protocol):
     smoothing_: float
     _fitted_model: Any
     _state: State
-    _frame: TableSchema
-    _checked: Callable[[TableLike], Block]
-    _over_rows: Callable[[Callable[[Block], Array], Block], Array]
-    _mixing: Callable[[], tuple[Array, Array]]
+    _schema: TableSchema
+    _read_rows: Callable[[TableLike], Block]
+    _run_with_threads: Callable[[Callable[[Block], Array], Block], Array]
+    _mixture_prior: Callable[[], tuple[Array, Array]]
     _score_samples: Callable[[TableLike], tuple[Array, Array]]
     _predictor: Callable[[Block | None], Predictor]
 
 
 def row_names(model: FittedModel) -> Array:
-    names = model._frame.row_names
+    names = model._schema.row_names
     if names is None or len(names) != len(model.embedding_):
         raise AttributeError(f"{type(model).__name__} was fitted to rows without names.")
     return names
@@ -78,7 +78,7 @@ def joint_distribution(model: FittedModel, rows: ArrayLike, columns: ArrayLike) 
             f"{i.shape} {j.shape}"
         ) from error
     P, flat = np.empty(i.size, dtype=A.dtype), (i.ravel(), j.ravel())
-    for first in range(0, i.size, step := max(1, PAIRS // A.shape[1])):
+    for first in range(0, i.size, step := max(1, CHUNK_SIZE // A.shape[1])):
         some = slice(first, first + step)
         of_rows, of_columns = (index[some] for index in flat)
         P[some] = mass[of_rows] * np.einsum("lk,lk->l", A[of_rows], B[of_columns])
@@ -86,13 +86,13 @@ def joint_distribution(model: FittedModel, rows: ArrayLike, columns: ArrayLike) 
 
 
 def row_log_likelihood(model: FittedModel, X: TableLike) -> Array:
-    table = model._checked(X)
-    weights, mixtures = model._mixing()
+    table = model._read_rows(X)
+    weights, mixtures = model._mixture_prior()
     if not len(weights):
         raise NoRowsError
     factors = Factors(mixtures, model.components_.T)
     predictor = with_background(factors, model.unigram_, model.smoothing_)
-    return model._over_rows(lambda X: log_likelihoods(X, weights, predictor), table)
+    return model._run_with_threads(lambda X: log_likelihoods(X, weights, predictor), table)
 
 
 def _masses(model: FittedModel) -> Array:
@@ -148,7 +148,7 @@ def _evidence(model: FittedModel, X: TableLike) -> tuple[float, float, int]:
         samples, weights = model._score_samples(X)
         n_rows, sizes = len(model.embedding_), np.bincount(X.rows, weights)
     else:
-        rows = model._checked(X)
+        rows = model._read_rows(X)
         samples, weights = score_rows(rows, model._predictor(rows))
         n_rows, sizes = len(weights), weights
     total = float(weights.sum())

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.base.quantities import FittedModel, NoRowsError, positions
 from skcooc.heldout.scoring import Ranked, ranked
 from skcooc.protocol import CSR, Array, Block, Predictor, TableLike
-from skcooc.tables import all_cells, cells_of, places
+from skcooc.tables import all_cells, find_names, observed_cells
 from skcooc.tables.dyads import Cells
 
-CELLS = 2**20  # probabilities that are in memory at a time
+CHUNK_SIZE = 2**20  # probabilities that are in memory at a time
 
 
 class Recommendations(NamedTuple):
@@ -33,8 +33,8 @@ class Recommender(FittedModel, Protocol):
     """A fitted estimator that recommends columns."""
 
     fold_in: Callable[[Block], Array]
-    _predicting: Callable[[Array, CSR | None], Predictor]
-    _rows_fitted: Callable[[], CSR | None]
+    _make_predictor: Callable[[Array, CSR | None], Predictor]
+    _training_table: Callable[[], CSR | None]
 
 
 class Asked(NamedTuple):
@@ -61,29 +61,29 @@ def recommend(
     best = Ranked.none(len(asked.rows), n)
     for some, P in _predicted(model, asked if exclude_seen else asked._replace(seen=None)):
         best.columns[some], best.values[some] = ranked(P, n)
-    items = _named(model._frame.column_names, best.columns)
+    items = _named(model._schema.column_names, best.columns)
     return Recommendations(items.reshape(*leading, n), best.values.reshape(*leading, n))
 
 
 def _new(model: Recommender, rows: TableLike) -> Asked:
-    X = model._checked(rows)
-    return Asked(model.fold_in(X), X.table, cells_of(X.table), np.arange(X.shape[0]))
+    X = model._read_rows(rows)
+    return Asked(model.fold_in(X), X.table, observed_cells(X.table), np.arange(X.shape[0]))
 
 
 def _fitted(model: Recommender, rows: ArrayLike, exclude_seen: bool) -> Asked:
     """Return training rows, given by positions or names."""
     if not len(model.embedding_):
         raise NoRowsError
-    frame = model._frame
-    if exclude_seen and frame.seen is None:
+    schema = model._schema
+    if exclude_seen and schema.seen is None:
         raise ValueError(
             "The non-zero columns of training rows are not kept for dask arrays and DiskTable. "
             "Give counts as a matrix, or exclude_seen=False."
         )
-    chosen = _chosen(frame.row_names, np.asarray(rows).ravel(), len(model.embedding_))
-    known = model._rows_fitted()
+    chosen = _chosen(schema.row_names, np.asarray(rows).ravel(), len(model.embedding_))
+    known = model._training_table()
     mixtures = np.asarray(model.embedding_[chosen])
-    return Asked(mixtures, None if known is None else known[chosen], frame.seen, chosen)
+    return Asked(mixtures, None if known is None else known[chosen], schema.seen, chosen)
 
 
 def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
@@ -96,7 +96,7 @@ def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
     numbers = rows.dtype.kind in "iufb"
     if names is None or (numbers and not np.issubdtype(names.dtype, np.number)):
         return positions(rows, n_rows, "row")
-    found = places(names, rows)
+    found = find_names(names, rows)
     if (found < 0).any():
         unknown = rows[found < 0].tolist()
         raise ValueError(
@@ -109,14 +109,14 @@ def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
 def _predicted(model: Recommender, asked: Asked) -> Iterator[tuple[slice, Array]]:
     """Yield slices of rows and their P(y given x); -inf in excluded columns."""
     n_columns = model.components_.shape[1]
-    for first in range(0, len(asked.rows), step := max(1, CELLS // n_columns)):
+    for first in range(0, len(asked.rows), step := max(1, CHUNK_SIZE // n_columns)):
         some = slice(first, first + step)
         mixtures, known, rows = asked.mixtures[some], asked.known, asked.rows[some]
-        predictor = model._predicting(mixtures, None if known is None else known[some])
+        predictor = model._make_predictor(mixtures, None if known is None else known[some])
         everything = all_cells(len(rows), n_columns, mixtures.dtype)
         P = predictor.cells(everything).reshape(everything.shape)
         if asked.seen is not None:
-            P[asked.seen.of(rows)] = -np.inf
+            P[asked.seen.in_rows(rows)] = -np.inf
         yield some, P
 
 

@@ -58,7 +58,7 @@ class Streams(Predictions):
     fit: Callable[..., Self]
     recipe: Callable[[], Recipe]
     _has_auto_size: Callable[[], bool]
-    _goes_on: Callable[[], bool]
+    _is_warm_start: Callable[[], bool]
     _init_callback_context: Callable[..., CallbackContext]
 
     @available_if(_follows_streams)
@@ -123,8 +123,8 @@ class Streams(Predictions):
         totals = now.stream.column_sums + batch.column_sums
         after = self._follower(recipe).step(now, batch, totals, tally)
         mass = batch.row_sums * batch.row_weights
-        self._go_on(after, mass, tally, perf_counter() - start, converged=False)
-        self._frame, self._passes, self._heldout_predictions = table.frame, None, None
+        self._set_stream_attributes(after, mass, tally, perf_counter() - start, converged=False)
+        self._schema, self._passes, self._heldout_predictions = table.schema, None, None
         return self
 
     def _fit_blocks(
@@ -132,7 +132,7 @@ class Streams(Predictions):
     ) -> None:
         """Fit a sample, then make passes over the blocks until they converge."""
         done = Passes()
-        if not (self._goes_on() and self._stream is not None):
+        if not (self._is_warm_start() and self._stream is not None):
             self.__dict__.pop("_state", None)  # also where the fit of a sample was cut short
             self._fit_sample(recipe, sample)
         elif self._passes is None:
@@ -143,7 +143,7 @@ class Streams(Predictions):
             check_as_before(self, self._fitted_parameters, same_table)
             done = self._passes
         self.__dict__.update(known)
-        self._go_through(recipe, blocks, done)
+        self._make_passes(recipe, blocks, done)
 
     def _fit_sample(self, recipe: Recipe, sample: Block) -> None:
         """Fit sampled rows, without the tokens that the passes hold out."""
@@ -154,7 +154,7 @@ class Streams(Predictions):
         self._stream = cast(FirstBatch, self._stream)._replace(seed=seed)
 
     @with_callbacks
-    def _go_through(self, recipe: Recipe, blocks: CheckedBlocks, done: Passes) -> None:
+    def _make_passes(self, recipe: Recipe, blocks: CheckedBlocks, done: Passes) -> None:
         max_passes, totals = blocks.blocks.max_passes, cast(Array, blocks.column_sums)
         root = self._init_callback_context(max_subtasks=max_passes)
         data = {"estimator": self}
@@ -163,9 +163,11 @@ class Streams(Predictions):
         now, stopped = self._position, False
         while done.number < max_passes and not (done.converged or stopped):
             start, follower = perf_counter(), self._follower(recipe)
-            now, done, tally = follower.go_through(now, blocks, totals, done, passes.after_block)
+            now, done, tally = follower.make_pass(now, blocks, totals, done, passes.after_block)
             self._passes = done
-            self._go_on(now, np.empty(0), tally, perf_counter() - start, done.converged)
+            self._set_stream_attributes(
+                now, np.empty(0), tally, perf_counter() - start, done.converged
+            )
             stopped = passes.end(reconstruction_attributes=dict)
         self._passes = None
         root.call_on_fit_task_end(**data)
@@ -197,7 +199,7 @@ class Streams(Predictions):
 
         return search
 
-    def _go_on(
+    def _set_stream_attributes(
         self,
         now: Position,
         row_mass: Array,

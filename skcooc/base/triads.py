@@ -21,7 +21,7 @@ from skcooc.protocol.decorators import validated
 from skcooc.tables import Triads, check_same_triads, read_new_triads
 
 
-def _of_two(name: str) -> property:
+def _unavailable(name: str) -> property:
     """Return a property that raises AttributeError: a method of two-way counts only."""
 
     def missing(self: TriadEstimator) -> NoReturn:
@@ -33,10 +33,10 @@ def _of_two(name: str) -> property:
 class TriadEstimator(CooccurrenceEstimator):
     """Base class of estimators that are fitted to Triads and predict the third index."""
 
-    aic = _of_two("aic")
-    bic = _of_two("bic")
-    row_log_likelihood = _of_two("row_log_likelihood")
-    recommend = _of_two("recommend")
+    aic = _unavailable("aic")
+    bic = _unavailable("bic")
+    row_log_likelihood = _unavailable("row_log_likelihood")
+    recommend = _unavailable("recommend")
 
     def fit(self, X: Triads, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
@@ -143,7 +143,7 @@ class TriadEstimator(CooccurrenceEstimator):
         second, third = (
             scoring.draw_given(z, P, rng) for P in (self.middle_components_, self.components_)
         )
-        return Triads.of(self._frame, rows, second, third)
+        return Triads.from_schema(self._schema, rows, second, third)
 
     @property
     def middle_components_(self) -> Array:
@@ -162,13 +162,13 @@ class TriadEstimator(CooccurrenceEstimator):
             )
         return super()._warm_state(recipe, X)
 
-    def _checked(self, X: Triads) -> Block:
+    def _read_rows(self, X: Triads) -> Block:
         check_is_fitted(self)
-        return read_new_triads(self, self._frame, X)
+        return read_new_triads(self, self._schema, X)
 
     def _score_samples(self, X: Triads) -> tuple[Array, Array]:
         check_is_fitted(self)
-        triads = check_same_triads(self, self._frame, X)
+        triads = check_same_triads(self, self._schema, X)
         counts, order = triads.listed(self.embedding_.dtype)
         factors = Factors(*self._fitted_model.prediction_factors(*self._state))
         predictor = smoothed(factors, self.unigram_, self.smoothing_)

@@ -178,9 +178,9 @@ class AveragedModels(MetaModel):
         factors = mean_of(members)
         attributes.set_fitted_attributes(
             self,
-            attributes.of_input(new)
+            attributes.input_attributes(new)
             | {
-                "_frame": table.frame,
+                "_schema": table.schema,
                 "_heldout_predictions": best
                 and HeldOutPredictions(settings.division, best.predicted),
                 "estimators_": members,

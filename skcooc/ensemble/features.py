@@ -116,7 +116,7 @@ class MixtureFeatures(
         warm = copy.copy(fitted)
         warm.beta_ = self.beta
         found = {"estimator_": fitted, "_warm": warm}
-        attributes.set_fitted_attributes(self, attributes.of_input(fitted) | found)
+        attributes.set_fitted_attributes(self, attributes.input_attributes(fitted) | found)
         return self
 
     def transform(self, X: TableLike) -> Array:

@@ -178,10 +178,10 @@ class InterpolatedModels(MetaModel, _BaseComposition):
         estimators = [member.estimator for member in members]
         attributes.set_fitted_attributes(
             self,
-            attributes.of_input(new)
+            attributes.input_attributes(new)
             | {
                 "_members": members,
-                "_frame": table.frame,
+                "_schema": table.schema,
                 "_heldout_predictions": predicted,
                 "estimators_": estimators,
                 "named_estimators_": Bunch(**dict(zip(names, estimators, strict=True))),

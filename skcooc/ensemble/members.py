@@ -45,7 +45,7 @@ class MetaModel(Predictions, MetaEstimatorMixin, CallbackSupportMixin, BaseEstim
         shared = {name: ATTRIBUTES[name] for name in ATTRIBUTES if name.startswith(SHARED)}
         cls.__doc__ = fill_docstring(cls.__doc__, "Attributes", shared, {})
 
-    def _mixing(self) -> tuple[Array, Array]:
+    def _mixture_prior(self) -> tuple[Array, Array]:
         return self.row_distribution_, self.embedding_
 
     def _each(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
@@ -72,7 +72,7 @@ class NativeMember:
     estimator: Predictions
 
     @property
-    def judged(self) -> HeldOutPredictions | None:
+    def heldout_predictions(self) -> HeldOutPredictions | None:
         """Predictions of the validation part of the last fit; None if there was none."""
         return self.estimator._heldout_predictions
 
@@ -110,7 +110,7 @@ class TransformerMember:
     estimator: BaseEstimator
     are_mixtures: bool = False  # whether rows of transform sum to one
     fitted: Factors = UNFITTED
-    judged: ClassVar[None] = None
+    heldout_predictions: ClassVar[None] = None
 
     def fit(
         self, X: TableLike, counts: Block, sample_weight: ArrayLike | None
@@ -168,7 +168,7 @@ class TopicFreeMember:
 
     fitted: Factors = UNFITTED
     estimator: ClassVar[None] = None
-    judged: ClassVar[None] = None
+    heldout_predictions: ClassVar[None] = None
 
     def fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> TopicFreeMember:
         distribution = add_one_unigram(rows_with(counts), 1).astype(counts.dtype)

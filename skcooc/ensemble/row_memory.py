@@ -16,7 +16,7 @@ from skcooc.ensemble.members import MEMBER_TYPES, Member, MetaModel, member_of
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors
-from skcooc.heldout.memory import Memory, best_memory, cells_of, remembering, rows_with
+from skcooc.heldout.memory import Memory, best_memory, memory_cells, rows_with, with_cache
 from skcooc.heldout.validation import HoldOutOptions, add_one_unigram, hold_out
 from skcooc.protocol import CSR, Array, Block, Predictor, RandomState, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
@@ -167,7 +167,7 @@ class RowMemory(MetaModel):
         """
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = read(new, X, sample_weight, random_state=self.random_state)
-        known, sample = attributes.of_input(new), table.sample
+        known, sample = attributes.input_attributes(new), table.sample
         with self._journal(sample) as journal:
             member = member_of(self.estimator)
             member = journal.get_or_compute(
@@ -205,7 +205,9 @@ class RowMemory(MetaModel):
         member = member_of(clone(self.estimator)) if first else self._member
         member = member.partial_fit(X, table.sample, sample_weight)
         frequencies = rows_with(table.sample) + (0 if first else self._frequencies)
-        self._set_fitted(member, table, frequencies, attributes.of_input(new), False, Journal())
+        self._set_fitted(
+            member, table, frequencies, attributes.input_attributes(new), False, Journal()
+        )
         return self
 
     def _set_fitted(
@@ -227,7 +229,7 @@ class RowMemory(MetaModel):
             known
             | {
                 "_member": member,
-                "_frame": table.frame,
+                "_schema": table.schema,
                 "_known": rows.table.copy() if keeps else None,
                 "_frequencies": frequencies,
                 "estimator_": member.estimator,
@@ -247,15 +249,17 @@ class RowMemory(MetaModel):
         a, d, s = (None if value == "auto" else float(value) for value in given)
         if a is not None and d is not None and s is not None:
             return Memory(a, d, s)
-        judged = member.judged if keeps else None
+        heldout_predictions = member.heldout_predictions if keeps else None
         (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
         division = (
-            judged.division if judged else HoldOutOptions(self.validation_fraction, seed, "auto")
+            heldout_predictions.division
+            if heldout_predictions
+            else HoldOutOptions(self.validation_fraction, seed, "auto")
         )
         rest, heldout = hold_out(X, *division, purpose=PURPOSE)
         predictor: Predictor
-        if judged:
-            predictor = judged.predicted
+        if heldout_predictions:
+            predictor = heldout_predictions.predicted
         elif keeps:
             predictor = journal.get_or_compute(
                 ("rest",), lambda: member.fit(rest.table, rest, rest.weights), tells=True
@@ -263,7 +267,7 @@ class RowMemory(MetaModel):
         else:
             predictor = Factors(member.fold_in(rest.as_new()), member.fitted.B)
         background = add_one_unigram(rows_with(rest), 1)
-        return best_memory(cells_of(rest.table, heldout.X, predictor, background), (a, d, s))
+        return best_memory(memory_cells(rest.table, heldout.X, predictor, background), (a, d, s))
 
     def fold_in(self, X: Block) -> Array:
         return self._member.fold_in(X)
@@ -274,11 +278,11 @@ class RowMemory(MetaModel):
         new.estimator_ = new._member.estimator
         return new
 
-    def _predicting(self, mixtures: Array, known: CSR | None) -> Predictor:
+    def _make_predictor(self, mixtures: Array, known: CSR | None) -> Predictor:
         memory = Memory(self.concentration_, self.discount_, self.smoothing_)
-        return remembering(known, Factors(mixtures, self.components_.T), self.unigram_, memory)
+        return with_cache(known, Factors(mixtures, self.components_.T), self.unigram_, memory)
 
-    def _rows_fitted(self) -> CSR:
+    def _training_table(self) -> CSR:
         if self._known is None:
             raise ValueError(
                 "X has further tokens of training rows, which are not kept: they were read in "

@@ -235,7 +235,7 @@ class AspectModel(CooccurrenceEstimator):
 
     def _last_values(self) -> Values:
         """Return the hyper-parameters of the last fit, which a warm start keeps; else none."""
-        if not self._goes_on():
+        if not self._is_warm_start():
             return {}
         names = "component_prior", "row_prior", "leave_one_out"
         return {name: getattr(self, f"{name}_") for name in names}

@@ -248,7 +248,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         model = Abstractions(self._topology(), *options, hard=self.hard)
         learner = None
         if self._grows:
-            grown = getattr(self, "splits_", None) if self._goes_on() else None
+            grown = getattr(self, "splits_", None) if self._is_warm_start() else None
             learner = TreeLearner(model, cast(str, self.tree), self.n_clusters, grown)
         return Recipe(
             FixedModel(model, no_temperature if self.hard else partial(temperatures, model)),
@@ -273,7 +273,9 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
 
     def _topology(self) -> Tree:
         if self._grows:
-            return self.tree_ if self._goes_on() and hasattr(self, "splits_") else binary_tree(1)
+            return (
+                self.tree_ if self._is_warm_start() and hasattr(self, "splits_") else binary_tree(1)
+            )
         if isinstance(self.tree, str):
             return binary_tree(self.n_clusters)
         tree = explicit_tree(self.tree)
@@ -284,7 +286,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         return tree
 
     def _check_tree(self, X: Counts) -> None:
-        if not self._goes_on() or self._fitted_parameters["n_clusters"] != self.n_clusters:
+        if not self._is_warm_start() or self._fitted_parameters["n_clusters"] != self.n_clusters:
             return
         if not np.array_equal(self.tree_.parents, self._topology().parents):
             raise ValueError(

@@ -227,9 +227,9 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         -------
         projections : (n, K) array
         """
-        rows, (_, params) = self._checked(X), self._folding()
+        rows, (_, params) = self._read_rows(X), self._fold_in_model()
         psi = self._row_states(rows)
-        return self._over_rows(lambda counts: projections(counts, params, psi), rows)
+        return self._run_with_threads(lambda counts: projections(counts, params, psi), rows)
 
     def bound(self, X: TableLike) -> Array:
         """Lower bounds of the log-likelihoods of whole new rows.
@@ -251,11 +251,11 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         bounds : (n,) array
             Nats per row.
         """
-        rows, (_, params), s = self._checked(X), self._folding(), self.smoothing_
+        rows, (_, params), s = self._read_rows(X), self._fold_in_model(), self.smoothing_
         background = self.unigram_[:, None].astype(params.topics.dtype)
         params = params._replace(topics=(1 - s) * params.topics + s * background)
         if self.inference == "collapsed":
-            return self._over_rows(lambda counts: collapsed_bounds(counts, params), rows)
+            return self._run_with_threads(lambda counts: collapsed_bounds(counts, params), rows)
         psi = self._row_states(rows)
         means, counts = score_rows(rows, Factors(np.exp(psi @ params.log_centers), params.topics))
         return cluster_terms(params, psi) + means * counts
@@ -285,10 +285,12 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         return self.n_clusters_
 
     def _row_states(self, X: Block) -> Array:
-        model, params = self._folding()
-        psi = self._settled(model, params, X)
+        model, params = self._fold_in_model()
+        psi = self._converged_states(model, params, X)
         return (
-            self._settled(MeanField(), params, X, psi) if self.inference == "variational" else psi
+            self._converged_states(MeanField(), params, X, psi)
+            if self.inference == "variational"
+            else psi
         )
 
     @property

@@ -139,9 +139,9 @@ class TriadicAspectModel(TriadEstimator):
     def recipe(self) -> Recipe:
         prior, exponents = self.component_prior, self.exponents
         if prior == "auto":
-            prior = self.component_prior_ if self._goes_on() else 0.0
+            prior = self.component_prior_ if self._is_warm_start() else 0.0
         if exponents == "auto":
-            exponents = self.exponents_ if self._goes_on() else (1.0, 1.0)
+            exponents = self.exponents_ if self._is_warm_start() else (1.0, 1.0)
         family = TriadicFamily(
             TriadicAspects(self.n_components, prior, checked_exponents(exponents)),
             tunes_exponents=self.exponents == "auto",

@@ -57,7 +57,7 @@ class Fit(NamedTuple):
     unigram: Array  # (M,): add-one, of the tokens fitted
     mass: float  # number of tokens, weights of rows included
     row_distribution: Array  # (N,)
-    judged: HeldOutPredictions | None = None  # predictions of held-out tokens
+    heldout_predictions: HeldOutPredictions | None = None  # predictions of held-out tokens
 
     @property
     def model(self) -> Model:

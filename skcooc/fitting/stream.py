@@ -239,7 +239,7 @@ class StreamTrainer:
         )
         return Position(step.params, step.rows, beta, smoothing, stream)
 
-    def go_through(
+    def make_pass(
         self,
         now: Position,
         blocks: Iterable[Block],

@@ -17,11 +17,11 @@ from skcooc.protocol import CSR, Array, Block, Predictor
 STARTS = ((30.0, 0.5, 0.02), (1.0, 0.8, 0.3))  # typical of texts, and of rare pairs
 BOUNDS = (1e-3, 1e-3), (1e6, 1 - 1e-3)  # least and largest concentration, and share
 CURVES, INVERSES = (np.exp, expit, expit), (np.log, logit, logit)
-ENOUGH = 100_000  # tokens used to estimate the three parameters
+MAX_TOKENS = 100_000  # tokens used to estimate the three parameters
 
 
 class Memory(NamedTuple):
-    """Parameters of a within-document cache; see :func:`remembering`."""
+    """Parameters of a within-document cache; see :func:`with_cache`."""
 
     concentration: float  # a, pseudo-count of the model's prediction
     discount: float  # d, subtracted from each count
@@ -34,7 +34,7 @@ def rows_with(X: Block) -> Array:
     return np.bincount(X.indices, weights=weights, minlength=X.shape[1])
 
 
-def remembering(known: CSR, predictor: Predictor, background: Array, memory: Memory) -> Discounted:
+def with_cache(known: CSR, predictor: Predictor, background: Array, memory: Memory) -> Discounted:
     """Predictions of rows with a within-document cache.
 
         P(y_j given x_i) = (max(n_ij - d, 0) + (a + sum_l min(n_il, d)) B_ij) / (n_i + a)
@@ -97,9 +97,9 @@ class MemoryCells(NamedTuple):
         return float(value), np.array([(shares * by).sum() for by in (by_a, by_d, by_s)])
 
 
-def cells_of(known: CSR, X: Block, predictor: Predictor, background: Array) -> MemoryCells:
+def memory_cells(known: CSR, X: Block, predictor: Predictor, background: Array) -> MemoryCells:
     at = np.flatnonzero(X.observations > 0)
-    at = at[:: -(-len(at) // ENOUGH)]
+    at = at[:: -(-len(at) // MAX_TOKENS)]
     rows, columns = rows_of(X.table)[at], X.indices[at]
     counts = values_at(known, rows, columns)
     totals = np.bincount(rows_of(known), weights=known.data, minlength=known.shape[0])

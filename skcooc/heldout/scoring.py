@@ -12,7 +12,7 @@ from skcooc.heldout.predictors import Factors, log_cells, rows_of, values_at
 from skcooc.protocol import Array, Block, Predictor
 
 SPLIT_SEED = 0  # of document completion: halves of new rows
-NUMBERS = 2**22  # size of a temporary array
+CHUNK_SIZE = 2**22  # size of a temporary array
 
 
 def halves(X: Block) -> tuple[Block, Block]:
@@ -27,7 +27,7 @@ def score_pairs(X: Block, order: Array, predictor: Predictor) -> Array:
     return log_likelihood
 
 
-def check_rows_known(mass: Array, rows: Array) -> None:
+def warn_about_unknown_rows(mass: Array, rows: Array) -> None:
     """Warn if most tokens, in ``rows`` (L,), have no training ``mass`` (N,)."""
     if len(rows) and 2 * np.count_nonzero(mass[rows]) < len(rows):
         warnings.warn(
@@ -140,7 +140,7 @@ def log_likelihoods(X: Block, weights: Array, factors: Factors) -> Array:
     X, columns = X.astype(np.float64).occupied()
     A, B = (F.astype(np.float64) for F in (factors.A, factors.B[columns]))
     total = np.full(X.shape[0], -np.inf)
-    for first in range(0, len(A), step := max(1, NUMBERS // (1 + sum(X.shape)))):
+    for first in range(0, len(A), step := max(1, CHUNK_SIZE // (1 + sum(X.shape)))):
         some = slice(first, first + step)
         P = B @ A[some].T
         impossible = (P <= 0).astype(P.dtype)

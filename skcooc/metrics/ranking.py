@@ -21,7 +21,7 @@ from skcooc.metrics.validation import (
 )
 from skcooc.protocol import Array, TableLike
 from skcooc.protocol.decorators import validated
-from skcooc.tables import Dyads, as_table, check_sparse_structure, places
+from skcooc.tables import Dyads, as_table, check_sparse_structure, find_names
 
 
 def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array:
@@ -234,7 +234,7 @@ def _positions(names: Array | None, items: Array) -> Array:
         return items.astype(np.intp, copy=False)
     if names is None:
         raise ValueError("items are names, but X has no names of columns: give Dyads that have.")
-    columns = places(names, items).reshape(items.shape)
+    columns = find_names(names, items).reshape(items.shape)
     unknown = (columns < 0) & (items != None)  # noqa: E711
     if unknown.any():
         raise ValueError(f"items should be columns of X, as {items[unknown][0]!r} is not.")

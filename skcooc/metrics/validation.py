@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from skcooc.heldout.scoring import check_rows_known, halves
+from skcooc.heldout.scoring import halves, warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.tables import (
     Dyads,
@@ -83,11 +83,11 @@ def without_feature_names(estimator: Any) -> Any:
 def _difference(X: Dyads, observations: Dyads | None, scorer: str) -> CSR:
     if observations is None:
         raise ValueError(f"X is Dyads: give {scorer} all tokens that are divided into folds.")
-    check_same_table(observations.frame, X, scorer)
+    check_same_table(observations.schema, X, scorer)
     all_of_them, scored = (one.like(one.rows, one.columns).to_csr() for one in (observations, X))
     known = all_of_them - scored
     known.eliminate_zeros()
     if known.nnz and known.data.min() < 0:
         raise ValueError(f"X has tokens that {scorer} was not given.")
-    check_rows_known(np.diff(known.indptr), X.rows)
+    warn_about_unknown_rows(np.diff(known.indptr), X.rows)
     return known

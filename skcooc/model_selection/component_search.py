@@ -41,7 +41,7 @@ from skcooc.model_selection.folds import (
     observation_folds,
 )
 from skcooc.model_selection.path import ComponentPath, PathFit, describe_fits, is_hard, score_fold
-from skcooc.model_selection.search import Hooks, RunParallel, Search, cv_results, searching
+from skcooc.model_selection.search import Hooks, RunParallel, Search, cv_results, search_task
 from skcooc.protocol import Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 
@@ -219,7 +219,7 @@ class ComponentSearchCV(Search):
         cv = DEFAULT_FOLDS if self.cv is None else self.cv
         options = cv, split_params, self.n_runs, self.random_state
         root, hooks = self._begin(data)
-        with searching(root, hooks) as task:
+        with search_task(root, hooks) as task:
             survey = resume_or_new(self, data, dict(split_params)).get_or_compute(
                 ("survey",), Survey, self.estimator, names, data, *options
             )

@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
 from skcooc.counts import check_sparse_structure, check_total, divide, sum_duplicates
-from skcooc.heldout.scoring import check_rows_known
+from skcooc.heldout.scoring import warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.tables import Dyads, Triads
 
@@ -281,6 +281,8 @@ def observation_folds(
         cv = ObservationSplit(int(cv), random_state=SPLIT_SEED)
     folds = []
     for train, test in check_cv(cv).split(X, None, **split_params):
-        check_rows_known(np.bincount(X.rows[train], minlength=X.table_shape[0]), X.rows[test])
+        warn_about_unknown_rows(
+            np.bincount(X.rows[train], minlength=X.table_shape[0]), X.rows[test]
+        )
         folds.append(ObservationFold(target, X, params, train, test))
     return folds

@@ -115,7 +115,7 @@ class Search(BaseSearchCV):
 
 
 @contextmanager
-def searching(root: CallbackContext, hooks: Hooks) -> Iterator[CallbackContext]:
+def search_task(root: CallbackContext, hooks: Hooks) -> Iterator[CallbackContext]:
     """The search as a callback task, with one thread of BLAS throughout."""
     task = root.subcontext(task_name="search", max_subtasks=None).call_on_fit_task_begin(**hooks)
     with threads(1):

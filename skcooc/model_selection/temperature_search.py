@@ -23,7 +23,7 @@ from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.fitting.short_fits import ComposableEstimator, ShortFits
 from skcooc.heldout import Validation
 from skcooc.model_selection.folds import N_FOLDS, Fold, Folding, ParamMapping, Target, make_folds
-from skcooc.model_selection.search import Hooks, Search, cv_results, fit_task, searching
+from skcooc.model_selection.search import Hooks, Search, cv_results, fit_task, search_task
 from skcooc.protocol import Array, TableLike
 from skcooc.protocol.decorators import fit_context
 
@@ -185,16 +185,16 @@ class TemperatureSearchCV(Search):
         journal = resume_or_new(self, data, dict(split_params))
         root, hooks = self._begin(data)
         points = []
-        with searching(root, hooks) as task:
+        with search_task(root, hooks) as task:
             for number, others in enumerate(grid):
                 options = target, folds, betas, self._run_parallel, task, hooks, journal, number
-                point = GridPoint(self._with(others), *options)
+                point = GridPoint(self._clone_with(others), *options)
                 point.search()
                 points.append((others, point))
         new = copy.copy(self)  # a refit that fails leaves self as it was
         smoothing = new._conclude(target, points, len(folds))
         if self.refit:
-            best, began = self._with(new.best_params_), perf_counter()
+            best, began = self._clone_with(new.best_params_), perf_counter()
             set_smoothing(best, target, smoothing)
             new._fit_best(best, data, root, hooks)
             new.refit_time_ = perf_counter() - began
@@ -228,10 +228,10 @@ class TemperatureSearchCV(Search):
         for params in grid:
             if (beta := target.name("beta")) in params:
                 raise ValueError(f"param_grid has values of {beta!r}: give them as betas.")
-            check_temperatures(target.parts(self._with(params))[0], betas)
+            check_temperatures(target.parts(self._clone_with(params))[0], betas)
         return grid
 
-    def _with(self, params: ParamMapping) -> BaseEstimator:
+    def _clone_with(self, params: ParamMapping) -> BaseEstimator:
         return clone(self.estimator).set_params(**clone(params, safe=False))
 
 
@@ -301,7 +301,7 @@ class GridPoint:
         self._journal, self._number = journal, number
         prepared = run(self._prepare, [(fold,) for fold in folds])
         self._short_fits: list[ShortFits] = [short_fits for short_fits, _ in prepared]
-        self.betas = resolved(prepared[0][1]) if betas is None else betas
+        self.betas = temperature_grid(prepared[0][1]) if betas is None else betas
         self.probes: dict[tuple[int, int], Validation] = {}
         self.results: dict[tuple[int, int], FoldResult] = {}
 
@@ -380,12 +380,12 @@ def set_smoothing(estimator: BaseEstimator, target: Target, smoothing: float) ->
         estimator.set_params(**{target.name("smoothing"): smoothing})
 
 
-def resolved(within: TemperatureRange) -> Array:
+def temperature_grid(within: TemperatureRange) -> Array:
     """A range of inverse temperatures in steps of at most 0.03, relative on a log scale.
 
-    >>> resolved(TemperatureRange(0.5, 0.6)).round(3).tolist()
+    >>> temperature_grid(TemperatureRange(0.5, 0.6)).round(3).tolist()
     [0.5, 0.525, 0.55, 0.575, 0.6]
-    >>> betas = resolved(TemperatureRange(0.02, 0.2, "log"))
+    >>> betas = temperature_grid(TemperatureRange(0.02, 0.2, "log"))
     >>> len(betas), round(float(betas[1] / betas[0]), 2)
     (78, 1.03)
     """

@@ -3,7 +3,14 @@
 from skcooc.counts import check_sparse_structure, check_total
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks, delayed_rows
 from skcooc.tables.disk import DiskTable, open_table, save_table
-from skcooc.tables.dyads import Dyads, TableSchema, as_table, cells_of, places, without_zeros
+from skcooc.tables.dyads import (
+    Dyads,
+    TableSchema,
+    as_table,
+    find_names,
+    observed_cells,
+    without_zeros,
+)
 from skcooc.tables.reading import (
     Table,
     TextsError,
@@ -33,17 +40,17 @@ __all__ = [
     "all_cells",
     "as_counts",
     "as_table",
-    "cells_of",
     "check_same_table",
     "check_same_triads",
     "check_sparse_structure",
     "check_table",
     "check_total",
     "delayed_rows",
+    "find_names",
     "is_collection",
     "is_out_of_core",
+    "observed_cells",
     "open_table",
-    "places",
     "read",
     "read_in_memory",
     "read_new_triads",

@@ -90,7 +90,7 @@ class DiskTable:
 
     def __iter__(self) -> Iterator[CSR]:
         bands = map(self._read_band, range(len(self._limits) - 1))
-        yield from rebatched((band.to_csr() for band in bands), self.batch_size)
+        yield from regroup_rows((band.to_csr() for band in bands), self.batch_size)
 
     def __repr__(self) -> str:
         return f"<DiskTable: {self.nnz} counts of a table of shape {self.shape}>"
@@ -208,12 +208,12 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
     --------
     open_table : Opens the folder.
     """
-    with appearing(path) as folder:
-        _write(folder, rebatched(of_one_width(map(_canonical, blocks)), MAX_BAND_HEIGHT))
+    with atomic_folder(path) as folder:
+        _write(folder, regroup_rows(check_widths(map(_canonical, blocks)), MAX_BAND_HEIGHT))
 
 
 @contextmanager
-def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A folder to write to, hidden next to ``path`` until all is written."""
     path = Path(path)
     if path.exists():
@@ -238,7 +238,7 @@ def _canonical(block: TableLike) -> CSR:
     return table
 
 
-def of_one_width(blocks: Iterable[CSR]) -> Iterator[CSR]:
+def check_widths(blocks: Iterable[CSR]) -> Iterator[CSR]:
     n_columns = None
     for block in blocks:
         if block.shape[1] > WIDEST:
@@ -254,7 +254,7 @@ def of_one_width(blocks: Iterable[CSR]) -> Iterator[CSR]:
         raise ValueError("Found no block: a table needs at least one.")
 
 
-def rebatched(blocks: Iterable[CSR], n_rows: int) -> Iterator[CSR]:
+def regroup_rows(blocks: Iterable[CSR], n_rows: int) -> Iterator[CSR]:
     """Regroup rows into blocks of ``n_rows`` rows; the last may have fewer."""
     kept: list[CSR] = []
     n_kept = 0

@@ -25,7 +25,7 @@ class Cells(NamedTuple):
     indptr: Array  # (N + 1,)
     columns: Array  # (nnz,)
 
-    def of(self, rows: Array) -> tuple[Array, Array]:
+    def in_rows(self, rows: Array) -> tuple[Array, Array]:
         """Cells of the given rows, (n,): index into these rows, and column of each cell."""
         starts, stops = self.indptr[rows], self.indptr[rows + 1]
         found = [self.columns[first:last] for first, last in zip(starts, stops, strict=True)]
@@ -55,7 +55,7 @@ def without_zeros(table: CSR) -> CSR:
     return table
 
 
-def cells_of(table: CSR) -> Cells:
+def observed_cells(table: CSR) -> Cells:
     table = without_zeros(table)
     return Cells(table.indptr, table.indices)
 
@@ -67,18 +67,18 @@ def same_table(one: TableSchema, other: TableSchema) -> bool:
     )
 
 
-def places(names: Array, sought: ArrayLike) -> Array:
+def find_names(names: Array, sought: ArrayLike) -> Array:
     """Position of each name sought, (n,); -1 if it is not among the names."""
     known = {name: i for i, name in enumerate(names.tolist())}
     found = [known.get(name, -1) for name in np.asarray(sought).ravel().tolist()]
     return np.array(found, dtype=np.intp)
 
 
-def place_pairs(frame: TableSchema, rows: Array, columns: Array) -> tuple[Array, Array, Array]:
+def place_pairs(schema: TableSchema, rows: Array, columns: Array) -> tuple[Array, Array, Array]:
     """Mask of the pairs of names that a table has, (n,), and their positions; warns of others."""
-    if frame.row_names is None or frame.column_names is None:
+    if schema.row_names is None or schema.column_names is None:
         raise ValueError("like has no names of rows and columns, by which pairs could be placed.")
-    i, j = places(frame.row_names, rows), places(frame.column_names, columns)
+    i, j = find_names(schema.row_names, rows), find_names(schema.column_names, columns)
     known = (i >= 0) & (j >= 0)
     if not known.all():
         unknown = [_name_unknown("rows", rows[i < 0]), _name_unknown("columns", columns[j < 0])]
@@ -177,7 +177,7 @@ class Observations:
         return self.positions[0]
 
     @property
-    def frame(self) -> TableSchema:
+    def schema(self) -> TableSchema:
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -195,9 +195,9 @@ class Observations:
             key = np.asarray(key)
             key = key if key.size else key.astype(np.intp)
         weights = None if self.weights is None else self.weights[key]
-        return self.at(tuple(index[key] for index in self.positions), weights)
+        return self.with_positions(tuple(index[key] for index in self.positions), weights)
 
-    def at(self, positions: tuple[Array, ...], weights: Array | None) -> Self:
+    def with_positions(self, positions: tuple[Array, ...], weights: Array | None) -> Self:
         """Return other tokens of the same table."""
         other = copy.copy(self)
         other.positions, other.weights = positions, weights
@@ -215,7 +215,7 @@ class Observations:
         weights = np.asarray(sample_weight)
         if self.weights is not None:
             weights = (self.weights * weights).astype(self.weights.dtype)
-        return self.at(self.positions, weights)
+        return self.with_positions(self.positions, weights)
 
     def _table(self, columns: Array, shape: tuple[int, int]) -> CSR:
         weights = np.ones(len(self)) if self.weights is None else self.weights
@@ -344,12 +344,12 @@ class Dyads(Observations):
             )
         n = check_array(n, ensure_2d=False, ensure_non_negative=True, input_name="counts")
         if like is not None:
-            known, i, j = place_pairs(like.frame, rows, columns)
+            known, i, j = place_pairs(like.schema, rows, columns)
             return like.like(*list_observations(n[known], i, j))
         row_names, i = unique_names(rows, "rows")
         column_names, j = unique_names(columns, "columns")
         schema = TableSchema((len(row_names), len(column_names)), row_names, column_names)
-        return cls.of(schema, *list_observations(n, i, j))
+        return cls.from_schema(schema, *list_observations(n, i, j))
 
     @classmethod
     def from_frame(
@@ -400,7 +400,7 @@ class Dyads(Observations):
 
     def like(self, rows: Array, columns: Array, weights: Array | None = None) -> Dyads:
         """Make other tokens, (L,), of the same table."""
-        return self.at((rows, columns), weights)
+        return self.with_positions((rows, columns), weights)
 
     def new_to(self, others: Dyads) -> Dyads:
         """Return the tokens in cells in which others, such as those fitted, have none.
@@ -424,7 +424,7 @@ class Dyads(Observations):
         >>> later.new_to(before)
         <Dyads: 1 tokens of a table of shape (2, 2)>
         """
-        if not same_table(self.frame, others.frame):
+        if not same_table(self.schema, others.schema):
             raise ValueError(
                 f"others are tokens of a table of shape {others.table_shape}, or of other names, "
                 f"these of one of shape {self.table_shape}: make them with "
@@ -450,15 +450,15 @@ class Dyads(Observations):
         return CSRCounts(table), order
 
     @property
-    def frame(self) -> TableSchema:
+    def schema(self) -> TableSchema:
         return TableSchema(self.table_shape, self.row_names, self.column_names)
 
     @classmethod
-    def of(
-        cls, frame: TableSchema, rows: Array, columns: Array, weights: Array | None = None
+    def from_schema(
+        cls, schema: TableSchema, rows: Array, columns: Array, weights: Array | None = None
     ) -> Dyads:
-        names = {"row_names": frame.row_names, "column_names": frame.column_names}
-        return cls(sp.csr_array(frame.shape), **names).like(rows, columns, weights)
+        names = {"row_names": schema.row_names, "column_names": schema.column_names}
+        return cls(sp.csr_array(schema.shape), **names).like(rows, columns, weights)
 
 
 def as_table(X: Any) -> Any:

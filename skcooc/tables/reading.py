@@ -31,7 +31,7 @@ from skcooc.tables.dyads import (
     Dyads,
     Observations,
     TableSchema,
-    cells_of,
+    observed_cells,
     same_table,
 )
 from skcooc.tables.triads import Triads
@@ -128,7 +128,7 @@ class Table:
 
     counts: Counts  # all rows; of a table in blocks, those of the sample
     sample: Block  # rows on which hyper-parameters are tuned; in memory the counts themselves
-    frame: TableSchema
+    schema: TableSchema
     blocks: CheckedBlocks | None = None  # only of a table that is read block by block
 
     @property
@@ -164,7 +164,9 @@ def read(
     if not is_out_of_core(X):
         return read_in_memory(estimator, X, sample_weight)
     counts = _counts_of(estimator, X, needs, sample_weight)
-    sample = CSRCounts(counts.sample(SAMPLE_ROWS if searches else 1, seeded(random_state)))
+    sample = CSRCounts(
+        counts.sample(SAMPLE_ROWS if searches else 1, random_generator(random_state))
+    )
     return Table(counts, sample, TableSchema(counts.shape))
 
 
@@ -185,7 +187,7 @@ def all_cells(n_rows: int, n_columns: int, dtype: DTypeLike) -> Block:
 
 
 def check_same_table(fitted: TableSchema, X: Observations, name: str) -> None:
-    if not same_table(fitted, X.frame):
+    if not same_table(fitted, X.schema):
         remedy = " Tokens of new rows are scored as a matrix: X.to_csr()."
         raise ValueError(
             f"X has tokens of a table of shape {X.table_shape}, but {name} was fitted on a table "
@@ -226,7 +228,7 @@ def _read_triads(estimator: BaseEstimator, X: object, sample_weight: ArrayLike |
     check_total(counts.observations.sum(dtype=np.float64))
     _check_n_features(estimator, counts.table, reset=True)
     check_names(estimator, triads.names[2], reset=True)
-    return Table(counts, counts, triads.frame)
+    return Table(counts, counts, triads.schema)
 
 
 def _no_tokens(estimator: BaseEstimator, shape: tuple[int, ...]) -> ValueError:
@@ -253,9 +255,9 @@ def read_in_memory(
         raise _no_tokens(estimator, table.shape)
     if weights is not None:
         check_total(observed.sum(dtype=np.float64))
-    frame = X.frame if isinstance(X, Dyads) else _frame(estimator, table.shape, _row_names(X))
+    schema = X.schema if isinstance(X, Dyads) else _schema(estimator, table.shape, _row_names(X))
     counts = CSRCounts(table, weights)
-    return Table(counts, counts, frame._replace(seen=cells_of(table)))
+    return Table(counts, counts, schema._replace(seen=observed_cells(table)))
 
 
 def _counts_of(
@@ -307,17 +309,17 @@ def _read_blocks(
     weights = None if sample_weight is None else np.asarray(sample_weight)
     some_zero = partial(check_weights, allow_all_zero_weights=True)
     blocks = CheckedBlocks(X, check, some_zero, weights, reset)
-    sample, blocks = blocks.sampled(SAMPLE_ROWS, seeded(random_state))
+    sample, blocks = blocks.sampled(SAMPLE_ROWS, random_generator(random_state))
     check_total(float(np.sum(cast(Array, blocks.column_sums))))
-    return Table(sample, sample, _frame(estimator, (0, sample.shape[1])), blocks)
+    return Table(sample, sample, _schema(estimator, (0, sample.shape[1])), blocks)
 
 
-def seeded(random_state: RandomState) -> np.random.Generator:
+def random_generator(random_state: RandomState) -> np.random.Generator:
     seed = check_random_state(random_state).randint(2**31, size=1)
     return np.random.default_rng(seed.tolist()[0])
 
 
-def _frame(
+def _schema(
     estimator: BaseEstimator, shape: tuple[int, int], row_names: Array | None = None
 ) -> TableSchema:
     return TableSchema(shape, row_names, getattr(estimator, "feature_names_in_", None))

@@ -150,9 +150,9 @@ class Triads(Observations):
         return cls.from_triples(x, y, w, counts)
 
     @classmethod
-    def of(cls, frame: TableSchema, first: Array, second: Array, third: Array) -> Triads:
-        names = frame.row_names, frame.third_names, frame.column_names
-        return cls(first, second, third, shape=frame.shape, names=names)
+    def from_schema(cls, schema: TableSchema, first: Array, second: Array, third: Array) -> Triads:
+        names = schema.row_names, schema.third_names, schema.column_names
+        return cls(first, second, third, shape=schema.shape, names=names)
 
     def transpose(self, first: int, second: int, third: int) -> Triads:
         """Put the ways in another order, such as 2, 1, 0.
@@ -163,7 +163,7 @@ class Triads(Observations):
         if sorted(order) != [0, 1, 2]:
             raise ValueError(f"The ways {order} should be 0, 1 and 2 in some order.")
         N, M, L = (self.table_shape[way] for way in order)
-        other = self.at(tuple(self.positions[way] for way in order), self.weights)
+        other = self.with_positions(tuple(self.positions[way] for way in order), self.weights)
         other.names, other.table_shape = tuple(self.names[way] for way in order), (N, M, L)
         return other
 
@@ -171,11 +171,11 @@ class Triads(Observations):
         """Dyads, in the same order, of two ways, 0, 1 or 2, that become rows and columns."""
         shape = self.table_shape[rows], self.table_shape[columns]
         i, j = self.positions[rows], self.positions[columns]
-        frame = TableSchema(shape, self.names[rows], self.names[columns])
-        return Dyads.of(frame, i, j, self.weights)
+        schema = TableSchema(shape, self.names[rows], self.names[columns])
+        return Dyads.from_schema(schema, i, j, self.weights)
 
     @property
-    def frame(self) -> TableSchema:
+    def schema(self) -> TableSchema:
         return TableSchema(
             self.table_shape, self.names[0], self.names[2], third_names=self.names[1]
         )

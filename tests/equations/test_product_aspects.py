@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc import Dyads, ProductSpaceMixture
-from skcooc.base.attributes import collapsed
+from skcooc.base.attributes import is_collapsed
 from skcooc.counts import CSRCounts
 from skcooc.em import State
 from skcooc.equations.product_aspects import Params, PredictiveProducts, ProductAspects
@@ -59,7 +59,7 @@ def test_starts_do_not_collapse_where_random_ones_do():
         def ends_collapsed(state, model=model, X=X):
             fit = run(model, X, state, beta=0.85, n_iter=300)
             components = model.factors(fit.params, fit.rows)[1].T
-            return collapsed(components, fit.params.weights, X.shape[0])
+            return is_collapsed(components, fit.params.weights, X.shape[0])
 
         assert not ends_collapsed(State(*model.start(CSRCounts(X), np.random.default_rng(0))))
         assert ends_collapsed(random_state(X.toarray(), sizes))

@@ -215,7 +215,7 @@ def test_new_rows_are_folded_in_and_what_is_drawn_is_of_the_table():
     row = Triads(np.zeros(len(one), int), *one.positions[1:], shape=(1, *SMALL.table_shape[1:]))
     np.testing.assert_allclose(model.transform(row)[0], model.transform(SMALL)[3], atol=1e-4)
     drawn = model.sample(300)
-    assert same_table(drawn.frame, SMALL.frame)
+    assert same_table(drawn.schema, SMALL.schema)
     assert model.perplexity(drawn) < 12
     assert pickle.loads(pickle.dumps(model)).score(SMALL) == model.score(SMALL)
     warm = clone(model).set_params(warm_start=True, tol=1).fit(SMALL).set_params(max_iter=3)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
 from skcooc.heldout import Unigram
-from skcooc.heldout.memory import Memory, best_memory, cells_of, remembering, rows_with
+from skcooc.heldout.memory import Memory, best_memory, memory_cells, rows_with, with_cache
 from skcooc.heldout.validation import hold_out
 from skcooc.metrics import perplexity_of
 from skcooc.tables import as_counts
@@ -37,7 +37,7 @@ def test_the_prediction_is_that_of_the_restaurant():
     n, P = KNOWN.toarray(), MODEL.distribution
     without_discount = literal(n, P, BACKGROUND, 2.0, 0.0, 0.3)
     for given in ((5.0, 0.6, 0.3), (0.5, 0.0, 0.0), (80.0, 1.0, 1.0)):
-        cells = remembering(KNOWN, MODEL, BACKGROUND, Memory(*given)).cells(ALL)
+        cells = with_cache(KNOWN, MODEL, BACKGROUND, Memory(*given)).cells(ALL)
         expected = literal(n, P, BACKGROUND, *given)
         np.testing.assert_allclose(cells.reshape(n.shape), expected, rtol=1e-12)
         np.testing.assert_allclose(expected.sum(axis=1), 1, rtol=1e-12)
@@ -55,9 +55,9 @@ def bursty():
 
 def test_slopes_are_those_of_the_log_likelihood(bursty):
     known, heldout, model, background = bursty
-    cells, at = cells_of(*bursty), np.array([7.0, 0.4, 0.3])
+    cells, at = memory_cells(*bursty), np.array([7.0, 0.4, 0.3])
     value, slopes = cells.log_likelihood(Memory(*at))
-    predictor = remembering(known, model, background, Memory(*at))
+    predictor = with_cache(known, model, background, Memory(*at))
     assert value == pytest.approx(-math.log(perplexity_of(heldout.table, predictor)))
     numerical = approx_fprime(at, lambda x: cells.log_likelihood(Memory(*x))[0], 1e-7)
     np.testing.assert_allclose(slopes, numerical, rtol=1e-3)
@@ -65,7 +65,7 @@ def test_slopes_are_those_of_the_log_likelihood(bursty):
 
 
 def test_the_best_memory_beats_a_grid_and_keeps_what_is_given(bursty):
-    cells = cells_of(*bursty)
+    cells = memory_cells(*bursty)
     best, _ = cells.log_likelihood(best_memory(cells))
     grid = itertools.product((1, 5, 15, 30, 100), (0.01, 0.2, 0.5, 0.8), (0.01, 0.3, 0.9))
     assert all(cells.log_likelihood(Memory(*point))[0] <= best + 1e-9 for point in grid)
@@ -77,7 +77,7 @@ def test_the_best_memory_beats_a_grid_and_keeps_what_is_given(bursty):
 
 def test_rows_of_which_nothing_is_known_are_predicted_by_the_lower_one():
     X = sp.csr_array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-    cells = cells_of(KNOWN[[0, 2]], as_counts(X), MODEL, BACKGROUND)
+    cells = memory_cells(KNOWN[[0, 2]], as_counts(X), MODEL, BACKGROUND)
     value, slopes = cells.log_likelihood(Memory(0.0, 0.5, 0.2))
     lower = 0.8 * MODEL.distribution + 0.2 * BACKGROUND
     known = (np.array([2.5, 0.5]) + 1.0 * lower[:2]) / 4

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from skcooc import AspectModel, AspectRetriever, Dyads, RowMemory, metrics
 from skcooc.counts import thin
 from skcooc.heldout import Factors, Unigram, Unseen
-from skcooc.heldout.memory import Memory, remembering
+from skcooc.heldout.memory import Memory, with_cache
 from skcooc.heldout.predictors import smoothed
 from skcooc.heldout.scoring import SPLIT_SEED
 from skcooc.model_selection import split_observations
@@ -81,7 +81,7 @@ def test_it_is_the_definition_and_the_parts_add_up():
 
 def test_a_memory_of_the_row_cancels_out():
     b = metrics.unigram(TRAIN)
-    remembered = remembering(TRAIN, FACTORS, b, Memory(20.0, 0.3, 0.1))
+    remembered = with_cache(TRAIN, FACTORS, b, Memory(20.0, 0.3, 0.1))
     alone = metrics.unseen_perplexity(TEST, smoothed(FACTORS, b, 0.1), TRAIN)
     assert metrics.unseen_perplexity(TEST, remembered, TRAIN) == pytest.approx(alone)
     parts = [metrics.score_parts(TEST, p, TRAIN) for p in (remembered, FACTORS)]
@@ -110,7 +110,7 @@ def test_the_scorer_of_further_observations_needs_no_memory():
         factors, b = Factors(scored.embedding_, scored.components_.T), scored.unigram_
         predictor = smoothed(factors, b, model.smoothing_)
         if scored is memory:
-            predictor = remembering(TRAIN, factors, b, Memory(9.0, 0.2, 0.1))
+            predictor = with_cache(TRAIN, factors, b, Memory(9.0, 0.2, 0.1))
         expected = -np.log(metrics.unseen_perplexity(TEST, predictor, TRAIN))
         found = metrics.make_unseen_scorer(Dyads(X))(scored, Dyads(TEST))
         assert found == pytest.approx(expected)
