@@ -25,8 +25,8 @@ def pytest_collection_finish():
 def few_starts():
     """Initialise clusters with the better of two short runs: for tests of what comes after."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skcooc.equations.memberships.FEWEST", 2)
-        patch.setattr("skcooc.equations.memberships.MOST", 2)
+        patch.setattr("skcooc.equations.memberships.MIN_RUNS", 2)
+        patch.setattr("skcooc.equations.memberships.MAX_RUNS", 2)
         yield
 
 
@@ -37,7 +37,7 @@ def short_starts(monkeypatch):
     monkeypatch.setattr("skcooc.equations.memberships.FIRST_ITERATIONS", 2)
     monkeypatch.setattr("skcooc.equations.memberships.ONLY_ITERATIONS", 1)
     monkeypatch.setattr("skcooc.equations.memberships.ROUNDS", (2,))
-    monkeypatch.setattr("skcooc.equations.memberships.FEWEST", 2)
-    monkeypatch.setattr("skcooc.equations.memberships.MOST", 2)
+    monkeypatch.setattr("skcooc.equations.memberships.MIN_RUNS", 2)
+    monkeypatch.setattr("skcooc.equations.memberships.MAX_RUNS", 2)
     monkeypatch.setattr("skcooc.equations.memberships.POWER_ITERATIONS", 2)
     monkeypatch.setattr("skcooc.equations.aspects.START_ITERATIONS", 2)

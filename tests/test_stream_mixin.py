@@ -56,7 +56,7 @@ X = planted(n_rows=240, n_observations=12000).X.astype(float)
 @pytest.fixture(autouse=True)
 def short_streams(monkeypatch):
     """Long enough for samples, and for steps of the temperature."""
-    monkeypatch.setattr("skcooc.em.online.WHOLE", 40.0)
+    monkeypatch.setattr("skcooc.em.online.FULL_STEP_TOKENS", 40.0)
     monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 60)
 
 
@@ -195,7 +195,7 @@ def test_a_stream_that_begins_with_too_few_rows_finds_its_temperature(monkeypatc
     estimator = AspectModel(8, max_iter=60, random_state=0)
     blocks = 2 * batches(table[:900], 20)
     followed = streamed(estimator, blocks)
-    monkeypatch.setattr("skcooc.em.online.WHOLE", np.inf)
+    monkeypatch.setattr("skcooc.em.online.FULL_STEP_TOKENS", np.inf)
     stayed = streamed(estimator, blocks)
     assert followed.beta_ > stayed.beta_ + 0.1
     assert followed.perplexity(table[900:]) < 0.95 * stayed.perplexity(table[900:])

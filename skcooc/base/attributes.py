@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skcooc.em import Record, State
 from skcooc.em.stages import unknown_rows
 from skcooc.fitting import Recipe
-from skcooc.fitting.fit import AttributesAt, Fit, Start, distributed
+from skcooc.fitting.fit import AttributesAt, Fit, Start, token_distribution
 from skcooc.fitting.journal import Journal
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Counts, Model
@@ -118,7 +118,7 @@ def at_iteration(X: Counts, smoothing: float | Literal["auto"], known: Attribute
         splits = start.structure.splits
         s = chosen_smoothing(smoothing, start.validation)
         unigram = add_one_unigram(X.column_sums, X.mean_count_weight)
-        _, row_distribution = distributed(X)
+        _, row_distribution = token_distribution(X)
         return {
             **({} if splits is None else {"splits_": splits}),
             **prediction_attributes(
@@ -192,7 +192,7 @@ def fingerprint(estimator: BaseEstimator, X: Counts) -> FitFingerprint:
 def table_fingerprint(X: Counts) -> TableFingerprint:
     """Return the fingerprint of a table."""
     return TableFingerprint(
-        X.dtype, add_one_unigram(X.column_sums, X.mean_count_weight), distributed(X)[1]
+        X.dtype, add_one_unigram(X.column_sums, X.mean_count_weight), token_distribution(X)[1]
     )
 
 

@@ -384,7 +384,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         ValueError where the interrupted fit had another table or other parameters.
         """
         before = self._unfinished if self.warm_start else None
-        journal = Journal(self) if before is None else before.of(self)
+        journal = Journal(self) if before is None else before.copy_for(self)
         parameters, table = journal.get_or_compute(("of",), attributes.fingerprint, self, X)
         if before is not None:
             attributes.check_as_before(self, parameters, table.matches(X))

@@ -23,7 +23,7 @@ def merged_components(
     """
     shares = shares.astype(self.components_.dtype)
     params, rows = self._state
-    model, params = self._fitted_model.joined(params, mass.astype(shares.dtype), shares)
+    model, params = self._fitted_model.merge(params, mass.astype(shares.dtype), shares)
     rows = normalise(np.asarray(rows) @ shares, axis=1, otherwise=params.weights)
     new = copy.copy(self).set_params(**{parameter: shares.shape[1]})
     known = {

@@ -175,7 +175,7 @@ class Streams(Predictions):
     @property
     def _position(self) -> Position:
         """Current state of stepwise EM."""
-        stream = cast(Stream, self._stream).begun
+        stream = cast(Stream, self._stream).as_stream
         return Position(*self._state, self.beta_, self.smoothing_, stream)
 
     def _follower(self, recipe: Recipe) -> StreamTrainer:

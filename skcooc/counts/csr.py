@@ -24,11 +24,11 @@ from skcooc.protocol import (
     CSR,
     Array,
     Capability,
-    Drawn,
     FoldIn,
     Map,
     P,
     Rows,
+    RowSample,
     S,
     Statistics,
     T,
@@ -153,7 +153,7 @@ class CSRCounts(
 
     @cached_property
     def row_sums(self) -> Array:
-        return self.summed(self.data)
+        return self.sum_rows(self.data)
 
     @cached_property
     def mean_count_weight(self) -> float:
@@ -162,9 +162,9 @@ class CSRCounts(
     @property
     def n_observations(self) -> float:
         """sum_ij ceil(n_ij), rows by their weights."""
-        return float(np.sum(self.summed(np.ceil(self.data)) * self.row_weights))
+        return float(np.sum(self.sum_rows(np.ceil(self.data)) * self.row_weights))
 
-    def summed(self, cells: Array) -> Array:
+    def sum_rows(self, cells: Array) -> Array:
         sums = np.zeros(self.shape[0])
         occupied = np.flatnonzero(np.diff(self.indptr))
         if occupied.size:
@@ -227,7 +227,7 @@ class CSRCounts(
     def power(self, P: Array, exponent: float) -> Array:
         return self.map_row_ranges(lambda some, out: power(some, exponent, out), P)
 
-    def parts(self, function: Callable[[int, int], T]) -> list[T]:
+    def map_slices(self, function: Callable[[int, int], T]) -> list[T]:
         ends = np.linspace(0, self.shape[0], min(N_PARTS, self.shape[0]) + 1).astype(int)
         return list(self.map_ranges(lambda part: function(*part), pairwise(ends.tolist())))
 
@@ -250,7 +250,7 @@ class CSRCounts(
         table = sp.csr_array((counts, self.indices, self.indptr), shape=self.shape)
         return self._like(table, self.weights)
 
-    def draw(self, n_rows: int, seed: int) -> Drawn:
+    def draw(self, n_rows: int, seed: int) -> RowSample:
         return draw(self.table, self.row_weights, n_rows, seed)
 
     def take(self, rows: Array) -> Self:

@@ -33,7 +33,7 @@ from skcooc.counts.csr import (
 )
 from skcooc.counts.passes import threads
 from skcooc.counts.thinning import merge_draws
-from skcooc.protocol import CSR, Array, Drawn, FoldIn, Map, P, Rows, S, T, TableLike
+from skcooc.protocol import CSR, Array, FoldIn, Map, P, Rows, RowSample, S, T, TableLike
 
 PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
 PERSIST_EVERY = 10  # E-steps at least, after which states are given to the scheduler
@@ -220,7 +220,7 @@ class DaskCounts:
         taken = self._results(map(task(_rows_of), self.blocks, local))
         return sp.vstack(taken, format="csr")
 
-    def draw(self, n_rows: int, seed: int) -> Drawn:
+    def draw(self, n_rows: int, seed: int) -> RowSample:
         parts = (task(CSRCounts.draw)(block, n_rows, seed) for block in self.blocks)
         return merge_draws(self._results(parts), n_rows, seed)
 

@@ -16,7 +16,7 @@ from skcooc.counts.csr import OUT_OF_CORE, CSRCounts, add_statistics, mean_weigh
 from skcooc.counts.lanes import aligned_array
 from skcooc.counts.passes import Bands, ColumnView, Views, shared_property
 from skcooc.counts.thinning import merge_draws
-from skcooc.protocol import CSR, Array, Drawn, FoldIn, Map, P, Rows, S, T
+from skcooc.protocol import CSR, Array, FoldIn, Map, P, Rows, RowSample, S, T
 
 BLOCK = 2 * 10**7  # non-zeros that are worked on at a time
 
@@ -156,7 +156,7 @@ class DiskCounts:
         ]
         return sp.vstack(taken, format="csr")
 
-    def draw(self, n_rows: int, seed: int) -> Drawn:
+    def draw(self, n_rows: int, seed: int) -> RowSample:
         return merge_draws([block.draw(n_rows, seed) for _, block in self.blocks()], n_rows, seed)
 
     def with_threads(self, n_threads: int, map: Map) -> Self:

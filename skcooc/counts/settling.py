@@ -64,7 +64,7 @@ from skcooc.protocol import Array, FixedComponents, Rows
 
 MOVED_BEFORE = 0.25  # weight of the change since the last EM step in the test for convergence
 MIN_EM_SHARE = 0.3  # of the result of the EM step: momentum leaves as much of every number
-LEAST = 1e-15  # of divisors: its square is a float32, and the reciprocal of that
+MIN_DIVISOR = 1e-15  # of divisors: its square is a float32, and the reciprocal of that
 TRIES = 10  # lengths of a step, before there is none
 
 
@@ -211,7 +211,7 @@ def newton_step(a, totals, vectors):  # type: ignore[no-untyped-def]
     Returns totals @ step and the directional derivative.
     """
     g, H, step = vectors[0], vectors[1], vectors[2]
-    least = a.dtype.type(LEAST)
+    least = a.dtype.type(MIN_DIVISOR)
     for k in range(len(a)):
         total = max(totals[k], least)
         newton = (g[k] / total) * ((g[k] - total) / max(H[k], least * least))
@@ -228,7 +228,7 @@ def newton_step(a, totals, vectors):  # type: ignore[no-untyped-def]
 def step_length(line, counts, cells, changes, n_lines, cost, descent, ones):  # type: ignore[no-untyped-def]
     """Fraction of the step to take, at whose end it no longer leads uphill."""
     kind = cells.dtype.type
-    part, least, one = kind(1), kind(LEAST), kind(1)
+    part, least, one = kind(1), kind(MIN_DIVISOR), kind(1)
     for _ in range(TRIES):
         gain = load(line, ones, U(1))
         for q in range(U(n_lines)):
@@ -269,7 +269,7 @@ def improve_rows(  # type: ignore[no-untyped-def]
 
     ``work`` are cache lines of counts, cells and changes of a row, and of ones and zeros.
     """
-    width, least, zero = work.shape[2], A.dtype.type(LEAST), A.dtype.type(0)
+    width, least, zero = work.shape[2], A.dtype.type(MIN_DIVISOR), A.dtype.type(0)
     counts, here, changes = work[0].reshape(-1), work[1].reshape(-1), work[2].reshape(-1)
     for i in range(start, stop):
         first, last = indptr[i], indptr[i + 1]

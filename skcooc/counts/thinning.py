@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.stats import binom
 
 from skcooc.counts.lanes import compiled
-from skcooc.protocol import CSR, Array, Drawn
+from skcooc.protocol import CSR, Array, RowSample
 
 MAX_BINOMIAL = 2.0**30  # observations of a count; inversion takes forever with more
 
@@ -114,7 +114,7 @@ def ranks_of(keys, seed, ranks):  # type: ignore[no-untyped-def]
         ranks[i] = scramble(scramble(seed + keys[i]))
 
 
-def draw(X: CSR, weights: Array, n_rows: int, seed: int) -> Drawn:
+def draw(X: CSR, weights: Array, n_rows: int, seed: int) -> RowSample:
     """Different rows, all with the same chance, without replacement.
 
     Rows with the same content are one, with the weight of all. As for ``thin``, neither the order
@@ -125,18 +125,18 @@ def draw(X: CSR, weights: Array, n_rows: int, seed: int) -> Drawn:
     return _lowest_ranks(X, keys, weights, n_rows, seed)
 
 
-def merge_draws(parts: Sequence[Drawn], n_rows: int, seed: int) -> Drawn:
+def merge_draws(parts: Sequence[RowSample], n_rows: int, seed: int) -> RowSample:
     """Merge the rows drawn from each block of a table with the same seed."""
     rows, keys, weights = zip(*parts, strict=True)
     table = sp.vstack(rows, format="csr")
     return _lowest_ranks(table, np.concatenate(keys), np.concatenate(weights), n_rows, seed)
 
 
-def _lowest_ranks(X: CSR, keys: Array, weights: Array, n_rows: int, seed: int) -> Drawn:
+def _lowest_ranks(X: CSR, keys: Array, weights: Array, n_rows: int, seed: int) -> RowSample:
     # The rows with the smallest pseudo-random numbers; those of a table have them in their blocks.
     different, at, group = np.unique(keys, return_index=True, return_inverse=True)
     totals, ranks = np.bincount(group, weights), np.empty_like(different)
     ranks_of(different, np.uint64(seed), ranks)
     order = np.argsort(ranks, kind="stable")
     order = order[totals[order] > 0][:n_rows]
-    return Drawn(X[at[order]], different[order], totals[order])
+    return RowSample(X[at[order]], different[order], totals[order])

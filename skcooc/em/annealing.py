@@ -33,13 +33,13 @@ class SplitSchedule(StageSchedule):
 
     def begin(self, rng: np.random.Generator) -> State:
         state = State(*self.model.random(self.stage.X, rng))
-        return mixed(self.model, state, [tuple(range(state.rows.shape[1]))])
+        return mix_components(self.model, state, [tuple(range(state.rows.shape[1]))])
 
     def merge_copies(self, run: EMState, apart: Sequence[int]) -> None:
         """Merge clusters with their copies, except those that have separated."""
         k = run.n_clusters
         parts = [(c,) if c in apart else (c, k + c) for c in range(k)]
-        run.state = mixed(self.model, run.state, parts + [(k + c,) for c in apart])
+        run.state = mix_components(self.model, run.state, parts + [(k + c,) for c in apart])
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class SplitClusters(SplitSchedule):
     stage: EMStage  # at every temperature, of a Splittable model; more patient with copies
     betas: Sequence[float]  # rising; the last is repeated until no more clusters come apart
 
-    def at(self, run: EMState) -> EMStage:
+    def current_stage(self, run: EMState) -> EMStage:
         beta = self.betas[min(run.number, len(self.betas) - 1)]
         tol = self.stage.tol if run.n_clusters == self.model.n_clusters else SLOW * self.stage.tol
         return replace(self.stage, beta=beta, tol=tol)
@@ -80,7 +80,7 @@ class SplitClusters(SplitSchedule):
 
     def _part(self, run: EMState) -> None:
         """Merge copies, except those which have separated."""
-        k, beta, splits = run.n_clusters, self.at(run).beta, run.splits or []
+        k, beta, splits = run.n_clusters, self.current_stage(run).beta, run.splits or []
         apart: list[int] = []
         if run.state.rows.shape[1] > k:
             components = self.model.factors(*run.state)[1]
@@ -93,7 +93,7 @@ class SplitClusters(SplitSchedule):
     def _pad_with_duplicates(self, run: EMState) -> None:
         """Pad to ``n_clusters`` with duplicates."""
         k, n_clusters = run.state.rows.shape[1], self.model.n_clusters
-        run.state = mixed(self.model, run.state, [(c % k,) for c in range(n_clusters)])
+        run.state = mix_components(self.model, run.state, [(c % k,) for c in range(n_clusters)])
         for twin in range(k, n_clusters):
             run.splits = relabel_splits(run.splits or [], twin % k, twin)
 
@@ -139,11 +139,11 @@ def duplicate_components(
 ) -> State:
     """Return two copies of every cluster, c and K + c, with a little noise."""
     k = state.rows.shape[1]
-    pairs = mixed(model, state, [(c % k,) for c in range(2 * k)])
+    pairs = mix_components(model, state, [(c % k,) for c in range(2 * k)])
     return pairs._replace(params=model.perturb(pairs.params, rng, PERTURBATION))
 
 
-def mixed(
+def mix_components(
     model: Splittable[Params, Statistics], state: State, parts: Sequence[tuple[int, ...]]
 ) -> State:
     """Return clusters that merge these parts; what is in several parts is divided evenly."""
@@ -152,7 +152,7 @@ def mixed(
         shares[list(part), new] = 1
     shares /= shares.sum(axis=1, keepdims=True)
     shares = shares.astype(state.rows.dtype)
-    return State(model.mixed(state.params, shares), state.rows @ shares)
+    return State(model.mix_components(state.params, shares), state.rows @ shares)
 
 
 def separated(components: Array, copies: Array) -> list[int]:
@@ -205,7 +205,7 @@ class DecreasingBeta(StageSchedule):
     stage: EMStage  # at the last temperature
     betas: Sequence[float]  # falling
 
-    def at(self, run: EMState) -> EMStage:
+    def current_stage(self, run: EMState) -> EMStage:
         number, last = run.number, len(self.betas) - 1
         if number >= last:
             return self.stage
@@ -269,7 +269,7 @@ class SplitComponents(SplitSchedule):
 
     stage: EMStage  # of a Splittable model
 
-    def at(self, run: EMState) -> EMStage:
+    def current_stage(self, run: EMState) -> EMStage:
         return replace(self.stage, max_iter=min(SPLIT_ITERATIONS, self.stage.max_iter), tol=0.0)
 
     def enter(self, run: EMState, rng: np.random.Generator) -> None:
@@ -301,10 +301,12 @@ def farthest(components: Array, weights: Array, n: int) -> list[int]:
 
 def merge_components(model: Splittable[Params, Statistics], state: State, n: int) -> State:
     """Return n components: the most similar ones are merged."""
-    return mixed(model, state, joined(model.factors(*state)[1], state.params.weights, n))
+    return mix_components(
+        model, state, cheapest_merges(model.factors(*state)[1], state.params.weights, n)
+    )
 
 
-def joined(components: Array, weights: Array, n: int) -> list[tuple[int, ...]]:
+def cheapest_merges(components: Array, weights: Array, n: int) -> list[tuple[int, ...]]:
     """Return groups of components, (M, K), that make n new ones: the cheapest pairs merge in turn.
 
     The cost is the squared Hellinger distance, times the harmonic sum of the two weights.

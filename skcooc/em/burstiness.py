@@ -65,7 +65,7 @@ class BurstinessRounds(StageSchedule):
     stage: EMStage  # a round, on the counts
     concentration: float  # a, tokens
 
-    def at(self, run: EMState) -> EMStage:
+    def current_stage(self, run: EMState) -> EMStage:
         if run.anchor is None:
             return self.stage
         X = cast(Block, self.stage.X)

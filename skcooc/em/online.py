@@ -1,4 +1,4 @@
-"""Stepwise EM along a stream: batches of rows, whose statistics are blended, and their temperature.
+"""Stepwise EM along a stream: batches of rows, whose statistics are blend, and their temperature.
 
 More rows bear a larger beta: that of the first batch is too small for those that follow. So beta
 follows what the held-out tokens of each batch ask for.
@@ -16,9 +16,9 @@ from skcooc.heldout import Validation
 from skcooc.protocol import Array, Block, OnlineModel, Rows
 
 DECAY = 0.5  # of the step sizes
-UNDECIDED = 0.5  # share of the unigram in the components of the start
+UNIGRAM_SHARE = 0.5  # share of the unigram in the components of the start
 N_STEPS = 25  # from one end of the range to the other
-WHOLE = 1000.0  # held-out tokens that are worth a step; with fewer it is as much shorter
+FULL_STEP_TOKENS = 1000.0  # held-out tokens that are worth a step; with fewer it is as much shorter
 
 
 class Averages(NamedTuple):
@@ -40,7 +40,7 @@ class Step(NamedTuple):
 
 def averages(stats: Any, observations: float) -> Averages:
     """Return the statistics of a first batch, per token."""
-    return Averages(scaled(stats, 1 / observations), observations, 1)
+    return Averages(scale_statistics(stats, 1 / observations), observations, 1)
 
 
 def step_size(kept: Averages, observations: float) -> float:
@@ -59,10 +59,10 @@ def step_size(kept: Averages, observations: float) -> float:
     return min(1.0, share * n_batches**-DECAY)
 
 
-def blended(kept: Averages, stats: Any, observations: float) -> Averages:
+def blend(kept: Averages, stats: Any, observations: float) -> Averages:
     """Return the mean after one more batch."""
     weight = step_size(kept, observations)
-    batch = scaled(stats, weight / observations)
+    batch = scale_statistics(stats, weight / observations)
     mean = type(stats)(
         *(old * (1 - weight) + new for old, new in zip(kept.stats, batch, strict=True))
     )
@@ -89,8 +89,8 @@ def step(
     unsupervised models, NAACL 2009.
     """
     rows, stats = model.expect(X.part_of(np.inf), params, rows, beta)
-    kept = blended(kept, stats, float(X.column_sums.sum()))
-    params = model.maximize(scaled(kept.stats, total), params, beta)
+    kept = blend(kept, stats, float(X.column_sums.sum()))
+    params = model.maximize(scale_statistics(kept.stats, total), params, beta)
     return Step(params, rows, kept, float(stats.free_energy))
 
 
@@ -106,7 +106,7 @@ def smooth_for_new_columns(
     components = model.factors(params, params.weights[None])[1]
     new = batch * ~components.any(axis=1)
     if kept.n_batches == 1:
-        params = model.mix_with(params, _distribution(totals, components), UNDECIDED)
+        params = model.mix_with(params, _distribution(totals, components), UNIGRAM_SHARE)
     if new.any():
         share = float(new.sum() / (kept.observations + batch.sum()))
         params = model.mix_with(params, _distribution(new, components), share)
@@ -117,7 +117,7 @@ def _distribution(column_sums: Array, components: Array) -> Array:
     return (column_sums / column_sums.sum()).astype(components.dtype)
 
 
-def scaled(stats: Any, factor: float) -> Any:
+def scale_statistics(stats: Any, factor: float) -> Any:
     return type(stats)(*(field * factor for field in stats))
 
 
@@ -128,7 +128,7 @@ class StreamTemperature(NamedTuple):
     direction: int = 1  # 1 towards larger beta, -1 towards smaller
 
 
-class Tried(Protocol):
+class TemperatureOutcome(Protocol):
     """Outcome of a temperature."""
 
     @property
@@ -136,7 +136,7 @@ class Tried(Protocol):
         """On the held-out tokens of a batch; None where there are none."""
 
 
-T = TypeVar("T", bound=Tried)
+T = TypeVar("T", bound=TemperatureOutcome)
 
 
 def track_beta(
@@ -176,5 +176,5 @@ def _neighbour(now: StreamTemperature, within: TemperatureRange, observations: f
     to_scale, to_beta = (np.log, np.exp) if within.scale == "log" else (float, float)
     low, high = min(within.low, now.beta), max(within.high, now.beta)
     step = (to_scale(within.high) - to_scale(within.low)) / N_STEPS
-    step *= now.direction * min(1.0, observations / WHOLE)
+    step *= now.direction * min(1.0, observations / FULL_STEP_TOKENS)
     return float(np.clip(to_beta(to_scale(now.beta) + step), low, high))

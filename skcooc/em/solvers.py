@@ -48,9 +48,9 @@ class Accelerated:
     def __init__(self) -> None:
         self._plain: Sweep | None = None  # the last plain sweep
 
-    def relocated(self, to: Callable[[Rows], Rows]) -> Self:
+    def relocated(self, move: Callable[[Rows], Rows]) -> Self:
         new = copy(self)
-        new._plain = relocated(self._plain, to)
+        new._plain = relocated(self._plain, move)
         return new
 
     def step(self, stage: EMStage, state: State) -> tuple[State, float]:
@@ -87,10 +87,10 @@ class OverRelaxation(Accelerated):
         self.eta = self.pace = eta  # with 1, the plain step, nothing is kept
         self._taken: Sweep | None = None  # what was made of the last plain sweep
 
-    def relocated(self, to: Callable[[Rows], Rows]) -> Self:
-        new = super().relocated(to)
+    def relocated(self, move: Callable[[Rows], Rows]) -> Self:
+        new = super().relocated(move)
         plain = self._taken is self._plain
-        new._taken = new._plain if plain else relocated(self._taken, to)
+        new._taken = new._plain if plain else relocated(self._taken, move)
         return new
 
     def rollback(self, step: Sweep) -> Sweep | None:

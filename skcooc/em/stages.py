@@ -75,7 +75,7 @@ class StageSchedule:
         """Return the initial state of a fit without a start."""
         return State(*self.stage.model.start(self.stage.X, rng))
 
-    def at(self, run: EMState) -> EMStage:
+    def current_stage(self, run: EMState) -> EMStage:
         """Return the current stage."""
         return self.stage
 
@@ -143,7 +143,7 @@ class Solver(Protocol):
     def needs(self) -> Mapping[Capability, str]:
         """Capabilities needed of a table, with what to set instead."""
 
-    def relocated(self, to: Callable[[Rows], Rows]) -> Self:
+    def relocated(self, move: Callable[[Rows], Rows]) -> Self:
         """Return a copy whose row states are moved by a function."""
 
     def step(self, stage: EMStage, state: State) -> tuple[State, float]:
@@ -163,7 +163,7 @@ class EMState:
     anchor: State | None = None  # initial state of this stage, if its table depends on that
     objective: float = np.inf  # nats, the least so far
     since_least: int = 0  # iterations without a lower objective
-    settled: bool = False  # whether the stage has converged
+    converged: bool = False  # whether the stage has converged
     best: State | None = None  # by validation perplexity
     validation: Validation | None = None  # of the best state
     best_beta: float = np.nan  # inverse temperature of the best state
@@ -176,9 +176,9 @@ class EMState:
         """Return a copy that stays as it is while this one continues."""
         return replace(self, solver=copy(self.solver), history=list(self.history))
 
-    def relocated(self, to: Callable[[Rows], Rows]) -> EMState:
+    def relocated(self, move: Callable[[Rows], Rows]) -> EMState:
         """Return a new run from this state, whose row states are moved by a function."""
-        return EMState(self.state._replace(rows=to(self.state.rows)), self.solver.relocated(to))
+        return EMState(self.state._replace(rows=move(self.state.rows)), self.solver.relocated(move))
 
     def judge(self, validation: Validation, beta: float) -> None:
         """Keep the present state if it is the best."""
@@ -228,10 +228,10 @@ def fit(
         if run.n_iter == 0:
             part.enter(run, rng)
             if run.history:  # of earlier stages
-                run.solver, run.settled = copy(solver), False
+                run.solver, run.converged = copy(solver), False
                 run.objective, run.since_least = np.inf, 0
-        stage = part.at(run)
-        while not (run.settled or run.n_iter >= stage.max_iter or stopped):
+        stage = part.current_stage(run)
+        while not (run.converged or run.n_iter >= stage.max_iter or stopped):
             iterate(run, stage)
             stopped = bool(observe(run.history[-1], part.expand_rows(run.state), run.copy()))
         if not stopped:
@@ -240,14 +240,14 @@ def fit(
     if stopped:
         part.finish(run)
         state = part.expand_rows(run.best or run.state)
-        return _stopped(run, state, stage, parts[-1].at(run), solver)
+        return _stopped(run, state, stage, parts[-1].current_stage(run), solver)
     beta = run.best_beta if run.best else run.history[-1].beta
     return EMResult(
         *(run.best or run.state),
         beta,
         run.history[-1].free_energy,
         run.history,
-        run.settled or stage.stop_is_convergence,
+        run.converged or stage.stop_is_convergence,
         run.validation,
         splits=run.splits,
         X=stage.X,
@@ -280,7 +280,7 @@ def iterate(run: EMState, stage: EMStage) -> None:
     # False where both are infinite, as with a prior and components that begin with zeros.
     stalls = run.objective - objective <= stage.tol * abs(objective)
     run.since_least = run.since_least + 1 if stalls else 0
-    run.settled = impatient or run.since_least >= stage.model.patience
+    run.converged = impatient or run.since_least >= stage.model.patience
     run.objective, run.n_iter = min(run.objective, objective), run.n_iter + 1
 
 

@@ -231,7 +231,7 @@ class MemberFits:
         def fit(number: int, seed: int) -> CooccurrenceEstimator:
             member = clone(self.estimator).set_params(random_state=seed, **shared, **parameters)
             find = partial(member.fit, X.table, sample_weight=X.weights)
-            return journal.get_or_compute(("member", number), find, tells=True)
+            return journal.get_or_compute(("member", number), find, checkpoint=True)
 
         return in_threads(fit, list(enumerate(self.seeds)), self.n_jobs)
 

@@ -209,7 +209,7 @@ class InterpolatedModels(MetaModel, _BaseComposition):
         def fit(number: int) -> Member:
             member = members[number]
             return journal.get_or_compute(
-                (name, number), lambda: member.fit(X, counts, sample_weight), tells=True
+                (name, number), lambda: member.fit(X, counts, sample_weight), checkpoint=True
             )
 
         return self._each(fit, range(len(members)))

@@ -171,7 +171,7 @@ class RowMemory(MetaModel):
         with self._journal(sample) as journal:
             member = member_of(self.estimator)
             member = journal.get_or_compute(
-                ("all",), lambda: member.fit(X, sample, sample_weight), tells=True
+                ("all",), lambda: member.fit(X, sample, sample_weight), checkpoint=True
             )
             self._set_fitted(member, table, rows_with(sample), known, table.in_memory, journal)
         return self
@@ -262,7 +262,7 @@ class RowMemory(MetaModel):
             predictor = heldout_predictions.predicted
         elif keeps:
             predictor = journal.get_or_compute(
-                ("rest",), lambda: member.fit(rest.table, rest, rest.weights), tells=True
+                ("rest",), lambda: member.fit(rest.table, rest, rest.weights), checkpoint=True
             ).fitted
         else:
             predictor = Factors(member.fold_in(rest.as_new()), member.fitted.B)

@@ -38,11 +38,11 @@ from skcooc.simplex import mix_with, normalise, sums
 # tokens of a row and need less noise; with as little, EM on aspects would seem to have converged.
 MORE_NOISE = 10.0
 
-SHARED = 0.5  # share of the unigram in an initial aspect; the rest is a cluster of rows
+UNIGRAM_SHARE = 0.5  # share of the unigram in an initial aspect; the rest is a cluster of rows
 NEVER = 1e-3  # relative to the mean: count of an empty column, as a prior takes logarithms
 
 # Fits of aspects from which other models start.
-START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
+START_BETA, START_ITERATIONS, START_TOL, START_STEP_SIZE = 0.85, 60, 1e-5, 1.8
 
 
 class Params(NamedTuple):
@@ -87,7 +87,7 @@ class Aspects(
         clusters = short_start(RowClusters(self.n_components), X, rng).params.components
         expected = X.column_sums + NEVER * X.column_sums.mean()
         unigram = (expected / expected.sum()).astype(X.dtype)
-        return self._alike(X, mix_with(clusters, unigram, SHARED))
+        return self._alike(X, mix_with(clusters, unigram, UNIGRAM_SHARE))
 
     def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         return self._alike(X, random_distributions((X.shape[1], self.n_components), X, rng))
@@ -100,11 +100,11 @@ class Aspects(
     def n_clusters(self) -> int:
         return self.n_components
 
-    def mixed(self, params: Params, shares: Array) -> Params:
+    def mix_components(self, params: Params, shares: Array) -> Params:
         components = merged_components(params.components, params.weights, shares)
         return Params(components, params.weights @ shares)
 
-    def joined(self, params: Params, mass: Array, shares: Array) -> tuple[Self, Params]:
+    def merge(self, params: Params, mass: Array, shares: Array) -> tuple[Self, Params]:
         """Equations and parameters of merged aspects: means weighted by their mass, (K,)."""
         weights = params.weights @ shares
         merged = Params(merged_components(params.components, mass, shares), weights / weights.sum())
@@ -191,7 +191,7 @@ def short_fit(
     stages: Sequence[StageSchedule] = stage.with_warmup()
     if annealing is not None:
         stages = increasing_beta(annealing, aspects.critical_beta)(stage)
-    return fit(stages, rng, OverRelaxation(START_RELAXATION), start=start)
+    return fit(stages, rng, OverRelaxation(START_STEP_SIZE), start=start)
 
 
 def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array:
@@ -282,9 +282,9 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         return self.aspects.maximize(stats, params, beta)
 
-    def joined(self, params: Params, mass: Array, shares: Array) -> tuple[Self, Params]:
+    def merge(self, params: Params, mass: Array, shares: Array) -> tuple[Self, Params]:
         """Equations and parameters of merged aspects: means weighted by their mass, (K,)."""
-        aspects, params = self.aspects.joined(params, mass, shares)
+        aspects, params = self.aspects.merge(params, mass, shares)
         return replace(self, aspects=aspects), params
 
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
@@ -325,18 +325,18 @@ USUAL_LENGTH, USUAL_COMPONENTS = 39.5, 32  # of rows; and number: `usual_beta` i
 # Leave-one-out: pseudo-counts of a column in every component and of a row, and factors of both that
 # are tried in turn.
 PSEUDO_COUNTS = {"component_prior": 0.02, "row_prior": 1.0}
-SMALLER = [{"component_prior": 0.25}, {"row_prior": 0.3}]
+PSEUDO_COUNT_FACTORS = [{"component_prior": 0.25}, {"row_prior": 0.3}]
 
-SHORT = 2  # tokens of a row per aspect, below which leave-one-out is tried
+TOKENS_PER_ASPECT = 2  # tokens of a row per aspect, below which leave-one-out is tried
 
 
-def few(n_components: int) -> int:
+def n_pilot_components(n_components: int) -> int:
     """Number of aspects of the pilot search for the temperature."""
     return min(n_components, max(LEAST_ASPECTS, n_components // 4))
 
 
 def has_short_rows(X: Block, n_components: int) -> bool:
-    return mean_length(X) < SHORT * n_components
+    return mean_length(X) < TOKENS_PER_ASPECT * n_components
 
 
 def usual_beta(X: Block, n_components: int) -> float:

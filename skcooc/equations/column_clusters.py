@@ -77,7 +77,7 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         # Most columns are rare: seeds from single columns are no better than random ones.
         return self.random(X, rng)
 
-    def mixed(self, params: Params, shares: Array) -> Params:
+    def mix_components(self, params: Params, shares: Array) -> Params:
         J, proportions = params.memberships @ shares, params.proportions @ shares
         if self.proportions == "uniform":
             proportions = np.full_like(proportions, 1 / len(proportions))

@@ -18,7 +18,7 @@ HALVINGS = 40  # of a step that lowers the evidence
 NEWTON_STEPS, NEWTON_TOL = 50, 1e-8  # relative change of the prior
 ROUNDING = 1e-13  # of the evidence, relative
 LONGEST = 2.0  # step in the logarithm
-LEAST, LARGEST = 1e-6, 1e6  # limits of the prior, which may diverge
+MIN_PRIOR, MAX_PRIOR = 1e-6, 1e6  # limits of the prior, which may diverge
 
 
 def expected_log(counts: Array, prior: Array, total: float) -> Array:
@@ -111,7 +111,7 @@ def _climb(value: Callable[[Array], float], step: Callable[[Array], Array], star
     for _ in range(NEWTON_STEPS):
         direction = np.clip(step(x), -LONGEST, LONGEST)
         for halving in range(HALVINGS):
-            new = np.clip(x * np.exp(direction * 0.5**halving), LEAST, LARGEST)
+            new = np.clip(x * np.exp(direction * 0.5**halving), MIN_PRIOR, MAX_PRIOR)
             if (then := value(new)) >= now - ROUNDING * abs(now):
                 break
         else:

@@ -52,7 +52,7 @@ class SplittingTrees(Clustering[Params, Statistics], Splittable[Params, Statisti
         one = np.ones((1, 1), dtype=X.dtype)
         return Params(unigram, one, one[0]), np.ones((X.shape[0], 1), dtype=X.dtype)
 
-    def mixed(self, params: Params, shares: Array) -> Params:
+    def mix_components(self, params: Params, shares: Array) -> Params:
         paths = (shares.T @ params.paths) / sums(shares, axis=0)[:, None]
         above, group = np.unique(paths > 0, axis=1, return_inverse=True)
         join = (group[:, None] == np.flatnonzero(above.any(axis=0))).astype(paths.dtype)
@@ -104,7 +104,7 @@ class SplittingTrees(Clustering[Params, Statistics], Splittable[Params, Statisti
         return RowClusters(self.n_clusters).critical_beta(X)
 
 
-ANNEALING = 1.1  # factor between successive inverse temperatures
+ANNEALING_FACTOR = 1.1  # factor between successive inverse temperatures
 
 
 class Growth(NamedTuple):
@@ -160,7 +160,7 @@ def grow(
     Hofmann & Puzicha (1998), section 5.1. ``max_iter`` and ``tol`` hold at each temperature.
     """
     model = kind.model(n_clusters)
-    betas = path(model.critical_beta(X), temperatures(model, X).high, ANNEALING)
+    betas = path(model.critical_beta(X), temperatures(model, X).high, ANNEALING_FACTOR)
     stage = EMStage(model, X, betas[-1], max_iter, tol)
     found = fit([GrowClusters(stage, betas, heldout)], rng, solver, observe, resume=resume)
     splits = found.splits or []

@@ -19,7 +19,7 @@ from skcooc.em import (
     fit,
     increasing_beta,
 )
-from skcooc.em.annealing import mixed
+from skcooc.em.annealing import mix_components
 from skcooc.em.solvers import PlainEM
 from skcooc.em.stages import StageSchedule
 from skcooc.protocol import (
@@ -46,8 +46,8 @@ USUAL, ASYMMETRIC = 6.0, (2.0, 20.0)
 USUAL_CRITICAL, ASYMMETRIC_CRITICAL = 2.0, (1.0, 8.0)
 
 # Seeding.
-SHARE = 0.8  # share of the unigram in a cluster that begins with one object
-PER_CLUSTER, LEAST = 8, 100  # sampled objects: for each cluster, and at least
+UNIGRAM_SHARE = 0.8  # share of the unigram in a cluster that begins with one object
+PER_CLUSTER, MIN_SAMPLED = 8, 100  # sampled objects: for each cluster, and at least
 LITTLE = 1e-9  # probability of objects that gain nothing
 NOISE = 0.1  # relative, so that clusters differ
 
@@ -56,8 +56,12 @@ SPARE = 3  # one more cluster for each so many, to be merged after the first ite
 FIRST_ITERATIONS = 4  # before merging
 ONLY_ITERATIONS = 8  # before merging, if there is a single run
 ROUNDS = (3, 4, 4)  # iterations of each round, after which the better half of the runs continues
-CLUSTERS, FEWEST, MOST = 64, 4, 8  # number of runs: CLUSTERS / n_clusters within these limits
-START_ITERATIONS, START_TOL, START_RELAXATION = 30, 1e-5, 1.8
+RUNS_TIMES_CLUSTERS, MIN_RUNS, MAX_RUNS = (
+    64,
+    4,
+    8,
+)  # number of runs: 64 / n_clusters within these limits
+START_ITERATIONS, START_TOL, START_STEP_SIZE = 30, 1e-5, 1.8
 
 Mergeable: TypeAlias = MergeableClusters[Params, Statistics]
 
@@ -213,7 +217,7 @@ def temperatures(
     return TemperatureRange(min(low, high / 2), high, "log")
 
 
-def usual_beta(model: Clustering[Params, Statistics], X: Counts) -> float:
+def usual_cluster_beta(model: Clustering[Params, Statistics], X: Counts) -> float:
     return inverse_temperatures(model, X, (USUAL,), (USUAL_CRITICAL,))[0]
 
 
@@ -271,10 +275,10 @@ def reciprocals(totals: Array) -> Array:
 
 
 def n_sampled_objects(n_clusters: int) -> int:
-    return max(LEAST, PER_CLUSTER * n_clusters)
+    return max(MIN_SAMPLED, PER_CLUSTER * n_clusters)
 
 
-def seeds(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generator) -> Array:
+def seed_clusters(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """Clusters (M, K): the unigram ``overall`` (M,), mixed with one of the objects (n, M) each.
 
     Greedy k-means++ (D. Arthur and S. Vassilvitskii, SODA 2007): some objects are drawn in
@@ -293,7 +297,7 @@ def seeds(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generato
         chosen.append(tried[best])
     noise = rng.uniform(1 - NOISE, 1 + NOISE, (len(overall), n_clusters))
     single = objects[chosen].toarray().T * reciprocals(sizes[chosen])
-    return SHARE * overall[:, None] * noise + (1 - SHARE) * single
+    return UNIGRAM_SHARE * overall[:, None] * noise + (1 - UNIGRAM_SHARE) * single
 
 
 def scaled_rows(objects: CSR, factors: Array) -> CSR:
@@ -303,7 +307,7 @@ def scaled_rows(objects: CSR, factors: Array) -> CSR:
 
 def seed_gains(objects: CSR, overall: Array, sizes: Array) -> Array:
     """Gains in log-likelihood of objects by clusters that begin with objects, (n, n)."""
-    ratios = scaled_rows(objects, (1 - SHARE) / SHARE * reciprocals(sizes))
+    ratios = scaled_rows(objects, (1 - UNIGRAM_SHARE) / UNIGRAM_SHARE * reciprocals(sizes))
     ratios.data = np.log1p(ratios.data * reciprocals(overall)[ratios.indices])
     gains: Array = (objects.astype(np.float64) @ ratios.T).toarray()
     return gains
@@ -319,10 +323,12 @@ def best_start(model: Mergeable, X: Counts, rng: np.random.Generator) -> State:
     if model.n_clusters == 1:
         return State(*model.random(X, rng))
     stage = _short_stage(model, X, FIRST_ITERATIONS)
-    n_runs = min(MOST, max(FEWEST, CLUSTERS // model.n_clusters))
+    n_runs = min(MAX_RUNS, max(MIN_RUNS, RUNS_TIMES_CLUSTERS // model.n_clusters))
     states = [_merged_start(model, stage, rng) for _ in range(n_runs)]
     for n_iter in ROUNDS:
-        ended = best_first([_run(replace(stage, max_iter=n_iter), rng, state) for state in states])
+        ended = sort_by_objective(
+            [_run(replace(stage, max_iter=n_iter), rng, state) for state in states]
+        )
         states = ended[: (len(ended) + 1) // 2]
     return states[0]
 
@@ -342,7 +348,7 @@ def soft_start(
 
     If ``annealing`` is a number, clusters split on the way.
     """
-    stage = EMStage(soft, X, usual_beta(soft, X), START_ITERATIONS, START_TOL)
+    stage = EMStage(soft, X, usual_cluster_beta(soft, X), START_ITERATIONS, START_TOL)
     stages: Sequence[StageSchedule] = [stage]
     if annealing is not None:
         stages = increasing_beta(annealing, soft.critical_beta)(stage)
@@ -354,7 +360,7 @@ def hard_start(model: Any, X: Counts, rng: np.random.Generator) -> State:
     return soft_start(replace(model, hard=False), X, rng).state
 
 
-def best_first(runs: Sequence[EMResult]) -> list[State]:
+def sort_by_objective(runs: Sequence[EMResult]) -> list[State]:
     """Final states of runs, the best first; a stable order of equal ones."""
     least = min(run.objective for run in runs)
     unit = START_TOL * (abs(least) or 1.0)  # zero for a table of one column
@@ -388,7 +394,7 @@ def ward_groups(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
 
 
 def _short_stage(model: Mergeable, X: Counts, n_iter: int) -> EMStage:
-    return EMStage(model, X, usual_beta(model, X), n_iter, 0.1 * START_TOL)
+    return EMStage(model, X, usual_cluster_beta(model, X), n_iter, 0.1 * START_TOL)
 
 
 def _merged_start(model: Mergeable, stage: EMStage, rng: np.random.Generator) -> State:
@@ -397,8 +403,10 @@ def _merged_start(model: Mergeable, stage: EMStage, rng: np.random.Generator) ->
     more = replace(model, n_clusters=n_clusters)  # type: ignore[type-var]
     found = _run(replace(stage, model=more), rng, State(*more.seeded(stage.X, rng)))
     state = found.state
-    return mixed(model, state, ward_groups(model.overlaps(stage.X, *state), model.n_clusters))
+    return mix_components(
+        model, state, ward_groups(model.overlaps(stage.X, *state), model.n_clusters)
+    )
 
 
 def _run(stage: EMStage, rng: np.random.Generator, start: State) -> EMResult:
-    return fit([stage], rng, OverRelaxation(START_RELAXATION), start=start)
+    return fit([stage], rng, OverRelaxation(START_STEP_SIZE), start=start)

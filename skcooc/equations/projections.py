@@ -300,7 +300,7 @@ def _mixed_centers(X: Block, clusters: ClusterPosterior, S: Array, beta: float) 
             psi, _ = _posteriors(S[chunk], clusters, beta)
             mixed[chunk] = psi @ clusters.log_centers
 
-    X.parts(part)
+    X.map_slices(part)
     return mixed
 
 
@@ -320,7 +320,7 @@ def _collected(
             sizes += sums(psi, axis=0)
         return centers, sizes, total
 
-    centers, sizes, totals = zip(*X.parts(part), strict=True)
+    centers, sizes, totals = zip(*X.map_slices(part), strict=True)
     return np.sum(centers, axis=0), np.sum(sizes, axis=0), sum(totals)
 
 

@@ -22,7 +22,7 @@ from skcooc.equations.memberships import (
     reciprocals,
     relative_scores,
     scaled_rows,
-    seeds,
+    seed_clusters,
     soft_start,
     uniform_mixtures,
     worst_explained,
@@ -104,17 +104,17 @@ class RowClusters(
         if not np.isfinite(totals).all():  # float32 overflow: the fit will be refused
             return params, rows
         objects, overall = scaled_rows(objects, numbers), totals / totals.sum()
-        components = seeds(objects, overall, self.n_clusters, rng).astype(X.dtype)
+        components = seed_clusters(objects, overall, self.n_clusters, rng).astype(X.dtype)
         return params._replace(components=normalise(components, axis=0, otherwise=0.0)), rows
 
-    def mixed(self, params: Params, shares: Array) -> Params:
+    def mix_components(self, params: Params, shares: Array) -> Params:
         weights = params.weights @ shares
         if self.proportions == "uniform":
             weights = np.full_like(weights, 1 / len(weights))
         components = merged_components(params.components, params.weights, shares)
         return Params(components, weights, params.unit)
 
-    def joined(self, params: Params, mass: Array, shares: Array) -> tuple[Self, Params]:
+    def merge(self, params: Params, mass: Array, shares: Array) -> tuple[Self, Params]:
         """Equations and parameters of merged clusters: means weighted by their mass, (K,)."""
         components = merged_components(params.components, mass, shares)
         weights = params.weights @ shares

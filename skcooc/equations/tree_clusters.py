@@ -23,7 +23,7 @@ from skcooc.simplex import LEAST, mix_with, normalise, sums
 
 Abstraction = Literal["constant", "cluster", "object"]
 
-UNKNOWN = 1e-2  # share of the unigram in initial nodes
+UNIGRAM_SHARE = 1e-2  # share of the unigram in initial nodes
 FIRST_ITERATIONS = 20  # of the stage with equal weights of all abstraction levels
 
 
@@ -93,7 +93,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         # With a little of the unigram, so that no column is impossible.
         unigram = (X.column_sums / X.column_sums.sum())[:, None]
         known = normalise(origin, axis=0, otherwise=unigram)
-        nodes = noise * ((1 - UNKNOWN) * known + UNKNOWN * unigram).astype(X.dtype)
+        nodes = noise * ((1 - UNIGRAM_SHARE) * known + UNIGRAM_SHARE * unigram).astype(X.dtype)
         indptr, leaves, _ = self.tree.slots
         tau = (1 / np.diff(indptr))[leaves].astype(X.dtype)
         rho, rows = uniform_mixtures(X, len(indptr) - 1)

@@ -296,13 +296,13 @@ class AspectFamily(ModelFamily):
         usual, always = self._pseudo_counts(True), self.is_leave_one_out({})
         shares = [
             share
-            for share in usual_values.SMALLER
+            for share in usual_values.PSEUDO_COUNT_FACTORS
             if all(getattr(self, name) == "auto" for name in share)
         ]
         smaller = SmallerPseudoCounts(shares, usual, always)
         if always:
             return [Temperature(self.beta_range(X)), smaller]
-        K, few = self.n_components, usual_values.few(self.n_components)
+        K, few = self.n_components, usual_values.n_pilot_components(self.n_components)
         pilot = ASPECT_TEMPERATURES._replace(guess=usual_values.usual_beta(X, few))
         tunables: list[Tunable] = [
             Pilot(pilot, few),

@@ -29,11 +29,11 @@ from skcooc.heldout.validation import (
 )
 from skcooc.protocol import Array, Block, Counts, Model, Params, T
 
-BEGUN: Name = ("begun",)  # parts of a journal
-STRUCTURE: Name = (*BEGUN, "structure")
-TRIALS: Name = (*BEGUN, "trials")
-BURSTY: Name = (*BEGUN, "bursty")
-STARTS: Name = ("start",)
+START: Name = ("start",)  # parts of a journal
+STRUCTURE: Name = (*START, "structure")
+TRIALS: Name = (*START, "trials")
+BURSTY: Name = (*START, "bursty")
+RESTARTS: Name = ("restart",)
 UNIGRAM_SHARE = 0.01  # of the unigram in components that go on with more tokens
 
 
@@ -91,11 +91,11 @@ def fit(
     """
     settings = recipe.settings
     train, heldout = hold_out(sample, *settings.division) if settings.holds_out else (sample, None)
-    start: Start | None = journal.noted(BEGUN)
+    start: Start | None = journal.get(START)
     if start is None:
         tunables = recipe.family.tunables(sample) if settings.tunes else []
         start = _start(recipe, train, heldout, tunables, progress, journal)
-        journal.add(BEGUN, start)
+        journal.add(START, start)
     X, judge = (train, heldout) if settings.early_stopping else (X, None)
     del train  # the final fit needs the memory
     recipe = recipe.with_model(start.structure.initial)
@@ -104,7 +104,7 @@ def fit(
         run = run._replace(splits=start.structure.splits)
     model = start.structure.model
     predicted = judge.predicted(model, run.params, run.rows) if judge else start.predicted
-    mass, row_distribution = distributed(X)
+    mass, row_distribution = token_distribution(X)
     return Fit(
         start,
         run._replace(rows=X.collect_rows(run.rows)),
@@ -116,7 +116,7 @@ def fit(
     )
 
 
-def distributed(X: Counts) -> tuple[float, Array]:
+def token_distribution(X: Counts) -> tuple[float, Array]:
     """Return the number of tokens, weights included, and the share of each row, (N,)."""
     mass = float(X.total(_mass))
     return mass, X.collect_rows(X.map_blocks(partial(_shares, mass=mass)))
@@ -152,7 +152,7 @@ def _start(
         STRUCTURE,
         _structure,
         *(recipe, train, heldout, progress, journal),
-        tells=recipe.structure is not None,
+        checkpoint=recipe.structure is not None,
     )
     settings = recipe.settings
     if heldout is None or not tunables:
@@ -188,10 +188,10 @@ def _structure(
         return LearnedStructure(recipe.equations, recipe.equations, None)
     settings = recipe.settings
     rng, name = np.random.default_rng(settings.seeds[0]), (*STRUCTURE, "run")
-    resume = journal.resumed(name, rng)
+    resume = journal.resume_run(name, rng)
     task = nullcontext(Listener()) if progress is None else progress.structure()
     with threads(settings.n_threads) as map, task as listener:
-        heard = Listeners(JournalListener(journal, name, rng, tells=True), listener)
+        heard = Listeners(JournalListener(journal, name, rng, checkpoint=True), listener)
         X = train.with_threads(settings.n_threads, map)
         return recipe.structure.learn(X, settings, rng, heldout, heard.iteration, resume)
 
@@ -214,14 +214,14 @@ def _best_run(
     _, n_inner = split_threads(settings.n_jobs, len(settings.seeds))
 
     def attributes_at(record: Record, state: State) -> dict[str, object]:
-        return attributes(start, journal.of(None), record, state)
+        return attributes(start, journal.copy_for(None), record, state)
 
     def run(number: int) -> EMResult:
-        known: EMResult | None = journal.noted((*STARTS, number))
+        known: EMResult | None = journal.get((*RESTARTS, number))
         if known is not None:
             return known
-        rng, name = np.random.default_rng(settings.seeds[number]), (*STARTS, number, "run")
-        resume = journal.resumed(name, rng) or warm_run
+        rng, name = np.random.default_rng(settings.seeds[number]), (*RESTARTS, number, "run")
+        resume = journal.resume_run(name, rng) or warm_run
         listener = listeners[number]
         observe = ignore
         if progress.has_callbacks or settings.resumable:
@@ -239,9 +239,9 @@ def _best_run(
             # Rows are what transform would make of them; these E-steps are no iterations.
             last = cast(Counts, found.X).with_progress(lambda: None)
             rows, stats = last.expect(model, found.params, found.rows, found.beta)
-            end = _end(journal.noted(name).run, found, X) if settings.resumable else None
+            end = _end(journal.get(name).run, found, X) if settings.resumable else None
         found = found._replace(rows=rows, stats=stats, X=None, end=end)
-        journal.add((*STARTS, number), found)
+        journal.add((*RESTARTS, number), found)
         return found
 
     listeners = [progress.restart(train.n_blocks, attributes_at) for _ in settings.seeds]

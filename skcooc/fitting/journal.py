@@ -39,15 +39,15 @@ class Journal:
         self._found: dict[Name, Any] = {}
 
     def get_or_compute(
-        self, name: Name, compute: Callable[..., T], *args: Any, tells: bool = False
+        self, name: Name, compute: Callable[..., T], *args: Any, checkpoint: bool = False
     ) -> T:
         """Return what has this name; compute it first, of these arguments, if it is missing.
 
-        Threads may ask side by side. ``tells`` is whether checkpoints are written then.
+        Threads may ask side by side. ``checkpoint`` is whether checkpoints are written then.
         """
         if name not in self._found:
             self.add(name, compute(*args))
-            if tells:
+            if checkpoint:
                 self.checkpoint()
         return cast(T, self._found[name])
 
@@ -58,27 +58,27 @@ class Journal:
             if other[:-1] == name:
                 del self._found[other]
 
-    def note(self, name: Name, value: object) -> None:
+    def set(self, name: Name, value: object) -> None:
         """Keep the state of a part that has not ended."""
         self._found[name] = value
 
-    def noted(self, name: Name) -> Any:
+    def get(self, name: Name) -> Any:
         """Return what was kept by this name, or None."""
         return self._found.get(name)
 
     def checkpoint(self, *, ended: bool = True) -> None:
         """Let checkpoints be written; ``ended`` is whether it was more than an EM iteration."""
-        keep(self._estimator, lambda: {"_unfinished": self.of(None)}, ended=ended)
+        keep(self._estimator, lambda: {"_unfinished": self.copy_for(None)}, ended=ended)
 
-    def of(self, estimator: BaseEstimator | None) -> Journal:
+    def copy_for(self, estimator: BaseEstimator | None) -> Journal:
         """Return a copy that lets the checkpoints of an estimator be written."""
         new = Journal(estimator, self.key)
         new._found = dict(self._found)
         return new
 
-    def resumed(self, name: Name, rng: np.random.Generator) -> EMState | None:
+    def resume_run(self, name: Name, rng: np.random.Generator) -> EMState | None:
         """Return the state of an interrupted run of EM, and restore its random numbers; or None."""
-        if (before := self.noted(name)) is None:
+        if (before := self.get(name)) is None:
             return None
         rng.bit_generator.state = before.random
         return cast(EMState, before.run)
@@ -90,7 +90,7 @@ class Journal:
 class JournalListener(Listener):
     """Notes where a run of EM is after each iteration, and lets checkpoints keep the trials.
 
-    ``tells`` is whether checkpoints are written after an iteration, too.
+    ``checkpoint`` is whether checkpoints are written after an iteration, too.
     """
 
     def __init__(
@@ -99,9 +99,9 @@ class JournalListener(Listener):
         name: Name = (),
         rng: np.random.Generator | None = None,
         *,
-        tells: bool = False,
+        checkpoint: bool = False,
     ) -> None:
-        self._journal, self._name, self._rng, self._tells = journal, name, rng, tells
+        self._journal, self._name, self._rng, self._checkpoint = journal, name, rng, checkpoint
 
     def trial(self, trial: Trial) -> bool:
         self._journal.checkpoint()
@@ -109,8 +109,8 @@ class JournalListener(Listener):
 
     def iteration(self, record: Record, state: State, run: EMState) -> bool:
         rng = cast(np.random.Generator, self._rng)
-        self._journal.note(self._name, InterruptedRun(run, rng.bit_generator.state))
-        if self._tells:
+        self._journal.set(self._name, InterruptedRun(run, rng.bit_generator.state))
+        if self._checkpoint:
             self._journal.checkpoint(ended=False)
         return False
 
@@ -132,7 +132,7 @@ def resume_or_new(estimator: BaseEstimator, *data: object) -> Journal:
     key = _hashed([sorted(asked.items()), data])
     journal, before = Journal(estimator, key), getattr(estimator, "_unfinished", None)
     if before is not None and key is not None and before.key == key:
-        journal = before.of(estimator)
+        journal = before.copy_for(estimator)
     estimator._unfinished = journal
     return journal
 

@@ -83,7 +83,7 @@ class Stream(NamedTuple):
     direction: int = 1  # in which the next temperature is tried
 
     @property
-    def begun(self) -> Stream:
+    def as_stream(self) -> Stream:
         return self
 
 
@@ -97,7 +97,7 @@ class FirstBatch(NamedTuple):
     seed: int
 
     @property
-    def begun(self) -> Stream:
+    def as_stream(self) -> Stream:
         """Stream after one batch."""
         averages = online.averages(self.stats, self.observations)
         return Stream(averages, self.column_sums, self.mean_count_weight, self.seed)
@@ -121,7 +121,7 @@ class Position(NamedTuple):
     stream: Stream
 
 
-class Folded(NamedTuple):
+class FoldedBatch(NamedTuple):
     """Rows of a batch, folded in."""
 
     rows: Rows
@@ -157,13 +157,13 @@ class Batch:
         beta: float,
         n_jobs: int | None,
         judge: HeldOut | None,
-    ) -> Folded:
+    ) -> FoldedBatch:
         """Fold the rows in by a few E-steps, and predict the held-out tokens."""
         new = self.X.as_new()
         rows = fold_in(
             model.batch_equations(), params, beta, new, n_jobs, max_iter=INNER_ITERATIONS
         )
-        return Folded(rows, judge(model, params, rows) if judge else None)
+        return FoldedBatch(rows, judge(model, params, rows) if judge else None)
 
 
 @dataclass

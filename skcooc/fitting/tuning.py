@@ -99,7 +99,7 @@ class Tunable(Protocol):
         """Yield values to try, given the trials so far and the best of them."""
 
 
-class Validated(Protocol):
+class TrialOutcome(Protocol):
     """Any outcome of a trial that tells how well it predicts."""
 
     @property
@@ -107,7 +107,7 @@ class Validated(Protocol):
         """Perplexity of the held-out tokens, and their smoothing."""
 
 
-F = TypeVar("F", bound=Validated)
+F = TypeVar("F", bound=TrialOutcome)
 
 
 class TrialRecord(Generic[F]):

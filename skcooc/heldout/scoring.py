@@ -41,7 +41,7 @@ def warn_about_unknown_rows(mass: Array, rows: Array) -> None:
 
 def score_rows(X: Block, predictor: Predictor) -> tuple[Array, Array]:
     """Mean log P(y given x) of the tokens of each row (zero if empty), and their number, (n,)."""
-    sums, counts = X.summed(X.observations * log_cells(predictor, X)), X.row_sums
+    sums, counts = X.sum_rows(X.observations * log_cells(predictor, X)), X.row_sums
     return sums / np.where(counts > 0, counts, 1), counts
 
 
@@ -95,7 +95,7 @@ class Unseen:
     def cells(self, X: Block) -> Array:
         P = np.where(is_observed(self.known, X), 0, self.predictor.cells(X))
         at_known = np.where(self.known.table.data > 0, self.predictor.cells(self.known), 0)
-        left = (1 - self.known.summed(at_known))[rows_of(X.table)]
+        left = (1 - self.known.sum_rows(at_known))[rows_of(X.table)]
         left = np.maximum(left, P)  # they include P: less is rounding
         return P / np.where(left > 0, left, 1)
 

@@ -341,7 +341,7 @@ class GridPoint:
             return self._short_fits[fold]({"beta": self.betas[candidate]}).validation
 
         name = self._number, "probe", candidate, fold
-        return self._journal.get_or_compute(name, short_fit, tells=True)
+        return self._journal.get_or_compute(name, short_fit, checkpoint=True)
 
     def _fit(self, pairs: Sequence[tuple[int, int]]) -> list[float]:
         """Test log perplexity of full fits of (temperature, fold)."""
@@ -356,7 +356,7 @@ class GridPoint:
     def _result(self, candidate: int, fold: int, task: CallbackContext) -> FoldResult:
         name = self._number, "trial", candidate, fold
         compute = partial(self._fit_and_score, candidate, fold, task)
-        return self._journal.get_or_compute(name, compute, tells=True)
+        return self._journal.get_or_compute(name, compute, checkpoint=True)
 
     def _fit_and_score(self, candidate: int, fold: int, task: CallbackContext) -> FoldResult:
         """A fit as ``estimator.fit`` makes it, but with the smoothing of the short fit."""

@@ -64,7 +64,7 @@ class FixedComponents(NamedTuple):
     otherwise: Array  # (k,): the mixture of an empty row
 
 
-class Drawn(NamedTuple):
+class RowSample(NamedTuple):
     """Some of the distinct rows of a table."""
 
     rows: CSR
@@ -125,7 +125,7 @@ class Counts(Protocol):
     def total(self, function: Callable[..., Array], *states: Rows) -> Array:
         """Return the sum of function(block, *states) over all blocks, here."""
 
-    def draw(self, n_rows: int, seed: int) -> Drawn:
+    def draw(self, n_rows: int, seed: int) -> RowSample:
         """Draw distinct rows without replacement; all if there are fewer."""
 
     def collect_rows(self, states: Rows) -> Array:
@@ -194,10 +194,10 @@ class Block(Counts, Protocol):
     def power(self, P: Array, exponent: float) -> Array:
         """Return P (m, k), not negative, to the power of the exponent."""
 
-    def parts(self, function: Callable[[int, int], T]) -> list[T]:
+    def map_slices(self, function: Callable[[int, int], T]) -> list[T]:
         """Return function(start, stop) for slices of the rows, the same for any threads."""
 
-    def summed(self, cells: Array) -> Array:
+    def sum_rows(self, cells: Array) -> Array:
         """Return sums over each row of values at the non-zeros, (n,), in float64."""
 
     def n_log_n(self, axis: Literal[0, 1]) -> Array:
@@ -403,7 +403,7 @@ class Splittable(Equations[P, S], Protocol[P, S]):
         """Return random clusters, from which a single one is made."""
         return self.start(X, rng)
 
-    def mixed(self, params: P, shares: Array) -> P:
+    def mix_components(self, params: P, shares: Array) -> P:
         """Return parameters of clusters that are mixtures of these, with shares (K, K')."""
 
     def perturb(self, params: P, rng: np.random.Generator, amount: float) -> P:

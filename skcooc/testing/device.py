@@ -78,8 +78,8 @@ class DeviceCounts(OnDevice):
         filled = self._host.map_row_ranges(on_device, *to_host(arrays), out=to_host(out))
         return DeviceArray(filled) if out is None else out
 
-    def parts(self, function: Callable[[int, int], Any]) -> list[Any]:
-        return self._host.parts(function)
+    def map_slices(self, function: Callable[[int, int], Any]) -> list[Any]:
+        return self._host.map_slices(function)
 
     def map_blocks(self, function: Callable[..., Any], *states: Any) -> Any:
         return function(self, *states)

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts, NewRows, csr, settling
-from skcooc.counts.settling import LEAST, TRIES
+from skcooc.counts.settling import MIN_DIVISOR, TRIES
 from skcooc.protocol import FixedComponents
 from tests.tables import random_table
 
@@ -124,7 +124,7 @@ def shortened(n, cells, change, slope, cost):
     """The length of a step: the first one tried at whose end it no longer leads uphill."""
     part = 1.0
     for _ in range(TRIES):
-        gained = (n * change / np.maximum(cells + part * change, LEAST)).sum()
+        gained = (n * change / np.maximum(cells + part * change, MIN_DIVISOR)).sum()
         if gained >= cost:
             return part
         shorter = 0.95 * slope / (slope + cost - gained)

@@ -25,9 +25,9 @@ from skcooc.em.annealing import (
     DISTINCT,
     PERTURBATION,
     annealing_schedule,
+    cheapest_merges,
     decreasing_beta,
     farthest,
-    joined,
     path,
     separated,
 )
@@ -309,8 +309,8 @@ def test_pairs_are_joined_one_by_one():
         P[a] = (shares[a] * P[a] + shares[b] * P[b]) / (shares[a] + shares[b])
         shares[a], groups[a] = shares[a] + shares[b], groups[a] + groups[b]
         del P[b], shares[b], groups[b]
-    assert joined(components, weights, 4) == groups
-    assert joined(components, np.full(9, 1 / 9), 4) != groups  # a twin that knows no weights
+    assert cheapest_merges(components, weights, 4) == groups
+    assert cheapest_merges(components, np.full(9, 1 / 9), 4) != groups  # without weights
 
 
 def test_split_components_are_merged_again_and_nothing_else():
@@ -320,4 +320,4 @@ def test_split_components_are_merged_again_and_nothing_else():
     np.testing.assert_allclose(again.rows, rows)
     np.testing.assert_allclose(again.params.components, components)
     np.testing.assert_allclose(again.params.weights, weights)
-    assert len(joined(params.components, np.zeros(8), 7)) == 7
+    assert len(cheapest_merges(params.components, np.zeros(8), 7)) == 7

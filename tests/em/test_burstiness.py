@@ -95,7 +95,7 @@ def first_round(model, table, beta, a=5.0):
     rounds = BurstinessRounds(EMStage(model, CSRCounts(table), beta, 1, 0.0), a)
     run = EMState(somewhere(table), PLAIN)
     rounds.enter(run, np.random.default_rng(0))
-    return rounds.at(run)
+    return rounds.current_stage(run)
 
 
 @pytest.mark.parametrize("beta", [1.0, 0.8])

@@ -8,7 +8,7 @@ import pytest
 
 from skcooc.counts import CSRCounts
 from skcooc.em import TemperatureRange, online
-from skcooc.em.online import N_STEPS, WHOLE, StreamTemperature, track_beta
+from skcooc.em.online import FULL_STEP_TOKENS, N_STEPS, StreamTemperature, track_beta
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.product_aspects import ProductAspects
 from skcooc.equations.projections import StructuredProjections
@@ -69,7 +69,7 @@ def test_steps_follow_the_recursion(model):
     assert online.step_size(kept._replace(observations=0.0), X.sum()) == 1
 
 
-def blended_in(model, params, ends, step=online.blended):
+def blended_in(model, params, ends, step=online.blend):
     """The mean of batches that end at these rows, at fixed parameters."""
     kept = None
     for first, last in zip([0, *ends[:-1]], ends, strict=True):
@@ -84,7 +84,7 @@ def without_sizes(kept, stats, observations):
     """Broken: a small batch counts as much as a large one."""
     equal = kept.observations / kept.n_batches
     batch = type(stats)(*(field * (equal / observations) for field in stats))
-    return online.blended(kept, batch, equal)
+    return online.blend(kept, batch, equal)
 
 
 def test_without_forgetting_batches_of_any_size_add_up(monkeypatch):
@@ -92,10 +92,10 @@ def test_without_forgetting_batches_of_any_size_add_up(monkeypatch):
     for model in MODELS:
         params = started(model)[0]
         whole = blended_in(model, params, [80])
-        for step in (online.blended, without_sizes):
+        for step in (online.blend, without_sizes):
             parts = zip(blended_in(model, params, [7, 10, 60, 80], step), whole, strict=True)
             same = all(np.allclose(mine, its, rtol=1e-9) for mine, its in parts)
-            assert same == (step is online.blended)
+            assert same == (step is online.blend)
 
 
 @pytest.mark.parametrize("model", [MODELS[0], *MODELS[2:]], ids=repr)
@@ -105,7 +105,9 @@ def test_columns_that_are_new_become_possible(model):
     params, _, kept = started(model, table)
     kept = kept._replace(n_batches=2)
     batch = table.sum(axis=0)
-    step = model.maximize(online.scaled(kept.stats, 1.0), params, BETA)  # column 4 is empty
+    step = model.maximize(
+        online.scale_statistics(kept.stats, 1.0), params, BETA
+    )  # column 4 is empty
     assert online.smooth_for_new_columns(model, step, kept, batch, batch) is step
     batch[4] = batch.sum() / 9
     opened = online.smooth_for_new_columns(model, step, kept, batch, batch)
@@ -135,7 +137,7 @@ class Batch(NamedTuple):
     beta: float
 
 
-def follow(now, n_batches, best, within=LINEAR, observations=WHOLE):
+def follow(now, n_batches, best, within=LINEAR, observations=FULL_STEP_TOKENS):
     """Track batches that are predicted the better, the nearer to ``best`` they are folded in."""
 
     def fold_in(beta):
@@ -161,11 +163,11 @@ def test_a_step_is_a_part_of_the_range_on_its_scale_and_less_of_few_observations
     assert follow(StreamTemperature(0.1), 1, 1.0, LOG).beta == pytest.approx(
         0.1 * 100 ** (1 / N_STEPS)
     )
-    few = follow(StreamTemperature(0.6), 10, 1.0, observations=WHOLE / 10)
+    few = follow(StreamTemperature(0.6), 10, 1.0, observations=FULL_STEP_TOKENS / 10)
     assert few.beta == pytest.approx(0.62)
-    assert follow(StreamTemperature(0.6), 1, 1.0, observations=10 * WHOLE).beta == pytest.approx(
-        0.62
-    )
+    assert follow(
+        StreamTemperature(0.6), 1, 1.0, observations=10 * FULL_STEP_TOKENS
+    ).beta == pytest.approx(0.62)
 
 
 def test_it_stays_in_the_range_and_from_beyond_goes_back_and_not_away():

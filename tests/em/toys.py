@@ -65,7 +65,7 @@ class Forks(Halving):
 
     random = start
 
-    def mixed(self, params, shares):
+    def mix_components(self, params, shares):
         x = params.x @ (shares / shares.sum(axis=0))
         return Point(x, np.full(len(x), 1 / len(x)))
 

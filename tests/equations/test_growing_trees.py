@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from skcooc import ClusterAbstraction
 from skcooc.counts import CSRCounts
 from skcooc.em import EMStage, GrowClusters, OverRelaxation, State, fit, make_solver
-from skcooc.em.annealing import duplicate_components, mixed
+from skcooc.em.annealing import duplicate_components, mix_components
 from skcooc.em.stages import ignore
 from skcooc.equations.growing_trees import KINDS, SplittingTrees, grow, own_nodes
 from skcooc.heldout import HeldOut, Validation
@@ -191,7 +191,7 @@ def test_two_copies_predict_the_same_and_become_one_again(split_state):
     state, pairs = split_state
     assert pairs.params.paths.shape == (6, TREE.n_nodes + 6)
     np.testing.assert_allclose(pairs.params.paths.sum(axis=1), 1)
-    again = mixed(MODEL, pairs, [(0, 3), (1, 4), (2, 5)])
+    again = mix_components(MODEL, pairs, [(0, 3), (1, 4), (2, 5)])
     assert again.params.nodes.shape == state.params.nodes.shape
     for other in (pairs, again):
         np.testing.assert_allclose(prediction(other), prediction(state), rtol=0.02)
@@ -199,7 +199,7 @@ def test_two_copies_predict_the_same_and_become_one_again(split_state):
 
 
 def test_parts_of_a_leaf_keep_it_as_their_parent(split_state):
-    split = mixed(MODEL, split_state[1], [(0, 3), (1, 4), (2,), (5,)])
+    split = mix_components(MODEL, split_state[1], [(0, 3), (1, 4), (2,), (5,)])
     assert len(supports(split)) == TREE.n_nodes + 2
     assert {(2, 3), (2,), (3,)} < supports(split)
 

@@ -15,11 +15,11 @@ from skcooc.em import EMResult, EMStage, OverRelaxation, State, fit
 from skcooc.equations import memberships as starts
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import (
-    SHARE,
-    best_first,
+    UNIGRAM_SHARE,
     best_start,
-    seeds,
-    usual_beta,
+    seed_clusters,
+    sort_by_objective,
+    usual_cluster_beta,
     ward_groups,
 )
 from skcooc.equations.row_clusters import RowClusters
@@ -267,19 +267,19 @@ def test_the_best_of_the_runs_goes_on(kind, monkeypatch):
 
     def watched(runs):
         seen.append([run.objective for run in runs])
-        return best_first(runs)
+        return sort_by_objective(runs)
 
-    monkeypatch.setattr(starts, "best_first", watched)
+    monkeypatch.setattr(starts, "sort_by_objective", watched)
     model = kind(K)
     state = best_start(model, counts, np.random.default_rng(0))
     assert [len(runs) for runs in seen] == [8, 4, 2]
     equal = [
         EMResult(n, None, 1.0, F, [], True, None) for n, F in enumerate((5.0, 3.0 + 1e-7, 3.0, 4.0))
     ]
-    assert [state.params for state in best_first(equal)] == [1, 2, 3, 0]
+    assert [state.params for state in sort_by_objective(equal)] == [1, 2, 3, 0]
     for before, after in pairwise(seen):
         assert max(after) <= sorted(before)[len(after) - 1] * (1 + 1e-5)
-    stage = EMStage(model, counts, usual_beta(model, counts), 1, 0.0)
+    stage = EMStage(model, counts, usual_cluster_beta(model, counts), 1, 0.0)
     once = fit([stage], np.random.default_rng(0), OverRelaxation(1.0), start=State(*state))
     assert once.objective <= min(seen[-1]) * (1 + 1e-9)
 
@@ -350,15 +350,15 @@ def literal_gains(n, overall):
     gains = np.zeros((len(n), len(n)))
     for i, row in enumerate(n):
         for c, center in enumerate(n):
-            q = SHARE * overall + (1 - SHARE) * center / center.sum()
+            q = UNIGRAM_SHARE * overall + (1 - UNIGRAM_SHARE) * center / center.sum()
             gains[i, c] = sum(x * np.log(a / b) for x, a, b in zip(row, q, overall, strict=True))
-        gains[i] -= row.sum() * np.log(SHARE)
+        gains[i] -= row.sum() * np.log(UNIGRAM_SHARE)
     return gains
 
 
 def labels_of_seeds(components):
     """The class of the rows that the components are made of."""
-    shapes = components - SHARE * OVERALL[:, None]
+    shapes = components - UNIGRAM_SHARE * OVERALL[:, None]
     profiles = TABLE.toarray() / TABLE.sum(axis=1)[:, None]
     distances = np.abs(profiles[:, :, None] - shapes / shapes.sum(axis=0)).sum(axis=1)
     return FEW.labels[distances.argmin(axis=0)]
@@ -372,18 +372,22 @@ def test_gains_are_those_of_single_clusters():
 
 def test_few_objects_are_seeds_that_differ_and_empty_ones_are_none():
     for n_rows in (1, 4):
-        components = seeds(TABLE[:n_rows], OVERALL, N_SEEDS, np.random.default_rng(0))
+        components = seed_clusters(TABLE[:n_rows], OVERALL, N_SEEDS, np.random.default_rng(0))
         assert len(np.unique(components.round(12), axis=1).T) == N_SEEDS
         np.testing.assert_allclose(components.sum(axis=0), 1, atol=0.1)
     empty = sp.csr_array(sp.vstack([TABLE[:N_SEEDS], sp.csr_array((30, TABLE.shape[1]))]))
-    components = seeds(empty, OVERALL, N_SEEDS, np.random.default_rng(0))
-    assert (np.abs(components - SHARE * OVERALL[:, None]).sum(axis=0) > 0.15).all()
-    assert np.isfinite(seeds(empty[N_SEEDS:], OVERALL, N_SEEDS, np.random.default_rng(0))).all()
+    components = seed_clusters(empty, OVERALL, N_SEEDS, np.random.default_rng(0))
+    assert (np.abs(components - UNIGRAM_SHARE * OVERALL[:, None]).sum(axis=0) > 0.15).all()
+    assert np.isfinite(
+        seed_clusters(empty[N_SEEDS:], OVERALL, N_SEEDS, np.random.default_rng(0))
+    ).all()
 
 
 def test_seeds_are_of_all_planted_clusters_but_not_where_nothing_is_gained(monkeypatch):
     def n_found():
-        found = (seeds(TABLE, OVERALL, N_SEEDS, np.random.default_rng(s)) for s in range(10))
+        found = (
+            seed_clusters(TABLE, OVERALL, N_SEEDS, np.random.default_rng(s)) for s in range(10)
+        )
         return sum(len(set(labels_of_seeds(components))) == N_SEEDS for components in found)
 
     assert n_found() >= 8

@@ -163,7 +163,7 @@ def test_merged_aspects_are_the_mean_of_their_parts():
     model = Aspects(3)
     params, _ = model.start(CSRCounts(X), np.random.default_rng(0))
     params = params._replace(weights=np.array([0.1, 0.3, 0.6]))
-    merged = model.mixed(params, np.array([[1.0, 0], [1, 0], [0, 1]]))
+    merged = model.mix_components(params, np.array([[1.0, 0], [1, 0], [0, 1]]))
     np.testing.assert_allclose(merged.weights, [0.4, 0.6])
     np.testing.assert_allclose(
         merged.components @ merged.weights, params.components @ params.weights

@@ -132,8 +132,8 @@ def test_names_go_with_topics_that_remain_and_some_are_not_merged():
 def test_leave_one_out_equations_are_merged_as_plain_ones():
     params = Params(np.random.default_rng(0).dirichlet(np.ones(6), size=3).T, np.full(3, 1 / 3))
     mass, shares = np.array([0.2, 0.3, 0.5]), np.array([[1.0, 0], [0, 1], [1, 0]])
-    plain, expected = Aspects(3).joined(params, mass, shares)
-    model, found = PredictiveAspects(Aspects(3), 0.3).joined(params, mass, shares)
+    plain, expected = Aspects(3).merge(params, mass, shares)
+    model, found = PredictiveAspects(Aspects(3), 0.3).merge(params, mass, shares)
     assert (model.aspects, model.row_prior) == (plain, 0.3) == (Aspects(2), 0.3)
     for ours, its in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours, its)
