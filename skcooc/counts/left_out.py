@@ -1,7 +1,7 @@
-"""Leave-one-out posteriors of observations, and leave-one-out likelihoods of rows.
+"""Leave-one-out posteriors of tokens, and leave-one-out likelihoods of rows.
 
-Observations: the expected counts N_ik of a row, C_jk of a column and T_k of all contain a share
-own_k of every observation of the cell. It is computed from the current parameters, A_ik B_jk / sum,
+Tokens: the expected counts N_ik of a row, C_jk of a column and T_k of all contain a share
+own_k of every token of the cell. It is computed from the current parameters, A_ik B_jk / sum,
 and no more than there is, so that nothing is kept of an earlier iteration. The posterior is then
 
     r_k ~ [(N_ik - own_k + a_k) (C_jk - own_k + b) / (T_k - own_k)]^beta ,
@@ -144,7 +144,7 @@ def losses_of_rows(  # type: ignore[no-untyped-def]
 
 
 class LeaveOneOutPasses(NonZeros):
-    """Leave-one-out posteriors of observations, and leave-one-out likelihoods of rows."""
+    """Leave-one-out posteriors of tokens, and leave-one-out likelihoods of rows."""
 
     def left_out(
         self,
@@ -156,7 +156,7 @@ class LeaveOneOutPasses(NonZeros):
     ) -> Mixture:
         """Expected counts from leave-one-out posteriors.
 
-        A count that is no integer stands for ceil(count) observations of equal weight, and so does
+        A count that is no integer stands for ceil(count) tokens of equal weight, and so does
         a row weight for rows. The means, (n, k) and (M, k), are expected counts with pseudo-counts,
         (k,) in a row and a number in a column, times ``per_total``, (n,) and (k,). Products of the
         powers are plain posteriors, up to a factor of each cell. Normalisers give the likelihood.

@@ -33,7 +33,7 @@ I. Dhillon, Fast coordinate descent methods with variable selection for non-nega
 factorization, KDD 2011; P. Carbonetto et al., Non-negative matrix factorization algorithms greatly
 improve topic model fits, arXiv 2105.13440, 2021.) Here all numbers of a row make their step at
 once. It is shortened until its end no longer leads uphill, and then the row is scaled to the
-expected number of observations that is best, its own.
+expected number of tokens that is best, its own.
 
 Sums have loops of their own, which store nothing: where a loop does, the compiled one adds in
 another order if arrays lie so in memory that they might overlap.
@@ -146,7 +146,7 @@ def solve_rows(  # type: ignore[no-untyped-def]
         for _ in range(max_iter):
             power_loop(now, power, zero, a)
             expected_counts(indices, data, indptr[i], indptr[i + 1], B, a, plain)
-            if not normalise(plain) > 0:  # the row has no observations that components explain
+            if not normalise(plain) > 0:  # the row has no tokens that components explain
                 plain[:n_components] = otherwise
                 break
             furthest, back = movement(now, plain, last)
@@ -174,7 +174,7 @@ class RowMixtures(NonZeros):
 
         No number then changes by more than ``tol``, nor did by more than four times that since the
         last step of EM. A row depends neither on its weight nor on other rows; a row without
-        observations becomes ``fixed.otherwise``.
+        tokens becomes ``fixed.otherwise``.
         """
         new, kind = np.array(rows, dtype=self.dtype, order="C"), self.dtype.type
         table = self.indptr, self.indices, self.data, padded_to_lines(fixed.components, self.dtype)
@@ -249,7 +249,7 @@ def step_length(line, counts, cells, changes, n_lines, cost, descent, ones):  # 
 
 @guarded
 def take_step(a, part, step, totals, observations):  # type: ignore[no-untyped-def]
-    """Take a fraction of the step; then scale the row to its number of observations."""
+    """Take a fraction of the step; then scale the row to its number of tokens."""
     zero = a.dtype.type(0)
     for k in range(len(a)):
         a[k] = max(a[k] + part * step[k], zero)

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from skcooc.counts.lanes import compiled
 from skcooc.protocol import CSR, Array, RowSample
 
-MAX_BINOMIAL = 2.0**30  # observations of a count; inversion takes forever with more
+MAX_BINOMIAL = 2.0**30  # tokens of a count; inversion takes forever with more
 
 
 @compiled
@@ -45,12 +45,12 @@ def content_uniforms(indptr, indices, data, seed, uniforms):  # type: ignore[no-
 
 
 def thin(X: CSR, fraction: float, seed: int, *, occupied: bool = False) -> tuple[CSR, CSR]:
-    """Divide observations: each goes to the second part with probability ``fraction``.
+    """Divide tokens: each goes to the second part with probability ``fraction``.
 
     The draw of a row depends on the seed and on its content alone. So it does not matter in which
     order or batch rows come, weighting a row is the same as repeating it, and what is held out of a
     row is not learnt from its duplicate. A count that is no integer stands for ceil(count)
-    observations of equal weight.
+    tokens of equal weight.
 
     Both parts, (n, M), add up to X, share no memory with it and store no zeros. The second is empty
     only if X is; with ``occupied`` this holds for each row.
@@ -61,7 +61,7 @@ def thin(X: CSR, fraction: float, seed: int, *, occupied: bool = False) -> tuple
 
 
 def divide(X: CSR, fraction: float, uniforms: Array, *, occupied: bool = False) -> tuple[CSR, CSR]:
-    """Divide observations as ``thin`` does, by given numbers in [0, 1), (nnz,)."""
+    """Divide tokens as ``thin`` does, by given numbers in [0, 1), (nnz,)."""
     drawn = _binomial(X.data, fraction, uniforms)
     if occupied:
         _draw_from_each_row(X, uniforms, drawn)
@@ -72,7 +72,7 @@ def divide(X: CSR, fraction: float, uniforms: Array, *, occupied: bool = False) 
 
 
 def _binomial(counts: Array, fraction: float, uniforms: Array) -> Array:
-    """Binomial draws by inversion; single observations, nearly all of a text, by comparison."""
+    """Binomial draws by inversion; single tokens, nearly all of a text, by comparison."""
     drawn = np.where(uniforms >= 1 - fraction, counts, 0)
     several = np.flatnonzero(counts > 1)
     observations = np.minimum(np.ceil(counts[several]), MAX_BINOMIAL)
@@ -83,7 +83,7 @@ def _binomial(counts: Array, fraction: float, uniforms: Array) -> Array:
 
 
 def _draw_from_each_row(X: CSR, uniforms: Array, drawn: Array) -> None:
-    """Draw the observation with the largest uniform of each row from which none was drawn."""
+    """Draw the token with the largest uniform of each row from which none was drawn."""
     lengths = np.diff(X.indptr)
     starts, lengths = X.indptr[:-1][lengths > 0], lengths[lengths > 0]
     if not starts.size:

@@ -141,7 +141,7 @@ class TripleCounts(CSRCounts):
 
     It is given as a matrix (N, M L) whose column j L + l is the pair (j, l); ``sizes`` are (M, L).
     Factors of rows have (N + M) rows: first those of the i, then those of the j. So EM, held-out
-    observations and predictions need not know of the third index.
+    tokens and predictions need not know of the third index.
     """
 
     def __init__(

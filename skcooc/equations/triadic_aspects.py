@@ -52,7 +52,7 @@ class TriadicAspects(ColumnDistributions, Equations[Params, Statistics]):
     exponents: tuple[float, float] = (1.0, 1.0)
 
     needs: ClassVar[Mapping[Capability, str]] = {
-        "triples": "the model takes observations of three indices, Triads",
+        "triples": "the model takes tokens of three indices: give skcooc.Triads",
         "each step": "every step sees all rows",
     }
 

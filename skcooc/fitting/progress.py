@@ -16,15 +16,15 @@ class Listener:
     """Hears of a fit while it goes on; a subclass overrides what it wants to know."""
 
     def trial(self, trial: Trial) -> bool:
-        """Hyper-parameters were tried; True ends the search of the current one."""
+        """Receive a trial; return True to end the search of the current tunable."""
         return False
 
     def iteration(self, record: Record, state: State, run: EMState) -> bool:
-        """EM has made an iteration, and can go on from ``run``; True stops the fit."""
+        """Receive an iteration, and the state to resume from; return True to stop the fit."""
         return False
 
     def block(self) -> None:
-        """An E-step has gone through a block of rows."""
+        """Receive the end of a block of an E-step."""
 
 
 class Listeners(Listener):

@@ -14,15 +14,18 @@ from skcooc.em.stages import StageSchedule
 from skcooc.fitting.recipe import Recipe
 from skcooc.fitting.tuning import Values
 from skcooc.heldout import HeldOut, Validation
-from skcooc.heldout.predictors import CachedPredictions
+from skcooc.heldout.predictors import CachedPredictions, Factors
 from skcooc.protocol import Array, Block, Model, Params, TableLike
 
 
 class ComposableEstimator(Protocol):
-    """What ensembles and searches ask of an estimator, beside scikit-learn's interface."""
+    """Interface of estimators for ensembles and searches, beside scikit-learn's."""
 
     size_parameters: tuple[str, ...]  # names of its numbers of components
     is_factorised: bool  # whether it predicts transform(X) @ components_, but for smoothing
+
+    def check_sizes(self) -> None:
+        """Raise ValueError where a number of components is not given."""
 
     def recipe(self) -> Recipe:
         """Return what its model brings to a fit, and its settings, without seeds."""
@@ -34,6 +37,10 @@ class ComposableEstimator(Protocol):
 
     def fold_in(self, X: Block) -> Array:
         """Return P(k given x) of checked rows, (n, K)."""
+
+    @property
+    def factors(self) -> Factors:
+        """Return P(k given x) of the training rows, and P(y given k)."""
 
 
 class ShortFit(NamedTuple):
