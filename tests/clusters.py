@@ -2,12 +2,10 @@
 
 from contextlib import contextmanager
 
-import numpy as np
 import pytest
 
 from skcooc import AspectModel, delayed_rows
 from tests.tables import planted
-from tests.watching import Watcher
 
 dask = pytest.importorskip("dask")
 cluster_of = pytest.importorskip("distributed")
@@ -29,26 +27,6 @@ def blocks_of(X, *ends):
 def in_blocks(X, *ends):
     blocks = map(dask.delayed, blocks_of(X, *ends))
     return delayed_rows(blocks, X.shape[1], X.dtype)
-
-
-def assert_same(one, two, tolerance):
-    for name in ("components_", "embedding_", "weights_", "unigram_", "row_distribution_"):
-        values = getattr(one, name), getattr(two, name)
-        np.testing.assert_allclose(*values, rtol=tolerance, atol=1e-3 * tolerance, err_msg=name)
-    np.testing.assert_allclose(one.objective_, two.objective_, rtol=tolerance)
-    assert (one.beta_, one.smoothing_) == (two.beta_, two.smoothing_)
-
-
-class At(Watcher):
-    """A callback that does something once, after so many iterations."""
-
-    def __init__(self, n_calls, function):
-        self.n_calls, self.function = n_calls, function
-
-    def on_fit_task_end(self, estimator, context):
-        self.n_calls -= 1
-        if self.n_calls == 0:
-            self.function()
 
 
 @contextmanager

@@ -33,11 +33,7 @@ def few_starts():
 @pytest.fixture
 def short_starts(monkeypatch):
     """Initialise with a few iterations, for tests of what comes after."""
-    monkeypatch.setattr("skcooc.equations.memberships.START_ITERATIONS", 2)
-    monkeypatch.setattr("skcooc.equations.memberships.FIRST_ITERATIONS", 2)
-    monkeypatch.setattr("skcooc.equations.memberships.ONLY_ITERATIONS", 1)
-    monkeypatch.setattr("skcooc.equations.memberships.ROUNDS", (2,))
-    monkeypatch.setattr("skcooc.equations.memberships.MIN_RUNS", 2)
-    monkeypatch.setattr("skcooc.equations.memberships.MAX_RUNS", 2)
-    monkeypatch.setattr("skcooc.equations.memberships.POWER_ITERATIONS", 2)
+    twos = ("START_ITERATIONS", "FIRST_ITERATIONS", "MIN_RUNS", "MAX_RUNS", "POWER_ITERATIONS")
+    for name, value in {**dict.fromkeys(twos, 2), "ONLY_ITERATIONS": 1, "ROUNDS": (2,)}.items():
+        monkeypatch.setattr(f"skcooc.equations.memberships.{name}", value)
     monkeypatch.setattr("skcooc.equations.aspects.START_ITERATIONS", 2)

@@ -1,8 +1,9 @@
-"""Small tables of counts for tests."""
+"""Small tables of counts for tests, and the check that a call is refused."""
 
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
 from skcooc.datasets import make_cooccurrences
@@ -29,3 +30,9 @@ def factors(X, k=3):
     """Positive ones for the rows and the columns of a table."""
     rng = np.random.default_rng(1)
     return (rng.random((size, k)).astype(X.dtype) + 0.1 for size in X.shape)
+
+
+def refused(message, call, *args, error=ValueError, **options):
+    """Check that a call raises an error with such a message."""
+    with pytest.raises(error, match=message):
+        call(*args, **options)

@@ -23,7 +23,7 @@ def frequency_by_level(model, X):
 def test_document_frequency_falls_from_each_level_to_the_next(words):
     pytest.importorskip("snowballstemmer")
     X = corpora.neurips(words).X
-    model = ClusterAbstraction(32, random_state=0, n_jobs=2).fit(X)
+    model = ClusterAbstraction(12, random_state=0, n_jobs=2).fit(X)
     assert (np.diff(frequency_by_level(model, X)) < 0).all()
     upside_down = SimpleNamespace(tree_=model.tree_, components_=model.components_[::-1])
     assert (np.diff(frequency_by_level(upside_down, X)) > 0).any()

@@ -1,5 +1,3 @@
-"""Callbacks see and stop fits; checkpoints let interrupted fits resume with the same result."""
-
 import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -12,19 +10,14 @@ from sklearn.base import clone
 from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import NotFittedError
 
-from skcooc import (
-    AspectModel,
-    AsymmetricClustering,
-    ClusterAbstraction,
-    Dyads,
-    RowBlocks,
-    SymmetricClustering,
-)
+import skcooc
+from skcooc import AspectModel, AsymmetricClustering, ClusterAbstraction, Dyads, RowBlocks
 from skcooc.callbacks import Checkpoint, read_checkpoint, write_checkpoint
 from skcooc.em import EMState, OverRelaxation
 from skcooc.image import grid_coarsening
 from tests.cases import ESTIMATORS, VARIANTS
-from tests.contract import X, every_class, every_estimator, fitted, quick
+from tests.contract import X, every_class, every_estimator, fitted, is_hard, quick
+from tests.tables import refused
 from tests.watching import Interruption, Watcher
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -40,7 +33,7 @@ FORMS = [
     AsymmetricClustering(3, beta=0.4, coarsening=COARSENING),
     AsymmetricClustering(4, beta=0.6, coarsening=COARSENING, annealing=1.3, solver="momentum"),
     ClusterAbstraction(4, beta=0.4, tree="annealed", abstraction="object", object_iter=3),
-    SymmetricClustering(3, 2, beta=0.8, coarsening=COARSENING),
+    skcooc.SymmetricClustering(3, 2, beta=0.8, coarsening=COARSENING),
 ]
 
 
@@ -81,7 +74,8 @@ def assert_same(one, two):
 @pytest.mark.parametrize("estimator", FORMS, ids=repr)
 def test_a_resumed_fit_is_an_uninterrupted_one(estimator, tmp_path):
     estimator = clone(estimator).set_params(**SHORT)
-    resumed, n_interruptions = fit_with_interruptions(estimator, X, tmp_path / "model", at=2)
+    at = 2 if is_hard(estimator) else 4
+    resumed, n_interruptions = fit_with_interruptions(estimator, X, tmp_path / "model", at)
     assert n_interruptions > 0
     assert_same(resumed, clone(estimator).fit(X))
 
@@ -107,7 +101,7 @@ def test_at_any_iteration(solver, tmp_path, monkeypatch):
         assert_same(half.fit(X), whole)
 
 
-def test_warm_starts_resume_and_finished_fits_do_not(tmp_path):
+def test_warm_starts_resume_finished_fits_do_not_nor_other_parameters_and_data(tmp_path):
     begun = AspectModel(3, max_iter=12, random_state=0).fit(X)
     warm = {"warm_start": True, "max_iter": 30, "tol": 0}
     whole = pickle.loads(pickle.dumps(begun)).set_params(**warm).fit(X)
@@ -123,19 +117,13 @@ def test_warm_starts_resume_and_finished_fits_do_not(tmp_path):
     whole = clone(estimator).set_params(random_state=np.random.RandomState(1)).fit(X)
     model = clone(estimator).set_params(random_state=np.random.RandomState(1))
     assert_same(interrupted(model, X, tmp_path / "model", at=13).fit(X), whole)
-
-
-def test_a_fit_resumes_only_with_the_same_parameters_and_data(tmp_path):
     model = AspectModel(3, max_iter=10, random_state=0)
     half = interrupted(model, X, tmp_path / "model", at=5).set_params(n_jobs=2, random_state=3)
     for name, value in {"beta": 0.5, "max_iter": 20, "solver": 1.0}.items():
-        with pytest.raises(ValueError, match=f"changed: {name}. Set warm"):
-            copied(half).set_params(**{name: value}).fit(X)
+        refused(f"changed: {name}. Set warm", copied(half).set_params(**{name: value}).fit, X)
     for other in (X[::-1], 2 * X):
-        with pytest.raises(ValueError, match="parameters; changed: X"):
-            copied(half).fit(other)
-    with pytest.raises(ValueError, match="needs a completed fit"):
-        copied(half).partial_fit(X)
+        refused("parameters; changed: X", copied(half).fit, other)
+    refused("needs a completed fit", copied(half).partial_fit, X)
     copied(half).set_params(warm_start=False, beta=0.5).fit(2 * X)
 
 
@@ -152,10 +140,8 @@ def test_a_search_resumes_from_any_trial(tmp_path):
         with pytest.raises(NotFittedError):
             half.transform(X)
         for changed in ({"max_iter": 20}, {"n_components": 4}):
-            with pytest.raises(ValueError, match="parameters; changed:"):
-                copied(half).set_params(**changed).fit(X)
-        with pytest.raises(ValueError, match="parameters; changed: X"):
-            copied(half).fit(2 * X)
+            refused("parameters; changed:", copied(half).set_params(**changed).fit, X)
+        refused("parameters; changed: X", copied(half).fit, 2 * X)
         assert_same(half.fit(X), whole)
 
 
@@ -168,8 +154,7 @@ def test_a_stream_resumes(tmp_path, monkeypatch):
     for at in (2, 4, 6, 8):  # in the sample, after the first pass, the third, the last
         half = interrupted(clone(estimator), blocks, tmp_path / "model", at=at, every=2)
         assert_same(copied(half).fit(blocks), whole)
-    with pytest.raises(ValueError, match="parameters; changed: X"):
-        half.fit(RowBlocks([X[:60]]))
+    refused("parameters; changed: X", half.fit, RowBlocks([X[:60]]))
 
 
 @pytest.mark.parametrize("call", [(pickle, "dump"), (os, "fsync"), (os, "replace")])
@@ -191,18 +176,14 @@ def test_an_interrupted_write_keeps_the_old_file(call, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["model"]
 
 
-def test_callbacks_are_not_written(tmp_path):
+def test_callbacks_are_not_written_and_bad_parameters_are_refused_before_the_fit(tmp_path):
     model = clone(MODEL).set_callbacks(Checkpoint(tmp_path / "model", every=6)).fit(X)
     assert os.listdir(tmp_path) == []  # without a search, not before the first iteration
     model.set_callbacks(Checkpoint(tmp_path / "model", every=5)).fit(X)
     assert not [name for name in vars(read_checkpoint(tmp_path / "model")) if "callback" in name]
     assert model._skl_callbacks
-
-
-def test_bad_parameters_are_refused_before_the_fit(tmp_path):
     for every in (0, -1, 2.5, "often"):
-        with pytest.raises(ValueError, match="'every' parameter"):
-            Checkpoint(tmp_path / "model", every=every)
+        refused("'every' parameter", Checkpoint, tmp_path / "model", every=every)
     missing = tmp_path / "missing" / "model"
     for path, kind in ((missing, FileNotFoundError), (tmp_path, IsADirectoryError)):
         model, begun = clone(MODEL), Interruption(at=1)
@@ -229,7 +210,7 @@ def test_killed_writes_leave_one_file_and_parallel_ones_do_not_collide(tmp_path,
     assert os.listdir(tmp_path) == ["model"]
 
 
-def test_damaged_and_other_files_are_refused(tmp_path):
+def test_damaged_files_are_refused_and_those_of_another_version_warn(tmp_path, monkeypatch):
     path = tmp_path / "model"
     write_checkpoint(path, clone(MODEL).fit(X))
     whole = path.read_bytes()
@@ -238,17 +219,12 @@ def test_damaged_and_other_files_are_refused(tmp_path):
         changed[place] ^= 1
         for damaged in (bytes(changed), whole[:place]):
             path.write_bytes(damaged)
-            with pytest.raises(ValueError, match="model is a damaged checkpoint"):
-                read_checkpoint(path)
+            refused("model is a damaged checkpoint", read_checkpoint, path)
     # Other files are described.
     kinds = ["an empty file", "a pickle", "a zip archive", "begins with b'hello"]
     for content, kind in zip((b"", pickle.dumps(1), b"PK\3\4", b"hello\n"), kinds, strict=True):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=f"is not a checkpoint, but .*{kind}"):
-            read_checkpoint(path)
-
-
-def test_models_of_another_version_warn(tmp_path, monkeypatch):
+        refused(f"is not a checkpoint, but .*{kind}", read_checkpoint, path)
     path, model = tmp_path / "model", clone(MODEL).fit(X)
     with monkeypatch.context() as older:
         older.setattr("skcooc.base.predictions.__version__", "0.0.1")
@@ -260,10 +236,7 @@ def test_models_of_another_version_warn(tmp_path, monkeypatch):
     with pytest.warns(UserWarning, match=r"skcooc 0\.0\.1"):
         read_checkpoint(path)
     monkeypatch.delattr("skcooc.equations.aspects.Aspects")
-    with pytest.raises(
-        ValueError, match=r"model was written by skcooc 0\.0\.1, and cannot be read"
-    ):
-        read_checkpoint(path)
+    refused(r"model was written by skcooc 0\.0\.1, and cannot be read", read_checkpoint, path)
 
 
 class Stop(Watcher):
@@ -299,19 +272,6 @@ def test_callbacks_stop_fits_and_see_fitted_estimators_and_interruptions_leave_n
     model = quick(estimator, max_iter=8).set_callbacks(watch).fit(X)
     assert len(watch.scores) >= model.n_iter_
     assert watch.scores[-1] > watch.scores[0] - 0.02  # a start may be good already
-    interruptions_leave_no_trace(estimator)
-
-
-@every_class
-def test_progress_bar_and_monitor_run(estimator, capsys):
-    model = quick(estimator)
-    model.set_callbacks(ProgressBar()).fit(X)
-    assert type(model).__name__ in "".join(capsys.readouterr())  # the command line redirects rich
-    monitor = ScoringMonitor(scoring=lambda model, X, y=None: model.score(X))
-    model.set_callbacks(monitor).fit(X)
-
-
-def interruptions_leave_no_trace(estimator):
     model = quick(estimator).set_callbacks(Interruption(at=2))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
@@ -327,10 +287,18 @@ def interruptions_leave_no_trace(estimator):
     assert all(after[name] is before[name] for name in before)
 
 
+@every_class
+def test_progress_bar_and_monitor_run(estimator, capsys):
+    model = quick(estimator)
+    model.set_callbacks(ProgressBar()).fit(X)
+    assert type(model).__name__ in "".join(capsys.readouterr())  # the command line redirects rich
+    monitor = ScoringMonitor(scoring=lambda model, X, y=None: model.score(X))
+    model.set_callbacks(monitor).fit(X)
+
+
 def test_a_checksum_ends_where_a_file_shrinks_while_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "model"
     write_checkpoint(path, AspectModel())
     whole = path.stat().st_size
     monkeypatch.setattr("os.fstat", lambda _: SimpleNamespace(st_size=whole + 100))
-    with pytest.raises(ValueError, match="damaged checkpoint"):
-        read_checkpoint(path)
+    refused("damaged checkpoint", read_checkpoint, path)

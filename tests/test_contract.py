@@ -19,21 +19,10 @@ from skcooc.counts import thin
 from skcooc.counts.passes import n_threads
 from skcooc.heldout.scoring import SPLIT_SEED
 from skcooc.model_selection import ObservationSplit, split_observations
+from tests import contract
 from tests.cases import CLASSES, ESTIMATORS, META, VARIANTS
-from tests.contract import (
-    TEXTS,
-    X,
-    assert_same_fit,
-    every_class,
-    every_class_or_average,
-    every_estimator,
-    fitted,
-    is_hard,
-    quick,
-    shared,
-    size,
-)
-from tests.tables import MANY_THREADS, planted
+from tests.contract import X, every_class, every_class_or_average, fitted, quick, shared, size
+from tests.tables import MANY_THREADS, planted, refused
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -66,7 +55,7 @@ def results_do_not_depend_on_n_jobs(estimator, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
     monkeypatch.setattr("skcooc.counts.passes.config", MANY_THREADS)
     one, two = shared(estimator), fitted(estimator, n_jobs=5)
-    assert_same_fit(one, two)
+    contract.assert_same_fit(one, two)
     np.testing.assert_array_equal(one.transform(X), two.transform(X))
 
 
@@ -91,7 +80,8 @@ def scores_are_log_likelihoods_of_the_smoothed_prediction(estimator):
     np.testing.assert_allclose(model.score_samples(dyads), samples, rtol=1e-6)
 
 
-def weights_of_observations_are_repetitions(estimator):
+@every_class_or_average
+def test_weights_of_observations_are_repetitions(estimator):
     dyads = Dyads(X)
     weights = np.random.default_rng(0).integers(0, 3, len(dyads))
     weighted = quick(estimator).fit(dyads, sample_weight=weights)
@@ -103,7 +93,6 @@ def weights_of_observations_are_repetitions(estimator):
 def test_every_form_keeps_all_promises_above(estimator, monkeypatch):
     transform_times_components_is_the_prediction(estimator)
     single_precision_stays_single_and_agrees(estimator)
-    weights_of_observations_are_repetitions(estimator)
     if estimator not in META:
         attributes_are_distributions(estimator)
     if not isinstance(estimator, RowMemory):
@@ -118,7 +107,7 @@ def test_storage_does_not_matter(estimator):
         np.testing.assert_allclose(fitted(estimator, other).components_, model.components_)
 
 
-@every_estimator
+@contract.every_estimator
 def test_new_rows_are_scored_on_what_was_not_folded_in(estimator):
     """A model that knew the scored half would reach the entropy of the row, or below."""
     model = shared(estimator)
@@ -132,11 +121,11 @@ def test_new_rows_are_scored_on_what_was_not_folded_in(estimator):
     np.testing.assert_allclose(model.score_samples(X[5:9]), model.score_samples(X)[5:9])
 
 
-@every_estimator
+@contract.every_estimator
 def test_empty_rows_and_columns_and_odd_tables(estimator):
     holes, new = X.toarray(), np.zeros((1, X.shape[1]))
     holes[[0, 7]], holes[:, 5], new[0, 5] = 0, 0, 4
-    model = fitted(estimator, holes, tol=1e-6, max_iter=300)
+    model = fitted(estimator, holes, tol=1e-6, max_iter=100)
     np.testing.assert_allclose(model.embedding_[[0, 7]], [model.weights_] * 2, atol=0.02)
     np.testing.assert_allclose(model.transform(holes)[7], model.weights_)
     if not getattr(model, "component_prior_", 0):
@@ -181,21 +170,18 @@ def test_names_and_containers(estimator):
             assert list(table.columns) == expected
         for name in filter(partial(hasattr, again), ("predict", "predict_proba")):
             assert isinstance(getattr(again, name)(frame), np.ndarray)
-    with pytest.raises(ValueError, match="feature names"):
-        model.transform(frame.rename(columns={"w0": "other"}))
+    refused("feature names", model.transform, frame.rename(columns={"w0": "other"}))
     other = Dyads(X, column_names=frame.columns[::-1])
-    with pytest.raises(ValueError, match="or with other names"):
-        model.score(other)
+    refused("or with other names", model.score, other)
     dyads = Dyads(X, column_names=frame.columns)
     model = fitted(estimator, dyads)
     assert list(model.feature_names_in_) == list(frame.columns)
     with warnings.catch_warnings(action="error"):
         model.transform(dyads)
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.transform(other)
+    refused("feature names should match", model.transform, other)
 
 
-@every_estimator
+@contract.every_estimator
 def test_warm_starts_go_on_and_keep_only_what_was_found(estimator):
     warm = {"warm_start": True, "n_init": 1, "early_stopping": False}
     begun = fitted(estimator, max_iter=5, tol=0, **warm)
@@ -204,7 +190,7 @@ def test_warm_starts_go_on_and_keep_only_what_was_found(estimator):
     begun.fit(X)
     assert (begun.beta_, begun.smoothing_) == found
     assert begun.objective_ <= energy
-    assert is_hard(estimator) or begun.objective_ < energy
+    assert contract.is_hard(estimator) or begun.objective_ < energy
     with pytest.raises(ValueError, match="Set warm_start=False"):
         begun.set_params(**{size(begun): getattr(begun, size(begun)) + 1}).fit(X)
     model = fitted(estimator, beta=1.0, **warm)
@@ -224,8 +210,7 @@ def test_warm_starts_refuse_columns_that_they_exclude(estimator):
     narrow[:, :2] = 0
     options = {"component_prior": 0} if hasattr(estimator, "component_prior") else {}
     model = fitted(estimator, narrow, warm_start=True, **options)
-    with pytest.raises(ValueError, match="of its columns, such as 0, have probability zero"):
-        model.fit(X)
+    refused("of its columns, such as 0, have probability zero", model.fit, X)
 
 
 @every_class
@@ -239,13 +224,13 @@ def test_no_smoothing_still_finds_a_temperature(estimator):
 @every_class
 def test_restarts_keep_the_best(estimator):
     options = {"n_init": 1, "early_stopping": False, "beta": 0.95}
-    one, best = fitted(estimator, **options), fitted(estimator, **{**options, "n_init": 4})
+    one, best = fitted(estimator, **options), fitted(estimator, **{**options, "n_init": 2})
     assert best.objective_ <= one.objective_
 
 
 @every_class
 def test_searches_over_observations_rows_and_texts(estimator):
-    grid = {"beta": [0.8], size(estimator): [2, 3]}
+    grid = {"beta": [0.8], size(estimator): [2]}
     base = quick(estimator, early_stopping=False, max_iter=5)
     dyads = Dyads(X)
     for data, cv in ((dyads, KFold(2, shuffle=True, random_state=0)), (dyads, ObservationSplit(2))):
@@ -255,16 +240,13 @@ def test_searches_over_observations_rows_and_texts(estimator):
     name = type(base).__name__.lower()
     texts = make_pipeline(CountVectorizer(), base)
     grid = {f"{name}__{key}": values for key, values in grid.items()}
-    assert np.isfinite(GridSearchCV(texts, grid, cv=2).fit(TEXTS).best_score_)
+    assert np.isfinite(GridSearchCV(texts, grid, cv=2).fit(contract.TEXTS).best_score_)
 
 
-def test_folds_in_processes_give_the_same():
+def test_folds_in_processes_give_the_same_and_workers_share_the_cores():
     options = {"cv": ObservationSplit(2, random_state=0)}
     scores = [cross_val_score(quick(CLASSES[0]), Dyads(X), **options, n_jobs=n) for n in (1, 2)]
     np.testing.assert_array_equal(*scores)
-
-
-def test_workers_share_the_cores():
     in_workers = joblib.Parallel(n_jobs=2)(joblib.delayed(n_threads)(-1) for _ in range(2))
     assert max(in_workers) <= max(1, joblib.cpu_count() // 2)
     assert n_threads(None) == 1
@@ -311,28 +293,20 @@ BAD_PARAMETERS = {
 def test_bad_tables_weights_widths_and_parameters_are_refused(estimator):
     model = clone(estimator)
     for bad, message in BAD_TABLES:
-        with pytest.raises(ValueError, match=message):
-            model.fit(bad)
+        refused(message, model.fit, bad)
     for weights, message in BAD_WEIGHTS:
-        with pytest.raises(ValueError, match=message):
-            model.fit(X, sample_weight=weights)
+        refused(message, model.fit, X, sample_weight=weights)
     assert not hasattr(model, "n_features_in_")
     model = shared(estimator)
     before = dict(vars(model))
-    with pytest.raises(ValueError, match="Negative"):
-        model.fit(-X)
+    refused("Negative", model.fit, -X)
     assert vars(model) == before
     for method in (model.transform, model.score, model.score_samples, model.perplexity):
-        with pytest.raises(ValueError, match=r"X has 59 features, but .* is expecting 60"):
-            method(X[:, 1:])
-    with pytest.raises(ValueError, match="was fitted on a table of shape"):
-        model.score(Dyads(X[:10]))
-    with pytest.raises(ValueError, match="no tokens to score"):
-        model.score(np.zeros((2, X.shape[1])))
-    with pytest.raises(ValueError, match="Invalid parameter 'temperature'"):
-        clone(estimator).set_params(temperature=1)
-    with pytest.raises(TypeError, match="unexpected keyword"):
-        type(estimator)(temperature=1)
+        refused(r"X has 59 features, but .* is expecting 60", method, X[:, 1:])
+    refused("was fitted on a table of shape", model.score, Dyads(X[:10]))
+    refused("no tokens to score", model.score, np.zeros((2, X.shape[1])))
+    refused("Invalid parameter 'temperature'", clone(estimator).set_params, temperature=1)
+    refused("unexpected keyword", type(estimator), error=TypeError, temperature=1)
     for name, values in BAD_PARAMETERS.items() if estimator in CLASSES else ():
         name = size(estimator) if name == "size" else name
         for value in values:
@@ -341,5 +315,4 @@ def test_bad_tables_weights_widths_and_parameters_are_refused(estimator):
 
 
 def test_too_little_to_hold_out_is_said():
-    with pytest.raises(ValueError, match=r"1 token\(s\), too few to hold out"):
-        AspectModel().fit([[1.0, 0.0]])
+    refused(r"1 token\(s\), too few to hold out", AspectModel().fit, [[1.0, 0.0]])

@@ -1,5 +1,3 @@
-"""Dask arrays that cannot be fitted, and clusters that are lost."""
-
 import pickle
 from functools import partial
 
@@ -7,19 +5,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from skcooc import (
-    AspectModel,
-    AsymmetricClustering,
-    AveragedModels,
-    ClusterAbstraction,
-    ClusteringProjection,
-    SymmetricClustering,
-    delayed_rows,
-)
-from skcooc.counts import CSRCounts
-from skcooc.em import EMStage, fit, make_solver
-from skcooc.equations.aspects import Aspects
-from tests.clusters import ASPECTS, At, X, in_blocks, local_cluster, workers_here
+import skcooc
+from skcooc import AspectModel, AsymmetricClustering, AveragedModels, ClusterAbstraction
+from tests.clusters import ASPECTS, X, in_blocks, local_cluster, workers_here
+from tests.tables import refused
+from tests.watching import At
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -47,16 +37,16 @@ REFUSED = [
     (ASPECTS, da.ones((0, 4)), ValueError, r"Found array with 0 sample\(s\)"),
     (
         ASPECTS,
-        delayed_rows(map(dask.delayed, (X, X[:, 1:])), X.shape[1]),
+        skcooc.delayed_rows(map(dask.delayed, (X, X[:, 1:])), X.shape[1]),
         ValueError,
         "Got blocks of 59 columns of float64, 60 columns",
     ),
     (AspectModel(early_stopping=True), ONES, ValueError, "early_stopping=True"),
     (AspectModel(burstiness="auto"), ONES, ValueError, "burstiness"),
-    (SymmetricClustering(hard=True, tied=True), ONES, ValueError, "tied=True"),
+    (skcooc.SymmetricClustering(hard=True, tied=True), ONES, ValueError, "tied=True"),
     (AsymmetricClustering(coarsening=[[0] * 6]), ONES, ValueError, "coarsening"),
     (ClusterAbstraction(tree="annealed"), ONES, ValueError, "tree='annealed'"),
-    (ClusteringProjection(), ONES, ValueError, "begin with all rows"),
+    (skcooc.ClusteringProjection(), ONES, ValueError, "begin with all rows"),
     (AveragedModels(ASPECTS), ONES, TypeError, "map_blocks"),
 ]
 
@@ -64,25 +54,12 @@ REFUSED = [
 def test_tables_and_parameters_that_do_not_fit_workers_are_refused(workers):
     for estimator, table, error, message in REFUSED:
         model = clone(estimator)
-        with pytest.raises(error, match=message):
-            model.fit(table)
+        refused(message, model.fit, table, error=error)
         assert vars(model).keys() == vars(clone(estimator)).keys()
     model = clone(ASPECTS).fit(X)
-    with pytest.raises(ValueError, match="sample_weight"):
-        model.fit(in_blocks(X), sample_weight=np.ones(240))
-    with pytest.raises(TypeError, match="map_blocks"):
-        model.score(in_blocks(X))
-    with pytest.raises(ValueError, match="X should be in blocks of rows"):
-        model.transform(da.ones((6, 60), chunks=(3, 20)))
-
-
-def test_rows_cannot_be_recomputed_from_the_parameters_alone():
-    """Why the mixtures of rows are kept: recomputed from the last parameters, they differ."""
-    model, counts = Aspects(3), CSRCounts(X)
-    found = fit([EMStage(model, counts, 0.9, 15, 0.0)], np.random.default_rng(0), make_solver(1.0))
-    anew = np.broadcast_to(found.params.weights, found.rows.shape)
-    again, _ = model.expect(counts, found.params, anew, 0.9)
-    assert np.abs(again - found.rows).max() > 0.01
+    refused("sample_weight", model.fit, in_blocks(X), sample_weight=np.ones(240))
+    refused("map_blocks", model.score, in_blocks(X), error=TypeError)
+    refused("X should be in blocks of rows", model.transform, da.ones((6, 60), chunks=(3, 20)))
 
 
 def test_a_lost_scheduler_and_rows_that_are_lost_with_it():
@@ -95,6 +72,5 @@ def test_a_lost_scheduler_and_rows_that_are_lost_with_it():
         model = clone(ASPECTS).fit(in_blocks(X, 100))
         rows = np.asarray(model.embedding_).shape
     for lost in (model.embedding_.compute, partial(pickle.dumps, model)):
-        with pytest.raises(ConnectionError, match="connection to the scheduler is lost"):
-            lost()
+        refused("connection to the scheduler is lost", lost, error=ConnectionError)
     assert model.transform(X).shape == rows

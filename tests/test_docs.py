@@ -1,19 +1,22 @@
-"""The documentation names everything public; its code and README's run.
+"""Documentation names everything public, the index of the papers only what there is; code runs.
 
 .ci/run builds it, with the examples, takes warnings for errors, and checks the site that is built
 (docs/check_site.py).
 """
 
+import ast
 import inspect
 import re
 import runpy
 import shutil
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 from sklearn.utils import Bunch
 
 import skcooc
+from benchmarks.papers.paper_page import INDEX
 from skcooc import datasets
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -41,12 +44,9 @@ def pages():
             yield name, path.read_text(encoding="utf-8")
 
 
-def test_the_reference_has_all_public_names():
+def test_the_reference_has_all_public_names_and_modules_say_what_is_public():
     assert set(entries((DOCS / "api" / "index.rst").read_text())) == set(skcooc.__all__)
-
-
-def test_public_modules_say_what_is_public():
-    """Their pages list ``__all__``; without one, they would list what the module imports."""
+    # Their pages list ``__all__``; without one, they would list what the module imports.
     for module in filter(inspect.ismodule, (getattr(skcooc, name) for name in skcooc.__all__)):
         for public in module.__all__:
             assert inspect.getdoc(getattr(module, public)), (module, public)
@@ -145,10 +145,12 @@ README = ("README", (DOCS.parent / "README.md").read_text(encoding="utf-8"))
 PAGES_WITH_CODE = [(name, text) for name, text in [README, *pages()] if "```python\n" in text]
 KINDS = "Model|Clustering|Abstraction|Projection|Mixture"
 MODELS = rf"(?<!class )\b(\w+(?:{KINDS}))\(((?!.*max_iter)[^()]+)\)"
-# More than sixteen components: loops are compiled for each number of them.
-MANY = rf"(\b(?:PCA|\w+(?:{KINDS}))\(|n_components=)(?:1[7-9]|[2-9]\d)\b"
+# More than twelve components: loops are compiled anew for each number of them, by eights.
+MANY = rf"(\b(?:PCA|\w+(?:{KINDS}))\(|n_components=)(?:1[3-9]|[2-9]\d)\b"
 FEWER = {
     "n_jobs=2": "n_jobs=1",
+    "(16, 16,": "(12, 12,",
+    "(16, 32)": "(3, 12)",
     "cv=3": "cv=2",
     "KFold(3,": "KFold(2,",
     "max_components=20": "max_components=8",
@@ -161,7 +163,7 @@ def quick(code):
     """The same code with few fits, components and iterations, and without processes of joblib."""
     for many, few in FEWER.items():
         code = code.replace(many, few)
-    return re.sub(MODELS, r"\1(\2, max_iter=8)", re.sub(MANY, r"\g<1>16", code))
+    return re.sub(MODELS, r"\1(\2, max_iter=8)", re.sub(MANY, r"\g<1>12", code))
 
 
 @pytest.fixture
@@ -172,7 +174,7 @@ def few_texts(monkeypatch):
 
 
 def test_fits_of_few_iterations_are_made():
-    assert quick("AspectModel(20).fit(f(X))") == "AspectModel(16, max_iter=8).fit(f(X))"
+    assert quick("AspectModel(20).fit(f(X))") == "AspectModel(12, max_iter=8).fit(f(X))"
 
 
 @pytest.mark.usefixtures("few_starts", "few_texts")
@@ -185,3 +187,106 @@ def test_the_code_of_a_page_runs(name, text, capsys):
     namespace = {}
     for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(compile(quick(block), name, "exec"), namespace)
+
+
+PAGE = (DOCS / "papers_index.md").read_text(encoding="utf-8")
+
+# Equations, tables and figures of each section of the index.
+NUMBERS = {
+    "Memo: equations": (67, 0, 0),
+    "Memo: tables and figures": (0, 2, 14),
+    "Learning from dyadic data": (12, 1, 5),
+    "Mixture models for co-occurrence and histogram data": (3, 1, 2),
+    "A probabilistic clustering-projection model for discrete data": (9, 3, 3),
+}
+
+
+def numbers(page):
+    """What stands in the first column, section by section."""
+    sections = (part.split("\n", 1) for part in page.split("\n### ")[1:])
+    pattern = r"^\| (\(\d+\)|Table \d+|Figure \d+) \|"
+    return {title: re.findall(pattern, text, re.MULTILINE) for title, text in sections}
+
+
+def expected():
+    return {
+        title: [
+            form.format(number)
+            for form, count in zip(("({})", "Table {}", "Figure {}"), counts, strict=True)
+            for number in range(1, count + 1)
+        ]
+        for title, counts in NUMBERS.items()
+    }
+
+
+def names(page):
+    return re.findall(r"`([^`]+)`", page)
+
+
+def exists(name):
+    """Whether there is such a file, module or attribute, or an estimator with such parameters."""
+    if "/" in name:
+        return (DOCS.parent / name).is_file()
+    tree = ast.parse(name, mode="eval").body
+    if not isinstance(tree, ast.Call):
+        return is_there(full(name)) or is_fitted(full(name))
+    given = {keyword.arg: ast.literal_eval(keyword.value) for keyword in tree.keywords}
+    called = full(tree.func.id)
+    return is_there(called) and all(takes(resolve_name(called), *pair) for pair in given.items())
+
+
+def full(name):
+    """The same with its package: what is public in skcooc goes without."""
+    return name if name.split(".")[0] in ("skcooc", "tests", "benchmarks") else f"skcooc.{name}"
+
+
+def is_there(name):
+    try:
+        resolve_name(name)
+    except (AttributeError, ImportError):
+        return False
+    return True
+
+
+def is_fitted(name):
+    """Whether it is an attribute that the docstring of the class lists."""
+    owner, _, attribute = name.rpartition(".")
+    listed = rf"^(?:\w+, )*{attribute}(?:, \w+)* : "
+    return is_there(owner) and bool(
+        re.search(listed, inspect.getdoc(resolve_name(owner)) or "", re.MULTILINE)
+    )
+
+
+def takes(estimator, parameter, value):
+    """Whether there is such a parameter; the docstring has the strings that it takes in quotes."""
+    known = parameter in inspect.signature(estimator).parameters
+    return known and (not isinstance(value, str) or f'"{value}"' in inspect.getdoc(estimator))
+
+
+def missing(page):
+    return [name for name in names(page) if not exists(name)]
+
+
+def test_every_number_of_the_papers_has_one_row_and_one_without_is_found():
+    assert numbers(PAGE) == expected()
+    without = re.sub(r"^\| \(17\) .*\n", "", PAGE, flags=re.MULTILINE)
+    assert without != PAGE
+    assert numbers(without) != expected()
+
+
+def test_all_names_of_the_index_exist_and_made_up_ones_are_found():
+    assert len(names(PAGE)) > 100
+    assert not missing(PAGE)
+    made_up = [
+        "skcooc.equations.aspects.Aspects.guess",
+        "skcooc.equations.aspect",
+        "tests.equations.literal_aspects.prior",
+        "benchmarks.papers.tables",
+        "AspectModel.aspects_",
+        "AspectsModel",
+        "AspectModel(inverse_temperature=1.0)",
+        'ClusterAbstraction(tempering="likelihood")',
+        "docs/examples/plot_equations.py",
+    ]
+    assert missing(" ".join(f"`{name}`" for name in made_up)) == made_up
+    assert INDEX in (DOCS / "papers.md").read_text(encoding="utf-8")

@@ -1,5 +1,3 @@
-"""Averages of models: predictions, tuning, seeds, and the consensus of matched components."""
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -14,7 +12,7 @@ from skcooc.inspection import describe
 from skcooc.model_selection import ObservationSplit, split_observations
 from skcooc.simplex import match_rows
 from tests.cases import CLASSES, FAST
-from tests.tables import planted
+from tests.tables import planted, refused
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 X = planted(n_observations=4000).X.astype(float)
@@ -85,7 +83,7 @@ def test_the_temperature_is_that_of_the_mean():
     assert chosen.validation.perplexity == pytest.approx(expected, rel=1e-6)
 
 
-def test_smoothing_is_estimated_if_members_hold_out_counts():
+def test_smoothing_is_estimated_if_members_hold_out_counts_and_grids_are_searched():
     sparse = planted(n_observations=300).X
     stopping = average(clone(ASPECTS).set_params(beta=1.0, early_stopping=True)).fit(sparse)
     assert stopping.smoothing_ > 1e-2
@@ -93,9 +91,6 @@ def test_smoothing_is_estimated_if_members_hold_out_counts():
     assert stopping.tuning_ == []
     assert average(clone(ASPECTS).set_params(beta=0.9)).fit(sparse).smoothing_ == 1e-3
     assert average(clone(ASPECTS).set_params(smoothing=0.2)).fit(sparse).smoothing_ == 0.2
-
-
-def test_grid_searches():
     grid = {"estimator__n_components": [2, 4], "n_estimators": [1, 2]}
     base = average(clone(ASPECTS).set_params(beta=0.9, max_iter=10))
     search = GridSearchCV(base, grid, cv=ObservationSplit(2, random_state=0)).fit(Dyads(X))
@@ -109,8 +104,7 @@ def test_bad_parameters():
         (average(n_estimators=0), "The 'n_estimators' parameter"),
         (average(AspectModel(beta="hot")), "The 'beta' parameter of AspectModel must be"),
     ):
-        with pytest.raises(ValueError, match=message):
-            mean.fit(X)
+        refused(message, mean.fit, X)
 
 
 DATA = planted(3, 6000)
@@ -141,22 +135,19 @@ def test_members_in_other_orders_are_one_model():
     assert np.abs(side_by_side - agreed.components_).max() > 0.05
 
 
-def test_intervals_are_quantiles_of_matched_components():
+def test_intervals_are_quantiles_of_matched_components_and_the_reference_agrees_best():
     models = list(members([[0, 1, 2]] * 21, noise=0.5))
     agreed = consensus(models, SHARES)
     first = np.sort([model.B[5, 1] for model in models])
     np.testing.assert_allclose(agreed.component_intervals_[:, 1, 5], first[[1, 19]])
     inside = (agreed.component_intervals_[0] <= agreed.components_).mean()
     assert inside > 0.95
-
-
-def test_the_reference_agrees_best():
     models = list(members(ORDERS, noise=0.2))
     strange = models[0]._replace(B=np.roll(models[0].B, 7, axis=0))
     assert consensus([strange, *models], SHARES).reference_ != 0
 
 
-def test_the_consensus_of_averaged_models():
+def test_the_consensus_of_averaged_models_and_none_of_different_sizes():
     model = AveragedModels(AspectModel(3, tol=1e-4), 3, random_state=0).fit(DATA.X)
     agreed = model.consensus_
     np.testing.assert_allclose(agreed.components_.sum(axis=1), 1)
@@ -167,9 +158,6 @@ def test_the_consensus_of_averaged_models():
     assert low <= table["probabilities"][0][0] <= high
     assert list(table["affinity"]) == list(agreed.affinity_)
     assert "intervals" not in describe(model)
-
-
-def test_members_of_different_sizes_raise():
     first, second = list(members(ORDERS[:2]))
     with pytest.raises(ValueError, match="different numbers of components"):
         consensus([first, Factors(second.A[:, :2], second.B[:, :2])], SHARES)

@@ -6,14 +6,8 @@ from sklearn.base import clone, is_clusterer
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
-from skcooc import (
-    AspectModel,
-    AsymmetricClustering,
-    AveragedModels,
-    ClusteringProjection,
-    InterpolatedModels,
-    RowMemory,
-)
+import skcooc
+from skcooc import AspectModel, AsymmetricClustering, AveragedModels, ClusteringProjection
 from tests.cases import CLASSES, ESTIMATORS, META, VARIANTS
 from tests.tables import planted
 
@@ -22,17 +16,17 @@ PREDICT_PROBA = "takes every estimator with predict_proba and sparse input for a
 NEGATIVE = "fits negative values; see test_clusters_as_check_clustering_does"
 A_CLUSTER_A_ROW = "without n_clusters every row has a cluster, and a repeated row several"
 
-# As they are, without shorter fits; and three ways that fits may go.
+# As they are, without shorter fits; and three other ways that fits may go.
 DEFAULTS = [type(estimator)() for estimator in CLASSES]
 FORKS = [
-    AspectModel(early_stopping=True),
-    AsymmetricClustering(hard=True),
-    AspectModel(leave_one_out=True, annealing=0.8),
+    AspectModel(3, early_stopping=True, max_iter=60),
+    AsymmetricClustering(3, hard=True),
+    AspectModel(3, beta=0.9, leave_one_out=True, annealing=0.8, max_iter=60),
 ]
 OF_DEFAULTS = [
     AveragedModels(AspectModel(), 2),
-    RowMemory(AspectModel(random_state=0)),
-    InterpolatedModels(
+    skcooc.RowMemory(AspectModel(random_state=0)),
+    skcooc.InterpolatedModels(
         [
             ("aspects", AspectModel(random_state=0)),
             ("clusters", AsymmetricClustering(random_state=0)),
@@ -95,12 +89,13 @@ def test_a_mean_length_that_forgets_weights_is_found(monkeypatch):
 CLUSTERERS = [one for one in [*ESTIMATORS, *VARIANTS] if hasattr(one, "predict_proba")]
 
 
+@pytest.mark.usefixtures("few_starts")
 @pytest.mark.filterwarnings("ignore")
 def test_clusters_as_check_clustering_does():
     """On counts."""
     truth = planted(3, 3000, n_rows=50, n_columns=20, kind="clusters")
     for estimator in CLUSTERERS:
-        model = clone(estimator).set_params(random_state=0)
+        model = clone(estimator).set_params(random_state=0, max_iter=40)
         labels = model.fit(truth.X.toarray().tolist()).labels_
         assert labels.shape == (50,)
         assert labels.dtype == np.int64

@@ -1,9 +1,9 @@
 import numpy as np
-import pytest
 from scipy.cluster.hierarchy import linkage
 from sklearn.cluster import AgglomerativeClustering
 
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
+from tests.tables import refused
 
 
 def path_to_root(parents, node):
@@ -28,26 +28,22 @@ TREES = [*map(binary_tree, (1, 2, 5, 8)), *(Tree(random_parents(12, seed)) for s
 
 def test_trees_agree_with_walking_up_from_each_node():
     for tree in TREES:
-        agrees_with_walking_up(tree)
-
-
-def agrees_with_walking_up(tree):
-    parents = tree.parents.tolist()
-    paths = [path_to_root(parents, node) for node in range(tree.n_nodes)]
-    assert tree.depths.tolist() == [len(path) - 1 for path in paths]
-    assert tree.leaves.tolist() == [v for v in range(tree.n_nodes) if v not in parents]
-    assert tree.above.dtype == bool
-    assert tree.above.shape == (len(tree.leaves), tree.n_nodes)
-    for leaf, above in zip(tree.leaves, tree.above, strict=True):
-        assert set(np.flatnonzero(above)) == set(paths[leaf])
-    position = {node: at for at, node in enumerate(tree.preorder.tolist())}
-    assert sorted(position) == list(range(tree.n_nodes))
-    for node, start in position.items():
-        below = {v for v in position if node in paths[v]}
-        assert set(tree.preorder[start : start + len(below)].tolist()) == below
-        children = tree.children(node).tolist()
-        assert children == [v for v in range(tree.n_nodes) if parents[v] == node]
-        assert sorted(children, key=position.get) == children
+        parents = tree.parents.tolist()
+        paths = [path_to_root(parents, node) for node in range(tree.n_nodes)]
+        assert tree.depths.tolist() == [len(path) - 1 for path in paths]
+        assert tree.leaves.tolist() == [v for v in range(tree.n_nodes) if v not in parents]
+        assert tree.above.dtype == bool
+        assert tree.above.shape == (len(tree.leaves), tree.n_nodes)
+        for leaf, above in zip(tree.leaves, tree.above, strict=True):
+            assert set(np.flatnonzero(above)) == set(paths[leaf])
+        position = {node: at for at, node in enumerate(tree.preorder.tolist())}
+        assert sorted(position) == list(range(tree.n_nodes))
+        for node, start in position.items():
+            below = {v for v in position if node in paths[v]}
+            assert set(tree.preorder[start : start + len(below)].tolist()) == below
+            children = tree.children(node).tolist()
+            assert children == [v for v in range(tree.n_nodes) if parents[v] == node]
+            assert sorted(children, key=position.get) == children
 
 
 def test_binary_trees_are_balanced():
@@ -65,7 +61,7 @@ def test_binary_trees_are_balanced():
             assert n_below[children[0]] - n_below[children[1]] in (0, 1)
 
 
-def test_a_single_node_and_very_many_in_a_small_type_that_is_copied():
+def test_single_nodes_very_many_in_a_small_type_and_trees_of_clusterings():
     for parents in ([-1], np.empty((0, 2), int)):
         tree = explicit_tree(parents)
         assert tree.leaves.tolist() == tree.preorder.tolist() == [0]
@@ -75,9 +71,6 @@ def test_a_single_node_and_very_many_in_a_small_type_that_is_copied():
     given[:] = 0
     assert tree.depths[-1] == 120
     assert tree.parents.dtype == int
-
-
-def test_the_trees_of_an_agglomerative_clustering_and_of_a_linkage():
     points = np.random.default_rng(0).normal(size=(9, 2))
     clustering = AgglomerativeClustering(compute_full_tree=True).fit(points).children_
     for joined in (clustering, linkage(points)[:, :2].astype(int)):
@@ -105,7 +98,5 @@ NO_TREES = {
 def test_arrays_that_are_no_tree_are_refused():
     for message, invalid in NO_TREES.items():
         for nodes in invalid:
-            with pytest.raises(ValueError, match=message):
-                explicit_tree(nodes)
-    with pytest.raises(ValueError, match="n_leaves=0 should be at least 1"):
-        binary_tree(0)
+            refused(message, explicit_tree, nodes)
+    refused("n_leaves=0 should be at least 1", binary_tree, 0)

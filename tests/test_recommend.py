@@ -11,7 +11,8 @@ from skcooc import AspectModel, Dyads, RowBlocks, TriadicAspectModel, open_table
 from skcooc.base import recommendations
 from skcooc.heldout.scoring import ranked
 from tests.cases import CLASSES, META
-from tests.test_quantities import fitted
+from tests.contract import fitted
+from tests.tables import refused
 
 RNG = np.random.default_rng(0)
 X = sp.csr_array(RNG.poisson(0.7 + 2 * (np.arange(14)[:, None] % 3 == np.arange(6) % 3)) * 1.0)
@@ -83,11 +84,10 @@ def test_names_in_names_out():
     framed = fitted(ASPECTS, pd.DataFrame(X.toarray(), columns=ITEMS))
     assert set(framed.recommend([0], 6, exclude_seen=False).items[0]) == set(ITEMS)
     for nameless in (fitted(ASPECTS, X), framed):
-        with pytest.raises(ValueError, match="training rows have no names: give positions"):
-            nameless.recommend("user 5")
+        refused("training rows have no names: give positions", nameless.recommend, "user 5")
 
 
-def test_equal_scores_come_in_the_order_of_the_columns_as_by_a_stable_sort():
+def test_equal_scores_come_in_the_order_of_the_columns_and_a_stored_zero_is_not_seen():
     values = np.array([[0.0, 2.0, 1.0, 2.0, 1.0, -np.inf, 1.0], 7 * [-np.inf]])
     best = ranked(values, 4)
     assert best.columns.tolist() == [[1, 3, 2, 4], 4 * [-1]]
@@ -102,9 +102,6 @@ def test_equal_scores_come_in_the_order_of_the_columns_as_by_a_stable_sort():
     np.testing.assert_array_equal(found.columns, np.where(expected > -np.inf, order, -1))
     unstable = np.argpartition(-values, 29, axis=1)[:, :30]
     assert (unstable != order).any()  # the twin that takes any of those that are equal
-
-
-def test_a_stored_zero_is_not_seen():
     stored = X.copy()
     at = stored.indptr[2]
     stored.data[at] = 0
@@ -136,14 +133,12 @@ def test_a_large_sparse_table_is_never_dense(monkeypatch):
 def test_what_was_not_fitted_in_memory(tmp_path):
     save_table(tmp_path / "table", [X])
     model = fitted(ASPECTS, open_table(tmp_path / "table"))
-    with pytest.raises(ValueError, match="non-zero columns of training rows are not kept"):
-        model.recommend([0])
+    refused("non-zero columns of training rows are not kept", model.recommend, [0])
     found = model.recommend([0, 9], 3, exclude_seen=False)
     P = smoothed(model, np.asarray(model.embedding_)[[0, 9]], None)
     assert_is_literal(found, P, 3, np.zeros((2, 6), bool))
     blocks = AspectModel(2, beta=0.9, random_state=0).fit(RowBlocks([X]))
-    with pytest.raises(ValueError, match="training rows are not kept"):
-        blocks.recommend([0])
+    refused("training rows are not kept", blocks.recommend, [0])
     assert blocks.recommend(X[:2], 3).items.shape == (2, 3)
 
 
@@ -164,7 +159,6 @@ REFUSED = [
 def test_invalid_rows_and_options_are_refused():
     model = fitted(ASPECTS, DYADS)
     for rows, options, error, match in REFUSED:
-        with pytest.raises(error, match=match):
-            model.recommend(rows, **options)
+        refused(match, model.recommend, rows, error=error, **options)
     with pytest.raises(AttributeError, match="no recommend"):
         TriadicAspectModel(2).recommend  # noqa: B018

@@ -42,7 +42,7 @@ def test_softmax_is_its_definition_and_neither_overflows_nor_underflows(dtype):
         np.testing.assert_allclose(log_sums[:, 0], [shift, shift + 4096], rtol=1e-6)
 
 
-def test_hardmax_is_softmax_of_scores_far_apart(dtype):
+def test_hardmax_is_softmax_of_scores_far_apart_and_takes_the_first_of_equals(dtype):
     S = scores(dtype, scale=1e4)
     soft, hard, log_sums, largest = S.copy(), S.copy(), *np.empty((2, 6, 1), dtype)
     softmax(soft, log_sums)
@@ -51,9 +51,6 @@ def test_hardmax_is_softmax_of_scores_far_apart(dtype):
     np.testing.assert_array_equal(largest, log_sums)
     np.testing.assert_array_equal(hard.argmax(axis=1), S.argmax(axis=1))
     assert hard.dtype == dtype
-
-
-def test_hardmax_takes_the_first_of_entries_equal_but_for_rounding():
     S, largest = np.array([[2.0, 2.0, 1.0], [0.0, 0.0, 0.0]]), np.empty((2, 1))
     hardmax(S, largest)
     np.testing.assert_array_equal(S, [[1, 0, 0], [1, 0, 0]])

@@ -7,15 +7,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from skcooc import (
-    AspectModel,
-    AsymmetricClustering,
-    ClusterAbstraction,
-    ClusteringProjection,
-    ProductSpaceMixture,
-    SymmetricClustering,
-)
+import skcooc
+from skcooc import AspectModel, AsymmetricClustering, ClusterAbstraction, ClusteringProjection
 from skcooc.em import EMState, OverRelaxation
+from tests.contract import assert_same_fit as assert_same
 from tests.tables import planted
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -28,10 +23,10 @@ MODELS = [
     AspectModel(3, beta=1.0, solver="alternating"),
     AspectModel(3, beta=0.7, annealing=0.8),
     AspectModel(3, beta=0.7, leave_one_out=True),
-    ProductSpaceMixture(3, 3, beta=0.9),
+    skcooc.ProductSpaceMixture(3, 3, beta=0.9),
     AsymmetricClustering(3, beta=0.3),
     AsymmetricClustering(3, beta=0.3, solver="momentum"),
-    SymmetricClustering(3, 3, beta=0.7),
+    skcooc.SymmetricClustering(3, 3, beta=0.7),
     ClusterAbstraction(3, beta=0.4, abstraction="constant"),
     ClusteringProjection(3, 4, beta=0.3),
 ]
@@ -45,11 +40,6 @@ def again(model, table=X, **options):
     """Ten more iterations of a model that was pickled."""
     model = pickle.loads(pickle.dumps(model))
     return model.set_params(**{"max_iter": 10, "warm_start": True, **options}).fit(table)
-
-
-def assert_same(one, two):
-    for name in ("components_", "embedding_", "weights_", "objective_"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)

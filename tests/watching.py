@@ -24,3 +24,15 @@ class Interruption(Watcher):
             self.seen += context.task_name.startswith(self.task)
         if self.seen == self.at:
             raise KeyboardInterrupt
+
+
+class At(Watcher):
+    """Does something once, at the end of a task after so many."""
+
+    def __init__(self, n_calls, act):
+        self.n_calls, self.act = n_calls, act
+
+    def on_fit_task_end(self, estimator, context):
+        self.n_calls -= 1
+        if self.n_calls == 0:
+            self.act()

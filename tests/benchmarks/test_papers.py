@@ -1,5 +1,3 @@
-"""What benchmarks/papers/papers.py computes: folds, means, comparisons, and that all runs."""
-
 import json
 import re
 

@@ -1,5 +1,3 @@
-"""The scripts that draw the papers' pictures, on small tables: what they order and keep."""
-
 from argparse import Namespace
 from types import SimpleNamespace
 
@@ -10,10 +8,12 @@ import pytest
 import scipy.sparse as sp
 
 from benchmarks import corpora
+from benchmarks.mondrian import make_mondrian
 from benchmarks.papers import case_study, pairs
 from benchmarks.papers.case_study import Study
 from benchmarks.reporting import save_picture
 from skcooc.datasets import make_cooccurrences
+from tests.tables import refused
 
 
 @pytest.fixture
@@ -73,3 +73,40 @@ def test_frequent_words_are_left_out_of_topics(corpus, monkeypatch):
     words = " ".join(case_study.words_of(model, corpus)).split()
     assert len(words) == 3 * case_study.WORDS
     assert not set(everywhere) & set(words)
+
+
+COORDINATES = np.arange(60 * 80).reshape(60, 80)
+
+
+def test_every_texture_fills_a_rectangle():
+    for n, seed in [(1, 0), (2, 1), (5, 2), (9, 0), (9, 1)]:
+        image, labels = make_mondrian([np.full((4, 5), k) for k in range(n)], (40, 50), seed)
+        np.testing.assert_array_equal(image, labels)
+        assert np.unique(labels).tolist() == list(range(n))
+        for k in range(n):
+            y, x = np.nonzero(labels == k)
+            assert len(y) == (np.ptp(y) + 1) * (np.ptp(x) + 1)
+
+
+def test_parts_are_contiguous_small_textures_are_repeated_and_seeds_differ():
+    image, labels = make_mondrian([COORDINATES, COORDINATES + 10_000], (50, 70), 0)
+    for k in range(2):
+        y, x = np.nonzero(labels == k)
+        part = image[y.min() : y.max() + 1, x.min() : x.max() + 1]
+        assert (np.diff(part, axis=1) == 1).all()
+        assert (np.diff(part, axis=0) == 80).all()
+    image, _ = make_mondrian([np.arange(12).reshape(3, 4)], (9, 12))
+    np.testing.assert_array_equal(image, np.tile(image[:3, :4], (3, 3)))
+    draw = [make_mondrian([COORDINATES, -COORDINATES], (30, 30), seed) for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(draw[0].image, draw[1].image)
+    assert not np.array_equal(draw[0].labels, draw[2].labels)
+
+
+def test_invalid_input():
+    for textures, shape, message in (
+        ([], (8, 8), "at least one"),
+        ([np.zeros((3, 3, 3))], (8, 8), r"\(h, w\)"),
+        ([COORDINATES] * 5, (1, 2), "too small"),
+        ([COORDINATES], (8, 8, 3), "height and the width"),
+    ):
+        refused(message, make_mondrian, textures, shape)

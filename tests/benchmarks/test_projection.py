@@ -1,5 +1,3 @@
-"""What benchmarks/papers/projection.py computes: LDA's bound, pLSA's likelihood, its choices."""
-
 from types import SimpleNamespace
 
 import numpy as np

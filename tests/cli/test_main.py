@@ -88,7 +88,7 @@ def test_a_page_of_texts_and_one_of_counts(run, texts, npz, tmp_path):
 
 
 def test_the_table_holds_what_the_library_computes(summary, npz, X):
-    comparison = summary(npz, "--seed", 5)[1]["comparison"]
+    comparison = summary(npz, "--seed", 5, "--skip-lda")[1]["comparison"]
     train, test = split_observations(X, 0.1, 5)
     unigram = metrics.perplexity(test, np.ones((30, 1)), [metrics.unigram(train)])
     assert comparison[0]["perplexity"] == pytest.approx(unigram)
@@ -102,8 +102,9 @@ def test_the_table_holds_what_the_library_computes(summary, npz, X):
     assert max(entry["perplexity"] for entry in comparison[1:]) < unigram  # aspects are planted
 
 
-def test_memory_is_that_of_the_library(run, summary, npz, X):
-    *_, chosen, lda = summary(npz, "--seed", 5)[1]["comparison"]
+def test_memory_is_that_of_the_library(summary, npz, X):
+    out, found, _ = summary(npz, "--seed", 5)
+    *_, chosen, lda = found["comparison"]
     train, test = split_observations(X, 0.1, 5)
     with pytest.warns(UserWarning, match="did not converge"):
         model = RowMemory(AspectModel(3, max_iter=10, random_state=5)).fit(train)
@@ -112,15 +113,15 @@ def test_memory_is_that_of_the_library(run, summary, npz, X):
     peer = RowMemory(LatentDirichletAllocation(3, random_state=5), random_state=5).fit(train)
     assert lda["with_memory"] == pytest.approx(peer.perplexity(Dyads(test)))
     line = RowMemory(random_state=5).fit(train).perplexity(Dyads(test))
-    table = run(npz, "--seed", 5).split("-------\n")[1].splitlines()[:5]
+    table = out.split("-------\n")[1].splitlines()[:5]
     assert [text.split()[-2] == "-" for text in table] == [False, True, True, False, False]
     assert f"  {line:,.1f}  " in table[0]
 
 
 def test_the_final_fit_has_the_tuned_parameters():
-    X = planted(20, 8000, n_rows=800, n_columns=160).X  # rows of ten tokens
+    X = planted(10, 8000, n_rows=800, n_columns=160).X  # rows of ten tokens
     names = [list(map(str, range(n))) for n in X.shape]
-    chosen = AspectModel(60, max_iter=60, tol=1e-4, random_state=0).fit(X)
+    chosen = AspectModel(20, max_iter=60, tol=1e-4, random_state=0).fit(X)
     assert chosen.leave_one_out_
     model = refit(NamedCounts(X, *names, "short texts"), chosen, Screen(wanted=False))
     for name in ("beta", "smoothing", "component_prior", "leave_one_out", "row_prior"):
@@ -132,7 +133,7 @@ def test_beta_given_a_collapse_and_the_same_report_again(run, npz):
     assert "LDA of scikit-learn" not in out
     assert "EM at beta = 0.9 (--beta)" in out
     assert "Tuned inverse temperature" not in out
-    out = run(npz, "--beta", 0.05, "--max-iter", 100)
+    out = run(npz, "--beta", 0.05, "--max-iter", 100, "--skip-lda")
     assert "the model has collapsed" in " ".join(out.split())
     first, again = (re.sub(r" [\d.]+$|.*seconds:.*", "", run(npz), flags=re.M) for _ in range(2))
     assert first == again
@@ -143,7 +144,7 @@ def test_names_of_a_matrix(error, run, npz, tmp_path):
     rows.write_text("\n".join(f"site-{i}" for i in range(30)))
     columns.write_text("\n".join(f"bin-{j}" for j in range(20)))
     names = ["--row-names", rows, "--column-names", columns]
-    out = run(npz, *names, "--nearest", "site-7", "--nearest", "site-9")
+    out = run(npz, *names, "--nearest", "site-7", "--nearest", "site-9", "--skip-lda")
     assert "\n  site-7\n" in out
     assert "\n  site-9\n" in out
     assert "bin-" in out
@@ -154,7 +155,7 @@ def test_names_of_a_matrix(error, run, npz, tmp_path):
 def test_lines_of_a_file_and_a_folder(run, tmp_path):
     path = tmp_path / "documents.txt"
     path.write_text("\n\n".join(DOCUMENTS))
-    out = run(path)
+    out = run(path, "--skip-lda")
     path.unlink()
     assert "30 documents, 15 words, 360 tokens" in out
     assert f"  1: {DOCUMENTS[0][:20]}" in out or f"  2: {DOCUMENTS[1][:20]}" in out
@@ -162,7 +163,7 @@ def test_lines_of_a_file_and_a_folder(run, tmp_path):
     for i, text in enumerate(DOCUMENTS):
         (tmp_path / ("sub" if i % 2 else ".") / f"{i}.txt").write_text(text)
     (tmp_path / ".hidden").write_bytes(b"\xff")
-    out = run(tmp_path, "--nearest", os.path.join("sub", "1.txt"))
+    out = run(tmp_path, "--nearest", os.path.join("sub", "1.txt"), "--skip-lda")
     assert "30 documents, 15 words, 360 tokens" in out
 
 
@@ -173,7 +174,7 @@ def test_aspects_are_the_topics_and_documents_without_words_are_counted(run, tex
         aspects = [line.split("%  ")[1].split() for line in out.splitlines() if "%  " in line]
         assert sorted(map(sorted, aspects)) == sorted(sorted(topic.split()) for topic in TOPICS)
     texts.write_text(texts.read_text() + "\n42 43 44")
-    assert "documents without any of these words: 1" in run(texts)
+    assert "documents without any of these words: 1" in run(texts, "--skip-lda")
     assert "has no counts" in error(texts, "--nearest", "31: 42 43 44")
 
 
@@ -198,7 +199,7 @@ def test_output_of_texts_and_of_a_matrix(summary, texts, tmp_path, X):
     assert [trial["n_components"] for trial in found["tuning"]][-2:] == [3, None]
     assert found["tuning"][0]["stage"] == "coarse"
     scipy.io.mmwrite(tmp_path / "counts.mtx", X)
-    out, _, alone = summary(tmp_path / "counts.mtx")
+    out, _, alone = summary(tmp_path / "counts.mtx", "--skip-lda")
     assert "30 rows, 20 columns, 3,000 co-occurrences" in out
     assert isinstance(alone, AspectModel)
     assert alone.transform(X).shape == (30, 3)

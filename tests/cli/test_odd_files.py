@@ -1,5 +1,3 @@
-"""Odd and damaged files: each gives a result, or one line that says why it cannot."""
-
 import subprocess
 import sys
 
@@ -8,6 +6,7 @@ import pytest
 from skcooc.cli import main
 from tests.cli.odd import FITTED, JUNK, READ, REFUSED
 from tests.inspection.pages import read_payload
+from tests.tables import refused
 
 CHEAP = ["-k", "2", "--beta", ".9", "--max-iter", "2", "--jobs", "1", "--skip-lda"]
 RESULTS = {"components.csv", "embedding.csv", "summary.json", "model.joblib", "page.html"}
@@ -80,8 +79,7 @@ def test_is_read(put, capsys, monkeypatch):
     monkeypatch.setattr("skcooc.cli.compare", shape)
     for place, arguments, expected in put(READ):
         before = contents(place)
-        with pytest.raises(Enough, match=f"^{expected}"):
-            main(arguments)
+        refused(f"^{expected}", main, arguments, error=Enough)
         assert (capsys.readouterr(), contents(place)) == (("", ""), before), arguments[-1]
 
 

@@ -1,5 +1,3 @@
-"""Where results go, what is shown meanwhile, and what is there when something goes wrong."""
-
 import errno
 import io
 import os

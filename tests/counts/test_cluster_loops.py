@@ -1,5 +1,3 @@
-"""Exchange moves on tiny tables, against counts made from scratch."""
-
 from itertools import product
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""CSRCounts against dense arithmetic, for every storage, weights of rows and number of threads."""
-
 import gc
 import pickle
 import weakref

@@ -1,5 +1,3 @@
-"""Counts on workers: sums and products of blocks."""
-
 from functools import partial
 
 import numpy as np

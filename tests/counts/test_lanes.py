@@ -1,5 +1,3 @@
-"""Compiled loops are cached, and rows in registers give the results of NumPy."""
-
 import sys
 
 import numpy as np
@@ -7,38 +5,27 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 from skcooc.counts import lanes as rows
-from skcooc.counts.lanes import (
-    LOOPS,
-    add_scaled,
-    aligned_array,
-    at_least,
-    compiled,
-    divide_rows,
-    dot,
-    lanes,
-    load,
-    prefetch,
-    store,
-)
 
 
-@compiled
+@rows.compiled
 def combine(wide, w, A, B, out):
     """out[i] = A[i] + w B[i]; return the inner products."""
     products = np.empty(len(A), A.dtype)
     for i in range(np.uintp(len(A))):
-        prefetch(wide, B, i)
-        a, b = load(wide, A, i), load(wide, B, i)
-        products[i] = dot(a, b)
-        store(add_scaled(a, w, b), out, i)
+        rows.prefetch(wide, B, i)
+        a, b = rows.load(wide, A, i), rows.load(wide, B, i)
+        products[i] = rows.dot(a, b)
+        rows.store(rows.add_scaled(a, w, b), out, i)
     return products
 
 
-@compiled
+@rows.compiled
 def ratios(wide, w, A, B, out):
     """out[i] = A[i] / B[i], but w where that is less."""
     for i in range(np.uintp(len(A))):
-        store(at_least(divide_rows(load(wide, A, i), load(wide, B, i)), w), out, i)
+        rows.store(
+            rows.at_least(rows.divide_rows(rows.load(wide, A, i), rows.load(wide, B, i)), w), out, i
+        )
 
 
 @pytest.mark.parametrize(
@@ -48,7 +35,7 @@ def ratios(wide, w, A, B, out):
 def test_rows_of_any_width_equal_numpy(dtype, n_components):
     rng = np.random.default_rng(n_components)
     A, B = (rng.standard_normal((5, n_components)).astype(dtype) for _ in range(2))
-    out, w, wide = np.empty_like(A), dtype(0.75), lanes(n_components, dtype)
+    out, w, wide = np.empty_like(A), dtype(0.75), rows.lanes(n_components, dtype)
     products = combine(wide, w, A, B, out)
     assert products.dtype == dtype
     limit = 1e-5 if dtype == np.float32 else 1e-13
@@ -65,7 +52,7 @@ def test_neighbours_of_a_row_are_neither_read_nor_written(n_components):
     A, B, out = (np.full((4, n_components + 3), np.nan) for _ in range(3))
     some = slice(1, 1 + n_components)
     A[:, some], B[:, some] = rng.random((2, 4, n_components))
-    products = combine(lanes(n_components, A.dtype), 2.0, A[:, some], B[:, some], out[:, some])
+    products = combine(rows.lanes(n_components, A.dtype), 2.0, A[:, some], B[:, some], out[:, some])
     np.testing.assert_allclose(products, (A * B)[:, some].sum(axis=1))
     np.testing.assert_allclose(out[:, some], (A + 2 * B)[:, some])
     assert np.isnan(out[:, [0, -2, -1]]).all()
@@ -73,7 +60,7 @@ def test_neighbours_of_a_row_are_neither_read_nor_written(n_components):
 
 def test_arrays_begin_with_a_cache_line():
     for shape, shift in [((1, 1), 0), ((7, 16), 8), ((1000, 33), 8)]:
-        zeros = aligned_array(shape, np.float32, shift, np.zeros)
+        zeros = rows.aligned_array(shape, np.float32, shift, np.zeros)
         assert zeros.ctypes.data % rows.PAGE == shift * rows.LINE
         assert zeros.shape == shape
         assert zeros.dtype == np.float32
@@ -104,7 +91,7 @@ def found_again(loop):
 def test_loops_are_found_in_the_cache():
     modules = [module for name, module in sys.modules.items() if name.startswith("skcooc.counts.")]
     named = [value for module in modules for value in vars(module).values()]
-    loops = [value for value in [*named, *LOOPS.values()] if isinstance(value, Dispatcher)]
+    loops = [value for value in [*named, *rows.LOOPS.values()] if isinstance(value, Dispatcher)]
     assert len(loops) > 30
     assert all(map(found_again, loops))
     one = loops[0]

@@ -1,5 +1,3 @@
-"""Powers in a compiled loop are those of NumPy, to the last digits, wherever a number stands."""
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

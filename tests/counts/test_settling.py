@@ -1,5 +1,3 @@
-"""Mixtures of rows by EM on one row at a time, and alternating steps, against slow formulas."""
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -25,7 +23,7 @@ def settled(counts, fixed, tol=TOL, max_iter=STEPS):
     return counts.solve_mixtures(fixed, start, tol, max_iter)
 
 
-def plain_em(X, fixed, n_steps=4000):
+def plain_em(X, fixed, n_steps=1500):
     """The step of FixedComponents literally, repeated."""
     n, B = X.toarray().astype(np.float64), fixed.components.astype(np.float64)
     a = np.tile(fixed.otherwise.astype(np.float64), (len(n), 1))
@@ -42,7 +40,7 @@ def plain_em(X, fixed, n_steps=4000):
 def test_rows_converge_to_the_limit_of_plain_em(dtype):
     X = random_table(dtype=dtype)
     n = X.toarray().astype(np.float64)
-    for power, k in ((0.83, 1), (0.3, 3), (0.83, 21), (1.0, 3)):
+    for power, k in ((0.83, 1), (0.3, 3), (0.83, 20), (1.0, 3)):
         fixed = fixed_components(X, k, power)
         found, expected = settled(NewRows(X), fixed, tol=1e-6), plain_em(X, fixed)
         assert found.dtype == dtype

@@ -1,5 +1,3 @@
-"""Thinning and sampling of rows: distributions, which depend on the content of rows alone."""
-
 import numpy as np
 import scipy.sparse as sp
 

@@ -1,5 +1,3 @@
-"""Products over three indices, band by band: the literal sums, whatever the threads."""
-
 import numpy as np
 import pytest
 import scipy.sparse as sp

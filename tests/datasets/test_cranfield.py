@@ -1,5 +1,3 @@
-"""Cranfield and docstrings: contents, caches, and damaged files."""
-
 import gzip
 import hashlib
 import json
@@ -12,8 +10,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import sklearn
 
 from skcooc.datasets import cranfield, docstrings, fetch_cranfield, load_docstrings
+from tests.tables import refused
 
 DOCUMENTS = [
     {"id": 1, "title": "on wings .", "body": "on wings .   lift  and drag .", "author": "a,b."},
@@ -84,8 +84,7 @@ def test_damaged_files(source, tmp_path):
         repaired = fetch_cranfield(data_home=tmp_path / "home")
     assert downloads[3:] == ["cranqrel.json"]
     assert repaired.relevance.tolist() == good.relevance.tolist()
-    with pytest.raises(ValueError, match="The 'n_retries' parameter of fetch_cranfield must be"):
-        fetch_cranfield(n_retries=0)
+    refused("The 'n_retries' parameter of fetch_cranfield must be", fetch_cranfield, n_retries=0)
     for name in reversed(cranfield.CHECKSUMS):
         (folder / name).write_text("[]")
         with pytest.raises(OSError, match=f"SHA256 checksum of {name} .* differs from expected"):
@@ -212,11 +211,11 @@ def test_optional_dependencies_are_skipped_and_bad_parameters_refused(monkeypatc
         return real(name)
 
     monkeypatch.setattr(docstrings.importlib, "import_module", import_module)
+    monkeypatch.setattr(docstrings, "PACKAGES", (sklearn,))
     modules = docstrings.build()["modules"]
     assert "sklearn.svm" not in modules
     assert "sklearn.tree" in modules
     with pytest.raises(ValueError, match="The 'return_X_y' parameter of load_docstrings must be"):
         load_docstrings(return_X_y="yes")
     monkeypatch.setattr(docstrings.sys, "flags", SimpleNamespace(optimize=2))
-    with pytest.raises(RuntimeError, match="-OO"):
-        load_docstrings(data_home=tmp_path)
+    refused("-OO", load_docstrings, data_home=tmp_path, error=RuntimeError)

@@ -7,6 +7,7 @@ from benchmarks import corpora
 from skcooc.datasets import make_cooccurrences
 from skcooc.hierarchy import binary_tree
 from tests.data import requires_data
+from tests.tables import refused
 
 KINDS = ["aspects", "clusters", "coclusters", "hierarchy"]
 
@@ -135,8 +136,7 @@ def test_bad_parameters():
         ({"kind": "hierarchy", "n_rows": 4}, "n_components=5 should be <= n_rows=4"),
         ({"kind": "coclusters", "n_columns": 4}, "n_column_clusters=5 should be <= n_columns=4"),
     ):
-        with pytest.raises(ValueError, match=message):
-            make_cooccurrences(**parameters)
+        refused(message, make_cooccurrences, **parameters)
 
 
 PAST, NEXT = slice(-1), slice(1, None)
@@ -227,7 +227,5 @@ def test_tokens_and_a_missing_folder(tmp_path, monkeypatch):
     assert corpora.folder() == tmp_path
     assert not corpora.available()
     for name in NAMES.split():
-        with pytest.raises(FileNotFoundError, match="set SKCOOC_DATA"):
-            getattr(corpora, name)()
-    with pytest.raises(FileNotFoundError, match="set SKCOOC_DATA"):
-        corpora.neurips(["cluster"])
+        refused("set SKCOOC_DATA", getattr(corpora, name), error=FileNotFoundError)
+    refused("set SKCOOC_DATA", corpora.neurips, ["cluster"], error=FileNotFoundError)

@@ -1,36 +1,12 @@
-"""Temperatures that fall, splits where they rise, and components split for larger models."""
-
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from skcooc import em
 from skcooc.counts import CSRCounts
-from skcooc.em import (
-    DecreasingBeta,
-    EMStage,
-    GrowClusters,
-    OverRelaxation,
-    Split,
-    SplitClusters,
-    SplitComponents,
-    State,
-    annealing,
-    fit,
-    merge_components,
-    split_start_schedule,
-)
-from skcooc.em.annealing import (
-    DISTINCT,
-    PERTURBATION,
-    annealing_schedule,
-    cheapest_merges,
-    decreasing_beta,
-    farthest,
-    path,
-    separated,
-)
+from skcooc.em import annealing
 from skcooc.em.stages import WARMUP_ITERATIONS, ignore
 from skcooc.equations.aspects import Aspects, Params
 from skcooc.equations.row_clusters import RowClusters
@@ -40,17 +16,17 @@ from tests.em.toys import HERE, Forks, Halving, Point
 from tests.equations.running import energies, separate
 from tests.tables import planted
 
-PLAIN = OverRelaxation(1.0)
-FALLING = path(1.0, 0.25, 0.8)
+PLAIN = em.OverRelaxation(1.0)
+FALLING = annealing.path(1.0, 0.25, 0.8)
 
 
 def run(stages, observe=ignore, start=None):
-    return fit(stages, np.random.default_rng(0), PLAIN, observe, start)
+    return em.fit(stages, np.random.default_rng(0), PLAIN, observe, start)
 
 
-def fallen(beta=0.25, kind=DecreasingBeta, **options):
-    stage = EMStage(Halving(), HERE, beta, 30, 1e-9, **options)
-    return run([kind(stage, path(1.0, beta, 0.8))])
+def fallen(beta=0.25, kind=em.DecreasingBeta, **options):
+    stage = em.EMStage(Halving(), HERE, beta, 30, 1e-9, **options)
+    return run([kind(stage, annealing.path(1.0, beta, 0.8))])
 
 
 def betas_of(found):
@@ -67,7 +43,7 @@ def near(goal):
 
 
 @dataclass(frozen=True)
-class Anew(DecreasingBeta):
+class Anew(em.DecreasingBeta):
     """Broken: begins every temperature at the start."""
 
     def enter(self, run, rng):
@@ -89,7 +65,7 @@ def test_it_goes_on_and_ends_where_it_converges_at_the_temperature():
 
 
 @dataclass(frozen=True)
-class Stubborn(DecreasingBeta):
+class Stubborn(em.DecreasingBeta):
     """Broken: falls to the end, whatever is held out."""
 
     def leave(self, run):
@@ -119,17 +95,19 @@ def test_it_ends_where_what_is_held_out_is_no_longer_predicted_better():
 
 
 def test_the_factor_says_which_way():
-    stage, critical = EMStage(Halving(), HERE, 0.5, 5, 0.0), lambda X: 0.25
-    assert annealing_schedule(None, critical) is None
-    rising = annealing_schedule(2.0, critical)(stage)
-    assert [type(part) for part in rising] == [SplitClusters, EMStage]
+    stage, critical = em.EMStage(Halving(), HERE, 0.5, 5, 0.0), lambda X: 0.25
+    assert annealing.annealing_schedule(None, critical) is None
+    rising = annealing.annealing_schedule(2.0, critical)(stage)
+    assert [type(part) for part in rising] == [em.SplitClusters, em.EMStage]
     assert rising[0].betas == [0.25, 0.5]
-    assert annealing_schedule(0.5, critical)(stage)[0].betas == [1.0, 0.5]
-    assert split_start_schedule(1.5) == (1.5, None)
-    assert split_start_schedule(None) == (None, None)
-    assert split_start_schedule(0.5)[1](stage)[0].betas == [1.0, 0.5]
+    assert annealing.annealing_schedule(0.5, critical)(stage)[0].betas == [1.0, 0.5]
+    assert em.split_start_schedule(1.5) == (1.5, None)
+    assert em.split_start_schedule(None) == (None, None)
+    assert em.split_start_schedule(0.5)[1](stage)[0].betas == [1.0, 0.5]
     assert betas_of(fallen(beta=1.0))[0] == [1.0]  # there is no way to go
-    assert decreasing_beta(0.8)(replace(stage, beta=3.0))[0].betas == [3.0]  # of a divergence
+    assert annealing.decreasing_beta(0.8)(replace(stage, beta=3.0))[0].betas == [
+        3.0
+    ]  # of a divergence
 
 
 BETAS = [0.2, 0.25, 0.35, 0.4, 0.55, 0.7, 1.0]
@@ -137,8 +115,8 @@ BETAS = [0.2, 0.25, 0.35, 0.4, 0.55, 0.7, 1.0]
 
 def ends(model, X, betas, n_iter=40, tol=-np.inf, **options):
     """Stages that end with all clusters, at the last temperature."""
-    stage = EMStage(model, X, betas[-1], n_iter, tol)
-    return [SplitClusters(stage, betas), replace(stage, **options)]
+    stage = em.EMStage(model, X, betas[-1], n_iter, tol)
+    return [em.SplitClusters(stage, betas), replace(stage, **options)]
 
 
 def annealed(betas=BETAS, n_iter=40, n_clusters=4, observe=ignore, **options):
@@ -150,16 +128,16 @@ def test_splits_are_recorded_where_they_happen_and_are_as_many_as_asked_for():
     model, found = annealed(n_iter=20)
     np.testing.assert_allclose(np.sort(found.params.x), [-0.3, -0.1, 0.1, 0.3], atol=1e-2)
     assert found.splits == [
-        Split(0.35, ((0, 2), (1, 3))),
-        Split(0.7, ((0,), (2,))),
-        Split(0.7, ((1,), (3,))),
+        em.Split(0.35, ((0, 2), (1, 3))),
+        em.Split(0.7, ((0,), (2,))),
+        em.Split(0.7, ((1,), (3,))),
     ]
-    assert model.amounts == [PERTURBATION] * 6  # until all clusters are apart
+    assert model.amounts == [annealing.PERTURBATION] * 6  # until all clusters are apart
     assert [record.beta for record in found.history] == np.repeat([*BETAS, 1.0], 20).tolist()
     assert annealed(BETAS[:2])[1].splits == []
     assert annealed(BETAS[:2])[1].params.x == pytest.approx(np.zeros(4), abs=1e-2)
     three = annealed(n_clusters=3)[1]
-    assert three.splits == [Split(0.35, ((0, 2), (1,))), Split(0.7, ((0,), (2,)))]
+    assert three.splits == [em.Split(0.35, ((0, 2), (1,))), em.Split(0.7, ((0,), (2,)))]
     assert annealed(n_clusters=1)[1].splits == []
     _, found = annealed(BETAS[:6], n_clusters=5)  # one that has not come apart is there twice
     parts = [((0, 2, 4), (1, 3)), ((0, 4), (2,)), ((1,), (3,))]
@@ -199,7 +177,7 @@ def test_only_the_end_is_validated():
 
 
 def test_start_replaces_the_models_own():
-    start = State(Point(np.array([-0.2, 0.2]), np.ones(2) / 2), np.ones((1, 2)) / 2)
+    start = em.State(Point(np.array([-0.2, 0.2]), np.ones(2) / 2), np.ones((1, 2)) / 2)
     found = run(ends(Forks(), HERE, [1.0]), start=start)
     assert [split.parts for split in found.splits] == [((0,), (2,)), ((1,), (3,))]
 
@@ -215,7 +193,7 @@ def test_clusters_begin_to_split_at_the_critical_temperature():
     ):
         model = RowClusters(4, object_weights=object_weights)
         critical = model.critical_beta(X)
-        found = run(ends(model, X, path(critical / 2, 5 * critical, 1.1), 100, tol))
+        found = run(ends(model, X, annealing.path(critical / 1.2, 5 * critical, 1.1), 100, tol))
         assert critical < found.splits[0].beta < latest * critical
         assert separate(found.splits) == {(0,), (1,), (2,), (3,)}
 
@@ -236,8 +214,8 @@ def test_growth_ends_with_what_predicts_best():
         judged.append(len(params.x))
         return Validation(abs(len(params.x) - 2) + 1e-3 * len(judged), 0.0)
 
-    stage, betas = EMStage(Forks(4), HERE, 1.0, 40, -np.inf), path(0.2, 1.0, 1.05)
-    found, freely = (run([GrowClusters(stage, betas, *given)]) for given in ([judge], []))
+    stage, betas = em.EMStage(Forks(4), HERE, 1.0, 40, -np.inf), annealing.path(0.2, 1.0, 1.05)
+    found, freely = (run([em.GrowClusters(stage, betas, *given)]) for given in ([judge], []))
     assert found.rows.shape == (1, 2)
     assert [split.parts for split in found.splits] == [((0,), (1,))]
     assert set(judged) >= {1, 2}
@@ -248,8 +226,8 @@ def test_growth_ends_with_what_predicts_best():
 
 def test_clusters_are_separate_where_they_differ_enough_most_first():
     ones = np.full((2, 3), 0.5)
-    change = np.array([1.1, 0.9, 2.0]) * DISTINCT
-    assert separated(ones, ones + np.array([change, -change])) == [2, 0]
+    change = np.array([1.1, 0.9, 2.0]) * annealing.DISTINCT
+    assert annealing.separated(ones, ones + np.array([change, -change])) == [2, 0]
 
 
 DATA = planted(4, 8000)
@@ -263,23 +241,23 @@ def merged_aspects(*parts):
         shares[list(part), new] = 1
     rows = DATA.mixtures @ shares
     components = DATA.components.T @ (shares * DATA.mixtures.mean(axis=0)[:, None])
-    return State(Params(components / components.sum(axis=0), rows.mean(axis=0)), rows)
+    return em.State(Params(components / components.sum(axis=0), rows.mean(axis=0)), rows)
 
 
 def test_merged_aspects_come_apart_and_with_a_wrong_choice_they_do_not(monkeypatch):
     def recovered():
-        stage = EMStage(Aspects(4), X, 1.0, 60, 1e-6)
-        end = run([SplitComponents(stage), stage], start=merged_aspects((0,), (1,), (2, 3)))
+        stage = em.EMStage(Aspects(4), X, 1.0, 60, 1e-6)
+        end = run([em.SplitComponents(stage), stage], start=merged_aspects((0,), (1,), (2, 3)))
         return match_rows(DATA.components, end.params.components.T)[1].min()
 
     assert recovered() > 0.95
-    monkeypatch.setattr(annealing, "farthest", lambda components, weights, n: [0])
+    monkeypatch.setattr(em.annealing, "farthest", lambda components, weights, n: [0])
     assert recovered() < 0.95
 
 
 def test_many_more_are_reached_by_doubling():
-    stage = EMStage(Aspects(6), X, 1.0, 3, 0.0)
-    end = run([SplitComponents(stage)], start=merged_aspects((0, 1, 2, 3)))
+    stage = em.EMStage(Aspects(6), X, 1.0, 3, 0.0)
+    end = run([em.SplitComponents(stage)], start=merged_aspects((0, 1, 2, 3)))
     assert end.rows.shape == (80, 6)
     np.testing.assert_allclose(end.rows.sum(axis=1), 1)
     np.testing.assert_allclose(end.params.components.sum(axis=0), 1)
@@ -287,11 +265,11 @@ def test_many_more_are_reached_by_doubling():
 
 def test_components_are_ranked_by_mass_and_by_distance():
     components = np.array([[0.5, 1, 0.5, 0.5, 0, 0.5], [0.5, 0, 0.5, 0.5, 1, 0.5]])
-    assert farthest(components, np.full(6, 1 / 6), 1) == [1]
+    assert annealing.farthest(components, np.full(6, 1 / 6), 1) == [1]
     components = np.array([[0.9, 0.7, 0.1, 0.3], [0.1, 0.3, 0.9, 0.7]])
-    assert farthest(components, np.array([0.01, 0.49, 0.01, 0.49]), 1) == [1]
-    assert farthest(components, np.full(4, 0.25), 1) == [0]
-    assert farthest(components, np.zeros(4), 2) == [0, 1]  # nobody has any mass
+    assert annealing.farthest(components, np.array([0.01, 0.49, 0.01, 0.49]), 1) == [1]
+    assert annealing.farthest(components, np.full(4, 0.25), 1) == [0]
+    assert annealing.farthest(components, np.zeros(4), 2) == [0, 1]  # nobody has any mass
 
 
 def test_pairs_are_joined_one_by_one():
@@ -309,15 +287,15 @@ def test_pairs_are_joined_one_by_one():
         P[a] = (shares[a] * P[a] + shares[b] * P[b]) / (shares[a] + shares[b])
         shares[a], groups[a] = shares[a] + shares[b], groups[a] + groups[b]
         del P[b], shares[b], groups[b]
-    assert cheapest_merges(components, weights, 4) == groups
-    assert cheapest_merges(components, np.full(9, 1 / 9), 4) != groups  # without weights
+    assert annealing.cheapest_merges(components, weights, 4) == groups
+    assert annealing.cheapest_merges(components, np.full(9, 1 / 9), 4) != groups  # without weights
 
 
 def test_split_components_are_merged_again_and_nothing_else():
     (components, weights), rows = merged_aspects((0,), (1,), (2,), (3,))
     params = Params(np.tile(components, 2), np.tile(weights / 2, 2))
-    again = merge_components(Aspects(4), State(params, np.tile(rows / 2, 2)), 4)
+    again = em.merge_components(Aspects(4), em.State(params, np.tile(rows / 2, 2)), 4)
     np.testing.assert_allclose(again.rows, rows)
     np.testing.assert_allclose(again.params.components, components)
     np.testing.assert_allclose(again.params.weights, weights)
-    assert len(cheapest_merges(params.components, np.zeros(8), 7)) == 7
+    assert len(annealing.cheapest_merges(params.components, np.zeros(8), 7)) == 7

@@ -1,17 +1,32 @@
-"""Longer steps: downhill, faster than plain EM, and to the same place."""
+from itertools import pairwise, product
+from typing import NamedTuple
 
 import numpy as np
+import pytest
 
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
-from skcooc.em import EMStage, OverRelaxation, State, fit, make_solver, solvers
+from skcooc.em import (
+    EMStage,
+    OverRelaxation,
+    State,
+    TemperatureRange,
+    fit,
+    make_solver,
+    online,
+    solvers,
+)
+from skcooc.em.online import FULL_STEP_TOKENS, N_STEPS, StreamTemperature, track_beta
 from skcooc.em.solvers import FLOOR, AlternatingNewton, Momentum, Sweep, relax
 from skcooc.equations.aspects import Aspects, Statistics
+from skcooc.equations.product_aspects import ProductAspects
+from skcooc.equations.projections import StructuredProjections
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.heldout import Validation
 from tests.em.toys import HERE
-from tests.tables import planted
+from tests.tables import planted, random_table
 
-X = CSRCounts(planted(n_observations=3000).X.astype(float))
+TABLE = CSRCounts(planted(n_observations=3000).X.astype(float))
 
 
 def sweeps():
@@ -45,7 +60,7 @@ class Unguarded(Momentum):
 
 
 def energies(solver, model, beta, n_iter, start=None):
-    stage = EMStage(model, X, beta, n_iter, -np.inf)
+    stage = EMStage(model, TABLE, beta, n_iter, -np.inf)
     found = fit([stage], np.random.default_rng(0), solver, start=start)
     values = np.array([record.free_energy for record in found.history])
     return values, State(found.params, found.rows)
@@ -90,13 +105,13 @@ def test_free_energy_never_rises_but_without_the_guard():
     assert never_rises(Momentum(), Aspects(4), 0.9, 120)
     assert never_rises(Momentum(), RowClusters(3), 0.3, 120)
     assert not never_rises(Unguarded(), Aspects(4), 0.9, 120)
-    assert never_rises(AlternatingNewton(), Aspects(8), 1.0, 80)
-    assert never_rises(Eager(), Aspects(8), 1.0, 80)
-    assert not never_rises(Reckless(), Aspects(8), 1.0, 80)
+    assert never_rises(AlternatingNewton(), Aspects(3), 1.0, 80)
+    assert never_rises(Eager(), Aspects(3), 1.0, 80)
+    assert not never_rises(Reckless(), Aspects(3), 1.0, 80)
 
 
 def test_alternation_gets_below_em_in_a_fraction_of_its_steps():
-    start = State(*Aspects(8).random(X, np.random.default_rng(0)))
+    start = State(*Aspects(8).random(TABLE, np.random.default_rng(0)))
     plain = energies(OverRelaxation(1.0), Aspects(8), 1.0, 400, start)[0]
     values = energies(AlternatingNewton(), Aspects(8), 1.0, 60, start)[0]
     assert 0 < (values <= plain[-1]).argmax() < 40
@@ -120,8 +135,183 @@ def test_alternation_does_not_end_where_momentum_has_gone_too_far(monkeypatch):
 
 
 def test_alternation_tells_the_free_energy_of_the_model():
-    values = energies(AlternatingNewton(), Aspects(8), 1.0, 13)[0]
-    state = energies(AlternatingNewton(), Aspects(8), 1.0, 12)[1]
+    values = energies(AlternatingNewton(), Aspects(3), 1.0, 13)[0]
+    state = energies(AlternatingNewton(), Aspects(3), 1.0, 12)[1]
     np.testing.assert_allclose(
-        energies(OverRelaxation(1.0), Aspects(8), 1.0, 1, state)[0][0], values[12]
+        energies(OverRelaxation(1.0), Aspects(3), 1.0, 1, state)[0][0], values[12]
     )
+
+
+MODELS = [
+    Aspects(3),
+    Aspects(3, "likelihood", component_prior=0.3),
+    RowClusters(3, proportions="estimated"),
+    RowClusters(3, object_weights="equal"),
+    ProductAspects(3, 2),
+    StructuredProjections(3, 4, topic_prior=0.1),
+]
+every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
+X = planted(n_observations=3000).X.astype(float)
+BETA = 0.4
+
+
+def started(model, X=X):
+    counts = CSRCounts(X)
+    params, rows = model.start(counts, np.random.default_rng(0))
+    rows, stats = model.expect(counts, params, rows, BETA)
+    return params, rows, online.averages(stats, X.sum())
+
+
+def assert_equal(one, two):
+    for mine, its in zip(one, two, strict=True):
+        np.testing.assert_allclose(mine, its, rtol=1e-9, atol=1e-12)
+
+
+@every_model
+def test_steps_follow_the_recursion(model):
+    """S <- (1 - w) S + w s / L with w = (L_t / mean of L_1 ... L_t) t^-1/2, word for word."""
+    params, rows, kept = started(model, X[:20])
+    ends, seen = [20, 50, 60, 80], [X[:20].sum()]
+    theirs, S = params, kept.stats
+    for t, (first, last) in enumerate(pairwise(ends), start=2):
+        batch = CSRCounts(X[first:last])
+        L, states = X[first:last].sum(), np.full((last - first, rows.shape[1]), 1 / rows.shape[1])
+        seen.append(L)
+        step = online.step(model, batch, params, states, BETA, kept, sum(seen))
+        params, kept = step.params, step.averages
+        weight = L / (sum(seen) / t) / t**0.5
+        own, s = model.expect(batch, theirs, states, BETA)
+        np.testing.assert_allclose(step.rows, own, rtol=1e-9)
+        assert step.free_energy == pytest.approx(s.free_energy)
+        S = type(s)(*((1 - weight) * old + weight * new / L for old, new in zip(S, s, strict=True)))
+        whole = type(s)(*(sum(seen) * field for field in S))
+        theirs = model.maximize(whole, theirs, BETA)
+        assert_equal(kept.stats, S)
+        assert_equal(params, theirs)
+    assert kept.n_batches == 4
+    assert kept.observations == pytest.approx(X.sum())
+    later = kept._replace(observations=300.0, n_batches=3)
+    assert online.step_size(later, 100.0) == 0.5  # and not 100 / 400
+    assert online.step_size(kept._replace(observations=0.0), X.sum()) == 1
+
+
+def blended_in(model, params, ends, step=online.blend):
+    """The mean of batches that end at these rows, at fixed parameters."""
+    kept = None
+    for first, last in zip([0, *ends[:-1]], ends, strict=True):
+        states = np.full((last - first, len(params.weights)), 1 / len(params.weights))
+        stats = model.expect(CSRCounts(X[first:last]), params, states, BETA)[1]
+        L = X[first:last].sum()
+        kept = online.averages(stats, L) if kept is None else step(kept, stats, L)
+    return kept.stats
+
+
+def without_sizes(kept, stats, observations):
+    """Broken: a small batch counts as much as a large one."""
+    equal = kept.observations / kept.n_batches
+    batch = type(stats)(*(field * (equal / observations) for field in stats))
+    return online.blend(kept, batch, equal)
+
+
+def test_without_forgetting_batches_of_any_size_add_up(monkeypatch):
+    monkeypatch.setattr(online, "DECAY", 1.0)
+    for model in MODELS:
+        params = started(model)[0]
+        whole = blended_in(model, params, [80])
+        for step in (online.blend, without_sizes):
+            parts = zip(blended_in(model, params, [7, 10, 60, 80], step), whole, strict=True)
+            same = all(np.allclose(mine, its, rtol=1e-9) for mine, its in parts)
+            assert same == (step is online.blend)
+
+
+@pytest.mark.parametrize("model", [MODELS[0], *MODELS[2:]], ids=repr)
+def test_columns_that_are_new_become_possible(model):
+    """Once there are more batches than the start, nothing else changes."""
+    table = random_table(n_rows=20, n_columns=9)
+    params, _, kept = started(model, table)
+    kept = kept._replace(n_batches=2)
+    batch = table.sum(axis=0)
+    step = model.maximize(
+        online.scale_statistics(kept.stats, 1.0), params, BETA
+    )  # column 4 is empty
+    assert online.smooth_for_new_columns(model, step, kept, batch, batch) is step
+    batch[4] = batch.sum() / 9
+    opened = online.smooth_for_new_columns(model, step, kept, batch, batch)
+    before, after = (model.factors(p, p.weights[None])[1] for p in (step, opened))
+    share = batch[4] / (kept.observations + batch.sum())
+    np.testing.assert_allclose(before[4], 0)
+    np.testing.assert_allclose(after[4], share)
+    np.testing.assert_allclose(np.delete(after, 4, 0), (1 - share) * np.delete(before, 4, 0))
+
+
+def test_only_the_start_is_mixed_with_the_unigram():
+    model = Aspects(3)
+    params, _, kept = started(model)
+    totals = X.sum(axis=0)
+    opened = online.smooth_for_new_columns(model, params, kept, totals, totals)
+    expected = 0.5 * params.components + 0.5 * (totals / totals.sum())[:, None]
+    np.testing.assert_allclose(opened.components, expected)
+    later = kept._replace(n_batches=2)
+    assert online.smooth_for_new_columns(model, params, later, totals, totals) is params
+
+
+LINEAR, LOG = TemperatureRange(0.5, 1.0), TemperatureRange(0.01, 1.0, "log")
+
+
+class Batch(NamedTuple):
+    validation: Validation | None
+    beta: float
+
+
+def follow(now, n_batches, best, within=LINEAR, observations=FULL_STEP_TOKENS):
+    """Track batches that are predicted the better, the nearer to ``best`` they are folded in."""
+
+    def fold_in(beta):
+        return Batch(Validation(1 + abs(beta - best), 0.0), beta)
+
+    for _ in range(n_batches):
+        now, batch = track_beta(now, within, observations, fold_in)
+        assert batch.beta == now.beta
+    return now
+
+
+def test_it_finds_the_best_temperature_and_stays_there_turning():
+    step = 0.5 / N_STEPS
+    for best in (0.6, 0.95):
+        for n_batches in (20, 21, 50):
+            assert abs(follow(StreamTemperature(0.7), n_batches, best).beta - best) <= step
+        for now, then in ((1, -1), (-1, 1)):
+            assert follow(StreamTemperature(best, now), 1, best) == StreamTemperature(best, then)
+
+
+def test_a_step_is_a_part_of_the_range_on_its_scale_and_less_of_few_observations():
+    assert follow(StreamTemperature(0.6), 1, 1.0).beta == pytest.approx(0.62)
+    assert follow(StreamTemperature(0.1), 1, 1.0, LOG).beta == pytest.approx(
+        0.1 * 100 ** (1 / N_STEPS)
+    )
+    few = follow(StreamTemperature(0.6), 10, 1.0, observations=FULL_STEP_TOKENS / 10)
+    assert few.beta == pytest.approx(0.62)
+    assert follow(
+        StreamTemperature(0.6), 1, 1.0, observations=10 * FULL_STEP_TOKENS
+    ).beta == pytest.approx(0.62)
+
+
+def test_it_stays_in_the_range_and_from_beyond_goes_back_and_not_away():
+    assert follow(StreamTemperature(0.9), 30, 2.0).beta == 1.0
+    assert follow(StreamTemperature(0.6), 30, 0.0).beta == 0.5
+    assert follow(StreamTemperature(0.4), 5, 0.0).beta == 0.4
+    assert follow(StreamTemperature(0.4), 30, 0.8).beta == pytest.approx(0.8, abs=0.02)
+
+
+def test_where_nothing_is_held_out_nothing_is_tried():
+    tried = []
+
+    def fold_in(beta):
+        tried.append(beta)
+        return Batch(None, beta)
+
+    betas = np.linspace(0.02, 0.98, 50).tolist()
+    for within, beta in product((LINEAR, LOG), betas):  # exp(log(beta)) may differ from beta
+        now, batch = track_beta(StreamTemperature(beta), within, 0.0, fold_in)
+        assert (now, batch.beta) == (StreamTemperature(beta), beta)
+    assert tried == 2 * betas

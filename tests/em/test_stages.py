@@ -1,5 +1,3 @@
-"""Stages of EM on a toy model whose every step is known, and coarse tables before fine ones."""
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple

@@ -62,7 +62,7 @@ UNIGRAM = dict.fromkeys(
     ("literal slope", "order of components", "restrict", "empty rows"),
     "one component is the unigram, always",
 )
-NEWTON = {"literal step": "it has no Newton steps for the priors, which test_dirichlet tests"}
+NEWTON = {"literal step": "it has no Newton steps for the priors, which test_projections tests"}
 AXES = "rows", "columns", "components"
 NEWTON |= dict.fromkeys(
     ["bound falls", "row weights", "blocks", *(f"order of {axis}" for axis in AXES)],

@@ -1,5 +1,3 @@
-"""Asymmetric clustering: recovery, annealing, leave-one-out EM, and rows given as distributions."""
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -17,7 +15,7 @@ from tests.equations.literal_distributional import LiteralDistributions, conditi
 from tests.equations.literal_predictive_clusters import LiteralPredictiveRows
 from tests.equations.models import HERE, NO_PROOF, PRIOR, From, ModelCase, random_clusters
 from tests.equations.running import energies, run, separate
-from tests.tables import planted
+from tests.tables import planted, refused
 
 every_axis = pytest.mark.parametrize("axis", ["rows", "columns"])
 every_weighting = pytest.mark.parametrize(
@@ -151,8 +149,7 @@ def test_bad_parameters_are_refused_before_any_work(monkeypatch):
         monkeypatch.setattr(model, "expect", fail)
     for options, message in REFUSED:
         model = AsymmetricClustering(**{"n_clusters": 4, "beta": 0.1} | options)
-        with pytest.raises(ValueError, match=message):
-            model.fit(clusters().X)
+        refused(message, model.fit, clusters().X)
         assert not hasattr(model, "components_")
 
 
@@ -173,7 +170,7 @@ CASES = {
 
 def test_em_ends_ten_iterations_after_its_least_objective_and_not_where_it_rises():
     X = planted(6, 2500, kind="clusters", n_rows=80, n_columns=60).X
-    model = PredictiveClusters(RowClusters(20))
+    model = PredictiveClusters(RowClusters(10))
     fit = run(model, X.astype(float), beta=0.5, n_iter=200, tol=1e-6)
     least, last, F = np.inf, 0, energies(fit)
     for number, objective in enumerate(F):
@@ -191,7 +188,7 @@ TABLE = planted(6, 6000, kind="clusters", n_rows=400, n_columns=120)
 def test_predicts_better_and_finds_the_clusters_where_rows_are_short():
     train, test = split_observations(TABLE.X, random_state=0)
     left_out, plain = (
-        AsymmetricClustering(24, leave_one_out=how, beta=0.4, random_state=0).fit(train)
+        AsymmetricClustering(20, leave_one_out=how, beta=0.4, random_state=0).fit(train)
         for how in (True, False)
     )
     assert left_out.perplexity(Dyads(test)) < 0.97 * plain.perplexity(Dyads(test))
@@ -199,10 +196,9 @@ def test_predicts_better_and_finds_the_clusters_where_rows_are_short():
     assert found > before
 
 
-@pytest.mark.filterwarnings("ignore:EM did not converge")
 def test_new_rows_are_folded_in_by_plain_em():
     options = {"beta": 0.3, "leave_one_out": True, "random_state": 0, "max_iter": 20}
-    model = AsymmetricClustering(12, **options).fit(TABLE.X)
+    model = AsymmetricClustering(10, **options).fit(TABLE.X)
     B, X = model.components_, TABLE.X[:7].toarray()
     scores = np.exp(0.3 * (X @ np.log(B).T)) * model.weights_
     expected = scores / scores.sum(axis=1, keepdims=True)
@@ -221,13 +217,11 @@ LEAVE_ONE_OUT_REFUSED = [
 
 def test_incompatible_parameters_and_streams_are_refused():
     for options, message in LEAVE_ONE_OUT_REFUSED:
-        with pytest.raises(ValueError, match=message):
-            AsymmetricClustering(3, leave_one_out=True, **options).fit(TABLE.X)
+        refused(message, AsymmetricClustering(3, leave_one_out=True, **options).fit, TABLE.X)
     with pytest.raises(AttributeError, match="partial_fit"):
         AsymmetricClustering(3, leave_one_out=True, beta=0.3).partial_fit(TABLE.X)
 
 
-@pytest.mark.filterwarnings("ignore:EM did not converge")
 def test_goes_on_where_it_was_and_falls_in_temperature():
     options = {"leave_one_out": True, "random_state": 0, "max_iter": 8, "tol": 1e-3}
     model = AsymmetricClustering(3, beta=0.3, warm_start=True, **options).fit(TABLE.X)

@@ -1,19 +1,10 @@
-"""Limits of all estimators: one component, high temperature, weighted rows, large counts."""
-
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from skcooc import (
-    AspectModel,
-    AsymmetricClustering,
-    ClusterAbstraction,
-    ClusteringProjection,
-    ProductSpaceMixture,
-    SymmetricClustering,
-)
+import skcooc as sk
 from tests.tables import planted
 
 X = planted().X.astype(float)
@@ -26,14 +17,14 @@ def unigram(X):
 
 def test_one_component_is_the_unigram():
     models = [
-        AspectModel(1),
-        *(AsymmetricClustering(1, **options) for options in AXES),
-        SymmetricClustering(1, 1),
-        ClusterAbstraction(1),
-        ProductSpaceMixture(1, 1),
-        ProductSpaceMixture(1, 4),
-        ClusteringProjection(1, 6, posterior="factorial", topic_prior=0.0, beta=0.9),
-        ClusteringProjection(1, 6, posterior="structured", topic_prior=0.0, beta=0.9),
+        sk.AspectModel(1),
+        *(sk.AsymmetricClustering(1, **options) for options in AXES),
+        sk.SymmetricClustering(1, 1),
+        sk.ClusterAbstraction(1),
+        sk.ProductSpaceMixture(1, 1),
+        sk.ProductSpaceMixture(1, 4),
+        sk.ClusteringProjection(1, 6, posterior="factorial", topic_prior=0.0, beta=0.9),
+        sk.ClusteringProjection(1, 6, posterior="structured", topic_prior=0.0, beta=0.9),
     ]
     for model in models:
         model.set_params(random_state=0).fit(X)
@@ -44,16 +35,16 @@ def test_one_component_is_the_unigram():
 def test_hot_models_collapse_to_the_unigram_and_say_so():
     """With equal weights of rows they collapse to the mean row."""
     mean = (X.toarray() / X.toarray().sum(axis=1, keepdims=True)).mean(axis=0)
-    equal = AsymmetricClustering(3, object_weights="equal", beta=1e-4)
+    equal = sk.AsymmetricClustering(3, object_weights="equal", beta=1e-4)
     for model, expected in (
-        (AspectModel(3, beta=0.05), unigram(X)),
-        (AsymmetricClustering(3, beta=5e-5), unigram(X)),
-        (AsymmetricClustering(3, axis="columns", beta=5e-5), unigram(X)),
+        (sk.AspectModel(3, beta=0.05), unigram(X)),
+        (sk.AsymmetricClustering(3, beta=5e-5), unigram(X)),
+        (sk.AsymmetricClustering(3, axis="columns", beta=5e-5), unigram(X)),
         (equal, mean),
         (clone(equal).set_params(axis="columns"), unigram(X)),
-        (SymmetricClustering(3, 4, beta=1e-3), unigram(X)),
-        (ProductSpaceMixture(3, 4, tempering="joint", beta=0.05), unigram(X)),
-        (ProductSpaceMixture(3, 4, tempering="likelihood", beta=0.05), unigram(X)),
+        (sk.SymmetricClustering(3, 4, beta=1e-3), unigram(X)),
+        (sk.ProductSpaceMixture(3, 4, tempering="joint", beta=0.05), unigram(X)),
+        (sk.ProductSpaceMixture(3, 4, tempering="likelihood", beta=0.05), unigram(X)),
     ):
         with pytest.warns(ConvergenceWarning, match="All 3 components are the unigram.*larger b"):
             model.set_params(random_state=0).fit(X)
@@ -64,10 +55,10 @@ def test_hot_models_collapse_to_the_unigram_and_say_so():
 def test_millions_of_observations_in_single_precision():
     X = planted(3, 20_000, 4, n_rows=60, n_columns=50, kind="coclusters").X.astype(float)
     for model in (
-        AsymmetricClustering(3, n_init=3),
-        AsymmetricClustering(3, axis="columns", hard=True, n_init=3),
-        SymmetricClustering(3, 3, hard=True),
-        ProductSpaceMixture(2, 3, beta=0.95),
+        sk.AsymmetricClustering(3, n_init=3),
+        sk.AsymmetricClustering(3, axis="columns", hard=True, n_init=3),
+        sk.SymmetricClustering(3, 3, hard=True),
+        sk.ProductSpaceMixture(2, 3, beta=0.95),
     ):
         few = clone(model).set_params(random_state=0).fit(X)
         many = clone(few).fit((X * 1_000_003).astype(np.float32))
@@ -85,12 +76,12 @@ def test_a_row_of_weight_w_is_the_same_as_w_rows():
     weights = np.random.default_rng(0).integers(0, 4, X.shape[0])
     times = np.repeat(np.arange(X.shape[0]), weights)
     for model in (
-        AsymmetricClustering(4, object_weights="equal", beta=0.1),
-        AsymmetricClustering(4, axis="columns", hard=True, object_weights="equal", beta=0.1),
-        SymmetricClustering(3, 3, beta=0.3),
-        ProductSpaceMixture(2, 3, beta=0.95),
-        ClusterAbstraction(3, abstraction="object", beta=0.3, solver=1.0),
-        ClusterAbstraction(4, tree="annealed", beta=0.1),
+        sk.AsymmetricClustering(4, object_weights="equal", beta=0.1),
+        sk.AsymmetricClustering(4, axis="columns", hard=True, object_weights="equal", beta=0.1),
+        sk.SymmetricClustering(3, 3, beta=0.3),
+        sk.ProductSpaceMixture(2, 3, beta=0.95),
+        sk.ClusterAbstraction(3, abstraction="object", beta=0.3, solver=1.0),
+        sk.ClusterAbstraction(4, tree="annealed", beta=0.1),
     ):
         weighted = clone(model).set_params(random_state=0).fit(X, sample_weight=weights)
         repeated = clone(model).set_params(random_state=0).fit(X[times])

@@ -1,5 +1,3 @@
-"""Models of clusters: critical temperatures, empty clusters, single precision, initialisation."""
-
 from functools import partial
 from itertools import combinations, pairwise
 
@@ -204,7 +202,7 @@ def test_single_precision_tells_long_rows_apart_in_a_tree():
 
 K = 8
 PLANTED = make_cooccurrences(160, 120, K, kind="clusters", n_observations=8000, random_state=3)
-SEEDS = range(8)
+SEEDS = range(6)
 
 
 def literally_joined(counts, n_clusters):
@@ -317,7 +315,6 @@ def test_planted_clusters_are_found_with_any_seed(axis, monkeypatch):
     assert exact() < len(SEEDS) - 2
 
 
-@pytest.mark.filterwarnings("ignore:EM did not converge")
 def test_trees_begin_with_the_clusters():
     for seed in SEEDS[:3]:
         model = ClusterAbstraction(K, beta=0.2, max_iter=20, random_state=seed).fit(PLANTED.X)
@@ -385,11 +382,9 @@ def test_few_objects_are_seeds_that_differ_and_empty_ones_are_none():
 
 def test_seeds_are_of_all_planted_clusters_but_not_where_nothing_is_gained(monkeypatch):
     def n_found():
-        found = (
-            seed_clusters(TABLE, OVERALL, N_SEEDS, np.random.default_rng(s)) for s in range(10)
-        )
+        found = (seed_clusters(TABLE, OVERALL, N_SEEDS, np.random.default_rng(s)) for s in range(6))
         return sum(len(set(labels_of_seeds(components))) == N_SEEDS for components in found)
 
-    assert n_found() >= 8
+    assert n_found() >= 5
     monkeypatch.setattr(starts, "seed_gains", lambda objects, *_: np.zeros(2 * (objects.shape[0],)))
-    assert n_found() <= 2  # the broken twin: any objects
+    assert n_found() <= 1  # the broken twin: any objects

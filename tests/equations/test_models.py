@@ -1,5 +1,3 @@
-"""All models pass the checks of skcooc.testing, and broken models fail them."""
-
 import ast
 from importlib import import_module
 from pathlib import Path

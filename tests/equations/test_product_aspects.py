@@ -1,5 +1,3 @@
-"""The product-space mixture: limits, initialisation, recovery, and its two sides."""
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -195,16 +193,15 @@ def test_leave_one_out_step_equals_the_transcription():
         assert far(NothingOut(MODEL), beta) > 3 * close
 
 
-@pytest.mark.filterwarnings("ignore:EM did not converge")
 def test_leave_one_out_overfits_less_on_short_rows():
     table = planted(12, 4000, n_rows=400, n_columns=100).X
     train, test = split_observations(table, random_state=0)
     options = {"beta": 0.9, "random_state": 0, "max_iter": 60}
     plain, left_out = (
-        ProductSpaceMixture(12, 12, leave_one_out=how, **options).fit(train)
+        ProductSpaceMixture(10, 10, leave_one_out=how, **options).fit(train)
         for how in (False, True)
     )
     assert left_out.perplexity(Dyads(test)) < 0.97 * plain.perplexity(Dyads(test))
-    assert left_out.transform(table[:3]).shape == (3, 12)
+    assert left_out.transform(table[:3]).shape == (3, 10)
     with pytest.raises(AttributeError, match="partial_fit"):
         left_out.partial_fit(train)

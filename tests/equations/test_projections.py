@@ -1,28 +1,25 @@
-"""Probabilistic clustering-projection: its bound, clusters that die, and new rows."""
-
 import tracemalloc
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import minimize, minimize_scalar
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc import ClusteringProjection
 from skcooc.counts import CSRCounts
 from skcooc.em import EMStage, fit, make_solver
-from skcooc.equations.projections import (
-    FactorialProjections,
-    MeanField,
-    StructuredProjections,
-    cluster_terms,
-    clusters_of,
-)
+from skcooc.equations import projections
+from skcooc.equations.dirichlet import best_prior, best_total, divergence, evidence, expected_log
 from skcooc.fitting.stream import fold_in
 from tests.equations import literal_projections as literal
 from tests.equations.running import energies, step
 from tests.tables import planted
 
-MODELS = {"factorial": FactorialProjections, "structured": StructuredProjections}
+MODELS = {
+    "factorial": projections.FactorialProjections,
+    "structured": projections.StructuredProjections,
+}
 every_posterior = pytest.mark.parametrize("posterior", MODELS)
 
 
@@ -76,7 +73,7 @@ def test_priors_are_fitted_only_where_asked():
 def test_one_cluster_a_row_needs_no_square_array():
     N = 4000
     X = sp.random_array((N, 50), density=0.1, rng=np.random.default_rng(0), format="csr")
-    model, counts = FactorialProjections(3), CSRCounts(X.astype(np.float32))
+    model, counts = projections.FactorialProjections(3), CSRCounts(X.astype(np.float32))
     state = model.start(counts, np.random.default_rng(0))
     tracemalloc.start()
     after, *_ = step(model, counts, state)
@@ -88,7 +85,7 @@ def test_one_cluster_a_row_needs_no_square_array():
 
 def fitted(**options):
     X = planted(5, 6000, n_rows=100, n_columns=30, concentration=0.5).X.astype(float)
-    model = ClusteringProjection(4, 12, random_state=0, **{"beta": 1.0, "smoothing": 0.0} | options)
+    model = ClusteringProjection(4, 10, random_state=0, **{"beta": 1.0, "smoothing": 0.0} | options)
     return model.fit(X[:70]), X[70:]
 
 
@@ -108,7 +105,7 @@ def test_the_bound_of_new_rows():
     model, new = fitted(inference="variational")
     q, n = literal.posterior_of(model._state.params), new.toarray()
     psi = np.zeros((len(n), len(q.eta)))
-    psi[:, clusters_of(model._state.params).alive] = model.predict_proba(new)
+    psi[:, projections.clusters_of(model._state.params).alive] = model.predict_proba(new)
     phi = literal.topics_of_words(q, psi, n, 1.0)
     expected = np.zeros(len(n))
     for i, j in np.argwhere(n):
@@ -119,7 +116,7 @@ def test_the_bound_of_new_rows():
     np.testing.assert_allclose(bound, expected)
     assert (model.set_params(inference="collapsed").bound(new) >= bound - 1e-9).all()
     assert np.isfinite(model.bound(np.eye(30))).all()
-    psi[:, clusters_of(model._state.params).alive] = model.predict_proba(new)
+    psi[:, projections.clusters_of(model._state.params).alive] = model.predict_proba(new)
     S = np.einsum("ij,ijk->ik", n, literal.topics_of_words(q, psi, n, 1.0))
     np.testing.assert_allclose(model.project(new), S / n.sum(axis=1, keepdims=True))
     np.testing.assert_allclose(model.project(np.zeros((1, 30))), model.weights_[None])
@@ -127,12 +124,63 @@ def test_the_bound_of_new_rows():
 
 def test_mean_field_locks_in_when_started_from_the_prior():
     model, new = fitted(inference="variational")
-    _, params = StructuredProjections(4).fold_in_equations(model._state.params)
+    _, params = projections.StructuredProjections(4).fold_in_equations(model._state.params)
     n = new.toarray()
 
     def bound(psi):
         A = np.exp(psi @ params.log_centers)
-        return cluster_terms(params, psi) + (n * np.log(A @ params.topics.T)).sum(axis=1)
+        return projections.cluster_terms(params, psi) + (n * np.log(A @ params.topics.T)).sum(
+            axis=1
+        )
 
-    from_prior = fold_in(MeanField(), params, 1.0, CSRCounts(new).as_new(), 1)
+    from_prior = fold_in(projections.MeanField(), params, 1.0, CSRCounts(new).as_new(), 1)
     assert bound(model.predict_proba(new)).sum() > bound(from_prior).sum() + 1
+
+
+def counts(C=40, prior=(0.5, 2.0, 0.1), seed=0):
+    rng = np.random.default_rng(seed)
+    return np.stack([rng.multinomial(50, p) for p in rng.dirichlet(prior, C)]).astype(float)
+
+
+def test_moments_are_those_of_samples():
+    n, prior = np.array([[3.0, 0.0, 1.0]]), np.array([0.7, 0.5, 0.9])
+    rng = np.random.default_rng(0)
+    posterior = rng.dirichlet(n[0] + prior, 200_000)
+    logs = np.log(np.maximum(posterior, 1e-300))
+    np.testing.assert_allclose(expected_log(n, prior, prior.sum())[0], logs.mean(axis=0), rtol=0.02)
+    likelihood = np.prod(rng.dirichlet(prior, 400_000) ** n, axis=1).mean()
+    assert evidence(n, prior, prior.sum()) == pytest.approx(np.log(likelihood), abs=0.02)
+    # log of the density ratio of posterior and prior is n log theta - evidence
+    assert divergence(n, prior, prior.sum()) == pytest.approx(
+        (logs @ n[0]).mean() - np.log(likelihood), abs=0.05
+    )
+
+
+def test_the_best_prior_is_that_of_a_general_optimiser():
+    n = counts()
+    peer = minimize(
+        lambda t: -evidence(n, np.exp(t), np.exp(t).sum()), np.zeros(3), method="Nelder-Mead"
+    )
+    for start in (1e-3, 0.3, 100.0):
+        found = best_prior(n, np.full(3, start))
+        assert evidence(n, found, found.sum()) == pytest.approx(-peer.fun, abs=1e-4)
+
+
+def test_the_best_total_is_that_of_a_general_optimiser():
+    n, C = np.array([30.0, 5.0, 2.0, 1.0]), 10
+
+    def value(total):
+        return evidence(n[None], np.full(4, total / C), total)
+
+    peer = minimize_scalar(lambda t: -value(np.exp(t)), bounds=(-9, 9), method="bounded")
+    for start in (1e-3, 1.0, 100.0):
+        assert value(best_total(n, start, C)) == pytest.approx(-peer.fun, abs=1e-4)
+
+
+def test_the_evidence_never_falls():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        n, prior = rng.gamma(0.2, 20, (5, 4)), rng.gamma(0.3, 3, 4) + 1e-3
+        found = best_prior(n, prior)
+        assert evidence(n, found, found.sum()) >= evidence(n, prior, prior.sum())
+        assert (found > 0).all()

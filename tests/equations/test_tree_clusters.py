@@ -1,6 +1,5 @@
-"""The cluster-abstraction model: stages, trees of any shape, recovery."""
-
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -9,12 +8,18 @@ from sklearn.metrics import adjusted_rand_score
 
 from skcooc import ClusterAbstraction
 from skcooc.counts import CSRCounts
-from skcooc.em import EMStage, fit, make_solver
+from skcooc.em import EMStage, GrowClusters, OverRelaxation, State, fit, make_solver
+from skcooc.em.annealing import duplicate_components, mix_components
 from skcooc.em.stages import ignore
+from skcooc.equations.growing_trees import KINDS, SplittingTrees, grow, own_nodes
 from skcooc.equations.tree_clusters import Abstractions
+from skcooc.heldout import HeldOut, Validation
+from skcooc.hierarchy import division
 from tests.equations.literal_tree_clusters import TREE, LiteralTree, random_state
+from tests.equations.models import CASES
 from tests.equations.running import energies, step
-from tests.tables import planted, random_table
+from tests.tables import planted, random_table, refused
+from tests.watching import Watcher
 
 LEVELS = ["constant", "cluster", "object"]
 
@@ -102,8 +107,7 @@ def test_bad_trees_and_parameters_are_refused():
         (4, {"hard": True, "proportions": "estimated"}, "it needs proportions='uniform'"),
         (4, {"coarsening": [np.arange(60) // 2]}, "coarsening has a grouping of 60 rows"),
     ):
-        with pytest.raises(ValueError, match=message):
-            ClusterAbstraction(n_clusters, **options).fit(planted().X)
+        refused(message, ClusterAbstraction(n_clusters, **options).fit, planted().X)
 
 
 def test_tied_rows_come_first():
@@ -123,3 +127,191 @@ def test_leaves_without_rows_are_the_unigram():
     leaves = model.components_[model.tree_.leaves]
     vacant = np.setdiff1d(np.arange(8), model.labels_)
     np.testing.assert_allclose(leaves[vacant], np.tile(X.sum(axis=0) / X.sum(), (5, 1)))
+
+
+def grown(X, heldout=None):
+    """A tree of at most four clusters."""
+    rng = np.random.default_rng(0)
+    return grow(X, KINDS["annealed"], 4, 100, 3e-6, OverRelaxation(1.8), rng, heldout, ignore)
+
+
+@cache
+def hierarchy(K=4):
+    return planted(K, 30_000, kind="hierarchy", n_rows=120, n_columns=200)
+
+
+def groups(tree, names=None):
+    """The clusters below each node, by name."""
+    names = np.arange(len(tree.leaves)) if names is None else names
+    return {frozenset(names[tree.above[:, v]].tolist()) for v in range(tree.n_nodes)}
+
+
+def names_of(labels, truth, n_clusters):
+    """The planted cluster of most rows of each cluster found."""
+    return np.array([np.bincount(truth[labels == k]).argmax() for k in range(n_clusters)])
+
+
+@pytest.mark.parametrize(("K", "tree"), [(4, "annealed"), (6, "grown")])
+def test_planted_topologies_are_found(K, tree):
+    data = hierarchy(K)
+    model = ClusterAbstraction(K, tree=tree, random_state=0).fit(data.X)
+    assert adjusted_rand_score(data.labels, model.labels_) > 0.95
+    names = names_of(model.labels_, data.labels, K)
+    assert groups(model.tree_, names) == groups(data.tree)
+    shuffled = np.roll(names, 1)  # the test would see another topology
+    assert groups(model.tree_, shuffled) != groups(data.tree)
+
+
+def test_splits_are_those_of_the_tree_and_nodes_are_means_of_what_is_below():
+    X = CSRCounts(hierarchy().X.astype(float))
+    tree, nodes, splits, _ = grown(X)
+    parts = {frozenset(part) for split in splits for part in split.parts}
+    assert parts == groups(tree) - {frozenset(range(4))}
+    above = [np.flatnonzero(of_node).tolist() for of_node in tree.above.T]
+    assert [sorted(group) for group in division(splits).groups] == above
+    betas = [split.beta for split in splits]
+    assert betas == sorted(betas)
+    assert nodes.shape == (200, tree.n_nodes)
+    np.testing.assert_allclose(nodes[:, 0], X.column_sums / X.column_sums.sum(), atol=1e-5)
+    np.testing.assert_allclose(nodes.sum(axis=0), 1)
+    for v in np.setdiff1d(np.arange(tree.n_nodes), tree.leaves):
+        below = nodes[:, tree.children(v)]
+        weights = np.linalg.lstsq(below, nodes[:, v])[0]
+        np.testing.assert_allclose(below @ weights, nodes[:, v], atol=1e-6)
+        assert weights.sum() == pytest.approx(1, abs=1e-4)
+
+
+class GivenPerplexities(HeldOut):
+    """Perplexities that are given, one for each call."""
+
+    def __init__(self, perplexities):
+        object.__setattr__(self, "left", list(perplexities))
+
+    def __call__(self, model, params, rows):
+        return Validation(self.left.pop(0) if self.left else 9e9, 0.1)
+
+
+@pytest.mark.filterwarnings("ignore:The tree has not grown")
+def test_growth_ends_where_held_out_observations_are_not_predicted_better():
+    """Perplexity falls so many times and then rises."""
+    X = CSRCounts(hierarchy().X.astype(float))
+    trees = [grown(X, GivenPerplexities(-np.arange(float(n)))).tree for n in (0, 6, 12, 24)]
+    found = [len(tree.leaves) for tree in trees]
+    assert found == sorted(found)
+    assert {2, 4} <= set(found) <= {1, 2, 3, 4}
+
+
+def test_clusters_that_are_not_there_are_not_found():
+    data = planted(4, 20_000, kind="clusters")
+    model = ClusterAbstraction(20, tree="annealed", random_state=0).fit(data.X)
+    assert 4 <= model.n_clusters_ <= 6
+    assert model.components_.shape == (2 * model.n_clusters_ - 1, data.X.shape[1])
+    assert adjusted_rand_score(data.labels, model.labels_) > 0.9
+
+
+def test_independent_rows_and_columns_are_one_cluster():
+    X = np.outer(np.arange(1, 13), np.arange(1, 9))
+    with pytest.warns(match="The tree has not grown"):
+        model = ClusterAbstraction(3, tree="annealed", random_state=0).fit(X)
+    assert model.splits_ == []
+    assert model.tree_.parents.tolist() == [-1]
+
+
+def test_with_a_temperature_that_is_given():
+    data = hierarchy()
+    model = ClusterAbstraction(4, tree="annealed", beta=0.1, random_state=0)
+    for early_stopping in (True, False):
+        model.set_params(early_stopping=early_stopping).fit(data.X)
+        assert model.tuning_ == []
+        assert adjusted_rand_score(data.labels, model.labels_) > 0.95
+
+    class Stop(Watcher):
+        def on_fit_task_end(self, *arguments, **named):
+            return True
+
+    with warnings.catch_warnings():  # it did not grow, and for a reason
+        warnings.filterwarnings("error", message="The tree has not grown")
+        assert model.set_callbacks(Stop()).fit(data.X).n_clusters_ >= 1
+
+
+def test_held_out_observations_do_not_shape_the_tree(monkeypatch):
+    data, tables = hierarchy(), []
+
+    def spied(X, *arguments):
+        tables.append(X.column_sums.sum())
+        return grow(X, *arguments)
+
+    monkeypatch.setattr("skcooc.estimators.cluster_abstraction.grow", spied)
+    ClusterAbstraction(4, tree="annealed", random_state=0).fit(data.X)
+    assert tables[0] / data.X.sum() == pytest.approx(0.9, abs=0.02)
+
+
+def test_a_warm_start_keeps_the_tree():
+    data = hierarchy()
+    given = ClusterAbstraction(4, beta=0.1, random_state=0, warm_start=True).fit(data.X)
+    refused("but tree has changed", given.set_params(tree="annealed").fit, data.X)
+    model = ClusterAbstraction(4, tree="annealed", max_iter=40, random_state=0, warm_start=True)
+    with pytest.warns(match="converge"):
+        model.set_params(tol=0.0).fit(data.X)
+    tree, splits, objective = model.tree_, model.splits_, model.objective_
+    model.set_params(max_iter=100, tol=1e-6).fit(data.X)
+    assert model.tree_ is tree
+    assert model.splits_ == splits
+    assert model.objective_ <= objective
+    refused("but tree has changed", model.set_params(tree=[-1, 0, 0, 0, 0]).fit, data.X)
+
+
+def test_nodes_are_those_above_the_same_clusters():
+    X = CSRCounts(hierarchy().X.astype(float))
+    model = KINDS["grown"].model(4)
+    low = model.critical_beta(X)
+    schedule = GrowClusters(
+        EMStage(model, X, 4 * low, 100, 1e-6), [low * 1.2**step for step in range(8)]
+    )
+    found = fit([schedule], np.random.default_rng(0), make_solver(1.8))
+    whole, mass = division(found.splits), X.row_sums @ found.rows
+    order = [whole.groups[leaf][0] for leaf in whole.tree.leaves]
+    nodes = own_nodes(found.params, whole, order, mass)
+    np.testing.assert_allclose(nodes.sum(axis=0), 1)
+    assert nodes.shape == (200, 7)
+    root = found.params.nodes[:, (found.params.paths > 0).all(axis=0)][:, 0]
+    np.testing.assert_allclose(nodes[:, 0], root)
+    mean = nodes[:, whole.tree.leaves] @ mass[order] / mass.sum()
+    assert np.abs(root - mean).sum() > 0.5  # it has the words that all share, and no others
+
+
+MODEL = SplittingTrees(8)
+
+
+@pytest.fixture
+def split_state():
+    """Random clusters of a tree, and two copies of each."""
+    state = State(*CASES["tree, splitting"].model.start(CSRCounts(random_table()), None))
+    return state, duplicate_components(MODEL, state, np.random.default_rng(0))
+
+
+def supports(state):
+    """The clusters below each node."""
+    return {tuple(np.flatnonzero(row)) for row in (state.params.paths > 0).T}
+
+
+def test_two_copies_predict_the_same_and_become_one_again(split_state):
+    state, pairs = split_state
+    assert pairs.params.paths.shape == (6, TREE.n_nodes + 6)
+    np.testing.assert_allclose(pairs.params.paths.sum(axis=1), 1)
+    again = mix_components(MODEL, pairs, [(0, 3), (1, 4), (2, 5)])
+    assert again.params.nodes.shape == state.params.nodes.shape
+    for other in (pairs, again):
+        np.testing.assert_allclose(prediction(other), prediction(state), rtol=0.02)
+    assert supports(again) == supports(state)
+
+
+def test_parts_of_a_leaf_keep_it_as_their_parent(split_state):
+    split = mix_components(MODEL, split_state[1], [(0, 3), (1, 4), (2,), (5,)])
+    assert len(supports(split)) == TREE.n_nodes + 2
+    assert {(2, 3), (2,), (3,)} < supports(split)
+
+
+def prediction(state):
+    A, B = MODEL.factors(*state)
+    return A @ B.T

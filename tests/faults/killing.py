@@ -94,7 +94,7 @@ ASPECTS = skcooc.AspectModel(3, beta=0.9, **SHORT | {"max_iter": 6})
 KINDS = {
     "beta given": skcooc.AspectModel(3, beta=0.9, n_init=3, **SHORT),
     "beta searched": skcooc.AspectModel(3, **SHORT),
-    "left out": skcooc.AspectModel(60, leave_one_out="auto", n_init=2, **SHORT | {"max_iter": 8}),
+    "left out": skcooc.AspectModel(20, leave_one_out="auto", n_init=2, **SHORT | {"max_iter": 8}),
     "clusters": skcooc.AsymmetricClustering(4, annealing=1.2, beta=0.3, **SHORT),
     "grown tree": skcooc.ClusterAbstraction(5, tree="grown", **SHORT | {"max_iter": 8}),
     "annealed tree": skcooc.ClusterAbstraction(4, tree="annealed", **SHORT | {"max_iter": 8}),

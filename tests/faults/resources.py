@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.base import clone
 from skcooc import AspectModel
 from skcooc.callbacks import read_checkpoint, write_checkpoint
 from tests.faults.killing import ASPECTS, X, child, fitted, outcome
-from tests.watching import Watcher
+from tests.watching import At
 
 ROOM = 100 * 2**20  # bytes
 
@@ -67,16 +68,6 @@ def side_by_side(n_threads: int) -> list[str]:
         return list(threads.map(lambda model: outcome(fitted(model)), models))
 
 
-class Killer(Watcher):
-    def __init__(self, at: int, process: int) -> None:
-        self.at, self.process = at, process
-
-    def on_fit_task_end(self, estimator, context):
-        self.at -= 1
-        if self.at == 0:
-            os.kill(self.process, signal.SIGKILL)
-
-
 def dead_workers(n_fits: int) -> int:
     """Fit a dask array on two workers, kill one; returns how many fits are unaffected."""
     import dask.array as da
@@ -90,10 +81,10 @@ def dead_workers(n_fits: int) -> int:
         for number in range(n_fits):
             client.wait_for_workers(2, timeout=300)
             victims = sorted(client.run(os.getpid).values())
-            killer = Killer(2 + number, victims[number % 2])
+            killer = At(2 + number, partial(os.kill, victims[number % 2], signal.SIGKILL))
             disturbed = clone(model).set_callbacks(killer)
             n_same += outcome(_brought(fitted(disturbed, table))) == expected
-            assert killer.at <= 0
+            assert killer.n_calls <= 0
         return n_same
 
 

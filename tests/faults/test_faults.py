@@ -13,10 +13,7 @@ from tests.faults import resources
 from tests.faults.killing import ASPECTS, KINDS, QUICK, chain, fitted, outcome, undisturbed
 from tests.watching import Watcher
 
-pytestmark = [
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked"),
-    pytest.mark.filterwarnings("ignore:EM did not converge"),
-]
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 
 
 @pytest.mark.parametrize("kind", QUICK)
@@ -29,8 +26,6 @@ class Interruption(Watcher):
 
     def __init__(self, path, after):
         self.path, self.after, self.seen = path, after, set()
-
-    def on_fit_task_begin(self, estimator, context): ...
 
     def on_fit_task_end(self, estimator, context):
         if self.path.exists():
@@ -76,7 +71,7 @@ def test_lost_random_numbers_are_detected(tmp_path, monkeypatch):
     whole = outcome(fitted(clone(KINDS["annealed tree"])))
     assert outcome(fitted(again)) == whole
     monkeypatch.setattr(
-        Journal, "resumed", lambda self, name, rng: getattr(self.noted(name), "run", None)
+        Journal, "resume_run", lambda self, name, rng: getattr(self.get(name), "run", None)
     )
     assert outcome(fitted(twin)) != whole
 

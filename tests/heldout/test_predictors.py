@@ -1,13 +1,21 @@
-"""Predictors, and the weights and smoothing that are estimated for them."""
+import itertools
+import math
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import approx_fprime
+from threadpoolctl import threadpool_limits
 
 from skcooc.counts import CSRCounts
-from skcooc.heldout import Discounted, Factors, Interpolated, Unigram
-from skcooc.heldout.predictors import CachedPredictions
+from skcooc.equations.aspects import Aspects
+from skcooc.heldout import Discounted, Factors, HeldOut, Interpolated, Unigram
+from skcooc.heldout.memory import Memory, best_memory, memory_cells, rows_with, with_cache
+from skcooc.heldout.predictors import CachedPredictions, best_smoothing
+from skcooc.heldout.validation import add_one_unigram, hold_out
 from skcooc.metrics import best_weights, perplexity_of
+from skcooc.tables import as_counts
+from tests.tables import planted, random_table, refused
 
 N_ROWS, N_COLUMNS = 30, 12
 EVERYWHERE = np.ones((N_ROWS, N_COLUMNS))
@@ -122,7 +130,141 @@ def test_wrong_arguments_are_refused():
     unigram = Unigram(np.ones(2) / 2)
     with pytest.raises(ValueError, match=r"discount=1.5 should be in the \[0, 1\] range"):
         Discounted(whole_counts(), 1.5, unigram)
-    with pytest.raises(ValueError, match="concentration=-1"):
-        Discounted(whole_counts(), 0.5, unigram, -1)
-    with pytest.raises(ValueError, match="no tokens"):
-        perplexity_of(np.zeros((2, 2)), unigram)
+    refused("concentration=-1", Discounted, whole_counts(), 0.5, unigram, -1)
+    refused("no tokens", perplexity_of, np.zeros((2, 2)), unigram)
+
+
+def literal_perplexity(X, P, s, b):
+    dense = X.toarray()
+    smoothed = (1 - s) * P + s * b
+    return np.exp(-(dense * np.log(smoothed)).sum() / dense.sum())
+
+
+def state(X, k=3, seed=0):
+    model = Aspects(k)
+    params, _ = model.start(CSRCounts(X), np.random.default_rng(seed))
+    return model, params, np.random.default_rng(1).dirichlet(np.ones(k), X.shape[0])
+
+
+def test_perplexity_is_the_definition_and_infinite_where_the_impossible_is_seen():
+    X = random_table()
+    model, params, rows = state(X)
+    b = np.full(X.shape[1], 1 / X.shape[1])
+    validation = HeldOut(CSRCounts(X), b, smoothing=0.1)(model, params, rows)
+    P = rows @ params.components.T
+    assert validation.perplexity == pytest.approx(literal_perplexity(X, P, 0.1, b))
+    params = params._replace(components=np.zeros_like(params.components))
+    assert HeldOut(CSRCounts(X), b, smoothing=0.0)(model, params, rows).perplexity == np.inf
+    assert np.isfinite(HeldOut(CSRCounts(X), b)(model, params, rows).perplexity)
+
+
+def test_one_observation_more_weighs_what_others_do():
+    X = random_table()
+    shares = X / X.sum(axis=1).clip(1)[:, None]
+    for n, observations in ((X, X.sum()), (shares, X.nnz), (1e-6 * shares, X.nnz)):
+        counts, one = CSRCounts(sp.csr_array(n)), n.sum() / observations
+        literal = [(column + one) / (n.sum() + one * 9) for column in n.sum(axis=0)]
+        found = add_one_unigram(counts.column_sums, counts.mean_count_weight)
+        np.testing.assert_allclose(found, literal)
+    flat = add_one_unigram(counts.column_sums, 1.0)  # adds whole observations to tiny shares
+    assert np.abs(flat - found).sum() > 0.1
+
+
+def test_estimated_smoothing_is_the_best_of_a_grid():
+    rng = np.random.default_rng(0)
+    P, b, n = rng.random(400) ** 4, rng.random(400), 1 + rng.poisson(2, 400).astype(float)
+    s = best_smoothing(CachedPredictions(P), b, CSRCounts(sp.csr_array(n[None])))
+    grid = np.linspace(0.001, 0.95, 2000)
+    losses = [-(n * np.log((1 - g) * P + g * b)).sum() for g in grid]
+    assert s == pytest.approx(grid[int(np.argmin(losses))], abs=1e-3)
+
+
+def test_the_number_of_blas_threads_changes_no_digit():
+    rng = np.random.default_rng(0)
+    for seed in range(5):
+        X = random_table(n_rows=300, n_columns=400, seed=seed)
+        model, params, rows = state(X)
+        heldout = HeldOut(CSRCounts(X), rng.dirichlet(np.ones(X.shape[1])))
+        found = []
+        for threads in (1, 2, 4):
+            with threadpool_limits(threads):
+                found.append(heldout(model, params, rows))
+        assert found[0] == found[1] == found[2]
+
+
+KNOWN = sp.csr_array([[3.0, 1.0, 0.0, 0.0], [0.0, 0.4, 0.0, 2.0], [0.0, 0.0, 0.0, 0.0]])
+MODEL = Unigram(np.array([0.1, 0.2, 0.3, 0.4]))
+BACKGROUND = np.array([0.4, 0.3, 0.2, 0.1])
+ALL = as_counts(sp.csr_array(np.ones(KNOWN.shape)))
+
+
+def literal(known, P, b, a, d, s):
+    """P(y given x) cell by cell, as the Chinese restaurant has it."""
+    predicted = np.zeros(known.shape)
+    for i, row in enumerate(known):
+        saved = sum(min(n, d) for n in row)
+        for j, n in enumerate(row):
+            lower = (1 - s) * P[j] + s * b[j]
+            known_share = max(n - d, 0) + (a + saved) * lower
+            predicted[i, j] = known_share / (sum(row) + a)
+    return predicted
+
+
+def test_the_prediction_is_that_of_the_restaurant():
+    n, P = KNOWN.toarray(), MODEL.distribution
+    without_discount = literal(n, P, BACKGROUND, 2.0, 0.0, 0.3)
+    for given in ((5.0, 0.6, 0.3), (0.5, 0.0, 0.0), (80.0, 1.0, 1.0)):
+        cells = with_cache(KNOWN, MODEL, BACKGROUND, Memory(*given)).cells(ALL)
+        expected = literal(n, P, BACKGROUND, *given)
+        np.testing.assert_allclose(cells.reshape(n.shape), expected, rtol=1e-12)
+        np.testing.assert_allclose(expected.sum(axis=1), 1, rtol=1e-12)
+        assert not np.allclose(expected, without_discount)
+
+
+@pytest.fixture
+def bursty():
+    """Bursty rows, the counts to be predicted, a model and a background."""
+    X = planted(n_rows=40, n_columns=60, n_observations=4000, burstiness=15).X.astype(float)
+    rest, heldout = hold_out(as_counts(X), 0.3, 0, "auto")
+    model = Unigram(np.random.default_rng(0).dirichlet(np.ones(60)))
+    return rest.table, heldout.X, model, np.full(60, 1 / 60)
+
+
+def test_slopes_are_those_of_the_log_likelihood(bursty):
+    known, heldout, model, background = bursty
+    cells, at = memory_cells(*bursty), np.array([7.0, 0.4, 0.3])
+    value, slopes = cells.log_likelihood(Memory(*at))
+    predictor = with_cache(known, model, background, Memory(*at))
+    assert value == pytest.approx(-math.log(perplexity_of(heldout.table, predictor)))
+    numerical = approx_fprime(at, lambda x: cells.log_likelihood(Memory(*x))[0], 1e-7)
+    np.testing.assert_allclose(slopes, numerical, rtol=1e-3)
+    assert not np.allclose(slopes[::-1], numerical, rtol=0.5)
+
+
+def test_the_best_memory_beats_a_grid_and_keeps_what_is_given(bursty):
+    cells = memory_cells(*bursty)
+    best, _ = cells.log_likelihood(best_memory(cells))
+    grid = itertools.product((1, 5, 15, 30, 100), (0.01, 0.2, 0.5, 0.8), (0.01, 0.3, 0.9))
+    assert all(cells.log_likelihood(Memory(*point))[0] <= best + 1e-9 for point in grid)
+    assert cells.log_likelihood(Memory(1e4, 0.01, 0.3))[0] < best - 0.05  # next to no cache
+    given = best_memory(cells, (None, 0.25, None))
+    assert given.discount == 0.25
+    assert cells.log_likelihood(given)[0] <= best + 1e-9
+
+
+def test_rows_of_which_nothing_is_known_are_predicted_by_the_lower_one():
+    X = sp.csr_array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    cells = memory_cells(KNOWN[[0, 2]], as_counts(X), MODEL, BACKGROUND)
+    value, slopes = cells.log_likelihood(Memory(0.0, 0.5, 0.2))
+    lower = 0.8 * MODEL.distribution + 0.2 * BACKGROUND
+    known = (np.array([2.5, 0.5]) + 1.0 * lower[:2]) / 4
+    assert value == pytest.approx(np.log([*known, lower[3]]).mean())
+    assert np.isfinite(slopes).all()
+    assert best_memory(cells, (0.0, 0.0, None)).smoothing != 0.02  # where the search begins
+
+
+def test_rows_count_by_their_weights():
+    X = as_counts(KNOWN)
+    np.testing.assert_array_equal(rows_with(X), [1, 2, 0, 1])
+    twice = as_counts(sp.vstack([KNOWN, KNOWN[[1]]]).tocsr())
+    np.testing.assert_array_equal(rows_with(twice), [1, 3, 0, 2])

@@ -1,5 +1,3 @@
-"""The content of the pages of `explore`: numbers against loops, cuts, and no markup."""
-
 import re
 import sys
 from html import unescape
@@ -19,6 +17,7 @@ from skcooc.inspection import explore
 from skcooc.inspection.explorer import sections
 from tests.inspection import pages
 from tests.inspection.pages import EVIL, WORDS, close, stand_in, table, texts_of, two_sided
+from tests.tables import refused
 
 X = table()
 GROUPS = np.array(["a", "b", "c"])[np.arange(len(X)) % 3]
@@ -192,7 +191,6 @@ def fitted():
     return make_pipeline(CountVectorizer(stop_words=["the"]), model).fit(texts), texts
 
 
-@pytest.mark.filterwarnings("ignore:EM did not converge")
 def test_pipelines_searches_other_rows_and_models_of_other_libraries(fitted):
     pipeline, texts = fitted
     shown = explore(pipeline, texts).shown
@@ -228,8 +226,7 @@ def test_dyads_and_data_frames_have_names():
         shown = explore(model, data).shown
         assert [row["name"] for row in shown["documents"]] == rows
         assert {feature[0] for feature in shown["features"]} == set(columns)
-    with pytest.raises(ValueError, match="other names, or in another order"):
-        explore(model, frame[columns[::-1]])
+    refused("other names, or in another order", explore, model, frame[columns[::-1]])
 
 
 def test_bad_input_and_without_jinja(model, monkeypatch):
@@ -248,11 +245,9 @@ def test_bad_input_and_without_jinja(model, monkeypatch):
         ({"model": AspectModel()}, NotFittedError, None),
         ({"model": CountVectorizer().fit(["a word"])}, TypeError, "no components_"),
     ):
-        with pytest.raises(error, match=message):
-            explore(**{"model": model, "X": X, **arguments})
+        refused(message, explore, error=error, **{"model": model, "X": X, **arguments})
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ImportError, match=r"pip install 'skcooc\[explore\]'"):
-        explore(model, X)
+    refused(r"pip install 'skcooc\[explore\]'", explore, model, X, error=ImportError)
 
 
 def test_a_consensus_has_intervals_of_its_members():
@@ -265,8 +260,7 @@ def test_a_consensus_has_intervals_of_its_members():
             j = int(shown["features"][number][0].removeprefix("x"))
             expected = agreed.components_[k, j], *agreed.component_intervals_[:, k, j]
             np.testing.assert_allclose([p, low, high], expected, rtol=1e-3, atol=1e-8)
-    with pytest.raises(ValueError, match="Consensus has no transform: X should be the table"):
-        explore(agreed, X[:10])
+    refused("Consensus has no transform: X should be the table", explore, agreed, X[:10])
 
 
 def test_a_tree_with_its_documents():
@@ -308,8 +302,7 @@ def test_blocks_with_their_pairs_and_names_of_both_sides():
     assert tuple(facts["sides"]) == ("adjectives", "nouns")
     assert explore(model, X).shown["facts"]["sides"] is None
     for wrong in (("nouns",), ("adjectives", 3), "adjectives", "ab", ("", "nouns"), 2):
-        with pytest.raises(ValueError, match="sides should be the names of rows and columns"):
-            explore(model, X, sides=wrong)
+        refused("sides should be the names of rows and columns", explore, model, X, sides=wrong)
 
 
 def test_rare_members_of_large_blocks_are_left_out_but_no_pair(monkeypatch):

@@ -1,7 +1,5 @@
-"""Clusterings against known classes, by the information kept, and by their likelihood."""
-
 from functools import partial
-from itertools import permutations
+from itertools import combinations, permutations
 from math import comb, log
 
 import numpy as np
@@ -14,9 +12,11 @@ from skcooc.metrics import (
     coclustering_adjusted_rand,
     mutual_information,
     mutual_information_kept,
+    npmi_coherence,
+    topic_diversity,
 )  # fmt: skip
 from skcooc.metrics import integrated_complete_likelihood as icl
-from tests.tables import random_table
+from tests.tables import random_table, refused
 
 
 def labelling(n, k, seed):
@@ -129,8 +129,8 @@ RAND, KEPT = coclustering_adjusted_rand, mutual_information_kept
 
 def test_bad_input_is_refused():
     for metric, arguments, message in (
-        (icl, (X, ROWS[:4]), "row_labels has 4 labels, but X has 5"),
-        (partial(icl, concentration=0), (X, ROWS), "concentration=0 should be above 0"),
+        (icl, (COUNTS, ROWS[:4]), "row_labels has 4 labels, but X has 5"),
+        (partial(icl, concentration=0), (COUNTS, ROWS), "concentration=0 should be above 0"),
         (RAND, ([0, 1], [0], [0], [0]), "rows_true and rows_pred: Found input variables with inc"),
         (RAND, ([0], [0, 1], [0], [0]), "columns_true and columns_pred: Found"),
         (RAND, ([[0, 1], [1, 0]], [0], [0, 1], [0]), "rows_true: y should be a 1d array"),
@@ -143,8 +143,7 @@ def test_bad_input_is_refused():
         (KEPT, ([[1, 2]], None, [[0, 1], [1, 0]]), "column_labels: y should be a 1d"),
         (clustering_accuracy, ([0, 1], [0, 1, 1]), "labels_true and labels_pred: Found"),
     ):
-        with pytest.raises(ValueError, match=message):
-            metric(*arguments)
+        refused(message, metric, *arguments)
 
 
 def urn(sequence, m, a):
@@ -169,20 +168,98 @@ def sequential_likelihood(X, rows, columns, a, of_labels=True):
     return total
 
 
-X = np.random.default_rng(0).poisson(1.2, (5, 6))
+COUNTS = np.random.default_rng(0).poisson(1.2, (5, 6))
 ROWS, COLUMNS = np.array([0, 1, 1, 0, 2]), np.array([1, 0, 0, 1, 1, 0])
 
 
 def test_it_is_the_likelihood_of_a_sequence_of_draws():
     for a in (0.5, 1.3):
-        expected = sequential_likelihood(X, ROWS, COLUMNS, a)
-        np.testing.assert_allclose(icl(X, ROWS, COLUMNS, concentration=a), expected)
-    broken = sequential_likelihood(X, ROWS, COLUMNS, 0.5, of_labels=False)
-    assert abs(icl(X, ROWS, COLUMNS) - broken) > 1
+        expected = sequential_likelihood(COUNTS, ROWS, COLUMNS, a)
+        np.testing.assert_allclose(icl(COUNTS, ROWS, COLUMNS, concentration=a), expected)
+    broken = sequential_likelihood(COUNTS, ROWS, COLUMNS, 0.5, of_labels=False)
+    assert abs(icl(COUNTS, ROWS, COLUMNS) - broken) > 1
     # Without labels, each row or column is its own cluster, whose labels do not count.
-    own = sequential_likelihood(X, ROWS, np.arange(6), 0.5) - urn(np.arange(6), 6, 0.5)
-    np.testing.assert_allclose(icl(X, ROWS), own)
-    own = sequential_likelihood(X, np.arange(5), COLUMNS, 0.5) - urn(np.arange(5), 5, 0.5)
-    np.testing.assert_allclose(icl(X, None, COLUMNS), own)
+    own = sequential_likelihood(COUNTS, ROWS, np.arange(6), 0.5) - urn(np.arange(6), 6, 0.5)
+    np.testing.assert_allclose(icl(COUNTS, ROWS), own)
+    own = sequential_likelihood(COUNTS, np.arange(5), COLUMNS, 0.5) - urn(np.arange(5), 5, 0.5)
+    np.testing.assert_allclose(icl(COUNTS, None, COLUMNS), own)
     names = np.array(["b", "a", "a", "b", "c"])
-    assert icl(X, names, COLUMNS) == pytest.approx(icl(X, ROWS, 1 - COLUMNS))
+    assert icl(COUNTS, names, COLUMNS) == pytest.approx(icl(COUNTS, ROWS, 1 - COLUMNS))
+
+
+NAMES = np.array([f"word {j}" for j in range(12)])
+
+
+@pytest.fixture(scope="module")
+def X():
+    """Row 3 is empty, column 4 never occurs, column 5 occurs in every row but the empty one."""
+    counts = np.random.default_rng(0).poisson(0.7, (40, 12))
+    counts[:, 5], counts[3], counts[:, 4] = 2, 0, 0
+    return counts
+
+
+@pytest.fixture(scope="module")
+def components():
+    return np.random.default_rng(1).dirichlet(np.full(12, 0.5), 4)
+
+
+def literal_npmi(X, topic, empty_rows_count=True):
+    """Bouma (2009), row by row and pair by pair; without the empty rows it is broken."""
+    rows = [{j for j, count in enumerate(row) if count > 0} for row in np.asarray(X)]
+    rows = [row for row in rows if row or empty_rows_count]
+    values = []
+    for i, j in combinations(topic, 2):
+        p, q = (sum(k in row for row in rows) / len(rows) for k in (i, j))
+        r = sum(i in row and j in row for row in rows) / len(rows)
+        values.append(log(r / (p * q)) / -log(r) if 0 < r < 1 else 2 * r - 1)
+    return sum(values) / len(values)
+
+
+def test_coherence_against_the_definition(X, components):
+    for n_features in (2, 5, 12, 99):
+        expected = [
+            literal_npmi(X, sorted(range(12), key=lambda j: -q[j])[:n_features]) for q in components
+        ]
+        found = npmi_coherence(components, X, n_features)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        assert (np.abs(found) <= 1).all()
+    broken = [literal_npmi(X, np.argsort(-q)[:3], empty_rows_count=False) for q in components]
+    assert not np.allclose(npmi_coherence(components, X, 3), broken, atol=1e-4)
+    expected = npmi_coherence(components, X)
+    for kind in (sp.csr_array, sp.csc_matrix, sp.coo_array, np.asarray):
+        np.testing.assert_allclose(npmi_coherence(100 * components, kind(3.5 * X)), expected)
+
+
+def test_names_instead_of_components_and_limits(X, components):
+    tops = [[str(NAMES[j]) for j in np.argsort(-q)[:5]] for q in components]
+    expected = npmi_coherence(components, X, 5)
+    np.testing.assert_array_equal(npmi_coherence(tops, X, feature_names=NAMES), expected)
+    np.testing.assert_array_equal(npmi_coherence(np.array(tops), X, feature_names=NAMES), expected)
+    shorter = npmi_coherence(tops, X, 3, feature_names=NAMES)
+    np.testing.assert_array_equal(shorter, npmi_coherence(components, X, 3))
+    topics = [["word 4", "word 5"], ["unknown", "word 5"], ["unknown", "other"]]
+    assert npmi_coherence(topics, X, feature_names=NAMES).tolist() == [-1, -1, -1]
+    assert npmi_coherence([["a", "b"]], np.ones((5, 2)), feature_names=["a", "b"]) == [1.0]
+    independent = [[1, 1], [1, 0], [0, 1], [0, 0]]
+    np.testing.assert_allclose(npmi_coherence([[0.5, 0.5]], independent), [0.0], atol=1e-15)
+    with np.errstate(all="raise"):
+        assert np.isnan(npmi_coherence([["word 1"]], X, feature_names=NAMES)).all()
+
+
+def test_diversity_against_the_definition(components):
+    for n in (1, 3, 12, 25):
+        tops = [np.argsort(-q)[:n] for q in components]
+        expected = len(set(np.concatenate(tops).tolist())) / sum(map(len, tops))
+        assert topic_diversity(components, n) == expected
+    assert topic_diversity(np.tile([0.6, 0.3, 0.1], (5, 1)), 2) == pytest.approx(1 / 5)
+    assert topic_diversity(np.eye(4), 1) == 1
+    names = [[str(j) for j in np.argsort(-q)[:4]] for q in components]
+    assert topic_diversity(names) == topic_diversity(components, 4)
+
+
+def test_bad_input(X, components):
+    refused("X has 11 columns, but the components have 12", npmi_coherence, components, X[:, :11])
+    refused("need feature_names", npmi_coherence, [["a", "b"]], X)
+    refused("Negative", npmi_coherence, components, -X)
+    for metric in (lambda n: npmi_coherence(components, X, n), lambda n: topic_diversity([[1]], n)):
+        refused("n_features=0", metric, 0)

@@ -1,5 +1,3 @@
-"""The search for the number of components: its choice, its summary, and that it resumes."""
-
 import warnings
 from itertools import permutations
 
@@ -239,7 +237,6 @@ def test_hard_clusters_by_the_integrated_likelihood():
     assert search.best_params_ == {"n_row_clusters": 3, "n_column_clusters": 2}
 
 
-@pytest.mark.filterwarnings("ignore:EM did not converge")
 def test_without_folds_the_default_and_a_single_run():
     default, five = (searched(TINY, [2], cv=cv, n_runs=1) for cv in (None, 5))
     assert default.n_splits_ == 5

@@ -1,5 +1,3 @@
-"""TemperatureSearchCV as a scikit-learn estimator: pipelines, callbacks, routing, checks."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +18,7 @@ from skcooc import AspectModel, AsymmetricClustering, Dyads
 from skcooc.model_selection import TemperatureSearchCV
 from tests.cases import FAST
 from tests.contract import TEXTS
-from tests.tables import planted
+from tests.tables import planted, refused
 from tests.test_estimators import impossible
 from tests.watching import Watcher
 
@@ -38,6 +36,7 @@ def search_of(estimator=MODEL, **options):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("short_starts")
 @pytest.mark.parametrize(
     ("estimator", "split"),
     [
@@ -163,10 +162,7 @@ REFUSED = [
 
 def test_bad_parameters_and_data():
     for search, error, message in REFUSED:
-        with pytest.raises(error, match=message):
-            search.fit(X)
+        refused(message, search.fit, X, error=error)
     for search in (search_of(split="rows"), search_of(make_pipeline(VarianceThreshold(), MODEL))):
-        with pytest.raises(TypeError, match=r"Use X.to_csr\(\)"):
-            search.fit(Dyads(X))
-    with pytest.raises(ValueError, match="Negative values"):
-        search_of().fit(-X)
+        refused(r"Use X.to_csr\(\)", search.fit, Dyads(X), error=TypeError)
+    refused("Negative values", search_of().fit, -X)

@@ -14,7 +14,7 @@ from skcooc.model_selection import (
     TemperatureSearchCV,
     split_observations,
 )
-from tests.tables import planted, random_table
+from tests.tables import planted, random_table, refused
 
 X = planted().X
 
@@ -73,14 +73,10 @@ def test_folds_of_whole_rows_warn(cv):
 
 def test_bad_input():
     for size in (0, 1, -0.1):
-        with pytest.raises(ValueError, match="should be in the"):
-            split_observations(X, test_size=size)
-    with pytest.raises(ValueError, match="at least 2"):
-        ObservationSplit(1)
-    with pytest.raises(TypeError, match=r"Use Dyads\(X\)"):
-        next(ObservationSplit(2).split(sp.csr_array(X)))
-    with pytest.raises(ValueError, match="greater than the number of samples"):
-        next(ObservationSplit(9).split(Dyads([[2, 1]])))
+        refused("should be in the", split_observations, X, test_size=size)
+    refused("at least 2", ObservationSplit, 1)
+    refused(r"Use Dyads\(X\)", next, ObservationSplit(2).split(sp.csr_array(X)), error=TypeError)
+    refused("greater than the number of samples", next, ObservationSplit(9).split(Dyads([[2, 1]])))
 
 
 def test_duplicate_entries_are_summed_first():

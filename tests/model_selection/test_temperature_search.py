@@ -1,5 +1,3 @@
-"""TemperatureSearchCV against full grid searches; no leak from test to training parts."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,11 +6,17 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads
 from skcooc.model_selection import ObservationSplit, TemperatureSearchCV
+from skcooc.model_selection.temperature_search import (
+    SequentialElimination,
+    coarse_to_fine,
+    hill_climb,
+    may_win,
+)
 from tests.cases import ESTIMATORS, FAST
-from tests.tables import planted
+from tests.tables import planted, refused
 
 X = planted(n_observations=2000).X.astype(float)  # so few that beta = 1 overfits
-BETAS = np.linspace(0.45, 1.0, 12)
+BETAS = np.linspace(0.44, 1.0, 8)
 MODEL = AspectModel(8, smoothing=0.01, **FAST)
 CV = ObservationSplit(4, random_state=0)
 
@@ -163,11 +167,11 @@ def test_the_smoothing_of_a_fit_is_that_of_its_chosen_trial():
 def test_containers_agree():
     names = [f"w{j}" for j in range(X.shape[1])]
     frame = pd.DataFrame(X.toarray(), columns=names)
-    betas = [0.6, 0.8, 1.0]
-    first = searched(betas=betas)
+    betas, cv = [0.6, 0.8, 1.0], ObservationSplit(2, random_state=0)
+    first = searched(betas=betas, cv=cv)
     np.testing.assert_array_equal(first.transform(X), first.best_estimator_.transform(X))
     for data in (X.toarray(), X.tocsc(), frame, Dyads(frame)):
-        other = searched(data, betas)
+        other = searched(data, betas, cv=cv)
         np.testing.assert_array_equal(table(first), table(other))
     assert list(other.feature_names_in_) == names
     assert other.n_features_in_ == len(names)
@@ -218,16 +222,16 @@ def test_other_parameters_are_crossed_with_temperatures():
     assert search.cv_results_["mean_smoothing"][1] > 0
 
 
-@pytest.mark.usefixtures("few_starts")
+@pytest.mark.usefixtures("short_starts")
 def test_every_estimator():
+    one_fold = [next(ObservationSplit(2, random_state=0).split(Dyads(X)))]
     for estimator in ESTIMATORS:
         estimator = clone(estimator).set_params(**{**FAST, "max_iter": 5})
-        search = TemperatureSearchCV(estimator, [0.5, 1.0], cv=2, refit=False)
+        search = TemperatureSearchCV(estimator, [0.5, 1.0], cv=one_fold, refit=False)
         if getattr(estimator, "hard", False):
-            with pytest.raises(ValueError, match="hard=True has no temperature"):
-                search.fit(X)
+            refused("hard=True has no temperature", search.fit, Dyads(X))
         else:
-            assert np.isfinite(search.fit(X).best_score_), estimator
+            assert np.isfinite(search.fit(Dyads(X)).best_score_), estimator
 
 
 def test_results_do_not_depend_on_n_jobs():
@@ -251,3 +255,97 @@ def test_an_interrupted_refit_keeps_the_earlier_fit(monkeypatch):
         search.set_params(betas=[0.5]).fit(X)
     after = {name: value for name, value in vars(search).items() if name.endswith("_")}
     assert all(after[name] is before[name] for name in before | after)
+
+
+class Losses:
+    """Losses by (candidate, fold), and a record of those requested."""
+
+    def __init__(self, table):
+        self.table, self.requested = np.asarray(table, dtype=float), []
+
+    def __call__(self, pairs):
+        assert not set(pairs) & set(self.requested)
+        self.requested += pairs
+        return [self.table[pair] for pair in pairs]
+
+
+def valley(n, least, n_folds=5, noise=0.0, seed=0):
+    """Losses that rise away from one candidate, with differences between folds."""
+    rng = np.random.default_rng(seed)
+    mean = 6 + 0.01 * np.abs(np.arange(n) - least)
+    folds = rng.normal(0, 0.1, n_folds)
+    return Losses(mean[:, None] + folds + noise * rng.normal(size=(n, n_folds)))
+
+
+def elimination(losses, **options):
+    return SequentialElimination(losses, *losses.table.shape, **options)
+
+
+def test_coarse_to_fine_finds_the_least_everywhere():
+    for n in (1, 2, 3, 9, 12, 40, 78):
+        for least in range(n):
+            candidates = elimination(valley(n, least))
+            coarse_to_fine(candidates)
+            assert candidates.best == least
+            assert len(candidates.visited) <= max(n // 3 + 4, 17) or n <= 8
+        assert n < 40 or len(candidates.visited) <= 17
+
+
+def test_clearly_worse_candidates_are_dropped_and_close_ones_are_not():
+    losses = valley(4, 1, n_folds=8)
+    losses.table[2] = losses.table[1] + np.tile([0.05, -0.04], 4)
+    losses.table[3] = losses.table[1] + [0.1, -0.02, 0.1, 0.1, 0.11, 0.1, 0.1, 0.1]
+    candidates = elimination(losses)
+    candidates.visit([0, 1, 2, 3])
+    assert np.isnan(candidates.losses).sum(axis=1).tolist() == [5, 0, 0, 2]
+    assert candidates.best == 1
+    assert candidates.visited.tolist() == [0, 1, 2, 3]
+    losses = valley(3, 0, n_folds=6)
+    candidates = elimination(losses)
+    candidates.visit([0])
+    candidates.visit([2])
+    assert np.isnan(candidates.losses[2]).sum() == 3
+    losses.table[1] = losses.table[0] - 0.1
+    candidates.visit([1])
+    assert candidates.best == 1
+    losses = valley(5, 2, n_folds=4)
+    losses.table[0] = np.inf
+    candidates = elimination(losses)
+    coarse_to_fine(candidates)
+    assert candidates.best == 2
+    assert may_win(losses.table[0], losses.table[2])
+    for n_folds in (1, 2, 3):  # too few to drop any
+        candidates = elimination(valley(4, 2, n_folds))
+        candidates.visit(range(4))
+        assert not np.isnan(candidates.losses).any()
+
+
+def test_hill_climbing_passes_the_best_and_skips_what_is_ruled_out():
+    candidates = elimination(valley(12, least=9))
+    hill_climb(candidates, start=5)
+    assert candidates.best == 9
+    assert candidates.visited.tolist() == [4, 5, 6, 7, 8, 9, 10]
+    screening = elimination(valley(12, least=5))
+    coarse_to_fine(screening)
+    assert screening.worse_by(0.0) == [c for c in screening.visited if c != 5]
+    means = screening.losses.mean(axis=1)
+    gap = means[4] - means[5]
+    assert 4 in screening.worse_by(0.5 * gap)
+    assert 4 not in screening.worse_by(2 * gap)
+    larger = [c for c in screening.worse_by(0.0) if c > 5]
+    candidates = elimination(valley(12, least=4), ruled_out=larger)
+    hill_climb(candidates, start=5)
+    assert candidates.best == 4
+    assert candidates.visited.tolist() == [3, 4, 5]
+
+
+def test_noise_costs_little():
+    lost = []
+    for seed in range(50):
+        losses = valley(12, 6, n_folds=10, noise=0.005, seed=seed)
+        candidates = elimination(losses)
+        coarse_to_fine(candidates)
+        means = losses.table.mean(axis=1)
+        lost.append(means[candidates.best] - means.min())
+    assert np.mean(lost) < 0.002
+    assert max(lost) < 0.01

@@ -12,6 +12,7 @@ from skcooc.plotting import SharesDisplay, StructureDisplay, TopicMapDisplay, To
 from skcooc.plotting.structure import sample_rows
 from skcooc.plotting.topic_map import leader_line, place_names
 from tests.plotting.common import GROUPS, aspects, assert_legible, labels
+from tests.tables import refused
 
 MODEL = aspects()
 WEIGHTS = MODEL.row_distribution_ @ MODEL.embedding_
@@ -37,8 +38,7 @@ def test_bars_are_probabilities_and_marks_those_of_all_observations():
     largest = np.argsort(-WEIGHTS)[:3]
     assert [topic.name for topic in display.topics] == ["abcde"[k] for k in largest]
     for topics in (0, [], [5], [-1]):
-        with pytest.raises(ValueError, match="topics="):
-            TopicsDisplay.from_estimator(MODEL, topics=topics)
+        refused("topics=", TopicsDisplay.from_estimator, MODEL, topics=topics)
 
 
 def test_dots_are_the_shares_with_intervals_also_of_a_consensus():

@@ -1,10 +1,11 @@
-"""The rules of the architecture: who may import whom, and what belongs where."""
+"""Rules for imports, names and prose in the package; checks find bad samples of their own."""
 
 import ast
 import itertools
 import re
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -92,12 +93,9 @@ def circle(allowed):
     return next(filter(None, (walk(room, ()) for room in allowed)), None)
 
 
-def test_there_are_no_circles():
+def test_there_are_no_circles_and_misplaced_imports_are_found():
     assert circle(ALLOWED) is None
     assert circle(ALLOWED | {"protocol": {"em"}})
-
-
-def test_a_misplaced_import_is_found():
     assert misplaced_imports("em", "from skcooc.estimators.aspect import AspectModel")
     assert misplaced_imports("counts", "import skcooc.em.stages")
     assert misplaced_imports("estimators", "from skcooc import tables")
@@ -156,15 +154,12 @@ def foreign_privates(source, face=FACE | FOREIGN, own=OWN):
                 yield f"{owner}.{node.attr}"
 
 
-def test_what_is_underscored_stays_at_home():
+def test_what_is_underscored_stays_at_home_and_the_table_has_all_rooms():
     for path in itertools.chain(FILES, TESTS):
         parts_of_estimators = {"model"} if "base" in path.parts else set()
         assert not list(foreign_privates(read(path), own=OWN | parts_of_estimators)), path
     assert list(foreign_privates("from skcooc.em.stages import _cut_short"))
     assert list(foreign_privates("def f(model):\n    return model._chosen"))
-
-
-def test_the_table_has_all_rooms_and_estimators_have_a_recipe():
     assert set(ALLOWED) == {room_of(path) for path in FILES} - ANYTHING
     for path in (ROOT / "estimators").glob("[a-z]*.py"):
         assert "def recipe(self)" in read(path), path
@@ -201,3 +196,114 @@ def test_importing_needs_no_optional_package():
         "import skcooc\n"
         "skcooc.AspectModel(2, random_state=0, max_iter=5).fit([[3, 1], [1, 3], [2, 2]])\n"
     )
+
+
+SOURCES = {path.relative_to(ROOT).as_posix(): read(path) for path in FILES}
+SCRIPTS = sorted((ROOT.parent / "benchmarks").rglob("*.py"))
+BENCHMARKS = {path.relative_to(ROOT.parent).as_posix(): read(path) for path in SCRIPTS}
+
+SHARED_NAMES = {"Params", "Statistics"}  # every module of equations has its own
+MOST_WORDS = 850  # in the docstring of a class: scikit-learn's NMF has 971
+PRONOUNS = re.compile(r"(These|Those|That of|The same|Ones|It)\b")
+BANNED = [
+    r"(leave|leaves|leaving|left) (itself|themselves) out",
+    r"line without",
+    r"what (a row|rows) repeats?",
+    r"by itself",
+    r"the memo",
+    r"settled on",
+    r"ahead",
+    r"behind",
+    r"stands? beside",
+    r"None where nobody",
+    r"that which",
+    r"of which",
+]
+# Also where a line of a docstring or a comment ends between two words.
+BANNED = [re.compile(rf"\b{phrase}\b".replace(" ", r"[\s#]+")) for phrase in BANNED]
+
+
+def classes(source):
+    return [node for node in nodes(source) if isinstance(node, ast.ClassDef)]
+
+
+def repeated_class_names(sources):
+    found = Counter(node.name for source in sources for node in classes(source))
+    return {name for name, n in found.items() if n > 1} - SHARED_NAMES
+
+
+def docstrings(source):
+    """(name, docstring) of a module, its classes and its functions."""
+    kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    for node in nodes(source):
+        if isinstance(node, kinds) and (text := ast.get_docstring(node)):
+            yield getattr(node, "name", "module"), text
+
+
+def pronouns(source):
+    """Names of what has a docstring that begins with a pronoun."""
+    return [name for name, text in docstrings(source) if PRONOUNS.match(text)]
+
+
+def banned_phrases(source):
+    """(line, phrase) of each, in code, docstrings, comments and messages."""
+    found = (match for pattern in BANNED for match in pattern.finditer(source))
+    return sorted((source.count("\n", 0, match.start()) + 1, match.group()) for match in found)
+
+
+def banned_in_benchmarks(source):
+    return [(line, phrase) for line, phrase in banned_phrases(source) if phrase != "the memo"]
+
+
+def long_docstrings(source):
+    """(name, number of words) of public classes whose docstring is too long."""
+    public = [node for node in classes(source) if not node.name.startswith("_")]
+    lengths = [(node.name, len((ast.get_docstring(node) or "").split())) for node in public]
+    return [(name, n) for name, n in lengths if n > MOST_WORDS]
+
+
+def offences(check, sources=SOURCES):
+    """What a check finds in the package, a file a line; empty where it finds nothing."""
+    found = ((name, check(source)) for name, source in sources.items())
+    return "\n".join(f"{name}: {offending}" for name, offending in found if offending)
+
+
+def test_a_class_name_is_used_once():
+    samples = "class A: ...\nclass Params: ...", "def f():\n    class A: ...\nclass Params: ..."
+    assert repeated_class_names(samples) == {"A"}
+    assert repeated_class_names(SOURCES.values()) == set()
+
+
+def test_docstrings_begin_without_a_pronoun():
+    sample = '''
+"""These rows."""
+class A:
+    """It is bad."""
+    def f(self):
+        """Items of a row."""
+    def g(self):
+        """That of a row."""
+    async def h(self):
+        """The same."""
+'''
+    assert sorted(pronouns(sample)) == ["A", "g", "h", "module"]
+    assert not (found := offences(pronouns)), found
+
+
+def test_no_banned_phrase_is_used_here_or_in_benchmarks():
+    sample = 'x = "rows leave\\nthemselves out"  # of\n# which\nahead_of = behind = "by itself"'
+    sample = sample.replace("\\n", "\n")
+    assert banned_phrases(sample) == [
+        (1, "leave\nthemselves out"), (2, "of\n# which"), (4, "behind"), (4, "by itself"),
+    ]  # fmt: skip
+    assert not (found := offences(banned_phrases)), found
+    # "The memo" is allowed: benchmarks repeat its tables.
+    assert banned_in_benchmarks("the memo\nahead") == [(2, "ahead")]
+    assert not (found := offences(banned_in_benchmarks, BENCHMARKS)), found
+
+
+def test_docstrings_of_classes_are_short_enough():
+    sample = f'class A:\n    """{MOST_WORDS * "word "}and one."""\nclass B:\n    """Short."""'
+    assert long_docstrings(sample) == [("A", MOST_WORDS + 2)]
+    assert long_docstrings(sample.replace("class A", "class _A")) == []
+    assert not (found := offences(long_docstrings)), found

@@ -1,0 +1,277 @@
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.decomposition import NMF, PCA, LatentDirichletAllocation
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.preprocessing import MaxAbsScaler
+
+import skcooc
+from skcooc import AspectModel, AsymmetricClustering, Dyads, InterpolatedModels, RowMemory
+from skcooc.counts import thin
+from skcooc.fitting.recipe import draw_seeds
+from skcooc.heldout import Factors
+from skcooc.heldout.memory import Memory, with_cache
+from skcooc.metrics import perplexity_of
+from skcooc.model_selection import split_observations
+from tests.cases import FAST
+from tests.tables import planted, refused
+
+SIZES = {"n_rows": 60, "n_columns": 80}
+X = planted(**SIZES, n_observations=4000).X.astype(float)
+TRAIN, TEST = split_observations(X, random_state=0)
+BURSTY = planted(**SIZES, n_observations=6000, burstiness=20).X.astype(float)
+KNOWN, UNSEEN = split_observations(BURSTY, random_state=0)
+ASPECTS, CLUSTERS = AspectModel(8, beta=1.0, **FAST), AsymmetricClustering(3, beta=0.2, **FAST)
+SEARCHED = AspectModel(3, **FAST)
+SEARCHING = [("aspects", SEARCHED), ("clusters", AsymmetricClustering(3, **FAST))]
+GIVEN = {"concentration": 20.0, "discount": 0.2, "smoothing": 0.1}
+LDA = LatentDirichletAllocation(3, max_iter=5, random_state=0)
+KULLBACK = NMF(3, beta_loss="kullback-leibler", solver="mu", init="nndsvda", random_state=0)
+
+
+def mean_of(estimators=(("aspects", ASPECTS), ("clusters", CLUSTERS)), **params):
+    named = [(name, clone(estimator)) for name, estimator in estimators]
+    return InterpolatedModels(named, **{"random_state": 0, **params})
+
+
+@pytest.fixture(scope="module")
+def model():
+    return mean_of().fit(TRAIN)
+
+
+def predicted(estimator):
+    return estimator.embedding_ @ estimator.components_
+
+
+def literal_weights(counts, predictions, n_steps=2000):
+    """EM of the weights, on dense tables."""
+    weights = np.full(len(predictions), 1 / len(predictions))
+    for _ in range(n_steps):
+        mean = sum(w * P for w, P in zip(weights, predictions, strict=True))
+        weights = np.array(
+            [w * (counts * P / mean).sum() for w, P in zip(weights, predictions, strict=True)]
+        )
+        weights /= weights.sum()
+    return weights
+
+
+def weights_of(members, heldout, background):
+    P = [*map(predicted, members), np.broadcast_to(background, X.shape)]
+    *weights, s = literal_weights(heldout.toarray(), P)
+    return np.array(weights) / sum(weights), s
+
+
+def test_weights_are_those_of_a_literal_transcription(model):
+    rest, heldout = thin(TRAIN, 0.1, draw_seeds(0, 1)[0])
+    b = (rest.sum(axis=0) + 1) / (rest.sum() + X.shape[1])
+    members = [clone(estimator).fit(rest) for estimator in (ASPECTS, CLUSTERS)]
+    weights, s = weights_of(members, heldout, b)
+    np.testing.assert_allclose(model.interpolation_weights_, weights, atol=2e-3)
+    assert model.smoothing_ == pytest.approx(max(s, 1e-3), abs=2e-3)
+    # A twin fitted to the held-out counts would trust the model that overfits.
+    twin, _ = weights_of(model.estimators_, heldout, b)
+    assert twin[0] > weights[0] + 0.02
+
+
+def test_the_prediction_is_the_weighted_mean_and_better_than_each_member(model):
+    w = model.interpolation_weights_
+    assert w.sum() == pytest.approx(1)
+    assert (w > 0.02).all()
+    P = [predicted(member) for member in model.estimators_]
+    np.testing.assert_allclose(predicted(model), w[0] * P[0] + w[1] * P[1], rtol=1e-10)
+    P = [member.inverse_transform(member.transform(X)) for member in model.estimators_]
+    Z = model.transform(X)
+    np.testing.assert_allclose(Z @ model.components_, w[0] * P[0] + w[1] * P[1], rtol=1e-10)
+    assert model.components_.shape == (11, X.shape[1])
+    np.testing.assert_array_equal(
+        model.named_estimators_.clusters.components_, model.components_[8:]
+    )
+    members = [member.perplexity(Dyads(TEST)) for member in model.estimators_]
+    assert model.perplexity(Dyads(TEST)) < 0.99 * min(members)
+
+
+def test_models_are_fitted_twice_also_in_a_cache_and_this_predicts_better():
+    fits = []
+
+    class Counting(AspectModel):
+        def fit(self, X, *args, **params):
+            fits.append(X.sum())
+            return super().fit(X, *args, **params)
+
+    model = mean_of([("one", Counting(3, beta=0.9, **FAST))])
+    RowMemory(model).fit(TRAIN)
+    assert sorted(fits) == [thin(TRAIN, 0.1, draw_seeds(0, 1)[0])[0].sum(), TRAIN.sum()]
+    for estimators in (SEARCHING, (("aspects", ASPECTS), ("clusters", CLUSTERS))):
+        model = RowMemory(mean_of(estimators)).fit(KNOWN)
+        assert model.perplexity(Dyads(UNSEEN)) < 0.95 * model.estimator_.perplexity(Dyads(UNSEEN))
+        assert model.transform(BURSTY).shape == model.embedding_.shape
+
+
+def test_parameters_reach_the_models_and_searches_use_them():
+    model = mean_of()
+    assert model.get_params()["aspects__n_components"] == 8
+    model.set_params(aspects__n_components=2, clusters=clone(ASPECTS))
+    assert model.estimators[0][1].n_components == 2
+    assert isinstance(dict(model.estimators)["clusters"], AspectModel)
+    assert "aspects" not in model.get_params(deep=False)
+    folds = KFold(2, shuffle=True, random_state=0)
+    search = GridSearchCV(mean_of(), {"aspects__n_components": [1, 3]}, cv=folds).fit(Dyads(X))
+    assert search.best_params_ == {"aspects__n_components": 3}
+
+
+@pytest.fixture(scope="module")
+def memory():
+    return RowMemory(SEARCHED).fit(KNOWN)
+
+
+def assert_mixtures(model, table):
+    for mixtures in (model.embedding_, model.transform(table)):
+        np.testing.assert_allclose(mixtures.sum(axis=1), 1, rtol=1e-6)
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1, rtol=1e-6)
+    assert np.isfinite(model.perplexity(table[:20]))
+
+
+OTHERS = [
+    AspectModel(3, beta=0.8, **FAST),  # no validation part
+    AspectModel(3, beta=0.9, early_stopping=True, **FAST),
+    AsymmetricClustering(3, **FAST),
+    skcooc.AveragedModels(CLUSTERS, 2, random_state=0),
+    LDA,
+    KULLBACK,
+]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=lambda estimator: type(estimator).__name__)
+def test_a_cache_around_other_models_and_transformers_and_these_as_members(other):
+    if not hasattr(other, "early_stopping"):
+        model = mean_of([("aspects", ASPECTS), ("other", other)]).fit(TRAIN)
+        assert_mixtures(model, X)
+        assert model.perplexity(Dyads(TEST)) < model.estimators_[0].perplexity(Dyads(TEST))
+    model = RowMemory(other, random_state=0).fit(KNOWN)
+    assert_mixtures(model, BURSTY)
+    bare = perplexity_of(UNSEEN, Factors(model.embedding_, model.components_.T))
+    assert model.perplexity(Dyads(UNSEEN)) < 0.95 * bare
+    if other is KULLBACK:
+        product = model.estimator_.transform(KNOWN) @ model.estimator_.components_
+        expected = product / product.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(model.embedding_ @ model.components_, expected, rtol=1e-6)
+
+
+def test_the_model_is_not_changed_and_its_rows_are_predicted_from_their_counts(memory):
+    alone = clone(SEARCHED).fit(KNOWN)
+    np.testing.assert_array_equal(memory.components_, alone.components_)
+    np.testing.assert_array_equal(memory.transform(BURSTY), alone.transform(BURSTY))
+    assert memory.estimator_.beta_ == alone.beta_
+    found = Memory(memory.concentration_, memory.discount_, memory.smoothing_)
+    factors = Factors(memory.embedding_, memory.components_.T)
+    expected = perplexity_of(UNSEEN, with_cache(KNOWN, factors, memory.unigram_, found))
+    assert memory.perplexity(Dyads(UNSEEN)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_new_rows_are_predicted_from_their_known_half():
+    model = RowMemory(SEARCHED, **GIVEN).fit(KNOWN)
+    row = np.zeros((1, BURSTY.shape[1]))
+    row[0, 3] = 2  # one is known, and the other scored
+    known = row / 2
+    lower = 0.9 * (model.transform(known) @ model.components_) + 0.1 * model.unigram_
+    expected = (1 - 0.2 + (20 + 0.2) * lower[0, 3]) / 21
+    assert model.score(row) == pytest.approx(np.log(expected), rel=1e-6)
+    assert model.score(row) > model.estimator_.score(row) + 1
+
+
+def test_the_cache_predicts_bursty_tables_better_and_does_no_harm_to_others(memory):
+    bare = memory.estimator_.perplexity(Dyads(UNSEEN))
+    no_topics = RowMemory(random_state=0).fit(KNOWN)
+    remembered = memory.perplexity(Dyads(UNSEEN))
+    assert remembered < 0.98 * min(bare, no_topics.perplexity(Dyads(UNSEEN)))
+    assert no_topics.transform(BURSTY).shape == (60, 1)
+    assert no_topics.estimator_ is None
+    plain = planted(**SIZES, n_observations=6000).X.astype(float)
+    train, test = split_observations(plain, random_state=0)
+    model = RowMemory(clone(SEARCHED)).fit(train)
+    assert model.perplexity(Dyads(test)) < 1.01 * model.estimator_.perplexity(Dyads(test))
+    assert model.concentration_ > 200
+
+
+def test_the_validation_part_of_the_model_is_used():
+    """No second fit is made if the model holds out observations."""
+    fits = []
+
+    class Counting(AspectModel):
+        def fit(self, *args, **params):
+            fits.append(self)
+            return super().fit(*args, **params)
+
+    RowMemory(Counting(3, **FAST)).fit(KNOWN)
+    assert len(fits) == 1
+    RowMemory(Counting(3, beta=0.9, **FAST)).fit(KNOWN)
+    assert len(fits) == 3
+    RowMemory(Counting(3, beta=0.9, **FAST), **GIVEN).fit(KNOWN)
+    assert len(fits) == 4
+
+
+def test_streams_and_blocks_predict_new_rows_only():
+    by_batches = RowMemory(AspectModel(3, **FAST), random_state=0)
+    for batch in (BURSTY[:30], BURSTY[30:]):
+        by_batches.partial_fit(batch)
+    blocks = skcooc.RowBlocks([BURSTY[:30], BURSTY[30:]])
+    for model in (by_batches, RowMemory(AspectModel(3, **FAST), random_state=0).fit(blocks)):
+        bare = model.estimator_.perplexity(BURSTY)
+        assert model.perplexity(BURSTY) < bare
+        refused(r"which are not kept|table of shape", model.score, Dyads(BURSTY))
+    np.testing.assert_array_equal(by_batches.unigram_, RowMemory().fit(BURSTY).unigram_)
+    with pytest.raises(TypeError, match="NMF needs a table in memory, got RowBlocks"):
+        RowMemory(NMF(2)).fit(skcooc.RowBlocks([BURSTY[:30], BURSTY[30:]]))
+
+
+def test_duplicate_entries_later_changes_of_the_table_and_first_batches():
+    parts = csr_array(
+        (np.repeat(KNOWN.data, 2) / 2, np.repeat(KNOWN.indices, 2), KNOWN.indptr * 2), KNOWN.shape
+    )
+    whole, divided = (RowMemory(random_state=0).fit(table) for table in (KNOWN, parts))
+    assert divided.concentration_ == pytest.approx(whole.concentration_, rel=1e-6)
+    assert parts.nnz == 2 * KNOWN.nnz  # the input is not changed
+    table = KNOWN.copy()
+    model = RowMemory(random_state=0).fit(table)
+    before = model.perplexity(Dyads(UNSEEN))
+    table.data[:] = 100
+    assert model.perplexity(Dyads(UNSEEN)) == before
+    other = AspectModel(2, beta=0.9, **FAST).fit(BURSTY[:, ::-1])
+    around = (RowMemory(estimator, random_state=0) for estimator in (other, clone(other)))
+    one, two = (model.partial_fit(BURSTY) for model in around)
+    np.testing.assert_array_equal(one.components_, two.components_)
+    with pytest.raises(ValueError, match="The 'smoothing' parameter of RowMemory must be"):
+        RowMemory(clone(other), smoothing=2.0).partial_fit(BURSTY)
+
+
+NO_MEANS = [
+    ([], {}, "non-empty list of"),
+    ([ASPECTS], {}, "non-empty list of"),
+    ([("aspects", ASPECTS), ("aspects", CLUSTERS)], {}, "not unique"),
+    ([("n_jobs", ASPECTS)], {}, "conflict with constructor arguments"),
+    ([("a__b", ASPECTS)], {}, "must not contain __"),
+    ([("aspects", AspectModel)], {}, "The 'aspects' parameter of InterpolatedModels must be"),
+    ([("none", None)], {}, "The 'none' parameter of InterpolatedModels must be"),
+    ((("aspects", ASPECTS),), {}, "The 'estimators' parameter of InterpolatedModels must be"),
+    ([("memory", RowMemory())], {}, "RowMemory predicts more than the product"),
+    ([("pca", PCA(2))], {}, "negative components"),
+    ([("lda", LDA)], {"sample_weight": np.ones(60)}, "sample_weight is given, but Latent"),
+]
+NO_MEMORIES = [
+    (RowMemory(PCA(2)), BURSTY, {}, "negative components"),
+    (RowMemory(NMF(2)), BURSTY, {"sample_weight": np.ones(60)}, "sample_weight is given, but NMF"),
+    (RowMemory(MaxAbsScaler()), BURSTY, {}, "MaxAbsScaler has no components_"),
+    (RowMemory(), [[1]], {}, "to estimate the cache. Give numbers for concentration"),
+    (RowMemory("aspects"), BURSTY, {}, "The 'estimator' parameter of RowMemory must be"),
+    (RowMemory(discount=1.5), BURSTY, {}, "The 'discount' parameter of RowMemory must be"),
+    (RowMemory(concentration=-1), BURSTY, {}, "The 'concentration' parameter of RowMemory"),
+    (RowMemory(), np.zeros((3, 4)), {}, "Found array with 0 token"),
+]
+
+
+def test_bad_input():
+    means = [(InterpolatedModels(models), X, *others) for models, *others in NO_MEANS]
+    for model, table, params, message in [*means, *NO_MEMORIES]:
+        refused(message, model.fit, table, **params)
+        assert not hasattr(model, "components_")
