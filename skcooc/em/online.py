@@ -1,4 +1,4 @@
-"""Stepwise EM along a stream: batches of rows, whose statistics are blend, and their temperature.
+"""Stepwise EM along a stream: batches of rows, whose statistics are blended, and their temperature.
 
 More rows bear a larger beta: that of the first batch is too small for those that follow. So beta
 follows what the held-out tokens of each batch ask for.
