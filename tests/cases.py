@@ -42,7 +42,7 @@ VARIANTS = [
     AsymmetricClustering(3, axis="columns", hard=True, object_weights="equal"),
     SymmetricClustering(3, 2, hard=True),
     SymmetricClustering(3, 3, beta=0.7, annealing=1.5),
-    ClusterAbstraction(3, beta=0.2, abstraction="object", object_iter=3),
+    ClusterAbstraction(3, beta=0.2, abstraction="row", row_iter=3),
     ClusterAbstraction(3, beta=0.4, tempering="joint", abstraction="constant"),
     ClusterAbstraction(3, hard=True),
     ClusteringProjection(3),

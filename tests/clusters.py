@@ -12,7 +12,7 @@ cluster_of = pytest.importorskip("distributed")
 
 SHORT = {"max_iter": 3, "tol": 0.0, "random_state": 0}
 ASPECTS = AspectModel(3, beta=0.9, max_iter=13, tol=0.0, random_state=0)
-X = planted(n_rows=240, n_observations=12000).X.astype(float)
+X = planted(n_rows=240, n_tokens=12000).X.astype(float)
 
 
 def local_cluster(n_workers, **options):

@@ -10,7 +10,7 @@ from tests.cases import CLASSES, ESTIMATORS, FAST, META
 from tests.tables import planted
 
 FAST = {**FAST, "max_iter": 10}
-X = planted(n_observations=4000).X.astype(float)
+X = planted(n_tokens=4000).X.astype(float)
 TEXTS = [
     f"red green blue {'sky cloud rain ' * (i % 3)} {'stone sand ' * (i % 4)}" for i in range(40)
 ]

@@ -51,7 +51,7 @@ CASES = [
     skcooc.SymmetricClustering(3, 2, hard=True),
     skcooc.SymmetricClustering(3, 3, beta=0.7, annealing=1.5),
     skcooc.ClusterAbstraction(3),
-    skcooc.ClusterAbstraction(3, beta=0.2, abstraction="object", object_iter=3),
+    skcooc.ClusterAbstraction(3, beta=0.2, abstraction="row", row_iter=3),
     skcooc.ClusterAbstraction(3, beta=0.4, tempering="joint", abstraction="constant"),
     skcooc.ClusterAbstraction(3, tree="annealed"),
     skcooc.ClusterAbstraction(3, hard=True),
@@ -197,7 +197,7 @@ def other_forms(X):
         rows(3, annealing=1.3, hard=False, n_init=2),
         both(3, 3, coarsening=scales),
         both(3, 3, coarsening=scales, early_stopping=True),
-        skcooc.ClusterAbstraction(4, tree="annealed", abstraction="object", early_stopping=True),
+        skcooc.ClusterAbstraction(4, tree="annealed", abstraction="row", early_stopping=True),
         skcooc.AspectModel(3, beta=0.8, early_stopping=True, n_init=3, n_jobs=2),
     ]
     for number, form in enumerate(forms):
@@ -213,7 +213,7 @@ def other_forms(X):
 
 def meta_estimators(X):
     """What is made of several fits."""
-    for split in ("observations", "rows"):
+    for split in ("counts", "rows"):
         search = TemperatureSearchCV(skcooc.AspectModel(3, **FAST), cv=3, split=split)
         search.fit(X)
         print("search", split, digest([search.cv_results_, search.best_params_]))

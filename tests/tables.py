@@ -18,11 +18,11 @@ def random_table(n_rows=12, n_columns=9, seed=0, dtype=np.float64):
     return sp.csr_array(counts.astype(dtype))
 
 
-def planted(n_components=3, n_observations=8000, seed=0, **options):
+def planted(n_components=3, n_tokens=8000, seed=0, **options):
     """Counts from a planted model whose components are easy to tell apart."""
     sizes = {"n_rows": 80, "n_columns": 60} | options
     return make_cooccurrences(
-        **sizes, n_components=n_components, n_observations=n_observations, random_state=seed
+        **sizes, n_components=n_components, n_tokens=n_tokens, random_state=seed
     )
 
 

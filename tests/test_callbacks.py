@@ -32,7 +32,7 @@ FORMS = [
     AspectModel(3, beta=0.8, early_stopping=True, n_init=2, n_jobs=2),
     AsymmetricClustering(3, beta=0.4, coarsening=COARSENING),
     AsymmetricClustering(4, beta=0.6, coarsening=COARSENING, annealing=1.3, solver="momentum"),
-    ClusterAbstraction(4, beta=0.4, tree="annealed", abstraction="object", object_iter=3),
+    ClusterAbstraction(4, beta=0.4, tree="annealed", abstraction="row", row_iter=3),
     skcooc.SymmetricClustering(3, 2, beta=0.8, coarsening=COARSENING),
 ]
 

@@ -18,7 +18,7 @@ from skcooc import AspectModel, Dyads, RowMemory
 from skcooc.counts import thin
 from skcooc.counts.passes import n_threads
 from skcooc.heldout.scoring import SPLIT_SEED
-from skcooc.model_selection import ObservationSplit, split_observations
+from skcooc.model_selection import CountSplit, split_counts
 from tests import contract
 from tests.cases import CLASSES, ESTIMATORS, META, VARIANTS
 from tests.contract import X, every_class, every_class_or_average, fitted, quick, shared, size
@@ -63,12 +63,12 @@ def single_precision_stays_single_and_agrees(estimator):
     single = fitted(estimator, X.astype(np.float32))
     assert single.components_.dtype == single.embedding_.dtype == np.float32
     assert single.transform(X.astype(np.float32)).dtype == np.float32
-    dyads = Dyads(split_observations(X, random_state=0)[1])
+    dyads = Dyads(split_counts(X, random_state=0)[1])
     assert single.score(dyads) == pytest.approx(shared(estimator).score(dyads), abs=1e-2)
 
 
 def scores_are_log_likelihoods_of_the_smoothed_prediction(estimator):
-    test = split_observations(X, random_state=0)[1]
+    test = split_counts(X, random_state=0)[1]
     model, dyads = shared(estimator), Dyads(test)
     s, b = model.smoothing_, model.unigram_
     P = (1 - s) * model.embedding_ @ model.components_ + s * b
@@ -215,7 +215,7 @@ def test_warm_starts_refuse_columns_that_they_exclude(estimator):
 
 @every_class
 def test_no_smoothing_still_finds_a_temperature(estimator):
-    sparse = planted(n_observations=1500, n_columns=300).X
+    sparse = planted(n_tokens=1500, n_columns=300).X
     model = fitted(estimator, sparse, smoothing=0.0, beta="auto")
     assert model.smoothing_ == 0
     assert all(np.isfinite(trial.validation.perplexity) for trial in model.tuning_)
@@ -233,7 +233,7 @@ def test_searches_over_observations_rows_and_texts(estimator):
     grid = {"beta": [0.8], size(estimator): [2]}
     base = quick(estimator, early_stopping=False, max_iter=5)
     dyads = Dyads(X)
-    for data, cv in ((dyads, KFold(2, shuffle=True, random_state=0)), (dyads, ObservationSplit(2))):
+    for data, cv in ((dyads, KFold(2, shuffle=True, random_state=0)), (dyads, CountSplit(2))):
         search = GridSearchCV(base, grid, cv=cv).fit(data)
         assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert np.isfinite(GridSearchCV(base, grid, cv=2).fit(X).best_score_)
@@ -244,7 +244,7 @@ def test_searches_over_observations_rows_and_texts(estimator):
 
 
 def test_folds_in_processes_give_the_same_and_workers_share_the_cores():
-    options = {"cv": ObservationSplit(2, random_state=0)}
+    options = {"cv": CountSplit(2, random_state=0)}
     scores = [cross_val_score(quick(CLASSES[0]), Dyads(X), **options, n_jobs=n) for n in (1, 2)]
     np.testing.assert_array_equal(*scores)
     in_workers = joblib.Parallel(n_jobs=2)(joblib.delayed(n_threads)(-1) for _ in range(2))

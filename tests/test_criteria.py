@@ -11,7 +11,7 @@ from skcooc.datasets import make_cooccurrences
 from skcooc.equations.aspects import Aspects
 from tests.tables import refused
 
-TRUTH = make_cooccurrences(40, 30, n_components=3, n_observations=4000, random_state=0)
+TRUTH = make_cooccurrences(40, 30, n_components=3, n_tokens=4000, random_state=0)
 X = sp.csr_array(TRUTH.X, dtype=float)
 N, M = X.shape
 L = X.sum()
@@ -45,7 +45,7 @@ BY_HAND = [
     (SymmetricClustering(3, 4, **ESTIMATED), MARGIN + (M - 1) + 2 * 3 + 2 + 3),
     (ClusterAbstraction(3, abstraction="constant"), MARGIN + 5 * (M - 1)),
     (ClusterAbstraction(3, **ESTIMATED), MARGIN + 5 * (M - 1) + (1 + 2 + 2) + 2),
-    (ClusterAbstraction(3, abstraction="object"), MARGIN + 5 * (M - 1) + N * (1 + 2 + 2)),
+    (ClusterAbstraction(3, abstraction="row"), MARGIN + 5 * (M - 1) + N * (1 + 2 + 2)),
 ]
 ONE = [
     AspectModel(1),

@@ -31,7 +31,7 @@ ESTIMATORS = [
     skcooc.SymmetricClustering(3, 4, beta=0.1, **SHORT),
     skcooc.ClusterAbstraction(4, beta=0.2, **SHORT),
 ]
-X = planted(n_rows=120, n_observations=6000).X.astype(float)
+X = planted(n_rows=120, n_tokens=6000).X.astype(float)
 
 
 @pytest.fixture(autouse=True)

@@ -39,7 +39,7 @@ ESTIMATORS = [
     AsymmetricClustering(3, beta=0.2, annealing=4.0, max_iter=3, tol=1e-2, random_state=0),
     AsymmetricClustering(3, hard=True, **SHORT),
     skcooc.SymmetricClustering(3, 4, beta=0.1, **SHORT),
-    ClusterAbstraction(4, beta=0.2, abstraction="object", **SHORT),
+    ClusterAbstraction(4, beta=0.2, abstraction="row", **SHORT),
     skcooc.ProductSpaceMixture(3, 4, beta=0.95, **SHORT),
 ]
 
@@ -214,7 +214,7 @@ def test_no_array_with_a_number_for_each_row_is_fetched(workers, monkeypatch, br
 
 
 def test_attributes_of_rows_are_dask_arrays(workers):
-    estimator = ClusterAbstraction(4, beta=0.2, abstraction="object", **SHORT)
+    estimator = ClusterAbstraction(4, beta=0.2, abstraction="row", **SHORT)
     far, near = clone(estimator).fit(in_blocks(X, 30, 131)), clone(estimator).fit(X)
     for name in ("embedding_", "row_distribution_", "labels_", "posteriors_", "row_components_"):
         there, here = getattr(far, name), getattr(near, name)

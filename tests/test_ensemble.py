@@ -9,13 +9,13 @@ from skcooc.ensemble.averaging import consensus
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors
 from skcooc.inspection import describe
-from skcooc.model_selection import ObservationSplit, split_observations
+from skcooc.model_selection import CountSplit, split_counts
 from skcooc.simplex import match_rows
 from tests.cases import CLASSES, FAST
 from tests.tables import planted, refused
 
 pytestmark = pytest.mark.usefixtures("few_starts")
-X = planted(n_observations=4000).X.astype(float)
+X = planted(n_tokens=4000).X.astype(float)
 HARD = planted(10, 3000, n_rows=100, n_columns=200).X  # more topics than the models have
 ASPECTS = AspectModel(4, **{**FAST, "random_state": None})
 
@@ -55,7 +55,7 @@ def test_members_differ_and_are_those_of_their_seeds(model):
 
 
 def test_the_mean_beats_its_members():
-    train, test = split_observations(HARD, random_state=0)
+    train, test = split_counts(HARD, random_state=0)
     mean = average(AspectModel(4, max_iter=40), 3).fit(train)
     members = [member.perplexity(Dyads(test)) for member in mean.estimators_]
     single = AspectModel(4, max_iter=40, random_state=0).fit(train)
@@ -84,7 +84,7 @@ def test_the_temperature_is_that_of_the_mean():
 
 
 def test_smoothing_is_estimated_if_members_hold_out_counts_and_grids_are_searched():
-    sparse = planted(n_observations=300).X
+    sparse = planted(n_tokens=300).X
     stopping = average(clone(ASPECTS).set_params(beta=1.0, early_stopping=True)).fit(sparse)
     assert stopping.smoothing_ > 1e-2
     assert stopping.beta_ == 1
@@ -93,7 +93,7 @@ def test_smoothing_is_estimated_if_members_hold_out_counts_and_grids_are_searche
     assert average(clone(ASPECTS).set_params(smoothing=0.2)).fit(sparse).smoothing_ == 0.2
     grid = {"estimator__n_components": [2, 4], "n_estimators": [1, 2]}
     base = average(clone(ASPECTS).set_params(beta=0.9, max_iter=10))
-    search = GridSearchCV(base, grid, cv=ObservationSplit(2, random_state=0)).fit(Dyads(X))
+    search = GridSearchCV(base, grid, cv=CountSplit(2, random_state=0)).fit(Dyads(X))
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.best_params_["n_estimators"] == 2
 

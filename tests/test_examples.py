@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 
 def small_corpus():
     X = make_cooccurrences(
-        120, 120, 6, n_observations=20_000, kind="coclusters", random_state=0, dtype=np.int64
+        120, 120, 6, n_tokens=20_000, kind="coclusters", random_state=0, dtype=np.int64
     ).X
     words = np.array([f"word{i}" for i in range(120)])
     return corpora.Corpus(X, words, None, words)
@@ -54,7 +54,7 @@ def test_language(name, data, monkeypatch, capsys):
 @pytest.mark.filterwarnings("ignore")
 def test_strange_documents(monkeypatch, capsys):
     usual, strange = (
-        make_cooccurrences(n, 40, 3, n_observations=60 * n, random_state=n).X for n in (150, 30)
+        make_cooccurrences(n, 40, 3, n_tokens=60 * n, random_state=n).X for n in (150, 30)
     )
     titles = np.array([f"title{i}" for i in range(180)])
     labels, words = np.repeat([0, 1], [150, 30]), np.arange(40).astype(str)

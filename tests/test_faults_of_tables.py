@@ -10,7 +10,7 @@ from skcooc import AspectModel, AsymmetricClustering, Dyads, RowBlocks, open_tab
 from skcooc.equations.aspects import Aspects
 from skcooc.inspection import to_pyldavis
 from skcooc.metrics import average_precision_by_query, npmi_coherence, perplexity
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 from skcooc.plotting import AssociationDisplay
 from tests.cases import CLASSES
 from tests.tables import random_table, refused
@@ -84,7 +84,7 @@ def test_invalid_indices_are_detected_wherever_counts_are_given(tmp_path):
         model.transform,
         model.score,
         Dyads,
-        split_observations,
+        split_counts,
         lambda X: npmi_coherence(model.components_, X),
         lambda X: to_pyldavis(model, X),
         lambda X: save_table(tmp_path / "table", [X]),
@@ -172,7 +172,7 @@ def test_too_large_counts_are_refused_wherever_they_are_given(value, tmp_path):
         model.partial_fit,
         model.transform,
         model.score,
-        split_observations,
+        split_counts,
         lambda X: model.fit(random_table(), sample_weight=np.where(np.arange(12), 1, value)),
         lambda X: model.fit(RowBlocks([X[:6], X[6:]])),
         lambda X: model.fit(open_table(tmp_path / "table")),

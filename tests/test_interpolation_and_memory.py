@@ -13,15 +13,15 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors
 from skcooc.heldout.memory import Memory, with_cache
 from skcooc.metrics import perplexity_of
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 from tests.cases import FAST
 from tests.tables import planted, refused
 
 SIZES = {"n_rows": 60, "n_columns": 80}
-X = planted(**SIZES, n_observations=4000).X.astype(float)
-TRAIN, TEST = split_observations(X, random_state=0)
-BURSTY = planted(**SIZES, n_observations=6000, burstiness=20).X.astype(float)
-KNOWN, UNSEEN = split_observations(BURSTY, random_state=0)
+X = planted(**SIZES, n_tokens=4000).X.astype(float)
+TRAIN, TEST = split_counts(X, random_state=0)
+BURSTY = planted(**SIZES, n_tokens=6000, burstiness=20).X.astype(float)
+KNOWN, UNSEEN = split_counts(BURSTY, random_state=0)
 ASPECTS, CLUSTERS = AspectModel(8, beta=1.0, **FAST), AsymmetricClustering(3, beta=0.2, **FAST)
 SEARCHED = AspectModel(3, **FAST)
 SEARCHING = [("aspects", SEARCHED), ("clusters", AsymmetricClustering(3, **FAST))]
@@ -187,8 +187,8 @@ def test_the_cache_predicts_bursty_tables_better_and_does_no_harm_to_others(memo
     assert remembered < 0.98 * min(bare, no_topics.perplexity(Dyads(UNSEEN)))
     assert no_topics.transform(BURSTY).shape == (60, 1)
     assert no_topics.estimator_ is None
-    plain = planted(**SIZES, n_observations=6000).X.astype(float)
-    train, test = split_observations(plain, random_state=0)
+    plain = planted(**SIZES, n_tokens=6000).X.astype(float)
+    train, test = split_counts(plain, random_state=0)
     model = RowMemory(clone(SEARCHED)).fit(train)
     assert model.perplexity(Dyads(test)) < 1.01 * model.estimator_.perplexity(Dyads(test))
     assert model.concentration_ > 200

@@ -26,7 +26,7 @@ FORMS = [
     AsymmetricClustering(3, axis="columns", beta=0.2),
     skcooc.SymmetricClustering(3, 3, hard=True),
     ClusterAbstraction(3, hard=True),
-    ClusterAbstraction(3, beta=0.2, abstraction="object", object_iter=2),
+    ClusterAbstraction(3, beta=0.2, abstraction="row", row_iter=2),
     ClusteringProjection(3, beta=0.8),
     *META,
 ]

@@ -39,7 +39,7 @@ STREAMERS = [
 ]
 every_streamer = pytest.mark.parametrize("estimator", STREAMERS, ids=repr)
 every_plain_one = pytest.mark.parametrize("estimator", PLAIN, ids=repr)
-X = planted(n_rows=240, n_observations=12000).X.astype(float)
+X = planted(n_rows=240, n_tokens=12000).X.astype(float)
 
 
 @pytest.fixture(autouse=True)
@@ -116,7 +116,7 @@ def test_a_stream_that_learns_nothing_is_found_out(monkeypatch):
 
 NO_STREAMERS = [
     (AspectModel(burstiness=20.0), "burstiness replaces"),
-    (skcooc.ClusterAbstraction(abstraction="object"), "abstraction='cluster'"),
+    (skcooc.ClusterAbstraction(abstraction="row"), "abstraction='cluster'"),
     (ClusteringProjection(), "set n_clusters"),
     (ClusteringProjection(3, 4, posterior="factorial"), "posterior='structured'"),
     (AsymmetricClustering(axis="columns"), "axis='rows'"),
@@ -166,7 +166,7 @@ def test_the_temperature_follows_streams_and_blocks(estimator):
 
 def test_a_stream_that_begins_with_too_few_rows_finds_its_temperature(monkeypatch):
     """A broken twin keeps what it found first."""
-    table = make_cooccurrences(500, 400, 8, n_observations=30_000, random_state=0).X
+    table = make_cooccurrences(500, 400, 8, n_tokens=30_000, random_state=0).X
     estimator = AspectModel(8, max_iter=60, random_state=0)
     blocks = 2 * batches(table[:450], 20)
     followed = streamed(estimator, blocks)

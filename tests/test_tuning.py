@@ -219,7 +219,7 @@ def test_rows_count_by_their_weights_in_the_mean_length():
     assert not has_short_rows(one, 5)
 
 
-PLANTED = planted(n_observations=3000).X.astype(float)
+PLANTED = planted(n_tokens=3000).X.astype(float)
 STARTS = [one for one in [*ESTIMATORS, *VARIANTS] if getattr(one, "tree", "") != "annealed"]
 
 

@@ -15,7 +15,7 @@ from tests.tables import planted
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
-X = planted(n_observations=4000).X.astype(float)
+X = planted(n_tokens=4000).X.astype(float)
 OPTIONS = {"tol": 0, "random_state": 0, "warm_start": True}
 MODELS = [
     AspectModel(3, beta=0.9),
@@ -73,7 +73,7 @@ def test_what_is_not_kept_is_found_out(monkeypatch):
 
 
 OTHERS = [
-    {"table": planted(n_observations=4000, seed=1).X.astype(float)},
+    {"table": planted(n_tokens=4000, seed=1).X.astype(float)},
     {"table": X[::-1]},
     {"table": X[:50]},
     {"table": X.astype(np.float32)},

@@ -40,7 +40,7 @@ from benchmarks.speed.fit_memory import held, reset_peak
 from skcooc import AsymmetricClustering, ClusterAbstraction, Dyads
 from skcooc.datasets import make_cooccurrences
 from skcooc.inspection import characteristic_features
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 from skcooc.plotting import AbstractionDisplay, HierarchyDisplay, SplitsDisplay, style
 
 Row = dict[str, Any]
@@ -60,7 +60,7 @@ def depth(options: argparse.Namespace) -> Iterator[Row]:
     """Document frequency by depth, and the pictures."""
     for name, titles in TITLES.items():
         corpus = corpora.neurips(titles)
-        for abstraction in ("cluster", "object"):
+        for abstraction in ("cluster", "row"):
             for seed in range(options.seeds):
                 parameters = {"abstraction": abstraction, "n_jobs": 2, "random_state": seed}
                 model = ClusterAbstraction(LEAVES, **parameters).fit(corpus.X)
@@ -107,13 +107,13 @@ def memo(options: argparse.Namespace) -> Iterator[Row]:
     estimators: dict[str, Callable[..., Any]] = {
         "AsymmetricClustering": AsymmetricClustering,
         "ClusterAbstraction, cluster": ClusterAbstraction,
-        "ClusterAbstraction, object": lambda K, **parameters: ClusterAbstraction(
-            K, abstraction="object", **parameters
+        "ClusterAbstraction, row": lambda K, **parameters: ClusterAbstraction(
+            K, abstraction="row", **parameters
         ),
     }
     for K in options.components:
         for name, estimator in estimators.items():
-            of_memo = MEMO[K].perplexity if K in MEMO and name.endswith("object") else ""
+            of_memo = MEMO[K].perplexity if K in MEMO and name.endswith("row") else ""
             measured = folds.on_folds(estimator, K, dyads, parts[: options.folds], options.jobs)
             yield {"model": name, "K": K, **measured, "memo": of_memo}
 
@@ -139,7 +139,7 @@ def draw_splits(corpus: corpora.Corpus, folder: Path) -> None:
 
 
 def _on_split(corpus: corpora.Corpus, tree: str, K: int, seed: int) -> Row:
-    train, test = split_observations(corpus.X, 0.1, random_state=seed)
+    train, test = split_counts(corpus.X, 0.1, random_state=seed)
     model = ClusterAbstraction(K, tree=tree, n_jobs=2, random_state=seed)
     seconds = reporting.clock(model.fit, train)
     measured = {

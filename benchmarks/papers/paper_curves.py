@@ -24,7 +24,7 @@ from benchmarks.quality.perplexity_curves import HeldOutCurve
 from skcooc import AspectModel
 from skcooc.datasets import make_cooccurrences
 from skcooc.metrics import perplexity, unigram
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 from skcooc.plotting import PerplexityDisplay
 from skcooc.plotting.curves import Curve
 
@@ -86,7 +86,7 @@ def measured(options: argparse.Namespace) -> Iterator[Row]:
 
 def _split(data: str, quick: bool) -> Any:
     X = make_cooccurrences(60, 40, random_state=0).X if quick else COLLECTIONS[data]().X
-    return split_observations(X.astype(np.float32), 0.1, random_state=0)
+    return split_counts(X.astype(np.float32), 0.1, random_state=0)
 
 
 def curves(panel: Panel, beta: float, K: int, max_iter: int, split: Sequence[sp.csr_array]) -> Row:

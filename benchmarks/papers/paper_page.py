@@ -16,7 +16,7 @@ HEADERS = {
     "AspectModel, left out": "the same, `leave_one_out=True`",
     "AsymmetricClustering": "AsymmetricClustering (ACM)",
     "ClusterAbstraction": "ClusterAbstraction (HACM)",
-    "ClusterAbstraction, object": 'the same, `abstraction="object"`',
+    "ClusterAbstraction, row": 'the same, `abstraction="row"`',
     "ClusterAbstraction, joint": 'the same, `tempering="joint"`',
     "ClusterAbstraction, grown": 'the same, `tree="grown"`',
     "SymmetricClustering": "SymmetricClustering, K x K (SCM)",
@@ -26,7 +26,7 @@ SHORT = {  # the papers' names, for wide tables
     "AspectModel, left out": "SMM, left out",
     "AsymmetricClustering": "ACM",
     "ClusterAbstraction": "HACM",
-    "ClusterAbstraction, object": "HACM, object",
+    "ClusterAbstraction, row": "HACM, object",
     "ClusterAbstraction, joint": "HACM, joint",
     "ClusterAbstraction, grown": "HACM, grown",
     "SymmetricClustering": "SCM",
@@ -72,7 +72,7 @@ stems and 110940 observations, the memo's 1400, 1664 and 111803. The memo grows 
 HACM by phase transitions and goes through three stages, and the last gives every document
 weights of its own; it does not say from which stage its figures are. Ours have weights for each
 cluster and a binary tree, which is the default, but for one thing in each of three columns: weights
-for each cluster and document (`abstraction="object"`), the power of equation (65) to the letter
+for each cluster and document (`abstraction="row"`), the power of equation (65) to the letter
 (`tempering="joint"`), and a tree that grows by its own splits (`tree="grown"`).""",
     "brown": """\
 Nouns given adjectives. The memo has pairs of the Penn Treebank, which is not freely to be had: 6931

@@ -63,8 +63,8 @@ FAMILIES = {
     ),
     "AsymmetricClustering": Family("ACM", AsymmetricClustering),
     "ClusterAbstraction": Family("HACM", ClusterAbstraction),
-    "ClusterAbstraction, object": Family(
-        "HACM", lambda K, **seed: ClusterAbstraction(K, abstraction="object", **seed)
+    "ClusterAbstraction, row": Family(
+        "HACM", lambda K, **seed: ClusterAbstraction(K, abstraction="row", **seed)
     ),
     "ClusterAbstraction, joint": Family(
         "HACM", lambda K, **seed: ClusterAbstraction(K, tempering="joint", **seed)

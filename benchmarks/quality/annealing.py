@@ -28,7 +28,7 @@ from benchmarks.quality import tuned
 from benchmarks.quality.coclustering import documents
 from skcooc import AspectModel, ProductSpaceMixture, SymmetricClustering
 from skcooc.metrics import perplexity, unigram
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 WAYS: dict[str, dict[str, Any]] = {
     "random": {},
@@ -59,7 +59,7 @@ def mixtures(options: argparse.Namespace) -> Iterator[Row]:
         for K in options.components:
             for way, parameters in WAYS.items():
                 for seed in range(options.seeds):
-                    train, test = split_observations(X, 0.1, random_state=seed)
+                    train, test = split_counts(X, 0.1, random_state=seed)
                     fitted, row = timed(make(K, n_jobs=1, random_state=seed, **parameters), train)
                     factors = fitted.embedding_, fitted.components_
                     smooth = {"background": unigram(train), "smoothing": fitted.smoothing_}

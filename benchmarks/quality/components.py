@@ -25,7 +25,7 @@ from skcooc import AspectModel, AsymmetricClustering, AveragedModels, Dyads, Sym
 from skcooc.datasets import make_cooccurrences
 from skcooc.equations.aspects import Aspects
 from skcooc.metrics import perplexity, unigram
-from skcooc.model_selection import ComponentSearchCV, split_observations
+from skcooc.model_selection import ComponentSearchCV, split_counts
 from skcooc.simplex import match_rows
 
 ROWS = COLUMNS = 800
@@ -39,7 +39,7 @@ N_PARTS = 5 + 2 + 2  # of the data: folds, halves, starts
 
 def planted(K: int, seed: int, background: float) -> sp.csr_array:
     """Counts of K aspects whose columns have the margins of Zipf's law."""
-    data = make_cooccurrences(ROWS, COLUMNS, K, n_observations=1, random_state=seed)
+    data = make_cooccurrences(ROWS, COLUMNS, K, n_tokens=1, random_state=seed)
     rng = np.random.default_rng(seed + 10_000)
     zipf = 1 / (rng.permutation(COLUMNS) + float(FLAT_RANKS))
     zipf /= zipf.sum()
@@ -120,7 +120,7 @@ def of_clusters(numbers: list[int], seeds: list[int]) -> Iterator[dict[str, Any]
             for kind in ("clusters", "coclusters"):
                 L = K  # of columns: with few, some clusters of rows would be alike
                 X = make_cooccurrences(
-                    800, 400, K, kind=kind, n_column_clusters=L, n_observations=40_000,
+                    800, 400, K, kind=kind, n_column_clusters=L, n_tokens=40_000,
                     random_state=seed,
                 ).X  # fmt: skip
                 model: Any = AsymmetricClustering(hard=True)
@@ -171,12 +171,12 @@ def consensus(tables: list[str], K: int, seeds: list[int]) -> Iterator[dict[str,
     for name in tables:
         X = corpus(name)
         for seed in seeds:
-            halves = split_observations(X, 0.5, random_state=seed)
+            halves = split_counts(X, 0.5, random_state=seed)
             fits = [AveragedModels(AspectModel(K), random_state=seed).fit(half) for half in halves]
             pairs = zip(*(fit.estimators_ for fit in fits), strict=True)
             single = np.mean([match_rows(a.components_, b.components_)[1].mean() for a, b in pairs])
             both = [fit.consensus_.components_ for fit in fits]
-            train, test = split_observations(X, 0.1, random_state=seed)
+            train, test = split_counts(X, 0.1, random_state=seed)
             average = AveragedModels(AspectModel(K), random_state=seed).fit(train)
             agreed, observations = average.consensus_, Dyads(test)
             yield {

@@ -19,7 +19,7 @@ from benchmarks import corpora, reporting
 from skcooc import AspectModel
 from skcooc.cli.texts import WORD
 from skcooc.metrics import npmi_coherence, perplexity, unigram
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 TEXTS: dict[str, Callable[[], list[str]]] = {
     "Reuters": corpora.reuters_texts,
@@ -47,7 +47,7 @@ def measured(X: sp.csr_array, limit: float, n_components: int, seed: int) -> tup
     """Perplexity of the words that all limits leave, and the coherence of the topics."""
     share = np.bincount(X.indices, minlength=X.shape[1]) / X.shape[0]
     kept = share <= limit
-    train, test = (part[:, kept] for part in split_observations(X, 0.1, seed))
+    train, test = (part[:, kept] for part in split_counts(X, 0.1, seed))
     model = AspectModel(n_components, random_state=seed, n_jobs=1).fit(train)
     scored = share[kept] <= SCORED
     found = perplexity(test[:, scored], *among(model, scored))
@@ -57,7 +57,7 @@ def measured(X: sp.csr_array, limit: float, n_components: int, seed: int) -> tup
 def without_topics(X: sp.csr_array, seed: int) -> float:
     """Perplexity of the same words by their frequencies alone."""
     scored = np.bincount(X.indices, minlength=X.shape[1]) / X.shape[0] <= SCORED
-    train, test = (part[:, scored] for part in split_observations(X, 0.1, seed))
+    train, test = (part[:, scored] for part in split_counts(X, 0.1, seed))
     return perplexity(test, np.ones((X.shape[0], 1)), unigram(train)[None])
 
 

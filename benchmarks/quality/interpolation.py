@@ -30,7 +30,7 @@ from skcooc import (
     RowMemory,
 )
 from skcooc.metrics import make_unseen_scorer
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 Row = dict[str, Any]
 
@@ -47,7 +47,7 @@ def perplexities(options: argparse.Namespace) -> Iterator[Row]:
         X = DATA[data]().X.astype(np.float32)
         unseen = make_unseen_scorer(Dyads(X))
         for seed in range(options.seeds):
-            train, test = split_observations(X, TEST, random_state=seed)
+            train, test = split_counts(X, TEST, random_state=seed)
             dyads = Dyads(test)
             case = {"data": data, "K": options.components, "seed": seed}
             for name, estimator in _models(options.components, seed).items():

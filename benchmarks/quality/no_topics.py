@@ -20,7 +20,7 @@ from skcooc import RowMemory
 from skcooc.heldout import Unigram
 from skcooc.heldout.memory import with_cache
 from skcooc.metrics import perplexity_of, unigram
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 
 class Task(NamedTuple):
@@ -34,7 +34,7 @@ class Task(NamedTuple):
 def splits(X: Any, n_splits: int) -> Iterator[Task]:
     """A tenth of the observations held out."""
     for seed in range(n_splits):
-        train, test = split_observations(X, 0.1, random_state=seed)
+        train, test = split_counts(X, 0.1, random_state=seed)
         yield Task(train, test, train)
 
 

@@ -41,7 +41,7 @@ def planted(n_clusters: int) -> Known:
     """Forty rows in each cluster, with sixty tokens each."""
     n_rows = 40 * n_clusters
     data = make_cooccurrences(
-        n_rows, 300, n_clusters, kind="clusters", n_observations=60 * n_rows, random_state=1
+        n_rows, 300, n_clusters, kind="clusters", n_tokens=60 * n_rows, random_state=1
     )
     X, rows = occupied(data.X)
     return Known(X, data.labels[rows], n_clusters, 0.15)

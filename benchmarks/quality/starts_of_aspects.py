@@ -21,7 +21,7 @@ from benchmarks import corpora, reporting
 from benchmarks.quality import tuned
 from skcooc import AspectModel, Dyads
 from skcooc.equations.aspects import Aspects
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 STARTS: dict[str, Callable[..., Any]] = {"random": Aspects.random, "clusters": Aspects.start}
 DATA = {
@@ -49,7 +49,7 @@ def texts(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         X = DATA[data]().X
         for K in options.components:
             for seed in range(options.seeds):
-                train, test = split_observations(X, random_state=seed)
+                train, test = split_counts(X, random_state=seed)
                 for start in STARTS:
                     model, seconds = fitted(start, train, seed, n_components=K)
                     row = {"data": data, "K": K, "seed": seed, "start": start}

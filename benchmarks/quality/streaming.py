@@ -25,7 +25,7 @@ from benchmarks.quality.peers import Factors
 from benchmarks.shares import shares
 from skcooc import AspectModel, RowBlocks
 from skcooc.metrics import best_smoothing, perplexity, unigram
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 DATA = {
     "newsgroups20": corpora.newsgroups20,
@@ -141,7 +141,7 @@ class Completion:
     """Rows with one half known and the other half to be predicted."""
 
     def __init__(self, X: Any) -> None:
-        self.known, self.unknown = split_observations(X, test_size=0.5, random_state=0)
+        self.known, self.unknown = split_counts(X, test_size=0.5, random_state=0)
 
     def smoothing(self, factors: Callable[[Any], Factors], background: np.ndarray) -> float:
         """The best weight of the background for these rows."""

@@ -33,7 +33,7 @@ from benchmarks.quality.folds import unigram_on_fold
 from benchmarks.quality.heldout import COMPONENTS, DATA
 from skcooc import AspectModel, Dyads
 from skcooc.metrics import best_smoothing, perplexity, unigram
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 BETAS = np.linspace(0.60, 1.00, 21).round(2).tolist()
 MEMO = paper_tables.MEMO["cranfield"]["SMM"]
@@ -44,7 +44,7 @@ Row = dict[str, Any]
 
 def scored(X: Any, K: int, beta: Any, seed: int, max_iter: int, **parameters: Any) -> Row:
     """Fit the training part of a split and score its test part; an oracle smooths fixed betas."""
-    train, test = split_observations(X, 0.1, random_state=seed)
+    train, test = split_counts(X, 0.1, random_state=seed)
     model, counts = counted_fit(
         AspectModel(K, beta=beta, random_state=seed, max_iter=max_iter, **parameters), train
     )

@@ -20,7 +20,7 @@ from sklearn.model_selection import GridSearchCV
 from benchmarks import corpora, reporting
 from benchmarks.quality import methods, tuned
 from skcooc import AspectModel, Dyads
-from skcooc.model_selection import ObservationSplit, TemperatureSearchCV, split_observations
+from skcooc.model_selection import CountSplit, TemperatureSearchCV, split_counts
 
 DATA: dict[str, Callable[[], corpora.Corpus]] = {
     "cranfield": corpora.cranfield,
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 def searches(options: argparse.Namespace, K: int) -> dict[str, Any]:
     """The searches to compare, by name."""
     model = AspectModel(K, random_state=0, max_iter=options.max_iter)
-    folds = {"cv": ObservationSplit(options.folds, random_state=0), "n_jobs": options.jobs}
+    folds = {"cv": CountSplit(options.folds, random_state=0), "n_jobs": options.jobs}
     betas = np.linspace(options.low, 1.0, options.betas)
     return {
         "grid": GridSearchCV(model, {"beta": betas}, **folds),
@@ -49,7 +49,7 @@ def compared(options: argparse.Namespace) -> Iterator[Row]:
     """A row for each collection, number of components and search."""
     for data in options.data:
         X = DATA[data]().X
-        train, test = (Dyads(part) for part in split_observations(X, 0.1, random_state=0))
+        train, test = (Dyads(part) for part in split_counts(X, 0.1, random_state=0))
         for K in options.components:
             chosen = searches(options, K)
             for name in options.searches:

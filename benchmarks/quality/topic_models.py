@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.quality.lda import gibbs_topics
 from skcooc import AspectModel, ClusteringProjection
 from skcooc.metrics import best_smoothing, perplexity, unigram
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 HELD_OUT = 0.1
 SWEEPS, SAMPLES, ROUNDS = 300, 10, 20  # of LDA
@@ -55,7 +55,7 @@ def divide(X: Any, seed: int) -> Documents:
     n_new = round(HELD_OUT * len(order))
     whole, train = X[order[:n_new]], X[order[n_new:]]
     return Documents(
-        train, Part(whole, *split_observations(whole, 0.5, random_state=seed)), unigram(train)
+        train, Part(whole, *split_counts(whole, 0.5, random_state=seed)), unigram(train)
     )
 
 

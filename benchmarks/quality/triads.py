@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks import corpora, reporting
 from skcooc import AspectModel, TriadicAspectModel, Triads
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 Row = dict[str, Any]
 
@@ -43,7 +43,7 @@ def perplexities(options: argparse.Namespace) -> Iterator[Row]:
     cases = product(options.data, options.targets, options.components, seeds)
     for data, target, K, seed in cases:
         observed = _with_last(DATA[data](), target)
-        train, test = split_observations(observed, TEST, random_state=seed)
+        train, test = split_counts(observed, TEST, random_state=seed)
         train = train.reweighted(np.ones(len(train), SINGLE))
         case = {"data": data, "target": target, "K": K, "seed": seed}
         yield {**case, "model": "unigram", "perplexity": _unigram(train, test)}

@@ -22,7 +22,7 @@ from benchmarks.quality import remembered
 from benchmarks.quality.peers import Factors
 from skcooc.heldout.memory import Memory
 from skcooc.metrics import best_smoothing, perplexity, unigram
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 VALIDATION = 0.1
 
@@ -79,7 +79,7 @@ def quick(n_components: int, n_jobs: int) -> Effort:
 
 def divide(train: Any, seed: int) -> Split:
     """Hold out the validation part of the training observations."""
-    inner, valid = split_observations(train, VALIDATION, random_state=seed)
+    inner, valid = split_counts(train, VALIDATION, random_state=seed)
     return Split(train, inner, valid, unigram(train), unigram(inner))
 
 

@@ -28,7 +28,7 @@ from benchmarks.quality.peers import Factors
 from benchmarks.shares import shares
 from skcooc import AspectModel
 from skcooc.metrics import best_smoothing, perplexity
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 DATA = {"newsgroups20": corpora.newsgroups20, "reuters5": corpora.reuters5}
 
@@ -231,7 +231,7 @@ def main() -> None:
     parser.add_argument("--peers", choices=PEERS, nargs="*", default=list(PEERS))
     options = parser.parse_args()
     X = DATA[options.data]().X.astype(np.float32)
-    train, test = split_observations(X, 0.1, random_state=0)
+    train, test = split_counts(X, 0.1, random_state=0)
     methods.warm_up()
     done: list[Curve] = []
     for curve in curves(tuned.divide(train, 0), test, options):

@@ -23,14 +23,14 @@ import numpy as np
 from benchmarks import corpora
 from skcooc import AspectModel, Dyads
 from skcooc.metrics import perplexity, unigram
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 X, words, _, _ = corpora.bible()
 spelt = np.array([word[0].isalpha() for word in words])
 X, words = X[spelt][:, spelt], words[spelt]
 print(f"{X.shape[0]} words, {X.sum()} bigrams")
 
-train, test = split_observations(X.astype(np.float32), random_state=0)
+train, test = split_counts(X.astype(np.float32), random_state=0)
 model = AspectModel(n_components=32, random_state=0).fit(train)
 
 alone = perplexity(test, np.ones((len(words), 1)), [unigram(train)])

@@ -13,11 +13,11 @@ them.
 from sklearn.feature_extraction.text import CountVectorizer
 
 from skcooc.datasets import load_docstrings
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 texts = load_docstrings().data[::4]
 vectorizer = CountVectorizer(stop_words="english", min_df=5, token_pattern=r"[a-zA-Z]{3,}")
-train, test = split_observations(vectorizer.fit_transform(texts), random_state=0)
+train, test = split_counts(vectorizer.fit_transform(texts), random_state=0)
 
 # %%
 # Averages of two, four and eight models with 20 aspects each. Beta is chosen for the mean, and

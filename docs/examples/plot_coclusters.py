@@ -16,7 +16,7 @@ from skcooc import SymmetricClustering
 from skcooc.datasets import make_cooccurrences
 
 data = make_cooccurrences(
-    300, 240, 5, n_observations=24_000, kind="coclusters", n_column_clusters=7,
+    300, 240, 5, n_tokens=24_000, kind="coclusters", n_column_clusters=7,
     concentration=0.5, random_state=0,
 )  # fmt: skip
 model = SymmetricClustering(5, 7, n_init=5, random_state=0).fit(data.X)

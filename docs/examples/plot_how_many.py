@@ -18,7 +18,7 @@ from skcooc.datasets import load_docstrings, make_cooccurrences
 from skcooc.model_selection import ComponentSearchCV
 from skcooc.plotting import KSelectionDisplay
 
-X = make_cooccurrences(300, 200, 8, n_observations=30_000, random_state=0).X
+X = make_cooccurrences(300, 200, 8, n_tokens=30_000, random_state=0).X
 search = ComponentSearchCV(AspectModel(), max_components=40, random_state=0, n_jobs=2).fit(X)
 print(search.summary())
 

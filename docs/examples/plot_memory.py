@@ -12,11 +12,11 @@ it goes around any model.
 from sklearn.feature_extraction.text import CountVectorizer
 
 from skcooc.datasets import load_docstrings
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 texts = load_docstrings().data[::6]
 vectorizer = CountVectorizer(stop_words="english", min_df=5, token_pattern=r"[a-zA-Z]{3,}")
-train, test = split_observations(vectorizer.fit_transform(texts), test_size=0.2, random_state=0)
+train, test = split_counts(vectorizer.fit_transform(texts), test_size=0.2, random_state=0)
 
 # %%
 # Four predictions: frequencies of words, clusters, aspects, and the mean of the last two, with

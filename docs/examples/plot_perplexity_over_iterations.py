@@ -14,11 +14,11 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
 from skcooc.datasets import load_docstrings
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 vectorizer = CountVectorizer(stop_words="english", min_df=5, token_pattern=r"[a-zA-Z]{3,}")
 X = vectorizer.fit_transform(load_docstrings().data[::4]).astype(np.float32)
-train, test = split_observations(X, random_state=0)
+train, test = split_counts(X, random_state=0)
 print(f"{X.shape[0]} docstrings, {X.shape[1]} words, {X.sum():.0f} observations")
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from skcooc.datasets import make_cooccurrences
 
 data = make_cooccurrences(
-    400, 200, 8, n_observations=16_000, kind="hierarchy", concentration=0.2, random_state=1
+    400, 200, 8, n_tokens=16_000, kind="hierarchy", concentration=0.2, random_state=1
 )
 print(data.X.shape, int(data.X.sum()))
 

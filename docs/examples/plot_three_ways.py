@@ -27,10 +27,10 @@ hours[chance[1]] = rng.integers(6, 24, chance[1].sum())
 # :class:`~skcooc.Triads` are such observations. A tenth of them is held out. From user and item the
 # hour is predicted by three ways; from the item alone, by the table of items and hours.
 from skcooc import AspectModel, TriadicAspectModel, Triads
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
 observed = Triads.from_frame({"user": users, "item": bought, "hour": hours}, "user", "item", "hour")
-train, test = split_observations(observed, random_state=0)
+train, test = split_counts(observed, random_state=0)
 model = TriadicAspectModel(3, random_state=0).fit(train)
 pairs = AspectModel(3, random_state=0).fit(train.dyads(1, 2))
 print(f"{len(np.unique(hours))} hours")

@@ -39,9 +39,9 @@ print(f"{X.shape[0]} docstrings, {X.shape[1]} words, {X.sum()} observations")
 # A model of co-occurrences is good if it predicts further observations of the rows it knows. So
 # what is held out is a tenth of the *observations*: most documents are on both sides, with
 # different words.
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 
-train, test = split_observations(X, test_size=0.1, random_state=0)
+train, test = split_counts(X, test_size=0.1, random_state=0)
 print(f"{train.sum():.0f} observations to fit, {test.sum():.0f} held out")
 
 # %%
@@ -88,7 +88,7 @@ print(f"unigram {alone:.0f}, aspect model {model.perplexity(Dyads(test)):.0f}")
 # of the unigram in what is scored, ``smoothing``, is chosen for each on such observations too.
 from skcooc.metrics import best_smoothing
 
-inner, validation = split_observations(train, test_size=0.1, random_state=1)
+inner, validation = split_counts(train, test_size=0.1, random_state=1)
 plain = AspectModel(20, beta=1.0, random_state=0).fit(inner)
 s = best_smoothing(validation, plain.embedding_, plain.components_, unigram(inner))
 plain = AspectModel(20, beta=1.0, smoothing=s, random_state=0).fit(train)

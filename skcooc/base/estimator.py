@@ -230,7 +230,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         --------
         >>> from skcooc import AspectModel, Dyads
         >>> from skcooc.datasets import make_cooccurrences
-        >>> X = make_cooccurrences(40, 30, n_components=3, n_observations=4000, random_state=0).X
+        >>> X = make_cooccurrences(40, 30, n_components=3, n_tokens=4000, random_state=0).X
         >>> models = [AspectModel(K, beta=1, random_state=0).fit(X) for K in (1, 2, 3, 4)]
         >>> [model.n_parameters_ for model in models]  # (N + M - 1) K - 1
         [68, 137, 206, 275]

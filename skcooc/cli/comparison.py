@@ -25,7 +25,7 @@ from skcooc.estimators.cluster_abstraction import ClusterAbstraction
 from skcooc.estimators.clustering_projection import ClusteringProjection
 from skcooc.estimators.product_space import ProductSpaceMixture
 from skcooc.estimators.symmetric import SymmetricClustering
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 from skcooc.protocol import CSR
 from skcooc.tables.dyads import Dyads
 
@@ -71,7 +71,7 @@ class Comparison:
 
 def compare(table: NamedCounts, options: Arguments, screen: Screen) -> Comparison:
     """Compare models on test tokens; ``fit`` tunes on validation tokens of the training data."""
-    train, test = split_observations(table.X, options.test_size, options.seed)
+    train, test = split_counts(table.X, options.test_size, options.seed)
     common = {"max_iter": options.max_iter, "n_jobs": options.jobs, "random_state": options.seed}
     make = partial(MODELS[options.model], options.components, **common)
     with screen.step("compiling"):
@@ -158,7 +158,7 @@ def _timed_fit(model: BaseEstimator, X: CSR) -> tuple[float, tuple[str, ...]]:
 def _warm_up(options: Arguments) -> float:
     """Compile loops and start workers before fits are timed; the seconds this took."""
     begin = time.perf_counter()
-    train, test = split_observations(np.diag([20.0, 30.0, 40.0]) + 5, 0.2, options.seed)
+    train, test = split_counts(np.diag([20.0, 30.0, 40.0]) + 5, 0.2, options.seed)
     model = MODELS[options.model](2, max_iter=5, n_jobs=options.jobs, random_state=options.seed)
     memory = RowMemory(model, random_state=options.seed)
     _timed_fit(memory, train)

@@ -19,7 +19,7 @@ from skcooc.cli.arguments import Arguments
 from skcooc.cli.terminal import Screen
 from skcooc.datasets import load_docstrings
 from skcooc.protocol import Array
-from skcooc.tables.dyads import MAX_OBSERVATIONS
+from skcooc.tables.dyads import MAX_TOKENS
 
 MIN_TOKENS = 100  # a tenth of them is held out, and a tenth of the rest once more
 WORD = r"(?u)\b[^\W\d_]\w{2,}\b"  # three characters or more, the first a letter: no numbers
@@ -89,8 +89,8 @@ def validate(table: NamedCounts) -> NamedCounts:
         raise InputError(f"{table.title}: {need}; found {n} and {m}")
     with np.errstate(over="ignore"):  # infinitely many are too many
         n_tokens = np.ceil(X.data).sum()
-    if not MIN_TOKENS <= n_tokens <= MAX_OBSERVATIONS:
-        need = f"need {MIN_TOKENS} to {MAX_OBSERVATIONS}, to hold out a part of them"
+    if not MIN_TOKENS <= n_tokens <= MAX_TOKENS:
+        need = f"need {MIN_TOKENS} to {MAX_TOKENS}, to hold out a part of them"
         raise InputError(f"{table.title}: counts sum to {n_tokens:.10g}; {need}")
     is_observed = X.sum(axis=1) > 0
     for option, labels in (("--group", table.groups), ("--time", table.times)):

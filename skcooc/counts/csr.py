@@ -123,8 +123,8 @@ def column_sums(indptr, indices, data, row_weights, sums):  # type: ignore[no-un
             sums[indices[p]] += row_weights[i] * data[p]
 
 
-def mean_weight(total: float, n_observations: float) -> float:
-    return total / n_observations if n_observations else 1.0
+def mean_weight(total: float, n_tokens: float) -> float:
+    return total / n_tokens if n_tokens else 1.0
 
 
 class CSRCounts(
@@ -157,10 +157,10 @@ class CSRCounts(
 
     @cached_property
     def mean_count_weight(self) -> float:
-        return mean_weight(float(np.sum(self.row_sums * self.row_weights)), self.n_observations)
+        return mean_weight(float(np.sum(self.row_sums * self.row_weights)), self.n_tokens)
 
     @property
-    def n_observations(self) -> float:
+    def n_tokens(self) -> float:
         """sum_ij ceil(n_ij), rows by their weights."""
         return float(np.sum(self.sum_rows(np.ceil(self.data)) * self.row_weights))
 

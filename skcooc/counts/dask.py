@@ -167,8 +167,8 @@ class DaskCounts:
     ) -> None:
         self.client, self.blocks = client, blocks
         self.sizes = [fact.n_rows for fact in facts]
-        n_observations = sum(fact.n_observations for fact in facts)
-        self.mean_count_weight = mean_weight(sum(fact.total for fact in facts), n_observations)
+        n_tokens = sum(fact.n_tokens for fact in facts)
+        self.mean_count_weight = mean_weight(sum(fact.total for fact in facts), n_tokens)
         self.column_sums, self.dtype = column_sums, facts[0].dtype
         self.shape = sum(self.sizes), len(column_sums)
         self.kept_states: WeakSet[States] = WeakSet()
@@ -291,7 +291,7 @@ class States:
 class Facts(NamedTuple):
     n_rows: int
     total: float  # sum of its counts
-    n_observations: float
+    n_tokens: float
     dtype: np.dtype
     n_columns: int
 
@@ -339,7 +339,7 @@ def _checked(block: TableLike, name: str) -> CSRCounts:
 
 def _facts(X: CSRCounts) -> Facts:
     total = float(np.sum(X.row_sums))
-    return Facts(X.shape[0], total, X.n_observations, X.dtype, X.shape[1])
+    return Facts(X.shape[0], total, X.n_tokens, X.dtype, X.shape[1])
 
 
 def _with_one_thread(function: Callable[..., Array], *arguments: Any) -> Array:

@@ -80,14 +80,14 @@ class DiskCounts:
         bands: Bands,
         row_sums: Array,
         column_sums: Array,
-        n_observations: float,
+        n_tokens: float,
         *,
         n_threads: int = 1,
         map: Map = serial_map,
     ) -> None:
         self.bands, self.shape = bands, bands.shape
         self.row_sums, self.column_sums = row_sums, column_sums
-        self.mean_count_weight = mean_weight(float(row_sums.sum()), n_observations)
+        self.mean_count_weight = mean_weight(float(row_sums.sum()), n_tokens)
         self.n_threads, self.map_ranges = n_threads, map
         self._after_block: Callable[[], None] = lambda: None
         starts = bands.limits[:-1, 1] // BLOCK

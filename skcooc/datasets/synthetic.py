@@ -24,7 +24,7 @@ _POSITIVE = Interval(Integral, 1, None, closed="left")
         "n_rows": [_POSITIVE],
         "n_columns": [_POSITIVE],
         "n_components": [_POSITIVE],
-        "n_observations": [Interval(Integral, 0, None, closed="left")],
+        "n_tokens": [Interval(Integral, 0, None, closed="left")],
         "kind": [StrOptions({"aspects", "clusters", "coclusters", "hierarchy"})],
         "n_column_clusters": [_POSITIVE, None],
         "concentration": [Interval(Real, 0, None, closed="neither")],
@@ -35,7 +35,7 @@ _POSITIVE = Interval(Integral, 1, None, closed="left")
 )
 def make_cooccurrences(
     n_rows: int = 100, n_columns: int = 200, n_components: int = 5, *,
-    n_observations: int = 10_000, kind: str = "aspects", n_column_clusters: int | None = None,
+    n_tokens: int = 10_000, kind: str = "aspects", n_column_clusters: int | None = None,
     concentration: float = 0.1, burstiness: float | None = None,
     random_state: int | np.random.RandomState | None = None, dtype: DTypeLike = np.int64,
 ) -> Bunch:  # fmt: skip
@@ -51,7 +51,7 @@ def make_cooccurrences(
     n_components : int, default=5
         Number K of topics or of row clusters. There are as many components P(y | z), but
         V = 2 K - 1 if `kind="hierarchy"`.
-    n_observations : int, default=10_000
+    n_tokens : int, default=10_000
         Number of tokens L, the sum of the table.
     kind : {"aspects", "clusters", "coclusters", "hierarchy"}, default="aspects"
         Kind of the planted structure.
@@ -107,7 +107,7 @@ def make_cooccurrences(
     Examples
     --------
     >>> from skcooc.datasets import make_cooccurrences
-    >>> data = make_cooccurrences(20, 30, 3, n_observations=1000, kind="clusters", random_state=0)
+    >>> data = make_cooccurrences(20, 30, 3, n_tokens=1000, kind="clusters", random_state=0)
     >>> data.X.shape, int(data.X.sum())
     ((20, 30), 1000)
     >>> data.labels[:5]
@@ -118,7 +118,7 @@ def make_cooccurrences(
     D = n_components if n_column_clusters is None else n_column_clusters
     planted = _plant(rng, kind, n_rows, n_columns, n_components, D, concentration)
     draw = _draw if burstiness is None else partial(_draw_bursts, burstiness)
-    X = draw(rng, planted.mixtures, planted.components, n_observations)
+    X = draw(rng, planted.mixtures, planted.components, n_tokens)
     with np.errstate(over="ignore"):
         cast = X.astype(np.dtype(dtype))
     if not np.array_equal(cast.data, X.data):

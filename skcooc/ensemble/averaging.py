@@ -108,9 +108,9 @@ class AveragedModels(MetaModel):
     --------
     >>> from skcooc import AspectModel, AveragedModels, Dyads
     >>> from skcooc.datasets import make_cooccurrences
-    >>> from skcooc.model_selection import split_observations
+    >>> from skcooc.model_selection import split_counts
     >>> X = make_cooccurrences(150, 120, n_components=12, random_state=0).X
-    >>> train, test = split_observations(X, random_state=0)
+    >>> train, test = split_counts(X, random_state=0)
     >>> average = AveragedModels(AspectModel(n_components=6), random_state=0).fit(train)
     >>> members = [member.perplexity(Dyads(test)) for member in average.estimators_]
     >>> average.perplexity(Dyads(test)) < min(members)

@@ -98,9 +98,9 @@ class RowMemory(MetaModel):
     --------
     >>> from skcooc import AspectModel, Dyads, RowMemory
     >>> from skcooc.datasets import make_cooccurrences
-    >>> from skcooc.model_selection import split_observations
+    >>> from skcooc.model_selection import split_counts
     >>> X = make_cooccurrences(60, 100, 3, burstiness=20, random_state=0).X
-    >>> train, test = split_observations(X, random_state=0)
+    >>> train, test = split_counts(X, random_state=0)
     >>> without = AspectModel(3, random_state=0).fit(train)
     >>> model = RowMemory(AspectModel(3, random_state=0)).fit(train)
     >>> model.perplexity(Dyads(test)) < without.perplexity(Dyads(test))

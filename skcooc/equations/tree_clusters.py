@@ -21,7 +21,7 @@ from skcooc.hierarchy import Tree
 from skcooc.protocol import Array, Block, Capability, Clustering, Counts, OnlineModel, Rows
 from skcooc.simplex import LEAST, mix_with, normalise, sums
 
-Abstraction = Literal["constant", "cluster", "object"]
+Abstraction = Literal["constant", "cluster", "row"]
 
 UNIGRAM_SHARE = 1e-2  # share of the unigram in initial nodes
 FIRST_ITERATIONS = 20  # of the stage with equal weights of all abstraction levels
@@ -56,8 +56,8 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
                 P(v given y, c) ~ tau_v q_yv^beta                      (eq. 65)
 
     Vertical weights tau are equal for all nodes ("constant"), those of a leaf ("cluster"), or those
-    of a leaf and a row ("object", eq. (58)). The state of a row is P(c given x_i), or, with
-    "object", P(c, v given x_i) over the slots. The hard model takes the leaf with the largest
+    of a leaf and a row ("row", eq. (58)). The state of a row is P(c given x_i), or, with
+    "row", P(c, v given x_i) over the slots. The hard model takes the leaf with the largest
     likelihood, as in eq. (23); the nodes of tokens are soft in both.
     """
 
@@ -65,13 +65,13 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     abstraction: Abstraction = "cluster"
     tempering: Literal["path", "joint"] = "path"
     proportions: Literal["uniform", "estimated"] = "uniform"
-    object_iter: int = 10
+    row_iter: int = 10
     origin: Array | None = None  # (M, V): nodes to start from
     hard: bool = False
 
     @property
     def needs(self) -> Mapping[Capability, str]:
-        if self.abstraction != "object":
+        if self.abstraction != "row":
             return {}
         reason = "abstraction='object' keeps weights of every row; set abstraction='cluster'"
         return {"paths": reason, "row states": reason}
@@ -82,7 +82,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
             return [(self, None)]
         first = replace(self, abstraction="constant"), FIRST_ITERATIONS
         second = replace(self, abstraction="cluster"), None
-        third = replace(self, abstraction="object"), self.object_iter
+        third = replace(self, abstraction="row"), self.row_iter
         return [first, second] if self.abstraction == "cluster" else [first, second, third]
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
@@ -110,7 +110,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (53), (55)
         beta = 1.0 if self.hard else beta
-        if self.abstraction == "object":
+        if self.abstraction == "row":
             return self._expect_objects(X, params, rows, beta)
         leaves = self.tree.slots.leaves
         q = self._tempered(X, params.nodes, beta)
@@ -135,7 +135,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
             tau = self._within(stats.abstraction[None], tau)[0]
         if self.proportions == "estimated":
             rho = stats.sizes / stats.sizes.sum()
-        own = self.abstraction == "object"
+        own = self.abstraction == "row"
         return Params(nodes, tau, rho, rho[self.tree.slots.leaves] * tau if own else rho)
 
     def log_prior(self, params: Params, beta: float) -> float:
@@ -146,7 +146,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
         (M, V), S, K = params.nodes.shape, len(params.abstraction), len(params.proportions)
-        of_weights = {"constant": 0, "cluster": 1, "object": n_rows}[self.abstraction] * (S - K)
+        of_weights = {"constant": 0, "cluster": 1, "row": n_rows}[self.abstraction] * (S - K)
         return V * (M - 1) + of_weights + (K - 1 if self.proportions == "estimated" else 0)
 
     def restrict(self, params: Params, columns: Array) -> Params:

@@ -90,10 +90,10 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         dask arrays or DiskTable. An array for ``n_clusters`` leaves has the parent of each node, -1
         for the root, or the nodes to join, (K - 1, 2), as ``AgglomerativeClustering.children_``.
 
-    abstraction : {"constant", "cluster", "object"}, default="cluster"
+    abstraction : {"constant", "cluster", "row"}, default="cluster"
         Whether all rows share the weights of the nodes on a path, each cluster has its own, or each
         row. EM goes through these stages in order, up to the one named, with ``max_iter``
-        iterations each. "object" predicts best and takes much longer.
+        iterations each. "row" predicts best and takes much longer.
 
     tempering : {"path", "joint"}, default="path"
         Whether beta is an exponent of the likelihood of a row, summed over the nodes of the path as
@@ -116,8 +116,8 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         Inverse temperature. The best value falls with the number of tokens in a row; for abstracts
         it is about 0.1. "auto" tunes it on held-out tokens, on a logarithmic scale.
 
-    object_iter : int, default=10
-        Maximum number of EM iterations of the stage "object", which overfits if it is long.
+    row_iter : int, default=10
+        Maximum number of EM iterations of the stage "row", which overfits if it is long.
 
     Attributes
     ----------
@@ -179,10 +179,10 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     n_clusters: Size = 8
     _: KW_ONLY
     tree: Literal["annealed", "binary", "grown"] | ArrayLike = "binary"
-    abstraction: Literal["constant", "cluster", "object"] = "cluster"
+    abstraction: Literal["constant", "cluster", "row"] = "cluster"
     tempering: Literal["path", "joint"] = "path"
     proportions: Literal["uniform", "estimated"] = "uniform"
-    object_iter: int = 10
+    row_iter: int = 10
     hard: bool = False
     coarsening: Sequence[ArrayLike] | None = None
 
@@ -193,10 +193,10 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         **CONSTRAINTS,
         "n_clusters": SIZE,
         "tree": [StrOptions({"annealed", "binary", "grown"}), "array-like"],
-        "abstraction": [StrOptions({"constant", "cluster", "object"})],
+        "abstraction": [StrOptions({"constant", "cluster", "row"})],
         "tempering": [StrOptions({"path", "joint"})],
         "proportions": [StrOptions({"uniform", "estimated"})],
-        "object_iter": [Interval(Integral, 1, None, closed="left")],
+        "row_iter": [Interval(Integral, 1, None, closed="left")],
         "hard": ["boolean"],
         "coarsening": [list, tuple, None],
     }
@@ -244,7 +244,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
 
     def recipe(self) -> Recipe:
         check_proportions(self.hard, self.proportions)
-        options = self.abstraction, self.tempering, self.proportions, self.object_iter
+        options = self.abstraction, self.tempering, self.proportions, self.row_iter
         model = Abstractions(self._topology(), *options, hard=self.hard)
         learner = None
         if self._grows:

@@ -33,7 +33,7 @@ def warn_about_unknown_rows(mass: Array, rows: Array) -> None:
         warnings.warn(
             "Most tokens to score are in rows without training tokens, which all have the same "
             "predictions. Folds of unshuffled tokens leave out whole rows: use "
-            "KFold(n_splits, shuffle=True) or skcooc.model_selection.ObservationSplit(n_splits).",
+            "KFold(n_splits, shuffle=True) or skcooc.model_selection.CountSplit(n_splits).",
             UserWarning,
             stacklevel=3,
         )

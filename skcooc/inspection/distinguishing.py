@@ -190,7 +190,7 @@ def _column_counts(
     starts = np.cumsum(lengths) - lengths
     at = np.arange(lengths.sum()) + np.repeat(counts.indptr[columns] - starts, lengths)
     rows = counts.indices[at]
-    own, mass = view.mixtures[rows, k], view.weights * view.n_observations
+    own, mass = view.mixtures[rows, k], view.weights * view.n_tokens
     least = LEAST * view.unigram[columns]
     rest = mass @ q[:, columns] - mass[k] * q[k, columns] + least * (mass.sum() - mass[k])
     p, few = np.repeat(q[k, columns], lengths), np.repeat(least, lengths)

@@ -184,7 +184,7 @@ class Mixtures:
     ----------
     mixtures : array-like of shape (N, K)
         P(topic given row); rows sum to one.
-    n_observations : array-like of shape (N,), default=None
+    n_tokens : array-like of shape (N,), default=None
         Tokens of each row, such as ``X.sum(axis=1)``: the weights of rows in shares. None
         means equal weights.
     names : sequence of K str, or dict of int to str, default=None
@@ -219,7 +219,7 @@ class Mixtures:
     component_names_: dict[int, str]
 
     def __init__(
-        self, mixtures: ArrayLike, n_observations: ArrayLike | None = None, *,
+        self, mixtures: ArrayLike, n_tokens: ArrayLike | None = None, *,
         names: Names | None = None,
     ) -> None:  # fmt: skip
         refuse_anndata(mixtures, "mixtures", "mixtures: give adata.obsm['X_topics'].")
@@ -227,12 +227,12 @@ class Mixtures:
         if (np.abs(self.embedding_.sum(axis=1) - 1) > SUM_TOLERANCE).any():
             raise ValueError("mixtures should be shares: rows that sum to one.")
         n_rows, n_topics = self.embedding_.shape
-        n = np.asarray(np.ones(n_rows) if n_observations is None else n_observations, dtype=float)
+        n = np.asarray(np.ones(n_rows) if n_tokens is None else n_tokens, dtype=float)
         if n.shape not in ((n_rows,), (n_rows, 1)):
-            what = f"n_observations has shape {n.shape}"
+            what = f"n_tokens has shape {n.shape}"
             raise ValueError(f"{what}, but there are {n_rows} mixtures.")
         if not (n >= 0).all() or not 0 < n.sum() < np.inf:
-            raise ValueError("n_observations should be finite, not negative, and not all zero.")
+            raise ValueError("n_tokens should be finite, not negative, and not all zero.")
         self.row_distribution_ = n.ravel() / n.sum()
         self.components_ = np.empty((n_topics, 0))
         self.component_names_ = {} if names is None else names_by_number(names, n_topics)
@@ -254,7 +254,7 @@ class ModelView:
     has_row_names: bool  # and not the beginnings of texts, or positions
 
     @cached_property
-    def n_observations(self) -> float:
+    def n_tokens(self) -> float:
         return float(self.counts.sum())
 
     @cached_property
@@ -263,7 +263,7 @@ class ModelView:
 
     @cached_property
     def row_distribution(self) -> Array:  # (N,): P(x_i)
-        return self.row_sums / self.n_observations
+        return self.row_sums / self.n_tokens
 
     @property
     def names_fitted(self) -> Array | None:  # (N,), if known

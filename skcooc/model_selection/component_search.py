@@ -33,12 +33,12 @@ from skcooc.model_selection.candidates import (
     visit_in_order,
 )
 from skcooc.model_selection.folds import (
+    CountSplit,
     Data,
     Folding,
-    ObservationSplit,
     ParamMapping,
     Target,
-    observation_folds,
+    count_folds,
 )
 from skcooc.model_selection.path import ComponentPath, PathFit, describe_fits, is_hard, score_fold
 from skcooc.model_selection.search import Hooks, RunParallel, Search, cv_results, search_task
@@ -82,7 +82,7 @@ class ComponentSearchCV(Search):
         Largest number that "auto" tries, of each side.
 
     cv : int, splitter or iterable, default=5
-        Folds of the tokens. A number stands for `ObservationSplit`. A splitter gets `Dyads`, which
+        Folds of the tokens. A number stands for `CountSplit`. A splitter gets `Dyads`, which
         are sorted by row, so it has to shuffle them, as `KFold(5, shuffle=True)` does. None is 5.
 
     n_runs : int, default=2
@@ -312,10 +312,10 @@ class Survey:
     ) -> None:
         seeds = check_random_state(random_state).randint(2**31 - 1, size=n_runs).tolist()
         target = Target("", False)
-        self._names, self._folds = names, observation_folds(target, data, cv, split_params)
+        self._names, self._folds = names, count_folds(target, data, cv, split_params)
         if len(self._folds) < 2:
             raise ValueError("cv has one fold: errors of differences need two or more.")
-        halves = observation_folds(target, data, ObservationSplit(2, random_state=seeds[0]), {})
+        halves = count_folds(target, data, CountSplit(2, random_state=seeds[0]), {})
         parts = [fold.training for fold in (*self._folds, *halves)]
         self._paths = [ComponentPath(estimator, part, seeds[0]) for part in parts]
         self._paths += [ComponentPath(estimator, data, seed) for seed in seeds]

@@ -29,7 +29,7 @@ N_FOLDS = 10
 SPLIT_SEED = 0  # of the folds where only their number is given
 
 
-def split_observations(
+def split_counts(
     X: Dyads | Triads | TableLike, test_size: float = 0.1, random_state: RandomState = None
 ) -> tuple[Dyads, Dyads] | tuple[Triads, Triads] | tuple[CSR, CSR]:
     """Divide the tokens of a table into two tables of the same shape.
@@ -58,9 +58,9 @@ def split_observations(
     Examples
     --------
     >>> from skcooc.datasets import make_cooccurrences
-    >>> from skcooc.model_selection import split_observations
+    >>> from skcooc.model_selection import split_counts
     >>> X = make_cooccurrences(random_state=0).X
-    >>> X_train, X_test = split_observations(X, random_state=0)
+    >>> X_train, X_test = split_counts(X, random_state=0)
     >>> int(X_train.sum() + X_test.sum()) == int(X.sum())
     True
     """
@@ -80,7 +80,7 @@ def split_observations(
     return divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
 
 
-class ObservationSplit(BaseCrossValidator):
+class CountSplit(BaseCrossValidator):
     """Cross-validation over the tokens of each row.
 
     Each row is divided evenly among the folds: numbers of tokens differ by at most one, so a row
@@ -95,9 +95,9 @@ class ObservationSplit(BaseCrossValidator):
     Examples
     --------
     >>> from skcooc import Dyads
-    >>> from skcooc.model_selection import ObservationSplit
+    >>> from skcooc.model_selection import CountSplit
     >>> dyads = Dyads([[2, 2], [3, 1]])
-    >>> folds = ObservationSplit(n_splits=2, random_state=0).split(dyads)
+    >>> folds = CountSplit(n_splits=2, random_state=0).split(dyads)
     >>> [dyads[test].to_csr().sum(axis=1).tolist() for train, test in folds]
     [[2.0, 2.0], [2.0, 2.0]]
     """
@@ -134,8 +134,8 @@ class ObservationSplit(BaseCrossValidator):
         """
         if not isinstance(X, (Dyads, Triads)):
             raise TypeError(
-                f"ObservationSplit divides Dyads, got {type(X).__name__}. Use Dyads(X), or "
-                "split_observations(X) for one division of a matrix."
+                f"CountSplit divides Dyads, got {type(X).__name__}. Use Dyads(X), or "
+                "split_counts(X) for one division of a matrix."
             )
         if len(X) < self.n_splits:
             raise ValueError(
@@ -212,7 +212,7 @@ class RowFold:
 
 
 @dataclass(frozen=True)
-class ObservationFold:
+class CountFold:
     """Test tokens of the rows that are fitted."""
 
     target: Target
@@ -239,7 +239,7 @@ class ObservationFold:
         return float(last.score(dyads))
 
 
-Fold: TypeAlias = RowFold | ObservationFold
+Fold: TypeAlias = RowFold | CountFold
 
 
 def make_folds(
@@ -251,8 +251,8 @@ def make_folds(
     split_params: ParamMapping,
 ) -> Sequence[Fold]:
     cv = N_FOLDS if cv is None else cv
-    if split == "observations":
-        return observation_folds(target, data, cv, split_params)
+    if split == "counts":
+        return count_folds(target, data, cv, split_params)
     if isinstance(data.X, Dyads):
         raise TypeError(
             "split='rows' divides the rows of a matrix, got Dyads, whose samples are tokens. "
@@ -262,9 +262,9 @@ def make_folds(
     return [RowFold(estimator, data, *part) for part in parts]
 
 
-def observation_folds(
+def count_folds(
     target: Target, data: Data, cv: Folding, split_params: ParamMapping
-) -> list[ObservationFold]:
+) -> list[CountFold]:
     """Folds of the tokens of a table; warns if most rows scored are not fitted."""
     X, params = data.X, data.params
     if isinstance(X, Dyads):
@@ -278,11 +278,11 @@ def observation_folds(
     else:
         X = Dyads(X)
     if isinstance(cv, Integral):
-        cv = ObservationSplit(int(cv), random_state=SPLIT_SEED)
+        cv = CountSplit(int(cv), random_state=SPLIT_SEED)
     folds = []
     for train, test in check_cv(cv).split(X, None, **split_params):
         warn_about_unknown_rows(
             np.bincount(X.rows[train], minlength=X.table_shape[0]), X.rows[test]
         )
-        folds.append(ObservationFold(target, X, params, train, test))
+        folds.append(CountFold(target, X, params, train, test))
     return folds

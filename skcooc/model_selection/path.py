@@ -20,7 +20,7 @@ from skcooc.heldout.predictors import smoothed
 from skcooc.heldout.scoring import score_parts
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out
 from skcooc.metrics import integrated_complete_likelihood, npmi_coherence
-from skcooc.model_selection.folds import Data, ObservationFold
+from skcooc.model_selection.folds import CountFold, Data
 from skcooc.protocol import CSR, Array, Block, Predictor
 from skcooc.simplex import cosines, match_rows
 from skcooc.tables import as_counts, read_in_memory
@@ -184,7 +184,7 @@ def is_hard(estimator: BaseEstimator) -> bool:
     return bool(params.get("hard", False)) and "tree" not in params
 
 
-def score_fold(fold: ObservationFold, fitted: PathFit) -> dict[str, float]:
+def score_fold(fold: CountFold, fitted: PathFit) -> dict[str, float]:
     """Mean log-likelihoods of test tokens, in nats: of all, and of those in new columns.
 
     Columns are new if they are not in the training part of the row; that they are new is given.

@@ -68,7 +68,7 @@ class TemperatureSearchCV(Search):
         Values of other parameters, as for `GridSearchCV`; all combinations are searched.
 
     cv : int, splitter or iterable, default=10
-        Folds. With ``split="observations"`` a number stands for `ObservationSplit` with a fixed
+        Folds. With ``split="counts"`` a number stands for `CountSplit` with a fixed
         seed, and a splitter gets `Dyads`. None is 10.
 
     n_jobs : int, default=None
@@ -79,8 +79,8 @@ class TemperatureSearchCV(Search):
         Whether to fit all data with the best parameters. With ``smoothing="auto"`` this fit gets
         the mean smoothing of the folds as a number.
 
-    split : {"observations", "rows"}, default="observations"
-        What is divided. "observations": some tokens of each row are scored with a model fitted to
+    split : {"counts", "rows"}, default="counts"
+        What is divided. "counts": some tokens of each row are scored with a model fitted to
         the others; X holds counts, and the first steps of a pipeline transform the tables of
         training and of test counts. "rows": document completion, where half of each test row is
         folded in and the other half scored; X can be anything, texts included.
@@ -131,7 +131,7 @@ class TemperatureSearchCV(Search):
         "betas": ["array-like", StrOptions({"auto"})],
         "param_grid": [dict, list, None],
         "cv": ["cv_object"],
-        "split": [StrOptions({"observations", "rows"})],
+        "split": [StrOptions({"counts", "rows"})],
         "n_jobs": [Integral, None],
         "refit": ["boolean"],
     }
@@ -145,7 +145,7 @@ class TemperatureSearchCV(Search):
         n_jobs: int | None = None,
         refit: bool = True,
         *,
-        split: Literal["observations", "rows"] = "observations",
+        split: Literal["counts", "rows"] = "counts",
     ) -> None:
         self.estimator, self.betas, self.param_grid = estimator, betas, param_grid
         self.cv, self.split = cv, split

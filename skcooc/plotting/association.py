@@ -46,7 +46,7 @@ INK = 0.05  # area of all dots, as a share of that of the matrix
 LARGEST = 12.0  # points squared: largest area of a dot for one co-occurrence
 OPACITY = 0.6  # of dots
 
-Scale = Literal["observations", "objects"]
+Scale = Literal["counts", "equal"]
 
 
 class MatrixSide(NamedTuple):
@@ -121,7 +121,7 @@ class AssociationDisplay(Display):
     def from_estimator(
         cls, model: TwoSided, X: TableLike | None = None, feature_names: ArrayLike | None = None,
         row_names: ArrayLike | None = None, *, n_features: int = 4, ax: Axes | None = None,
-        scale: Scale = "observations", cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
+        scale: Scale = "counts", cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
         sides: tuple[str, str] = ("rows", "columns"),
     ) -> AssociationDisplay:  # fmt: skip
         """Draw the matrix of a fitted model.
@@ -138,7 +138,7 @@ class AssociationDisplay(Display):
         n_features : int, default=4
             Number of members of each cluster to write, the most frequent first.
         ax : matplotlib Axes, default=None, for a new figure
-        scale : {"observations", "objects"}, default="observations"
+        scale : {"counts", "equal"}, default="counts"
             What the size of a row or column is proportional to: its co-occurrences, so that dots
             would be spread evenly under independence; or the same for all.
         cmap : str or matplotlib Colormap, default="RdBu_r"
@@ -159,16 +159,16 @@ class AssociationDisplay(Display):
 
     @styled
     def plot(
-        self, ax: Axes | None = None, *, scale: Scale = "observations",
+        self, ax: Axes | None = None, *, scale: Scale = "counts",
         cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
         sides: tuple[str, str] = ("rows", "columns"),
     ) -> AssociationDisplay:  # fmt: skip
         """Draw; see :meth:`from_estimator`."""
-        if scale not in ("observations", "objects"):
-            raise ValueError(f"scale={scale!r} should be 'observations' or 'objects'.")
+        if scale not in ("counts", "equal"):
+            raise ValueError(f"scale={scale!r} should be 'counts' or 'equal'.")
         self.row_order_, self.column_order_ = cluster_orders(self.joint)
         down, across = (
-            arrange(side, order, side.masses if scale == "observations" else np.ones(len(side[0])))
+            arrange(side, order, side.masses if scale == "counts" else np.ones(len(side[0])))
             for side, order in ((self.rows, self.row_order_), (self.columns, self.column_order_))
         )
         titles = f"{sides[0]} ↓", f"{sides[1]} →"

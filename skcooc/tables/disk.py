@@ -27,7 +27,7 @@ from skcooc.tables.dyads import as_table
 FORMAT = 1  # of the files; raised whenever it changes
 FILES = "rows", "codes", "others", "lengths", "columns"  # arrays of Bands, in their order
 LIMITS = 1, 1, 2, 0, 0  # columns of Bands.limits that say where bands begin in these
-FACTS = "shape", "height", "limits", "checksums", "row_sums", "column_sums", "n_observations"
+FACTS = "shape", "height", "limits", "checksums", "row_sums", "column_sums", "n_tokens"
 BATCH_SIZE = 1000  # rows
 WIDEST = 2**31 - 1  # columns: their indices take four bytes
 CHUNK = 2**20  # numbers of a file that are converted at a time
@@ -68,7 +68,7 @@ class DiskTable:
         self.shape: tuple[int, int] = n_rows, n_columns
         self._height, self._limits = int(facts["height"]), facts["limits"]
         self._checksums = facts["checksums"]
-        self._sums = facts["row_sums"], facts["column_sums"], float(facts["n_observations"])
+        self._sums = facts["row_sums"], facts["column_sums"], float(facts["n_tokens"])
         self.nnz = int(self._limits[-1, 1])
         files = self._open_files("r")
         self.dtype: np.dtype[np.floating] = files[2].dtype
@@ -279,7 +279,7 @@ def _write(folder: Path, blocks: Iterator[CSR]) -> None:
         for name, kind in zip(FILES, kinds, strict=True)
     ]
     row_sums, sums, limits = [], [], [np.zeros(3, dtype=np.int64)]
-    column_sums, n_observations = np.zeros(first.shape[1]), 0.0
+    column_sums, n_tokens = np.zeros(first.shape[1]), 0.0
     for block in chain([first], blocks):
         counts, band = CSRCounts(block), Bands.of_matrix(block, MAX_BAND_HEIGHT)
         for name, file in zip(FILES, files, strict=True):
@@ -288,8 +288,8 @@ def _write(folder: Path, blocks: Iterator[CSR]) -> None:
         sums.append(checksums(band))
         row_sums.append(counts.row_sums)
         column_sums += counts.column_sums
-        n_observations += counts.n_observations
-    if not n_observations:
+        n_tokens += counts.n_tokens
+    if not n_tokens:
         raise ValueError("All counts are zero: a table needs at least one token.")
     n_rows = sum(map(len, row_sums))
     np.savez(
@@ -301,7 +301,7 @@ def _write(folder: Path, blocks: Iterator[CSR]) -> None:
         checksums=np.array(sums),
         row_sums=np.concatenate(row_sums),
         column_sums=column_sums,
-        n_observations=n_observations,
+        n_tokens=n_tokens,
     )
 
 

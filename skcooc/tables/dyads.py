@@ -15,7 +15,7 @@ from sklearn.utils._missing import is_pandas_na
 from skcooc.counts import CSRCounts, check_block
 from skcooc.protocol import CSR, Array
 
-MAX_OBSERVATIONS = 2**31 - 1
+MAX_TOKENS = 2**31 - 1
 THREE_INDICES = "Got Triads, which have three indices; a table of two is needed: X.dyads(0, 2)."
 
 
@@ -100,11 +100,11 @@ def _name_unknown(side: str, names: Array) -> str:
 def list_observations(counts: Any, *indices: Any) -> tuple[Any, ...]:
     """Repeat indices for each token, and give weights, or None if all are one."""
     repeats = np.ceil(counts)
-    n_observations = float(repeats.sum(dtype=np.float64))
-    if n_observations > MAX_OBSERVATIONS:
+    n_tokens = float(repeats.sum(dtype=np.float64))
+    if n_tokens > MAX_TOKENS:
         raise ValueError(
-            f"The counts add up to {n_observations:.3g} tokens, more than Dyads can list one by "
-            f"one ({MAX_OBSERVATIONS}). Use the count matrix itself."
+            f"The counts add up to {n_tokens:.3g} tokens, more than Dyads can list one by "
+            f"one ({MAX_TOKENS}). Use the count matrix itself."
         )
     repeats = repeats.astype(np.int64)
     unit = counts / np.maximum(repeats, 1).astype(np.result_type(counts, np.float32))
@@ -235,7 +235,7 @@ class Dyads(Observations):
     An array-like of shape (L, 2). Indexing it with an array of positions, a mask or a slice gives
     `Dyads` of the same table: `KFold`, `cross_val_score` and `GridSearchCV` then divide the
     tokens of a row between training and test. They are sorted by rows or as given: use
-    ``cv=KFold(5, shuffle=True)``, not ``cv=5``; or ``ObservationSplit(5)`` of
+    ``cv=KFold(5, shuffle=True)``, not ``cv=5``; or ``CountSplit(5)`` of
     :mod:`skcooc.model_selection`.
 
     Parameters

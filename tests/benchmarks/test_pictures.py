@@ -19,7 +19,7 @@ from tests.tables import refused
 @pytest.fixture
 def corpus():
     X = make_cooccurrences(
-        40, 30, 4, n_observations=2000, kind="coclusters", random_state=0, dtype=np.int64
+        40, 30, 4, n_tokens=2000, kind="coclusters", random_state=0, dtype=np.int64
     ).X
     names = np.array([f"word{i}" for i in range(40)])
     return corpora.Corpus(sp.csr_array(X), names, None, names[:30])

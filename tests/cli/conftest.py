@@ -19,7 +19,7 @@ def written(path, header, records, separator=","):
 
 @pytest.fixture(scope="module")
 def X():
-    return make_cooccurrences(30, 20, 3, n_observations=3000, random_state=0).X
+    return make_cooccurrences(30, 20, 3, n_tokens=3000, random_state=0).X
 
 
 ARTICLES = [

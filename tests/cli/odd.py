@@ -73,7 +73,7 @@ def matrix(**changes):
     """A matrix of counts, as .npz or .mtx, with changed attributes."""
 
     def put(path):
-        X = make_cooccurrences(30, 20, 3, n_observations=3000, random_state=0).X.astype(float)
+        X = make_cooccurrences(30, 20, 3, n_tokens=3000, random_state=0).X.astype(float)
         for name, value in changes.items():
             getattr(X, name)[3] = value
         (sp.save_npz if path.suffix == ".npz" else scipy.io.mmwrite)(path, X)

@@ -17,7 +17,7 @@ from skcooc.cli.comparison import refit
 from skcooc.cli.terminal import Screen
 from skcooc.cli.texts import NamedCounts
 from skcooc.inspection import export_dict, export_text, name_topics
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 from tests.cli.conftest import FAST, written
 from tests.cli.odd import DOCUMENTS, TOPICS
 from tests.inspection.pages import read_payload
@@ -89,7 +89,7 @@ def test_a_page_of_texts_and_one_of_counts(run, texts, npz, tmp_path):
 
 def test_the_table_holds_what_the_library_computes(summary, npz, X):
     comparison = summary(npz, "--seed", 5, "--skip-lda")[1]["comparison"]
-    train, test = split_observations(X, 0.1, 5)
+    train, test = split_counts(X, 0.1, 5)
     unigram = metrics.perplexity(test, np.ones((30, 1)), [metrics.unigram(train)])
     assert comparison[0]["perplexity"] == pytest.approx(unigram)
     with pytest.warns(UserWarning, match="did not converge"):
@@ -105,7 +105,7 @@ def test_the_table_holds_what_the_library_computes(summary, npz, X):
 def test_memory_is_that_of_the_library(summary, npz, X):
     out, found, _ = summary(npz, "--seed", 5)
     *_, chosen, lda = found["comparison"]
-    train, test = split_observations(X, 0.1, 5)
+    train, test = split_counts(X, 0.1, 5)
     with pytest.warns(UserWarning, match="did not converge"):
         model = RowMemory(AspectModel(3, max_iter=10, random_state=5)).fit(train)
     assert chosen["with_memory"] == pytest.approx(model.perplexity(Dyads(test)))

@@ -14,7 +14,7 @@ KINDS = ["aspects", "clusters", "coclusters", "hierarchy"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_shapes_types_and_sums_of_counts_that_follow_the_planted_model(kind):
-    data = make_cooccurrences(30, 40, 4, n_observations=2000, kind=kind, random_state=0)
+    data = make_cooccurrences(30, 40, 4, n_tokens=2000, kind=kind, random_state=0)
     assert isinstance(data.X, sp.csr_array)
     assert data.X.dtype == np.int64
     assert data.X.shape == (30, 40)
@@ -32,7 +32,7 @@ def test_shapes_types_and_sums_of_counts_that_follow_the_planted_model(kind):
     assert (data.column_labels is not None) == (kind == "coclusters")
     assert (data.blocks is not None) == (kind == "coclusters")
     # Pearson's chi-square over the cells stays within five standard deviations.
-    options = {"n_observations": 200_000, "concentration": 1.0, "random_state": 1}
+    options = {"n_tokens": 200_000, "concentration": 1.0, "random_state": 1}
     data = make_cooccurrences(6, 8, 3, kind=kind, **options)
     P = data.mixtures @ data.components / 6
     expected = 200_000 * P
@@ -100,9 +100,9 @@ def test_random_state_and_extremes(kind):
     d, e = (make_cooccurrences(kind=kind, random_state=rng) for _ in range(2))
     assert (d.X != a.X).nnz == 0
     assert (d.X != e.X).nnz > 0
-    one_cell = make_cooccurrences(1, 1, 1, n_observations=7, kind=kind, random_state=0)
+    one_cell = make_cooccurrences(1, 1, 1, n_tokens=7, kind=kind, random_state=0)
     assert one_cell.X.toarray().tolist() == [[7]]
-    empty = make_cooccurrences(2, 3, 1, n_observations=0, kind=kind, random_state=0)
+    empty = make_cooccurrences(2, 3, 1, n_tokens=0, kind=kind, random_state=0)
     assert empty.X.nnz == 0
     for concentration in (1e-6, 1e6):
         data = make_cooccurrences(kind=kind, concentration=concentration, random_state=0)
@@ -118,9 +118,9 @@ def test_dtypes_of_counts_and_of_indices_and_large_tables():
         assert X.sum() == 10_000
         assert X.indices.dtype == X.indptr.dtype == np.int32  # those that scikit-learn takes
     with pytest.raises(ValueError, match="does not fit into dtype=int8"):
-        make_cooccurrences(1, 1, 1, n_observations=128, dtype=np.int8)
-    assert make_cooccurrences(1, 1, 1, n_observations=127, dtype=np.int8).X.sum() == 127
-    large = make_cooccurrences(200_000, 300_000, 3, n_observations=50_000, random_state=0)
+        make_cooccurrences(1, 1, 1, n_tokens=128, dtype=np.int8)
+    assert make_cooccurrences(1, 1, 1, n_tokens=127, dtype=np.int8).X.sum() == 127
+    large = make_cooccurrences(200_000, 300_000, 3, n_tokens=50_000, random_state=0)
     assert large.X.sum() == 50_000  # and stays sparse
 
 
@@ -128,7 +128,7 @@ def test_bad_parameters():
     for parameters, message in (
         ({"n_rows": 0}, "The 'n_rows' parameter of make_cooccurrences must be an int"),
         ({"n_components": 2.5}, "The 'n_components' parameter of make_cooccurrences must be"),
-        ({"n_observations": -1}, "The 'n_observations' parameter of make_cooccurrences must be"),
+        ({"n_tokens": -1}, "The 'n_tokens' parameter of make_cooccurrences must be"),
         ({"kind": "blobs"}, "The 'kind' parameter of make_cooccurrences must be a str among"),
         ({"concentration": 0}, "The 'concentration' parameter of make_cooccurrences must be"),
         ({"random_state": "x"}, "The 'random_state' parameter of make_cooccurrences must be"),

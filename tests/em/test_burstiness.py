@@ -11,16 +11,16 @@ from skcooc.counts import CSRCounts
 from skcooc.em import BurstinessRounds, EMStage, EMState, OverRelaxation, State, fit
 from skcooc.em.burstiness import FAR, bound, rise, slope
 from skcooc.equations.aspects import Aspects, Params, PredictiveAspects
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 from tests.cases import FAST
 from tests.equations.literal_aspects import literal_step, mixtures, parameters
 from tests.equations.literal_predictive_aspects import step as literal_left_out
 from tests.tables import factors, planted, random_table, refused
 
 A_ROW = 20.0  # concentration
-X = planted(n_rows=60, n_columns=80, n_observations=6000, burstiness=A_ROW).X.astype(float)
+X = planted(n_rows=60, n_columns=80, n_tokens=6000, burstiness=A_ROW).X.astype(float)
 BURSTY_AND_SHORT = planted(4, 6000, n_rows=200, n_columns=80, burstiness=A_ROW).X.astype(float)
-TRAIN, TEST = split_observations(X, random_state=0)
+TRAIN, TEST = split_counts(X, random_state=0)
 BURSTY = AspectModel(3, burstiness=A_ROW, **FAST)
 PLAIN = OverRelaxation(1.0)
 
@@ -181,7 +181,7 @@ def test_with_a_cache_bursty_fits_predict_better():
 
 
 def test_it_goes_with_leave_one_out():
-    train, test = split_observations(BURSTY_AND_SHORT, random_state=0)
+    train, test = split_counts(BURSTY_AND_SHORT, random_state=0)
     options = {"beta": 0.85, "leave_one_out": True, **FAST}
     bursty, whole = (
         RowMemory(AspectModel(10, **options, burstiness=a), random_state=0).fit(train)
@@ -189,7 +189,7 @@ def test_it_goes_with_leave_one_out():
     )
     assert bursty.perplexity(Dyads(test)) < whole.perplexity(Dyads(test))
     few = AspectModel(10, burstiness=A_ROW, random_state=0, max_iter=10, tol=1e-2)
-    searched = few.fit(planted(n_rows=60, n_observations=600).X).tuning_
+    searched = few.fit(planted(n_rows=60, n_tokens=600).X).tuning_
     assert "left out" in {probe.stage for probe in searched}
 
 

@@ -26,7 +26,7 @@ from skcooc.heldout import Validation
 from tests.em.toys import HERE
 from tests.tables import planted, random_table
 
-TABLE = CSRCounts(planted(n_observations=3000).X.astype(float))
+TABLE = CSRCounts(planted(n_tokens=3000).X.astype(float))
 
 
 def sweeps():
@@ -151,7 +151,7 @@ MODELS = [
     StructuredProjections(3, 4, topic_prior=0.1),
 ]
 every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
-X = planted(n_observations=3000).X.astype(float)
+X = planted(n_tokens=3000).X.astype(float)
 BETA = 0.4
 
 

@@ -77,7 +77,7 @@ def aspects_fit(X, solver=1.0, heldout=None, max_iter=60, beta=0.9):
 
 
 def test_over_relaxation_falls_to_the_same_energy_in_fewer_steps():
-    X = planted(n_observations=3000).X.astype(float)
+    X = planted(n_tokens=3000).X.astype(float)
     for solver in (1.0, 1.5, 1.9):
         values = energies(aspects_fit(X, solver))[8:]
         assert (np.diff(values) <= 1e-9 * abs(values[0])).all()
@@ -103,7 +103,7 @@ def test_a_relaxed_step_that_rises_is_undone():
 
 
 def test_validated_runs_return_their_best_parameters_and_others_record_nan():
-    X = CSRCounts(planted(n_observations=1500).X.astype(float))
+    X = CSRCounts(planted(n_tokens=1500).X.astype(float))
     rest, heldout = hold_out(X, 0.2, 0, "auto")
     result = aspects_fit(rest.table, heldout=heldout, max_iter=200, beta=1.0)
     perplexities = [record.validation_perplexity for record in result.history]

@@ -21,7 +21,7 @@ def literal_step(n, q, tau, rho, R, beta, level, tempering, tree=TREE, hard=Fals
     """E-step and M-step: free energy, P(leaf|x), P(c, v|x), and the next q and tau."""
     N, V, K, nodes = len(n), tree.n_nodes, len(tree.leaves), tree.slots.nodes
     own = np.tile(tau, (N, 1))
-    for i in range(N if level == "object" else 0):
+    for i in range(N if level == "row" else 0):
         for slots in paths(tree):
             if n[i].any() and R[i, slots].any():  # a hard row has weights of its own leaf alone
                 own[i, slots] = R[i, slots] / R[i, slots].sum()
@@ -51,7 +51,7 @@ def literal_step(n, q, tau, rho, R, beta, level, tempering, tree=TREE, hard=Fals
         occupied = n.any(axis=1)
         of_row = within[:, slots] / within[:, slots].sum(axis=1, keepdims=True).clip(1e-300)
         mixtures[:, slots] = np.where(occupied[:, None], of_row, own[:, slots])
-    if level != "object":
+    if level != "row":
         mixtures = own
     unigram = new_q.sum(axis=1) / new_q.sum()  # what a node without rows becomes
     for v in range(V):
@@ -75,7 +75,7 @@ class LiteralTree:
     def step(self, n, params, rows, beta):
         _, I, R, q, tau = self._step(n, params, rows, beta)
         rho = I.mean(axis=0) if self.proportions == "estimated" else params.proportions
-        if self.level == "object":
+        if self.level == "row":
             return Params(q, tau, rho, rho[self.tree.slots.leaves] * tau), R
         return Params(q, tau, rho, rho), I
 
@@ -117,6 +117,6 @@ def random_state(X, level, tree=TREE, seed=0):
     q = rng.dirichlet(np.ones(X.shape[1]), tree.n_nodes).T
     tau = np.concatenate([rng.dirichlet(np.ones(n)) for n in np.diff(tree.slots.indptr)])
     rho = np.full(len(tree.leaves), 1 / len(tree.leaves))
-    own = level == "object"
+    own = level == "row"
     rows = rng.dirichlet(np.ones(len(tau if own else rho)), X.shape[0])
     return State(Params(q, tau, rho, rho[tree.slots.leaves] * tau if own else rho), rows)

@@ -231,9 +231,9 @@ CASES = {
     "tree, cluster and joint": tree("cluster", "joint", "estimated"),
     "tree, splitting": splitting(),
     "tree, hard": tree("cluster", betas=(1.0,), hard=True),
-    "tree, hard and object": tree("object", betas=(1.0,), hard=True),
-    "tree, object": tree("object", betas=(0.8, 0.5)),
-    "tree, object and joint": tree("object", "joint", betas=(0.7, 0.6)),
+    "tree, hard and row": tree("row", betas=(1.0,), hard=True),
+    "tree, row": tree("row", betas=(0.8, 0.5)),
+    "tree, row and joint": tree("row", "joint", betas=(0.7, 0.6)),
     "structured": projections(StructuredProjections),
     "structured, prior": projections(StructuredProjections, topic_prior=0.1, betas=(0.8,)),
     "structured, fitted priors": projections(

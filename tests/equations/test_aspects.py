@@ -10,7 +10,7 @@ from skcooc.counts import CSRCounts
 from skcooc.em import EMStage, fit, make_solver
 from skcooc.equations.aspects import Aspects
 from skcooc.fitting.tuning import LARGER_BETA, N_PRIORS
-from skcooc.model_selection import TemperatureSearchCV, split_observations
+from skcooc.model_selection import TemperatureSearchCV, split_counts
 from tests.tables import planted, refused
 
 
@@ -60,7 +60,7 @@ def test_no_component_begins_with_a_zero():
 
 def test_the_temperature_it_finds_beats_maximum_likelihood():
     X = planted(6, 4000, n_rows=120, n_columns=100).X
-    train, test = split_observations(X, random_state=0)
+    train, test = split_counts(X, random_state=0)
     model = AspectModel(10, max_iter=100, tol=0, random_state=0)
     scores = {
         beta: model.set_params(beta=beta).fit(train).perplexity(Dyads(test))
@@ -76,7 +76,7 @@ THIN = planted(8, 3000, n_rows=150, n_columns=300).X  # most pairs are seen once
 
 
 def test_the_chosen_prior_helps_with_sparse_data():
-    train, test = split_observations(THIN, random_state=0)
+    train, test = split_counts(THIN, random_state=0)
     plain, auto = (
         AspectModel(9, component_prior=prior, random_state=0).fit(train) for prior in (0.0, "auto")
     )

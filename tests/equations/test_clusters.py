@@ -9,7 +9,7 @@ from skcooc import AspectModel, AsymmetricClustering, Dyads
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
 from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
-from skcooc.model_selection import TemperatureSearchCV, split_observations
+from skcooc.model_selection import TemperatureSearchCV, split_counts
 from tests.equations.literal_clusters import KINDS
 from tests.equations.literal_distributional import LiteralDistributions, conditional
 from tests.equations.literal_predictive_clusters import LiteralPredictiveRows
@@ -28,9 +28,9 @@ def oriented(X, axis):
     return sp.csr_array(X if axis == "rows" else X.T)
 
 
-def clusters(n_clusters=4, n_observations=6000, seed=1, **sizes):
+def clusters(n_clusters=4, n_tokens=6000, seed=1, **sizes):
     sizes = {"n_rows": 60, "n_columns": 40} | sizes
-    return planted(n_clusters, n_observations, seed, kind="clusters", **sizes)
+    return planted(n_clusters, n_tokens, seed, kind="clusters", **sizes)
 
 
 def found(truth, X, axis, **options):
@@ -186,7 +186,7 @@ TABLE = planted(6, 6000, kind="clusters", n_rows=400, n_columns=120)
 
 
 def test_predicts_better_and_finds_the_clusters_where_rows_are_short():
-    train, test = split_observations(TABLE.X, random_state=0)
+    train, test = split_counts(TABLE.X, random_state=0)
     left_out, plain = (
         AsymmetricClustering(20, leave_one_out=how, beta=0.4, random_state=0).fit(train)
         for how in (True, False)

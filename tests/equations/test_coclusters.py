@@ -146,14 +146,14 @@ def test_bad_parameters_of_a_tied_model_are_refused(monkeypatch):
 CYCLE = np.array([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.5], [1, 0, 0, 0], [0, 1, 0, 0]])
 
 
-def bigrams(n_objects=60, n_observations=6000, seed=0):
+def bigrams(n_objects=60, n_tokens=6000, seed=0):
     """Counts of pairs of objects, with the classes that they were drawn from."""
     rng = np.random.default_rng(seed)
     classes = rng.permutation(np.arange(n_objects) % 4)
     frequency = rng.uniform(0.5, 1.5, n_objects)
     P = (0.9 * CYCLE + 0.1 / 4)[np.ix_(classes, classes)] * np.outer(frequency, frequency)
     P /= P.sum()
-    counts = rng.multinomial(n_observations, P.ravel()).reshape(P.shape)
+    counts = rng.multinomial(n_tokens, P.ravel()).reshape(P.shape)
     return sp.csr_array(counts.astype(float)), classes
 
 
@@ -219,14 +219,14 @@ def test_rows_and_columns_have_the_same_clusters_that_predict():
     scores = new @ model.column_posteriors_ @ np.log(model.association_).T
     np.testing.assert_array_equal(model.predict(new), scores.argmax(axis=1))
     np.testing.assert_array_equal(model.transform(new), np.eye(4)[scores.argmax(axis=1)])
-    held_out = bigrams(n_observations=1000)[0]
+    held_out = bigrams(n_tokens=1000)[0]
     unigram = np.log(shares) @ np.asarray(held_out.sum(axis=0)) / held_out.sum()
     for dyads_or_rows in (Dyads(held_out), X):
         assert unigram + 0.3 < model.score(dyads_or_rows) < 0
 
 
 def test_a_warm_start_goes_on():
-    X, _ = bigrams(n_observations=1200)
+    X, _ = bigrams(n_tokens=1200)
     whole = tied().fit(X)
     model = tied(max_iter=1, warm_start=True).fit(X)
     information = [model.mutual_information_]

@@ -80,7 +80,7 @@ def test_a_row_of_weight_w_is_the_same_as_w_rows():
         sk.AsymmetricClustering(4, axis="columns", hard=True, object_weights="equal", beta=0.1),
         sk.SymmetricClustering(3, 3, beta=0.3),
         sk.ProductSpaceMixture(2, 3, beta=0.95),
-        sk.ClusterAbstraction(3, abstraction="object", beta=0.3, solver=1.0),
+        sk.ClusterAbstraction(3, abstraction="row", beta=0.3, solver=1.0),
         sk.ClusterAbstraction(4, tree="annealed", beta=0.1),
     ):
         weighted = clone(model).set_params(random_state=0).fit(X, sample_weight=weights)

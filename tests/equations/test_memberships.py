@@ -201,7 +201,7 @@ def test_single_precision_tells_long_rows_apart_in_a_tree():
 
 
 K = 8
-PLANTED = make_cooccurrences(160, 120, K, kind="clusters", n_observations=8000, random_state=3)
+PLANTED = make_cooccurrences(160, 120, K, kind="clusters", n_tokens=8000, random_state=3)
 SEEDS = range(6)
 
 
@@ -333,7 +333,7 @@ def test_a_checkerboard_is_found_at_the_temperature_that_is_chosen():
 
 N_SEEDS = 6
 FEW = make_cooccurrences(
-    60, 50, N_SEEDS, kind="clusters", n_observations=4000, concentration=0.05, random_state=0
+    60, 50, N_SEEDS, kind="clusters", n_tokens=4000, concentration=0.05, random_state=0
 )
 TABLE = sp.csr_array(FEW.X.astype(float))
 OVERALL = TABLE.sum(axis=0) / TABLE.sum()

@@ -8,7 +8,7 @@ from skcooc.counts.left_out import power_of_rest
 from skcooc.em.online import averages, step
 from skcooc.equations.aspects import Aspects, Params, PredictiveAspects, Statistics
 from skcooc.estimators.aspect import AspectFamily
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 from tests.equations import literal_predictive_aspects as literal
 from tests.equations.broken import LeftInColumns, NothingLeftOut
 from tests.equations.running import run
@@ -136,7 +136,7 @@ SHORT = planted(10, 8000, n_rows=800, n_columns=160).X  # ten observations a row
 
 
 def test_it_is_chosen_for_short_rows():
-    train, test = split_observations(SHORT, random_state=0)
+    train, test = split_counts(SHORT, random_state=0)
     options = {"n_components": 20, "random_state": 0, "max_iter": 60, "tol": 1e-4}
     chosen, plain = (
         AspectModel(**options, leave_one_out=how).fit(train) for how in ("auto", False)

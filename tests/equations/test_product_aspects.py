@@ -7,7 +7,7 @@ from skcooc.base.attributes import is_collapsed
 from skcooc.counts import CSRCounts
 from skcooc.em import State
 from skcooc.equations.product_aspects import Params, PredictiveProducts, ProductAspects
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 from tests.equations.broken import Twin
 from tests.equations.literal_product_aspects import random_state
 from tests.equations.running import run
@@ -16,7 +16,7 @@ from tests.tables import planted, random_table
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 
-def blocks(C=2, D=3, n_observations=4000, n_rows=60, n_columns=45, seed=0):
+def blocks(C=2, D=3, n_tokens=4000, n_rows=60, n_columns=45, seed=0):
     """Counts drawn from P(c, d), P(x|c), P(y|d), and these."""
     rng = np.random.default_rng(seed)
     pi = 0.95 * np.eye(C, D) + 0.05
@@ -25,7 +25,7 @@ def blocks(C=2, D=3, n_observations=4000, n_rows=60, n_columns=45, seed=0):
     p = rng.dirichlet(np.full(n_rows, 0.3), C).T
     q = rng.dirichlet(np.full(n_columns, 0.3), D).T
     P = p @ pi @ q.T
-    counts = rng.multinomial(n_observations, P.ravel() / P.sum()).reshape(P.shape)
+    counts = rng.multinomial(n_tokens, P.ravel() / P.sum()).reshape(P.shape)
     return sp.csr_array(counts.astype(float)), pi, p, q
 
 
@@ -195,7 +195,7 @@ def test_leave_one_out_step_equals_the_transcription():
 
 def test_leave_one_out_overfits_less_on_short_rows():
     table = planted(12, 4000, n_rows=400, n_columns=100).X
-    train, test = split_observations(table, random_state=0)
+    train, test = split_counts(table, random_state=0)
     options = {"beta": 0.9, "random_state": 0, "max_iter": 60}
     plain, left_out = (
         ProductSpaceMixture(10, 10, leave_one_out=how, **options).fit(train)

@@ -21,15 +21,15 @@ from tests.equations.running import energies, step
 from tests.tables import planted, random_table, refused
 from tests.watching import Watcher
 
-LEVELS = ["constant", "cluster", "object"]
+LEVELS = ["constant", "cluster", "row"]
 
 
 @pytest.mark.parametrize(("tempering", "beta"), [("path", 1.0), ("joint", 0.4)])
 def test_leaves_that_are_passed_over_change_little(tempering, beta):
     """Leaves with posteriors below 1e-6 are skipped if rows have their own weights."""
     X, close = random_table(), {"rtol": 1e-4, "atol": 1e-5}
-    model, literal = Abstractions(TREE, "object", tempering), LiteralTree("object", tempering)
-    state = expected = random_state(X, "object")
+    model, literal = Abstractions(TREE, "row", tempering), LiteralTree("row", tempering)
+    state = expected = random_state(X, "row")
     for _ in range(2):
         energy = literal.objective(X.toarray(), *expected, beta)
         expected = literal.step(X.toarray(), *expected, beta)
@@ -49,7 +49,7 @@ def staged(model, observe=ignore):
 
 
 def test_stages_are_ever_less_constrained():
-    model = Abstractions(TREE, "object", object_iter=4)
+    model = Abstractions(TREE, "row", row_iter=4)
     assert [stage.abstraction for stage, _ in model.stages] == LEVELS
     path = energies(staged(model))
     assert len(path) == 20 + 30 + 4
@@ -57,7 +57,7 @@ def test_stages_are_ever_less_constrained():
 
 
 def test_a_run_that_stops_early_ends_with_the_model_asked_for():
-    stopped = staged(Abstractions(TREE, "object"), observe=lambda *_: True)
+    stopped = staged(Abstractions(TREE, "row"), observe=lambda *_: True)
     assert stopped.rows.shape[1] == len(stopped.params.weights) == len(TREE.slots.nodes)
     assert stopped.stopped
     assert not stopped.converged
@@ -66,7 +66,7 @@ def test_a_run_that_stops_early_ends_with_the_model_asked_for():
 
 def test_the_last_stage_stays_short_on_a_warm_start():
     X = planted().X
-    options = {"abstraction": "object", "beta": 0.3, "object_iter": 3, "random_state": 0}
+    options = {"abstraction": "row", "beta": 0.3, "row_iter": 3, "random_state": 0}
     model = ClusterAbstraction(3, warm_start=True, **options).fit(X)
     with warnings.catch_warnings(action="ignore"):  # it is cut short
         assert model.fit(X).n_iter_ <= 3
@@ -74,7 +74,7 @@ def test_the_last_stage_stays_short_on_a_warm_start():
 
 def test_recovers_planted_hierarchies():
     data = planted(4, 30_000, kind="hierarchy", n_rows=120, n_columns=600)
-    for level in ("cluster", "object"):
+    for level in ("cluster", "row"):
         model = ClusterAbstraction(4, abstraction=level, n_init=2, random_state=0).fit(data.X)
         assert adjusted_rand_score(data.labels, model.labels_) > 0.95
     hard, cold = (
@@ -112,7 +112,7 @@ def test_bad_trees_and_parameters_are_refused():
 
 def test_tied_rows_come_first():
     X = planted(4, 6000, kind="hierarchy", n_rows=60, n_columns=80).X
-    for level in ("cluster", "object"):
+    for level in ("cluster", "row"):
         model = ClusterAbstraction(4, abstraction=level, beta=0.3, random_state=0)
         plain = clone(model).fit(X)
         tied = model.set_params(coarsening=[np.arange(60) // 2]).fit(X)

@@ -13,7 +13,7 @@ from skcooc.counts.passes import threads
 from skcooc.em import EMStage, State, fit, make_solver
 from skcooc.equations.triadic_aspects import Params, TriadicAspects
 from skcooc.heldout.predictors import Factors
-from skcooc.model_selection import ObservationSplit, split_observations
+from skcooc.model_selection import CountSplit, split_counts
 from skcooc.tables.dyads import same_table
 from tests.tables import refused
 
@@ -150,7 +150,7 @@ def planted(n, rng, n_each=4):
 
 def test_a_planted_model_is_recovered_and_predicts_better_than_two_ways():
     observed = planted(6000, np.random.default_rng(0))
-    train, test = split_observations(observed, random_state=0)
+    train, test = split_counts(observed, random_state=0)
     model = TriadicAspectModel(K, random_state=0).fit(train)
     truth = np.full((K, K), 0.1 / K) + 0.9 * np.eye(K)
     truth = np.repeat(truth, 4, axis=1) / 4
@@ -173,7 +173,7 @@ def test_what_says_the_same_twice_or_nothing_counts_less():
     # Half of the x are another class's, and nearly always y is what x is.
     x = np.where(rng.random(3000) < 0.5, rng.integers(K * n_each, size=3000), x)
     y = np.where(rng.random(3000) < 0.1, rng.integers(K * n_each, size=3000), x)
-    train, test = split_observations(Triads(x, y, w, shape=(K * n_each,) * 3), random_state=0)
+    train, test = split_counts(Triads(x, y, w, shape=(K * n_each,) * 3), random_state=0)
     found, plain = (
         TriadicAspectModel(K, exponents=exponents, random_state=0).fit(train)
         for exponents in ("auto", (1, 1))
@@ -244,6 +244,6 @@ def test_what_is_no_table_of_three_ways_is_refused():
 def test_folds_divide_observations():
     search = GridSearchCV(clone(QUICK), {"n_components": [1, 3]}, cv=KFold(2, shuffle=True))
     assert search.fit(SMALL).best_params_ == {"n_components": 3}
-    for train, test in ObservationSplit(3, random_state=0).split(SMALL):
+    for train, test in CountSplit(3, random_state=0).split(SMALL):
         assert len(train) + len(test) == len(SMALL)
         assert set(SMALL[test].rows) <= set(SMALL[train].rows)

@@ -87,7 +87,7 @@ def _answer(function, write: int) -> None:
         os._exit(1)
 
 
-X = planted(n_observations=4000).X.astype(float)
+X = planted(n_tokens=4000).X.astype(float)
 SHORT = {"max_iter": 30, "tol": 1e-6, "random_state": 0}
 ASPECTS = skcooc.AspectModel(3, beta=0.9, **SHORT | {"max_iter": 6})
 

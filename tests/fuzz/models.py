@@ -57,7 +57,7 @@ MODELS: dict[str, dict[str, tuple[list, list]]] = {
     "ClusterAbstraction": {
         "n_clusters": SIZES,
         "tree": (["binary", "annealed", "grown"], ["oak", [-1, 0, 0], [0, 1]]),
-        "abstraction": (["constant", "cluster", "object"], ["none"]),
+        "abstraction": (["constant", "cluster", "row"], ["none"]),
         "tempering": (["path", "joint"], ["none"]),
         **CLUSTER,
     },

@@ -161,11 +161,11 @@ def _model() -> Any:
 
 
 def _halves(X: Any) -> Any:
-    train, test = model_selection.split_observations(X, 0.3, random_state=0)
+    train, test = model_selection.split_counts(X, 0.3, random_state=0)
     whole = skcooc.Dyads(X) if not isinstance(X, skcooc.Dyads) else X
     if not isinstance(train, skcooc.Dyads):
         total = np.abs(train + test - whole.to_csr()).max()
-        check(total <= 1e-9 * max(1.0, whole.to_csr().max()), "split_observations loses some")
+        check(total <= 1e-9 * max(1.0, whole.to_csr().max()), "split_counts loses some")
     return 0.0
 
 

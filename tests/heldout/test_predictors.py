@@ -224,7 +224,7 @@ def test_the_prediction_is_that_of_the_restaurant():
 @pytest.fixture
 def bursty():
     """Bursty rows, the counts to be predicted, a model and a background."""
-    X = planted(n_rows=40, n_columns=60, n_observations=4000, burstiness=15).X.astype(float)
+    X = planted(n_rows=40, n_columns=60, n_tokens=4000, burstiness=15).X.astype(float)
     rest, heldout = hold_out(as_counts(X), 0.3, 0, "auto")
     model = Unigram(np.random.default_rng(0).dirichlet(np.ones(60)))
     return rest.table, heldout.X, model, np.full(60, 1 / 60)

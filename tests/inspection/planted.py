@@ -15,7 +15,7 @@ EXPLICIT = (6, 6, 5, 5, 5, 6, -1)  # the root is node 6; its leaves are 0, 1 and
 @cache
 def hierarchy_model(n_clusters=4, n_rows=40, n_columns=30, tree="binary", dtype=np.float64):
     X = make_cooccurrences(
-        n_rows, n_columns, n_clusters, n_observations=2000, kind="hierarchy",
+        n_rows, n_columns, n_clusters, n_tokens=2000, kind="hierarchy",
         concentration=0.3, random_state=0, dtype=dtype,
     ).X  # fmt: skip
     model = ClusterAbstraction(n_clusters, tree=tree, beta=0.3, tol=1e-3, random_state=0)

@@ -19,13 +19,13 @@ from skcooc.heldout.memory import Memory, with_cache
 from skcooc.heldout.predictors import smoothed
 from skcooc.heldout.scoring import SPLIT_SEED
 from skcooc.metrics import average_precision_by_query, make_ranking_scorer, ndcg_at_k, recall_at_k
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import split_counts
 from skcooc.tables import as_counts
 from tests.cases import FAST
 from tests.tables import planted, random_table, refused
 
-X = planted(n_rows=60, n_columns=80, n_observations=4000, burstiness=20).X.astype(float)
-TRAIN, TEST = split_observations(X, random_state=0)
+X = planted(n_rows=60, n_columns=80, n_tokens=4000, burstiness=20).X.astype(float)
+TRAIN, TEST = split_counts(X, random_state=0)
 RNG = np.random.default_rng(0)
 FACTORS = Factors(RNG.dirichlet(np.ones(3), 60), RNG.dirichlet(np.ones(80), 3).T)
 ASPECTS = AspectModel(3, beta=0.9, **FAST)
@@ -43,7 +43,7 @@ def test_perplexity_is_the_definition_and_that_of_estimators():
     assert metrics.perplexity(np.ones((5, 8)), np.ones((5, 1)), [b]) == pytest.approx(8)
     X = sp.csr_array(([2.0, 0.0], ([0, 0], [0, 1])), shape=(1, 2))
     assert metrics.perplexity(X, [[1.0]], [[1.0, 0.0]]) == 1
-    train, test = split_observations(planted().X, random_state=0)
+    train, test = split_counts(planted().X, random_state=0)
     model = AspectModel(3, random_state=0).fit(train)
     options = {"background": metrics.unigram(train), "smoothing": model.smoothing_}
     ours = metrics.perplexity(test, model.embedding_, model.components_, **options)
@@ -204,7 +204,7 @@ HELD_OUT = RANDOM.poisson(0.15, (40, 25))
 HELD_OUT[3] = 0
 SCORED = RANDOM.random((40, 25))
 ITEMS = np.argsort(-SCORED, axis=1)
-FEW = planted(n_rows=60, n_columns=80, n_observations=3000).X.astype(float)
+FEW = planted(n_rows=60, n_columns=80, n_tokens=3000).X.astype(float)
 
 
 def literal_recall(held_out, items, k, truncated=False):

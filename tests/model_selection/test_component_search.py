@@ -10,7 +10,7 @@ from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout.validation import hold_out
 from skcooc.metrics import best_smoothing, perplexity, unseen_perplexity
-from skcooc.model_selection import ComponentSearchCV, ObservationSplit
+from skcooc.model_selection import ComponentSearchCV, CountSplit
 from skcooc.model_selection.candidates import (
     doubling_sizes,
     grow_and_refine,
@@ -60,7 +60,7 @@ def test_the_planted_number_is_found(search):
 def test_scores_are_those_of_held_out_counts(search):
     """Scores of fits of the training part, computed by public functions."""
     dyads = Dyads(X)
-    for fold, (train, test) in enumerate(ObservationSplit(3, random_state=0).split(dyads)):
+    for fold, (train, test) in enumerate(CountSplit(3, random_state=0).split(dyads)):
         train, test = dyads[train].to_csr(), dyads[test].to_csr()
         path = ComponentPath(MODEL, Data(train, None, {}), SEED)
         for n in (2, 4, 3):  # the largest are the first from which others can begin

@@ -22,7 +22,7 @@ from tests.tables import planted, refused
 from tests.test_estimators import impossible
 from tests.watching import Watcher
 
-X = planted(n_observations=2000).X.astype(float)
+X = planted(n_tokens=2000).X.astype(float)
 FAST = {**FAST, "max_iter": 10}
 MODEL = AspectModel(3, smoothing=0.01, **FAST)
 TINY = {"max_iter": 3, "tol": 0.0, "random_state": 0}
@@ -40,7 +40,7 @@ def search_of(estimator=MODEL, **options):
 @pytest.mark.parametrize(
     ("estimator", "split"),
     [
-        (AspectModel(2, smoothing=0.01, **TINY), "observations"),
+        (AspectModel(2, smoothing=0.01, **TINY), "counts"),
         (AsymmetricClustering(2, **TINY), "rows"),
     ],
 )

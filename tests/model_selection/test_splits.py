@@ -10,9 +10,9 @@ from skcooc import AspectModel, Dyads
 from skcooc.metrics import make_ranking_scorer
 from skcooc.model_selection import (
     ComponentSearchCV,
-    ObservationSplit,
+    CountSplit,
     TemperatureSearchCV,
-    split_observations,
+    split_counts,
 )
 from tests.tables import planted, random_table, refused
 
@@ -20,28 +20,28 @@ X = planted().X
 
 
 def test_tables_are_divided_cell_by_cell_and_dyads_into_dyads():
-    train, test = split_observations(X, test_size=0.2, random_state=0)
+    train, test = split_counts(X, test_size=0.2, random_state=0)
     np.testing.assert_array_equal((train + test).toarray(), X.toarray())
     assert (train.data > 0).all()
     assert test.sum() / X.sum() == pytest.approx(0.2, abs=0.03)
-    again = split_observations(X, test_size=0.2, random_state=0)[1]
-    other = split_observations(X, test_size=0.2, random_state=1)[1]
+    again = split_counts(X, test_size=0.2, random_state=0)[1]
+    other = split_counts(X, test_size=0.2, random_state=1)[1]
     assert (again != test).nnz == 0
     assert (other != test).nnz > 0
-    train, test = split_observations(Dyads(X), test_size=0.25, random_state=0)
+    train, test = split_counts(Dyads(X), test_size=0.25, random_state=0)
     assert len(test) == round(0.25 * X.sum())
     np.testing.assert_array_equal((train.to_csr() + test.to_csr()).toarray(), X.toarray())
 
 
 def test_folds_are_random_repeatable_shares_of_every_row():
     dyads = Dyads(X)
-    splitter = ObservationSplit(4, random_state=0)
+    splitter = CountSplit(4, random_state=0)
     folds = [dyads[test].to_csr().sum(axis=1) for _, test in splitter.split(dyads)]
     assert splitter.get_n_splits() == len(folds) == 4
     np.testing.assert_array_equal(sum(folds), X.sum(axis=1))
     assert (np.ptp(folds, axis=0) <= 1).all()
     first, again, other = (
-        np.concatenate([test for _, test in ObservationSplit(3, random_state=seed).split(dyads)])
+        np.concatenate([test for _, test in CountSplit(3, random_state=seed).split(dyads)])
         for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(first, again)
@@ -73,10 +73,10 @@ def test_folds_of_whole_rows_warn(cv):
 
 def test_bad_input():
     for size in (0, 1, -0.1):
-        refused("should be in the", split_observations, X, test_size=size)
-    refused("at least 2", ObservationSplit, 1)
-    refused(r"Use Dyads\(X\)", next, ObservationSplit(2).split(sp.csr_array(X)), error=TypeError)
-    refused("greater than the number of samples", next, ObservationSplit(9).split(Dyads([[2, 1]])))
+        refused("should be in the", split_counts, X, test_size=size)
+    refused("at least 2", CountSplit, 1)
+    refused(r"Use Dyads\(X\)", next, CountSplit(2).split(sp.csr_array(X)), error=TypeError)
+    refused("greater than the number of samples", next, CountSplit(9).split(Dyads([[2, 1]])))
 
 
 def test_duplicate_entries_are_summed_first():
@@ -85,8 +85,8 @@ def test_duplicate_entries_are_summed_first():
     ends = np.append(0, np.cumsum(X.sum(axis=1)).astype(int))
     parts = sp.csr_array((np.ones(len(ones)), ones, ends), shape=X.shape)
     for once, several in zip(
-        split_observations(X, random_state=0),
-        split_observations(parts, random_state=0),
+        split_counts(X, random_state=0),
+        split_counts(parts, random_state=0),
         strict=True,
     ):
         np.testing.assert_array_equal(once.toarray(), several.toarray())

@@ -5,7 +5,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads
-from skcooc.model_selection import ObservationSplit, TemperatureSearchCV
+from skcooc.model_selection import CountSplit, TemperatureSearchCV
 from skcooc.model_selection.temperature_search import (
     SequentialElimination,
     coarse_to_fine,
@@ -15,10 +15,10 @@ from skcooc.model_selection.temperature_search import (
 from tests.cases import ESTIMATORS, FAST
 from tests.tables import planted, refused
 
-X = planted(n_observations=2000).X.astype(float)  # so few that beta = 1 overfits
+X = planted(n_tokens=2000).X.astype(float)  # so few that beta = 1 overfits
 BETAS = np.linspace(0.44, 1.0, 8)
 MODEL = AspectModel(8, smoothing=0.01, **FAST)
-CV = ObservationSplit(4, random_state=0)
+CV = CountSplit(4, random_state=0)
 
 
 def searched(data=X, betas=BETAS, estimator=MODEL, cv=CV, **options):
@@ -100,7 +100,7 @@ def test_few_temperatures_and_single_precision():
 
 def division():
     dyads = Dyads(X)
-    return dyads, *next(ObservationSplit(5, random_state=1).split(dyads))
+    return dyads, *next(CountSplit(5, random_state=1).split(dyads))
 
 
 def with_other_test_part(dyads, test):
@@ -159,7 +159,7 @@ def test_smoothing_is_chosen_on_the_validation_part_of_the_fold():
 
 
 def test_the_smoothing_of_a_fit_is_that_of_its_chosen_trial():
-    model = AspectModel(3, **FAST).fit(planted(n_observations=300, n_columns=200).X)
+    model = AspectModel(3, **FAST).fit(planted(n_tokens=300, n_columns=200).X)
     (chosen,) = (trial for trial in model.tuning_ if trial.chosen)
     assert model.smoothing_ == chosen.validation.smoothing > 0.01  # no constant
 
@@ -167,7 +167,7 @@ def test_the_smoothing_of_a_fit_is_that_of_its_chosen_trial():
 def test_containers_agree():
     names = [f"w{j}" for j in range(X.shape[1])]
     frame = pd.DataFrame(X.toarray(), columns=names)
-    betas, cv = [0.6, 0.8, 1.0], ObservationSplit(2, random_state=0)
+    betas, cv = [0.6, 0.8, 1.0], CountSplit(2, random_state=0)
     first = searched(betas=betas, cv=cv)
     np.testing.assert_array_equal(first.transform(X), first.best_estimator_.transform(X))
     for data in (X.toarray(), X.tocsc(), frame, Dyads(frame)):
@@ -224,7 +224,7 @@ def test_other_parameters_are_crossed_with_temperatures():
 
 @pytest.mark.usefixtures("short_starts")
 def test_every_estimator():
-    one_fold = [next(ObservationSplit(2, random_state=0).split(Dyads(X)))]
+    one_fold = [next(CountSplit(2, random_state=0).split(Dyads(X)))]
     for estimator in ESTIMATORS:
         estimator = clone(estimator).set_params(**{**FAST, "max_iter": 5})
         search = TemperatureSearchCV(estimator, [0.5, 1.0], cv=one_fold, refit=False)

@@ -87,7 +87,7 @@ def colour_at(display, x, y):
 
 
 def test_colours_are_the_associations_sizes_the_shares_and_dots_the_counts(model):
-    for scale, masses in (("observations", model.row_distribution_), ("objects", np.ones(60))):
+    for scale, masses in (("counts", model.row_distribution_), ("equal", np.ones(60))):
         display = AssociationDisplay.from_estimator(model, scale=scale)
         expected = log_associations(model)[display.row_order_][:, display.column_order_]
         np.testing.assert_allclose(cells(display), expected, atol=1e-6)
@@ -112,7 +112,7 @@ def test_colours_are_the_associations_sizes_the_shares_and_dots_the_counts(model
     np.testing.assert_allclose(areas / counts, areas[0] / counts[0])
     before = cells(display)
     ax = plt.subplots()[1]
-    assert display.plot(ax, scale="objects") is display
+    assert display.plot(ax, scale="equal") is display
     assert display.ax_ is ax
     np.testing.assert_array_equal(cells(display), before)
 

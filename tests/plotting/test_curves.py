@@ -44,7 +44,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-X = planted(n_observations=6000).X
+X = planted(n_tokens=6000).X
 CURVE = Curve("one", np.array([1.0, 2.0, 3.0]), np.array([30.0, 20.0, 25.0]))
 N = np.array([12, 2, 3, 5, 8])  # not sorted, as in a search
 
@@ -305,7 +305,7 @@ def test_lines_are_between_different_labels_whose_colours_fade():
     np.testing.assert_array_equal(display.image_.get_array(), colours)
 
 
-COUNTS = planted(n_rows=60, n_columns=40, n_observations=3000).X
+COUNTS = planted(n_rows=60, n_columns=40, n_tokens=3000).X
 NEVER_X1 = stand_in(binary_tree(2), n_columns=2, components_=np.array([[1.0, 0.0]] * 3))
 blocks = cache(lambda: SymmetricClustering(4, 5, hard=True, random_state=0).fit(COUNTS))
 aspects = cache(lambda: AspectModel(1, beta=1).fit([[1, 2], [2, 1]]))

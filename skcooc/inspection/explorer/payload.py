@@ -125,7 +125,7 @@ def _facts(view: ModelView, error: Array, limit: int, rows: Array, page: Payload
         "kind": _kind(view.model),
         "n_rows": n_rows,
         "n_columns": n_columns,
-        "n_observations": sections.round_count(view.n_observations),
+        "n_tokens": sections.round_count(view.n_tokens),
         "n_empty": int((view.row_sums == 0).sum()),
         "n_features": len(page["features"]),
         "fitted": view.fitted,

@@ -50,12 +50,12 @@ def topic_features(view: ModelView) -> list[tuple[Array, Array, Array]]:
     tiny = np.finfo(float).tiny
     others = view.unigram - view.weights[:, None] * view.components
     rest = others / np.maximum(1 - view.weights, tiny)[:, None]
-    rest = np.maximum(rest, 0.5 / view.n_observations)  # at least half a token
+    rest = np.maximum(rest, 0.5 / view.n_tokens)  # at least half a token
     unigram = np.maximum(view.unigram, tiny)
     n = N_SHOWN if len(rest) <= MANY else max(6, N_SHOWN * MANY // len(rest))
     found = []
     for p, weight, r in zip(view.components, view.weights, rest, strict=True):
-        expected = view.n_observations * weight * p
+        expected = view.n_tokens * weight * p
         kept = set[int]()
         for reference in (unigram, r):
             kept |= _first(_relevances(p, reference, expected), n)
