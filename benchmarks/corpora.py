@@ -12,7 +12,7 @@ import os
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -71,6 +71,9 @@ def folder() -> Path:
     """Folder of the data sets, whether it exists or not."""
     default = Path(__file__).resolve().parents[2] / "shared" / "data"
     return Path(os.environ.get("SKCOOC_DATA") or default)
+
+
+files_read: set[str] = set()  # names of those that were read so far
 
 
 def available() -> bool:
@@ -294,6 +297,18 @@ def bible_text() -> list[np.ndarray]:
     return [np.array(words) for words in books.values()]
 
 
+COLLECTIONS: dict[str, Callable[[], Corpus]] = {
+    "Cranfield": cranfield,
+    "CLASSIC3": classic3,
+    "Reuters": reuters5,
+    "NeurIPS": neurips_abstracts,
+    "4 newsgroups": newsgroups4,
+    "20 Newsgroups": newsgroups20,
+    "Brown pairs": brown_pairs,
+    "Bible bigrams": bible,
+}
+
+
 def _described(sentence: str) -> Iterator[tuple[str, str]]:
     """Adjectives and the common nouns that follow them, of words with the tags of Brown."""
     tokens = [token.lower().rpartition("/")[::2] for token in sentence.split()]
@@ -324,6 +339,7 @@ def _stem_counter(token: re.Pattern[str]) -> CountVectorizer:
 
 def _path(name: str) -> Path:
     path = folder() / name
+    files_read.add(name)
     if not path.is_file():
         raise FileNotFoundError(
             f"{path} does not exist: set SKCOOC_DATA to the folder of the data sets."

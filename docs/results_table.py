@@ -1,0 +1,110 @@
+"""The directive ``results``: a table made from the JSON file of an experiment.
+
+.. code-block:: markdown
+
+    ```{results} perplexity
+    :lines: model
+    :columns: data, K
+    :values: alone, with cache
+    :formats: .0f
+    :where: data = Cranfield, CLASSIC3; K = 32
+    :best: min
+    ```
+
+Under the table stand the commit, the date, the command and the machine; and, if code or data have
+changed since, that they have. `benchmarks.tables.Layout` has the meaning of the options.
+"""
+
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import Directive, directives
+from docutils.statemachine import StringList
+
+from benchmarks.experiment import RESULTS, changes_since, load
+from benchmarks.tables import Layout, markdown, table
+
+
+def words(text: str | None) -> list[str]:
+    """The parts between commas."""
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+def chosen(rows: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
+    """The rows whose values are among those of ``name = value, value; name = value``."""
+    for condition in filter(None, map(str.strip, where.split(";"))):
+        name, _, values = condition.partition("=")
+        allowed = words(values)
+        rows = [row for row in rows if str(row.get(name.strip(), "")) in allowed]
+    if not rows:
+        raise ValueError(f"no rows with {where}")
+    return rows
+
+
+def provenance(record: dict[str, Any]) -> str:
+    """With which commit, when, how and on what the table was measured."""
+    commit, machine = record["commit"][:7], record["machine"]
+    seeds = record["settings"].get("seeds")
+    parts = [
+        f"Measured at commit {commit} on {record['date']}",
+        f"`{record['command']}`",
+        f"seeds {', '.join(map(str, seeds))}" if seeds else "",
+        f"{machine['cores']} cores of {machine['processor']}",
+        f"[JSON](results/{record['name']}.json)",
+    ]
+    return " · ".join(filter(None, parts))
+
+
+def staleness(changes: list[str]) -> str:
+    """What has changed since; empty if nothing has."""
+    if not changes:
+        return ""
+    shown = ", ".join(f"`{name}`" for name in changes[:2])
+    more = f" and {len(changes) - 2} other files" if len(changes) > 2 else ""
+    return f"**Older than the code**: {shown}{more} changed since."
+
+
+class Results(Directive):
+    """A table from the rows of an experiment."""
+
+    required_arguments = 1
+    option_spec: ClassVar[dict[str, Any]] = {
+        "lines": directives.unchanged_required,
+        "columns": directives.unchanged,
+        "values": directives.unchanged_required,
+        "formats": directives.unchanged,
+        "where": directives.unchanged,
+        "spread": directives.flag,
+        "best": lambda text: directives.choice(text, ("min", "max")),
+    }
+
+    def run(self) -> list[nodes.Node]:
+        """Write the table as Markdown, and let the page's parser read it."""
+        name = self.arguments[0]
+        environment = self.state.document.settings.env
+        environment.note_dependency(str(RESULTS / f"{name}.json"))
+        try:
+            record = load(name)
+            rows = chosen(record["rows"], self.options.get("where", ""))
+            layout = Layout(
+                words(self.options["lines"]),
+                words(self.options["values"]),
+                words(self.options.get("columns")),
+                words(self.options.get("formats")) or ["g"],
+                "spread" in self.options,
+                self.options.get("best", ""),
+            )
+            lines = markdown(table(rows, layout))
+        except (OSError, ValueError, KeyError) as error:
+            raise self.error(f"results of {name}: {error!r}") from error
+        stale = staleness(changes_since(record))
+        box = nodes.container(classes=["results", "older"] if stale else ["results"])
+        notes = ["", "{.provenance}", f"{provenance(record)}. {stale}".rstrip()]
+        self.state.nested_parse(StringList([*lines, *notes], source=name), self.content_offset, box)
+        return [box]
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register the directive."""
+    app.add_directive("results", Results)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
