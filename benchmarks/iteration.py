@@ -1,0 +1,211 @@
+"""Seconds of an EM iteration beside other libraries, and iterations that solvers need."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numba import njit
+from sklearn.decomposition import NMF, LatentDirichletAllocation
+from threadpoolctl import threadpool_limits
+
+from benchmarks import corpora, peers
+from benchmarks.experiment import Row, experiment
+from benchmarks.process import seconds_of
+from skcooc.counts import CSRCounts
+from skcooc.counts.passes import balanced_ranges, threads
+from skcooc.em import EMStage, State, fit, make_solver
+from skcooc.em.stages import WARMUP_ITERATIONS
+from skcooc.equations.aspects import Aspects
+
+BETA = 0.8
+ROUNDS = 2  # of fits whose difference is taken
+
+
+@experiment(
+    minutes=6,
+    quick={"data": "Cranfield", "components": [8], "threads": [1], "repeats": 3},
+)
+def iteration(
+    data: str = "20 Newsgroups",
+    components: Sequence[int] = (16, 64),
+    threads: Sequence[int] = (1, 2),
+    repeats: int = 30,
+) -> Iterator[Row]:
+    """How long is an EM iteration, beside the iterations of other libraries?
+
+    Float32; every figure is the least of several after a warm-up, and ours is measured again beside
+    each peer. For scikit-learn it is the difference between fits of two numbers of iterations, for
+    tomotopy a sweep of the Gibbs sampler without optimisation of its priors. "gather" is the time
+    that fetching the factors of each non-zero takes, row by row and then column by column.
+    """
+    warnings.simplefilter("ignore")
+    X = corpora.COLLECTIONS[data]().X.astype(np.float32)
+    others = {
+        "scikit-learn NMF, Kullback-Leibler": nmf,
+        "scikit-learn LDA, batch": lda,
+        "tomotopy LDA, one sweep": tomotopy,
+    }
+    for K in components:
+        for n in threads:
+            ours = [own_seconds(X, K, n, repeats)]
+            found = {}
+            for name, measure in others.items():
+                found[name] = measure(X, K, n)
+                ours.append(own_seconds(X, K, n, repeats))
+            least, gather = min(ours)
+            shared = {"data": data, "non-zeros": X.nnz, "K": K, "threads": n}
+            yield shared | {"model": "AspectModel, EM", "seconds": least, "times": 1.0}
+            for name, seconds in found.items():
+                yield shared | {"model": name, "seconds": seconds, "times": seconds / least}
+            yield shared | {"model": "gather alone", "seconds": gather, "times": gather / least}
+
+
+def own_seconds(X: Any, n_components: int, n_threads: int, repeats: int) -> tuple[float, float]:
+    """Seconds of an E-step and M-step, and of gathering alone."""
+    model, rng = Aspects(n_components), np.random.default_rng(0)
+    times = []
+    with threads(n_threads) as run:
+        counts = CSRCounts(X).with_threads(n_threads, run)
+        params, rows = model.start(counts, rng)
+        for _ in range(2 + repeats):
+            start = time.perf_counter()
+            rows, stats = model.expect(counts, params, rows, BETA)
+            params = model.maximize(stats, params, BETA)
+            whole = time.perf_counter() - start
+            A, B = np.ascontiguousarray(rows), np.ascontiguousarray(params.components)
+            times.append((whole, seconds_of(gather_both_ways, counts, A, B, run)))
+    whole, gather = zip(*times[2:], strict=True)
+    return min(whole), min(gather)
+
+
+@njit(nogil=True, fastmath=True)
+def gather(indptr, indices, D, sums, limits):  # type: ignore[no-untyped-def]
+    """Sum the rows of D that the non-zeros of rows start..stop name."""
+    start, stop = limits
+    for i in range(start, stop):
+        total = sums[i]
+        total[:] = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            d = D[indices[p]]
+            for k in range(D.shape[1]):
+                total[k] += d[k]
+
+
+def gather_both_ways(X: CSRCounts, A: np.ndarray, B: np.ndarray, run: Any) -> None:
+    """Gather factors of columns for every row, then factors of rows for every column."""
+    columns = X.views.columns
+    for indptr, indices, D, n in (
+        (X.indptr, X.indices, B, X.shape[0]),
+        (columns.indptr, columns.indices, A, X.shape[1]),
+    ):
+        sums = np.empty((n, D.shape[1]), dtype=D.dtype)
+        list(run(partial(gather, indptr, indices, D, sums), balanced_ranges(indptr, X.n_threads)))
+
+
+def per_iteration(make: Callable[[int], Any], X: Any, few: int, many: int) -> float:
+    """Seconds of an iteration of an estimator, from the fastest fits of few and of many."""
+    short, long = (
+        min(seconds_of(make(n_iter).fit, X) for _ in range(ROUNDS)) for n_iter in (few, many)
+    )
+    return (long - short) / (many - few)
+
+
+def nmf(X: Any, n_components: int, n_threads: int) -> float:
+    """Seconds of a multiplicative update; it has no number of jobs but the threads of BLAS."""
+    make = partial(
+        NMF,
+        n_components,
+        init="random",
+        solver="mu",
+        beta_loss="kullback-leibler",
+        tol=0,
+        random_state=0,
+    )
+    with threadpool_limits(n_threads):
+        return per_iteration(lambda n_iter: make(max_iter=n_iter), X, 1, 4)
+
+
+def lda(X: Any, n_components: int, n_threads: int) -> float:
+    """Seconds of an iteration of batch variational Bayes."""
+    make = partial(
+        LatentDirichletAllocation,
+        n_components,
+        learning_method="batch",
+        evaluate_every=-1,
+        n_jobs=n_threads,
+        random_state=0,
+    )
+    make(max_iter=1).fit(X[:100])  # starts the worker processes
+    return per_iteration(lambda n_iter: make(max_iter=n_iter), X, 1, 3)
+
+
+def tomotopy(X: Any, n_components: int, n_threads: int) -> float:
+    """Seconds of a sweep of the collapsed Gibbs sampler."""
+    model = peers.gibbs_sampler(X, n_components, alpha=1 / n_components, eta=0.1, optimise=0)
+    model.train(2, workers=n_threads)
+    return min(seconds_of(lambda: model.train(1, workers=n_threads)) for _ in range(5))
+
+
+@experiment(minutes=5, quick={"data": ["Cranfield"], "K": 8, "seeds": [0], "max_iter": 60})
+def solvers(
+    data: Sequence[str] = ("Cranfield", "CLASSIC3"),
+    betas: Sequence[float] = (0.8, 1.0),
+    K: int = 32,
+    seeds: Sequence[int] = (0, 1, 2),
+    max_iter: int = 600,
+) -> Iterator[Row]:
+    """How many iterations and how much time do the solvers need, and where do they end?
+
+    All solvers go on from the same parameters, after a few steps of plain EM. Iterations and
+    seconds count until the free energy is within 1e-5 of one that all of them reach; "excess" is
+    the relative distance of the last free energy from the least of all solvers. "alternating" works
+    at beta = 1 alone.
+    """
+    for name in data:
+        table = corpora.COLLECTIONS[name]().X.astype(np.float32)
+        with threads(1) as run:
+            X = CSRCounts(table).with_threads(1, run)
+            for beta in betas:
+                solver_names = ["em", 1.8, "momentum", *(["alternating"] if beta == 1 else [])]
+                for seed in seeds:
+                    shared = {"data": name, "K": K, "beta": beta, "seed": seed}
+                    for row in races(X, K, beta, seed, solver_names, max_iter):
+                        yield shared | row
+
+
+def races(
+    X: CSRCounts, K: int, beta: float, seed: int, solver_names: Sequence[Any], max_iter: int
+) -> Iterator[Row]:
+    """One row for each solver, from one start."""
+    model, rng = Aspects(K), np.random.default_rng(seed)
+    first = fit([to_the_end(model, X, 1.0, WARMUP_ITERATIONS)], rng, make_solver("em"))
+    start = State(first.params, first.rows)
+    histories = {}
+    for name in solver_names:
+        fit([to_the_end(model, X, beta, 2)], rng, make_solver(name), start=start)  # compiles
+        stage = to_the_end(model, X, beta, max_iter)
+        histories[name] = fit([stage], rng, make_solver(name), start=start).history
+    energies = {
+        name: np.array([record.free_energy for record in history])
+        for name, history in histories.items()
+    }
+    lowest = [values.min() for values in energies.values()]
+    goal, least = max(lowest) + 1e-5 * abs(max(lowest)), min(lowest)
+    for name, history in histories.items():
+        n_iter = int(np.argmax(energies[name] <= goal)) + 1
+        yield {
+            "solver": str(name),
+            "iterations": n_iter,
+            "seconds": sum(record.seconds for record in history[:n_iter]),
+            "excess": (energies[name].min() - least) / abs(least),
+        }
+
+
+def to_the_end(model: Any, X: CSRCounts, beta: float, n_iter: int) -> EMStage:
+    """A stage of exactly so many iterations."""
+    return EMStage(model, X, beta, n_iter, tol=-np.inf)
