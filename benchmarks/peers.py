@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import LatentDirichletAllocation, non_negative_factorization
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
-
-from benchmarks.shares import shares
 
 
 class Factors(NamedTuple):
@@ -20,6 +20,13 @@ class Factors(NamedTuple):
 
     mixtures: np.ndarray  # (N, K)
     components: np.ndarray  # (K, M)
+
+
+def shares(masses: NDArray[np.floating], otherwise: ArrayLike = 0.0) -> NDArray[np.floating]:
+    """Rows (n, k) divided by their sums; rows without mass become ``otherwise``."""
+    rows: NDArray[np.floating] = normalize(masses, norm="l1")
+    rows[~masses.any(axis=1)] = otherwise
+    return rows
 
 
 def variational_lda(
@@ -142,12 +149,19 @@ def gibbs_lda(
 
 
 def posterior_means(model: Any, X: Any) -> Factors:
-    """What the last sample of a tomotopy LDA predicts for the rows of X, which it holds."""
+    """What the last sample of a tomotopy LDA predicts for the rows of X, which it holds.
+
+    tomotopy knows only columns with tokens. The others have the mass that the Dirichlet prior
+    gives each of the M columns, eta / (n_k + M eta).
+    """
     occupied = np.flatnonzero(np.diff(X.indptr))
     mixtures = np.tile(model.alpha / model.alpha.sum(), (X.shape[0], 1))
     mixtures[occupied] = [document.get_topic_dist() for document in model.docs]
-    components = np.zeros((model.k, X.shape[1]))
     words = np.array([int(word) for word in model.used_vocabs])
+    tokens = np.asarray(model.get_count_by_topics(), dtype=float)
+    wholes = tokens + X.shape[1] * model.eta
+    known = tokens + len(words) * model.eta
+    components = np.tile((model.eta / wholes)[:, np.newaxis], X.shape[1])
     for k in range(model.k):
-        components[k, words] = model.get_topic_word_dist(k)
-    return Factors(shares(mixtures), components)
+        components[k, words] = model.get_topic_word_dist(k) * known[k] / wholes[k]
+    return Factors(shares(mixtures), shares(components))
