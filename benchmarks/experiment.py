@@ -135,7 +135,7 @@ def changes_since(record: Mapping[str, Any]) -> list[str]:
 
 @cache
 def digest_of_code(path: str) -> str:
-    """Digest of a module without its comments, documentation and empty lines; empty if it is gone.
+    """Digest of a module without its comments, documentation and messages; empty if it is gone.
 
     Examples
     --------
@@ -151,26 +151,38 @@ def digest_of_code(path: str) -> str:
 
 
 def bare_code(source: str) -> str:
-    """The lines of a module without comments, docstrings and empty lines.
+    """What a module does: without comments, white space, and strings that contain a space.
+
+    Such strings are documentation and messages.
 
     Examples
     --------
     >>> bare_code('def f():  # half of\\n    "Return pi."\\n    return 3.14 / 2\\n')
-    'def f():\\n    return 3.14 / 2'
+    'deff():return3.14/2'
     """
-    lines = source.splitlines()
+    lines = [line.encode() for line in source.splitlines()]
+    spans = [
+        ((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))
+        for node in ast.walk(ast.parse(source))
+        if _is_prose(node)
+    ]
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node
-        ):
-            text = node.body[0]
-            for number in range(text.lineno, (text.end_lineno or text.lineno) + 1):
-                lines[number - 1] = ""
-    return "\n".join(line.rstrip() for line in lines if line.strip())
+            row, column = token.start[0], len(token.line[: token.start[1]].encode())
+            spans.append(((row, column), (row, column + len(token.string.encode()))))
+    above: tuple[Any, ...] = (len(lines) + 1, 0)  # where the span begins that was cut last
+    for (first, start), (last, end) in sorted(set(spans), key=lambda span: span[1], reverse=True):
+        if (last, end) <= above:  # else it is within that one
+            lines[last - 1] = lines[first - 1][:start] + lines[last - 1][end:]
+            lines[first - 1 : last - 1] = []
+            above = (first, start)
+    return "".join("".join(line.decode().split()) for line in lines)
+
+
+def _is_prose(node: Any) -> bool:
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    texts = [part.value for part in parts if isinstance(part, ast.Constant)]
+    return any(isinstance(text, str) and " " in text for text in texts)
 
 
 def unsaved_changes() -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-sys.path += [str(HERE), str(HERE.parent)]  # mathml, and benchmarks.corpora for the examples
+sys.path += [str(HERE), str(HERE.parent)]  # mathml, results_table, benchmarks
 
 import skcooc  # noqa: E402
 from benchmarks import corpora  # noqa: E402
@@ -21,6 +21,7 @@ extensions = [
     "mathml",
     "myst_parser",
     "numpydoc",
+    "results_table",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
@@ -30,7 +31,6 @@ exclude_patterns = [
     "_build",
     "auto_tutorial/index.rst",
     "examples",
-    "papers_index.md",  # a part of papers.md
     "tutorial",
     "**/sg_execution*",
 ]
@@ -41,7 +41,7 @@ suppress_warnings = ["ref.term"]  # scikit-learn's glossary, in an attribute tha
 nitpick_ignore = [("py:obj", "n_features_in_")]
 nitpick_ignore_regex = [("py:.*", r"(json|matplotlib|numpy|scipy|sklearn)\..*")]
 
-myst_enable_extensions = ["attrs_inline", "dollarmath", "substitution"]
+myst_enable_extensions = ["attrs_block", "attrs_inline", "dollarmath", "substitution"]
 myst_substitutions = {"version": skcooc.__version__}
 myst_heading_anchors = 3
 
@@ -58,7 +58,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 toc_object_entries_show_parents = "hide"  # room for the names of methods
-html_sidebars = {"benchmarks/README": [], "changelog": [], "papers": [], "auto_tutorial/*": []}
+html_sidebars = {"changelog": [], "glossary": [], "papers": [], "auto_tutorial/*": []}
 html_theme_options = {
     "header_links_before_dropdown": 6,
     "show_prev_next": False,

@@ -50,7 +50,7 @@ def provenance(record: dict[str, Any]) -> str:
         f"`{record['command']}`",
         f"seeds {', '.join(map(str, seeds))}" if seeds else "",
         f"{machine['cores']} cores of {machine['processor']}",
-        f"[JSON](results/{record['name']}.json)",
+        f"[JSON](/results/{record['name']}.json)",
     ]
     return " · ".join(filter(None, parts))
 

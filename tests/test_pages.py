@@ -1,0 +1,202 @@
+"""Pages say it plainly: their words, their lengths; tables of results say where they come from."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchmarks import experiment, tables
+
+ROOT = Path(__file__).parents[1]
+BUILT = {"_build", "auto_examples", "auto_tutorial", "generated", ".pytest_cache"}
+PAGES = sorted(path for path in ROOT.rglob("*.md") if not BUILT & set(path.relative_to(ROOT).parts))
+SCRIPTS = sorted([*ROOT.glob("docs/examples/*.py"), *ROOT.glob("docs/tutorial/*.py")])
+RESULTS = sorted(experiment.RESULTS.glob("*.json"))
+
+BANNED = (
+    r"lea(?:ve|ves|ving) (?:itself|themselves) out",
+    r"\blines? without\b",
+    r"\bwhat (?:a row|rows) repeats?\b",
+    r"\bby (?:itself|themselves)\b",
+    r"\bthe memo\b",
+    r"\bsettled on\b",
+    r"\bahead\b(?! of time)",
+    r"\bbehind\b",
+    r"\bstands? beside\b",
+    r"\bnone where nobody\b",
+    r"\bthat which\b",
+    r"\bof which\b",
+    r"\bobservations?\b",
+    r"(?<![\w.])\.\d+ ?%",
+    r"\d%",
+)
+# Terms of other fields and pages about them, and code.
+ALLOWED = (r"`[^`\n]*`", r"```.*?```", r"\]\([^)]*\)", r"AnnData", r"\bobservations? model\b")
+
+MAX_WORDS = {"README.md": 1000, "CHANGELOG.md": 300, "docs/howto": 1100, "docs/guide": 1100}
+
+
+def prose(text):
+    """A page without code, links and terms that may stand."""
+    for pattern in ALLOWED:
+        text = re.sub(pattern, " ", text, flags=re.DOTALL)
+    return text
+
+
+def banned_phrases(text):
+    return [found for p in BANNED for found in re.findall(p, prose(text), re.IGNORECASE)]
+
+
+def comments(source):
+    """What a script of the gallery says: its docstring and its comments."""
+    head = re.match(r'r?"""(.*?)"""', source, re.DOTALL)
+    return "\n".join([head[1] if head else "", *re.findall(r"^ *# (.*)$", source, re.MULTILINE)])
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_pages_use_the_terms_of_the_field(path):
+    assert banned_phrases(path.read_text(encoding="utf-8")) == []
+
+
+def test_so_do_examples_and_banned_phrases_are_found():
+    for path in SCRIPTS:
+        assert banned_phrases(comments(path.read_text(encoding="utf-8"))) == [], path
+    text = "A line without topics is .3 % behind; every observation leaves itself out: 5%."
+    assert len(banned_phrases(text)) == 6
+    assert banned_phrases("`of which`, [a](behind.md), 0.3 %, sort the rows ahead of time") == []
+    assert "behind" in comments('"""Head."""\nx = 1\n# not behind\n')
+
+
+def n_words(path):
+    return len(path.read_text(encoding="utf-8").split())
+
+
+def test_pages_are_short():
+    for path in PAGES:
+        name = path.relative_to(ROOT).as_posix()
+        limits = [limit for start, limit in MAX_WORDS.items() if name.startswith(start)]
+        assert all(n_words(path) <= limit for limit in limits), (name, n_words(path))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(readme) <= 150
+    first_code = next(i for i, line in enumerate(readme) if line.startswith("```python"))
+    picture = next(i for i, line in enumerate(readme) if "docs/landing/" in line)
+    assert picture < first_code < 60
+    assert sum(map(n_words, PAGES)) <= 38_000
+    results = [path for path in PAGES if path.parent.name == "results"]
+    assert sum(map(n_words, results)) <= 5_000
+
+
+DIRECTIVE = r"```\{results\} (\S+)\n(.*?)```"
+
+
+def results_tables():
+    """(page, name, options) of each table of results."""
+    for path in PAGES:
+        for name, options in re.findall(DIRECTIVE, path.read_text(encoding="utf-8"), re.DOTALL):
+            yield path, name, dict(re.findall(r"^:(\w+): ?(.*)$", options, re.MULTILINE))
+
+
+def test_tables_of_results_show_rows_and_columns_that_are_there():
+    shown = list(results_tables())
+    assert len(shown) > 10
+    for path, name, options in shown:
+        rows = experiment.load(name)["rows"]
+        for option in ("lines", "columns", "values"):
+            for key in filter(None, map(str.strip, options.get(option, "").split(","))):
+                assert any(key in row for row in rows), (path, name, key)
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_results_say_where_they_come_from(path):
+    record = json.loads(path.read_text(encoding="utf-8"))
+    assert record["name"] == path.stem
+    assert record["rows"]
+    assert all(isinstance(row, dict) for row in record["rows"])
+    assert re.fullmatch(r"[0-9a-f]{40}", record["commit"])
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d", record["date"])
+    assert record["command"].startswith(f"python -m benchmarks run {path.stem}")
+    assert {"question", "settings", "machine", "versions", "data", "code"} <= set(record)
+    known = subprocess.run(
+        ["git", "-C", ROOT, "cat-file", "-e", record["commit"]], check=False, capture_output=True
+    )
+    whole = subprocess.run(
+        ["git", "-C", ROOT, "rev-parse", "--is-shallow-repository"],
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    if whole.stdout.strip() == "false":
+        assert known.returncode == 0, record["commit"]
+
+
+def test_every_result_belongs_to_an_experiment_that_runs_in_a_short_form():
+    known = experiment.experiments()
+    assert {path.stem for path in RESULTS} <= set(known)
+    for name, one in known.items():
+        assert one.question.endswith("?"), name
+        assert set(one.quick) <= set(one.settings), name
+
+
+def test_a_result_is_older_once_its_code_or_data_change(monkeypatch, tmp_path):
+    record = {"code": {"benchmarks/tables.py": experiment.digest_of_code("benchmarks/tables.py")}}
+    record["data"] = {}
+    assert experiment.changes_since(record) == []
+    assert experiment.changes_since({"code": {}, "data": {}}) == ["skcooc", "benchmarks"]
+    changed = record | {"code": record["code"] | {"benchmarks/tables.py": "0", "gone.py": "1"}}
+    assert experiment.changes_since(changed) == ["benchmarks/tables.py", "gone.py"]
+    monkeypatch.setenv("SKCOOC_DATA", str(tmp_path))
+    (tmp_path / "counts.npz").write_bytes(b"counts")
+    assert experiment.changes_since(record | {"data": {"counts.npz": "0"}}) == ["counts.npz"]
+    assert experiment.changes_since(record | {"data": {"absent.npz": "0"}}) == []
+
+
+def test_comments_and_documentation_do_not_make_a_result_older():
+    code = 'def f(x):\n    return "#" + x\n'
+    told = '"""The head."""\n\n# Why.\ndef f(x):  # not\n    """Say it."""\n    return "#" + x\n'
+    assert experiment.bare_code(told) == experiment.bare_code(code)
+    message = "def f(x):\n    if x:\n        raise ValueError(%s)\n"
+    long = message % ('(\n            f"{x} is no "\n            f"colour, {x!r}"\n        )')
+    assert experiment.bare_code(long) == experiment.bare_code(message % '("not a colour")')
+    assert experiment.bare_code(code.replace("+", "*")) != experiment.bare_code(code)
+
+
+def test_a_run_keeps_what_it_measured(tmp_path, monkeypatch):
+    """Also of a run that is cut short, whose file has another name."""
+
+    def colours(n=2, fails=False):
+        """Which colours are there?"""
+        yield from ({"colour": i, "seed": 0} for i in range(n))
+        if fails:
+            raise KeyboardInterrupt
+
+    colours.__code__ = colours.__code__.replace(co_filename="experiment.py")
+    monkeypatch.setattr(experiment, "_experiments", {})
+    experiment.experiment(minutes=0, quick={"n": 1})(colours)
+    path = tmp_path / "colours.json"
+    experiment.measure("colours", "experiment", {}, path)
+    record = json.loads(path.read_text())
+    assert record["rows"] == [{"colour": 0, "seed": 0}, {"colour": 1, "seed": 0}]
+    assert record["settings"] == {"n": 2, "fails": False}
+    assert "benchmarks/experiment.py" in record["code"]
+    path.unlink()
+    with pytest.raises(KeyboardInterrupt):
+        experiment.measure("colours", "experiment", {"fails": True}, path)
+    assert not path.exists()
+    assert len(json.loads((tmp_path / "colours.json.part").read_text())["rows"]) == 2
+
+
+def test_a_table_of_rows_averages_and_leaves_missing_cells_empty():
+    rows = [
+        {"model": "a", "K": 8, "seed": 0, "perplexity": 10.0},
+        {"model": "a", "K": 8, "seed": 1, "perplexity": 14.0},
+        {"model": "b", "K": 16, "seed": 0, "perplexity": 9.0, "never": "no"},
+    ]
+    layout = tables.Layout(["model"], ["perplexity"], ["K"], [".1f"], spread=True)
+    assert tables.table(rows, layout) == [
+        ["model", "K = 8", "K = 16"],
+        ["a", "12.0 ± 2.8", ""],
+        ["b", "", "9.0"],
+    ]
+    plain = tables.Layout(["model"], ["perplexity", "never"])
+    assert tables.table(rows, plain)[2] == ["b", "9", "no"]
+    assert tables.markdown([["a", "b"], ["1", "2"]]) == ["| a | b |", "|---|---|", "| 1 | 2 |"]
