@@ -312,7 +312,12 @@ MODELS: dict[str, Callable[[Split, int, int], Fitted]] = {
     "tomotopy LDA, tuned, 20 samples": lda,
     "tomotopy LDA, tuned, 1 sample": partial(lda, samples=1),
 }
-OPTIONAL = "InterpolatedModels: aspects, clusters, tree", "tomotopy LDA, tuned, 1 sample"
+OPTIONAL = (
+    "AveragedModels, 5, leave-one-out",
+    "AveragedModels, 5, burstiness",
+    "InterpolatedModels: aspects, clusters, tree",
+    "tomotopy LDA, tuned, 1 sample",
+)
 
 
 def scores(split: Split, test: Any, fitted: Fitted) -> Row:
@@ -346,7 +351,7 @@ def most_frequent(X: sp.csr_array, n_words: int) -> sp.csr_array:
 
 
 @experiment(
-    minutes=45,
+    minutes=25,
     quick={"data": [["Cranfield", 4]], "seeds": [0]},
     needs=["tomotopy"],
 )
