@@ -1,7 +1,6 @@
 """Topic-free language models: Kneser-Ney, similar words, mixed-order Markov models.
 
-Each is a predictor of :mod:`skcooc.heldout` and can be interpolated with others. Rows are contexts,
-columns are the words that follow them. They are baselines for the models of the package.
+They are predictors, as those of :mod:`skcooc.heldout`. Rows are contexts, columns the next words.
 """
 
 from __future__ import annotations
@@ -13,57 +12,16 @@ from typing import NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.perplexity import RowMeans
 from skcooc.heldout import Discounted, Interpolated, Unigram
 from skcooc.heldout.predictors import rows_of, values_at
-from skcooc.heldout.validation import add_one_unigram
 from skcooc.metrics import best_weights
 from skcooc.protocol import CSR, Array, Block, Predictor, TableLike
 
-BLOCK = 256  # rows whose dense predictions are in memory at one time
-
 
 def frequencies(known: CSR) -> Predictor:
-    """Relative frequencies n_ij / n_i; the unigram where a row has no counts.
-
-    Parameters
-    ----------
-    known : (N, M) CSR array
-        Training counts.
-
-    Returns
-    -------
-    predictor : Discounted
-    """
+    """Relative frequencies n_ij / n_i; the unigram where a row has no counts."""
     return Discounted(known, 0.0, Unigram(frequencies_of(known)))
-
-
-def continuations(known: CSR) -> Array:
-    """Number of rows that have each column, plus one, as a distribution (M,).
-
-    Kneser and Ney back off to it: a word that follows a single context, however often, is not
-    expected after others.
-
-    Parameters
-    ----------
-    known : (N, M) CSR array
-        Training counts.
-
-    Returns
-    -------
-    distribution : (M,) array
-
-    References
-    ----------
-    R. Kneser and H. Ney, Improved backing-off for m-gram language modeling, ICASSP 1995, 181-184.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from benchmarks.quality.language_models import continuations
-    >>> continuations(sp.csr_array([[8.0, 1.0], [0.0, 1.0]])).tolist()
-    [0.4, 0.6]
-    """
-    return add_one_unigram(np.bincount(known.indices[known.data > 0], minlength=known.shape[1]), 1)
 
 
 def best_back_off(X: TableLike, known: CSR, lower: Sequence[Predictor]) -> Discounted:
@@ -78,27 +36,16 @@ def best_back_off(X: TableLike, known: CSR, lower: Sequence[Predictor]) -> Disco
 
     Parameters
     ----------
-    X : array-like, sparse array or matrix of shape (n, M)
+    X : array-like or sparse array of shape (n, M)
         Validation counts. Tokens that every predictor gives probability zero do not count.
     known : (n, M) CSR array
         Training counts: whole numbers.
     lower : sequence of predictors
-        Of the same rows, to whose mean the table backs off.
-
-    Returns
-    -------
-    predictor : skcooc.heldout.Discounted
-        Its ``discount``, and the ``weights`` of its ``lower``.
-
-    Raises
-    ------
-    ValueError
-        If every token of X has probability zero.
+        Of the same rows; the table backs off to their mean.
 
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp
-    >>> from benchmarks.quality.language_models import best_back_off
     >>> from skcooc.heldout import Unigram
     >>> known = sp.csr_array([[1.0, 1.0, 0.0]])
     >>> back_off = best_back_off([[4, 4, 2]], known, [Unigram(np.array([0.25, 0.25, 0.5]))])
@@ -114,18 +61,10 @@ def best_back_off(X: TableLike, known: CSR, lower: Sequence[Predictor]) -> Disco
 
 
 class Grouped(NamedTuple):
-    """Predictions for groups of rows: for contexts with the same last word.
+    """Predictions for groups of rows, such as contexts with the same last word."""
 
-    Parameters
-    ----------
-    predictor : predictor
-        Its rows are the groups.
-    groups : (n,) array of int
-        The group of each row.
-    """
-
-    predictor: Predictor
-    groups: Array
+    predictor: Predictor  # its rows are the groups
+    groups: Array  # (n,), the group of each row
 
     def cells(self, X: Block) -> Array:
         tied = X.coarsen(self.groups)
@@ -157,11 +96,6 @@ def nearest_rows(known: CSR, n_neighbors: int = 60) -> tuple[Array, Array]:
     divergences : (N, k) array
         In nats, from 0 to log 2; infinite where there are fewer neighbours.
 
-    Raises
-    ------
-    ValueError
-        If ``n_neighbors`` is not positive.
-
     References
     ----------
     I. Dagan, L. Lee and F. C. N. Pereira, Similarity-based models of word cooccurrence
@@ -170,7 +104,6 @@ def nearest_rows(known: CSR, n_neighbors: int = 60) -> tuple[Array, Array]:
     Examples
     --------
     >>> import scipy.sparse as sp
-    >>> from benchmarks.quality.language_models import nearest_rows
     >>> known = sp.csr_array([[2.0, 2.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 3.0]])
     >>> neighbors, divergences = nearest_rows(known, n_neighbors=1)
     >>> neighbors.ravel().tolist(), divergences.round(2).ravel().tolist()
@@ -205,76 +138,35 @@ def _shared(by_column: CSR, columns: Array, p: Array) -> Array:
     return np.bincount(by_column.indices[places], weights=gains, minlength=by_column.shape[0])
 
 
-@dataclass(frozen=True)
-class SimilarRows:
+def similar_rows(known: CSR, neighbors: Array, divergences: Array, beta: float) -> RowMeans:
     """Mean of the frequencies of the most similar rows (Dagan, Lee & Pereira, 1999).
 
         P(y_j given x_i) = sum_l W_il P(y_j given x_l) / sum_l W_il,   W_il = exp(-beta J_il)
 
-    over the nearest rows l of `nearest_rows`; P(y_j given x_l) are relative frequencies. A row
+    over the nearest rows l of `nearest_rows`; beta is log(10) times that of the paper. A row
     without neighbours gets the unigram. Combine it with the counts of the row itself: below a
     `Discounted` table, as in the paper, or in a mean.
-
-    Parameters
-    ----------
-    known : (N, M) CSR array
-        Training counts.
-    neighbors, divergences : (N, k) arrays
-        From `nearest_rows`; take the first columns for fewer neighbours.
-    beta : float in [0, inf)
-        Decay of the weights with the divergence; log(10) times the beta of the paper.
-
-    Raises
-    ------
-    ValueError
-        If beta is negative or not finite.
-
-    References
-    ----------
-    Dagan, Lee and Pereira (1999); see `nearest_rows`.
 
     Examples
     --------
     >>> import scipy.sparse as sp
-    >>> from benchmarks.quality.language_models import SimilarRows, nearest_rows
     >>> from skcooc.metrics import perplexity_of
     >>> known = sp.csr_array([[2.0, 2.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 3.0]])
-    >>> similar = SimilarRows(known, *nearest_rows(known, n_neighbors=1), beta=5.0)
+    >>> similar = similar_rows(known, *nearest_rows(known, n_neighbors=1), beta=5.0)
     >>> round(perplexity_of([[0, 0, 0], [0, 0, 0], [1, 0, 0]], similar), 3)
     2.0
     """
-
-    known: CSR
-    neighbors: Array
-    divergences: Array
-    beta: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.beta < np.inf:
-            raise ValueError(f"beta={self.beta} should be in the [0, inf) range")
-
-    def cells(self, X: Block) -> Array:
-        P, weights = distributions(self.known), self._weights()
-        ends, rows = X.table.indptr, rows_of(X.table)
-        alone = weights.sum(axis=1) == 0
-        cells = np.where(alone[rows], frequencies_of(self.known)[X.indices], 0.0)
-        asked = np.flatnonzero(np.diff(ends))
-        for start in range(0, len(asked), BLOCK):
-            some = asked[start : start + BLOCK]
-            part = slice(ends[some[0]], ends[some[-1] + 1])
-            dense = (weights[some] @ P).toarray()
-            cells[part] += dense[np.searchsorted(some, rows[part]), X.indices[part]]
-        return cells
-
-    def _weights(self) -> CSR:
-        """W divided by its row sums, (N, N), at most k entries a row."""
-        n_rows, k = self.neighbors.shape
-        found = np.isfinite(self.divergences)
-        nearest = np.where(found[:, :1], self.divergences[:, :1], 0)  # the largest weight is one
-        W = np.where(found, np.exp(-self.beta * np.where(found, self.divergences - nearest, 0)), 0)
-        W /= np.maximum(W.sum(axis=1, keepdims=True), 1)
-        ends = np.arange(0, n_rows * k + 1, k)
-        return sp.csr_array((W.ravel(), self.neighbors.ravel(), ends), shape=(n_rows, n_rows))
+    if not 0 <= beta < np.inf:
+        raise ValueError(f"beta={beta} should be in the [0, inf) range")
+    n_rows, k = neighbors.shape
+    found = np.isfinite(divergences)
+    nearest = np.where(found[:, :1], divergences[:, :1], 0)  # the largest weight is one
+    W = np.where(found, np.exp(-beta * np.where(found, divergences - nearest, 0)), 0)
+    W /= np.maximum(W.sum(axis=1, keepdims=True), 1)
+    ends = np.arange(0, n_rows * k + 1, k)
+    weights = sp.csr_array((W.ravel(), neighbors.flatten(), ends), shape=(n_rows, n_rows))
+    weights.eliminate_zeros()
+    return RowMeans(weights, distributions(known), frequencies_of(known))
 
 
 @dataclass(frozen=True)
@@ -308,7 +200,6 @@ class MixedOrder:
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp
-    >>> from benchmarks.quality.language_models import mixed_order
     >>> from skcooc.metrics import perplexity_of
     >>> contexts = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])  # the last word, the one before
     >>> known = sp.csr_array(np.array([[9.0, 0], [0, 9], [9, 0], [0, 9]]))  # as the one before
@@ -364,24 +255,8 @@ class MixedOrder:
 def mixed_order(known: CSR, contexts: Array, max_iter: int = 10) -> MixedOrder:
     """Fit a mixed-order Markov model by EM, from skip bigrams with equal weights.
 
-    Parameters
-    ----------
-    known : (n, M) CSR array
-        Training counts: how often word j followed context i.
-    contexts : (n, m) array of int
-        Indices of the last m words of each context, the nearest first.
-    max_iter : int, default=10
-        Number of EM steps; choose it on held-out counts.
-
-    Returns
-    -------
-    model : MixedOrder
-        For these contexts.
-
-    Raises
-    ------
-    ValueError
-        If contexts do not match the table: other rows, or words that are no columns.
+    Counts ``known`` (n, M) say how often each word followed each of the ``contexts`` (n, m):
+    indices of the last m words, the nearest first. Choose ``max_iter`` on held-out counts.
     """
     contexts = np.asarray(contexts)
     n_contexts, n_words = known.shape

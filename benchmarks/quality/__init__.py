@@ -1,1 +1,0 @@
-"""How well the models predict, cluster and choose beside their peers."""

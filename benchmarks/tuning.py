@@ -1,0 +1,222 @@
+"""Tuned hyper-parameters: temperature and number of components."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from time import process_time
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.model_selection import GridSearchCV
+
+from benchmarks.experiment import Row, experiment
+from benchmarks.perplexity import aspect_model, collection
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    Dyads,
+    RowMemory,
+    SymmetricClustering,
+)
+from skcooc.datasets import make_cooccurrences
+from skcooc.heldout import Factors, Unigram
+from skcooc.heldout.predictors import smoothed
+from skcooc.metrics import best_weights, perplexity_of, unigram
+from skcooc.model_selection import (
+    ComponentSearchCV,
+    CountSplit,
+    TemperatureSearchCV,
+    split_counts,
+)
+
+BETAS = (0.6, 0.64, 0.68, 0.72, 0.76, 0.8, 0.84, 0.88, 0.92, 0.96, 1.0)
+FLAT_RANKS = 10.0  # of Zipf's law: probabilities are proportional to 1 / (rank + 10)
+PLANTED_TOKENS = 80_000
+
+
+def baselines(train: Any, test: Any, seed: int) -> dict[str, float]:
+    """Perplexities of the topic-free baselines."""
+    cache = RowMemory(random_state=seed).fit(train)
+    return {
+        "unigram": perplexity_of(test, Unigram(unigram(train))),
+        "unigram with cache": cache.perplexity(Dyads(test)),
+    }
+
+
+@experiment(minutes=10, quick={"data": [["Cranfield", 4]], "seeds": [0], "betas": [0.8, 1.0]})
+def temperature(
+    data: Sequence[tuple[str, int]] = (
+        ("Cranfield", 8),
+        ("Cranfield", 32),
+        ("Cranfield", 128),
+        ("CLASSIC3", 32),
+        ("Brown pairs", 32),
+    ),
+    betas: Sequence[float] = BETAS,
+    seeds: Sequence[int] = (0, 1, 2),
+) -> Iterator[Row]:
+    """Does beta="auto" find as good a temperature as the best fixed one?
+
+    A tenth of the tokens is held out. The fixed temperatures have an unfair advantage: the best of
+    them, and the smoothing of each, are chosen on the *test* tokens. beta="auto" chooses both
+    inside ``fit``. All without pseudo-counts and leave-one-out: the temperature alone differs.
+    """
+    for name, K in data:
+        X = collection(name)
+        for seed in seeds:
+            train, test = split_counts(X, 0.1, random_state=seed)
+            case = {"data": name, "K": K, "seed": seed} | baselines(train, test, seed)
+            plain = {"component_prior": 0.0, "leave_one_out": False}
+            start = process_time()
+            auto = aspect_model(K, seed, **plain).fit(train)
+            seconds = process_time() - start
+            fixed = [
+                (_with_best_smoothing(aspect_model(K, seed, beta=b, **plain), train, test), b)
+                for b in betas
+            ]
+            best, beta = min(fixed)
+            found = auto.perplexity(Dyads(test))
+            yield case | {
+                "beta='auto'": found,
+                "best fixed beta": best,
+                "auto / best": found / best,
+                "beta found": auto.beta_,
+                "beta that is best": beta,
+                "CPU s of auto": seconds,
+            }
+
+
+def _with_best_smoothing(model: AspectModel, train: Any, test: Any) -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(train)
+    predictor, b = Factors(model.embedding_, model.components_.T), unigram(train)
+    s = float(best_weights(test, [predictor, Unigram(b)])[1])
+    return perplexity_of(test, smoothed(predictor, b, s))
+
+
+@experiment(minutes=10, quick={"components": [4], "seeds": [0], "n_folds": 2, "n_betas": 3})
+def temperature_search(
+    data: Sequence[str] = ("Cranfield",),
+    components: Sequence[int] = (8, 32, 128),
+    seeds: Sequence[int] = (0, 1, 2),
+    n_folds: int = 5,
+    n_betas: int = 12,
+) -> Iterator[Row]:
+    """What does TemperatureSearchCV save, compared with GridSearchCV over the same temperatures?
+
+    A tenth of the tokens is held out for the test; the searches divide the rest into the same
+    folds. CPU seconds of one thread, with the final fit; perplexity of the final fit.
+    """
+    betas = np.linspace(0.5, 1.0, n_betas)
+    for name in data:
+        X = collection(name)
+        for K in components:
+            for seed in seeds:
+                train, test = split_counts(X, 0.1, random_state=seed)
+                model = aspect_model(K, seed)
+                folds = {"cv": CountSplit(n_folds, random_state=seed), "n_jobs": 1}
+                searches: dict[str, Any] = {
+                    "GridSearchCV": GridSearchCV(model, {"beta": betas}, **folds),
+                    "TemperatureSearchCV": TemperatureSearchCV(model, betas, **folds),
+                    "TemperatureSearchCV(betas='auto')": TemperatureSearchCV(model, **folds),
+                    "AspectModel(beta='auto')": model,
+                }
+                for search, estimator in searches.items():
+                    start = process_time()
+                    estimator.fit(Dyads(train))
+                    seconds = process_time() - start
+                    best = getattr(estimator, "best_estimator_", estimator)
+                    yield {
+                        "data": name,
+                        "K": K,
+                        "seed": seed,
+                        "search": search,
+                        "beta": best.beta_,
+                        "perplexity": best.perplexity(Dyads(test)),
+                        "CPU s": seconds,
+                        **baselines(train, test, seed),
+                    }
+
+
+def planted(K: int, seed: int, background: float, burstiness: float | None) -> sp.csr_array:
+    """Counts of K topics with Zipf's law in the columns, (800, 800).
+
+    With ``background``, this share of each row is drawn from overall frequencies. With
+    ``burstiness`` rows repeat their words, as in texts: each row is drawn from its own
+    distribution, a Dirichlet draw around its mixture with this concentration.
+    """
+    data = make_cooccurrences(800, 800, K, n_tokens=1, random_state=seed)
+    rng = np.random.default_rng(seed + 10_000)
+    zipf = 1 / (rng.permutation(800) + FLAT_RANKS)
+    zipf /= zipf.sum()
+    components = data.components * zipf
+    P = data.mixtures @ (components / components.sum(axis=1, keepdims=True))
+    P = (1 - background) * P + background * zipf
+    P /= P.sum(axis=1, keepdims=True)
+    if burstiness is not None:
+        P = rng.gamma(np.maximum(burstiness * P, 1e-9)) + 1e-12
+        P /= P.sum(axis=1, keepdims=True)
+    totals = rng.multinomial(PLANTED_TOKENS, np.full(800, 1 / 800))
+    return sp.csr_array(rng.multinomial(totals, P).astype(np.float32))
+
+
+@experiment(minutes=15, quick={"numbers": [3], "seeds": [0], "kinds": ["topics"]})
+def planted_components(
+    numbers: Sequence[int] = (5, 12, 30),
+    kinds: Sequence[str] = (
+        "topics",
+        "topics and background",
+        "topics in bursts",
+        "clusters of rows",
+        "co-clusters",
+    ),
+    seeds: Sequence[int] = (0, 1, 2),
+) -> Iterator[Row]:
+    """Does ComponentSearchCV find the numbers of components that were planted?
+
+    Tables of 800 x 800 with 80,000 tokens. In "topics and background" 30 % of each row are overall
+    frequencies; in "topics in bursts" rows repeat their words. Clusters: 800 x 400, hard, 40,000
+    tokens, by the integrated likelihood. "found": the number, or "still falling" where the search
+    says that the largest number is not large enough.
+    """
+    shapes: dict[str, tuple[float, float | None]] = {
+        "topics": (0.0, None),
+        "topics and background": (0.3, None),
+        "topics in bursts": (0.0, 100.0),
+    }
+    for kind in kinds:
+        for K in numbers:
+            for seed in seeds:
+                model: Any = AspectModel()
+                options: dict[str, Any] = {}
+                if kind in shapes:
+                    X = planted(K, seed, *shapes[kind])
+                else:
+                    both = kind == "co-clusters"
+                    options = {"cv": 2}
+                    model = SymmetricClustering(hard=True, n_init=3)
+                    model = model if both else AsymmetricClustering(hard=True)
+                    X = make_cooccurrences(
+                        800, 400, K, kind="coclusters" if both else "clusters",
+                        n_column_clusters=K, n_tokens=40_000, random_state=seed,
+                    ).X  # fmt: skip
+                search = ComponentSearchCV(model, refit=False, random_state=0, **options)
+                start = process_time()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    search.fit(X)
+                falling = bool(getattr(search, "still_falling_", False))
+                number = " x ".join(map(str, search.best_params_.values()))
+                n = int(search.best_n_components_) if kind in shapes else int(number.split()[0])
+                yield {
+                    "kind": kind,
+                    "planted": K,
+                    "seed": seed,
+                    "found": number + (", still falling" if falling else ""),
+                    "exact": float(set(number.split(" x ")) == {str(K)}),
+                    "relative error": abs(n - K) / K,
+                    "CPU s": process_time() - start,
+                }

@@ -1,0 +1,304 @@
+import doctest
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from benchmarks import peers, perplexity, word_models, word_prediction
+from benchmarks.perplexity import Split, candidate, scores
+from benchmarks.recommendation import METHODS, divided, found
+from benchmarks.tuning import planted
+from skcooc import AspectModel, Dyads, RowMemory
+from skcooc.datasets import make_cooccurrences
+from skcooc.heldout import Discounted, Interpolated, Unigram
+from skcooc.heldout.memory import Memory
+from skcooc.metrics import perplexity_of
+from skcooc.model_selection import split_counts
+from tests.benchmarks import literal_language_models as literal
+from tests.heldout.test_predictors import (
+    N_COLUMNS,
+    N_ROWS,
+    check_predictors,
+    dense,
+    whole_counts,
+)
+from tests.tables import refused
+
+X = make_cooccurrences(60, 50, 3, burstiness=20, random_state=0).X.astype(np.float32)
+TRAIN, TEST = split_counts(X, 0.1, random_state=0)
+SPLIT = perplexity.divide(TRAIN, 0)
+
+
+@pytest.fixture(autouse=True)
+def little_work(monkeypatch):
+    monkeypatch.setattr(perplexity, "NMF_STEPS", [5, 10])
+    monkeypatch.setattr(perplexity, "MAX_ITER", 40)
+    monkeypatch.setattr(perplexity, "NEIGHBORS", 5)
+
+
+def test_most_frequent_columns():
+    sums = X.sum(axis=0)
+    columns = np.flatnonzero(sums >= np.sort(sums)[-7])
+    np.testing.assert_array_equal(perplexity.most_frequent(X, 7).toarray(), X.toarray()[:, columns])
+
+
+def test_topic_free_is_the_unigram_and_the_cache_alone():
+    measured = scores(SPLIT, TEST, perplexity.topic_free(SPLIT, 3, 0))
+    logs = np.log((TRAIN.sum(axis=0) + 1) / (TRAIN.sum() + 50))
+    assert measured["alone"] == pytest.approx(np.exp(-TEST.sum(axis=0) @ logs / TEST.sum()))
+    cache = RowMemory(random_state=0).fit(TRAIN)
+    assert measured["with cache"] == pytest.approx(cache.perplexity(Dyads(TEST)))
+    known = TRAIN.toarray() > 0
+    share = (known * TEST.toarray()).sum() / TEST.sum()
+    assert measured["share of known words"] == pytest.approx(share)
+    new = np.where(known, 0, TEST.toarray())
+    given = np.log(cache.unigram_ / (1 - known @ cache.unigram_)[:, None])
+    assert measured["new words"] == pytest.approx(np.exp(-(new * given).sum() / new.sum()))
+
+
+def test_models_of_the_library_are_scored_as_it_scores_them():
+    measured = scores(SPLIT, TEST, perplexity.aspects(SPLIT, 3, 0))
+    bare = AspectModel(3, max_iter=40, random_state=0)
+    alone = bare.fit(TRAIN).perplexity(Dyads(TEST))
+    assert measured["alone"] == pytest.approx(alone, rel=1e-5)
+    cached = RowMemory(bare).fit(TRAIN).perplexity(Dyads(TEST))
+    assert measured["with cache"] == pytest.approx(cached, rel=1e-5)
+
+
+def test_settings_of_peers_are_the_best_candidates():
+    fitted = perplexity.nmf(SPLIT, 3, 0)
+    assert fitted.settings.endswith(("iterations = 5", "iterations = 10"))
+    measured = scores(SPLIT, TEST, fitted)
+    unigram = scores(SPLIT, TEST, perplexity.topic_free(SPLIT, 3, 0))
+    assert all(measured[name] < unigram[name] for name in ("alone", "with cache", "new words"))
+
+    def candidates(*perplexities):
+        return [perplexity.Candidate(value, 0.1, None, {}) for value in perplexities]
+
+    judged = perplexity.while_falling(candidates(5, 3, 4, 2, 4, 3, 1))
+    assert [one.perplexity for one in judged] == [5, 3, 4, 2, 4, 3]
+
+
+def test_smoothing_and_cache_of_peers_are_the_best_on_validation_tokens():
+    (factors,) = peers.plsa_by_nmf(SPLIT.inner, 3, "random", [5], 1, 0)
+    predictor = perplexity.as_predictor(factors)
+    best = candidate(SPLIT, predictor, {})
+    memory = perplexity.refitted(best, SPLIT, lambda X: predictor).memory
+    inner = Split(SPLIT.inner, None, None)
+
+    def measured(name, smoothing, memory):
+        fitted = perplexity.Fitted(predictor, smoothing, memory, "")
+        return scores(inner, SPLIT.valid, fitted)[name]
+
+    alone = measured("alone", best.smoothing, memory)
+    assert alone == pytest.approx(best.perplexity)
+    for factor in (0.9, 1.1):
+        assert alone <= measured("alone", factor * best.smoothing, memory) * (1 + 1e-6)
+    with_cache = measured("with cache", 0.1, memory)
+    for name, value in memory._asdict().items():
+        other = Memory(**memory._asdict() | {name: 0.9 * value})
+        assert with_cache <= measured("with cache", 0.1, other) * (1 + 1e-6)
+
+
+def test_nearest_rows_predict_distributions_without_the_row_itself():
+    known = sp.csr_array(np.kron(np.eye(2), np.ones((4, 3))) + np.eye(8, 6))
+    means = perplexity.nearest_rows_mean(known)
+    assert not means.weights.diagonal().any()
+    P = dense(means, known.shape)
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    assert P[0, :3].sum() > 0.9  # its neighbours have the same columns
+
+
+def test_lda_gives_words_without_training_tokens_the_mass_of_its_prior():
+    pytest.importorskip("tomotopy")
+    known = sp.csr_array(np.delete(X.toarray(), 7, axis=0))
+    known = sp.csr_array(known.toarray() * (np.arange(50) != 3))
+    model = peers.gibbs_sampler(known, 3, 0.1, 0.05)
+    model.train(10, workers=1)
+    factors = peers.posterior_means(model, known)
+    np.testing.assert_allclose(factors.components.sum(axis=1), 1)
+    expected = 0.05 / (np.asarray(model.get_count_by_topics()) + 50 * 0.05)
+    np.testing.assert_allclose(factors.components[:, 3], expected, rtol=1e-5)
+
+
+def test_planted_tables():
+    plain, bursty = (planted(3, 0, 0.0, value) for value in (None, 20.0))
+    assert plain.shape == bursty.shape == (800, 800)
+    assert plain.sum() == bursty.sum() == 80_000
+    assert bursty.nnz < 0.9 * plain.nnz
+
+
+def test_examples_of_the_docstrings():
+    results = [doctest.testmod(module) for module in (perplexity, word_models)]
+    assert sum(result.attempted for result in results) > 10
+    assert not any(result.failed for result in results)
+
+
+def test_all_predict_distributions():
+    known, rng = whole_counts(), np.random.default_rng(1)
+    similar = word_models.similar_rows(known, *word_models.nearest_rows(known, 5), beta=4.0)
+    contexts = rng.integers(N_COLUMNS, size=(N_ROWS, 2))
+    predictors = [
+        word_models.frequencies(known),
+        Discounted(known, 0.7, Unigram(perplexity.continuations(known))),
+        similar,
+        word_models.Grouped(similar, rng.integers(5, size=N_ROWS)),
+        word_models.mixed_order(known, contexts, max_iter=3),
+    ]
+    check_predictors(predictors, known)
+
+
+def test_continuations_count_rows_not_tokens():
+    known = whole_counts()
+    types = (known.toarray() > 0).sum(axis=0)
+    expected = (types + 1) / (types.sum() + N_COLUMNS)
+    np.testing.assert_allclose(perplexity.continuations(known), expected)
+    stored = known.copy()
+    stored.data[0] = 0  # a stored zero does not count
+    assert perplexity.continuations(stored)[stored.indices[0]] < expected[stored.indices[0]]
+
+
+def test_similar_rows_equal_the_transcription():
+    known = whole_counts()
+    neighbors, divergences = word_models.nearest_rows(known, 4)
+    nearest, J = literal.nearest_rows(known.toarray(), 4)
+    np.testing.assert_allclose(np.minimum(divergences, 9), np.minimum(J, 9), atol=1e-12)
+    for beta in (0.0, 3.0):
+        P = dense(word_models.similar_rows(known, neighbors, divergences, beta))
+        np.testing.assert_allclose(P, literal.similar(known.toarray(), nearest, J, beta))
+        broken = literal.similar(known.toarray(), nearest, J / 2, beta)
+        assert (np.abs(P - broken).max() > 1e-3) == (beta > 0)
+
+
+def test_similar_rows_with_few_or_no_neighbours():
+    known = sp.csr_array(np.array([[2.0, 0, 0], [0, 1.0, 1], [0, 2, 0], [0, 0, 0]]))
+    neighbors, divergences = word_models.nearest_rows(known, 50)
+    assert neighbors.shape == divergences.shape == (4, 3)
+    assert np.isinf(divergences[[0, 3]]).all()
+    P = dense(word_models.similar_rows(known, neighbors, divergences, 2.0), known.shape)
+    np.testing.assert_allclose(P, [[1 / 3, 1 / 2, 1 / 6], [0, 1, 0], [0, 0.5, 0.5], P[0]])
+
+
+def text(seed=0, n_words=6, length=400, m=2):
+    """Contexts of m words, the nearest first, and how often each word followed."""
+    rng = np.random.default_rng(seed)
+    words = list(rng.integers(n_words - 1, size=m))  # the last word is never seen
+    while len(words) < length:
+        source = words[-1] if rng.random() < 0.6 - 0.1 * words[-1] else words[-2]
+        words.append((source + (rng.random() < 0.2)) % (n_words - 1))
+    words = np.array(words)
+    before = np.stack([words[m - k : -k] for k in range(1, m + 1)], axis=1)
+    contexts, rows = np.unique(before, axis=0, return_inverse=True)
+    n = np.zeros((len(contexts), n_words))
+    np.add.at(n, (rows.ravel(), words[m:]), 1)
+    return n, contexts
+
+
+def test_mixed_order_equals_the_transcription_and_not_its_broken_step():
+    for m in (1, 2, 3):
+        n, contexts = text(m=max(m, 2))
+        contexts, X = contexts[:, :m], sp.csr_array(n)
+        expected = broken = literal.skipping(n, contexts)
+        for _ in range(4):
+            expected = literal.mixed_order_step(n, contexts, *expected)
+            broken = literal.mixed_order_step(n, contexts, *broken, broken=True)
+        P = dense(word_models.mixed_order(X, contexts, max_iter=4), n.shape)
+        np.testing.assert_allclose(P, literal.mixed_order(contexts, *expected))
+        assert m < 3 or np.abs(P - literal.mixed_order(contexts, *broken)).max() > 0.01
+    n, contexts = text()
+    P = dense(
+        word_models.mixed_order(sp.csr_array(n), contexts).at(np.array([[5, 5], [0, 5]])),
+        (2, 6),
+    )
+    np.testing.assert_allclose(P[0], n.sum(axis=0) / n.sum())  # of words that were never seen
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+
+
+def test_best_back_off_is_as_good_as_a_grid():
+    known, held_out = whole_counts(), whole_counts(seed=5).toarray()
+    known_rows = known.sum(axis=1) > 0
+    held_out[~known_rows] = 0
+    rng = np.random.default_rng(0)
+    lower = [Unigram(rng.dirichlet(np.ones(N_COLUMNS))) for _ in range(2)]
+    best = word_models.best_back_off(held_out, known, lower)
+    grid = {
+        perplexity_of(held_out, Discounted(known, d, Interpolated(lower, (w, 1 - w)))): (d, w)
+        for d in np.linspace(0, 1, 13)
+        for w in np.linspace(0, 1, 13)
+    }
+    assert perplexity_of(held_out, best) <= min(grid) * (1 + 1e-6)
+    assert best.discount == pytest.approx(grid[min(grid)][0], abs=0.1)
+
+
+def test_wrong_arguments_are_refused():
+    known = whole_counts()
+    with pytest.raises(ValueError, match=r"beta=-1.0 should be in the \[0, inf\) range"):
+        word_models.similar_rows(known, *word_models.nearest_rows(known, 2), beta=-1.0)
+    refused("n_neighbors=0", word_models.nearest_rows, known, 0)
+    refused("do not match X", word_models.mixed_order, known, np.zeros((3, 2), dtype=int))
+    refused(
+        "should be columns of X",
+        word_models.mixed_order,
+        known,
+        np.full((N_ROWS, 2), N_COLUMNS),
+    )
+
+
+@pytest.fixture(scope="module")
+def task():
+    X = make_cooccurrences(80, 60, 4, random_state=0).X.tocoo()
+    return word_prediction.divided(
+        *(np.repeat(k, X.data.astype(int)) for k in X.coords), X.shape, 0
+    )
+
+
+def test_each_token_is_in_one_part(task):
+    X = make_cooccurrences(80, 60, 4, random_state=0).X
+    assert abs(sum(task) - X).sum() == 0
+    shares = np.array([part.sum() for part in task]) / X.sum()
+    np.testing.assert_allclose(shares, [0.8, 0.1, 0.1], atol=1e-3)
+
+
+def test_grouped_rows_are_added_up(task):
+    groups = np.arange(80) % 7
+    for part, grouped in zip(task, word_prediction.grouped(task, groups, 7), strict=True):
+        for group in range(7):
+            expected = part.toarray()[groups == group].sum(axis=0)
+            np.testing.assert_allclose(grouped.toarray()[group], expected)
+
+
+def test_combinations_are_no_worse_than_their_parts_on_what_chose_them(task):
+    single = word_prediction.single_predictors(task, False, [4], seed=0)
+    predictors = word_prediction.predictions(task, single)
+    perplexities = {name: perplexity_of(task.validation, p) for name, p in predictors.items()}
+    alone = [perplexities[name] for name in ("unigram", *single)]
+    assert perplexities["all interpolated"] <= min(alone) * (1 + 1e-6)
+    kneser_ney = perplexities["back-off to continuations (Kneser-Ney)"]
+    assert perplexities["back-off to all"] <= kneser_ney * (1 + 1e-6)
+
+
+RNG = np.random.default_rng(0)
+SEEN = sp.csr_array(RNG.poisson(0.3, (60, 40)) * 1.0)
+
+
+def test_whole_cells_of_rows_that_have_enough_are_held_out():
+    train, test = divided(SEEN, 0.2, seed=0)
+    np.testing.assert_array_equal((train + test).toarray(), SEEN.toarray())
+    assert not train.multiply(test).nnz
+    sizes = np.diff(SEEN.indptr)
+    expected = np.where(sizes >= 5, np.maximum(1, np.round(0.2 * sizes)), 0)
+    np.testing.assert_array_equal(np.diff(test.indptr), expected)
+    assert (divided(SEEN, 0.2, seed=1)[1] != test).nnz
+
+
+def test_popular_new_items_come_first():
+    train, test = divided(SEEN, 0.2, seed=0)
+    held_out, items = found("most popular", {}, 0, train, test)
+    rows = np.flatnonzero(np.diff(test.indptr))
+    assert held_out.shape[0] == len(items) == len(rows)
+    rows_with = (train > 0).sum(axis=0)
+    for row, first in zip(rows, items[:, 0], strict=True):
+        new = np.flatnonzero(train[[row]].toarray()[0] == 0)
+        assert first in new
+        assert rows_with[first] == rows_with[new].max()
+    assert all(settings for _, settings in METHODS.values())
