@@ -2,14 +2,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.integrate import quad
 from scipy.special import digamma, gammaln
 from scipy.stats import beta as beta_distribution
 
-from benchmarks.papers import category_curves
-from benchmarks.quality import topic_models
-from benchmarks.quality.lda import DirichletTopics
-from benchmarks.quality.topic_models import Method, Task
+from benchmarks import projection
+from benchmarks.projection import DirichletTopics, Method
 from skcooc.datasets import make_cooccurrences
 
 
@@ -74,32 +73,39 @@ def test_documents_are_mixed_over_the_training_documents():
     X, b = rng.poisson(1.0, (2, 5)), np.full(5, 0.2)
     P = 0.9 * model.embedding_ @ model.components_ + 0.1 * b
     literal = sum(np.log(np.mean([np.prod(p**row) for p in P])) for row in X)
-    found = topic_models.mixed_over_training(model, X, b, 0.1)
+    found = projection.mixed_over_training(model, X, b, 0.1)
     assert found == pytest.approx(literal, rel=1e-10)
 
 
 def test_settings_are_chosen_without_the_new_documents():
     X = make_cooccurrences(n_rows=200, n_columns=40, n_components=3, random_state=0).X
-    documents = topic_models.divide(X, 0)
+    new = projection.divide(X, 0)
     seen = []
 
-    def fit(X, n_components, n_jobs, seed, *, tol):
+    def fit(X, K, seed, *, tol):
         seen.append(X)
-        return topic_models.aspects(X, n_components, n_jobs, seed, beta=0.8, tol=tol)
+        return projection.aspects(X, K, seed, beta=0.8, tol=tol)
 
     method = Method(fit, [{"tol": 0.5}, {"tol": 1e-5}])
-    row = topic_models.measured(method, documents, Task(3, 1, 0))
-    assert row["setting by completion"] == {"tol": 1e-5}
+    row = projection.measured(method, new, 3, 0)
+    assert row["setting by completion"] == "{'tol': 1e-05}"
     assert [part.shape[0] for part in seen] == [162, 162, 180]
     assert "bound" not in row
-    assert documents.new.known.sum() + documents.new.hidden.sum() == documents.new.whole.sum()
+    assert new.known.sum() + new.hidden.sum() == new.whole.sum()
 
 
 def test_projections_that_tell_the_classes_are_learned():
     classes = np.repeat(["a", "b", "c"], 70)
     rng = np.random.default_rng(0)
     informed = np.eye(3)[np.repeat(range(3), 70)] + rng.normal(0, 0.1, (210, 3))
-    right = category_curves.rates([informed], classes, 20, 5)
-    wrong = category_curves.rates([rng.normal(size=(210, 3))], classes, 20, 5)
-    assert right.mean() > 0.98
-    assert wrong.mean() < 0.65
+    right, _ = projection.rates(informed, classes, 20, 0)
+    wrong, _ = projection.rates(rng.normal(size=(210, 3)), classes, 20, 0)
+    assert right > 0.98
+    assert wrong < 0.65
+
+
+def test_the_cache_alone_repeats_what_is_known_of_new_documents():
+    blocks = np.kron(np.eye(2), np.ones((50, 20)))
+    X = np.random.default_rng(0).poisson(3 * blocks + 0.02).astype(float)
+    values = dict(projection.baselines(projection.divide(sp.csr_array(X), 0)))
+    assert values["unigram with cache"] < 0.8 * values["unigram"]

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
-from benchmarks.mondrian import make_mondrian
+from benchmarks.textures import make_mondrian
 from skcooc.counts import CSRCounts
 from skcooc.equations.row_clusters import Params, RowClusters
 from skcooc.image import GaborHistograms, TextureSegmenter, grid_coarsening
