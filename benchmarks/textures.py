@@ -41,7 +41,7 @@ GRID = [Smoothing(frequency, width) for frequency in (0.2, 0.3, 0.42) for width 
 
 
 class Images(NamedTuple):
-    """Textures, how many of them are in a mosaic of which side, and the segmenter for them."""
+    """Textures, how many of them a mosaic has, its side, and the segmenter for them."""
 
     patterns: Sequence[np.ndarray]
     n: int
