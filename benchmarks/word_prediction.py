@@ -130,7 +130,7 @@ def bible(components: Sequence[int], seed: int) -> Iterator[tuple[str, Task, Any
     after_three = divided(rows, columns, (len(contexts), n_words), seed)
     bigrams = grouped(after_three, contexts[:, 0], n_words)
     found = predictions(bigrams, single_predictors(bigrams, True, components, seed))
-    yield "Bible, one word before", bigrams, found
+    yield "Bible: one word before", bigrams, found
 
     two, pair = np.unique(contexts[:, :2], axis=0, return_inverse=True)
     after_two = grouped(after_three, pair, len(two))
@@ -146,14 +146,14 @@ def bible(components: Sequence[int], seed: int) -> Iterator[tuple[str, Task, Any
         "trigrams, back-off to mixed order and Kneser-Ney": after_two.backed_off(mixed, kneser_ney),
         "trigrams, back-off to mixed order and all": all_trigrams,
     }
-    yield "Bible, two words before", after_two, found
+    yield "Bible: two words before", after_two, found
 
     mixed = chosen_steps(after_three, contexts)
     found = {
         "mixed order": after_three.smoothed(mixed),
         "mixed order and trigrams of all": after_three.together(mixed, Grouped(all_trigrams, pair)),
     }
-    yield "Bible, three words before", after_three, found
+    yield "Bible: three words before", after_three, found
 
 
 def chosen_steps(task: Task, contexts: np.ndarray) -> Predictor:
