@@ -45,9 +45,9 @@ function bringIntoView(list, scrolled) {
   if (box.top < around.top || below) list.scrollTop += box.top - around.top - 150;
 }
 
-const { n_rows, n_columns, n_observations, n_empty, model } = data.facts;
+const { n_rows, n_columns, n_tokens, n_empty, model } = data.facts;
 byId("summary").textContent = `${model}: ${plural(data.topics.length, noun)}, ${rowCount(n_rows)}, ` +
-  `${columnCount(n_columns)}, ${plural(n_observations, unit)}` +
+  `${columnCount(n_columns)}, ${plural(n_tokens, unit)}` +
   (n_empty ? `; ${rowCount(n_empty)} without ${units}` : "");
 
 byId("query").placeholder = `Search names, ${columnNouns}, ${rowNouns}`;

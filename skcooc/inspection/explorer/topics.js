@@ -74,7 +74,7 @@ function naming(k) {
 function relevance([f, p, rest], weight, t) {
   if (t === 0) return Math.log(p);
   const against = state.against === "all" ? data.features[f][1] : rest;
-  if (data.facts.n_observations * weight * p < data.facts.least) return -Infinity;
+  if (data.facts.n_tokens * weight * p < data.facts.least) return -Infinity;
   return t * Math.log(p / against) + (1 - t) * Math.log(p);
 }
 
