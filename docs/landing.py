@@ -1,7 +1,8 @@
-"""The pictures of the first page, in light and in dark, of a page of `explore`, and of the README.
+"""Draw the pictures of the first page and of the README, in light and in dark.
 
-``python docs/landing.py`` draws them anew. The first are those of an example, drawn twice; that of
-the page needs Playwright and a Chromium, and that of the README the data of the Brown corpus.
+``python docs/landing.py`` draws those of an example, one picture of the three together, and a page
+of `explore` as a browser shows it, for which it needs Playwright and a Chromium;
+``python docs/landing.py pictures`` or ``page`` draws one kind only.
 """
 
 import runpy
@@ -14,50 +15,67 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from check_site import browser
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
+from skcooc import AspectModel
+from skcooc.datasets import load_bible
 from skcooc.inspection import explore
 
 DOCS = Path(__file__).parent
-sys.path.append(str(DOCS.parent))  # benchmarks, as the example needs them
-
-from benchmarks.reporting import save_picture  # noqa: E402
-
 NAMES = "topics", "coclusters", "tree"
+TITLES = "Topics, and their shares", "Co-clusters of chapters and words", "A tree of clusters"
 STYLES = {"light": "default", "dark": "dark_background"}
+DPI = 200
 
 
 def draw(scheme: str, style: str) -> None:
-    """Run the example in this style, and keep its pictures."""
+    """Run the example in this style and save its pictures, and one of all three."""
     with plt.style.context(style):
-        runpy.run_path(str(DOCS / "examples" / "plot_at_a_glance.py"))
+        example = runpy.run_path(str(DOCS / "examples" / "plot_at_a_glance.py"))
         for name, number in zip(NAMES, plt.get_fignums(), strict=True):
-            path = DOCS / "landing" / f"{name}_{scheme}.png"
-            plt.figure(number).savefig(path, dpi=160, transparent=True)
+            save(plt.figure(number), name, scheme)
+        figure = plt.figure(figsize=(8.6, 4.0), layout="constrained")
+        panels = figure.subfigures(1, 3, wspace=0.03, width_ratios=(1, 1, 0.95))
+        example["draw_topics"](panels[0], n_words=2, largest=280)
+        example["draw_coclusters"](panels[1], n_words=2)
+        example["draw_tree"](panels[2], n_words=2, n_books=1, width=8.6)
+        for panel, title in zip(panels, TITLES, strict=True):
+            panel.suptitle(title, fontsize=10, weight="bold")
+        save(figure, "overview", scheme)
         plt.close("all")
 
 
+def save(figure: plt.Figure, name: str, scheme: str) -> None:
+    figure.savefig(path_of(name, scheme), dpi=DPI, transparent=True)
+
+
+def path_of(name: str, scheme: str) -> Path:
+    return DOCS / "landing" / (f"{name}.png" if scheme == "light" else f"{name}_dark.png")
+
+
 def photograph() -> None:
-    """The page of the other example, as a browser shows it."""
-    fitted = runpy.run_path(str(DOCS / "examples" / "plot_look_at_a_model.py"))
-    pipeline, texts = fitted["pipeline"], fitted["texts"]
-    explorer = explore(pipeline, texts, groups=fitted["libraries"], title="Docstrings")
-    with tempfile.TemporaryDirectory() as folder, browser() as found:
-        explorer.save(f"{folder}/page.html")
-        page = found.new_page(viewport={"width": 1000, "height": 720})
-        page.goto(f"file://{folder}/page.html")
-        page.get_by_text("%", exact=False).first.click()
-        page.screenshot(path=DOCS / "landing" / "explorer.png")
-
-
-def pairs() -> None:
-    """The picture of the README, which an example draws."""
-    found = runpy.run_path(str(DOCS / "examples" / "plot_adjectives_and_nouns.py"))
-    save_picture(found["display"].figure_, DOCS / "association.png", dpi=130)
-    plt.close("all")
+    """Save the page of a model as a browser shows it: the shares of topics in sections."""
+    bible = load_bible()
+    vectorizer = CountVectorizer(stop_words="english", min_df=5, max_df=0.25)
+    pipeline = make_pipeline(vectorizer, AspectModel(16, random_state=0)).fit(bible.data)
+    page = explore(
+        pipeline, bible.data, row_names=bible.names, groups=bible.sections, title="The Bible"
+    )
+    with tempfile.TemporaryDirectory() as folder, browser() as chromium:
+        page.save(f"{folder}/page.html")
+        for scheme in STYLES:
+            size = {"width": 940, "height": 680}
+            tab = chromium.new_page(viewport=size, device_scale_factor=1.5, color_scheme=scheme)
+            tab.goto(f"file://{folder}/page.html#view=shares")
+            tab.get_by_text("Topics by group").wait_for()
+            tab.screenshot(path=path_of("explorer", scheme))
 
 
 if __name__ == "__main__":
-    for scheme, style in STYLES.items():
-        draw(scheme, style)
-    photograph()
-    pairs()
+    wanted = sys.argv[1:] or ["pictures", "page"]
+    if "pictures" in wanted:
+        for scheme, style in STYLES.items():
+            draw(scheme, style)
+    if "page" in wanted:
+        photograph()

@@ -1,176 +1,202 @@
 """
-Tutorial: ten minutes
-=====================
+Tutorial: topics of the Bible in ten minutes
+============================================
 
-From a pile of texts to topics, to predictions that can be trusted, and to a temperature and a
-number of topics chosen by them. All that is printed or drawn on this page came from running it.
+From texts to topics, to a report that others can read, to the question of who writes about what,
+and to a check whether the topics are real. All that is printed or drawn here came from running this
+page. You should know scikit-learn's ``fit`` and ``transform``; no topic model is needed.
 """
 
 # %%
-# Counts
-# ------
+# Texts
+# -----
 #
-# Everything here is a table of counts: how often row i was observed together with column j. Rows
-# can be documents and columns words; or users and items, adjectives and nouns, places and species.
-# One such joint occurrence is an *observation*.
-#
-# The docstrings of NumPy, SciPy and scikit-learn are a corpus that is already installed. Every
-# third of them will do.
+# The texts are the 1,189 chapters of the King James Bible, which is part of the package. Each
+# chapter has a name, belongs to a book, and each book to one of eight sections.
+from skcooc.datasets import load_bible
+
+bible = load_bible()
+for i in (0, 500, 1188):
+    print(f"{bible.names[i]:14}  {bible.sections[i]:10}  {bible.data[i][:60]}...")
+
+# %%
+# A topic model sees no sentences, only counts: how often each word occurs in each chapter. English
+# stop words are dropped, and so are words in fewer than five chapters, and words in a quarter of
+# the chapters or more, such as *unto* and *thou*. Counts stay counts: no tf-idf and no scaling.
 from sklearn.feature_extraction.text import CountVectorizer
 
-from skcooc.datasets import load_docstrings
-
-docstrings = load_docstrings()
-texts, names = docstrings.data[::3], docstrings.names[::3]
-vectorizer = CountVectorizer(
-    stop_words="english", min_df=5, max_df=0.2, token_pattern=r"[a-zA-Z]{3,}"
-)
-X = vectorizer.fit_transform(texts)
+vectorizer = CountVectorizer(stop_words="english", min_df=5, max_df=0.25)
+X = vectorizer.fit_transform(bible.data)
 words = vectorizer.get_feature_names_out()
-print(f"{X.shape[0]} docstrings, {X.shape[1]} words, {X.sum()} observations")
+print(f"{X.shape[0]} chapters, {X.shape[1]} words, {X.sum()} tokens")
 
 # %%
-# Counts stay counts: no tf-idf and no scaling. The models are about how often something was
-# observed.
+# Each counted occurrence of a word is called a *token*.
 #
-# Hold out observations
-# ---------------------
+# Topics
+# ------
 #
-# A model of co-occurrences is good if it predicts further observations of the rows it knows. So
-# what is held out is a tenth of the *observations*: most documents are on both sides, with
-# different words.
-from skcooc.model_selection import split_counts
-
-train, test = split_counts(X, test_size=0.1, random_state=0)
-print(f"{train.sum():.0f} observations to fit, {test.sum():.0f} held out")
-
-# %%
-# A first model
-# -------------
-#
-# The aspect model, also known as pLSA, explains every observation by one of K aspects: a document
-# is a mixture of aspects, an aspect is a distribution over words.
+# :class:`~skcooc.AspectModel`, also known as probabilistic latent semantic analysis, describes each
+# chapter as a mixture of topics, and each topic as a distribution over words. The number of
+# topics is yours to choose: take as many as you are willing to look at.
 from skcooc import AspectModel
 
-model = AspectModel(n_components=20, random_state=0).fit(train)
-print(f"inverse temperature {model.beta_:.2f}, {model.n_iter_} iterations")
+model = AspectModel(n_components=16, random_state=0).fit(X)
+print(f"{model.n_iter_} iterations, beta = {model.beta_:.2f}")
 
 # %%
-# The aspects, by their most probable words:
-from skcooc.inspection import top_features
-
-topics = top_features(model, words, n_features=7)
-for weight, top in list(zip(model.weights_, topics, strict=True))[:8]:
-    print(f"{weight:.3f}  {', '.join(top)}")
-
-# %%
-# Is it any good?
-# ---------------
+# ``beta`` is the strength of regularisation: 1 is none, and smaller values keep topics from fitting
+# chance. ``fit`` has tuned it on a tenth of the tokens that it held out, and then used all of them.
 #
-# *Perplexity* is among how many words the model seems to guess. ``Dyads`` wraps counts as single
-# observations: of the same documents, scored with the mixtures that ``fit`` found for them. The
-# unigram, which knows how frequent words are and nothing of documents, is what to beat.
-import numpy as np
-
-from skcooc import Dyads
-from skcooc.metrics import perplexity, unigram
-
-alone = perplexity(test, np.ones((X.shape[0], 1)), [unigram(train)])
-print(f"unigram {alone:.0f}, aspect model {model.perplexity(Dyads(test)):.0f}")
-
-# %%
-# Why a temperature
-# -----------------
-#
-# Maximum likelihood is ``beta=1``. It overfits: both models explain the words that they were fitted
-# to about equally well, but not those held out. ``beta="auto"``, the default, has tried several
-# temperatures on observations that it held out itself, and then fitted all of ``train``. The weight
-# of the unigram in what is scored, ``smoothing``, is chosen for each on such observations too.
-from skcooc.metrics import best_smoothing
-
-inner, validation = split_counts(train, test_size=0.1, random_state=1)
-plain = AspectModel(20, beta=1.0, random_state=0).fit(inner)
-s = best_smoothing(validation, plain.embedding_, plain.components_, unigram(inner))
-plain = AspectModel(20, beta=1.0, smoothing=s, random_state=0).fit(train)
-for name, fitted in (("beta = 1", plain), (f"beta = {model.beta_:.2f}", model)):
-    print(
-        f"{name:12} training words {fitted.perplexity(Dyads(train)):4.0f}, "
-        f"held-out words {fitted.perplexity(Dyads(test)):4.0f}"
-    )
-
-# %%
+# Which words make a topic? Not the most probable ones, which many topics share, but those that are
+# more probable in the topic than overall. Here are the six largest topics.
 import matplotlib.pyplot as plt
 
-from skcooc.plotting import PerplexityDisplay
+from skcooc.plotting import TopicsDisplay
 
-PerplexityDisplay.from_estimator(model)
+TopicsDisplay.from_estimator(model, words, topics=6, n_features=7)
 plt.show()
 
 # %%
-# More about it: :doc:`/guide/annealing`.
-#
-# New documents
-# -------------
-#
-# ``transform`` folds rows into the fitted model: it finds their mixtures, and leaves the aspects as
-# they are.
-new = vectorizer.transform(
-    [
-        "Solve a sparse linear system by conjugate gradients",
-        "Draw samples from a gamma distribution",
-    ]
-)
-for mixture in model.transform(new):
-    first, second = np.argsort(-mixture)[:2]
-    print(f"{mixture[first]:.2f} {', '.join(topics[first][:4])};  ", end="")
-    print(f"{mixture[second]:.2f} {', '.join(topics[second][:4])}")
+# The length of a bar is the probability of the word in the topic; the mark is its probability in
+# all chapters. The names are made of words. Before you call a topic something, look at chapters
+# that stand for it:
+from skcooc.inspection import describe
+
+table = describe(model, words, bible.names, n_rows=3).sort_values("weight", ascending=False)
+for name, weight, rows in table[["name", "weight", "rows"]].head(6).itertuples(index=False):
+    print(f"{weight:5.1%}  {name:30}  {', '.join(rows)}")
 
 # %%
-# Mixtures compare documents by what they are about:
-from skcooc.inspection import nearest_rows
+# A report
+# --------
+#
+# :func:`~skcooc.inspection.explore` makes a page of the model: topics with their words, a map, all
+# chapters with each word in the colour of its topic, and a search. It is one HTML file that opens
+# in any browser, without a network.
+from skcooc.inspection import explore
 
-names = list(names)
-row = next(i for i, name in enumerate(names) if name.startswith("scipy.sparse.linalg"))
-distances, nearest = nearest_rows(model.embedding_, [row], 5)
-print(f"nearest to {names[row]}:")
-for distance, i in zip(distances[0], nearest[0], strict=True):
-    print(f"  {distance:.2f}  {names[i]}")
+page = explore(
+    model, X, words, row_names=bible.names, texts=bible.data, groups=bible.sections,
+    title="The Bible",
+)  # fmt: skip
 
 # %%
-# How many aspects?
-# -----------------
+# ``page.save("bible.html")`` writes it. One of its views compares the sections:
 #
-# A search by cross-validation answers that; the temperature is searched with it, for the best one
-# depends on the number of aspects.
-from skcooc.model_selection import TemperatureSearchCV
+# .. image:: /landing/explorer.png
+#    :class: only-light
+#    :alt: The share of each topic in each section, as a table
+#
+# .. image:: /landing/explorer_dark.png
+#    :class: only-dark
+#    :alt: The share of each topic in each section, as a table
+#
+# Who writes about what
+# ---------------------
+#
+# Which topics does a section have? The share of a topic is that of the tokens; the lines are 95 %
+# intervals, which say how far another sample of chapters might be off. A categorical series keeps
+# the sections in their order.
+import pandas as pd
 
-search = TemperatureSearchCV(
-    AspectModel(random_state=0), param_grid={"n_components": [10, 40]}, cv=3, n_jobs=2
-).fit(train)
-best = search.best_estimator_
-print(search.best_params_, f"perplexity {best.perplexity(Dyads(test)):.0f}")
+from skcooc.plotting import SharesDisplay
+
+in_order = pd.CategoricalDtype(list(dict.fromkeys(bible.sections)))
+sections = pd.Series(bible.sections, dtype=in_order, name="section")
+SharesDisplay.from_estimator(model, sections, words, topics=6, random_state=0)
+plt.show()
 
 # %%
-# Clusters instead of mixtures
-# ----------------------------
-#
-# If every document belongs to one group, that is another model with the same methods, with
-# ``labels_`` and ``predict`` as scikit-learn's k-means has, and with ``predict_proba``.
-from skcooc import AsymmetricClustering
+# :func:`~skcooc.inspection.topic_shares` has the same as a table, and
+# :func:`~skcooc.inspection.compare_shares` tests all differences at once. Books are groups as well:
+# here is the book in which each topic is most at home.
+from skcooc.inspection import topic_shares
 
-clusters = AsymmetricClustering(n_clusters=20, n_init=3, random_state=0).fit(train)
-print(f"perplexity {clusters.perplexity(Dyads(test)):.0f}")
-for cluster, top in enumerate(top_features(clusters, words, n_features=6)):
-    print(f"{np.sum(clusters.labels_ == cluster):4} docstrings: {', '.join(top)}")
+shares = topic_shares(model, bible.groups, words, random_state=0)
+top = shares.sort_values("share", ascending=False).drop_duplicates("topic")
+print(top[["topic", "group", "share"]].head(8).round(2).to_string(index=False))
 
 # %%
-# Each document has one distribution over words, that of its cluster, so that twenty clusters
-# predict less well than twenty aspects. They are easier to look at.
+# Names can mislead: *Esther* is not about angels. Sixteen topics are few, and the words of the
+# Persian court share one with the visions of Daniel and Revelation. More topics divide them.
 #
+# New texts get topics by ``transform``. A sentence that is not in the Bible:
+from skcooc.inspection import name_topics
+
+new = vectorizer.transform(["The king built a house of cedar and covered its walls with gold."])
+mixture = model.transform(new)[0]
+print(f"{mixture.max():.2f}  {name_topics(model, words)[mixture.argmax()]}")
+
+# %%
+# Are the topics real?
+# --------------------
+#
+# Topic models find topics in anything, also in noise. So hold out a tenth of the tokens of each
+# chapter, fit the others, and see how well the held-out words are predicted. *Perplexity* is the
+# effective number of words among which a model hesitates: lower is better.
+#
+# A score needs something to compare it with. Two baselines have no topics: the *unigram*, which
+# knows only how frequent words are, and a *cache*, :class:`~skcooc.RowMemory` without a model,
+# which also knows the words that a chapter has already.
+import numpy as np
+
+from skcooc import Dyads, RowMemory
+from skcooc.metrics import perplexity, unigram
+from skcooc.model_selection import split_counts
+
+train, test = split_counts(X, test_size=0.1, random_state=0)
+held_out = Dyads(test)  # further tokens of the chapters that are fitted
+
+fitted = AspectModel(16, random_state=0).fit(train)
+cache = RowMemory(random_state=0).fit(train)
+with_cache = RowMemory(AspectModel(16, random_state=0), random_state=0).fit(train)
+scores = {
+    "unigram": perplexity(test, np.ones((X.shape[0], 1)), [unigram(train)]),
+    "cache": cache.perplexity(held_out),
+    "topics": fitted.perplexity(held_out),
+    "topics with cache": with_cache.perplexity(held_out),
+}
+for name, score in scores.items():
+    print(f"{name:18} {score:6.0f}")
+
+# %%
+# Topics predict much better than the unigram, so they are no noise. The cache alone predicts better
+# than sixteen topics alone: words repeat within a chapter, and that is much of what is
+# held out. But topics know something that the cache does not, for both together are best by far.
+#
+# Is the regularisation worth it? ``history_`` has the perplexity of validation tokens over the
+# iterations at the tuned ``beta``. Without regularisation, ``beta=1``, the training
+# tokens are predicted better and held-out tokens worse: overfitting.
+plain = AspectModel(16, beta=1, random_state=0).fit(train)
+for name, one in (("beta = 1", plain), (f"beta = {fitted.beta_:.2f}", fitted)):
+    print(
+        f"{name:11}  training tokens {one.perplexity(Dyads(train)):5.0f}, "
+        f"held-out tokens {one.perplexity(held_out):5.0f}"
+    )
+
+# %%
+# Save
+# ----
+#
+# A pipeline of vectorizer and model keeps together what belongs together, and joblib stores it as
+# any estimator of scikit-learn. Load such files only from sources that you trust.
+import tempfile
+
+import joblib
+from sklearn.pipeline import make_pipeline
+
+with tempfile.TemporaryDirectory() as folder:
+    joblib.dump(make_pipeline(vectorizer, model), f"{folder}/bible.joblib")
+    loaded = joblib.load(f"{folder}/bible.joblib")
+print(loaded.transform(["In the beginning was the Word."]).shape)
+
+# %%
 # Where to go on
 # --------------
 #
-# * :doc:`/guide/index` says which model to choose.
-# * :doc:`/guide/heldout` says what the perplexities mean, and what is easily done wrong.
-# * :doc:`/howto/from_lda_and_nmf` has the same for those who come from there.
-# * :doc:`/auto_examples/index` has pictures.
+# * :doc:`/howto/texts`: names, tables, groups and time, for texts of your own.
+# * :doc:`/guide/index`: which model for what. Clusters, co-clusters and trees work alike.
+# * :doc:`/howto/tune`: the number of topics, and ``beta``.
+# * :doc:`/guide/heldout`: what the scores mean, and what is easily done wrong.
+# * :doc:`/start/coming_from`: the same for those who know LDA, NMF or BERTopic.
