@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import mean
+from statistics import mean, median
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -74,15 +74,20 @@ def textures(
     for name in images:
         given = collection(name)
         choice = tuned_k_means(given) if given.n < 16 else None
+        shares: dict[str, list[float]] = {}
+        seconds = 0.0
         for seed in seeds:
             mosaic = layout(given, seed)
             began = process_time()
             labels = clone(given.model).set_params(random_state=seed).fit_predict(mosaic.image)
-            row = {"images": name, "seed": seed, "CPU s": process_time() - began}
-            yield row | {"method": "TextureSegmenter", "correct": correct(mosaic, labels)}
+            seconds += process_time() - began
+            shares.setdefault("TextureSegmenter", []).append(correct(mosaic, labels))
             if choice:
                 share = correct(mosaic, k_means(mosaic, choice))
-                yield {"images": name, "seed": seed, "method": "k-means", "correct": share}
+                shares.setdefault("k-means", []).append(share)
+        for method, found in shares.items():
+            row = {"images": name, "method": method, "median": median(found), "worst": min(found)}
+            yield row | ({} if method == "k-means" else {"CPU s": seconds / len(found)})
 
 
 def collection(name: str) -> Images:
