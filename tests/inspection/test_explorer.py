@@ -1,6 +1,7 @@
 import re
 import sys
 from html import unescape
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -324,3 +325,23 @@ def test_rare_members_of_large_blocks_are_left_out_but_no_pair(monkeypatch):
         for of in (few, everything)
     ]  # fmt: skip
     assert named[0] == named[1]
+
+
+def names_read(script):
+    """What a script of the page reads of ``data`` and of ``data.facts``."""
+    unpacked = re.findall(r"const \{ ([\w, ]+) \} = data(\.facts)?;", script)
+    read = {(kind, name) for names, kind in unpacked for name in names.split(", ")}
+    short = "|f" if "const f = data.facts;" in script else ""
+    read |= {(".facts", name) for name in re.findall(rf"\b(?:data\.facts{short})\.(\w+)", script)}
+    return read | {("", name) for name in re.findall(r"\bdata\.(\w+)", script)}
+
+
+def test_scripts_read_only_names_that_a_page_has(page):
+    shown = pages.read_payload(page.html)
+    there = {("", name) for name in shown} | {(".facts", name) for name in shown["facts"]}
+    read = set()
+    for path in Path(sections.__file__).parent.glob("*.js"):
+        read |= names_read(path.read_text(encoding="utf-8"))
+    assert len(read) > 20
+    assert read - there == set()
+    assert names_read("const { n_rows, n_words } = data.facts;") - there == {(".facts", "n_words")}
