@@ -154,7 +154,8 @@ def scored(data: Cells, found: Found) -> Row:
     both, order = matched(data, found.use)
     of = both[np.arange(len(order)), order]
     markers = share_found(first(ratios(found.programmes)), data.markers, order)
-    return {"correlation": float(of.mean()), "worst": float(of.min()), "markers": markers}
+    row: Row = {"correlation": float(of.mean()), "worst": float(of.min())}
+    return row | {"ranking": "ratio to the mean", "markers": markers}
 
 
 def matched(data: Cells, use: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -179,7 +180,8 @@ def rankings(data: Cells, model: AspectModel) -> Iterator[Row]:
         for k, columns in enumerate(lists):
             genes[k, : len(columns)] = columns
         yield {
-            "method": f"AspectModel, {name}",
+            "method": "AspectModel",
+            "ranking": name,
             "markers": share_found(genes, data.markers, order),
         }
 
@@ -247,12 +249,12 @@ METHODS: dict[str, Method] = {
     "AspectModel": aspects(),
     "AspectModel(n_init=5)": aspects(n_init=5),
     "AspectModel(leave_one_out=True)": aspects(leave_one_out=True),
-    "AveragedModels, consensus": averaged,
-    "NMF, best of five": nmf,
-    "NMF, Kullback-Leibler": nmf_kl,
+    "AveragedModels (consensus)": averaged,
+    "NMF (best of five)": nmf,
+    "NMF (Kullback-Leibler)": nmf_kl,
     "LDA": lda,
 }
-SLOW = {"AveragedModels, consensus", "LDA"}
+SLOW = {"AveragedModels (consensus)", "LDA"}
 
 
 @experiment(minutes=3, quick={"methods": ["AspectModel"], "seeds": [0]}, needs=["scanpy"])
