@@ -43,7 +43,7 @@ LEAST_ALPHA = 1e-4  # the sampler can take that of a topic to zero
 SIZES = (20, 200)  # labelled documents
 
 Setting = dict[str, Any]
-QUICK = {"data": ["Reuters"], "methods": ["pLSA, beta=1"], "seeds": [0]}
+QUICK = {"data": ["Reuters"], "methods": ["AspectModel(beta=1)"], "seeds": [0]}
 
 
 @experiment(minutes=60, quick={**QUICK, "components": [5]})
@@ -105,7 +105,7 @@ def projection_classifier(
 def projection_clusters(
     data: Sequence[str] = ("4 newsgroups", "Reuters"),
     components: Sequence[int] = (10, 20),
-    methods: Sequence[str] = ("LDA", "PCP"),
+    methods: Sequence[str] = ("LDA", "ClusteringProjection"),
     seeds: Sequence[int] = tuple(range(10)),
 ) -> Iterator[Row]:
     """Do the clusters of clustering-projection agree with known classes?
@@ -366,13 +366,13 @@ PCP_PRIORS = [
 MEAN_FIELD = {"inference": "variational"}
 
 METHODS = {
-    "pLSA, beta=1": Method(untempered, log_likelihood=mixed_over_training),
-    "pLSA": Method(aspects, log_likelihood=mixed_over_training),
+    "AspectModel(beta=1)": Method(untempered, log_likelihood=mixed_over_training),
+    "AspectModel": Method(aspects, log_likelihood=mixed_over_training),
     "LDA": Method(dirichlet, LDA_PRIORS, bounded),
-    "PCP, beta=1": Method(projected, PCP_PRIORS, bounded),
-    "PCP": Method(projected, [{}], bounded),
-    "PCP, beta=1, mean field": Method(
+    "ClusteringProjection(beta=1)": Method(projected, PCP_PRIORS, bounded),
+    "ClusteringProjection": Method(projected, [{}], bounded),
+    "ClusteringProjection(beta=1), mean field": Method(
         projected, [MEAN_FIELD | prior for prior in PCP_PRIORS], bounded
     ),
-    "PCP, mean field": Method(projected, [MEAN_FIELD], bounded),
+    "ClusteringProjection, mean field": Method(projected, [MEAN_FIELD], bounded),
 }
