@@ -311,8 +311,10 @@ def draw(folder: Path = ROOT / "docs") -> None:
 
     plt.rcParams.update({"font.size": FONT, "axes.titlesize": FONT, "legend.fontsize": FONT})
     plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
-    for name in PANELS:
-        draw_curves(load("papers-curves")["rows"], name, folder)
+    rows = load("papers-curves")["rows"]
+    if any(row["part"] == "curve" for row in rows):  # not in records of old figures
+        for name in PANELS:
+            draw_curves(rows, name, folder)
     draw_table2(load("papers-table2")["rows"], folder)
 
 
