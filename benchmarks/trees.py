@@ -27,7 +27,7 @@ def trees(
     """Do trees of clusters predict better than clusters without one, and which shape is best?
 
     A tenth of the tokens is held out. All models have K leaves or clusters and choose their
-    temperature and smoothing inside ``fit``. "NMI, level 2" compares the classes of CLASSIC3 with
+    temperature and smoothing inside ``fit``. "NMI at level 2" compares the classes of CLASSIC3 with
     the (at most four) nodes of the second level. The topic-free baselines are the unigram and the
     unigram with the within-document cache.
     """
@@ -51,7 +51,7 @@ def trees(
                     row |= {"beta": model.beta_, "levels": int(model.tree_.depths.max())}
                     if corpus.labels is not None:
                         found = nodes_at(model, 2)
-                        row["NMI, level 2"] = normalized_mutual_info_score(corpus.labels, found)
+                        row["NMI at level 2"] = normalized_mutual_info_score(corpus.labels, found)
                     yield case | row
 
 
