@@ -23,7 +23,7 @@ class Layout:
     values: Sequence[str]
     columns: Sequence[str] = ()
     formats: Sequence[str] = ("g",)  # one for each of the values; the last one for all others
-    spread: bool = False  # standard deviations behind means
+    spread: bool = False  # standard deviations after means
     best: str = ""  # "min" or "max": bold, in each column
 
 

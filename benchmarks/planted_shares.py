@@ -1,0 +1,70 @@
+"""Shares of topics: are planted sizes found?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
+
+from benchmarks.experiment import Row, experiment
+from skcooc import AspectModel, Dyads
+from skcooc.model_selection import split_counts
+
+N_ROWS, N_COLUMNS, LENGTH = 2000, 2000, 60
+SETTINGS = {
+    "default": {},
+    'tempering="likelihood"': {"tempering": "likelihood"},
+    "beta=1": {"beta": 1.0},
+}
+
+
+@experiment(minutes=3, quick={"common": [0.5], "seeds": [0]})
+def planted_shares(
+    common: Sequence[float] = (0, 0.2, 0.5, 0.7), K: int = 8, seeds: Sequence[int] = (0, 1, 2, 3, 4)
+) -> Iterator[Row]:
+    """Are planted shares of topics found, where many words are common to all topics?
+
+    Tables of 2,000 rows with 60 tokens each and 2,000 columns. The shares of K topics fall from
+    0.35 to 0.02 for K = 8. A part `common` of a topic's distribution is Zipf's law over all
+    columns, the same for all topics; the rest is Zipf's law over 250 columns drawn for the topic.
+    Rows have few topics each (Dirichlet). A tenth of the tokens is held out. Topics are matched by
+    their distributions; "error" is the sum of absolute errors of the shares, "if equal" that of K
+    equal shares.
+    """
+    for part in common:
+        for seed in seeds:
+            X, sizes, planted = table(part, K, seed)
+            train, test = split_counts(X, 0.1, random_state=seed)
+            for name, setting in SETTINGS.items():
+                model = AspectModel(K, random_state=seed, **setting).fit(train)
+                affinity = np.sqrt(planted) @ np.sqrt(model.components_).T
+                found = linear_sum_assignment(-affinity)[1]
+                masses = train.sum(axis=1) @ model.embedding_
+                shares = masses[found] / masses.sum()
+                yield {
+                    "common words": f"{part:.0%}",
+                    "setting": name,
+                    "seed": seed,
+                    "error": float(abs(shares - sizes).sum()),
+                    "if equal": float(abs(1 / K - sizes).sum()),
+                    "largest": float(shares[0]),
+                    "affinity": float(affinity[np.arange(K), found].mean()),
+                    "perplexity": model.perplexity(Dyads(test)),
+                }
+
+
+def table(common: float, K: int, seed: int) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
+    """Counts, shares of the topics, and their distributions."""
+    rng = np.random.default_rng(seed)
+    sizes = np.geomspace(0.35, 0.02, K)
+    sizes /= sizes.sum()
+    zipf = 1 / np.arange(1, N_COLUMNS + 1) ** 0.8
+    own = np.zeros((K, N_COLUMNS))
+    for topic in own:
+        topic[rng.choice(N_COLUMNS, 250, replace=False)] = zipf[:250]
+    planted = common * rng.permutation(zipf) / zipf.sum() + (1 - common) * own / zipf[:250].sum()
+    mixtures = rng.dirichlet(2 * sizes, N_ROWS)
+    X = sp.csr_array(np.array([rng.multinomial(LENGTH, row @ planted) for row in mixtures]))
+    return X.astype(float), sizes, planted
