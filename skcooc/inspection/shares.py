@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control, norm, t
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.inspection.groups import RowGroups, divide
 from skcooc.inspection.models import Names
@@ -129,10 +129,10 @@ def topic_shares(
     return table_of({**_line_keys(grouped), **flat}, backend)
 
 
-@validated({**CHECKED, "n_permutations": CHECKED["n_resamples"]})
+@validated({**CHECKED, "n_permutations": [*CHECKED["n_resamples"], StrOptions({"auto"})]})
 def compare_shares(
     model: FactorModel, by: Any, feature_names: ArrayLike | None = None, *, freq: str = "auto",
-    n_resamples: int = 200, n_permutations: int = 999, level: float = 0.95,
+    n_resamples: int = 200, n_permutations: int | Literal["auto"] = "auto", level: float = 0.95,
     backend: str = "pandas", names: Names | None = None,
     random_state: RandomState = None,
 ) -> IntoDataFrame:  # fmt: skip
@@ -151,8 +151,9 @@ def compare_shares(
     ----------
     model, by, feature_names, freq, n_resamples, level, backend, names
         See :func:`topic_shares`; ValueError also if there is only one group.
-    n_permutations : int, default=999
-        Number of permutations; the smallest p is 1 / (n_permutations + 1).
+    n_permutations : int or "auto", default="auto"
+        Number of permutations; the smallest p is 1 / (n_permutations + 1). "auto" is 999, or 40 for
+        each test if that is more, so that a single difference can have ``p_adjusted`` below 0.05.
     random_state : int, RandomState instance or None, default=None
         Seed of resamples and permutations.
 
@@ -194,7 +195,9 @@ def compare_shares(
         raise ValueError(f"by has one group, {only!r}: give at least two.")
     seed = _seed(random_state)
     differ = share_differences(grouped.mass, members, n_resamples, level, seed)
-    p = p_values(grouped.mass, members, n_permutations, seed + 1).ravel()
+    enough = max(999, 40 * len(members) * grouped.mass.joint.shape[1])
+    n = enough if n_permutations == "auto" else n_permutations
+    p = p_values(grouped.mass, members, n, seed + 1).ravel()
     tested, adjusted = np.isfinite(p), np.full(len(p), np.nan)
     if tested.any():
         adjusted[tested] = false_discovery_control(p[tested], method="bh")

@@ -165,6 +165,19 @@ def test_a_planted_difference_is_found_and_the_tests_are_counted():
     np.testing.assert_allclose(table["p_adjusted"], steps[np.searchsorted(by_size, p)])
 
 
+def test_one_strong_difference_among_many_tests_is_found():
+    mixtures, rows = drawn(120, 8, seed=1)
+    labels = np.arange(120) % 6
+    mixtures[labels == 2, 3] += 1
+    mixtures /= mixtures.sum(axis=1, keepdims=True)
+    model = model_of(mixtures, rows)
+    few, enough = (
+        compare_shares(model, labels, n_permutations=n, random_state=0) for n in (59, "auto")
+    )
+    assert few["p_adjusted"].min() >= 0.05  # 48 tests, and p is at least 1 / 60
+    assert enough["p_adjusted"].min() < 0.05
+
+
 def test_groups_of_one_row_have_no_interval_and_equal_rows_no_difference():
     mixtures, rows = drawn(5)
     table = compare_shares(model_of(mixtures, rows), list("aaaab"), random_state=0)
