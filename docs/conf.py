@@ -6,6 +6,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from sphinx_gallery.sorting import ExplicitOrder
+
 HERE = Path(__file__).parent
 sys.path += [str(HERE), str(HERE.parent)]  # mathml, results_table, benchmarks
 
@@ -75,11 +77,25 @@ _on_research_data = [
     if "corpora" in path.read_text(encoding="utf-8")
 ]
 _left_out = [] if corpora.available() else [re.escape(name) for name in _on_research_data]
+BEST_FIRST = (
+    "plot_at_a_glance.py",
+    "plot_look_at_a_model.py",
+    "plot_compare_groups.py",
+    "plot_tree_of_words.py",
+    "plot_adjectives_and_nouns.py",
+    "plot_class_bigrams.py",
+    "plot_cells_and_genes.py",
+    "plot_textures.py",
+    "plot_features.py",
+    "plot_temperatures.py",
+    "plot_averages.py",
+    "plot_perplexity_over_iterations.py",
+)
 sphinx_gallery_conf = {
     "examples_dirs": ["tutorial", "examples"],
     "gallery_dirs": ["auto_tutorial", "auto_examples"],
     "ignore_pattern": "|".join(["__init__", *_left_out]),
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": ExplicitOrder([*BEST_FIRST, "*"]),
     "doc_module": ("skcooc",),
     "backreferences_dir": "api/backreferences",
     "download_all_examples": False,

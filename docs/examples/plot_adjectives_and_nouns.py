@@ -1,66 +1,54 @@
 """
-Adjectives and nouns, clustered at once
-=======================================
+Co-clusters of adjectives and nouns
+===================================
 
-Which adjectives are used alike, and with which nouns? The symmetric clustering model divides both
-at the same time, so that the cluster of the adjective tells as much as possible about the cluster
-of the noun. After figure 12 of Hofmann and Puzicha, *Statistical models for co-occurrence data*
-(1998), who used the LOB corpus. Here are the pairs of the Brown corpus: an adjective and the common
-noun right after it.
+Which adjectives are used alike, and with which nouns? :class:`~skcooc.SymmetricClustering` divides
+both sides of a table of pairs at once. The pairs are an adjective and the noun after it in the
+Brown corpus, as in figure 12 of Hofmann and Puzicha (1998), who used the LOB corpus.
 """
 
 # %%
-# Most pairs were seen once, and most words in few pairs: nothing can be learned about them. We keep
-# the words that occur at least ten times among those that are kept. With rarer words the groups are
-# more mixed.
+# Most pairs occur once. We keep the adjectives and nouns that occur at least fifteen times; with
+# rarer words the clusters are more mixed.
 import numpy as np
 
 from benchmarks import corpora
 
 X, adjectives, _, nouns = corpora.brown_pairs()
+while min(X.sum(axis=0).min(), X.sum(axis=1).min()) < 15:
+    rows, columns = X.sum(axis=1) >= 15, X.sum(axis=0) >= 15
+    X, adjectives, nouns = X[rows][:, columns], adjectives[rows], nouns[columns]
 print(f"{X.shape[0]} adjectives, {X.shape[1]} nouns, {X.sum()} pairs")
 
-while min(X.sum(axis=0).min(), X.sum(axis=1).min()) < 10:
-    rows, columns = X.sum(axis=1) >= 10, X.sum(axis=0) >= 10
-    X, adjectives, nouns = X[rows][:, columns], adjectives[rows], nouns[columns]
-print(f"{X.shape[0]} adjectives, {X.shape[1]} nouns, {X.sum()} pairs are kept")
-
 # %%
-# Clusters of both sides, the best of 20 random starts by the free energy, at the temperature that
-# ``fit`` finds. Twenty clusters of each are a choice for the eye. What one cluster tells about the
-# other, in nats:
+# Sixteen clusters of each; the best of ten initialisations. The mutual information is what the
+# cluster of an adjective says about the cluster of its noun, in nats.
 from skcooc import SymmetricClustering
 
-model = SymmetricClustering(20, 20, n_init=20, random_state=0).fit(X)
-print(f"inverse temperature {model.beta_:.2f}, {model.mutual_information_:.3f} nats")
+model = SymmetricClustering(16, 16, n_init=10, random_state=0).fit(X)
+print(f"mutual information of the clusters: {model.mutual_information_:.2f} nats")
 
 # %%
-# The matrix, sorted by cluster. A word takes room in proportion to its pairs, so that the dots
-# would be spread evenly if adjectives and nouns were independent. The colour of a block says how
-# much more or less frequent its pairs are than that.
+# The table, sorted by cluster. Red blocks are pairs of clusters that occur together more often than
+# expected if adjectives and nouns were independent, blue ones less often. The size of a row or
+# column is its share of the pairs, and each dot is a pair of words.
 import matplotlib.pyplot as plt
 
 from skcooc.plotting import AssociationDisplay
 
-sides = "adjectives", "nouns"
-display = AssociationDisplay.from_estimator(model, X, nouns, adjectives, sides=sides)
+display = AssociationDisplay.from_estimator(
+    model, X, nouns, adjectives, n_features=3, sides=("adjectives", "nouns")
+)
 plt.show()
 
 # %%
-# Many groups on one side go with mainly one on the other, as the memo found: *old* and *young* with
-# *man* and *woman*, *open* and *front* with *side* and *room*, *recent* and *early* with *year*.
-# But many groups are mixed: with few pairs for a word, one frequent pair decides where it belongs,
-# and brings in strangers. And some, such as that of *own* and *true*, go with almost everything.
-# How particular a cluster of adjectives is can be measured: by the divergence of the clusters of
-# its nouns from those of all adjectives, in nats.
-share = model.joint_.sum(axis=1)
-log_c = np.log(model.association_, out=np.zeros_like(model.joint_), where=model.joint_ > 0)
-divergence = (model.joint_ * log_c).sum(axis=1) / share
-partner = (model.joint_ * log_c).argmax(axis=1)
+# Most clusters of adjectives have one cluster of nouns of their own. For each, the divergence of
+# its nouns from those of all adjectives, in nats, and that cluster of nouns. Clusters at the end of
+# the list go with almost every noun.
+ratio = np.log(np.maximum(model.association_, 1e-9))
+divergence = (model.joint_ * ratio).sum(axis=1) / model.joint_.sum(axis=1)
+partner = (model.joint_ * ratio).argmax(axis=1)
 
 for c in np.argsort(-divergence):
-    d = partner[c]
-    print(
-        f"{divergence[c]:.2f}  {', '.join(display.rows.words[c]):38} "
-        f"{model.association_[c, d]:4.1f} x  {', '.join(display.columns.words[d])}"
-    )
+    own, theirs = display.rows.words[c], display.columns.words[partner[c]]
+    print(f"{divergence[c]:.2f}  {', '.join(own):32} {', '.join(theirs)}")

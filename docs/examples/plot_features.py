@@ -2,48 +2,47 @@
 Documents in a plane, and features for a classifier
 ===================================================
 
-:class:`~skcooc.MixtureFeatures` turns counts into a few features, without labels: square roots of
-mixtures that are folded in at a lower inverse temperature. Two pictures: where docstrings lie, and
-how well a classifier tells their libraries.
+:class:`~skcooc.MixtureFeatures` turns thousands of word counts into a few features without labels:
+the square roots of the topic mixture of a document. They are drawn in two dimensions, and given to
+a classifier with few labelled documents.
 """
 
 # %%
-# Every third of the docstrings of NumPy, SciPy and scikit-learn, one half to learn from.
+# Which section of the King James Bible is a chapter from? One half of the chapters trains the topic
+# model; the other half is used for the picture and for the test.
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import train_test_split
 
 from skcooc import AspectModel, MixtureFeatures
-from skcooc.datasets import load_docstrings
+from skcooc.datasets import load_bible
 
-docstrings = load_docstrings()
-libraries = np.array([name.split(".")[0] for name in docstrings.names[::3]])
-vectorizer = CountVectorizer(
-    stop_words=["numpy", "scipy", "sklearn"], min_df=5, max_df=0.2, token_pattern=r"[a-zA-Z]{3,}"
-)
-X = vectorizer.fit_transform(docstrings.data[::3])
-train, test, y_train, y_test = train_test_split(X, libraries, test_size=0.5, random_state=0)
+bible = load_bible()
+sections = np.array(bible.sections)
+X = CountVectorizer(stop_words="english", min_df=5, max_df=0.25).fit_transform(bible.data)
+train, test, y_train, y_test = train_test_split(X, sections, test_size=0.5, random_state=0)
 
 features = MixtureFeatures(AspectModel(20, random_state=0)).fit(train)
 Z_train, Z_test = features.transform(train), features.transform(test)
 print(f"{X.shape[1]} words, {Z_train.shape[1]} features")
 
 # %%
-# The two main directions of these features, of documents that were not fitted.
-import matplotlib.pyplot as plt
-from sklearn.decomposition import PCA
+# Each dot is a chapter that the model has not seen. The plane is a linear discriminant analysis of
+# the features, trained on the other half.
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-plane = PCA(2).fit(Z_train).transform(Z_test)
-figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-for library in np.unique(libraries):
-    ax.plot(*plane[y_test == library].T, ".", alpha=0.6, label=library)
-ax.set(xticks=[], yticks=[])
-ax.legend(frameon=False)
+plane = LinearDiscriminantAnalysis(n_components=2).fit(Z_train, y_train).transform(Z_test)
+figure, ax = plt.subplots(figsize=(7, 4.6), layout="constrained")
+for section in dict.fromkeys(sections):
+    ax.scatter(*plane[y_test == section].T, s=14, alpha=0.8, label=section)
+ax.set_axis_off()
+figure.legend(frameon=False, fontsize=10, loc="outside right center")
 plt.show()
 
 # %%
-# A logistic regression with few and with many labelled docstrings: on the features, and on as many
-# of latent semantic analysis, which has seen the same texts.
+# Accuracy of a logistic regression over the number of labelled chapters. Latent semantic analysis
+# with as many features has seen the same texts.
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
@@ -52,27 +51,27 @@ from sklearn.preprocessing import StandardScaler
 
 analysis = make_pipeline(TfidfTransformer(sublinear_tf=True), TruncatedSVD(20, random_state=0))
 analysis.fit(train)
-sides = {
+methods = {
     "MixtureFeatures": (Z_train, Z_test),
     "latent semantic analysis": (analysis.transform(train), analysis.transform(test)),
 }
-sizes = [20, 50, 100, 200, train.shape[0]]
+sizes = [20, 50, 100, 200, len(y_train)]
 figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
-for name, (of_train, of_test) in sides.items():
+for name, (of_train, of_test) in methods.items():
     accuracy = [
         make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
         .fit(of_train[:n], y_train[:n])
         .score(of_test, y_test)
         for n in sizes
     ]
-    print(name, *(f"{a:.3f}" for a in accuracy))
+    print(f"{name:25}", *(f"{a:.3f}" for a in accuracy))
     ax.plot(sizes, accuracy, "o-", label=name)
-ax.set(xscale="log", xlabel="labelled docstrings", ylabel="accuracy")
+ax.set(xscale="log", xlabel="labelled chapters", ylabel="accuracy")
 ax.set_xticks(sizes, sizes)
 ax.minorticks_off()
 ax.legend(frameon=False)
 plt.show()
 
 # %%
-# One division of one collection says little about which is better. :doc:`/howto/features` has
-# figures of others: there latent semantic analysis is level or ahead, and cheaper.
+# In this split latent semantic analysis is better from 50 labelled chapters on, and it is cheaper.
+# How both compare on other collections: :doc:`/howto/features`.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SIDE = 320.0  # points: least height and width of the matrix
 LEADER, AIR = 12.0, 5.0  # points: from a cluster to its words, and around all
-BELOW = 46.0  # points: height of all that is below the matrix
+BELOW = 52.0  # points: height of all that is below the matrix
 BAR = 7.0  # points: height of the colour bar
 LINE = 1.3  # height of a line of text, in units of the font size
 LIMIT = 3  # the colours end where log2 of the association is this, and minus this
@@ -121,7 +121,7 @@ class AssociationDisplay(Display):
     def from_estimator(
         cls, model: TwoSided, X: TableLike | None = None, feature_names: ArrayLike | None = None,
         row_names: ArrayLike | None = None, *, n_features: int = 4, ax: Axes | None = None,
-        scale: Scale = "counts", cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
+        scale: Scale = "counts", cmap: str | Colormap = "RdBu_r", fontsize: float = 9,
         sides: tuple[str, str] = ("rows", "columns"),
     ) -> AssociationDisplay:  # fmt: skip
         """Draw the matrix of a fitted model.
@@ -143,7 +143,7 @@ class AssociationDisplay(Display):
             would be spread evenly under independence; or the same for all.
         cmap : str or matplotlib Colormap, default="RdBu_r"
             Colours of associations from 1/8 to 8; the middle is 1.
-        fontsize : float, default=7, in points
+        fontsize : float, default=9, in points
         sides : pair of str, default=("rows", "columns")
             Titles of the rows and the columns, such as ("adjectives", "nouns").
         """
@@ -160,7 +160,7 @@ class AssociationDisplay(Display):
     @styled
     def plot(
         self, ax: Axes | None = None, *, scale: Scale = "counts",
-        cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
+        cmap: str | Colormap = "RdBu_r", fontsize: float = 9,
         sides: tuple[str, str] = ("rows", "columns"),
     ) -> AssociationDisplay:  # fmt: skip
         """Draw; see :meth:`from_estimator`."""
@@ -203,7 +203,7 @@ class AssociationDisplay(Display):
         bar.ax.tick_params(labelsize=fontsize, length=2, pad=1)
         self.ax_.text(
             frame.left + frame.width / 2 + AIR, BELOW - LEADER - BAR / 2,
-            "observed / expected if independent", fontsize=fontsize, va="center",
+            "observed / expected", fontsize=fontsize, va="center",
         )  # fmt: skip
 
     def _draw_dots(self, frame: MatrixFrame, shrink: float) -> None:

@@ -15,6 +15,7 @@ from skcooc.plotting.canvas import (
     POINTS,
     Display,
     colours,
+    fold,
     framed_axes,
     styled,
     text_width,
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from sklearn.model_selection import GridSearchCV
     from sklearn.model_selection._search import BaseSearchCV
 
-WIDTH, HEIGHT, LEFT, BELOW, MARGIN = 300.0, 200.0, 48.0, 36.0, 10.0  # points
-SELECTION_WIDTH, SELECTION_HEIGHT = 460.0, 340.0  # points
+WIDTH, HEIGHT, LEFT, BELOW, MARGIN = 320.0, 210.0, 52.0, 40.0, 10.0  # points
+SELECTION_WIDTH, SELECTION_HEIGHT, LABEL_LENGTH = 500.0, 360.0, 125.0  # points
 LABELS = {
     "beta": "inverse temperature β",
     "component_prior": "pseudo-count",
@@ -322,7 +323,7 @@ class KSelectionDisplay(Display):
 
     def _draw_band(self, ax: Axes, values: Array, errors: Array, label: str) -> None:
         n = self.measured.n_components
-        ax.set_ylabel(label, fontsize=FONT)
+        ax.set_ylabel("\n".join(fold(label, LABEL_LENGTH)), fontsize=FONT)
         ax.plot(n, values, ".-", color=colours()[0], linewidth=1.2, markersize=4)
         ax.fill_between(n, values - errors, values + errors, color=colours()[0], alpha=0.25, lw=0)
 
@@ -336,7 +337,7 @@ class KSelectionDisplay(Display):
         ax.set_ylabel("distinct components", fontsize=FONT)
         ax.annotate(
             "all", (n[-1], n[-1]), (-4, 0), textcoords="offset points", ha="right", va="center",
-            fontsize=FONT - 1,
+            fontsize=FONT,
         )  # fmt: skip
 
     def _draw_agreement(self, ax: Axes) -> None:
@@ -350,7 +351,7 @@ class KSelectionDisplay(Display):
             ax.plot(n, values, ".-", linewidth=1.2, markersize=4, label=name)
         ax.set_ylim(min(0, np.nanmin(self.measured.coherence)) - 0.02, 1.05)
         ax.set_ylabel("agreement, coherence", fontsize=FONT)
-        ax.legend(fontsize=FONT - 1, frameon=False)
+        ax.legend(fontsize=FONT, frameon=False)
 
 
 def remove_box(ax: Axes) -> None:

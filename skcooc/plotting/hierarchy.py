@@ -35,19 +35,19 @@ if TYPE_CHECKING:
 # HierarchyDisplay, in units of the font size
 LINE = 1.3  # height of a line of text
 APART = 0.45  # between texts one above the other
-GAP = 2.4  # between columns of texts
+GAP = 1.8  # between columns of texts
 AIR = 0.5  # between a text and a line, and around all
 
 # AbstractionDisplay, in points
-ACROSS, DOWN = 21.0, 34.0  # between clusters and between levels of a new figure
+ACROSS, DOWN = 25.0, 36.0  # between clusters and between levels of a new figure
 LARGEST = 30.0  # diameter of the circle of a node that has all occurrences
-BELOW = 34.0  # for half a circle and an upright share below it
+BELOW = 38.0  # for half a circle and an upright share below it
 
 # Points: the line that all tokens are below, and the thinnest
 HIERARCHY_WIDEST, ABSTRACTION_WIDEST, THINNEST = 8.0, 6.0, 0.6
 
 # SplitsDisplay, in points
-ROW, WIDTH = 13.0, 330.0  # height of a cluster, width of the axes
+ROW, WIDTH = 14.0, 300.0  # height of a cluster, width of the axes
 MIN_ROWS = 4
 
 
@@ -101,7 +101,7 @@ class HierarchyDisplay(Display):
     def from_estimator(
         cls, model: TreeModel, feature_names: ArrayLike | None = None, *, n_features: int = 5,
         order: Order = "characteristic", names: Names | None = None, ax: Axes | None = None,
-        max_depth: int | None = None, fontsize: float = 8,
+        max_depth: int | None = None, fontsize: float = 9,
     ) -> HierarchyDisplay:  # fmt: skip
         """Draw the tree of a fitted model.
 
@@ -113,7 +113,7 @@ class HierarchyDisplay(Display):
             Columns of each node; see :func:`skcooc.inspection.export_text`.
         names : sequence of V str, or dict of int to str, default=None
             Names of nodes. None means those of :func:`skcooc.inspection.set_names`, if any.
-        ax, fontsize : matplotlib Axes, default=None; float, default=8
+        ax, fontsize : matplotlib Axes, default=None; float, default=9
             Where to draw; None means a new figure, as large as the tree. Size of texts in points.
         max_depth : int, default=None
             Depth of the lowest nodes to draw; 0 is the root alone. None means all.
@@ -128,7 +128,7 @@ class HierarchyDisplay(Display):
         return display.plot(ax, fontsize=fontsize)
 
     @styled
-    def plot(self, ax: Axes | None = None, *, fontsize: float = 8) -> HierarchyDisplay:
+    def plot(self, ax: Axes | None = None, *, fontsize: float = 9) -> HierarchyDisplay:
         """Draw; see :meth:`from_estimator`."""
         if self.max_depth is not None and self.max_depth < 0:
             raise ValueError(f"max_depth={self.max_depth} should be at least 0.")
@@ -334,7 +334,7 @@ class AbstractionDisplay(Display):
 
     def _label(self, x: Array, y: Array, largest: float, across: float, label_from: float) -> None:
         """Write large shares: below leaves (upright where these are close), else at the right."""
-        fontsize = min(7.0, 0.6 * across)
+        fontsize = min(FONT, 0.6 * across)
         self.texts_ = {}
         for node in np.flatnonzero(self.shares >= label_from):
             away = largest * np.sqrt(self.shares[node]) / 2 + 1.5

@@ -15,13 +15,15 @@ from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
     Display,
-    colours,
     declutter,
     framed_axes,
+    palette,
     shorten,
     size_in_points,
     styled,
     text_width,
+    topic_colours,
+    topic_ranks,
 )
 from skcooc.protocol import Array, FactorModel
 from skcooc.protocol.decorators import validated
@@ -29,12 +31,11 @@ from skcooc.protocol.decorators import validated
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH, HEIGHT, LONGEST = 430.0, 150.0, 150.0  # points: of the axes, and of the longest text
+WIDTH, HEIGHT, LONGEST = 340.0, 170.0, 130.0  # points: of the axes, and of the longest text
 TO_LABELS = 9.0  # points: of the lines from small groups to their labels
 LEAST = 5  # rows of a group that are kept, if it has them
 APART = 0.008  # between groups, as a share of the width
 LABEL = 1.2 * FONT  # points: from one upright label to the next
-PALE = 0.5  # share of white in the second colours
 
 
 class Bars(NamedTuple):
@@ -63,6 +64,9 @@ class StructureDisplay(Display):
         Names of all topics.
     name : str, default=None
         Name of the variable by which rows are grouped.
+    ranks : sequence of int, default=None
+        Rank of each topic with a colour among all topics, which gives its colour, as in the other
+        displays of topics. None, or a rank of 14 or more, means the order of ``topics``.
 
     Attributes
     ----------
@@ -81,9 +85,11 @@ class StructureDisplay(Display):
     """
 
     def __init__(
-        self, bars: Bars, topics: Sequence[int], names: Sequence[str], *, name: str | None = None
-    ) -> None:
+        self, bars: Bars, topics: Sequence[int], names: Sequence[str], *, name: str | None = None,
+        ranks: Sequence[int] | None = None,
+    ) -> None:  # fmt: skip
         self.bars, self.topics, self.names, self.name = bars, topics, names, name
+        self.ranks = ranks
 
     @classmethod
     @validated({"n_rows": HOW_MANY})
@@ -115,25 +121,26 @@ class StructureDisplay(Display):
         bars = sample_rows(its.mixtures, division, n_rows)
         if by is None:
             bars = bars._replace(labels=[""])
-        return cls(bars, shown, its.names, name=division.name).plot(ax)
+        ranks = topic_ranks(its.weights)[shown].tolist()
+        return cls(bars, shown, its.names, name=division.name, ranks=ranks).plot(ax)
 
     @styled
     def plot(self, ax: Axes | None = None) -> StructureDisplay:
         """Draw; see :meth:`from_estimator`."""
-        from matplotlib.colors import to_hex, to_rgb
-
-        palette = colours()
-        paler = [[(1 - PALE) * c + PALE for c in to_rgb(name)] for name in palette]
-        palette += [to_hex((r, g, b)) for r, g, b in paler]
-        if len(self.topics) > len(palette):
+        n_colours = len(palette())
+        if len(self.topics) > n_colours:
             raise ValueError(
-                f"topics selects {len(self.topics)}, but there are {len(palette)} colours: give at "
-                f"most {len(palette)}."
+                f"topics selects {len(self.topics)}, but there are {n_colours} colours: give at "
+                f"most {n_colours}."
             )
+        ranks = self.ranks
+        if ranks is None or max(ranks) >= n_colours:
+            ranks = range(len(self.topics))
+        shades = topic_colours(ranks)
         names = [self.names[k] for k in self.topics]
         layers = np.ascontiguousarray(self.bars.mixtures[:, self.topics].T)
         if len(self.topics) < len(self.names):
-            palette.insert(len(names), NEUTRAL)
+            shades.append(NEUTRAL)
             names = [*names, "others"]
             layers = np.vstack([layers, np.maximum(1 - layers.sum(axis=0), 0)])
         names = [shorten(name, LONGEST) for name in names]
@@ -146,12 +153,12 @@ class StructureDisplay(Display):
         widths = [text_width(label, FONT) for label in labels]
         room = [WIDTH * (own[-1] - own[0]) for own in edges]
         upright = any(width > most for width, most in zip(widths, room, strict=True))
-        below = 30 + (TO_LABELS + max(widths) if upright else FONT)
-        self.ax_ = framed_axes(WIDTH, HEIGHT, 44.0, below, right, 8.0) if ax is None else ax
+        below = 28 + (TO_LABELS + max(widths) if upright else FONT)
+        self.ax_ = framed_axes(WIDTH, HEIGHT, 52.0, below, right, 8.0) if ax is None else ax
         tops = np.cumsum(layers, axis=0)
         bottoms = np.vstack([np.zeros(layers.shape[1]), tops[:-1]])
         ends = np.cumsum([0, *sizes])
-        for name, values, bottom, colour in zip(names, layers, bottoms, palette, strict=False):
+        for name, values, bottom, colour in zip(names, layers, bottoms, shades, strict=True):
             for g, (own, a, b) in enumerate(zip(edges, ends[:-1], ends[1:], strict=True)):
                 self.ax_.stairs(
                     (bottom + values)[a:b], own, baseline=bottom[a:b], fill=True, color=colour,

@@ -15,20 +15,21 @@ from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
     Display,
-    colours,
     draw_lines,
     framed_axes,
     shorten,
     size_in_points,
     styled,
     text_width,
+    topic_colours,
+    topic_ranks,
 )
 from skcooc.protocol import Array, FactorModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIDE, FEW_TOPICS = 400.0, 25  # points: width of a new map of at most so many topics
+SIDE, FEW_TOPICS = 500.0, 25  # points: width of a new map of at most so many topics
 LONGEST = 130.0  # points: of a name
 FILLED = 0.08  # share of the map that circles would cover without overlaps
 AIR = 4.0  # points around all
@@ -112,7 +113,8 @@ class TopicMapDisplay(Display):
         ax.spines[:].set_visible(False)
         self.circles_ = ax.scatter(
             centers[order, 0], centers[order, 1], s=(4 * radii[order] ** 2).tolist(),
-            color=colours()[4], alpha=0.6, edgecolors=NEUTRAL, linewidths=0.8,
+            color=topic_colours(topic_ranks(self.weights)[order]), alpha=0.6, edgecolors=NEUTRAL,
+            linewidths=0.8,
         )  # fmt: skip
         self._write_names(centers, radii, order)
         return self

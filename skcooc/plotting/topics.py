@@ -18,11 +18,12 @@ from skcooc.plotting.canvas import (
     NEUTRAL,
     POINTS,
     Display,
-    colours,
     fold,
     shorten,
     styled,
     text_width,
+    topic_colours,
+    topic_ranks,
 )
 from skcooc.protocol import Array, FactorModel, RandomState
 
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
 
 PANELS_A_ROW = 3
 AIR = 5.0  # points around all panels
-WORDS_WIDTH, WORD_HEIGHT = 170.0, 12.0  # points: of a panel of words, and of a word
-SHARES_WIDTH, SHARES_HEIGHT = 165.0, 115.0  # points: of a panel of shares
-GROUP_HEIGHT, LONGEST_GROUP = 11.0, 130.0  # points: of a group, and of its name
+WORDS_WIDTH, WORD_HEIGHT = 175.0, 13.5  # points: of a panel of words, and of a word
+SHARES_WIDTH, SHARES_HEIGHT = 150.0, 130.0  # points: of a panel of shares
+GROUP_HEIGHT, LONGEST_GROUP = 12.5, 130.0  # points: of a group, and of its name
+NUMBERS = 36.0  # points: width of the numbers beside panels over time
 MAX_DATES = 4  # below a panel
 WHOLE = 0.95  # share of the tokens whose intervals are drawn as wholes
 LONGER = 1.5  # an axis at most so many times as long shows all intervals
@@ -50,6 +52,7 @@ class Topic(NamedTuple):
     probabilities: Array  # (n,): P(y given z) of these
     unigram: Array  # (n,): P(y)
     intervals: Array | None = None  # (2, n): of P(y given z) over the members of an average
+    rank: int = 0  # among all topics, by share; gives the colour
 
 
 class TopicsDisplay(Display):
@@ -62,7 +65,8 @@ class TopicsDisplay(Display):
     Parameters
     ----------
     topics : list of Topic
-        Each with ``name``, ``weight``, ``features``, ``probabilities``, ``unigram``, ``intervals``.
+        Each with ``name``, ``weight``, ``features``, ``probabilities``, ``unigram``, ``intervals``,
+        ``rank``.
 
     Attributes
     ----------
@@ -103,6 +107,7 @@ class TopicsDisplay(Display):
         its = resolve_model(model, feature_names, names)
         unigram, top = its.weights @ its.components, rank_columns(its.model, n_features, order)
         intervals = getattr(its.model, "component_intervals_", None)
+        ranks = topic_ranks(its.weights).tolist()
         panels = [
             Topic(
                 its.names[k],
@@ -111,6 +116,7 @@ class TopicsDisplay(Display):
                 its.components[k, top[k]],
                 unigram[top[k]],
                 None if intervals is None else intervals[:, k, top[k]],
+                ranks[k],
             )
             for k in select_topics(its.weights, topics)
         ]
@@ -120,7 +126,7 @@ class TopicsDisplay(Display):
     def plot(self) -> TopicsDisplay:
         """Draw; see :meth:`from_estimator`."""
         most = max(len(topic.features) for topic in self.topics)
-        self.axes_ = new_panels(len(self.topics), WORDS_WIDTH, 56 + WORD_HEIGHT * most)
+        self.axes_ = new_panels(len(self.topics), WORDS_WIDTH, 66 + WORD_HEIGHT * most)
         self.ax_ = self.axes_[0]
         for topic, ax in zip(self.topics, self.axes_, strict=True):
             self._draw(ax, topic, most)
@@ -129,7 +135,7 @@ class TopicsDisplay(Display):
 
     def _draw(self, ax: Axes, topic: Topic, most: int) -> None:
         y = np.arange(len(topic.features))
-        ax.barh(y, topic.probabilities, height=0.7, color=colours()[4])
+        ax.barh(y, topic.probabilities, height=0.7, color=topic_colours([topic.rank])[0])
         ax.vlines(topic.unigram, y - 0.35, y + 0.35, color=NEUTRAL, linewidth=1.6)
         if topic.intervals is not None:
             ax.hlines(y, *topic.intervals, color=NEUTRAL, linewidth=1.0)
@@ -162,6 +168,8 @@ class SharesDisplay(Display):
         Their shares of all tokens.
     masses : (G,) array
         Tokens of the groups, in counts or as shares of all.
+    ranks : sequence of K int, default=None
+        Ranks of the topics among all of the model, which give their colours. None means 0 to K - 1.
 
     Attributes
     ----------
@@ -183,9 +191,10 @@ class SharesDisplay(Display):
 
     def __init__(
         self, division: RowGroups, shares: Shares, names: Sequence[str], overall: Array,
-        masses: Array,
+        masses: Array, *, ranks: Sequence[int] | None = None,
     ) -> None:  # fmt: skip
         self.division, self.shares, self.names = division, shares, names
+        self.ranks = range(len(names)) if ranks is None else ranks
         self.overall, self.masses = overall, masses
         self._sizes = np.array([len(rows) for rows in division.members])
 
@@ -216,7 +225,8 @@ class SharesDisplay(Display):
         shares = Shares(*(values[:, shown] for values in shares))
         masses = np.array([mass.rows[rows].sum() for rows in division.members])
         own_names = [grouped.names[k] for k in shown]
-        return cls(division, shares, own_names, overall[shown], masses).plot()
+        ranks = topic_ranks(overall)[shown].tolist()
+        return cls(division, shares, own_names, overall[shown], masses, ranks=ranks).plot()
 
     @styled
     def plot(self) -> SharesDisplay:
@@ -224,11 +234,13 @@ class SharesDisplay(Display):
         ordered = self.division.ordered
         labels = [shorten(label, LONGEST_GROUP) for label in self.division.labels]
         n_across = min(len(self.names), PANELS_A_ROW)
-        room = 0 if ordered else max(text_width(label, FONT) for label in labels) / n_across
-        height = SHARES_HEIGHT if ordered else max(58 + GROUP_HEIGHT * len(labels), 90)
+        beside = NUMBERS if ordered else max(text_width(label, FONT) for label in labels)
+        room = beside / n_across
+        height = SHARES_HEIGHT if ordered else max(66 + GROUP_HEIGHT * len(labels), 90)
         caption = self._caption(n_across * (SHARES_WIDTH + room))
+        below = 1.45 * (FONT + 1) * len(caption)
         self.axes_ = new_panels(
-            len(self.names), SHARES_WIDTH + room, height, below=1.3 * (FONT + 1) * len(caption),
+            len(self.names), SHARES_WIDTH + room, height, below=below,
             sharex=ordered, sharey=not ordered,
         )  # fmt: skip
         self.ax_ = self.axes_[0]
@@ -241,7 +253,9 @@ class SharesDisplay(Display):
         share, group = "share of tokens", self.division.name or "group"
         across, up = (group, share) if ordered else (share, group)
         self.figure_.supxlabel("\n".join([across, *caption]), fontsize=FONT + 1)
-        self.figure_.supylabel(up, fontsize=FONT + 1)
+        panels = -(-len(self.names) // n_across) * height
+        middle = (below + panels / 2) / (below + panels)
+        self.figure_.supylabel(up, y=middle, fontsize=FONT + 1)
         return self
 
     def _caption(self, width: float) -> list[str]:
@@ -260,6 +274,9 @@ class SharesDisplay(Display):
         share, low, high = (values[:, k] for values in self.shares)
         return share, np.where(np.isnan(low), share, low), np.where(np.isnan(high), share, high)
 
+    def _colour(self, k: int) -> str:
+        return topic_colours([self.ranks[k]])[0]
+
     def _end(self, k: int) -> float:
         share, _, high = self._topic(k)
         return share_limit(share, high, self._sizes, self.masses) or 1.0
@@ -269,12 +286,12 @@ class SharesDisplay(Display):
 
         x, (share, _, high) = self.division.groups, self._topic(k)
         ax.axhline(self.overall[k], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
-        blue, low, up = colours()[0], self.shares.low[:, k], self.shares.high[:, k]
+        colour, low, up = self._colour(k), self.shares.low[:, k], self.shares.high[:, k]
         for run in runs(x):
-            ax.fill_between(x[run], low[run], up[run], color=blue, alpha=0.3, linewidth=0)
-            ax.plot(x[run], share[run], color=blue)
+            ax.fill_between(x[run], low[run], up[run], color=colour, alpha=0.3, linewidth=0)
+            ax.plot(x[run], share[run], color=colour)
         end = self._end(k)
-        draw_dots(ax, x, share, self._sizes, blue, 3)
+        draw_dots(ax, x, share, self._sizes, colour, 3)
         draw_arrows(ax, x[high > end], np.full((high > end).sum(), end), "^")
         ax.set_ylim(0, end)
         mark_percent(ax.yaxis)
@@ -287,9 +304,9 @@ class SharesDisplay(Display):
     def _draw_dots(self, ax: Axes, k: int, labels: Sequence[str]) -> None:
         y, (share, low, high) = np.arange(len(labels)), self._topic(k)
         ax.axvline(self.overall[k], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
-        ax.hlines(y, low, high, color=colours()[0], linewidth=1.6)
+        ax.hlines(y, low, high, color=self._colour(k), linewidth=1.8)
         end = self._end(k)
-        draw_dots(ax, share, y, self._sizes, colours()[0], 4)
+        draw_dots(ax, share, y, self._sizes, self._colour(k), 5)
         draw_arrows(ax, np.full((high > end).sum(), end), y[high > end], ">")
         ax.set(xlim=(0, end), ylim=(len(y) - 0.4, -0.6))
         ax.set_yticks(y, labels, fontsize=FONT, parse_math=False)

@@ -3,12 +3,21 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 
 from skcooc import AspectModel, AveragedModels
 from skcooc.inspection import characteristic_features, topic_shares
 from skcooc.inspection.groups import divide
 from skcooc.inspection.similarity import map_positions
-from skcooc.plotting import SharesDisplay, StructureDisplay, TopicMapDisplay, TopicsDisplay
+from skcooc.plotting import (
+    SharesDisplay,
+    StructureDisplay,
+    TopicMapDisplay,
+    TopicsDisplay,
+    style,
+)
+from skcooc.plotting.canvas import NEUTRAL, topic_colours, topic_ranks
+from skcooc.plotting.canvas import palette as palette_of_14
 from skcooc.plotting.structure import sample_rows
 from skcooc.plotting.topic_map import leader_line, place_names
 from tests.plotting.common import GROUPS, aspects, assert_legible, labels
@@ -127,7 +136,7 @@ def test_texts_are_legible_the_first_month_is_written_and_titles_have_no_dots_at
     names = ["characteristics · extraordinarily · indeed", *"bcde"]
     display = SharesDisplay.from_estimator(MODEL, months, topics=[0], names=names, random_state=0)
     ticks = [text.get_text() for text in display.ax_.get_xticklabels()]
-    assert ticks == ["2023-11", "2024-03", "2024-07"]
+    assert ticks == ["2023-11", "2024-04", "2024-09"]
     lines = display.ax_.get_title("left").split("\n")
     assert len(lines) == 2
     assert all(line == line.strip(" ·") for line in lines)
@@ -182,6 +191,24 @@ def test_bars_are_stacked_to_one_with_labels_of_small_groups():
     assert len(display.ax_.get_legend().get_texts()) == 15
     with pytest.raises(ValueError, match="topics selects 15, but there are 14 colours"):
         StructureDisplay.from_estimator(aspects(n_topics=16), topics=15)
+
+
+def test_a_topic_has_one_colour_in_all_displays():
+    with style():
+        palette = [to_rgba(colour) for colour in topic_colours(topic_ranks(WEIGHTS))]
+        assert topic_colours([13, 14]) == [palette_of_14()[-1], NEUTRAL]
+    bars = TopicsDisplay.from_estimator(MODEL, topics=[3, 1])
+    assert [ax.patches[0].get_facecolor() for ax in bars.axes_] == [palette[3], palette[1]]
+    dots = SharesDisplay.from_estimator(MODEL, labels(), topics=[3, 1], random_state=0)
+    assert [to_rgba(ax.lines[1].get_color()) for ax in dots.axes_] == [palette[3], palette[1]]
+    rows = StructureDisplay.from_estimator(MODEL, topics=[3, 1])
+    assert [patch.get_facecolor() for patch in rows.ax_.patches[:2]] == [palette[3], palette[1]]
+    circles = TopicMapDisplay.from_estimator(MODEL).circles_.get_facecolors()
+    by_size = [palette[k][:3] for k in np.argsort(-WEIGHTS)]
+    assert [tuple(colour[:3]) for colour in circles] == by_size
+    many = StructureDisplay.from_estimator(aspects(n_topics=16), topics=range(2, 16))
+    drawn = [patch.get_facecolor() for patch in many.ax_.patches[:-1]]
+    assert len(set(drawn)) == 14  # grey stands for others, and all others have a colour
 
 
 def test_circles_are_at_their_places_with_legible_names():
