@@ -1,4 +1,4 @@
-"""``python -m skcooc``: compare models on a corpus, and look at what they found."""
+"""``python -m skcooc``: compare models on a corpus, and report their topics."""
 
 from skcooc.cli import main
 

@@ -42,6 +42,8 @@ class Checkpoint:
     folds, members. An unfinished part starts again; for RowBlocks, the first pass does, except for
     the fit of its sample.
 
+    Read more in the :doc:`how-to guide </howto/large_data>`.
+
     Parameters
     ----------
     path : path

@@ -132,6 +132,15 @@ def test_a_curve_that_still_falls_warns():
     assert model.component_search_.still_falling_
 
 
+def test_members_of_an_average_of_trees_search_their_own_numbers():
+    tree = ClusterAbstraction("auto", beta=0.5, max_iter=3)
+    with pytest.warns(UserWarning, match="perplexity"):
+        model = AveragedModels(tree, 2, random_state=0).fit(SMALL)
+    sizes = [member.n_clusters_ for member in model.estimators_]
+    assert all(size >= 2 for size in sizes)
+    assert len(model.components_) == sum(len(member.components_) for member in model.estimators_)
+
+
 class Delayed:
     """Looks like a dask collection."""
 

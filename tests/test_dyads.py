@@ -92,7 +92,7 @@ def test_new_observations_are_placed_by_names_and_unknown_names_cause_a_warning(
     assert test.to_csr().toarray().tolist() == [[3, 0, 0], [0, 0, 3]]
     train = Dyads.from_pairs(["ann", "bob"], ["tea", "ale"])
     who, what = ["ann", "zoe", "bob", "ann", "zoe"], ["tea", "tea", "jam", "ale", "jam"]
-    told = r"3 of 5 pairs are left out: their table has no rows \['zoe'\] and no columns \['jam'\]"
+    told = r"3 of 5 pairs are dropped: the table has no rows \['zoe'\] and no columns \['jam'\]"
     with pytest.warns(UserWarning, match=told):
         test = Dyads.from_pairs(who, what, [1, 5, 5, 2, 5], like=train)
     with pytest.warns(UserWarning, match=r"1 of 1 .* table has no rows \['zoe'\]\.$"):
@@ -143,7 +143,7 @@ def test_observations_in_new_cells():
     assert new.to_csr().toarray().tolist() == [[0, 2 + 3 + 4, 0], [0, 0, 0], [7, 0, 0]]
     assert len(train.new_to(train)) == 0
     assert len(test.new_to(train[:0])) == len(test)
-    refused(r"table of shape \(2, 2\), .*like=others", test.new_to, Dyads(np.eye(2)))
+    refused(r"of shapes \(2, 2\) and .*like=others", test.new_to, Dyads(np.eye(2)))
 
 
 FRAME = {

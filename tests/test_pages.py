@@ -33,7 +33,7 @@ BANNED = (
     r"\d%",
 )
 # Terms of other fields and pages about them, and code.
-ALLOWED = (r"`[^`\n]*`", r"```.*?```", r"\]\([^)]*\)", r"AnnData", r"\bobservations? model\b")
+ALLOWED = (r"```.*?```", r"`[^`\n]*`", r"\]\([^)]*\)", r"AnnData", r"\bobservations? model\b")
 
 MAX_WORDS = {"README.md": 1000, "CHANGELOG.md": 300, "docs/howto": 1100, "docs/guide": 1100}
 

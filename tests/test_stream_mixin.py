@@ -107,7 +107,7 @@ def test_a_stream_comes_near_to_a_fit_of_all(estimator):
 
 def test_a_stream_that_learns_nothing_is_found_out(monkeypatch):
     """A broken twin of the test before: the M-step does not see the batch."""
-    monkeypatch.setattr(online, "step_size", lambda kept, observations: 0.0)
+    monkeypatch.setattr(online, "step_size", lambda kept, n_tokens: 0.0)
     first, *rest = batches(X[:200], shuffled=0)
     estimator = STREAMERS[0]
     start, model = clone(estimator).fit(first), streamed(estimator, [first, *rest])
@@ -182,7 +182,7 @@ def test_held_out_tokens_do_not_depend_on_the_batch_and_are_not_learnt():
     for side in ("X", "heldout"):
         of_whole, *of_parts = (getattr(batch, side).table for batch in (whole, *parts))
         np.testing.assert_array_equal(of_whole.toarray(), sp.vstack(of_parts).toarray())
-    assert whole.observations == pytest.approx(0.1 * X.sum(), rel=0.1)
+    assert whole.n_heldout == pytest.approx(0.1 * X.sum(), rel=0.1)
     # A column that occurs only there gets no mass.
     table = sp.hstack([X, np.zeros((240, 1))]).tolil()
     model = automatic(STREAMERS[0]).fit(sp.csr_array(table[:120]))

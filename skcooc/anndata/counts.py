@@ -156,9 +156,9 @@ def find_fitted_genes(adata: AnnData, model: Any) -> Array:
         return np.arange(adata.n_vars)
     if not adata.var_names.is_unique or len(set(known)) < len(known):
         raise ValueError(
-            "adata.var_names are other names than those fitted, or in another order, and genes "
-            "cannot be found by names that some of them share: use adata.var_names_make_unique() "
-            "of all cells, before the fit."
+            "adata.var_names differ from those fitted, or are in another order, and are not "
+            "unique, so genes cannot be matched by name: call adata.var_names_make_unique() on all "
+            "cells before the fit."
         )
     places = adata.var_names.get_indexer(known)
     if (places < 0).any():
@@ -167,7 +167,7 @@ def find_fitted_genes(adata: AnnData, model: Any) -> Array:
         cure = (
             "Are names of one kind in both, such as symbols or identifiers?"
             if len(missing) == len(known)
-            else "Fit to the genes that both have; or, where these were looked for and have no "
+            else "Fit to the genes that both have; or, if these genes were measured and have no "
             "counts, add them: anndata.concat([adata, cells_fitted[:0]], join='outer', "
             "fill_value=0)."
         )

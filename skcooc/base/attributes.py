@@ -45,9 +45,9 @@ def prediction_attributes(
     unknown, _ = model.factors(state.params, state.params.weights[None])
     if not np.isfinite([components.sum(), unknown.sum()]).all():
         raise ValueError(
-            "EM came to parameters that are not finite: the counts of X, or their weights, are too "
-            f"many orders of magnitude apart for {components.dtype}. Leave out rows that sum to "
-            "next to nothing, or give counts in float64."
+            "EM reached parameters that are not finite: the counts of X, or their weights, differ "
+            f"by too many orders of magnitude for {components.dtype}. Drop rows whose sums are "
+            "near zero, or give counts in float64."
         )
     return {
         "_fitted_model": model,

@@ -17,13 +17,17 @@ def check_proportions(hard: bool, proportions: str) -> None:
     """Raise ValueError where a hard clustering would estimate prior probabilities."""
     if hard and proportions == "estimated":
         raise ValueError(
-            "hard=True has no prior probabilities of clusters: it needs proportions='uniform'."
+            "hard=True has no prior probabilities of clusters: set proportions='uniform', got "
+            f"{proportions!r}."
         )
 
 
 def _clusters_rows(estimator: BaseEstimator) -> bool:
     if getattr(estimator, "axis", "rows") == "columns":
-        raise AttributeError("rows have no cluster where axis='columns'; see transform")
+        raise AttributeError(
+            "predict gives clusters of rows, but axis='columns' clusters the columns: use "
+            "transform for rows, and labels_ for columns."
+        )
     return True
 
 

@@ -151,6 +151,19 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             Where the blocks of a dask array kill the workers.
         ConnectionError
             Where the scheduler of a dask array is lost.
+
+        Notes
+        -----
+        With ``early_stopping=True`` the parameters are those of the iteration with the lowest
+        held-out perplexity, and have not seen the held-out tokens; ``n_init`` fits are compared by
+        this perplexity. With ``beta="auto"`` the final fit has all tokens.
+
+        A warm start keeps the tuned values and makes no further initialisations. Rows keep their
+        mixtures by position if X has as many as before. If the previous call had
+        ``warm_start=True``, too, and X and all parameters but ``max_iter``, ``tol`` and ``n_init``
+        are the same, EM continues exactly: ten iterations and ten more are twenty. For that the
+        estimator keeps up to two more arrays of the shapes of ``embedding_`` and ``components_``.
+        With ``annealing`` below 1 it continues at ``beta_``.
         """
         if self._has_auto_size():
             return _fit_with_searched_size(self, X, y, sample_weight)
@@ -283,7 +296,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         if beta == "auto" and tried:
             beta = next(trial.beta for trial in tried if trial.chosen)
         annealed = recipe is not None and recipe.annealing is not None
-        if warm and annealed and self.beta == self._fitted_parameters["beta"]:
+        falls = annealed and getattr(self, "annealing", 1) < 1
+        if warm and falls and self.beta == self._fitted_parameters["beta"]:
             beta = self.beta_  # annealing may have ended before beta
         smoothing = self.smoothing
         if smoothing == "auto" and tried and not (beta == "auto" or self.early_stopping):
@@ -435,6 +449,6 @@ def _size_search(
         random_state=estimator.random_state,
     )
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-    with config_context(enable_metadata_routing=False):  # fit hands weights on, whoever asks
+    with config_context(enable_metadata_routing=False):  # fit passes weights on in any case
         search.fit(X, **weights)
     return search

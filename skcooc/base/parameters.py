@@ -39,61 +39,43 @@ SOLVER_LIST = "\n".join(
     f'"{name}": {(kind.__doc__ or "").partition(".")[0]}.' for name, kind in SOLVERS.items()
 )
 PARAMETERS = {
-    "max_iter : int": """\
-Maximum number of EM iterations; aspect models, which converge slowly, have a larger default.""",
+    "max_iter : int": "Maximum number of EM iterations; aspect models need more.",
     "tol : float": "Relative decrease of the free energy below which EM stops.",
-    "n_init : int": """\
-Number of random starts. The one with the lowest free energy is kept, or with the lowest validation
-perplexity where ``early_stopping=True``.""",
+    "n_init : int": "Number of initialisations; the lowest free energy is kept.",
     "solver : float in (0, 2) or str": f"""\
-Algorithm. A number is the step size of over-relaxed EM; a step that raises the free energy is
-undone. In aspect models "momentum" needs a third of the iterations of 1.8; in clusterings, which
-take few, it gains nothing.
+Acceleration of EM: the step size of over-relaxed EM, or a name.
 {SOLVER_LIST}""",
     'smoothing : float in [0, 1) or "auto"': """\
-Weight of the add-one unigram in scored probabilities. "auto" estimates it on held-out tokens where
-``fit`` holds some out, and is 0.001 elsewhere.""",
+Weight of the add-one unigram in scored probabilities. "auto" estimates it on held-out tokens,
+if any; else it is 0.001.""",
     "validation_fraction : float in (0, 1)": """\
-Share of the tokens held out where ``beta="auto"`` or ``early_stopping=True``; of every batch of a
-stream where ``beta="auto"``.""",
+Share of the tokens held out for tuning and early stopping.""",
     "early_stopping : bool": """\
-Whether to stop when held-out perplexity no longer falls, and to return to the best parameters,
-which have not seen the held-out tokens.""",
-    "n_jobs : int or None": """\
-Number of threads, in joblib's conventions. Results do not depend on it.""",
-    "warm_start : bool": """\
-Whether ``fit`` continues from the parameters and the tuned temperature of the call before, without
-further random starts. Rows keep their mixtures by position where X has as many as before. If the
-call before had True, too, and X and all parameters but ``max_iter``, ``tol`` and ``n_init`` are the
-same, EM continues exactly as if it had not ended: ten iterations and ten more are twenty. For that
-the estimator keeps up to two more arrays of the shapes of ``embedding_`` and ``components_``.""",
+Whether to stop when held-out perplexity no longer falls.""",
+    "n_jobs : int or None": "Number of threads, as in joblib. Results do not depend on it.",
+    "warm_start : bool": "Whether ``fit`` continues the previous fit.",
     "random_state : int, RandomState instance or None": """\
-Seed of the random starts and of the held-out tokens.""",
+Seed of initialisations and held-out tokens.""",
 }
 
 ATTRIBUTES = {
-    "row_distribution_ : (N,) array": """\
-P(x_i). Attributes with one entry a row are dask arrays where X was one.""",
-    "component_distribution_ : (K,) array": """\
-P(z_k) = sum_i P(x_i) P(z_k given x_i): share of the tokens; ``weights_``, the mixture of an empty
-row, can differ.""",
-    "column_embedding_ : (M, K) array": "P(z_k given y_j), by Bayes' rule.",
+    "row_distribution_ : (N,) array": "P(x_i).",
+    "component_distribution_ : (K,) array": "P(z_k), shares of the training tokens.",
+    "column_embedding_ : (M, K) array": "P(z_k given y_j).",
     "row_components_ : (K, N) array": "P(x_i given z_k).",
     "unigram_ : (M,) array": "Add-one distribution of the columns, used for smoothing.",
-    "beta_ : float": "Inverse temperature used.",
-    "smoothing_ : float": "Smoothing used.",
+    "beta_, smoothing_ : float": "Values used.",
     "tuning_ : list of Trial": """\
-Hyper-parameter values tried on held-out tokens, in order: each trial has ``stage``, ``values``,
-``validation`` (perplexity and smoothing) and ``chosen``. Empty where none were tuned.""",
-    "n_iter_ : int": "Number of EM iterations of the final fit, in all its stages.",
-    "converged_ : bool": "Whether ``tol`` was reached, or early stopping stopped.",
-    "objective_ : float": "Free energy less the log prior at the last E-step, in nats.",
+Values tried on held-out tokens: ``stage``, ``values``, ``validation``, ``chosen``.""",
+    "n_iter_ : int": "Number of EM iterations of the final fit.",
+    "converged_ : bool": "Whether ``tol`` was reached or early stopping stopped.",
+    "objective_ : float": "Free energy less the log prior, in nats.",
     "history_ : list of Record": """\
-``beta``, ``free_energy``, ``validation_perplexity`` and ``seconds`` of every iteration.""",
-    "n_parameters_ : int": "Number of free parameters of P(x, y), those of the rows included.",
+Per iteration: ``beta``, ``free_energy``, ``validation_perplexity``, ``seconds``.""",
+    "n_parameters_ : int": "Number of free parameters, those of rows included.",
     "n_features_in_ : int": "Number M of columns.",
-    "feature_names_in_ : (M,) array of str": "Names of the columns, where X has names.",
-    "row_names_in_ : (N,) array": "Names of the rows fitted, where X has names and rows are kept.",
+    "feature_names_in_ : (M,) array of str": "Names of the columns, if X has names.",
+    "row_names_in_ : (N,) array": "Names of the training rows, if X has names.",
 }
 
 
@@ -132,9 +114,10 @@ def fill_docstring(
     before, after = docstring.split(f"    {section}\n", 1)
     end = re.search(r"\n\n(?=    [A-Z][\w ]+\n    ---)|\n    $", after)
     own, rest = (after[: end.start()], after[end.start() :]) if end else (after, "")
+    gap = "\n\n" if "\n\n" in own else "\n"  # as between the section's own paragraphs
     for name, text in paragraphs.items():
         if not re.search(rf"^    (\w+, )*{name.split(' : ')[0]}(, \w+)* : ", own, flags=re.M):
             default = defaults.get(name.split(" : ")[0], fill_docstring)
             shown = "" if default is fill_docstring else f", default={default!r}".replace("'", '"')
-            own += f"\n    {name}{shown}\n        " + text.replace("\n", "\n        ")
+            own += f"{gap}    {name}{shown}\n        " + text.replace("\n", "\n        ")
     return f"{before}    {section}\n{own}{rest}"

@@ -336,8 +336,8 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         >>> from skcooc import AspectModel, Dyads
         >>> users = ["ann", "ann", "bob", "bob", "cleo", "dan", "dan"]
         >>> items = ["tea", "scones", "tea", "jam", "ale", "ale", "crisps"]
-        >>> observations = Dyads.from_pairs(users, items)
-        >>> model = AspectModel(2, beta=0.9, random_state=0).fit(observations)
+        >>> dyads = Dyads.from_pairs(users, items)
+        >>> model = AspectModel(2, beta=0.9, random_state=0).fit(dyads)
         >>> model.recommend(["ann", "cleo"], 1).items
         array([['jam'],
                ['crisps']], dtype=object)

@@ -12,7 +12,7 @@ from typing import Literal, NoReturn
 DESCRIPTION = """\
 Fit a topic model or a clustering to co-occurrence data, and compare held-out perplexities.
 
-Without DATA, it fits the docstrings of NumPy, SciPy and scikit-learn; no download is needed."""
+Without DATA, it fits the chapters of the King James Bible, which is part of the package."""
 
 MODELS_HELP = """\
 aspect, product-space: topic models; asymmetric, projection: clusters of rows; symmetric: clusters

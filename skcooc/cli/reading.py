@@ -64,7 +64,7 @@ def read(options: Arguments, screen: Screen) -> NamedCounts:
         return texts.validate(_read_path(options.data, options, screen))
     if option := first_given(options, *FIELDS, *NAMES):
         raise InputError(f"{option} needs DATA")
-    return texts.validate(texts.read_docstrings(options, screen))
+    return texts.validate(texts.read_bible(options, screen))
 
 
 def _read_path(path: Path, options: Arguments, screen: Screen) -> NamedCounts:

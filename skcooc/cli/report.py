@@ -88,11 +88,13 @@ def _data(table: NamedCounts, options: Arguments) -> Iterator[str]:
     unit = "co-occurrences" if table.texts is None else "tokens"
     yield from textwrap.wrap(table.title, WIDTH)
     size = f"{n:,} {rows}, {m:,} {columns}, {table.X.sum():,.0f} {unit}"
-    yield f"{size}; {options.test_size:.0%} of them held out for testing"
+    yield f"{size}; {100 * options.test_size:.0f} % of them held out for testing"
     if empty := int((table.X.sum(axis=1) == 0).sum()):
         yield f"{rows} without any of these {columns}: {empty:,}"
     if (words := table.dropped) is not None:
-        frequent = ", ".join(f"{word} {share:.0%}" for word, share in words.frequent[:N_DROPPED])
+        frequent = ", ".join(
+            f"{word} {100 * share:.0f} %" for word, share in words.frequent[:N_DROPPED]
+        )
         more = ", ..." if len(words.frequent) > N_DROPPED else ""
         listed = f" ({frequent}{more})" if words.frequent else ""
         text = (
@@ -157,7 +159,7 @@ def _temperature(chosen: BaseEstimator) -> Iterator[str]:
 
 def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> Iterator[str]:
     has_members = hasattr(model, "column_labels_")
-    listed = "most frequent members" if has_members else f"{ORDERS[options.order]} {table.kinds[1]}"
+    listed = "most frequent ones" if has_members else f"{ORDERS[options.order]} {table.kinds[1]}"
     yield f"{_noun(model).capitalize()}, most frequent first, fitted to all data: share, {listed}"
     yield ""
     if has_members:
@@ -233,7 +235,7 @@ def _shares_by_division(division: SharesByDivision, noun: str, rows: str) -> Ite
     """The largest topics of the largest groups, in the order of the groups."""
     n_topics = min(N_TOPICS, len(division.topics))
     head = f"Shares by {division.name}: the {n_topics} largest {noun}, in percent of the tokens"
-    yield f"{head}, with {LEVEL:.0%} intervals"
+    yield f"{head}, with {100 * LEVEL:.0f} % intervals"
     for g in sorted(np.argsort(-np.array(division.sizes), kind="stable")[:N_GROUPS].tolist()):
         yield ""
         yield f"  {division.labels[g]} ({rows}: {division.sizes[g]:,})"

@@ -17,17 +17,14 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from skcooc.cli.arguments import Arguments
 from skcooc.cli.terminal import Screen
-from skcooc.datasets import load_docstrings
+from skcooc.datasets import load_bible
 from skcooc.protocol import Array
 from skcooc.tables.dyads import MAX_TOKENS
 
 MIN_TOKENS = 100  # a tenth of them is held out, and a tenth of the rest once more
 WORD = r"(?u)\b[^\W\d_]\w{2,}\b"  # three characters or more, the first a letter: no numbers
 EXCERPT = 50  # characters of a line that name it
-EXAMPLES = (
-    "numpy.linalg.svd", "scipy.signal.find_peaks", "scipy.stats.ttest_ind",
-    "sklearn.cluster.KMeans", "sklearn.metrics.roc_auc_score",
-)  # fmt: skip
+EXAMPLES = "Genesis 7", "Psalms 23", "Mark 4", "Revelation 8"
 
 
 class InputError(Exception):
@@ -62,10 +59,14 @@ class NamedCounts:
     def position(self, name: str) -> int:
         """Position of a row; InputError if there is none, or it has no counts."""
         if name not in self.row_names:
-            raise InputError(f"{self.title}: no row is named {name!r}")
+            raise InputError(
+                f"{self.title}: no row is named {name!r} (--nearest); check the spelling"
+            )
         i = list(self.row_names).index(name)
         if not self.X[[i]].sum():
-            raise InputError(f"{self.title}: row {name!r} has no counts")
+            raise InputError(
+                f"{self.title}: row {name!r} has no counts, so --nearest cannot compare it"
+            )
         return i
 
 
@@ -101,11 +102,12 @@ def validate(table: NamedCounts) -> NamedCounts:
     return replace(table, X=X)
 
 
-def read_docstrings(options: Arguments, screen: Screen) -> NamedCounts:
-    corpus = load_docstrings()
-    title = corpus.DESCR.partition(".\n")[0]
-    examples = [name for name in EXAMPLES if name in corpus.names]
-    return count_words(corpus.data, corpus.names, title, options, screen, examples)
+def read_bible(options: Arguments, screen: Screen) -> NamedCounts:
+    """The chapters of the King James Bible, with its sections as groups."""
+    bible = load_bible()
+    title = "The King James Bible, by chapter"
+    table = count_words(bible.data, bible.names, title, options, screen, EXAMPLES)
+    return replace(table, groups=np.array(bible.sections, dtype=object))
 
 
 def read_folder(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
@@ -164,7 +166,9 @@ def count_words(
         X, words, dropped = _fit_vectorizer(vectorizer, texts, screen)
     except ValueError as error:
         given = f"--stop-words {options.stop_words} --min-df {min_df} --max-df {max_df}"
-        raise InputError(f"{title}: no words are left in {n} documents with {given}") from error
+        raise InputError(
+            f"{title}: no words are left in {n} documents with {given}: relax these"
+        ) from error
     kinds = "documents", "words"
     return NamedCounts(X, names, words, title, kinds, examples, vectorizer, texts, dropped)
 

@@ -18,7 +18,7 @@ def x_log_x(x):  # type: ignore[no-untyped-def]
 
 @compiled
 def gain(b, to, back, own, n, m, joint, first, second):  # type: ignore[no-untyped-def]
-    """Gain of sum n_cd log n_cd - sum n_c log n_c - sum m_d log m_d by an object in cluster b."""
+    """Gain of sum n_cd log n_cd - sum n_c log n_c - sum m_d log m_d by an item in cluster b."""
     total = x_log_x(joint[b, b] + to[b] + back[b] + own) - x_log_x(joint[b, b])
     for d in range(len(to)):
         if d != b:
@@ -79,7 +79,7 @@ def exchange_sweep(  # type: ignore[no-untyped-def]
 
 
 class ExchangeMoves(NonZeros):
-    """Exchange moves: each object in turn joins the cluster that raises the information most.
+    """Exchange moves: each item in turn joins the cluster that raises the information most.
 
     Kneser and Ney, Improved clustering techniques for class-based statistical language modelling,
     Eurospeech 1993; Martin, Liermann and Ney, Algorithms for bigram and trigram word clustering,
@@ -87,7 +87,7 @@ class ExchangeMoves(NonZeros):
     """
 
     def exchange(self, labels: Array, n_clusters: int) -> Array:
-        labels, counts = labels.copy(), self.observations
+        labels, counts = labels.copy(), self.weighted_counts
         joint = np.zeros((n_clusters, n_clusters))
         np.add.at(joint, (np.repeat(labels, np.diff(self.indptr)), labels[self.indices]), counts)
         structure = self.views.columns.structure

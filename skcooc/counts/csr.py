@@ -97,9 +97,9 @@ def sum_duplicates(table: CSR) -> CSR:
 def check_total(total: float, name: str = "X") -> None:
     if total and not MIN_TOTAL <= total <= MAX_TOTAL:
         raise ValueError(
-            f"The counts of {name}, by their weights, add up to {total:.3g}. They should add up to "
-            f"a number from {MIN_TOTAL:g} to 2^53 = {MAX_TOTAL:.3g}, above which floating point "
-            f"numbers do not tell one more from none. Multiply {name} by a constant."
+            f"The weighted counts of {name} add up to {total:.3g}; they must add up to a number "
+            f"from {MIN_TOTAL:g} to 2^53 = {MAX_TOTAL:.3g}, above which floating point numbers "
+            f"cannot count single tokens. Multiply {name} by a constant."
         )
 
 
@@ -178,7 +178,7 @@ class CSRCounts(
     def n_log_n(self, axis: Literal[0, 1]) -> Array:
         counts = self.data.astype(np.float64)
         terms = np.log(np.where(counts > 0, counts, 1))
-        terms *= self.observations if axis == 0 else counts
+        terms *= self.weighted_counts if axis == 0 else counts
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
         places = self.indices if axis == 0 else rows
         return np.bincount(places, weights=terms, minlength=self.shape[1 - axis])

@@ -65,15 +65,15 @@ def explain_failures() -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise RuntimeError(
-            "Workers died again and again over one block of X, most likely since they were out of "
-            "memory. Give smaller blocks, as with X.rechunk, or more workers, or workers a larger "
-            f"memory_limit. The estimator is as it was. Dask says: {error}"
+            "Workers died repeatedly on one block of X, most likely out of memory. Give smaller "
+            "blocks, as with X.rechunk, more workers, or a larger memory_limit. The estimator is "
+            f"unchanged. Dask says: {error}"
         ) from error
     except (CancelledError, CommClosedError) as error:
         raise ConnectionError(
-            "The connection to the scheduler is lost, or it has lost what X was made of. Start a "
-            "client and fit again; with a checkpoint (skcooc.callbacks.Checkpoint) and "
-            "warm_start=True the fit goes on from there. The estimator is as it was."
+            "The connection to the scheduler is lost, or the scheduler has lost the data of X. "
+            "Start a client and fit again; with a checkpoint (skcooc.callbacks.Checkpoint) and "
+            "warm_start=True the fit resumes from there. The estimator is unchanged."
         ) from error
 
 

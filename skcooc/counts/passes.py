@@ -415,7 +415,7 @@ class NonZeros:
         return np.ones(self.shape[0]) if self.weights is None else self.weights
 
     @property
-    def observations(self) -> Array:
+    def weighted_counts(self) -> Array:
         counts = self.data.astype(np.float64)
         if self.weights is None:
             return counts

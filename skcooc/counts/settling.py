@@ -248,7 +248,7 @@ def step_length(line, counts, cells, changes, n_lines, cost, descent, ones):  # 
 
 
 @guarded
-def take_step(a, part, step, totals, observations):  # type: ignore[no-untyped-def]
+def take_step(a, part, step, totals, n_tokens):  # type: ignore[no-untyped-def]
     """Take a fraction of the step; then scale the row to its number of tokens."""
     zero = a.dtype.type(0)
     for k in range(len(a)):
@@ -258,7 +258,7 @@ def take_step(a, part, step, totals, observations):  # type: ignore[no-untyped-d
         expected += totals[k] * a[k]
     if expected > 0:
         for k in range(len(a)):
-            a[k] *= observations / expected
+            a[k] *= n_tokens / expected
 
 
 @guarded
@@ -281,14 +281,14 @@ def improve_rows(  # type: ignore[no-untyped-def]
         for p in range(n):
             here[p] = max(here[p], least)
             cells[first + p], counts[p] = here[p], data[first + p] / unit
-        observations = zero
+        n_tokens = zero
         for p in range(n):
-            observations += counts[p]
+            n_tokens += counts[p]
         slope_and_curvature(lanes, B, columns, counts, here, vectors)
         cost, descent = newton_step(a, totals, vectors)
         products_with(lanes, vectors, 2, B, columns, changes)
         part = step_length(line, work[0], work[1], work[2], n_lines, cost, descent, work[3])
-        take_step(a, part, vectors[2], totals, observations)
+        take_step(a, part, vectors[2], totals, n_tokens)
 
 
 class AlternatingRows(NonZeros):
@@ -303,10 +303,10 @@ class AlternatingRows(NonZeros):
         unit = power_of_two(self.data)  # keeps squares and reciprocals finite
         A /= unit
         self._improve((self.indptr, self.indices, self.data, unit), B, A, cells)
-        observations = self.data if self.weights is None else self.observations
+        counts = self.data if self.weights is None else self.weighted_counts
         logs = np.log(cells)
-        log_likelihood = float(np.einsum("p,p->", observations, logs, dtype=np.float64))
-        log_likelihood += float(observations.sum(dtype=np.float64) * np.log(unit))
+        log_likelihood = float(np.einsum("p,p->", counts, logs, dtype=np.float64))
+        log_likelihood += float(counts.sum(dtype=np.float64) * np.log(unit))
         view, weighted = self.views.columns, self._weighted(A)
         counts = self.data[view.order]
         if self.weights is not None:

@@ -75,10 +75,10 @@ def _binomial(counts: Array, fraction: float, uniforms: Array) -> Array:
     """Binomial draws by inversion; single tokens, nearly all of a text, by comparison."""
     drawn = np.where(uniforms >= 1 - fraction, counts, 0)
     several = np.flatnonzero(counts > 1)
-    observations = np.minimum(np.ceil(counts[several]), MAX_BINOMIAL)
-    successes = binom.ppf(uniforms[several].astype(float), observations, fraction)
+    n_tokens = np.minimum(np.ceil(counts[several]), MAX_BINOMIAL)
+    successes = binom.ppf(uniforms[several].astype(float), n_tokens, fraction)
     # A uniform of exactly zero would give -1.
-    drawn[several] = np.maximum(successes, 0) * (counts[several] / observations)
+    drawn[several] = np.maximum(successes, 0) * (counts[several] / n_tokens)
     return drawn
 
 

@@ -89,7 +89,7 @@ def bound(X: Block, A: Array, B: Array, a: float) -> Bound:
     c, al = np.ceil(n), np.maximum(a * P, TINY)
     tables = counts.copy()
     tables[several] = T = n / c * al * slope(al, c)
-    weights = X.observations[several] / n
+    weights = X.weighted_counts[several] / n
     gains = T * np.log(al / a) - n / c * (rise(al, c) - c * np.log(a))
     return Bound(tables, float((weights * gains).sum()))
 

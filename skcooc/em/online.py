@@ -25,7 +25,7 @@ class Averages(NamedTuple):
     """Expected statistics per token: a mean in which later batches count more."""
 
     stats: Any
-    observations: float  # of all batches
+    n_tokens: float  # of all batches
     n_batches: int
 
 
@@ -38,35 +38,35 @@ class Step(NamedTuple):
     free_energy: float  # of the batch, nats; before the step
 
 
-def averages(stats: Any, observations: float) -> Averages:
+def averages(stats: Any, n_tokens: float) -> Averages:
     """Return the statistics of a first batch, per token."""
-    return Averages(scale_statistics(stats, 1 / observations), observations, 1)
+    return Averages(scale_statistics(stats, 1 / n_tokens), n_tokens, 1)
 
 
-def step_size(kept: Averages, observations: float) -> float:
+def step_size(kept: Averages, n_tokens: float) -> float:
     """Weight of a batch in the mean: (t + 1)^-DECAY for the batch after t others.
 
     Proportional to the tokens of the batch over those of a mean batch, so that a small batch at the
     end of a table counts less.
 
-    >>> round(step_size(Averages(None, observations=300.0, n_batches=3), 100.0), 3)
+    >>> round(step_size(Averages(None, n_tokens=300.0, n_batches=3), 100.0), 3)
     0.5
-    >>> round(step_size(Averages(None, observations=300.0, n_batches=3), 10.0), 3)
+    >>> round(step_size(Averages(None, n_tokens=300.0, n_batches=3), 10.0), 3)
     0.065
     """
     n_batches = kept.n_batches + 1
-    share = observations * n_batches / (kept.observations + observations)
+    share = n_tokens * n_batches / (kept.n_tokens + n_tokens)
     return min(1.0, share * n_batches**-DECAY)
 
 
-def blend(kept: Averages, stats: Any, observations: float) -> Averages:
+def blend(kept: Averages, stats: Any, n_tokens: float) -> Averages:
     """Return the mean after one more batch."""
-    weight = step_size(kept, observations)
-    batch = scale_statistics(stats, weight / observations)
+    weight = step_size(kept, n_tokens)
+    batch = scale_statistics(stats, weight / n_tokens)
     mean = type(stats)(
         *(old * (1 - weight) + new for old, new in zip(kept.stats, batch, strict=True))
     )
-    return Averages(mean, kept.observations + observations, kept.n_batches + 1)
+    return Averages(mean, kept.n_tokens + n_tokens, kept.n_batches + 1)
 
 
 def step(
@@ -81,7 +81,7 @@ def step(
     """Make an E-step on a batch, and an M-step on the mean of all batches.
 
     The rows (n, k) are folded into the given parameters. In the M-step the mean stands for
-    ``total`` tokens, beside a prior of the model. In the E-step the batch is part of an infinite
+    ``total`` tokens, with a prior of the model. In the E-step the batch is part of an infinite
     table, whose columns depend on no single token.
 
     O. Cappé and E. Moulines, On-line expectation-maximization algorithm for latent data models,
@@ -108,7 +108,7 @@ def smooth_for_new_columns(
     if kept.n_batches == 1:
         params = model.mix_with(params, _distribution(totals, components), UNIGRAM_SHARE)
     if new.any():
-        share = float(new.sum() / (kept.observations + batch.sum()))
+        share = float(new.sum() / (kept.n_tokens + batch.sum()))
         params = model.mix_with(params, _distribution(new, components), share)
     return params
 
@@ -142,10 +142,10 @@ T = TypeVar("T", bound=TemperatureOutcome)
 def track_beta(
     now: StreamTemperature,
     within: TemperatureRange,
-    observations: float,
+    n_tokens: float,
     fold_in: Callable[[float], T],
 ) -> tuple[StreamTemperature, T]:
-    """Try the next temperature beside the present one, and keep it if it predicts better.
+    """Try the temperature next to the present one, and keep it if it predicts better.
 
     ``fold_in(beta)`` folds in the batch at a temperature. Where the present one stays, the other
     direction is next. Without held-out tokens nothing is tried.
@@ -160,9 +160,9 @@ def track_beta(
     >>> round(now.beta, 2)
     0.8
     """
-    if not observations:
+    if not n_tokens:
         return now, fold_in(now.beta)
-    stay, beta = fold_in(now.beta), _neighbour(now, within, observations)
+    stay, beta = fold_in(now.beta), _neighbour(now, within, n_tokens)
     go = stay if beta == now.beta else fold_in(beta)
     if stay.validation is None or go.validation is None:
         return now, stay
@@ -171,10 +171,10 @@ def track_beta(
     return StreamTemperature(now.beta, -now.direction), stay
 
 
-def _neighbour(now: StreamTemperature, within: TemperatureRange, observations: float) -> float:
-    """Return the temperature beside the present one, in its direction."""
+def _neighbour(now: StreamTemperature, within: TemperatureRange, n_tokens: float) -> float:
+    """Return the temperature next to the present one, in its direction."""
     to_scale, to_beta = (np.log, np.exp) if within.scale == "log" else (float, float)
     low, high = min(within.low, now.beta), max(within.high, now.beta)
     step = (to_scale(within.high) - to_scale(within.low)) / N_STEPS
-    step *= now.direction * min(1.0, observations / FULL_STEP_TOKENS)
+    step *= now.direction * min(1.0, n_tokens / FULL_STEP_TOKENS)
     return float(np.clip(to_beta(to_scale(now.beta) + step), low, high))

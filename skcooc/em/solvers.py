@@ -111,19 +111,19 @@ class OverRelaxation(Accelerated):
 
 
 class PlainEM(OverRelaxation):
-    """Plain EM, which needs the most iterations and the least memory."""
+    """Plain EM."""
 
     def __init__(self) -> None:
         super().__init__(1.0)
 
 
 class Momentum(Accelerated):
-    """Extrapolates from the last plain steps, ever further; restarts where the objective rises.
+    """Extrapolation of earlier steps.
 
-    Nesterov's method with the restarts of O'Donoghue and Candès (Adaptive restart for accelerated
-    gradient schemes, Foundations of Computational Mathematics 15, 2015), with EM's step in the
-    expected counts for the gradient's: n steps after a restart it is 1 + n / (n + 3) times as long,
-    measured from the plain step before.
+    Restarts where the objective rises. Nesterov's method with the restarts of O'Donoghue and Candès
+    (Adaptive restart for accelerated gradient schemes, Foundations of Computational Mathematics 15,
+    2015), with EM's step in the expected counts for the gradient's: n steps after a restart it is
+    1 + n / (n + 3) times as long, measured from the plain step before.
     """
 
     pace = 2.4
@@ -158,7 +158,7 @@ class Momentum(Accelerated):
 
 
 class AlternatingNewton(Momentum):
-    """Newton steps of rows and columns in turn, with momentum; for aspects at beta=1.
+    """Newton steps of rows and columns in turn; for AspectModel with beta=1.
 
     EM multiplies every number, so that one near zero takes long to come back; here it takes one
     step. The momentum grows with each step (A. Ang and N. Gillis, Accelerating nonnegative matrix

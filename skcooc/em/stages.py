@@ -122,7 +122,7 @@ class EMStage(StageSchedule):
     def with_warmup(self, model: Model | None = None) -> list[EMStage]:
         """Return a short stage at beta = 1 and this one; ``max_iter`` iterations in all.
 
-        Close to the critical temperature a random start would collapse to the unigram before its
+        Close to the critical temperature an initialisation would collapse to the unigram before its
         components differ. ``model`` is the model of the warm-up, if it is another one.
         """
         n_iter = min(WARMUP_ITERATIONS, self.max_iter - 1)
@@ -240,7 +240,10 @@ def fit(
     if stopped:
         part.finish(run)
         state = part.expand_rows(run.best or run.state)
-        return _stopped(run, state, stage, parts[-1].current_stage(run), solver)
+        last = parts[-1].current_stage(run)
+        if part.stage is not part and last.model == stage.model:
+            last = replace(last, beta=stage.beta)  # the temperature that annealing has reached
+        return _stopped(run, state, stage, last, solver)
     beta = run.best_beta if run.best else run.history[-1].beta
     return EMResult(
         *(run.best or run.state),

@@ -55,6 +55,8 @@ class AveragedModels(MetaModel):
     golden section search with seven values. The smoothing of the mean and, for an `AspectModel`
     with ``component_prior="auto"``, its pseudo-count are tuned with it.
 
+    Read more in the :doc:`user guide </guide/averages>`.
+
     Parameters
     ----------
     estimator : estimator of this package

@@ -39,6 +39,8 @@ class MixtureFeatures(
     distribution. Variances are small: scale features, for instance by
     :class:`~sklearn.preprocessing.StandardScaler`.
 
+    Read more in the :doc:`how-to guide </howto/features>`.
+
     Parameters
     ----------
     estimator : estimator of this package

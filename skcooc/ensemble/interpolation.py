@@ -50,6 +50,8 @@ class InterpolatedModels(MetaModel, _BaseComposition):
     The validation part of the models' own tuning is not used: it is predicted by short fits only,
     which are not representative of full ones.
 
+    Read more in the :doc:`user guide </guide/averages>`.
+
     Parameters
     ----------
     estimators : list of (str, estimator) tuples

@@ -47,6 +47,8 @@ class RowMemory(MetaModel):
     own hyper-parameters. If it holds out none, a second copy is fitted to a part of the tokens.
     Only predictions change, not ``transform``, ``components_`` and other attributes of the model.
 
+    Read more in the :doc:`user guide </guide/memory>`.
+
     Parameters
     ----------
     estimator : estimator or None, default=None

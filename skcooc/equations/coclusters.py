@@ -201,15 +201,14 @@ class ClassBigrams(BlockPredictions, Equations[Params, BigramStatistics]):
     """Equations of symmetric clustering with X = Y and I = J.
 
     Hofmann & Puzicha (1998), section 3.3. P(y_j given x_i) = P(y_j given c(j)) P(c(j) given c(i)),
-    the class bigram model of Brown et al. (1992). An object is a row and a column: objects are
+    the class bigram model of Brown et al. (1992). An item is a row and a column: items are
     moved one by one (exchange algorithm), each to the cluster with the largest mutual information.
     """
 
     n_clusters: int
 
     needs: ClassVar[Mapping[Capability, str]] = {
-        "exchange": "tied=True moves one object at a time, with all counts in memory; "
-        "set tied=False"
+        "exchange": "tied=True moves one item at a time, with all counts in memory; set tied=False"
     }
 
     @property

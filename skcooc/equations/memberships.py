@@ -39,16 +39,16 @@ from skcooc.simplex import entropy, first_largest, hardmax, log, normalise, soft
 POWER_ITERATIONS, POWER_TOL = 100, 1e-4
 LEAST_GAIN = 1e-3  # nats: less is rounding
 
-# Usual best inverse temperature and search range, times the mean number of tokens of an object: as
+# Usual best inverse temperature and search range, times the mean number of tokens of a row: as
 # if so few of its tokens were independent.
 USUAL, ASYMMETRIC = 6.0, (2.0, 20.0)
 # Lower bounds of these, relative to the critical inverse temperature.
 USUAL_CRITICAL, ASYMMETRIC_CRITICAL = 2.0, (1.0, 8.0)
 
 # Seeding.
-UNIGRAM_SHARE = 0.8  # share of the unigram in a cluster that begins with one object
-PER_CLUSTER, MIN_SAMPLED = 8, 100  # sampled objects: for each cluster, and at least
-LITTLE = 1e-9  # probability of objects that gain nothing
+UNIGRAM_SHARE = 0.8  # share of the unigram in a cluster that begins with one row
+PER_CLUSTER, MIN_SAMPLED = 8, 100  # sampled rows: for each cluster, and at least
+LITTLE = 1e-9  # probability of rows that gain nothing
 NOISE = 0.1  # relative, so that clusters differ
 
 # Initialisation by short runs.
@@ -107,7 +107,7 @@ def uniform_mixtures(X: Counts, n: int) -> tuple[Array, Rows]:
 def posteriors(
     X: Block, scores: Array, factors: Array, weights: Array, hard: bool
 ) -> tuple[Rows, Array]:
-    """P(c given object) ~ weights_c exp(factor * score_c), (n, K); hard: 1 at the largest score.
+    """P(c given row) ~ weights_c exp(factor * score_c), (n, K); hard: 1 at the largest score.
 
     Log-likelihoods ``scores`` (n, K) are overwritten; factors are (n, 1), weights (K,). Also
     returns the logarithms of the normalisers (n,), float64; hard: the largest factor * score_c, and
@@ -185,7 +185,7 @@ def column_prior(J: Array, weights: Array, beta: float) -> float:
 
 
 def worst_explained(gains: Array) -> int | None:
-    """The object with which an empty cluster is re-initialised, or None.
+    """The row with which an empty cluster is re-initialised, or None.
 
     ``gains`` (n,): its log-likelihood in a cluster of its own, minus the present one.
     """
@@ -194,10 +194,10 @@ def worst_explained(gains: Array) -> int | None:
 
 
 def fill_empty_cluster(posteriors: Array, own: Array, scores: Array) -> None:
-    """Move the object with the worst log-likelihood to an empty cluster, if any.
+    """Move the row with the worst log-likelihood to an empty cluster, if any.
 
     ``posteriors`` (n, K), zeros and ones, are changed in place; ``own`` (n,) are log-likelihoods of
-    objects in clusters of their own, ``scores`` (n, K) those in each cluster.
+    rows in clusters of their own, ``scores`` (n, K) those in each cluster.
     """
     sizes = sums(posteriors, axis=0)
     if not sizes.all():
@@ -227,10 +227,10 @@ def inverse_temperatures(
     of_size: Sequence[float],
     of_critical: Sequence[float],
 ) -> list[float]:
-    """Multiples of 1 / mean tokens of an object, or of the critical beta if that is larger."""
+    """Multiples of 1 / mean tokens of a row, or of the critical beta if that is larger."""
     size, collapse, largest = model.object_size(X), model.critical_beta(X), model.largest_beta
     if np.isinf(min(collapse, largest)):
-        collapse = 0.0  # objects cannot be told apart at any temperature
+        collapse = 0.0  # rows cannot be told apart at any temperature
     pairs = zip(of_size, of_critical, strict=True)
     return [min(largest, max(a / size, b * collapse)) for a, b in pairs]
 
@@ -279,9 +279,9 @@ def n_sampled_objects(n_clusters: int) -> int:
 
 
 def seed_clusters(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generator) -> Array:
-    """Clusters (M, K): the unigram ``overall`` (M,), mixed with one of the objects (n, M) each.
+    """Clusters (M, K): the unigram ``overall`` (M,), mixed with one of the rows (n, M) each.
 
-    Greedy k-means++ (D. Arthur and S. Vassilvitskii, SODA 2007): some objects are drawn in
+    Greedy k-means++ (D. Arthur and S. Vassilvitskii, SODA 2007): some rows are drawn in
     proportion to what their log-likelihood gains in a cluster of their own; the largest total wins.
     """
     sizes = np.asarray(objects.sum(axis=1), dtype=np.float64)
@@ -306,7 +306,7 @@ def scaled_rows(objects: CSR, factors: Array) -> CSR:
 
 
 def seed_gains(objects: CSR, overall: Array, sizes: Array) -> Array:
-    """Gains in log-likelihood of objects by clusters that begin with objects, (n, n)."""
+    """Gains in log-likelihood of rows by clusters that begin with rows, (n, n)."""
     ratios = scaled_rows(objects, (1 - UNIGRAM_SHARE) / UNIGRAM_SHARE * reciprocals(sizes))
     ratios.data = np.log1p(ratios.data * reciprocals(overall)[ratios.indices])
     gains: Array = (objects.astype(np.float64) @ ratios.T).toarray()
@@ -317,7 +317,7 @@ def best_start(model: Mergeable, X: Counts, rng: np.random.Generator) -> State:
     """The best of several short runs at the usual temperature, by successive halving.
 
     From random clusters EM often ends where two share one true cluster and another covers two. So
-    each run begins with dissimilar objects and spare clusters, and the most similar are merged.
+    each run begins with dissimilar rows and spare clusters, and the most similar are merged.
     With more clusters runs differ less, so that fewer are made.
     """
     if model.n_clusters == 1:
@@ -371,7 +371,7 @@ def sort_by_objective(runs: Sequence[EMResult]) -> list[State]:
 def ward_groups(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
     """Groups of clusters to merge, by Ward's method at Hellinger distance.
 
-    ``overlaps`` (K, K): scalar products of the roots of the clusters' shares of each object.
+    ``overlaps`` (K, K): scalar products of the roots of the clusters' shares of each row.
     """
     masses, least = overlaps.diagonal().astype(np.float64), np.finfo(float).tiny
     cosines = overlaps / np.sqrt(np.maximum(np.outer(masses, masses), least))

@@ -30,7 +30,7 @@ from skcooc.protocol import (
 )
 from skcooc.simplex import LEAST, mix_with, normalise, sums
 
-INDEPENDENT = 0.05  # share of the initial P(c, d) in which both aspects are independent
+INDEPENDENT = 0.05  # share of the initial P(c, d) in which both topics are independent
 PATIENCE = 10  # iterations of leave-one-out EM without a lower objective before convergence
 
 
@@ -59,7 +59,7 @@ class ProductAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         likelihood:  r_ij(cd) ~ P(c, d) [P(x_i given c) P(y_j given d)]^beta   (eq. 65)
 
     The C x D posteriors of a token are never formed: with T_cd the power of P(d given c) and A that
-    of P(c given x), A T and B are the factors of an aspect model with D aspects.
+    of P(c given x), A T and B are the factors of an aspect model with D topics.
     """
 
     n_row_components: int
@@ -68,7 +68,7 @@ class ProductAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
     annealing: float | None = None
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """An aspect model, with aspects merged on the side with fewer.
+        """An aspect model, with topics merged on the side with fewer.
 
         Random components would end at the unigram: small differences grow by beta (1 + r s) per
         step, with s as in ``Aspects.critical_beta`` and r the canonical correlation of c and d
@@ -148,7 +148,7 @@ class PredictiveProducts(ColumnDistributions, Equations[Params, Statistics]):
 
     Hofmann & Puzicha (1998), section 5.2. To leave a token out of the expected counts of its row
     exactly would take C times D products per token. Instead, the mixture A_id = sum_c P(c given
-    x_i) P(d given c) is treated as in an aspect model with the aspects d, expected counts C_jd and
+    x_i) P(d given c) is treated as in an aspect model with the topics d, expected counts C_jd and
     posteriors own_d,
 
         r_d ~ [(n_i A_id - own_d + alpha P(d)) (C_jd - own_d + eta) / (T_d - own_d + M eta)]^beta ,
@@ -160,7 +160,7 @@ class PredictiveProducts(ColumnDistributions, Equations[Params, Statistics]):
 
     products: ProductAspects
     row_prior: float = PSEUDO_COUNTS["row_prior"]  # alpha: pseudo-counts of a row in all
-    component_prior: float = PSEUDO_COUNTS["component_prior"]  # eta: of a column in every aspect
+    component_prior: float = PSEUDO_COUNTS["component_prior"]  # eta: of a column in every topic
 
     needs: ClassVar[Mapping[Capability, str]] = {
         "left_out": "leave_one_out=True needs all tokens of a column in every EM step; "

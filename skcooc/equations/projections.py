@@ -88,8 +88,8 @@ class Projections(OnlineModel[Params, Statistics]):
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Parameters, and the expected topics S of the rows.
 
-        Topics come from an aspect model, adapted to rows that are clusters of their own. Aspects
-        start at random: from clusters many rows get a single aspect, and never share a cluster.
+        Topics come from an aspect model, adapted to rows that are clusters of their own. These
+        start at random: from clusters many rows get a single topic, and never share a cluster.
         """
         aspects = Aspects(self.n_topics)
         found = short_fit(aspects, X, rng, State(*aspects.random(X, rng)))

@@ -55,7 +55,7 @@ class Statistics(NamedTuple):
     components: Array  # (M, K): sum_i I_ic n_ij
     sizes: Array  # (K,): sum_i I_ic
     spare: Array  # (M,): counts of the row with the worst likelihood, for an empty cluster
-    observations: float  # sum_ij n_ij
+    n_tokens: float  # sum_ij n_ij
     rows: float  # number of non-empty rows
     free_energy: float  # -(1/beta) sum_i log sum_c P(c) prod_j P(y_j given c)^(beta n_ij), nats
 
@@ -71,7 +71,7 @@ class RowClusters(
 
         P(c given x_i) = I_ic ~ rho_c exp(beta sum_j n_ij log q_jc),   q_jc ~ sum_i I_ic n_ij,
 
-    and the hard model takes the largest term alone: eqs. (23), (24). With equal weights of objects,
+    and the hard model takes the largest term alone: eqs. (23), (24). With equal weights of rows,
     n_ij is replaced by n_ij / n_i times the mean number of tokens of a row: distributional
     clustering, eq. (25). beta times this mean is then the exponent of a divergence and has no upper
     limit.
@@ -148,8 +148,8 @@ class RowClusters(
         energy = np.sum(weights * evidence) / beta + np.sum(counted * shared[:, 0])
         sizes = sums(rows * weights[:, None].astype(X.dtype), axis=0)
         expected = X.tdot(rows if self.object_weights == "counts" else rows * factors)
-        observations, observed = _observed(X).tolist()
-        return rows, Statistics(expected, sizes, spare, observations, observed, -float(energy))
+        n_tokens, observed = _observed(X).tolist()
+        return rows, Statistics(expected, sizes, spare, n_tokens, observed, -float(energy))
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         # Eqs. (24), (31); an empty cluster gets the spare row
@@ -161,7 +161,7 @@ class RowClusters(
         components = normalise(expected, axis=0, otherwise=params.components)
         if self.proportions == "estimated":
             weights = stats.sizes / stats.sizes.sum()
-        unit = np.array(stats.observations / stats.rows, dtype=params.unit.dtype)
+        unit = np.array(stats.n_tokens / stats.rows, dtype=params.unit.dtype)
         return Params(components, weights, unit)
 
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
@@ -182,8 +182,8 @@ class RowClusters(
         return 1.0 if self.object_weights == "counts" else np.inf
 
     def object_size(self, X: Counts) -> float:
-        observations, rows = X.total(_observed).tolist()
-        return observations / rows if rows else 1.0
+        n_tokens, rows = X.total(_observed).tolist()
+        return n_tokens / rows if rows else 1.0
 
     def critical_beta(self, X: Counts) -> float:
         unit = np.array(self.object_size(X), dtype=X.dtype)

@@ -73,7 +73,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     def needs(self) -> Mapping[Capability, str]:
         if self.abstraction != "row":
             return {}
-        reason = "abstraction='object' keeps weights of every row; set abstraction='cluster'"
+        reason = "abstraction='row' keeps weights of every row; set abstraction='cluster'"
         return {"paths": reason, "row states": reason}
 
     @property

@@ -43,118 +43,87 @@ PREDICTIVE_STEP = 0.04  # between temperatures of leave-one-out models
 class AspectModel(CooccurrenceEstimator):
     """Aspect model (pLSA): a topic model of counts, fitted by tempered EM.
 
-    Every token, an occurrence of column j in row i, belongs to one of K topics (aspects):
-    P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k). Also known as separable mixture
-    model (SMM), and as aggregate Markov model where rows and columns are the same words.
-    An inverse temperature beta < 1 flattens the responsibilities and prevents overfitting; ``fit``
-    tunes it on held-out tokens.
+    Every token, an occurrence of column y_j in row x_i, has one of K topics (aspects). An inverse
+    temperature beta < 1 flattens their responsibilities and prevents overfitting. Read more in the
+    :doc:`user guide </guide/aspect_model>`.
 
     Parameters
     ----------
     n_components : int or "auto", default=10
-        Number K of topics. "auto" runs `ComponentSearchCV` with its defaults first, which costs
-        about twenty fits, needs a table in memory, and tries at most 100; a warm start keeps the
-        number found.
+        Number K of topics. "auto" runs `ComponentSearchCV` first, which takes many fits.
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature. 1 is maximum likelihood, which overfits; below a critical value all
-        topics collapse to the overall column frequencies. "auto" tunes it by short fits on held-out
-        tokens, most of them with a quarter of the topics (at least 32), and fits all tokens then.
+        Inverse temperature; 1 is maximum likelihood. "auto" tunes it on held-out tokens.
 
     tempering : {"joint", "likelihood"}, default="joint"
-        Which probabilities beta is an exponent of: P(z) P(x given z) P(y given z), or only
-        P(x given z) P(y given z), as in Hofmann & Puzicha (1998).
+        Whether beta is an exponent of P(z) P(x given z) P(y given z), or of P(x given z) P(y given
+        z) alone, as in [1]_.
 
     component_prior : float or "auto", default="auto"
-        Pseudo-count added to every column in every topic. It helps where data are sparse, such as
-        word pairs. With ``beta="auto"``, "auto" tries values where the smoothing that held-out
-        tokens ask for is above 0.01, and keeps one if their perplexity falls by 1 %; else it is 0.
-        With leave-one-out responsibilities it is 0.02, or a quarter of it.
+        Pseudo-count of every column in every topic, for sparse data such as word pairs. "auto" is 0
+        unless a value lowers held-out perplexity by 1 %.
 
     leave_one_out : bool or "auto", default="auto"
-        Whether to use leave-one-out responsibilities (predictive EM): each token's own expected
-        count is subtracted from its row and its column before the E-step. It helps where rows are
-        short and topics many. With ``beta="auto"``, "auto" tries it after all else if rows have, on
-        average, fewer tokens than twice the number of topics, and keeps it if held-out perplexity
-        falls by 1 %. An iteration takes about three times as long, and the objective may rise. New
-        rows are folded in without it, so ``transform`` of the training rows is not ``embedding_``.
-        Not with ``annealing > 1``. In streams tokens are subtracted from their rows alone.
+        Whether to subtract each token's expected count from its row and column before the E-step
+        (predictive EM): for short rows and many topics. "auto" tries it if rows have fewer than 2 K
+        tokens on average, and keeps it if held-out perplexity falls by 1 %.
 
     row_prior : float > 0 or "auto", default="auto"
-        Pseudo-count of a row, distributed as P(z), with leave-one-out responsibilities only. "auto"
-        is 1, or 0.3 where ``beta="auto"`` and held-out perplexity falls by 1 %.
+        Pseudo-count of each row, distributed as P(z); with leave-one-out only. "auto" is 1 or, if
+        better, 0.3.
 
     burstiness : float > 0, "auto" or None, default=None
-        Concentration a of a Dirichlet compound multinomial, in tokens, for columns that repeat
-        within a row. After the fit three rounds of EM replace a count n_ij by the number of times
-        that it is expected to be new, al [psi(al + n_ij) - psi(al)] with al = a P(y_j given x_i).
-        The smaller a, the less repetitions count. "auto" is 100. Use it inside `RowMemory`, which
-        models the repetitions: the perplexity of the model alone rises. beta and priors are tuned
-        without it. Not with ``early_stopping``, streams, and tables that are not in memory.
+        Concentration a, in tokens, that discounts repetitions within a row; "auto" is 100. Use it
+        inside `RowMemory` only: alone, perplexity rises.
 
     annealing : float > 1, float in (0, 1) or None, default=None
-        Largest factor by which beta changes at a time; ``max_iter`` holds for each temperature.
-        Above 1, such as 1.03, beta rises from its critical value: EM begins with one topic, which
-        splits on the way (``splits_``). Below 1, such as 0.95, beta falls from 1, and with
-        ``early_stopping=True`` only as long as held-out tokens are predicted better. Not used in
-        the search for beta; a warm start continues at ``beta_``.
-
-    tol : float, default=3e-6
-        Relative decrease of the free energy below which EM stops. EM slows down
-        long before it ends: 1e-5 would cost up to 0.5 % perplexity.
+        Largest factor by which beta changes, for ``max_iter`` iterations each. Above 1 beta rises
+        from its critical value and topics split; below 1 it falls from 1.
 
     Attributes
     ----------
-    n_components_ : int
-        Number of topics.
-    component_search_ : ComponentSearchCV
-        Search for the number of topics; only where ``n_components="auto"``.
+    n_components_, component_search_ : int and ComponentSearchCV
+        Number of topics, and the search for ``n_components="auto"``.
     components_ : (K, M) array
         P(y_j given z_k).
     weights_ : (K,) array
         P(z_k), the mixture of an empty row.
     embedding_ : (N, K) array
         P(z_k given x_i) of the training rows.
-    component_prior_ : float
-        Pseudo-count of columns used.
-    row_prior_ : float or None
-        Pseudo-count of rows used; None without leave-one-out responsibilities.
-    leave_one_out_ : bool
-        Whether leave-one-out responsibilities were used.
-    beta_ : float
-        Inverse temperature used.
+    component_prior_, row_prior_, leave_one_out_ : float, float or None, bool
+        Values used.
     splits_ : list of Split
-        Topics that split: ``beta`` and ``parts``; only where ``annealing > 1``.
+        Topics that split, if ``annealing > 1``.
 
     See Also
     --------
     skcooc.AveragedModels : Average of several fits; lower perplexity.
-    skcooc.Dyads : Tokens as samples, for cross-validation.
+
+    Notes
+    -----
+    The model is P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k).
+
+    With leave-one-out the objective may rise, and ``transform`` of the training rows differs from
+    ``embedding_``.
+
+    With burstiness, three rounds of EM after the fit replace a count n_ij by al [psi(al + n_ij) -
+    psi(al)], al = a P(y_j given x_i) [3]_.
 
     References
     ----------
-    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
-    sections 2.1-2.3, 5.1 and 5.2.
-
-    T. Hofmann, Unsupervised learning by probabilistic latent semantic analysis, Machine Learning
-    42, 177-196, 2001.
-
-    G. Doyle and C. Elkan, Accounting for burstiness in topic models, ICML 2009.
+    .. [1] T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT,
+       1998, equations 1-11, 60-62.
+    .. [2] T. Hofmann, Unsupervised learning by probabilistic latent semantic analysis, Machine
+       Learning 42, 2001.
+    .. [3] G. Doyle and C. Elkan, Accounting for burstiness in topic models, ICML 2009.
 
     Examples
     --------
     >>> from skcooc import AspectModel
     >>> from skcooc.datasets import make_cooccurrences
     >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
-    >>> model = AspectModel(n_components=3, random_state=0).fit(X)
-    >>> model.transform(X[:2]).shape
+    >>> AspectModel(n_components=3, random_state=0).fit(X).transform(X[:2]).shape
     (2, 3)
-
-    The number of topics found on the data:
-
-    >>> model = AspectModel("auto", random_state=0).fit(X)
-    >>> model.n_components_, model.component_search_.still_falling_
-    (3, False)
     """
 
     n_components: Size = 10
@@ -218,7 +187,8 @@ class AspectModel(CooccurrenceEstimator):
         )
         if family.is_leave_one_out({}) and (self.annealing or 0) > 1:
             raise ValueError(
-                "leave_one_out=True has no topics that split: it needs annealing < 1, or None."
+                "leave_one_out=True has no topics that split: it needs annealing < 1, or None, got "
+                f"{self.annealing}."
             )
         plain = family.plain({})
         return Recipe(

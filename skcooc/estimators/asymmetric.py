@@ -27,84 +27,77 @@ from skcooc.simplex import first_largest
 class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     """Asymmetric clustering model (ACM): every row belongs to one of K clusters.
 
-    All tokens of a row come from the distribution of its cluster over the columns; if columns are
-    clustered, a row is a mixture of their clusters. A random start is the best of four to eight
-    short runs with a third more clusters, merged by similarity.
+    All tokens of a row come from the distribution of its cluster over the columns. If columns are
+    clustered, a row is a mixture of their clusters. Read more in the :doc:`user guide
+    </guide/asymmetric>`.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number K of clusters. "auto" runs `ComponentSearchCV` first and needs a table in memory:
-        soft clusters are compared on held-out tokens, hard ones by the integrated likelihood.
+        Number K of clusters. "auto" runs `ComponentSearchCV` first and needs a table in memory.
 
     hard : bool, default=False
-        Whether every row belongs to exactly one cluster, as in the limit of long rows. Then beta
-        has no effect, EM steps are plain, and empty clusters restart from the row explained worst.
+        Whether every row belongs to exactly one cluster; then beta has no effect.
 
     axis : {"rows", "columns"}, default="rows"
         What is clustered. With "columns", read "column" for "row" in the other parameters.
 
     object_weights : {"counts", "equal"}, default="counts"
-        Whether a row counts by its tokens (maximum likelihood), or all rows count the same, however
-        long: distributional clustering (Hofmann & Puzicha, 1998, equation 25).
+        Whether a row counts by its number of tokens (maximum likelihood), or all rows count the
+        same (distributional clustering [2]_).
 
     proportions : {"uniform", "estimated"}, default="uniform"
         Prior probabilities of the clusters. At small beta, estimated ones starve clusters. Hard
         clusterings need "uniform".
 
     leave_one_out : bool, default=False
-        Whether to use leave-one-out EM: a row's counts are subtracted from the clusters before its
-        E-step; columns have 0.02 pseudo-counts. It helps most where clusters are many and rows
-        short, and takes two to seven times as long. The objective may rise: EM ends when it has not
-        fallen for ten iterations. New rows are assigned without it, so ``predict`` of the training
-        rows can differ from ``labels_``. Needs ``hard=False``, ``axis="rows"``,
-        ``object_weights="counts"``, ``coarsening=None``, ``annealing`` below 1 or None, and a table
-        in memory, no stream.
+        Whether to subtract a row's counts from the clusters before its E-step, with pseudo-counts
+        of 0.02 for columns. Set it for many clusters and short rows; it takes two to seven times as
+        long.
 
     beta : float > 0 or "auto", default="auto"
         Inverse temperature, at most 1 with ``object_weights="counts"``. The best value falls with
         the number of tokens in a row; for abstracts it is at most 0.1. "auto" tunes it on held-out
-        tokens, on a logarithmic scale, above the critical value at which all clusters coincide. X
-        must hold counts with "counts", whole or not: rows divided by their sums are too small for
-        any beta. With "equal", beta times the mean row sum is the factor of the Kullback-Leibler
-        divergences (nats); clusters coincide where it is below 1.
+        tokens.
 
     annealing : float > 1, float in (0, 1) or None, default=None
-        Factor by which beta changes during EM; ``max_iter`` holds for each temperature. Above 1,
-        beta rises from its critical value, and one cluster splits on the way (``splits_``); some
-        may stay duplicates. Below 1, with ``object_weights="counts"``, beta falls from 1, and with
-        ``early_stopping=True`` only as long as held-out tokens are predicted better. Not used in
-        the search for beta; a warm start continues at ``beta_``. Hard clusterings need None.
+        Factor by which beta changes, for ``max_iter`` iterations each. Above 1, one cluster at the
+        critical beta splits; below 1, beta falls from 1. Hard clusterings need None.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
-        Nested groups of neighbouring rows for multiscale optimisation, finest grouping first. EM
-        begins with one posterior for each of the coarsest groups, which are annealed, and ends with
-        single rows; ``max_iter`` holds for each scale. Needs ``axis="rows"`` and
-        ``object_weights="counts"``. See ``skcooc.image.grid_coarsening``.
+        Nested groups of neighbouring rows, finest first, for multiscale optimisation; see
+        ``skcooc.image.grid_coarsening``.
 
     Attributes
     ----------
     n_clusters_, component_search_ : int and ComponentSearchCV
-        Number of clusters, and the search for it where ``n_clusters="auto"``.
+        Number of clusters, and the search for ``n_clusters="auto"``.
     labels_ : (N,) array, or (M,) where columns are clustered
         Most probable cluster of each training row, or of each column.
-    posteriors_ : (N, K) array, or (M, K) where columns are clustered
+    posteriors_ : (N, K) array, or (M, K)
         P(c given x_i), or P(c given y_j).
     components_ : (K, M) array
         P(y_j given c).
     weights_ : (K,) array
         P(c); share of the tokens where columns are clustered.
     embedding_ : (N, K) array
-        P(c given x_i) of the training rows. A dask array where X was one.
+        P(c given x_i) of the training rows.
     splits_ : list of Split
-        Clusters that split: ``beta`` and ``parts``; only where ``annealing > 1``.
+        Clusters that split, if ``annealing > 1``: ``beta`` and ``parts``.
+
+    Notes
+    -----
+    X must hold counts: rows divided by their sums are too small for any beta. With equal weights,
+    beta times the mean row sum is the factor of the Kullback-Leibler divergences (nats).
+
+    With leave-one-out the objective may rise, and ``predict`` of the training rows, which is
+    without it, can differ from ``labels_``.
 
     References
     ----------
-    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
-    sections 3.1, 3.2, 5.1, 5.2 and 5.4.
-
-    F. Pereira, N. Tishby and L. Lee, Distributional clustering of English words, ACL 1993.
+    .. [1] T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT,
+       1998, equations 20-32.
+    .. [2] F. Pereira, N. Tishby and L. Lee, Distributional clustering of English words, ACL 1993.
 
     Examples
     --------
@@ -157,7 +150,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         """Return a fitted model of L clusters, sums of the K fitted ones by shares (K, L)."""
         if not isinstance(self._fitted_model, RowClusters):
             raise TypeError(
-                "Clusters cannot be merged or left out where axis='columns' or leave_one_out=True."
+                "Clusters can be merged or dropped only with axis='rows' and leave_one_out=False; "
+                f"got axis={self.axis!r} and leave_one_out={self.leave_one_out}."
             )
         mass = self.component_distribution_
         if self._fitted_model.object_weights == "equal":
@@ -186,12 +180,12 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
                 if getattr(self, name) != value:
                     raise ValueError(
                         "leave_one_out=True takes the counts of single rows out of soft clusters: "
-                        f"it needs {name}={value!r}."
+                        f"it needs {name}={value!r}, got {getattr(self, name)!r}."
                     )
             if (self.annealing or 0) > 1:
                 raise ValueError(
                     "leave_one_out=True has no clusters that split: it needs annealing < 1, or "
-                    "None."
+                    f"None, got {self.annealing}."
                 )
         if not isinstance(self.beta, str) and self.beta > largest_beta:
             raise ValueError(
@@ -201,12 +195,19 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             )
         check_proportions(self.hard, self.proportions)
         if self.coarsening is not None and self.axis == "columns":
-            raise ValueError("coarsening groups the rows that are clustered: it needs axis='rows'.")
+            raise ValueError(
+                "coarsening groups clustered rows: it needs axis='rows', got 'columns'."
+            )
         if self.coarsening is not None and self.object_weights == "equal":
-            raise ValueError("coarsening adds counts of rows: it needs object_weights='counts'.")
+            raise ValueError(
+                "coarsening adds counts of rows: it needs object_weights='counts', got 'equal'."
+            )
         if self.hard and self.annealing is not None:
-            raise ValueError("hard=True has no temperature: it needs annealing=None.")
+            raise ValueError(
+                f"hard=True has no temperature: it needs annealing=None, got {self.annealing}."
+            )
         if self.object_weights == "equal" and (self.annealing or 2) < 1:
             raise ValueError(
-                "annealing < 1 falls from maximum likelihood: it needs object_weights='counts'."
+                "annealing < 1 falls from maximum likelihood: it needs object_weights='counts', "
+                "got 'equal'."
             )

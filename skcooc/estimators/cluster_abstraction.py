@@ -73,48 +73,41 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     """Cluster-abstraction model (CAM): row clusters are leaves of a tree.
 
     Every row belongs to the cluster at one leaf. Each of its tokens comes from a node on the path
-    from the root to that leaf: general words gather at the root, special words at the leaves. Also
-    known as hierarchical asymmetric clustering model (HACM).
+    from the root to that leaf: general words at the root, special words at the leaves. Read more in
+    the :doc:`user guide </guide/cluster_abstraction>`.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number K of leaves. "auto" runs `ComponentSearchCV` first; it needs a table in memory, and
-        no array as ``tree``.
+        Number K of leaves. "auto" runs `ComponentSearchCV` first; not with an array as ``tree``.
 
     tree : "binary", "annealed", "grown", or array-like of int, default="binary"
-        Topology. "binary" is balanced. "annealed" grows from the splits of row clusters without a
-        tree while beta rises, "grown" from those of this model, in which inner nodes take part.
-        Both have at most ``n_clusters`` leaves, and fewer if more leaves do not predict held-out
-        tokens better; all random starts share the tree, and a warm start keeps it. Not grown from
-        dask arrays or DiskTable. An array for ``n_clusters`` leaves has the parent of each node, -1
-        for the root, or the nodes to join, (K - 1, 2), as ``AgglomerativeClustering.children_``.
+        Topology. "binary" is balanced; "annealed" and "grown" are learned while beta rises, from
+        splits of clusters without a tree or of this model. An array has the parent of each node, -1
+        for the root, or the pairs of nodes to join, as ``AgglomerativeClustering.children_``.
 
     abstraction : {"constant", "cluster", "row"}, default="cluster"
         Whether all rows share the weights of the nodes on a path, each cluster has its own, or each
-        row. EM goes through these stages in order, up to the one named, with ``max_iter``
-        iterations each. "row" predicts best and takes much longer.
+        row, which predicts best and takes much longer.
 
     tempering : {"path", "joint"}, default="path"
-        Whether beta is an exponent of the likelihood of a row, summed over the nodes of the path as
-        in `AsymmetricClustering`, or of the probability of a column at each node, before the sum,
-        as in equation (65) of Hofmann & Puzicha (1998).
+        Whether beta is an exponent of the likelihood of a row, summed over the nodes of the path,
+        or of the probability of a column at each node, before the sum ([1]_, equation 65).
 
     proportions : {"uniform", "estimated"}, default="uniform"
         Prior probabilities of the clusters. At small beta, estimated ones starve clusters. Hard
         clusterings need "uniform".
 
     hard : bool, default=False
-        Whether every row belongs to its most probable leaf only; tokens still have posteriors over
-        the nodes. Then beta has no effect, EM steps are plain, and leaves may be empty.
+        Whether every row belongs to its most probable leaf only; then beta has no effect.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
-        Nested groups of neighbouring rows for multiscale optimisation, finest grouping first. EM
-        begins with one posterior for each of the coarsest groups.
+        Nested groups of neighbouring rows, finest first, for multiscale optimisation; see
+        ``skcooc.image.grid_coarsening``.
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature. The best value falls with the number of tokens in a row; for abstracts
-        it is about 0.1. "auto" tunes it on held-out tokens, on a logarithmic scale.
+        Inverse temperature; the longer the rows, the smaller the best value (abstracts: about 0.1).
+        "auto" tunes it on held-out tokens.
 
     row_iter : int, default=10
         Maximum number of EM iterations of the stage "row", which overfits if it is long.
@@ -124,9 +117,9 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     tree_ : skcooc.hierarchy.Tree
         Parents, depths, leaves and paths of the nodes.
     n_clusters_, component_search_ : int and ComponentSearchCV
-        Number K of leaves, and the search for it where ``n_clusters="auto"``.
+        Number K of leaves, and the search for ``n_clusters="auto"``.
     splits_ : list of Split
-        Clusters that split, of grown trees: ``beta``, which may be above ``beta_``, and ``parts``.
+        Clusters that split, of learned trees.
     labels_ : (N,) array
         Most probable cluster of each training row; cluster k is the leaf ``tree_.leaves[k]``.
     posteriors_ : (N, K) array
@@ -134,29 +127,23 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     components_ : (V, M) array
         P(y_j given v) of every node.
     embedding_ : (N, V) array
-        P(v given x_i) of the training rows. A dask array where X was one.
+        P(v given x_i) of the training rows.
     weights_, node_weights_ : (V,) arrays
         P(v) of an empty row, and share of the tokens at each node.
-    converged_ : bool
-        Whether ``tol`` was reached in the last stage, or early stopping stopped.
 
     See Also
     --------
-    AsymmetricClustering : Clusters without a tree, of rows or of columns.
+    AsymmetricClustering : Clusters without a tree.
 
     Notes
     -----
-    For a tree of columns fit ``X.T``. Then ``labels_`` and ``posteriors_`` are of the columns of X,
-    ``column_embedding_`` (N, V) is P(v given x), and ``row_components_`` (V, M) is P(y given v).
-    There is no ``axis="columns"``: a new row would not determine its weights of the nodes, as the
-    guide to this model shows.
+    EM goes through the stages "constant", "cluster" and "row" up to ``abstraction``; ``max_iter``
+    holds for each. For a tree of columns fit ``X.T``.
 
     References
     ----------
-    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
-    section 4.
-
-    T. Hofmann, J. Puzicha and M. I. Jordan, Learning from dyadic data, NIPS 11, 1999, section 3.
+    .. [1] T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT,
+       1998, equations 50-59.
 
     Examples
     --------
@@ -168,12 +155,6 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     array([-1,  0,  0,  1,  1,  2,  2])
     >>> model.transform(data.X[:5]).shape, model.predict(data.X[:5]).shape
     ((5, 7), (5,))
-
-    A tree of the 40 columns, and its predictions for the 60 rows:
-
-    >>> of_columns = ClusterAbstraction(n_clusters=4, random_state=0).fit(data.X.T)
-    >>> (of_columns.column_embedding_ @ of_columns.row_components_).shape
-    (60, 40)
     """
 
     n_clusters: Size = 8
@@ -277,7 +258,8 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
                 self.tree_ if self._is_warm_start() and hasattr(self, "splits_") else binary_tree(1)
             )
         if isinstance(self.tree, str):
-            return binary_tree(self.n_clusters)
+            # With "auto" the recipe is asked for its settings alone, by averages.
+            return binary_tree(1 if self.n_clusters == "auto" else self.n_clusters)
         tree = explicit_tree(self.tree)
         if len(tree.leaves) != self.n_clusters:
             raise ValueError(

@@ -43,11 +43,10 @@ from skcooc.simplex import first_largest
 class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
     """Probabilistic clustering-projection (PCP): topics and row clusters, jointly.
 
-    A row belongs to one of C clusters. A cluster has a center, a distribution over K topics, and a
-    topic is a distribution over columns. Every token has a topic drawn from the center of its row's
-    cluster. Weights and centers have Dirichlet priors; variational EM fits the model. A random
-    start is a short aspect model, with the best of five asymmetric clusterings if ``n_clusters`` is
-    a number.
+    A row belongs to one of C clusters. A cluster has a center, a distribution over K topics; every
+    token of its rows has a topic drawn from it. Weights and centers have Dirichlet priors;
+    variational EM fits the model. Read more in the :doc:`user guide
+    </guide/clustering_projection>`.
 
     Parameters
     ----------
@@ -55,71 +54,62 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         Number K of topics. "auto" runs `ComponentSearchCV` first and needs a table in memory.
 
     n_clusters : int or None, default=None
-        Initial number C of clusters, which may die; a warm start keeps it. None is one for every
-        row, as in the predictions of Yu et al. To find classes of rows, give their number.
+        Initial number C of clusters; some may become empty. None is one for every row, as in [1]_.
+        To find classes of rows, give their number.
 
     cluster_prior : float, default=1.0
-        alpha: the cluster weights have the prior Dir(alpha / C, ..., alpha / C). Small values let
-        clusters die, above all at small beta; large ones, such as 1e4, keep all alive and similar.
+        alpha: the cluster weights have the prior Dir(alpha / C, ..., alpha / C). Small values empty
+        clusters, above all at small beta.
 
     center_prior : float, default=0.05
         lambda: the centers have the prior Dir(lambda, ..., lambda).
 
     topic_prior : float, default=0.05
-        Pseudo-count of every occurring column in every topic; this times the sum of log P(y_j given
-        z_k) is added to the objective.
+        Pseudo-count of every occurring column in every topic.
 
     update_priors : bool, default=False
-        Whether Newton's method fits alpha and the entries of lambda in every iteration. With one
-        cluster for every row, all weights are equal at first, and alpha becomes very large.
+        Whether to fit alpha and the entries of lambda in every iteration, by Newton's method.
 
     posterior : {"auto", "factorial", "structured"}, default="auto"
-        Approximation of the posterior of a row. "factorial" (Yu et al.) makes cluster and topics
-        independent: rows hardly change clusters. "structured" lets topics depend on the cluster: a
-        tighter bound and better clusters, with arrays of size N x C and M x C. "auto" is
-        "structured" where ``n_clusters`` is a number, else "factorial".
+        Approximation of the posterior: cluster and topics of a row independent ("factorial", [1]_),
+        or topics given the cluster ("structured": better clusters, more memory). "auto" is
+        "structured" if ``n_clusters`` is a number.
 
     inference : {"collapsed", "variational"}, default="collapsed"
-        How new rows get clusters: with topics summed out, at the mean centers and weights; or by
-        the updates of Yu et al., which start there, since from the prior they reach poor optima.
+        How new rows get clusters: with topics summed out, or by the updates of [1]_ from there.
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature, an exponent of the likelihood: of every token and its topic with the
-        factorial posterior, of the row with the structured one and for new rows. 1 is the model of
-        Yu et al. "auto" tunes it on held-out tokens: from 0.5 to 1, or as in `AsymmetricClustering`
-        with the structured posterior.
+        factorial posterior, else of the row. 1 is the model of [1]_. "auto" tunes it on held-out
+        tokens.
 
     annealing : float in (0, 1) or None, default=None
-        Factor by which beta falls during EM, from 1; with ``early_stopping=True`` only as long as
-        held-out tokens are predicted better. Above 1 is refused: two copies of a cluster, each with
-        its own prior, do not equal the one. Not used in the search for beta; a warm start continues
-        at ``beta_``.
+        Factor by which beta falls during EM, from 1.
 
     tol : float, default=1e-5
-        Relative increase of the bound below which EM stops. It is larger than in other models,
-        since 3e-6 predicts no better.
+        Relative increase of the bound below which EM stops; smaller values predict no better.
 
     Attributes
     ----------
     n_components_, component_search_ : int and ComponentSearchCV
-        Number of topics, and the search for it where ``n_components="auto"``.
+        Number of topics, and the search for ``n_components="auto"``.
     labels_ : (N,) array
         Most probable cluster of each training row, in ``0 .. n_clusters_ - 1``.
     n_clusters_ : int
         Number of clusters that have rows.
     cluster_centers_, cluster_weights_ : ``(n_clusters_, K)`` and ``(n_clusters_,)`` arrays
-        Means of the centers and of the cluster weights: gamma and eta normalised.
+        Means of the centers and of the cluster weights.
     components_ : (K, M) array
         P(y_j given z_k).
     weights_ : (K,) array
         P(z_k), the mixture of an empty row.
     embedding_ : (N, K) array
         P(z_k given x_i) of the training rows: the mean center under the posterior of the cluster.
-        ``transform`` uses ``inference`` and differs, most where a row is its own cluster.
+        ``transform`` uses ``inference`` and differs.
     lower_bound_ : float
         Bound at the last E-step, -beta_ * objective_, in nats.
     alpha_, lambda_ : float and (K,) array
-        Priors of the cluster weights and of the centers used.
+        Priors used.
 
     See Also
     --------
@@ -128,8 +118,8 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
 
     References
     ----------
-    S. Yu, K. Yu, V. Tresp and H.-P. Kriegel, A probabilistic clustering-projection model for
-    discrete data, PKDD 2005.
+    .. [1] S. Yu, K. Yu, V. Tresp and H.-P. Kriegel, A probabilistic clustering-projection model for
+       discrete data, PKDD 2005, equations 1-9.
 
     Examples
     --------

@@ -27,7 +27,8 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     """Product-space mixture model (PMM): topics are pairs of row and column topics.
 
     A row has a distribution over C row topics, a row topic one over D column topics, and a column
-    topic one over the columns: fewer parameters than an aspect model with C D topics.
+    topic one over the columns: fewer parameters than an aspect model with C D topics. Read more in
+    the :doc:`user guide </guide/product_space>`.
 
     Parameters
     ----------
@@ -43,28 +44,23 @@ class ProductSpaceMixture(CooccurrenceEstimator):
         tokens and then fits all tokens.
 
     tempering : {"joint", "likelihood"}, default="likelihood"
-        Which probabilities beta is an exponent of: P(c, d) P(x given c) P(y given d), or only P(x
-        given c) P(y given d), as in Hofmann & Puzicha (1998). With "likelihood", unlike in
-        `AspectModel` the default, topics stay distinct at smaller beta and predict better.
+        Whether beta is an exponent of P(c, d) P(x given c) P(y given d), or of P(x given c) P(y
+        given d) alone, as in [1]_. With "likelihood", topics stay distinct at smaller beta and
+        predict better, unlike in `AspectModel`.
 
     leave_one_out : bool, default=False
-        Whether to use leave-one-out EM: each token's own expected count is subtracted from its row
-        and its column before the E-step. Every row gets one pseudo-count, and every column 0.02 in
-        each topic. It helps where rows are many and short, hardly changes longer ones (so it is not
-        tuned), and takes about twice as long. The objective may rise: EM ends when it has not
-        fallen for ten iterations. New rows are folded in without it, so ``transform`` of the
-        training rows is not ``embedding_``. Not with streams, blocks of rows or dask arrays.
+        Whether to subtract each token's expected count from its row and column before the E-step
+        (predictive EM), with pseudo-counts of 1 for a row and 0.02 for a column. Set it for many
+        short rows; it takes about twice as long.
 
     annealing : float > 1, float in (0, 1) or None, default=None
         Factor by which beta changes during EM. Above 1, the initial aspect model is annealed from
-        one topic at its critical temperature; topics split. Below 1, beta falls from 1, and with
-        ``early_stopping=True`` only as long as held-out tokens are predicted better. Not used in
-        the search for beta; a warm start continues at ``beta_``.
+        one topic, which splits; below 1, beta falls from 1.
 
     Attributes
     ----------
     n_row_components_, n_column_components_, component_search_ : int, int and ComponentSearchCV
-        Numbers of topics, and the search for them where ``n_row_components="auto"``.
+        Numbers of topics, and the search for them with ``n_row_components="auto"``.
     components_ : (C, M) array
         P(y_j given c) = sum_d P(d given c) P(y_j given d).
     column_components_ : (D, M) array
@@ -74,17 +70,25 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     weights_ : (C,) array
         P(c), the mixture of an empty row.
     embedding_ : (N, C) array
-        P(c given x_i) of the training rows, which ``transform`` reproduces within tolerances.
+        P(c given x_i) of the training rows.
 
     See Also
     --------
     skcooc.AspectModel : One set of topics for both sides; faster.
     skcooc.SymmetricClustering : Every row and every column belongs to one cluster.
 
+    Notes
+    -----
+    The model is P(y_j given x_i) = sum_cd P(c given x_i) P(d given c) P(y_j given d).
+
+    With leave-one-out the objective may rise: EM ends when it has not fallen for ten iterations.
+    New rows are folded in without it, so ``transform`` of the training rows is not ``embedding_``.
+    It excludes streams, blocks of rows and dask arrays.
+
     References
     ----------
-    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
-    sections 2.5 and 5.2.
+    .. [1] T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT,
+       1998, equations 15-19.
 
     Examples
     --------

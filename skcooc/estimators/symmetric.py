@@ -35,65 +35,55 @@ SYMMETRIC, SYMMETRIC_CRITICAL = (8.0, 80.0), (3.0, 20.0)
 class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator):
     """Symmetric clustering model (SCM): co-clustering of rows and columns.
 
-    Every row belongs to one of C clusters and every column to one of D, each with a posterior
-    probability. How often a row and a column occur together depends on their clusters alone,
-    through the association c_cd = pi_cd / (pi_c pi_d). EM begins with an asymmetric clustering of
-    each side and updates the two sides in turn.
+    Every row belongs to one of C clusters and every column to one of D. How often a row and a
+    column occur together depends on their clusters alone. Read more in the :doc:`user guide
+    </guide/symmetric>`.
 
     Parameters
     ----------
     n_row_clusters : int or "auto", default=8
         Number C of row clusters. "auto", for both numbers, runs `ComponentSearchCV` first and needs
-        a table in memory and ``tied=False``: soft clusters are compared on held-out tokens, hard
-        ones by the integrated likelihood.
+        ``tied=False``.
 
     n_column_clusters : int or "auto", default=8
         Number D of column clusters.
 
     hard : bool, default=False
-        Whether every row and column belongs to exactly one cluster. Then beta has no effect, plain
-        EM steps maximise the mutual information of both clusterings, and an empty cluster restarts
-        from the row or column explained worst.
+        Whether every row and column belongs to exactly one cluster. Then EM maximises the mutual
+        information of both clusterings, and beta has no effect.
 
     tied : bool, default=False
-        Whether rows and columns are the same items, such as words and the words that follow them,
-        in one clustering: the class bigram model. Needs a square X, ``hard=True``, C = D and
-        ``coarsening=None``. It is fitted by moving one item at a time. New rows are assigned by
-        their own counts alone, so ``predict`` of the training rows can differ from ``labels_``.
+        Whether rows and columns are the same items, such as successive words, in one clustering:
+        the class bigram model [2]_. Needs a square X, ``hard=True`` and C = D.
 
     proportions : {"uniform", "estimated"}, default="uniform"
         Prior probabilities of the clusters. At small beta, estimated ones starve clusters. Hard
         clusterings need "uniform".
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature. The best value falls with the number of tokens in a row or column; for
-        abstracts it is 0.2 to 0.5. "auto" tunes it on held-out tokens, on a logarithmic scale. X
-        must hold counts, not rows divided by their sums, which are too small for any beta.
+        Inverse temperature; the longer rows and columns, the smaller the best value (abstracts: 0.2
+        to 0.5). "auto" tunes it on held-out tokens.
 
     annealing : float > 1, float in (0, 1) or None, default=None
-        Factor by which beta changes during EM; ``max_iter`` holds for each temperature. Above 1,
-        the two initial asymmetric clusterings are annealed, each from one cluster at its critical
-        temperature; the co-clustering has none. Below 1, beta falls from 1, and with
-        ``early_stopping=True`` only as long as held-out tokens are predicted better. Not used in
-        the search for beta; a warm start continues at ``beta_``. Hard clusterings need None.
+        Factor by which beta changes, for ``max_iter`` iterations each. Above 1, the two initial
+        asymmetric clusterings are annealed from one cluster; below 1, beta falls from 1.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
-        Nested groups of neighbouring rows for multiscale optimisation, finest grouping first. EM
-        begins with one posterior for each of the coarsest groups, to which a falling beta applies,
-        and ends with single rows; ``max_iter`` holds for each scale.
+        Nested groups of neighbouring rows, finest first, for multiscale optimisation; see
+        ``skcooc.image.grid_coarsening``.
 
     Attributes
     ----------
     n_row_clusters_, n_column_clusters_, component_search_ : int, int and ComponentSearchCV
-        Numbers of clusters, and the search for them where ``n_row_clusters="auto"``.
+        Numbers of clusters, and the search for ``n_row_clusters="auto"``.
     row_labels_, labels_, column_labels_ : (N,), (N,) and (M,) arrays
         Most probable cluster of each training row, and of each column.
     embedding_ : (N, C) array
-        P(c given x_i) of the training rows. A dask array where X was one.
+        P(c given x_i) of the training rows.
     column_posteriors_ : (M, D) array
         P(d given y_j).
     rows_, columns_ : (C * D, N) and (C * D, M) arrays of bool
-        Rows and columns of each bicluster (pair of clusters); column clusters vary fastest.
+        Rows and columns of each pair of clusters; column clusters vary fastest.
     joint_ : (C, D) array
         pi_cd, share of the tokens in each pair of clusters.
     association_ : (C, D) array
@@ -108,15 +98,18 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     See Also
     --------
     AsymmetricClustering : Clusters of one side; better predictions of the other.
-    ProductSpaceMixture : Both sides are mixtures.
+
+    Notes
+    -----
+    X must hold counts: rows divided by their sums are too small for any beta. With ``tied=True``,
+    ``predict`` of the training rows can differ from ``labels_``.
 
     References
     ----------
-    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
-    sections 3.3 and 3.4.
-
-    P. F. Brown, P. V. deSouza, R. L. Mercer, V. J. Della Pietra and J. C. Lai, Class-based n-gram
-    models of natural language, Computational Linguistics 18, 467-479, 1992.
+    .. [1] T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT,
+       1998, equations 34-49.
+    .. [2] P. F. Brown et al., Class-based n-gram models of natural language, Computational
+       Linguistics 18, 1992.
 
     Examples
     --------
@@ -192,7 +185,9 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         check_proportions(self.hard, self.proportions)
         sizes = self.n_row_clusters, self.n_column_clusters
         if self.hard and self.annealing is not None:
-            raise ValueError("hard=True has no temperature: it needs annealing=None.")
+            raise ValueError(
+                f"hard=True has no temperature: it needs annealing=None, got {self.annealing}."
+            )
         of_start, annealing = split_start_schedule(self.annealing)
         model = CoClusters(*sizes, self.hard, self.proportions, of_start)
         if self.tied:
@@ -211,7 +206,9 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     def _check_tied(self) -> None:
         if not self.hard:
-            raise ValueError("tied=True is the class bigram model, which is hard: set hard=True.")
+            raise ValueError(
+                "tied=True is the class bigram model, with hard clusters: set hard=True."
+            )
         if self.n_row_clusters != self.n_column_clusters:
             raise ValueError(
                 "tied=True needs as many clusters of columns as of rows. Got "

@@ -35,9 +35,9 @@ class TriadicAspectModel(TriadEstimator):
 
         P(x, y, w) = sum_k P(z_k) P(x given z_k) P(y given z_k) P(w given z_k)
 
-    Tempered EM fits the model to `Triads`. It predicts the third index from the other two:
-    P(w given x, y). Put the index to predict last with ``Triads.transpose``. Given indices may have
-    exponents below beta, since x and y often carry the same information.
+    Tempered EM fits the model to `Triads`. It predicts the third index from the other two: P(w
+    given x, y). Put the index to predict last with ``Triads.transpose``. Read more in the
+    :doc:`user guide </guide/triads>`.
 
     Parameters
     ----------
@@ -49,16 +49,13 @@ class TriadicAspectModel(TriadEstimator):
         "auto" tunes it on held-out tokens, for the prediction of w, and then fits all tokens.
 
     exponents : pair of floats in [0, 1], or "auto", default="auto"
-        Exponents, relative to beta, of P(x given z) and P(y given z) in the responsibilities; with
-        (0, 1) x is ignored. With ``beta="auto"``, "auto" lowers the exponent of x, then that of y,
-        then raises beta, and keeps the result if held-out perplexity falls by 1 %; else (1, 1), the
-        plain model.
+        Exponents, relative to beta, of P(x given z) and P(y given z) in the responsibilities; x and
+        y often carry the same information. With ``beta="auto"``, "auto" tunes them on held-out
+        tokens and keeps them if perplexity falls by 1 %; else they are (1, 1), the plain model.
 
     component_prior : float or "auto", default="auto"
         Pseudo-count added to every value of w in every topic, for sparse data; the values of y get
-        as many in total. With ``beta="auto"``, "auto" then tries 0.001 to 0.5 of the mean expected
-        count if held-out tokens ask for smoothing above 0.01, and keeps one if their perplexity
-        falls by 1 %; else it is 0.
+        as many in total. "auto" is 0 unless a value lowers held-out perplexity by 1 %.
 
     smoothing : float in [0, 1) or "auto", default="auto"
         Weight of the add-one unigram of w in scored probabilities. "auto" estimates it on held-out
@@ -91,10 +88,16 @@ class TriadicAspectModel(TriadEstimator):
     skcooc.Triads : Counts of three indices.
     skcooc.AspectModel : The same model of two indices.
 
+    Notes
+    -----
+    With ``beta="auto"``, "auto" lowers the exponent of x, then that of y, and then raises beta.
+    Then it tries pseudo-counts of 0.001 to 0.5 of the mean expected count, if held-out tokens need
+    smoothing above 0.01. With exponents (0, 1) x is ignored.
+
     References
     ----------
-    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
-    sections 2.1-2.3: the equations of two indices, with one factor more.
+    .. [1] T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT,
+       1998, equations 1-11: two indices; here with one factor more.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How a model is fitted to a table: held-out tokens, structure, hyper-parameters, random starts."""
+"""How a model is fitted to a table: held-out tokens, structure, hyper-parameters, seeds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UNIGRAM_SHARE = 0.01  # of the unigram in components that go on with more tokens
 
 
 class Start(NamedTuple):
-    """Structure and hyper-parameters, which are found before the random starts."""
+    """Structure and hyper-parameters, which are found before the initialisations."""
 
     structure: LearnedStructure
     trials: list[Trial]
@@ -85,7 +85,7 @@ def fit(
 ) -> Fit:
     """Fit a model to counts.
 
-    Hyper-parameters are tuned on the sample, which is X or some of its rows. A warm start goes on
+    Hyper-parameters are tuned on the sample, which is X or some of its rows. A warm start continues
     from ``warm_run``, without search and warm-up. What the journal has of an interrupted fit is not
     computed again.
     """
@@ -206,7 +206,7 @@ def _best_run(
     attributes: AttributesAt,
     warm_run: EMState | None,
 ) -> EMResult:
-    """Return the best of several random starts, run side by side where there are threads.
+    """Return the best of several initialisations, run in parallel where there are threads.
 
     The result has statistics at its parameters.
     """
@@ -267,7 +267,7 @@ def _random_or_tuned_start(
 
 
 def _end(last: EMState, found: EMResult, X: Counts) -> EMState | None:
-    """Return where a warm start on the same table goes on; None where it must begin anew.
+    """Return where a warm start on the same table continues; None if it must begin anew.
 
     That is so where an earlier iteration was the best, or the table of a burstiness round differs.
     """

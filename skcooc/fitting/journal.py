@@ -1,4 +1,4 @@
-"""Journal of a fit: what it has computed so far, so that an interrupted fit can go on."""
+"""Journal of a fit: results so far, from which an interrupted fit resumes."""
 
 from __future__ import annotations
 

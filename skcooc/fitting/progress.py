@@ -1,4 +1,4 @@
-"""Listeners: what hears of a fit while it goes on, such as scikit-learn's callbacks."""
+"""Listeners: they follow a running fit, as scikit-learn's callbacks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from skcooc.fitting.tuning import Trial, Tunable
 
 
 class Listener:
-    """Hears of a fit while it goes on; a subclass overrides what it wants to know."""
+    """Follows a running fit; a subclass overrides the events that it needs."""
 
     def trial(self, trial: Trial) -> bool:
         """Receive a trial; return True to end the search of the current tunable."""
@@ -95,7 +95,7 @@ class TaskListener(Listener):
 
 
 class RestartListener(Listener):
-    """Callback task of a random start, with a sub-task for each iteration.
+    """Callback task of an initialisation, with a sub-task for each iteration.
 
     ``attributes`` makes the attributes of an estimator that would have stopped at an iteration.
     """
@@ -150,7 +150,7 @@ class Progress:
     def restart(
         self, n_blocks: int, attributes: Callable[[Record, State], dict[str, object]]
     ) -> Listener:
-        """Begin the task of a random start."""
+        """Begin the task of an initialisation."""
         task = begin_task(self._root, "EM", self._max_iter, self._data)
         self._restarts.append(task)
         if not self.has_callbacks:

@@ -29,7 +29,7 @@ SHORT_ITERATIONS = 60  # plain EM steps of a short fit; fewer would favour too l
 
 
 def draw_seeds(random_state: RandomState, n: int) -> tuple[int, ...]:
-    """Draw seeds, such as those of random starts."""
+    """Draw seeds, such as those of initialisations."""
     return tuple(check_random_state(random_state).randint(2**31, size=n).tolist())
 
 
@@ -75,7 +75,7 @@ class Settings:
 class ModelFamily(Protocol):
     """Equations by the values of their hyper-parameters."""
 
-    has_warmup: bool = False  # whether a random start makes a few steps at beta = 1 first
+    has_warmup: bool = False  # whether an initialisation makes a few steps at beta = 1 first
 
     def model(self, values: Values) -> Model:
         """Return the equations with these values, and else those given or usual."""
@@ -192,7 +192,7 @@ class Recipe:
         return replace(self, settings=settings)
 
     def with_seeds(self, seeds: tuple[int, ...]) -> Recipe:
-        """Return the recipe with these seeds of random starts."""
+        """Return the recipe with these seeds of initialisations."""
         return replace(self, settings=replace(self.settings, seeds=seeds))
 
     @property
@@ -264,7 +264,7 @@ class Recipe:
     def warm_start_schedule(
         self, X: Counts, beta: float, heldout: HeldOut | None
     ) -> list[StageSchedule]:
-        """Return the stages with which a warm start goes on."""
+        """Return the stages with which a warm start continues."""
         last = self._plain_stages([Scale(X, None, None)], beta, heldout)[-1]
         return self._burstiness_rounds(last) or [replace(last, stop_is_convergence=False)]
 

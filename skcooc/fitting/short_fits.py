@@ -19,7 +19,7 @@ from skcooc.protocol import Array, Block, Model, Params, TableLike
 
 
 class ComposableEstimator(Protocol):
-    """Interface of estimators for ensembles and searches, beside scikit-learn's."""
+    """Interface of estimators for ensembles and searches, in addition to scikit-learn's."""
 
     size_parameters: tuple[str, ...]  # names of its numbers of components
     is_factorised: bool  # whether it predicts transform(X) @ components_, but for smoothing
@@ -78,7 +78,7 @@ class ShortFits:
         return ShortFit(self._heldout.score(predicted), predicted, found.params)
 
     def _start(self, shared: Sequence[StageSchedule], first: StageSchedule, warmup: Model) -> State:
-        """Return the state after the stages that all fits share, from the same random start."""
+        """Return the state after the stages that all fits share, from the same initialisation."""
         with self._lock:
             if (key := (len(shared), warmup)) not in self._starts:
                 state = first.begin(self._rng)

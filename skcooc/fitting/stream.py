@@ -91,7 +91,7 @@ class FirstBatch(NamedTuple):
     """Summary of a fit as the first batch of a stream."""
 
     stats: Statistics
-    observations: float
+    n_tokens: float
     column_sums: Array  # (M,)
     mean_count_weight: float
     seed: int
@@ -99,12 +99,12 @@ class FirstBatch(NamedTuple):
     @property
     def as_stream(self) -> Stream:
         """Stream after one batch."""
-        averages = online.averages(self.stats, self.observations)
+        averages = online.averages(self.stats, self.n_tokens)
         return Stream(averages, self.column_sums, self.mean_count_weight, self.seed)
 
 
 class Passes(NamedTuple):
-    """Progress of a fit over blocks, beside the stream."""
+    """Progress of a fit over blocks, in addition to the stream."""
 
     number: int = 0  # of those done
     loss: float = np.inf  # of the last
@@ -136,9 +136,9 @@ class Batch:
     heldout: Block | None = None  # the other tokens, where the temperature follows the stream
 
     @property
-    def observations(self) -> float:
+    def n_heldout(self) -> float:
         """Number of held-out tokens."""
-        return 0.0 if self.heldout is None else float(self.heldout.observations.sum())
+        return 0.0 if self.heldout is None else float(self.heldout.weighted_counts.sum())
 
     def divided(self, fraction: float, seed: int) -> Batch:
         """Return the batch with this share of the tokens held out, unless there are too few.
@@ -146,7 +146,7 @@ class Batch:
         It is the same part whenever a row comes again, so that it is never learnt.
         """
         rest, drawn = self.X.divide(fraction, seed)
-        if not (rest.observations.any() and drawn.observations.any()):
+        if not (rest.weighted_counts.any() and drawn.weighted_counts.any()):
             return self
         return Batch(rest, drawn)
 
@@ -172,23 +172,23 @@ class ProgressiveLoss:
 
     free_energy: float = 0.0  # nats
     log_loss: float = 0.0  # of what was held out, nats
-    observations: float = 0.0  # held out
+    n_tokens: float = 0.0  # held out
 
-    def add(self, free_energy: float, validation: Validation | None, observations: float) -> None:
+    def add(self, free_energy: float, validation: Validation | None, n_tokens: float) -> None:
         self.free_energy += free_energy
         if validation is not None:
-            self.log_loss += observations * float(np.log(validation.perplexity))
-            self.observations += observations
+            self.log_loss += n_tokens * float(np.log(validation.perplexity))
+            self.n_tokens += n_tokens
 
     @property
     def perplexity(self) -> float:
         """Perplexity of the held-out tokens; NaN where there are none."""
-        return float(np.exp(self.log_loss / self.observations)) if self.observations else np.nan
+        return float(np.exp(self.log_loss / self.n_tokens)) if self.n_tokens else np.nan
 
     @property
     def loss(self) -> float:
         """Loss in nats, held-out where possible: free energies at different beta do not compare."""
-        return self.log_loss / self.observations if self.observations else self.free_energy
+        return self.log_loss / self.n_tokens if self.n_tokens else self.free_energy
 
 
 @dataclass(frozen=True)
@@ -224,12 +224,12 @@ class StreamTrainer:
             temperature, folded = track_beta(
                 StreamTemperature(now.beta, stream.direction),
                 within or TemperatureRange(now.beta, now.beta),
-                batch.observations,
+                batch.n_heldout,
                 lambda beta: batch.folded(self.model, params, beta, self.n_jobs, judge),
             )
             mass, beta = float(totals.sum()), temperature.beta
             step = online.step(self.model, learnt, params, folded.rows, beta, kept, mass)
-        tally.add(step.free_energy, folded.validation, batch.observations)
+        tally.add(step.free_energy, folded.validation, batch.n_heldout)
         smoothing = now.smoothing
         if folded.validation is not None and self.smoothing == "auto":
             weight = online.step_size(kept, float(learnt.column_sums.sum()))

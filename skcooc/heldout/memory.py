@@ -70,7 +70,7 @@ class DiscountedMass:
 class MemoryCells(NamedTuple):
     """Tokens to be predicted, (n,), and all that their predictions depend on."""
 
-    observations: Array  # their counts
+    scored: Array  # their counts
     known: Array  # n_ij of the known part
     totals: Array  # n_i
     rows: Array
@@ -88,7 +88,7 @@ class MemoryCells(NamedTuple):
         B = (1 - s) * self.P + s * self.b
         scaled = np.maximum(self.known - d, 0) + rest * B
         possible = scaled > 0  # with a = d = 0 only known columns are
-        scaled, shares = np.where(possible, scaled, 1), self.observations * possible
+        scaled, shares = np.where(possible, scaled, 1), self.scored * possible
         shares = shares / max(shares.sum(), np.finfo(float).tiny)
         by_a = B / scaled - 1 / totals
         by_d = (slope * B - (self.known > d)) / scaled
@@ -98,16 +98,14 @@ class MemoryCells(NamedTuple):
 
 
 def memory_cells(known: CSR, X: Block, predictor: Predictor, background: Array) -> MemoryCells:
-    at = np.flatnonzero(X.observations > 0)
+    at = np.flatnonzero(X.weighted_counts > 0)
     at = at[:: -(-len(at) // MAX_TOKENS)]
     rows, columns = rows_of(X.table)[at], X.indices[at]
     counts = values_at(known, rows, columns)
     totals = np.bincount(rows_of(known), weights=known.data, minlength=known.shape[0])
     P, b = predictor.cells(X)[at], background[columns]
-    observations = X.observations[at].astype(np.float64)
-    return MemoryCells(
-        observations, counts, totals[rows], rows, DiscountedMass.from_table(known), P, b
-    )
+    scored = X.weighted_counts[at].astype(np.float64)
+    return MemoryCells(scored, counts, totals[rows], rows, DiscountedMass.from_table(known), P, b)
 
 
 def best_memory(

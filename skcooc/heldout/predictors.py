@@ -66,6 +66,8 @@ class Discounted:
     number of rows that have each column it is the Kneser-Ney estimate. With d = 0 it is a Dirichlet
     prior of weight a; with both, a Pitman-Yor process with one table per known column of a row.
 
+    Read more in the :doc:`user guide </guide/heldout>`.
+
     Parameters
     ----------
     known : (N, M) CSR array
@@ -150,11 +152,11 @@ def values_at(table: CSR, rows: Array, columns: Array) -> Array:
     width = table.shape[1]
     keys = rows_of(table) * width + table.indices
     order = np.argsort(keys, kind="stable")  # fast for sorted indices
-    keys, sought = keys[order], rows.astype(np.int64) * width + columns
+    keys, wanted = keys[order], rows.astype(np.int64) * width + columns
     if not keys.size:
         return np.zeros(len(rows))
-    places = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
-    return np.where(keys[places] == sought, table.data[order[places]], 0).astype(np.float64)
+    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[places] == wanted, table.data[order[places]], 0).astype(np.float64)
 
 
 def log_cells(predictor: Predictor, X: Block) -> Array:
@@ -168,7 +170,7 @@ def best_smoothing(predictor: Predictor, background: Array, X: Block) -> float:
 
     Maximises sum n_ij log((1 - s) P_ij + s b_j), which is concave in s, by bisection.
     """
-    P, b, n = predictor.cells(X), Unigram(background).cells(X), X.observations
+    P, b, n = predictor.cells(X), Unigram(background).cells(X), X.weighted_counts
     # Sums, not dot products: those of BLAS are slow on a busy machine, and their last digits depend
     # on the number of threads.
     low, high = LEAST_SMOOTHING, LARGEST_SMOOTHING
@@ -186,7 +188,7 @@ def best_weights(predictors: Sequence[Predictor], X: Block) -> Array:
     (Jelinek and Mercer, 1980). Tokens that all predictors hold impossible do not count; ValueError
     if there are no others.
     """
-    n, cells = X.observations, [predictor.cells(X) for predictor in predictors]
+    n, cells = X.weighted_counts, [predictor.cells(X) for predictor in predictors]
     possible = (n > 0) & (sum(cells) > 0)
     if not possible.any():
         raise ValueError("X has no tokens to which any of the predictors gives a probability.")

@@ -41,7 +41,7 @@ def warn_about_unknown_rows(mass: Array, rows: Array) -> None:
 
 def score_rows(X: Block, predictor: Predictor) -> tuple[Array, Array]:
     """Mean log P(y given x) of the tokens of each row (zero if empty), and their number, (n,)."""
-    sums, counts = X.sum_rows(X.observations * log_cells(predictor, X)), X.row_sums
+    sums, counts = X.sum_rows(X.weighted_counts * log_cells(predictor, X)), X.row_sums
     return sums / np.where(counts > 0, counts, 1), counts
 
 
@@ -113,7 +113,7 @@ class Parts(NamedTuple):
 
 
 def score_parts(X: Block, predictor: Predictor, known: Block) -> Parts:
-    n, logs, repeats = X.observations, log_cells(predictor, X), is_observed(known, X)
+    n, logs, repeats = X.weighted_counts, log_cells(predictor, X), is_observed(known, X)
     new = np.where(repeats, 0, n)
     given = log_cells(Unseen(known, predictor), X)
     share = np.where(repeats, n, 0).sum() / n.sum()

@@ -57,7 +57,10 @@ class HeldOut:
         known, s = CachedPredictions(predictor.cells(self.X)), self.smoothing
         if s is None:
             s = best_smoothing(known, self.background, self.X)
-        counts, logs = self.X.observations, log_cells(smoothed(known, self.background, s), self.X)
+        counts, logs = (
+            self.X.weighted_counts,
+            log_cells(smoothed(known, self.background, s), self.X),
+        )
         perplexity = float(np.exp(-(counts * logs).sum() / counts.sum()))
         if np.isnan(perplexity):
             raise ValueError(
@@ -82,7 +85,7 @@ def hold_out(
 ) -> tuple[Block, HeldOut]:
     """Divide counts into a training part and validation tokens; ValueError if either is empty."""
     rest, drawn = X.divide(fraction, seed)
-    if not (rest.observations.any() and drawn.observations.any()):
+    if not (rest.weighted_counts.any() and drawn.weighted_counts.any()):
         raise ValueError(
             f"Found array with {X.shape[0]} sample(s) and {X.row_sums.sum():g} token(s), too few "
             f"to hold out validation_fraction={fraction} of them {purpose}"

@@ -38,6 +38,8 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
     has about as many independent ones as squared wavelengths, so every histogram sums to
     ``window ** 2``.
 
+    Read more in the :doc:`how-to guide </howto/textures>`.
+
     Parameters
     ----------
     n_scales, n_orientations : int, default=3 and 4

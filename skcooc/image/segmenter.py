@@ -36,6 +36,8 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
        the cluster). Of ``n_init`` restarts, the one with the least free energy is kept.
     3. The same model on single pixels.
 
+    Read more in the :doc:`how-to guide </howto/textures>`.
+
     Parameters
     ----------
     n_segments : int, default=2
@@ -53,7 +55,7 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     reach : float, default=8.0
         Standard deviation of the Gaussian window in which pixels are neighbours, in pixels.
     n_init : int, default=3
-        Number of random starts.
+        Number of initialisations.
     max_iter : int, default=30
         Largest number of EM iterations of each run of steps two and three.
     tol : float, default=1e-5

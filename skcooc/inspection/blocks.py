@@ -34,7 +34,7 @@ class SideClusters(NamedTuple):
 
     @property
     def members(self) -> list[Array]:
-        """Positions of the members of each cluster, the most frequent ones first."""
+        """Positions of the rows or columns of each cluster, the most frequent first."""
         mass = self.masses * self.posteriors[np.arange(len(self.labels)), self.labels]
         by_mass = np.argsort(-mass, kind="stable")
         return [by_mass[self.labels[by_mass] == c] for c in range(self.posteriors.shape[1])]

@@ -21,7 +21,7 @@ FREQUENCIES = ("day", "week", *MONTHS)
 WIDE = 3.0  # steps between groups, in units of the (lower) median, above which a line is broken
 A_PERIOD = np.timedelta64(7, "D")  # or longer: a line is broken at each period that is left out
 YEAR_MONTH = re.compile(r"\d{4}(-\d{2})?")
-CURE = "Dates are made of strings by pandas.to_datetime(...) or datetime.strptime(...)."
+CURE = "Convert strings to dates by pandas.to_datetime(...) or datetime.strptime(...)."
 
 
 class Labels(NamedTuple):

@@ -52,7 +52,7 @@ def merge_topics(model: FactorModel, groups: Sequence[Iterable[int]]) -> FactorM
     members = [_check_topics(group, K) for group in groups]
     every = [k for group in members for k in group]
     if len(set(every)) < len(every) or not all(members):
-        raise ValueError(f"groups={members} should have topics in them, none of them twice.")
+        raise ValueError(f"groups={members} should not be empty, nor name a topic twice.")
     rest = [[k] for k in range(K) if k not in every]
     return _with_components(inner, sorted(members + rest, key=min))
 
@@ -97,7 +97,7 @@ def drop_topics(model: FactorModel, topics: Iterable[int]) -> FactorModel:
 def _inner(model: Any) -> Any:
     inner = unwrap(model, "components_").model
     if not hasattr(inner, "merged"):
-        what = f"The components of {type(inner).__name__} cannot be merged or left out"
+        what = f"The components of {type(inner).__name__} cannot be merged or dropped"
         others = "those of AspectModel can, and of AsymmetricClustering with axis='rows'"
         raise TypeError(f"{what}: {others}.")
     return inner

@@ -180,6 +180,8 @@ class Mixtures:
     mixtures were kept and whose model was not. Functions and displays that need no columns take it
     as a model, such as :func:`topic_shares` and :class:`skcooc.plotting.StructureDisplay`.
 
+    Read more in the :doc:`how-to guide </howto/texts>`.
+
     Parameters
     ----------
     mixtures : array-like of shape (N, K)

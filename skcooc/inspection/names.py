@@ -37,7 +37,7 @@ def name_topics(
     Made names are all different, and different from those that :func:`set_names` has set. Larger
     components come first: if a larger one already has the same name, further columns are added, and
     finally the number. Clusters of rows of `SymmetricClustering` are named after their most
-    frequent members, if rows have names.
+    frequent rows, if rows have names.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def name_topics(
     row_names : array-like of shape (N,), default=None
         Names of the rows. None means those of the table fitted.
     n_features : int, default=3
-        How many columns, or members, make a name; ranked as in :func:`characteristic_features`.
+        How many columns, or rows, make a name; ranked as in :func:`characteristic_features`.
         ValueError below 1.
 
     Returns
@@ -181,7 +181,7 @@ def make_names(
 def cluster_names(
     clusters: SideClusters, names: Array, n: int = 3, taken: Iterable[str] = ()
 ) -> list[str]:
-    """Names of the clusters of one side, after their most frequent members."""
+    """Names of the clusters of one side, after their most frequent rows or columns."""
     words = [[str(names[i]) for i in members[: 4 * n]] for members in clusters.members]
     made = dict[int, str]()
     for k in np.argsort(-clusters.weights, kind="stable").tolist():

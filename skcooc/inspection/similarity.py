@@ -95,6 +95,8 @@ def hellinger(components: Array) -> Array:
 class TopicStability:
     """The topics of one run, matched with those of all others; see `topic_stability`.
 
+    Read more in the :doc:`how-to guide </howto/texts>`.
+
     Attributes
     ----------
     model : fitted estimator

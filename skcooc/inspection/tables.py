@@ -77,15 +77,15 @@ def describe(
         rows : list
             Names or positions of the most representative rows; see :func:`representative_rows`.
         intervals, affinity : list of pairs of float, and float
-            Intervals of these probabilities over members, and the mean cosine similarity of the
-            component in them; only for the ``consensus_`` of `AveragedModels`.
+            Intervals of these probabilities over the averaged models, and the mean cosine
+            similarity of the component in them; only for the ``consensus_`` of `AveragedModels`.
         goes_with, associations : lists of str and of float
             Names of the clusters of the other side that co-occur with it more often than by chance,
             those with the largest part of the mutual information first, and c_cd, the ratios of
             observed to expected co-occurrences; only for `SymmetricClustering`.
 
-        With ``axis="columns"``, features are the members with the most tokens, n_columns is
-        the number of all members, probabilities are P(y given d), and there are no rows.
+        With ``axis="columns"``, features are the columns with the most tokens, n_columns is
+        the number of columns in the cluster, probabilities are P(y given d), and there are no rows.
 
     Examples
     --------

@@ -58,7 +58,7 @@ def coclustering_adjusted_rand(
 def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Accuracy under the best one-to-one matching of clusters and classes.
 
-    The numbers of clusters and classes may differ; objects in unmatched clusters or classes count
+    The numbers of clusters and classes may differ; items in unmatched clusters or classes count
     as errors.
 
     Parameters
@@ -217,7 +217,7 @@ def _pair_counts(true: Array, pred: Array) -> tuple[int, int, int]:
 
 
 def _adjusted_rand(n: int, both: int, true: int, pred: int) -> float:
-    """Adjusted Rand index of n objects from pair counts, exact integers of any size."""
+    """Adjusted Rand index of n items from pair counts, exact integers of any size."""
     together, only_true, only_pred = both - n, true - both, pred - both
     apart = n * n - true - only_pred
     if only_true == only_pred == 0:

@@ -260,7 +260,7 @@ def unseen_perplexity(X: TableLike, predictor: Predictor, known: TableLike) -> f
     return float(np.exp(-_score_unseen(X, predictor, known)))
 
 
-def make_unseen_scorer(observations: Dyads | None = None) -> Callable[..., float]:
+def make_unseen_scorer(all_tokens: Dyads | None = None) -> Callable[..., float]:
     """A scorer for searches: mean log-likelihood of words new to their rows.
 
     For ``scoring`` of `GridSearchCV` and other tools of scikit-learn, with all estimators of this
@@ -269,7 +269,7 @@ def make_unseen_scorer(observations: Dyads | None = None) -> Callable[..., float
 
     Parameters
     ----------
-    observations : Dyads, default=None
+    all_tokens : Dyads, default=None
         All tokens that are divided into folds, if these are Dyads: the known part of a row
         are its tokens outside the fold that is scored. Not used if rows are divided into
         folds: half of every new row is known and folded in, and the other half is scored.
@@ -282,7 +282,7 @@ def make_unseen_scorer(observations: Dyads | None = None) -> Callable[..., float
     Raises
     ------
     ValueError
-        By the scorer: for Dyads that are not among ``observations``, or if no token is new
+        By the scorer: for Dyads that are not among ``all_tokens``, or if no token is new
         to its row.
 
     Examples
@@ -297,11 +297,11 @@ def make_unseen_scorer(observations: Dyads | None = None) -> Callable[..., float
     >>> GridSearchCV(model, {"n_components": [1, 3]}, **options).fit(X).best_params_
     {'n_components': 3}
     """
-    return partial(_score, observations=observations)
+    return partial(_score, all_tokens=all_tokens)
 
 
 def _score(
-    estimator: Any, X: TableLike, y: object = None, *, observations: Dyads | None = None
+    estimator: Any, X: TableLike, y: object = None, *, all_tokens: Dyads | None = None
 ) -> float:
     for name in ("components_", "unigram_", "smoothing_"):
         if not hasattr(estimator, name):
@@ -309,7 +309,7 @@ def _score(
                 f"make_unseen_scorer needs a fitted model of skcooc; {type(estimator).__name__} "
                 f"has no {name}."
             )
-    known, scored = known_and_scored(estimator, X, observations, "make_unseen_scorer")
+    known, scored = known_and_scored(estimator, X, all_tokens, "make_unseen_scorer")
     fitted = isinstance(X, Dyads)
     mixtures = estimator.embedding_ if fitted else without_feature_names(estimator).transform(known)
     factors = Factors(np.asarray(mixtures), estimator.components_.T)

@@ -154,7 +154,7 @@ METRICS: dict[str, Callable[..., float]] = {"recall": recall_at_k, "ndcg": ndcg_
     }
 )
 def make_ranking_scorer(
-    observations: Dyads | None = None, *, metric: Literal["recall", "ndcg"] = "ndcg", k: int = 10
+    all_tokens: Dyads | None = None, *, metric: Literal["recall", "ndcg"] = "ndcg", k: int = 10
 ) -> Callable[..., float]:
     """A scorer for searches: `ndcg_at_k` or `recall_at_k` of items new to the rows.
 
@@ -163,7 +163,7 @@ def make_ranking_scorer(
 
     Parameters
     ----------
-    observations : Dyads, default=None
+    all_tokens : Dyads, default=None
         All tokens that are divided into folds, if these are Dyads: items of a row outside
         the fold that is scored are known, and no hits. Not used if rows are divided into folds:
         half of every new row is folded in, and items that only the other half has are hits.
@@ -188,7 +188,7 @@ def make_ranking_scorer(
     >>> GridSearchCV(model, {"n_components": [1, 3]}, **options).fit(X).best_params_
     {'n_components': 3}
     """
-    return partial(_score, observations=observations, metric=METRICS[metric], k=k)
+    return partial(_score, all_tokens=all_tokens, metric=METRICS[metric], k=k)
 
 
 def _score(
@@ -196,11 +196,11 @@ def _score(
     X: TableLike,
     y: object = None,
     *,
-    observations: Dyads | None = None,
+    all_tokens: Dyads | None = None,
     metric: Callable[..., float],
     k: int,
 ) -> float:
-    known, scored = known_and_scored(estimator, X, observations, "make_ranking_scorer")
+    known, scored = known_and_scored(estimator, X, all_tokens, "make_ranking_scorer")
     new = sp.csr_array(scored - scored.multiply(known > 0))
     new.eliminate_zeros()
     if not new.nnz:

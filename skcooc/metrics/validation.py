@@ -21,7 +21,7 @@ from skcooc.tables import (
     read_rows,
 )
 
-NOTHING_NEW = "X has no tokens to score: the known part has all their columns."
+NOTHING_NEW = "X has no tokens to score: the known part of each row has all their columns."
 
 
 def check_counts(X: TableLike) -> CSR:
@@ -54,7 +54,7 @@ def check_labels(labels: ArrayLike, name: str) -> Array:
 def check_partitions(
     true: ArrayLike, pred: ArrayLike, names: tuple[str, str]
 ) -> tuple[Array, Array]:
-    """Two labellings of the same objects, each (n,)."""
+    """Two labellings of the same items, each (n,)."""
     partitions = check_labels(true, names[0]), check_labels(pred, names[1])
     try:
         check_consistent_length(*partitions)
@@ -64,11 +64,11 @@ def check_partitions(
 
 
 def known_and_scored(
-    estimator: Any, X: TableLike, observations: Dyads | None, scorer: str
+    estimator: Any, X: TableLike, all_tokens: Dyads | None, scorer: str
 ) -> tuple[CSR, CSR]:
     """Known and scored counts of the same rows: of new rows, one half each."""
     if isinstance(X, Dyads):
-        return _difference(X, observations, scorer), X.to_csr()
+        return _difference(X, all_tokens, scorer), X.to_csr()
     known, scored = halves(read_rows(estimator, X))
     return known.table, scored.table
 
@@ -80,14 +80,20 @@ def without_feature_names(estimator: Any) -> Any:
     return estimator
 
 
-def _difference(X: Dyads, observations: Dyads | None, scorer: str) -> CSR:
-    if observations is None:
-        raise ValueError(f"X is Dyads: give {scorer} all tokens that are divided into folds.")
-    check_same_table(observations.schema, X, scorer)
-    all_of_them, scored = (one.like(one.rows, one.columns).to_csr() for one in (observations, X))
+def _difference(X: Dyads, all_tokens: Dyads | None, scorer: str) -> CSR:
+    if all_tokens is None:
+        raise ValueError(
+            f"X is Dyads, so its known tokens are needed: give {scorer} all_tokens, the Dyads that "
+            "are divided into folds."
+        )
+    check_same_table(all_tokens.schema, X, scorer)
+    all_of_them, scored = (one.like(one.rows, one.columns).to_csr() for one in (all_tokens, X))
     known = all_of_them - scored
     known.eliminate_zeros()
     if known.nnz and known.data.min() < 0:
-        raise ValueError(f"X has tokens that {scorer} was not given.")
+        raise ValueError(
+            f"X has tokens that are not among all_tokens of {scorer}: give it the Dyads that are "
+            "divided into folds."
+        )
     warn_about_unknown_rows(np.diff(known.indptr), X.rows)
     return known

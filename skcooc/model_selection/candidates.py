@@ -33,7 +33,10 @@ def sizes_of(estimator: BaseEstimator) -> tuple[str, ...]:
             f"clusters, got {estimator!r}."
         )
     if estimator.get_params(deep=False).get("tied", False):
-        raise TypeError(f"{type(estimator).__name__} with tied=True has but one clustering.")
+        raise TypeError(
+            f"ComponentSearchCV searches two numbers, but {type(estimator).__name__} with "
+            "tied=True has one clustering of both sides: set tied=False."
+        )
     return names
 
 

@@ -67,6 +67,8 @@ class ComponentSearchCV(Search):
     clusterings are compared by the exact integrated likelihood of all tokens
     (:func:`skcooc.metrics.integrated_complete_likelihood`), the largest of several runs.
 
+    Read more in the :doc:`how-to guide </howto/tune>`.
+
     Parameters
     ----------
     estimator : estimator
@@ -314,7 +316,7 @@ class Survey:
         target = Target("", False)
         self._names, self._folds = names, count_folds(target, data, cv, split_params)
         if len(self._folds) < 2:
-            raise ValueError("cv has one fold: errors of differences need two or more.")
+            raise ValueError("cv has one fold, but standard errors need at least two.")
         halves = count_folds(target, data, CountSplit(2, random_state=seeds[0]), {})
         parts = [fold.training for fold in (*self._folds, *halves)]
         self._paths = [ComponentPath(estimator, part, seeds[0]) for part in parts]

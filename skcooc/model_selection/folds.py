@@ -86,6 +86,8 @@ class CountSplit(BaseCrossValidator):
     Each row is divided evenly among the folds: numbers of tokens differ by at most one, so a row
     with two tokens or more is part of every training set.
 
+    Read more in the :doc:`user guide </guide/heldout>`.
+
     Parameters
     ----------
     n_splits : int, default=10

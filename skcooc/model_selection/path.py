@@ -179,7 +179,7 @@ def _fit_of(model: BaseEstimator) -> PathFit:
 
 
 def is_hard(estimator: BaseEstimator) -> bool:
-    """Whether it is a flat clustering that assigns each object to one cluster."""
+    """Whether it is a flat clustering that assigns each row to one cluster."""
     params = estimator.get_params(deep=False)
     return bool(params.get("hard", False)) and "tree" not in params
 

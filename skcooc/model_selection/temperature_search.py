@@ -54,6 +54,8 @@ class TemperatureSearchCV(Search):
     which also estimates the smoothing with ``smoothing="auto"``. Full fits use all training tokens.
     ``best_score_``, the best of several scores, is slightly optimistic, as in any search.
 
+    Read more in the :doc:`how-to guide </howto/tune>`.
+
     Parameters
     ----------
     estimator : estimator or Pipeline

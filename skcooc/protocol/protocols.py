@@ -28,7 +28,7 @@ A = TypeVar("A")
 Capability = Literal[
     "divide",  # tokens of all rows that are held out
     "coarsen",  # rows that are tied in groups
-    "exchange",  # moves of objects that are rows and columns at once
+    "exchange",  # moves of items that are rows and columns at once
     "alternation",  # steps of the rows at fixed columns, and of the columns
     "left_out",  # leave-one-out responsibilities of tokens, or of rows
     "replaced",  # other counts in the place of its own
@@ -164,7 +164,7 @@ class Block(Counts, Protocol):
         """Return the rows as part of a table with so many tokens."""
 
     @property
-    def observations(self) -> Array:
+    def weighted_counts(self) -> Array:
         """Number of tokens of each non-zero, row weights included, (nnz,)."""
 
     @property
@@ -239,9 +239,9 @@ class Block(Counts, Protocol):
         """
 
     def exchange(self, labels: Array, n_clusters: int) -> Array:
-        """Move every object, in turn, where it raises mutual information most; return the labels.
+        """Move every item, in turn, where it raises mutual information most; return the labels.
 
-        For a square table whose rows and columns are the same objects.
+        For a square table whose rows and columns are the same items.
         """
 
     def path_scores(self, tau: Array, q: Array, slots: Array, nodes: Array) -> Array:
@@ -382,10 +382,10 @@ class Alternating(Equations[P, S], Protocol[P, S]):
 
 
 class Clustering(Equations[P, S], Protocol[P, S]):
-    """A model of clusters, whose best temperature depends on the size of the clustered objects."""
+    """A model of clusters, whose best temperature depends on the size of the rows or columns."""
 
     def object_size(self, X: Counts) -> float:
-        """Return the mean number of tokens of an object."""
+        """Return the mean number of tokens of a clustered row or column."""
 
     def critical_beta(self, X: Counts) -> float:
         """Return the inverse temperature below which all clusters coincide."""
@@ -411,10 +411,10 @@ class Splittable(Equations[P, S], Protocol[P, S]):
 
 
 class MergeableClusters(Clustering[P, S], Splittable[P, S], Protocol[P, S]):
-    """Clusters of the objects of one side, which begin with spare ones that are merged."""
+    """Clusters of one side, which begin with spare ones that are merged."""
 
     def seeded(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
-        """Return clusters that begin with objects far from each other."""
+        """Return clusters that begin with rows or columns far from each other."""
 
     def overlaps(self, X: Counts, params: P, rows: Rows) -> Array:
         """Return Bhattacharyya coefficients of clusters' responsibilities, (K, K), in counts."""
@@ -438,7 +438,7 @@ class FactorModel(Components, Protocol):
 
     embedding_: Array  # (N, K): P(z given x)
     row_distribution_: Array  # (N,): P(x)
-    weights_: Array  # (K,): the prior, P(z given a row without observations)
+    weights_: Array  # (K,): the prior, P(z given a row without tokens)
     beta_: float
 
     def transform(self, X: TableLike) -> Array:

@@ -1,4 +1,4 @@
-"""Retrieval: documents for queries, by common words and by common aspects."""
+"""Retrieval: documents for queries, by common words and by common topics."""
 
 from skcooc.retrieval.retriever import AspectRetriever
 

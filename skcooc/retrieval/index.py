@@ -1,4 +1,4 @@
-"""Documents indexed by their words and aspects, to be compared with queries."""
+"""Documents indexed by their words and topics, to be compared with queries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class DocumentIndex:
-    """u_d / |u_d| as a sparse part and a mixture, and the directions in aspect space.
+    """u_d / |u_d| as a sparse part and a mixture, and the directions in topic space.
 
     The length of u = (1 - l) r + l E B, with r sparse, the mixtures E and the weighted components
     B, follows from |u|^2 = (1 - l)^2 |r|^2 + 2 l (1 - l) r B'E' + l^2 E B B' E'. The table has the
@@ -72,7 +72,7 @@ class DocumentIndex:
 
 
 def posterior(weights: Array, components: Array) -> Array:
-    """P(z given w) ~ P(z) P(w given z), (K, M); zeros for a word without aspects."""
+    """P(z given w) ~ P(z) P(w given z), (K, M); zeros for a word without topics."""
     return normalize((weights[:, None] * components).T, "l1").T
 
 

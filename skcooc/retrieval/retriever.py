@@ -1,4 +1,4 @@
-"""Retrieval: documents for queries, by common words and by common aspects."""
+"""Retrieval: documents for queries, by common words and by common topics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ N_NAMED = 5  # queries that a warning names
 
 
 class AspectRetriever(BaseEstimator):
-    """Rank documents by the words and by the aspects that they share with a query.
+    """Rank documents by the words and by the topics that they share with a query.
 
     Two similarities are mixed with the weight a of the second,
 
@@ -34,19 +34,21 @@ class AspectRetriever(BaseEstimator):
 
     The first is a match of terms: t_x = f(x, w) idf_w, where f is the damped number of occurrences,
     f = 1 + log n (n itself below one), and u_d = idf_w [(1 - l) f(d, w) / f(d) + l P(w given d)] is
-    a document whose words are smoothed by the aspects with the weight l (PLSI-U). With l = 0 it is
-    the tf-idf cosine. The second is a match in the space of aspects, averaged over models of
+    a document whose words are smoothed by the topics with the weight l (PLSI-U). With l = 0 it is
+    the tf-idf cosine. The second is a match in the space of topics, averaged over models of
     several sizes K (PLSI*): e_x = sum_w t_xw P(z given w), one step of EM from P(z), with the
     weights of the terms in place of counts; the paper folds counts in until convergence. Then half
     the mean of the documents found first is added to the terms of the query, and documents are
     ranked again (feedback), which may harm the search for one known text.
 
+    Read more in the :doc:`how-to guide </howto/retrieval>`.
+
     Parameters
     ----------
     n_components : int or sequence of int, default=(32, 48, 64, 80, 128)
-        Number K of aspects of each model.
+        Number K of topics of each model.
     aspect_weight : float in [0, 1], default=0.4
-        Weight a of the match in the space of aspects.
+        Weight a of the match in the space of topics.
     smoothing_weight : float in [0, 1], default=0.1
         Weight l of P(w given d) in the terms of a document.
     n_feedback : int, default=5
@@ -160,7 +162,7 @@ class AspectRetriever(BaseEstimator):
         """
         sizes = np.atleast_1d(self.n_components).tolist()
         if not sizes:
-            raise ValueError("n_components is empty: at least one number of aspects is needed.")
+            raise ValueError("n_components is empty: give at least one number of topics.")
         for K in sizes:
             check_scalar(K, "n_components", Integral, min_val=1)
         new = copy.copy(self)  # a fit that fails does not change self

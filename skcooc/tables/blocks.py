@@ -29,6 +29,8 @@ class RowBlocks:
     ``fit`` of the estimators that have ``partial_fit`` takes it, and needs memory for one block of
     rows, a sample of rows and the parameters, however many rows there are.
 
+    Read more in the :doc:`how-to guide </howto/large_data>`.
+
     Parameters
     ----------
     blocks : iterable of array-likes, sparse arrays or matrices, each of shape (n, M)
@@ -140,7 +142,9 @@ class CheckedBlocks:
                 own = self.check_weights(self.sample_weight[first:last], table)
             yield CSRCounts(table, own)
         if self.sample_weight is not None and len(self.sample_weight) != last:
-            raise ValueError(f"sample_weight should be of shape ({last},), as X has so many rows.")
+            raise ValueError(
+                f"sample_weight should be of shape ({last},), an entry for each row of X."
+            )
 
     def sampled(self, n_rows: int, rng: np.random.Generator) -> tuple[CSRCounts, CheckedBlocks]:
         """Draw rows while the table is read, in its order; also returns blocks with column sums."""

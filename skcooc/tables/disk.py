@@ -44,6 +44,8 @@ class DiskTable:
     Iteration yields CSR arrays of ``batch_size`` rows, which ``transform`` takes. ValueError is
     raised when counts are read whose checksum differs from that of writing.
 
+    Read more in the :doc:`how-to guide </howto/large_data>`.
+
     Attributes
     ----------
     shape : tuple of int
@@ -223,8 +225,8 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield partial
         if path.exists():
-            raise FileExistsError(f"{path} was written by somebody else in the meantime.")
-        os.replace(partial, path)  # fails where somebody was faster still
+            raise FileExistsError(f"{path} was written by another process: choose another path.")
+        os.replace(partial, path)  # fails if another process was faster still
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 

@@ -67,23 +67,26 @@ def same_table(one: TableSchema, other: TableSchema) -> bool:
     )
 
 
-def find_names(names: Array, sought: ArrayLike) -> Array:
-    """Position of each name sought, (n,); -1 if it is not among the names."""
+def find_names(names: Array, wanted: ArrayLike) -> Array:
+    """Position of each wanted name, (n,); -1 if it is not among the names."""
     known = {name: i for i, name in enumerate(names.tolist())}
-    found = [known.get(name, -1) for name in np.asarray(sought).ravel().tolist()]
+    found = [known.get(name, -1) for name in np.asarray(wanted).ravel().tolist()]
     return np.array(found, dtype=np.intp)
 
 
 def place_pairs(schema: TableSchema, rows: Array, columns: Array) -> tuple[Array, Array, Array]:
     """Mask of the pairs of names that a table has, (n,), and their positions; warns of others."""
     if schema.row_names is None or schema.column_names is None:
-        raise ValueError("like has no names of rows and columns, by which pairs could be placed.")
+        raise ValueError(
+            "like has no names of rows and columns, so pairs of names cannot be placed in it: give "
+            "Dyads made by from_pairs or from_frame."
+        )
     i, j = find_names(schema.row_names, rows), find_names(schema.column_names, columns)
     known = (i >= 0) & (j >= 0)
     if not known.all():
         unknown = [_name_unknown("rows", rows[i < 0]), _name_unknown("columns", columns[j < 0])]
         warnings.warn(
-            f"{(~known).sum()} of {len(known)} pairs are left out: their table has "
+            f"{(~known).sum()} of {len(known)} pairs are dropped: the table has "
             f"{' and '.join(filter(None, unknown))}.",
             UserWarning,
             stacklevel=4,
@@ -97,7 +100,7 @@ def _name_unknown(side: str, names: Array) -> str:
     return f"no {side} {distinct[:3]}{more}" if distinct else ""
 
 
-def list_observations(counts: Any, *indices: Any) -> tuple[Any, ...]:
+def list_tokens(counts: Any, *indices: Any) -> tuple[Any, ...]:
     """Repeat indices for each token, and give weights, or None if all are one."""
     repeats = np.ceil(counts)
     n_tokens = float(repeats.sum(dtype=np.float64))
@@ -161,7 +164,7 @@ def named_column(frame: Any, name: str) -> Any:
         raise ValueError(f"{name!r} is not a column of the frame, which has {names}.") from error
 
 
-class Observations:
+class Tokens:
     """Tokens as samples of shape (L, 2) or (L, 3): what `Dyads` and `Triads` share."""
 
     positions: tuple[Array, ...]
@@ -229,7 +232,7 @@ class Observations:
         return sp.csr_array((ones, columns[order], indptr), shape=shape), order
 
 
-class Dyads(Observations):
+class Dyads(Tokens):
     """Joint occurrences (x_i, y_j), one sample each, of a table with N rows and M columns.
 
     An array-like of shape (L, 2). Indexing it with an array of positions, a mask or a slice gives
@@ -237,6 +240,8 @@ class Dyads(Observations):
     tokens of a row between training and test. They are sorted by rows or as given: use
     ``cv=KFold(5, shuffle=True)``, not ``cv=5``; or ``CountSplit(5)`` of
     :mod:`skcooc.model_selection`.
+
+    Read more in the :doc:`user guide </guide/heldout>`.
 
     Parameters
     ----------
@@ -281,7 +286,7 @@ class Dyads(Observations):
     def __init__(
         self, X: Any, *, row_names: ArrayLike | None = None, column_names: ArrayLike | None = None
     ) -> None:
-        if isinstance(X, Observations):
+        if isinstance(X, Tokens):
             raise TypeError(
                 f"Dyads takes a table of counts, got {type(X).__name__}. Triads.dyads(i, j) makes "
                 "Dyads of two of three indices."
@@ -289,7 +294,7 @@ class Dyads(Observations):
         if column_names is None and hasattr(X, "columns"):
             column_names = list(X.columns)
         cells = sp.coo_array(check_block(X, "numeric", estimator="Dyads"))
-        *positions, self.weights = list_observations(cells.data, *cells.coords)
+        *positions, self.weights = list_tokens(cells.data, *cells.coords)
         self.positions = tuple(positions)
         self.table_shape: tuple[int, int] = cells.shape
         self.row_names = checked_names(row_names, cells.shape[0], "row_names")
@@ -345,11 +350,11 @@ class Dyads(Observations):
         n = check_array(n, ensure_2d=False, ensure_non_negative=True, input_name="counts")
         if like is not None:
             known, i, j = place_pairs(like.schema, rows, columns)
-            return like.like(*list_observations(n[known], i, j))
+            return like.like(*list_tokens(n[known], i, j))
         row_names, i = unique_names(rows, "rows")
         column_names, j = unique_names(columns, "columns")
         schema = TableSchema((len(row_names), len(column_names)), row_names, column_names)
-        return cls.from_schema(schema, *list_observations(n, i, j))
+        return cls.from_schema(schema, *list_tokens(n, i, j))
 
     @classmethod
     def from_frame(
@@ -426,8 +431,8 @@ class Dyads(Observations):
         """
         if not same_table(self.schema, others.schema):
             raise ValueError(
-                f"others are tokens of a table of shape {others.table_shape}, or of other names, "
-                f"these of one of shape {self.table_shape}: make them with "
+                f"others and these Dyads are of different tables, of shapes {others.table_shape} "
+                f"and {self.table_shape}, or with other names: make them with "
                 "Dyads.from_pairs(..., like=others)."
             )
         known = np.ravel_multi_index((others.rows, others.columns), self.table_shape)
@@ -465,6 +470,6 @@ def as_table(X: Any) -> Any:
     """Return Dyads as a table, other input as it is; TypeError for Triads."""
     if isinstance(X, Dyads):
         return X.to_csr()
-    if isinstance(X, Observations):
+    if isinstance(X, Tokens):
         raise TypeError(THREE_INDICES)
     return X

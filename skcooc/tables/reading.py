@@ -29,8 +29,8 @@ from skcooc.tables.disk import DiskTable
 from skcooc.tables.dyads import (
     THREE_INDICES,
     Dyads,
-    Observations,
     TableSchema,
+    Tokens,
     observed_cells,
     same_table,
 )
@@ -87,6 +87,12 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
             estimator, check_sparse_structure(X), ensure_non_negative=True, reset=reset, **options
         )
     except ValueError as error:
+        if str(error).startswith("Negative values in data"):
+            values = X.data if sp.issparse(X) else np.asarray(X)
+            raise ValueError(
+                f"{error} Of the values {np.count_nonzero(values < 0)} are below 0; counts must be "
+                "0 or more. From HashingVectorizer? Use alternate_sign=False."
+            ) from None
         if not str(error).startswith("could not convert string to float"):
             raise
         raise TextsError(_TEXTS) from None  # without the text itself
@@ -186,7 +192,7 @@ def all_cells(n_rows: int, n_columns: int, dtype: DTypeLike) -> Block:
     return CSRCounts(sp.csr_array(arrays, shape=(n_rows, n_columns)))
 
 
-def check_same_table(fitted: TableSchema, X: Observations, name: str) -> None:
+def check_same_table(fitted: TableSchema, X: Tokens, name: str) -> None:
     if not same_table(fitted, X.schema):
         remedy = " Tokens of new rows are scored as a matrix: X.to_csr()."
         raise ValueError(
@@ -223,9 +229,9 @@ def _read_triads(estimator: BaseEstimator, X: object, sample_weight: ArrayLike |
     if sample_weight is not None:
         triads = triads.reweighted(check_weights(sample_weight, np.empty((len(triads), 0))))
     counts = triads.to_counts()
-    if not counts.observations.any():
+    if not counts.weighted_counts.any():
         raise _no_tokens(estimator, triads.table_shape)
-    check_total(counts.observations.sum(dtype=np.float64))
+    check_total(counts.weighted_counts.sum(dtype=np.float64))
     _check_n_features(estimator, counts.table, reset=True)
     check_names(estimator, triads.names[2], reset=True)
     return Table(counts, counts, triads.schema)

@@ -13,11 +13,11 @@ from skcooc.counts import TripleCounts
 from skcooc.protocol import Array
 from skcooc.tables.dyads import (
     Dyads,
-    Observations,
     TableSchema,
+    Tokens,
     check_complete,
     checked_names,
-    list_observations,
+    list_tokens,
     named_column,
     unique_names,
 )
@@ -25,11 +25,13 @@ from skcooc.tables.dyads import (
 WAYS = "first", "second", "third"
 
 
-class Triads(Observations):
+class Triads(Tokens):
     """Joint occurrences (x_i, y_j, w_l), one sample each, of a table of shape (N, M, L).
 
     An array-like of shape (n, 3). As with `Dyads`, indexing gives `Triads` of the same table, so
     that `KFold`, `cross_val_score` and `GridSearchCV` divide tokens.
+
+    Read more in the :doc:`user guide </guide/triads>`.
 
     Parameters
     ----------
@@ -99,7 +101,7 @@ class Triads(Observations):
         self.table_shape: tuple[int, int, int] = (sizes[0], sizes[1], sizes[2])
         sized = zip(names, self.table_shape, WAYS, strict=True)
         self.names = tuple(checked_names(*way[:2], f"names, the {way[2]},") for way in sized)
-        *repeats, self.weights = list_observations(n, *positions)
+        *repeats, self.weights = list_tokens(n, *positions)
         self.positions: tuple[Array, ...] = tuple(repeats)
 
     @classmethod
@@ -111,7 +113,7 @@ class Triads(Observations):
         Parameters
         ----------
         first, second, third : array-likes of shape (n,)
-            Names of the three members of each triple.
+            Names of the three values of each triple.
         counts : array-like of shape (n,), default=None
             How often each triple was observed; once if None.
 
@@ -137,7 +139,7 @@ class Triads(Observations):
         ----------
         frame : DataFrame or mapping
         first, second, third : str
-            Names of the columns which hold the members of a triple.
+            Names of the columns that hold the values of a triple.
         count : str, default=None
             Name of the column of counts; once each if None.
 

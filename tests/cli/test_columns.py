@@ -173,7 +173,7 @@ def test_words_left_out_are_counted_and_pages_have_headings(run, texts, monkeypa
     out = run(*arguments)
     told = " ".join(out.split("words dropped, ")[1].split("\n\n")[0].split())
     assert told == (
-        "in addition to stop words: 1 in more documents than --max-df 0.5 (common 100%), "
+        "in addition to stop words: 1 in more documents than --max-df 0.5 (common 100 %), "
         "and 45 in fewer than --min-df 3"
     )
     every = run(*arguments, "--max-df", "1.0")
@@ -181,7 +181,7 @@ def test_words_left_out_are_counted_and_pages_have_headings(run, texts, monkeypa
     monkeypatch.setattr(import_module("skcooc.cli.report"), "N_DROPPED", 2)
     few = run(*arguments, "--max-df", "9")
     frequent = re.search(r"stop words: 10 in .* --max-df 9 \((.*?)\)", " ".join(few.split()))[1]
-    assert re.fullmatch(r"common 100%, \w+ 33%, \.\.\.", frequent)
+    assert re.fullmatch(r"common 100 %, \w+ 33 %, \.\.\.", frequent)
     page = tmp_path / "topics.html"
     run(texts, "--skip-lda", "--beta", ".8", "--html", page)
     assert "<title>documents.txt</title>" in page.read_text(encoding="utf-8")

@@ -27,7 +27,7 @@ from tests.tables import planted
 def test_a_report_of_pairs_and_of_other_models(run, npz, X, tmp_path, summary):
     out = run(npz)
     for line in (
-        "30 rows, 20 columns, 3,000 co-occurrences; 10% of them held out",
+        "30 rows, 20 columns, 3,000 co-occurrences; 10 % of them held out",
         "topic-free baseline: unigram",
         "EM at beta = 1, until convergence",
         "EM at beta = 1, early stopping",
@@ -220,3 +220,18 @@ def test_help_and_version_and_as_a_program(capsys, npz, monkeypatch):
         runpy.run_module("skcooc", run_name="__main__")
     assert exit.value.code == 2
     assert capsys.readouterr().err == "skcooc: error: missing.npz: No such file or directory\n"
+
+
+def test_without_data_it_shows_the_bible(run, tmp_path):
+    page = tmp_path / "bible.html"
+    out = run("--skip-lda", "--html", page)
+    assert "The King James Bible, by chapter\n1,189 documents, " in out
+    assert all(f"{word} " in out for word in ("unto", "shall", "thou"))  # dropped, in most chapters
+    topics = [line for line in out.splitlines() if re.match(r"  [ \d]\d\.\d %  \w", line)]
+    assert len(topics) == 3
+    assert not {"unto", "shall", "thou"} & set(" ".join(topics).split())
+    for section in ("Law", "Prophets", "Gospels", "Epistles"):
+        assert re.search(rf"^  {section} \(documents: \d+\)$", out, re.MULTILINE)
+    assert "\n  Mark 4\n" in out
+    shown = read_payload(page.read_text(encoding="utf-8"))
+    assert shown["documents"][0]["name"] == "Genesis 1"

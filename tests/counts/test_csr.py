@@ -141,10 +141,10 @@ def test_a_weight_is_a_repetition_and_leaves_its_own_row_alone():
     np.testing.assert_array_equal(counts.dot(B), plain.dot(B))
     np.testing.assert_array_equal(counts.cells(A, B), plain.cells(A, B))
     dense = X.toarray() * weights[:, None]
-    np.testing.assert_array_equal(counts.observations, dense[X.toarray() > 0])
-    np.testing.assert_array_equal(plain.observations, X.data)
+    np.testing.assert_array_equal(counts.weighted_counts, dense[X.toarray() > 0])
+    np.testing.assert_array_equal(plain.weighted_counts, X.data)
     assert counts.tdot(A).dtype == mine.columns.dtype == np.float32
-    assert counts.observations.dtype == np.float64
+    assert counts.weighted_counts.dtype == np.float64
 
 
 def test_row_weights_travel_along():

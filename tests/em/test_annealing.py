@@ -299,3 +299,17 @@ def test_split_components_are_merged_again_and_nothing_else():
     np.testing.assert_allclose(again.params.components, components)
     np.testing.assert_allclose(again.params.weights, weights)
     assert len(annealing.cheapest_merges(params.components, np.zeros(8), 7)) == 7
+
+
+@pytest.mark.parametrize("factor", [0.95, 1.25])
+def test_a_fit_that_is_stopped_reports_the_temperature_reached(factor):
+    anneal = annealing.annealing_schedule(factor, Aspects(3).critical_beta)
+    X = CSRCounts(planted(3, 3000).X.astype(float))
+    stage = em.EMStage(Aspects(3), X, 0.9, 5, 1e-9)
+    found = run(anneal(stage), observe=lambda record, state, run: len(run.history) == 7)
+    reached = found.history[-1].beta
+    assert found.beta == reached != 0.9
+    # A warm-up is no annealing: its fit has the temperature that was asked for.
+    parts = replace(stage, max_iter=30).with_warmup()
+    found = run(parts, observe=lambda record, state, run: len(run.history) == 2)
+    assert found.history[-1].beta == 1.0 != found.beta == 0.9

@@ -189,10 +189,10 @@ def test_steps_follow_the_recursion(model):
         assert_equal(kept.stats, S)
         assert_equal(params, theirs)
     assert kept.n_batches == 4
-    assert kept.observations == pytest.approx(X.sum())
-    later = kept._replace(observations=300.0, n_batches=3)
+    assert kept.n_tokens == pytest.approx(X.sum())
+    later = kept._replace(n_tokens=300.0, n_batches=3)
     assert online.step_size(later, 100.0) == 0.5  # and not 100 / 400
-    assert online.step_size(kept._replace(observations=0.0), X.sum()) == 1
+    assert online.step_size(kept._replace(n_tokens=0.0), X.sum()) == 1
 
 
 def blended_in(model, params, ends, step=online.blend):
@@ -206,10 +206,10 @@ def blended_in(model, params, ends, step=online.blend):
     return kept.stats
 
 
-def without_sizes(kept, stats, observations):
+def without_sizes(kept, stats, n_tokens):
     """Broken: a small batch counts as much as a large one."""
-    equal = kept.observations / kept.n_batches
-    batch = type(stats)(*(field * (equal / observations) for field in stats))
+    equal = kept.n_tokens / kept.n_batches
+    batch = type(stats)(*(field * (equal / n_tokens) for field in stats))
     return online.blend(kept, batch, equal)
 
 
@@ -238,7 +238,7 @@ def test_columns_that_are_new_become_possible(model):
     batch[4] = batch.sum() / 9
     opened = online.smooth_for_new_columns(model, step, kept, batch, batch)
     before, after = (model.factors(p, p.weights[None])[1] for p in (step, opened))
-    share = batch[4] / (kept.observations + batch.sum())
+    share = batch[4] / (kept.n_tokens + batch.sum())
     np.testing.assert_allclose(before[4], 0)
     np.testing.assert_allclose(after[4], share)
     np.testing.assert_allclose(np.delete(after, 4, 0), (1 - share) * np.delete(before, 4, 0))
@@ -263,14 +263,14 @@ class Batch(NamedTuple):
     beta: float
 
 
-def follow(now, n_batches, best, within=LINEAR, observations=FULL_STEP_TOKENS):
+def follow(now, n_batches, best, within=LINEAR, n_tokens=FULL_STEP_TOKENS):
     """Track batches that are predicted the better, the nearer to ``best`` they are folded in."""
 
     def fold_in(beta):
         return Batch(Validation(1 + abs(beta - best), 0.0), beta)
 
     for _ in range(n_batches):
-        now, batch = track_beta(now, within, observations, fold_in)
+        now, batch = track_beta(now, within, n_tokens, fold_in)
         assert batch.beta == now.beta
     return now
 
@@ -289,10 +289,10 @@ def test_a_step_is_a_part_of_the_range_on_its_scale_and_less_of_few_observations
     assert follow(StreamTemperature(0.1), 1, 1.0, LOG).beta == pytest.approx(
         0.1 * 100 ** (1 / N_STEPS)
     )
-    few = follow(StreamTemperature(0.6), 10, 1.0, observations=FULL_STEP_TOKENS / 10)
+    few = follow(StreamTemperature(0.6), 10, 1.0, n_tokens=FULL_STEP_TOKENS / 10)
     assert few.beta == pytest.approx(0.62)
     assert follow(
-        StreamTemperature(0.6), 1, 1.0, observations=10 * FULL_STEP_TOKENS
+        StreamTemperature(0.6), 1, 1.0, n_tokens=10 * FULL_STEP_TOKENS
     ).beta == pytest.approx(0.62)
 
 

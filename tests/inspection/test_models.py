@@ -273,8 +273,8 @@ def test_names_go_with_topics_that_remain_and_some_are_not_merged():
         (drop_topics, 1, r"should be numbers of topics, such as \[1\]"),
         (drop_topics, [0.5], "no topic 0.5"),
         (merge_topics, [[0, 3]], "no topic 3: topics are 0 to 2"),
-        (merge_topics, [[0, 1], [1, 2]], "none of them twice"),
-        (merge_topics, [[]], "none of them twice"),
+        (merge_topics, [[0, 1], [1, 2]], "nor name a topic twice"),
+        (merge_topics, [[]], "nor name a topic twice"),
         (drop_topics, [-1], "no topic -1"),
         (drop_topics, range(3), "topics are all 3 topics of the model"),
     ):
@@ -286,7 +286,7 @@ def test_names_go_with_topics_that_remain_and_some_are_not_merged():
         AsymmetricClustering(3, axis="columns", beta=0.5, max_iter=1, random_state=0),
         AsymmetricClustering(3, leave_one_out=True, beta=0.5, max_iter=1, random_state=0),
     ):
-        with pytest.raises(TypeError, match="cannot be merged or left out"):
+        with pytest.raises(TypeError, match="merged or dropped"):
             merge_topics(model.fit(TABLE), [[0, 1]])
 
 

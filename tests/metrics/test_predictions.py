@@ -143,13 +143,13 @@ def test_the_scorer_of_new_rows_and_in_searches():
 def test_bad_input_is_refused():
     model = ASPECTS.fit(TRAIN)
     for scorer, observations, message in (
-        (metrics.make_unseen_scorer(), Dyads(TEST), "give make_unseen_scorer all tokens"),
-        (metrics.make_unseen_scorer(Dyads(TRAIN)), Dyads(TEST), "was not given"),
+        (metrics.make_unseen_scorer(), Dyads(TEST), "give make_unseen_scorer all_tokens"),
+        (metrics.make_unseen_scorer(Dyads(TRAIN)), Dyads(TEST), "not among all_tokens"),
         (metrics.make_unseen_scorer(Dyads(X[:9])), Dyads(TEST), "table of shape"),
     ):
         refused(message, scorer, model, observations)
     for test, known, message in (
-        ([[1, 0]], [[1, 0]], "the known part has all their columns"),
+        ([[1, 0]], [[1, 0]], "has all their columns"),
         ([[0, 0]], [[1, 0]], "no tokens"),
         ([[1, 0]], [[0, 0]], "no tokens"),
         ([[1, 0]], [[1, 0, 0]], "does not match"),
@@ -296,7 +296,7 @@ def test_the_scorer_divides_new_rows_and_a_search_takes_it():
         ASPECTS, {"n_components": [1, 3]}, scoring=make_ranking_scorer(observations), cv=folds
     ).fit(observations)
     assert search.best_params_ == {"n_components": 3}
-    with pytest.raises(ValueError, match="give make_ranking_scorer all tokens"):
+    with pytest.raises(ValueError, match="give make_ranking_scorer all_tokens"):
         make_ranking_scorer()(search.best_estimator_, observations)
     refused("no tokens to score", make_ranking_scorer(), search.best_estimator_, 40 * np.eye(80))
     refused("'metric' parameter", make_ranking_scorer, metric="precision")

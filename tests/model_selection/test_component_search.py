@@ -247,7 +247,7 @@ def test_without_folds_the_default_and_a_single_run():
 
 REFUSED = [
     (RowMemory(), {}, TypeError, "needs an estimator of skcooc with a number of components"),
-    (SymmetricClustering(hard=True, tied=True), {}, TypeError, "has but one clustering"),
+    (SymmetricClustering(hard=True, tied=True), {}, TypeError, "has one clustering of both sides"),
     (TINY, {"candidates": []}, ValueError, "candidates should be numbers, at least 1"),
     (TINY, {"candidates": [0, 2]}, ValueError, "candidates should be numbers, at least 1"),
     (TINY, {"candidates": [(2, 2)]}, ValueError, "candidates should be numbers"),

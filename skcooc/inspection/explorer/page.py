@@ -27,6 +27,8 @@ SCRIPTS = (
 class Explorer:
     """A page that shows a fitted model; see `explore`. Notebooks show it in a frame.
 
+    Read more in the :doc:`how-to guide </howto/texts>`.
+
     Parameters
     ----------
     shown : dict
