@@ -212,8 +212,8 @@ def papers_curves(
             "part": "summary",
             "least": test[least],
             "after iterations": least + 1,
-            "test, at the end": test[-1],
-            "training, at the end": training[-1],
+            "test at the end": test[-1],
+            "training at the end": training[-1],
         }
         for n in sorted({*np.unique(np.geomspace(1, len(test), 25).astype(int)), least + 1}):
             values = {"test": test[n - 1], "training": training[n - 1]}

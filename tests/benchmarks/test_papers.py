@@ -51,6 +51,6 @@ def test_curves_have_a_point_after_each_iteration_and_are_drawn(corpus, monkeypa
         mine = [row for row in points if row["model"] == summary["model"]]
         assert [row["iteration"] for row in mine] == [1, 2, 3, 4, 5, 6]
         assert min(row["test"] for row in mine) == summary["least"]
-        assert summary["training, at the end"] < mine[0]["training"]
+        assert summary["training at the end"] < mine[0]["training"]
     papers.draw_curves(rows, "papers_fig8", tmp_path)
     assert (tmp_path / "papers_fig8.png").stat().st_size > 5000
