@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
-from typing import Literal, overload
 
 import numpy as np
 import scipy
@@ -57,20 +56,8 @@ they differ between environments. They are under the licences of the packages (B
 Folder = str | PathLike[str] | None
 
 
-@overload
-def load_docstrings(*, return_X_y: Literal[False] = False, data_home: Folder = None) -> Bunch: ...
-
-
-@overload
-def load_docstrings(
-    *, return_X_y: Literal[True], data_home: Folder = None
-) -> tuple[list[str], np.ndarray]: ...
-
-
-@validated({"return_X_y": ["boolean"], "data_home": [str, PathLike, None]})
-def load_docstrings(
-    *, return_X_y: bool = False, data_home: Folder = None
-) -> Bunch | tuple[list[str], np.ndarray]:
+@validated({"data_home": [str, PathLike, None]})
+def load_docstrings(*, data_home: Folder = None) -> Bunch:
     """Load the docstrings of NumPy, SciPy and scikit-learn, labelled by module.
 
     The corpus is read off the installed packages by importing their public modules. Each object
@@ -80,8 +67,6 @@ def load_docstrings(
 
     Parameters
     ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
     data_home : str or path-like, default=None
         Data folder, by default that of scikit-learn
         (:func:`sklearn.datasets.get_data_home`); the file lies in its subfolder ``skcooc``.
@@ -98,8 +83,6 @@ def load_docstrings(
         * ``names``: list of str, length n. Full names such as ``"scipy.signal.find_peaks"``.
         * ``DESCR``: str.
 
-    (data, target) : tuple, only if `return_X_y`
-
     Examples
     --------
     >>> from skcooc.datasets import load_docstrings
@@ -115,8 +98,6 @@ def load_docstrings(
         if path:
             _write(path, documents)
     target_names, target = np.unique(documents["modules"], return_inverse=True)
-    if return_X_y:
-        return documents["data"], target
     description = DESCR.format(
         versions=", ".join(f"{p.__name__} {p.__version__}" for p in PACKAGES),
         min_words=MIN_WORDS, n_documents=len(target), n_modules=len(target_names),
