@@ -2,7 +2,7 @@
 
 ``run perplexity`` measures with the default settings and writes ``docs/results/perplexity.json``;
 it asks for a clean commit, which the file names. With other settings, such as
-``run perplexity 'seeds=[0]' 'data=["Cranfield"]'`` or ``--quick``, rows are only printed, or
+``run perplexity 'seeds=[0]' 'data=[["Cranfield", 32]]'`` or ``--quick``, rows are only printed, or
 written to the folder ``--output``.
 """
 
