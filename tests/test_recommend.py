@@ -144,7 +144,7 @@ def test_what_was_not_fitted_in_memory(tmp_path):
 
 REFUSED = [
     ([14], {}, IndexError, "row index 14 is out of bounds for a table of 14 rows"),
-    ([0.5], {}, IndexError, "must be of integer type"),
+    ([0.5], {}, IndexError, "must be of integer type. Got float64. .* as a 2-d table"),
     (14 * [True], {}, IndexError, "must be of integer type"),
     (np.zeros((1, 2, 6)), {}, ValueError, r"rows are of shape \(1, 2, 6\)"),
     (sp.coo_array(X.toarray()[0]), {}, ValueError, r"rows are of shape \(6,\)"),

@@ -95,6 +95,11 @@ def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
         )
     numbers = rows.dtype.kind in "iufb"
     if names is None or (numbers and not np.issubdtype(names.dtype, np.number)):
+        if rows.size and not np.issubdtype(rows.dtype, np.integer):
+            raise IndexError(
+                f"Positions of rows must be of integer type. Got {rows.dtype}. For new rows, give "
+                "their counts as a 2-d table, such as [[0, 2, 1]]."
+            )
         return positions(rows, n_rows, "row")
     found = find_names(names, rows)
     if (found < 0).any():

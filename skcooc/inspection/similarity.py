@@ -56,7 +56,13 @@ def nearest_rows(
     """
     refuse_anndata(embedding, "embedding", "mixtures: give adata.obsm['X_topics'].")
     P = check_array(embedding, dtype=[np.float64, np.float32], ensure_non_negative=True)
-    positions = np.arange(len(P))[np.atleast_1d(rows)]
+    given = np.atleast_1d(rows)
+    if given.dtype.kind not in "iub":
+        raise IndexError(
+            f"rows should be positions, but is of type {given.dtype}. To find the position of a "
+            "name, use np.flatnonzero(names == name)."
+        )
+    positions = np.arange(len(P))[given]
     if not n_neighbors < len(P):
         raise ValueError(f"n_neighbors={n_neighbors} should be in [1, {len(P) - 1}] for N={len(P)}")
     points = np.sqrt(P / 2)  # their Euclidean distance is the Hellinger distance

@@ -164,9 +164,9 @@ def make_ranking_scorer(
     Parameters
     ----------
     all_tokens : Dyads, default=None
-        All tokens that are divided into folds, if these are Dyads: items of a row outside
-        the fold that is scored are known, and no hits. Not used if rows are divided into folds:
-        half of every new row is folded in, and items that only the other half has are hits.
+        All tokens that are divided into folds, if these are Dyads. Items that a row has in the
+        other folds are treated as seen and do not count as hits. Not used if rows are divided into
+        folds: half of every new row is folded in, and items that only the other half has are hits.
     metric : {"ndcg", "recall"}, default="ndcg"
     k : int, default=10
         Number of items that count.

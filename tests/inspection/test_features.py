@@ -123,6 +123,7 @@ def test_bad_input_libraries_and_folders(monkeypatch, tmp_path):
         (describe, (fitted, list("abcdefg"), FEW), ValueError, "20 rows"),
         (nearest_rows, (np.eye(3), [0], 0), ValueError, "n_neighbors"),
         (nearest_rows, (np.eye(3), [0], 3), ValueError, "n_neighbors"),
+        (nearest_rows, (np.eye(3), ["tea"], 1), IndexError, "position of a name"),
         *((function, (fitted,), TypeError, "AspectModel has no tree_") for function in of_trees),
         *((function, (NEW,), NotFittedError, None) for function in (*of_trees, *OF_COMPONENTS)),
         (representative_rows, (LDA,), TypeError, "LatentDirichletAllocation has no embedding_"),
