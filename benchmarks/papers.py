@@ -33,6 +33,7 @@ from skcooc.model_selection import split_counts
 N_FOLDS = 10
 SMOOTHING = 1e-3
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7")  # Okabe and Ito
+LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1, "columnspacing": 1}
 FONT, WIDTH = 9, 7.2  # points, and inches that a page shows at 700 pixels
 
 
@@ -262,7 +263,7 @@ def draw_curves(rows: Sequence[Row], name: str, folder: Path) -> None:
 
     panels = PANELS[name]
     shape = (len(panels) + 1) // 2, 2
-    figure, grid = plt.subplots(*shape, figsize=(WIDTH, 2.9 * shape[0]), layout="constrained")
+    figure, grid = plt.subplots(*shape, figsize=(WIDTH, 3.1 * shape[0]), layout="constrained")
     for panel, ax in zip(panels, grid.flat, strict=True):
         curves = [(model, beta) for model in panel.models for beta in panel.betas]
         for colour, (model, beta) in zip(COLOURS, curves, strict=False):
@@ -276,11 +277,17 @@ def draw_curves(rows: Sequence[Row], name: str, folder: Path) -> None:
             ax.plot(x, [row["test"] for row in mine], color=colour, label=label)
             ax.plot(x, [row["training"] for row in mine], color=colour, ls=":", lw=1)
         single = len(panel.models) == 1
-        ax.set_title(panel.models[0] if single else f"β = {panel.betas[0]:g}", loc="left")
+        ax.set_title(
+            panel.models[0] if single else f"β = {panel.betas[0]:g}", y=1.1 if single else 1
+        )
         ax.set(xscale="log", xlabel="iteration", ylabel="perplexity")
-        ax.set_ylim(top=min(ax.get_ylim()[1], 1200 if panel.data == "Cranfield" else 260))
-        if single or ax is grid.flat[0]:
-            ax.legend(frameon=False, handlelength=1)
+        ax.xaxis.set_major_formatter("{x:.0f}")
+        if single:
+            ax.legend(loc="lower center", bbox_to_anchor=(0.5, 0.98), ncols=4, **LEGEND)
+    if not single:
+        figure.legend(
+            *ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, **LEGEND
+        )
     figure.savefig(folder / f"{name}.png", dpi=150)
     plt.close(figure)
 
