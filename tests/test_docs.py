@@ -104,9 +104,9 @@ SOURCE_PAGES = [
 def test_links_between_pages_lead_somewhere_and_one_that_does_not_is_found():
     for path in SOURCE_PAGES:
         assert (path, list(dead_links(path, path.read_text(encoding="utf-8")))) == (path, [])
-    text = "[here](#a-heading) [speed](docs/results.md#sped) [gone](docs/gone.md)\n# A heading\n"
+    text = "[here](#a-heading) [b](docs/results/speed.md#sped) [gone](docs/gone.md)\n# A heading\n"
     dead = list(dead_links(DOCS.parent / "README.md", text))
-    assert dead == ["docs/results.md#sped", "docs/gone.md"]
+    assert dead == ["docs/results/speed.md#sped", "docs/gone.md"]
 
 
 @pytest.fixture

@@ -54,6 +54,6 @@ StructureDisplay.from_estimator(model, {"type": adata.obs["type"]}, names=marker
 TopicsDisplay.from_estimator(model, names=markers, n_features=6)
 
 # %%
-# Marker genes by the logarithm (base 2) of how much more probable they are than in other topics.
+# Marker genes by the natural logarithm of how much more probable they are than in other topics.
 # Use the table to rank genes, not as a test.
 print(table[["component", "feature", "log_ratio", "low", "high"]].round(2).to_string(index=False))

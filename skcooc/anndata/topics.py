@@ -103,6 +103,8 @@ def fit_topics(
     >>> adata.obsm["X_topics"].shape, adata.varm["topics"].shape
     ((60, 3), (40, 3))
     """
+    if isinstance(model, type):
+        raise TypeError(f"model is a class: give an instance, {model.__name__}(...).")
     if not hasattr(model, "transform"):
         raise TypeError(
             f"{type(model).__name__} has no transform, which gives the mixtures of cells. "
@@ -136,7 +138,7 @@ def add_topics(
     adata : AnnData of n cells
         With the genes fitted, found by their names; a model without names takes all genes.
     model : fitted estimator
-        As returned by ``fit_topics``.
+        As returned by ``fit_topics``; or ``consensus_`` of an average, for the cells fitted.
     layer, key_added
         See :func:`fit_topics`. The AnnData gets the same entries, with shares of its own counts and
         zeros for genes that were not fitted. ValueError if genes that were fitted are missing.
@@ -160,7 +162,13 @@ def add_topics(
 
 
 def _fold_in(found: Unwrapped, X: TableLike) -> Array:
-    """Mixtures of cells, (N, K), by the model inside."""
+    """Mixtures of cells, (N, K), by the model inside; of a consensus, those of the cells fitted."""
+    if not hasattr(found.model, "transform"):
+        shares, fitted = row_sums(X), found.model.row_distribution_
+        if shares.shape != fitted.shape or not np.allclose(shares / shares.sum(), fitted, 1e-3):
+            kind = type(found.model).__name__
+            raise ValueError(f"{kind} has no transform: give the cells and the layer fitted.")
+        return np.asarray(found.model.embedding_)
     with ignore_name_warning():
         blocks = [found.table(block) for block in (X if isinstance(X, RowBlocks) else [X])]
     mixtures = np.vstack([call_on_counts(found.model, "transform", block) for block in blocks])

@@ -140,7 +140,8 @@ def read_text(path: Path) -> str:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path}: not a gzip file") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
+        hint = "; fit cells in Python, by skcooc.anndata.fit_topics" * (path.suffix == ".h5ad")
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start}){hint}") from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     if "\0" in text:

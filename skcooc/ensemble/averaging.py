@@ -132,7 +132,8 @@ class AveragedModels(MetaModel):
     def consensus_(self) -> Consensus:
         """One model of matching components, with intervals over the members."""
         check_is_fitted(self)
-        return consensus([member.factors for member in self.estimators_], self.row_distribution_)
+        found = consensus([member.factors for member in self.estimators_], self.row_distribution_)
+        return replace(found, feature_names_in_=getattr(self, "feature_names_in_", None))
 
     def __init__(
         self,
@@ -326,6 +327,8 @@ class Consensus:
         Mean cosine of a component of the reference and its matches, one if there are none.
     reference_ : int
         Index of the member to which the others are matched.
+    feature_names_in_ : (M,) array or None
+        Names of the columns, if the average knows them.
     """
 
     components_: Array
@@ -336,6 +339,11 @@ class Consensus:
     distribution_intervals_: Array
     affinity_: Array
     reference_: int
+    feature_names_in_: Array | None = None
+
+    @property
+    def n_features_in_(self) -> int:
+        return int(self.components_.shape[1])
 
     def __repr__(self) -> str:
         (K, M), affinity = self.components_.shape, self.affinity_.mean()

@@ -100,6 +100,8 @@ def read_labels(by: Any, parameter: str = "by") -> Labels:
     import narwhals.stable.v2 as narwhals  # here, for it takes a while to import
 
     refuse_anndata(by, parameter, "labels: give a column of it, such as adata.obs['type'].")
+    if isinstance(by, str):
+        raise TypeError(f"{parameter} is a string; give the labels, such as adata.obs[{by!r}].")
     name = None
     if isinstance(by, Mapping):
         _check_one(list(by), parameter)
@@ -110,7 +112,8 @@ def read_labels(by: Any, parameter: str = "by") -> Labels:
         given = given[given.columns[0]]
     if not isinstance(given, narwhals.Series):
         values = given if isinstance(given, np.ndarray) else np.array(list(given), dtype=object)
-        return Labels(values, None if name is None else str(name), parameter=parameter)
+        order = getattr(given, "categories", None)  # of a pandas Categorical
+        return Labels(values, None if name is None else str(name), order, parameter)
     categorical = given.dtype in (narwhals.Categorical, narwhals.Enum)
     order = given.cat.get_categories().to_list() if categorical else None
     name = name or given.name or None

@@ -351,7 +351,8 @@ def _check_counts(X: TableLike, model: Any) -> CSR:
     checked = check_array(X, accept_sparse="csr", dtype=dtypes, ensure_non_negative=True)
     counts, n_columns = sp.csr_array(checked, copy=True), np.shape(model.components_)[1]
     if counts.shape[1] != n_columns:
-        which = ", named by its feature_names_in_" if hasattr(model, "feature_names_in_") else ""
+        named = getattr(model, "feature_names_in_", None) is not None
+        which = ", named by its feature_names_in_" if named else ""
         raise ValueError(f"X has {counts.shape[1]} features, but the model has {n_columns}{which}.")
     if not counts.sum():
         raise ValueError("X has no counts: all entries are zero.")

@@ -108,6 +108,22 @@ def test_averages_and_other_libraries(adata):
         assert len(set(adata.uns["topics"]["names"])) == n_topics
 
 
+def test_the_cells_fitted_get_the_mixtures_of_a_consensus(adata, X):
+    average = fit_topics(adata, AveragedModels(model(), 2), mask_var="highly_variable")
+    agreed, reversed_ = average.consensus_, adata[:, ::-1].copy()
+    add_topics(reversed_, agreed, layer="counts")
+    np.testing.assert_array_equal(reversed_.obsm["X_topics"], agreed.embedding_)
+    genes = np.asarray(reversed_.var["highly_variable"])
+    np.testing.assert_allclose(reversed_.varm["topics"][genes][::-1], agreed.components_.T)
+    assert reversed_.uns["topics"]["names"].tolist() == name_topics(agreed)
+    adata.layers["doubled"] = sp.diags_array(1.0 + np.arange(60) % 2) @ adata.X
+    for cells, options in ((adata[:9].copy(), {}), (adata, {"layer": "doubled"})):
+        hint = "Consensus has no transform: give the cells and the layer fitted"
+        refused(hint, add_topics, cells, agreed, **options)
+    add_topics(adata, AveragedModels(model(), 2).fit(X).consensus_)
+    assert adata.obsm["X_topics"].shape == (60, 3)
+
+
 def test_bad_options_and_models_without_mixtures_are_refused_before_the_fit(adata):
     for estimator in (
         GridSearchCV(model(), {"beta": [0.8, 0.9]}, refit=False),
@@ -115,6 +131,8 @@ def test_bad_options_and_models_without_mixtures_are_refused_before_the_fit(adat
     ):
         refused("GridSearchCV has no transform", fit_topics, adata, estimator, error=TypeError)
         assert not hasattr(estimator, "cv_results_")
+    message = r"model is a class: give an instance, AspectModel\(\.\.\.\)"
+    refused(message, fit_topics, adata, AspectModel, error=TypeError)
     for options, error, message in (
         ({"layer": "raw"}, KeyError, r"no layer 'raw' in adata\.layers\. There: 'counts'"),
         ({"mask_var": "hv"}, KeyError, r"no column 'hv' in adata\.var\. There: 'highly_variable'"),
@@ -157,7 +175,7 @@ def test_names_that_genes_share(adata):
     adata.obs_names, adata.var_names = ["cell"] * 60, ["0"] * 2 + adata.var_names[2:].tolist()
     found = fit_topics(adata, model())
     add_topics(adata, found, key_added="again")  # in the same order
-    with pytest.raises(ValueError, match=r"adata\.var_names_make_unique\(\) of all cells"):
+    with pytest.raises(ValueError, match=r"adata\.var_names_make_unique\(\) on all cells"):
         add_topics(adata[:, ::-1].copy(), found)
 
 

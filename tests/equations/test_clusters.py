@@ -130,7 +130,7 @@ REFUSED = [
     ({"coarsening": "pixels"}, "'coarsening' parameter"),
     ({"coarsening": NESTED, "object_weights": "equal"}, "needs object_weights='counts'"),
     ({"hard": True, "annealing": 1.5}, "needs annealing=None"),
-    ({"hard": True, "proportions": "estimated"}, "needs proportions='uniform'"),
+    ({"hard": True, "proportions": "estimated"}, "set proportions='uniform'"),
     ({"annealing": 1}, "'annealing' parameter"),
     ({"axis": 0}, "'axis' parameter"),
     ({"axis": "both"}, "'axis' parameter"),

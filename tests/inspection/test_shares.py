@@ -222,6 +222,7 @@ def test_labels_numbers_and_rows_without():
     for by in (
         pd.Series(pd.Categorical(["low", "high", None, "mid"], ["low", "mid", "high"])),
         pl.Series(["low", "high", None, "mid"], dtype=pl.Enum(["low", "mid", "high"])),
+        {"level": pd.Categorical(["low", "high", None, "mid"], ["low", "mid", "high"])},
     ):
         assert found(by) == {"low": [0], "mid": [3], "high": [1]}
 
@@ -290,3 +291,5 @@ def test_bad_input():
         (pd.DataFrame({"a": [1] * 4, "b": [1] * 4}), "auto", "2 columns"),
     ):
         refused(message, divide, by, ROWS, freq)
+    hint = r"by is a string; give the labels, such as adata\.obs\['cell_type'\]"
+    refused(hint, divide, "cell_type", ROWS, error=TypeError)
