@@ -2,7 +2,7 @@
 
 T. Hofmann and J. Puzicha, Statistical Models for Co-occurrence Data, AI Memo 1625, MIT, 1998;
 T. Hofmann, J. Puzicha and M. I. Jordan, Learning from Dyadic Data, NIPS 11, 1999.
-``python -m benchmarks.papers`` draws docs/papers_*.png from the results.
+``python -m benchmarks.papers`` draws docs/papers_fig7.png from the results.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ from skcooc.model_selection import split_counts
 
 N_FOLDS = 10
 SMOOTHING = 1e-3
-COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7")  # Okabe and Ito
-LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1, "columnspacing": 1}
+COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73")  # Okabe and Ito
 FONT, WIDTH = 9, 7.2  # points, and inches that a page shows at 700 pixels
 
 
@@ -141,7 +140,7 @@ def _fitted(name: str, K: int, fold: int, train: sp.csr_array, test: Dyads) -> R
 
 
 class Panel(NamedTuple):
-    """Curves that a picture shows side by side."""
+    """Curves that belong together."""
 
     data: str
     models: tuple[str, ...]
@@ -161,17 +160,17 @@ CURVES: dict[str, Callable[..., Any]] = {
 }
 ASPECT_BETAS = (1.0, 0.9, 0.8, 0.7)
 PANELS = {
-    "papers_fig7": (
+    "figure 7": (
         Panel("Cranfield", ("AspectModel",), ASPECT_BETAS),
         Panel("Cranfield", ("AsymmetricClustering",), (1.0, 0.3, 0.15, 0.07)),
         Panel("Cranfield", ("ClusterAbstraction",), (1.0, 0.3, 0.15, 0.07)),
         Panel("Cranfield", ("SymmetricClustering",), (1.0, 0.6, 0.4, 0.25)),
     ),
-    "papers_fig8": (
+    "figure 8": (
         Panel("Cranfield", tuple(CURVES)[:4], (1.0,)),
         Panel("Cranfield", tuple(CURVES)[:4], (0.8,)),
     ),
-    "papers_nips_fig5": (
+    "NIPS, figure 5": (
         Panel("Bible bigrams", ("AspectModel",), ASPECT_BETAS),
         Panel("Bible bigrams", ("AsymmetricClustering",), (1.0, 0.3, 0.1, 0.05)),
     ),
@@ -257,73 +256,31 @@ class _Scores:
         return False
 
 
-def draw_curves(rows: Sequence[Row], name: str, folder: Path) -> None:
-    """Test perplexity (lines) and training perplexity (dashes) of a figure's panels."""
+def draw(rows: Sequence[Row], path: Path) -> None:
+    """Figure 7: test perplexity (lines) and training perplexity (dots) over the iterations."""
     from matplotlib import pyplot as plt
 
-    panels = PANELS[name]
-    shape = (len(panels) + 1) // 2, 2
-    figure, grid = plt.subplots(*shape, figsize=(WIDTH, 3.1 * shape[0]), layout="constrained")
-    for panel, ax in zip(panels, grid.flat, strict=True):
-        curves = [(model, beta) for model in panel.models for beta in panel.betas]
-        for colour, (model, beta) in zip(COLOURS, curves, strict=False):
-            found = (panel.data, model, beta)
+    plt.rcParams.update({"font.size": FONT, "axes.titlesize": FONT, "legend.fontsize": FONT})
+    plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
+    legend = {"frameon": False, "handlelength": 1, "columnspacing": 1, "ncols": 4}
+    figure, grid = plt.subplots(2, 2, figsize=(WIDTH, 6.2), layout="constrained")
+    for panel, ax in zip(PANELS["figure 7"], grid.flat, strict=True):
+        for colour, beta in zip(COLOURS, panel.betas, strict=True):
+            found = (panel.data, panel.models[0], beta)
             mine = [
                 row for row in rows
                 if row["part"] == "curve" and (row["data"], row["model"], row["beta"]) == found
             ]  # fmt: skip
             x = [row["iteration"] for row in mine]
-            label = f"β = {beta:g}" if len(panel.models) == 1 else model
-            ax.plot(x, [row["test"] for row in mine], color=colour, label=label)
+            ax.plot(x, [row["test"] for row in mine], color=colour, label=f"β = {beta:g}")
             ax.plot(x, [row["training"] for row in mine], color=colour, ls=":", lw=1)
-        single = len(panel.models) == 1
-        ax.set_title(
-            panel.models[0] if single else f"β = {panel.betas[0]:g}", y=1.1 if single else 1
-        )
+        ax.set_title(panel.models[0], y=1.1)
         ax.set(xscale="log", xlabel="iteration", ylabel="perplexity")
         ax.xaxis.set_major_formatter("{x:.0f}")
-        if single:
-            ax.legend(loc="lower center", bbox_to_anchor=(0.5, 0.98), ncols=4, **LEGEND)
-    if not single:
-        figure.legend(
-            *ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, **LEGEND
-        )
-    figure.savefig(folder / f"{name}.png", dpi=150)
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 0.98), **legend)
+    figure.savefig(path, dpi=150)
     plt.close(figure)
-
-
-def draw_table2(rows: Sequence[Row], folder: Path) -> None:
-    """Perplexity over K on Cranfield: ours as lines, the paper's as crosses."""
-    from matplotlib import pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(WIDTH, 3.6), layout="constrained")
-    shown = {family.name: model for model, family in reversed(FAMILIES.items())}
-    for colour, (name, model) in zip(COLOURS, reversed(shown.items()), strict=False):
-        mine = [row for row in rows if (row["data"], row["model"]) == ("Cranfield", model)]
-        ours = {K: np.mean([row["perplexity"] for row in mine if row["K"] == K]) for K in SIZES}
-        ax.plot(list(ours), list(ours.values()), color=colour, label=f"{name}, {model}")
-        papers = [value for _, value in TABLE2["Cranfield"][name]]
-        ax.plot(SIZES, papers, "x", color=colour)
-    ax.set(xscale="log", xlabel="K", ylabel="test perplexity")
-    ax.set_xticks(SIZES, list(map(str, SIZES)), minor=False)
-    ax.minorticks_off()
-    ax.legend(frameon=False)
-    figure.savefig(folder / "papers_table2.png", dpi=150)
-    plt.close(figure)
-
-
-def draw(folder: Path = ROOT / "docs") -> None:
-    """All pictures."""
-    from matplotlib import pyplot as plt
-
-    plt.rcParams.update({"font.size": FONT, "axes.titlesize": FONT, "legend.fontsize": FONT})
-    plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
-    rows = load("papers-curves")["rows"]
-    if any(row["part"] == "curve" for row in rows):  # not in records of old figures
-        for name in PANELS:
-            draw_curves(rows, name, folder)
-    draw_table2(load("papers-table2")["rows"], folder)
 
 
 if __name__ == "__main__":
-    draw()
+    draw(load("papers-curves")["rows"], ROOT / "docs" / "papers_fig7.png")

@@ -41,8 +41,9 @@ def test_every_model_of_table_2_has_its_figures():
 
 
 def test_curves_have_a_point_after_each_iteration_and_are_drawn(corpus, monkeypatch, tmp_path):
-    panels = papers.Panel("Cranfield", ("AspectModel", "leave-one-out"), (1.0,))
-    monkeypatch.setattr(papers, "PANELS", {"papers_fig8": (panels, panels)})
+    names = "AspectModel", "leave-one-out"
+    panels = [papers.Panel("Cranfield", (name,), (1.0, 1.0, 1.0, 1.0)) for name in names]
+    monkeypatch.setattr(papers, "PANELS", {"figure 7": panels * 2})
     rows = list(papers.papers_curves(["Cranfield"], K=3, max_iter=6))
     points = [row for row in rows if row["part"] == "curve"]
     summaries = [row for row in rows if row["part"] == "summary"]
@@ -52,5 +53,5 @@ def test_curves_have_a_point_after_each_iteration_and_are_drawn(corpus, monkeypa
         assert [row["iteration"] for row in mine] == [1, 2, 3, 4, 5, 6]
         assert min(row["test"] for row in mine) == summary["least"]
         assert summary["training at the end"] < mine[0]["training"]
-    papers.draw_curves(rows, "papers_fig8", tmp_path)
-    assert (tmp_path / "papers_fig8.png").stat().st_size > 5000
+    papers.draw(rows, tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").stat().st_size > 5000
