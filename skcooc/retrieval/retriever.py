@@ -80,7 +80,7 @@ class AspectRetriever(BaseEstimator):
     Notes
     -----
     Queries and documents without any word of the vocabulary have similarity zero to all.
-    ``benchmarks/papers/retrieval.py`` compares with latent semantic indexing.
+    ``benchmarks/retrieval.py`` compares with latent semantic indexing.
 
     References
     ----------
