@@ -149,8 +149,7 @@ class Aspects(
         if self.component_prior:
             expected = expected + self.component_prior
         components = normalise(expected, axis=0, otherwise=params.components)
-        weights = mass / mass.sum()
-        prior = weights
+        weights = prior = mass / mass.sum()
         if self.tempering == "distinctive":
             prior = distinctive_shares(stats.components, weights)
         return Params(components, weights, prior)
