@@ -270,7 +270,8 @@ class SplitComponents(SplitSchedule):
     stage: EMStage  # of a Splittable model
 
     def current_stage(self, run: EMState) -> EMStage:
-        return replace(self.stage, max_iter=min(SPLIT_ITERATIONS, self.stage.max_iter), tol=0.0)
+        n_iter = min(SPLIT_ITERATIONS, self.stage.max_iter)
+        return replace(self.stage, max_iter=n_iter, tol=-np.inf)  # the objective may rise
 
     def enter(self, run: EMState, rng: np.random.Generator) -> None:
         run.n_clusters = run.state.rows.shape[1]

@@ -53,16 +53,15 @@ class AspectModel(CooccurrenceEstimator):
     Parameters
     ----------
     n_components : int or "auto", default=10
-        Number K of topics. "auto" runs `ComponentSearchCV` first, which takes many fits.
+        Number K of topics. "auto" runs `ComponentSearchCV` first: many fits.
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature; 1 is maximum likelihood. "auto" tunes it on held-out tokens.
 
     tempering : {"auto", "distinctive", "joint", "likelihood"}, default="auto"
-        What has the exponent beta. "likelihood": P(x given z) P(y given z), as in [1]_; "joint":
-        their product with the prior P(z), which makes shares of topics nearly equal. "distinctive":
-        as "likelihood", but the prior is a topic's share of the words that tell topics apart.
-        "auto" is "distinctive", unless "joint" lowers held-out perplexity by 0.5 %.
+        Prior of the topics that beta does not flatten: shares of the words that tell topics apart
+        ("distinctive"), P(z), as in [1]_ ("likelihood"), or none, which makes shares nearly equal
+        ("joint"). "auto" is "distinctive", unless "joint" lowers held-out perplexity by 0.5 %.
 
     component_prior : float or "auto", default="auto"
         Pseudo-count of every column in every topic, for sparse data such as word pairs. "auto" is 0
@@ -108,11 +107,10 @@ class AspectModel(CooccurrenceEstimator):
     -----
     The model is P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k).
 
-    With leave-one-out or a distinctive prior the objective may rise. With leave-one-out
-    ``transform`` of the training rows differs from ``embedding_``.
+    With leave-one-out or a distinctive prior the objective may rise; with the first ``transform``
+    of the training rows differs from ``embedding_``.
 
-    With burstiness, three rounds of EM after the fit replace a count n_ij by al [psi(al + n_ij) -
-    psi(al)], al = a P(y_j given x_i) [3]_.
+    With burstiness, three rounds of EM follow the fit [3]_.
 
     References
     ----------

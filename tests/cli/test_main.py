@@ -196,7 +196,7 @@ def test_output_of_texts_and_of_a_matrix(summary, texts, tmp_path, X):
     assert found["n_tokens"] == 360
     assert found["comparison"][0]["label"] == "topic-free baseline: unigram"
     assert len(found["top_features"]) == 3
-    assert [trial["n_components"] for trial in found["tuning"]][-2:] == [3, None]
+    assert [trial["n_components"] for trial in found["tuning"]][-3:] == [3, None, None]
     assert found["tuning"][0]["stage"] == "coarse"
     scipy.io.mmwrite(tmp_path / "counts.mtx", X)
     out, _, alone = summary(tmp_path / "counts.mtx", "--skip-lda")

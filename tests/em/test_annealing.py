@@ -241,7 +241,8 @@ def merged_aspects(*parts):
         shares[list(part), new] = 1
     rows = DATA.mixtures @ shares
     components = DATA.components.T @ (shares * DATA.mixtures.mean(axis=0)[:, None])
-    return em.State(Params(components / components.sum(axis=0), rows.mean(axis=0)), rows)
+    weights = rows.mean(axis=0)
+    return em.State(Params(components / components.sum(axis=0), weights, weights), rows)
 
 
 def test_merged_aspects_come_apart_and_with_a_wrong_choice_they_do_not(monkeypatch):
@@ -292,8 +293,9 @@ def test_pairs_are_joined_one_by_one():
 
 
 def test_split_components_are_merged_again_and_nothing_else():
-    (components, weights), rows = merged_aspects((0,), (1,), (2,), (3,))
-    params = Params(np.tile(components, 2), np.tile(weights / 2, 2))
+    (components, weights, _), rows = merged_aspects((0,), (1,), (2,), (3,))
+    both = np.tile(weights / 2, 2)
+    params = Params(np.tile(components, 2), both, both)
     again = em.merge_components(Aspects(4), em.State(params, np.tile(rows / 2, 2)), 4)
     np.testing.assert_allclose(again.rows, rows)
     np.testing.assert_allclose(again.params.components, components)

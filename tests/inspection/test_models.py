@@ -251,6 +251,9 @@ def test_merging_equal_topics_changes_no_prediction(model):
     double._state = double._state._replace(
         params=params._replace(components=q.T, weights=weights / weights.sum()), rows=theta
     )
+    if hasattr(params, "prior"):
+        prior = double._state.params.weights
+        double._state = double._state._replace(params=double._state.params._replace(prior=prior))
     double.components_, double.embedding_ = q, theta
     one = merge_topics(double, [[0, 3]])
     np.testing.assert_allclose(one.embedding_ @ one.components_, theta @ q, rtol=1e-6)
@@ -291,7 +294,8 @@ def test_names_go_with_topics_that_remain_and_some_are_not_merged():
 
 
 def test_leave_one_out_equations_are_merged_as_plain_ones():
-    params = Params(np.random.default_rng(0).dirichlet(np.ones(6), size=3).T, np.full(3, 1 / 3))
+    components, weights = np.random.default_rng(0).dirichlet(np.ones(6), 3).T, np.full(3, 1 / 3)
+    params = Params(components, weights, weights)
     mass, shares = np.array([0.2, 0.3, 0.5]), np.array([[1.0, 0], [0, 1], [1, 0]])
     plain, expected = Aspects(3).merge(params, mass, shares)
     model, found = PredictiveAspects(Aspects(3), 0.3).merge(params, mass, shares)

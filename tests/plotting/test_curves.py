@@ -72,7 +72,7 @@ def test_validated_iterations_tuned_temperatures_and_priors():
     model = AspectModel(4, random_state=0).fit(X)
     beta = PerplexityDisplay.from_estimator(model)
     coarse = sorted((t.beta, t.validation.perplexity) for t in model.tuning_ if t.stage == "coarse")
-    assert len(coarse) == len(model.tuning_) - 1
+    assert len(coarse) == len(model.tuning_) - 2  # and the final size, and joint tempering
     np.testing.assert_array_equal(beta.lines_[0].get_xydata(), coarse)
     with pytest.raises(ValueError, match=r"nothing to draw over component_prior: .* beta"):
         PerplexityDisplay.from_estimator(model, over="component_prior")  # data are not sparse
