@@ -74,8 +74,8 @@ Values tried on held-out tokens: ``stage``, ``values``, ``validation``, ``chosen
 Per iteration: ``beta``, ``free_energy``, ``validation_perplexity``, ``seconds``.""",
     "n_parameters_ : int": "Number of free parameters, those of rows included.",
     "n_features_in_ : int": "Number M of columns.",
-    "feature_names_in_ : (M,) array of str": "Names of the columns, if X has names.",
-    "row_names_in_ : (N,) array": "Names of the training rows, if X has names.",
+    "feature_names_in_ : (M,) array of str": "Names of the columns, if these are strings.",
+    "row_names_in_, column_names_in_ : arrays": "Names of any type, if X has names.",
 }
 
 

@@ -51,6 +51,13 @@ def row_names(model: FittedModel) -> Array:
     return names
 
 
+def column_names(model: FittedModel) -> Array:
+    names = model._schema.names[len(model._schema.shape) - 1]  # of Triads the third index
+    if names is None:
+        raise AttributeError(f"{type(model).__name__} was fitted to columns without names.")
+    return names
+
+
 def component_distribution(model: FittedModel) -> Array:
     return _marginal(model).astype(model.embedding_.dtype)
 

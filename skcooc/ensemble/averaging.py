@@ -133,7 +133,7 @@ class AveragedModels(MetaModel):
         """One model of matching components, with intervals over the members."""
         check_is_fitted(self)
         found = consensus([member.factors for member in self.estimators_], self.row_distribution_)
-        return replace(found, feature_names_in_=getattr(self, "feature_names_in_", None))
+        return replace(found, feature_names_in_=getattr(self, "column_names_in_", None))
 
     def __init__(
         self,

@@ -61,13 +61,22 @@ class Unwrapped:
         if self.steps and all(hasattr(step, "get_feature_names_out") for step in self.steps):
             for step in self.steps:
                 own = step.get_feature_names_out(own)
-        own = getattr(self.model, "feature_names_in_", None) if own is None else own
+        if own is None and (known := known_columns(self.model)) is not None:
+            own = [str(name) for name in known]
         n_columns = np.shape(self.model.components_)[1]
         if feature_names is None:
             feature_names = [f"x{j}" for j in range(n_columns)] if own is None else own
         elif own is not None:
             what = "columns, whose names it knows"
         return check_names(feature_names, n_columns, "feature_names", what)
+
+
+def known_columns(model: Any) -> Array | None:
+    """Names of the columns fitted, also numbers, which scikit-learn does not keep."""
+    for attribute in ("feature_names_in_", "column_names_in_"):
+        if (names := getattr(model, attribute, None)) is not None:
+            return np.asarray(names)
+    return None
 
 
 def unwrap(given: Any, *attributes: str) -> Unwrapped:
@@ -341,8 +350,10 @@ def split_row_names(X: TableLike) -> tuple[TableLike, ArrayLike | None]:
 def check_order(X: TableLike, model: Any) -> None:
     """Raise ValueError if a data frame or dyads have other columns than were fitted."""
     names = getattr(X, "columns", None) if hasattr(X, "iloc") else getattr(X, "column_names", None)
-    known = getattr(model, "feature_names_in_", None)
-    if names is not None and known is not None and not np.array_equal(names, known):
+    known = known_columns(model)
+    if names is None or known is None or np.array_equal(names, np.arange(len(names))):
+        return  # without names: a data frame numbers its columns
+    if not np.array_equal(names, known):
         raise ValueError("X has columns of other names, or in another order, than the model.")
 
 

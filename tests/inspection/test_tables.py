@@ -440,3 +440,22 @@ def test_the_pictures_of_topicwizard():
     np.testing.assert_array_equal(data["topic_term_matrix"], model.components_)
     assert data["document_topic_matrix"].shape == (len(TEXTS), 3)
     assert len(figures.topic_barcharts(data).data) == 6
+
+
+def test_numbers_that_are_names_of_columns_name_topics():
+    numbers = 10 * np.arange(len(NOUNS)) + 101
+    pairs = skcooc.Dyads(BLOCKS, row_names=ADJECTIVES, column_names=numbers)
+    aspects = skcooc.AspectModel(2, beta=0.9, max_iter=2, tol=1, random_state=0).fit(pairs)
+    both = skcooc.SymmetricClustering(3, 3, hard=True, random_state=0).fit(pairs)
+    average = skcooc.AveragedModels(aspects, n_estimators=2, random_state=0).fit(pairs)
+    known = set(map(str, numbers))
+    for model in (aspects, both, average.consensus_):
+        assert {word for words in describe(model)["features"] for word in words} <= known
+        assert {word for words in top_features(model) for word in words} <= known
+    for clusters in describe(both)["goes_with"]:
+        assert {word for name in clusters for word in name.split(" · ")} <= known
+    assert not {word for name in name_topics(aspects) for word in name.split(" · ")} - known
+    frame = pd.DataFrame(BLOCKS, index=ADJECTIVES, columns=numbers)
+    explore(aspects, frame)
+    explore(aspects, pd.DataFrame(BLOCKS))
+    refused("other names, or in another order", explore, aspects, frame[numbers[::-1]])
