@@ -88,26 +88,42 @@ def first_largest(scores: Array) -> Array:
 
 
 def cosines(P: Array, Q: Array) -> Array:
-    """Cosines of the rows of P (k, n) and Q (l, n), (k, l); zero for rows of zeros.
+    """Return the cosines of rows of P (k, n) and Q (l, n), (k, l); zero for rows of zeros.
 
     >>> cosines(np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[1.0, 0.0]])).round(6).tolist()
     [[1.0], [0.6]]
     """
     double = (A.astype(np.float64) for A in (P, Q))
     P, Q = (A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), LEAST) for A in double)
-    return np.clip(P @ Q.T, 0, 1)
+    return np.clip(P @ Q.T, -1, 1)
+
+
+def residuals(P: Array, overall: Array) -> Array:
+    """Pearson residuals (P - overall) / sqrt(overall) of rows of P (k, n); zero where both are.
+
+    >>> P, overall = np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]), np.array([0.25, 0.75, 0.0])
+    >>> residuals(P, overall).round(2)
+    array([[ 0.5 , -0.29,  0.  ],
+           [-0.5 ,  0.29,  0.  ]])
+    """
+    return (P - overall) / np.sqrt(np.maximum(overall, LEAST))
 
 
 def match_rows(P: Array, Q: Array) -> tuple[Array, Array]:
     """Match each row of P (k, n) to a different row of Q (l, n), l >= k.
 
-    Returns the rows of Q and the cosines of the pairs, (k,) each. The Hungarian method maximises
-    the sum of the cosines.
+    Returns the rows of Q and the affinities of the pairs, (k,) each: cosines of Pearson residuals
+    from the mean of all rows, so that what all rows have in common counts for nothing; but cosines
+    of the rows where P has one. The Hungarian method maximises the sum of the affinities.
 
-    >>> rows, affinities = match_rows(np.array([[0.9, 0.1], [0.6, 0.4]]), np.eye(2))
+    >>> rows, affinities = match_rows(np.array([[0.9, 0.1], [0.6, 0.4]]), np.eye(2)[::-1])
     >>> rows.tolist(), affinities.round(2).tolist()
-    ([0, 1], [0.99, 0.55])
+    ([1, 0], [1.0, 1.0])
     """
+    P, Q = (A / np.maximum(A.sum(axis=1, keepdims=True), LEAST) for A in (P, Q))
+    if len(P) > 1:
+        overall = (P.mean(axis=0) + Q.mean(axis=0)) / 2
+        P, Q = residuals(P, overall), residuals(Q, overall)
     affinities = cosines(P, Q)
     rows, columns = linear_sum_assignment(affinities, maximize=True)
     return columns, affinities[rows, columns]

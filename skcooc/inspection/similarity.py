@@ -18,7 +18,7 @@ from skcooc.protocol import Array, Components, RandomState, TableLike, refuse_an
 from skcooc.protocol.decorators import validated
 from skcooc.simplex import match_rows
 
-SAME_TOPIC = 0.8  # cosine from which topics of two runs are the same
+SAME_TOPIC = 0.8  # affinity from which topics of two runs are the same
 OFTEN = 0.5  # share of the runs
 NOTHING = 1e-9  # roots of probabilities that are taken as zero
 
@@ -108,7 +108,7 @@ class TopicStability:
     model : fitted estimator
         The run whose topics agree best with those of all others.
     affinities : (n_runs - 1, K) array
-        Cosine of each of its topics and the one matched to it in every other run.
+        Affinity of each of its topics and the one matched to it in every other run.
     """
 
     model: Components
@@ -116,12 +116,12 @@ class TopicStability:
 
     @property
     def affinity(self) -> Array:
-        """The mean cosine of each topic over the other runs, (K,)."""
+        """The mean affinity of each topic over the other runs, (K,)."""
         return self.affinities.mean(axis=0)
 
     @property
     def n_found(self) -> Array:
-        """Number of runs with each topic, its own included, (K,): a cosine of 0.8 or more."""
+        """Number of runs with each topic, its own included, (K,): an affinity of 0.8 or more."""
         return 1 + (self.affinities >= SAME_TOPIC).sum(axis=0)
 
     @property
@@ -155,9 +155,12 @@ def topic_stability(
 ) -> TopicStability:  # fmt: skip
     """Fit a model from several starts, and find which of its topics recur.
 
-    The topics of two runs are matched by the Hungarian method, which maximises the sum of the
-    cosines of their distributions over columns. The run reported is the one that agrees best with
-    all others.
+    Topics are compared by what distinguishes them: their affinity is the cosine of their Pearson
+    residuals, (P(y given z) - m(y)) / sqrt(m(y)), from the mean m of all topics of two runs. It is
+    1 for the same topic, and about 0 for topics of noise, also where a few frequent columns make
+    all topics alike. (A single topic has the cosine of P(y) itself.) The topics of two runs are
+    matched by the Hungarian method, which maximises the sum of affinities. The run reported agrees
+    best with all others.
 
     Parameters
     ----------
@@ -196,7 +199,7 @@ def topic_stability(
     run = delayed(lambda seed: clone(estimator).set_params(**dict.fromkeys(seeded, seed)).fit(X))
     models = Parallel(n_jobs=n_jobs, require="sharedmem")(run(seed) for seed in seeds)
     components = [np.asarray(unwrap(model, "components_").model.components_) for model in models]
-    # Of run s, the cosines of its topics with those of each other run.
+    # Of run s, the affinities of its topics with those of each other run.
     affinities = [
         np.array([match_rows(mine, its)[1] for t, its in enumerate(components) if t != s])
         for s, mine in enumerate(components)

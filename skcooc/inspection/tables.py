@@ -77,8 +77,8 @@ def describe(
         rows : list
             Names or positions of the most representative rows; see :func:`representative_rows`.
         intervals, affinity : list of pairs of float, and float
-            Intervals of these probabilities over the averaged models, and the mean cosine
-            similarity of the component in them; only for the ``consensus_`` of `AveragedModels`.
+            Intervals of these probabilities over the averaged models, and the mean affinity of the
+            component in them; only for the ``consensus_`` of `AveragedModels`.
         goes_with, associations : lists of str and of float
             Names of the clusters of the other side that co-occur with it more often than by chance,
             those with the largest part of the mutual information first, and c_cd, the ratios of
