@@ -201,6 +201,8 @@ class Mixtures:
     names : sequence of K str, or dict of int to str, default=None
         Names of the topics, such as those that :func:`name_topics` makes of the model, instead of
         numbers.
+    like : fitted model, default=None
+        The model of these mixtures: topics keep the colours that they have in its displays.
 
     Attributes
     ----------
@@ -211,6 +213,8 @@ class Mixtures:
     components_ : (K, 0) array
         No columns.
     component_names_ : dict of int to str
+    ranking_weights_ : (K,) array
+        Shares of the topics, of ``like`` if it is given, which rank them for their colours.
 
     Examples
     --------
@@ -219,7 +223,8 @@ class Mixtures:
     >>> from skcooc.inspection import Mixtures, name_topics, topic_shares
     >>> X = make_cooccurrences(60, 40, n_components=2, random_state=0).X
     >>> model = AspectModel(2, beta=0.9, random_state=0).fit(X[:50])
-    >>> new = Mixtures(model.transform(X[50:]), X[50:].sum(axis=1), names=name_topics(model))
+    >>> names, n_tokens = name_topics(model), X[50:].sum(axis=1)
+    >>> new = Mixtures(model.transform(X[50:]), n_tokens, names=names, like=model)
     >>> topic_shares(new, ["a", "b"] * 5)[["group", "component", "n_rows"]].values.tolist()
     [['a', 0, 5], ['a', 1, 5], ['b', 0, 5], ['b', 1, 5]]
     """
@@ -228,10 +233,11 @@ class Mixtures:
     row_distribution_: Array
     components_: Array
     component_names_: dict[int, str]
+    ranking_weights_: Array
 
     def __init__(
         self, mixtures: ArrayLike, n_tokens: ArrayLike | None = None, *,
-        names: Names | None = None,
+        names: Names | None = None, like: FactorModel | None = None,
     ) -> None:  # fmt: skip
         refuse_anndata(mixtures, "mixtures", "mixtures: give adata.obsm['X_topics'].")
         self.embedding_ = check_array(mixtures, ensure_non_negative=True, input_name="mixtures")
@@ -247,6 +253,11 @@ class Mixtures:
         self.row_distribution_ = n.ravel() / n.sum()
         self.components_ = np.empty((n_topics, 0))
         self.component_names_ = {} if names is None else names_by_number(names, n_topics)
+        ranked: Any = self if like is None else unwrap(like, *FACTORS).model
+        self.ranking_weights_ = topic_weights(ranked)
+        if len(self.ranking_weights_) != n_topics:
+            n_like = len(self.ranking_weights_)
+            raise ValueError(f"like has {n_like} topics, but mixtures have {n_topics} columns.")
 
 
 @dataclass(frozen=True, eq=False)

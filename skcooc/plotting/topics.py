@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from skcooc.inspection.features import Order, rank_columns
 from skcooc.inspection.groups import RowGroups, runs
-from skcooc.inspection.models import Names
+from skcooc.inspection.models import FACTORS, Names, unwrap
 from skcooc.inspection.names import resolve_model, select_topics
 from skcooc.inspection.shares import FEW, Shares, group_model, resample_shares
 from skcooc.plotting.canvas import (
@@ -225,7 +225,8 @@ class SharesDisplay(Display):
         shares = Shares(*(values[:, shown] for values in shares))
         masses = np.array([mass.rows[rows].sum() for rows in division.members])
         own_names = [grouped.names[k] for k in shown]
-        ranks = topic_ranks(overall)[shown].tolist()
+        own = unwrap(model, *FACTORS).model
+        ranks = topic_ranks(getattr(own, "ranking_weights_", overall))[shown].tolist()
         return cls(division, shares, own_names, overall[shown], masses, ranks=ranks).plot()
 
     @styled

@@ -165,6 +165,14 @@ def test_displays_and_tables_of_mixtures_and_pipelines(fitted):
         (([[0.5, 0.5]], [np.nan]), None, "should be finite"),
     ):
         refused(message, Mixtures, *arguments, names=names)
+    refused("like has 2 topics, but mixtures have 3", Mixtures, [[0.5, 0.5, 0]], like=fitted)
+    # Topics of new rows in which the other topic is the largest keep the colours of the model.
+    largest = int(np.argmax(X.sum(axis=1) @ fitted.embedding_))
+    others = np.eye(2)[[1 - largest, 1 - largest, largest]]
+    for display in (plotting.StructureDisplay, plotting.SharesDisplay):
+        for like, first in ((None, 0), (piped(fitted), 1)):
+            shown = display.from_estimator(Mixtures(others, like=like), list("abb"))
+            assert list(shown.ranks) == [first, 1 - first]
     both = piped(skcooc.SymmetricClustering(2, 2, hard=True, random_state=0)).fit(TEXTS)
     display = plotting.AssociationDisplay.from_estimator(both, TEXTS)
     assert sorted(word for words in display.columns.words for word in words) == WORDS
