@@ -39,7 +39,7 @@ SOLVER_LIST = "\n".join(
     f'"{name}": {(kind.__doc__ or "").partition(".")[0]}.' for name, kind in SOLVERS.items()
 )
 PARAMETERS = {
-    "max_iter : int": "Maximum number of EM iterations; aspect models need more.",
+    "max_iter : int": "Maximum number of EM iterations.",
     "tol : float": "Relative decrease of the free energy below which EM stops.",
     "n_init : int": "Number of initialisations; the lowest free energy is kept.",
     "solver : float in (0, 2) or str": f"""\
