@@ -52,7 +52,8 @@ def row_names(model: FittedModel) -> Array:
 
 
 def column_names(model: FittedModel) -> Array:
-    names = model._schema.names[len(model._schema.shape) - 1]  # of Triads the third index
+    own = model._schema.names[len(model._schema.shape) - 1]  # of Triads the third index
+    names: Array | None = getattr(model, "feature_names_in_", own)
     if names is None:
         raise AttributeError(f"{type(model).__name__} was fitted to columns without names.")
     return names
