@@ -46,8 +46,8 @@ PREDICTIVE_STEP = 0.04  # between temperatures of leave-one-out models
 class AspectModel(CooccurrenceEstimator):
     """Aspect model (pLSA): a topic model of counts, fitted by tempered EM.
 
-    Every token, an occurrence of column y_j in row x_i, has one of K topics (aspects). An inverse
-    temperature beta < 1 flattens their responsibilities and prevents overfitting. Read more in the
+    Every token, an occurrence of column y_j in row x_i, has one of K topics. An inverse temperature
+    beta < 1 flattens their responsibilities and prevents overfitting. Read more in the
     :doc:`user guide </guide/aspect_model>`.
 
     Parameters
@@ -97,7 +97,7 @@ class AspectModel(CooccurrenceEstimator):
     component_prior_, row_prior_, leave_one_out_, tempering_ : float, float or None, bool, str
         Values used.
     splits_ : list of Split
-        Topics that split, if ``annealing > 1``.
+        Topics that split.
 
     See Also
     --------

@@ -59,7 +59,7 @@ class MatrixSide(NamedTuple):
     words: list[list[str]]  # frequent members of each of the C clusters
 
     def label(self, cluster: int, fontsize: float) -> str:
-        """Number and members of a cluster, as many as there is room for."""
+        """Number and rows or columns of a cluster, as many as there is room for."""
         words, width = self.words[cluster], LONGEST * fontsize
         texts = [f"{cluster}: {', '.join(words[:n])}" for n in range(max(1, len(words)), 0, -1)]
         fitting = (text for text in texts if text_width(text, fontsize) <= width)
