@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -21,8 +22,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.inspection.groups import RowGroups, divide
-from skcooc.inspection.models import FACTORS, ModelView, Names, kind_of, read_view
-from skcooc.inspection.names import make_names, name_topics, override_names, resolve_model
+from skcooc.inspection.models import ModelView, Names, kind_of, read_view, topic_weights
+from skcooc.inspection.names import make_names, override_names, resolve_model
 from skcooc.inspection.tables import table_of
 from skcooc.protocol import CSR, Array, FactorModel, RandomState, TableLike
 from skcooc.protocol.decorators import validated
@@ -33,9 +34,8 @@ if TYPE_CHECKING:
 FEW = 5  # rows of a group, below which its share sets no scale
 BLOCK = 8_000_000  # numbers in the largest array
 MOST_SEED = 2**31 - 1
-STEPS, TOLERANCE = 1000, 1e-7  # of EM for the mixture of a group
+STEPS, TOLERANCE = 1000, 1e-6  # of EM for the mixture of a group
 UNIFORM = 0.01  # weight of equal shares in the mixture at which estimates are made linear
-SINGULAR = 1e-10  # relative eigenvalue below which topics are linearly dependent
 CHECKED = {
     "n_resamples": [Interval(Integral, 1, None, closed="left")],
     "n_permutations": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -43,68 +43,55 @@ CHECKED = {
     "random_state": ["random_state"],
 }
 WITHOUT_COUNTS = (
-    "Without X, the share of a topic in a group is the mean of the mixtures of rows. These are "
-    "more alike than the rows are, and so differences between groups come out too small. Pass "
-    "X=..., the counts of the rows (of a pipeline: the texts)."
+    "Without X, the share of a topic in a group is the mean of its rows' mixtures, and differences "
+    "come out too small. Pass X=..., the counts of the rows (for a pipeline: the texts)."
 )
-
-
-class TopicCounts(NamedTuple):
-    """The tokens of N rows, as counts or as shares of all."""
-
-    joint: Array  # (N, K): by topic
-    rows: Array  # (N,): in total
 
 
 @dataclass(frozen=True, eq=False)
 class RowTopics:
     """Rows with K topics, from which the shares of groups of rows are estimated."""
 
-    tokens: Array  # (N,): of each row, as counts or as shares of all
     mixtures: Array  # (N, K): P(z given x)
-    counts: CSR | None = None  # (N, M); None: shares are means of mixtures
-    components: Array | None = None  # (K, M): P(y given z), each column positive somewhere
+    counts: Array | CSR  # (N, M); or (N, K), tokens by topic, for shares as means of mixtures
+    components: Array  # (K, M): P(y given z), each column positive somewhere; or the identity
+
+    @cached_property
+    def tokens(self) -> Array:  # (N,): of each row, as counts or as shares of all
+        return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
+
+    @cached_property
+    def overall(self) -> Array:  # (K,): shares of the topics in all rows
+        return self.shares([np.arange(len(self.mixtures))])[0]
+
+    @cached_property
+    def linear(self) -> Array:
+        """Tokens by topic, (N, K), such that ratios of their sums estimate the shares of groups.
+
+        With the overall distribution p(y) as weights, shares are regressed on counts by weighted
+        least squares: unbiased for every mixture of the topics, and one Newton step (Fisher
+        scoring) from the overall mixture to that of a group.
+        """
+        q = self.components
+        scores = q / ((1 - UNIFORM) * self.overall @ q + UNIFORM * q.mean(axis=0))
+        information = scores @ q.T  # singular if topics are equal
+        return self.counts @ scores.T @ np.linalg.pinv(information, rcond=1e-10, hermitian=True)
 
     def shares(self, members: list[Array], *, others: bool = False) -> Array:
         """Shares of the topics in groups of rows, or for each group in all others, (G, K)."""
-        table = self.tokens[:, None] * self.mixtures if self.counts is None else self.counts
-        total, found = _sums(table, [np.concatenate(members)]), []
-        at_once = max(1, BLOCK // table.shape[1])
+        total, found = _sums(self.counts, [np.concatenate(members)]), []
+        at_once = max(1, BLOCK // self.counts.shape[1])
         for first in range(0, len(members), at_once):
-            sums = _sums(table, members[first : first + at_once])
-            found.append(self._estimate(np.maximum(total - sums, 0) if others else sums))
+            sums = _sums(self.counts, members[first : first + at_once])
+            sums = np.maximum(total - sums, 0) if others else sums
+            found.append(pooled_mixtures(sums, self.components))
         return np.concatenate(found)
-
-    @property
-    def overall(self) -> Array:
-        """Shares of the topics in all rows, (K,)."""
-        return self.shares([np.arange(len(self.tokens))])[0]
 
     def documents(self, members: list[Array]) -> Array:
         """Shares of the rows of each group by their largest topic, (G, K)."""
         largest, n_topics = self.mixtures.argmax(axis=1), self.mixtures.shape[1]
         counts = [np.bincount(largest[rows], minlength=n_topics) for rows in members]
         return np.array([n / max(n.sum(), 1) for n in counts])
-
-    def linear(self) -> TopicCounts:
-        """Tokens by topic such that ratios of their sums estimate the shares of groups.
-
-        With the overall distribution p(y) as weights, shares are regressed on counts by weighted
-        least squares: unbiased for every mixture of the topics, and one Newton step (Fisher
-        scoring) from the overall mixture to that of a group.
-        """
-        if self.components is None or self.counts is None:
-            return TopicCounts(self.tokens[:, None] * self.mixtures, self.tokens)
-        q = self.components
-        scores = q / ((1 - UNIFORM) * self.overall @ q + UNIFORM * q.mean(axis=0))
-        information = np.linalg.pinv(scores @ q.T, rcond=SINGULAR, hermitian=True)
-        return TopicCounts(self.counts @ scores.T @ information, self.tokens)
-
-    def _estimate(self, sums: Array) -> Array:
-        if self.components is None:
-            with np.errstate(invalid="ignore"):
-                return sums / sums.sum(axis=1, keepdims=True)
-        return pooled_mixtures(sums, self.components)
 
 
 class GroupedModel(NamedTuple):
@@ -117,15 +104,12 @@ class GroupedModel(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """Shares of K topics in G groups and in the others, and intervals of their differences.
+    """Shares of K topics in G groups and in the others, and intervals of differences; (G, K)."""
 
-    Intervals are NaN for groups of one row.
-    """
-
-    share: Array  # (G, K)
-    rest: Array  # (G, K)
-    low: Array  # (G, K)
-    high: Array  # (G, K)
+    share: Array
+    rest: Array
+    low: Array  # NaN for groups of one row
+    high: Array
 
 
 def topic_shares(
@@ -138,8 +122,7 @@ def topic_shares(
     The tokens of a group are pooled, and its shares s maximise their likelihood,
     sum_j n_gj log sum_k s_k P(y_j given z_k), where n_gj is the count of column j in the group: as
     if the group were a single long row, without tempering. Where rows belong to one cluster each
-    (clusterings and trees), the share is the mean of P(z given x_i), weighted by tokens. Without X
-    it is this mean in all models, with a warning.
+    (clusterings and trees), the share is the mean of P(z given x_i), weighted by tokens.
 
     Compare groups, not topics: a share depends on how many topics there are, and on which of them
     take the words that all have in common. There are no intervals, as those of resampled rows leave
@@ -152,14 +135,14 @@ def topic_shares(
         ``row_distribution_`` (N,), such as `Mixtures`. Or a pipeline or a search with one inside.
     by : array-like of shape (N,), series, or dict or data frame of one column
         A label, a number or a date of each row. Rows without one (None, NaN, NaT), and those
-        without tokens, are in no group. Each label and number is a
-        group, in alphabetical or numerical order or in that of a categorical series; dates, and
-        periods of pandas, are put into periods. Strings are labels or, with a ``freq``, dates in
-        ISO 8601. ValueError for infinite numbers.
+        without tokens, are in no group. Each label and number is a group, in alphabetical or
+        numerical order or in that of a categorical series; dates, and periods of pandas, are put
+        into periods. Strings are labels or, with a ``freq``, dates in ISO 8601.
     feature_names : array-like of shape (M,), default=None
         Names of the columns, from which topics are named; see :func:`top_features`.
     X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
-        Counts of the rows: those fitted, which keep their ``sample_weight``, or other rows.
+        Counts of the rows: those fitted, which keep their ``sample_weight``, or other rows. None
+        means that shares are means of mixtures, with a warning: differences come out too small.
     freq : {"auto", "day", "week", "month", "quarter", "year", "decade"}, default="auto"
         Length of the periods of dates. "auto" means the shortest that gives at most 24 periods;
         days that all begin a month are months, and those that all begin a year are years.
@@ -176,11 +159,6 @@ def topic_shares(
         ``n_rows`` (rows of the group with tokens), ``share`` (of the tokens of the group), and
         ``documents`` (share of the rows of the group whose largest topic this is).
 
-    Warns
-    -----
-    UserWarning
-        If X is None and the model has topics: differences between groups come out too small.
-
     Examples
     --------
     >>> from skcooc import AspectModel
@@ -193,13 +171,10 @@ def topic_shares(
     [['a', 3, 0.81, 0.67], ['b', 1, 0.0, 0.0]]
     """
     grouped = group_model(model, by, feature_names, freq, names, X)
-    members = grouped.division.members
-    columns = {
-        **_line_keys(grouped),
-        "share": grouped.topics.shares(members).ravel(),
-        "documents": grouped.topics.documents(members).ravel(),
-    }
-    return table_of(columns, backend)
+    topics, members = grouped.topics, grouped.division.members
+    found = {"share": topics.shares(members), "documents": topics.documents(members)}
+    columns = {name: values.ravel() for name, values in found.items()}
+    return table_of({**_line_keys(grouped), **columns}, backend)
 
 
 @validated(CHECKED)
@@ -217,13 +192,12 @@ def compare_shares(
 
     The null hypothesis is that the labels are independent of the rows. The statistic is the
     difference of linear estimates of both shares, divided by its standard error, and is compared
-    with those of permuted labels (Chung and Romano 2013). The linear estimate is one Newton step
-    from the mixture of all rows: a sum over rows, so that no permutation needs another estimate.
-    There are as many tests as lines; ``p_adjusted`` is adjusted for all of them. Of the lines with
+    with those of permuted labels (Chung and Romano 2013). A linear estimate is one Newton step from
+    the mixture of all rows: a sum over rows, so that no permutation needs a fit of its own. There
+    are as many tests as lines; ``p_adjusted`` is adjusted for all of them. Of the lines with
     ``p_adjusted`` below 0.05 at most 5 % are expected to be false discoveries (Benjamini and
-    Hochberg 1995). Intervals are bootstrap percentiles of the linear estimate, over the rows of a
-    group and of the others, around the difference; they are expanded for small groups (Hesterberg
-    2015), and not adjusted.
+    Hochberg 1995). Intervals are bootstrap percentiles of the linear difference over rows, centred
+    at the difference, expanded for small groups (Hesterberg 2015), and not adjusted.
 
     Tests and intervals express the choice of rows, and take the topics as known. They assume
     independent rows: posts of one author, or chapters of one book, are not. The model has to be
@@ -253,11 +227,6 @@ def compare_shares(
         ``low`` to ``high``, ``p`` (of the two-sided test), ``p_adjusted`` (Benjamini and Hochberg)
         and ``n_tests`` (the number adjusted for, the same on all lines). Intervals and p are NaN if
         the group, or the rest, is one row.
-
-    Warns
-    -----
-    UserWarning
-        If X is None and the model has topics: differences come out too small.
 
     References
     ----------
@@ -290,7 +259,7 @@ def compare_shares(
     seed = _seed(random_state)
     differ = compare_groups(grouped.topics, members, n_resamples, level, seed)
     n = max(999, 40 * n_lines) if n_permutations == "auto" else n_permutations
-    p = p_values(grouped.topics.linear(), members, n, seed + 1).ravel()[:n_lines]
+    p = p_values(grouped.topics, members, n, seed + 1).ravel()[:n_lines]
     tested, adjusted = np.isfinite(p), np.full(len(p), np.nan)
     if tested.any():
         adjusted[tested] = false_discovery_control(p[tested], method="bh")
@@ -307,30 +276,33 @@ def group_model(
 ) -> GroupedModel:  # fmt: skip
     if X is None:
         its = resolve_model(model, feature_names, names)
-        topics = RowTopics(its.row_distribution, its.mixtures)
+        topics = mean_topics(its.mixtures, its.row_distribution)
         division = divide(by, topics.tokens, freq)
         if its.components.shape[1] and kind_of(its.model) == "topic":
             warnings.warn(WITHOUT_COUNTS, UserWarning, stacklevel=3)
         return GroupedModel(topics, division, its.names, its.weights)
     view = read_view(model, X, None, feature_names, None)
-    topics = row_topics(view)
-    if all(hasattr(view.model, name) for name in FACTORS):
-        own = name_topics(view.model, view.columns)
-    else:
-        own = make_names(view.model, view.components, view.weights, view.columns)
+    topics, weights = row_topics(view), view.weights
     division = divide(by, topics.tokens, freq)
-    return GroupedModel(topics, division, override_names(names, own), view.weights)
+    kept = hasattr(view.model, "row_distribution_")  # names are those of the fit, if they can be
+    named = topic_weights(view.model) if kept else weights
+    own = make_names(view.model, view.components, named, view.columns, view.names_fitted)
+    return GroupedModel(topics, division, override_names(names, own), weights)
 
 
 def row_topics(view: ModelView) -> RowTopics:
     """The rows of a view, with their weights in the fit; with counts if there are topics."""
     weights = view.fitted_weights
     if kind_of(view.model) != "topic":
-        return RowTopics(weights * view.row_sums, view.mixtures)
+        return mean_topics(view.mixtures, weights * view.row_sums)
     known = view.components.any(axis=0)
     counts = sp.csr_array(sp.diags_array(weights) @ view.counts[:, known])
-    tokens = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
-    return RowTopics(tokens, view.mixtures, counts, view.components[:, known])
+    return RowTopics(view.mixtures, counts, view.components[:, known])
+
+
+def mean_topics(mixtures: Array, tokens: Array) -> RowTopics:
+    """Rows for which shares of groups are means of mixtures (N, K), weighted by tokens (N,)."""
+    return RowTopics(mixtures, tokens[:, None] * mixtures, np.eye(mixtures.shape[1]))
 
 
 def pooled_mixtures(counts: Array, components: Array) -> Array:
@@ -343,11 +315,9 @@ def pooled_mixtures(counts: Array, components: Array) -> Array:
         for _ in range(STEPS):
             p = shares @ components
             ratios = np.divide(counts, p, out=np.zeros_like(p), where=p > 0)
-            updated = shares * (ratios @ components.T)
-            updated /= updated.sum(axis=1, keepdims=True)
-            moved = np.abs(updated - shares).max(initial=0.0)
-            shares = updated
-            if not moved >= TOLERANCE:
+            before, shares = shares, shares * (ratios @ components.T)
+            shares /= shares.sum(axis=1, keepdims=True)
+            if not np.abs(shares - before).max(initial=0.0) >= TOLERANCE:
                 break
     return shares
 
@@ -385,18 +355,17 @@ def compare_groups(
 ) -> Differences:
     """Shares in each group and in all others, with bootstrap intervals of the differences."""
     share, rest = topics.shares(members), topics.shares(members, others=True)
-    sizes, mass = np.array([len(rows) for rows in members]), topics.linear()
-    ends = []
-    for some in _blocks(mass.joint.shape[1], 2 * len(members) * n_resamples):
-        parts, totals = _resamples(mass, members, some, n_resamples, seed)
+    sizes, ends = np.array([len(rows) for rows in members]), []
+    for some in _blocks(share.shape[1], 2 * len(members) * n_resamples):
+        parts, totals = _resamples(topics, members, some, n_resamples, seed)
         found = _differences(parts, totals[:, :, None])
         ends.append(_percentiles(found, np.minimum(sizes, sizes.sum() - sizes), level))
-    linear = _differences(_sums(mass.joint, members), _sums(mass.rows, members)[:, None])
+    linear = _differences(_sums(topics.linear, members), _sums(topics.tokens, members)[:, None])
     low, high = np.clip(np.concatenate(ends, axis=2) - linear + (share - rest), -1, 1)
     return Differences(share, rest, low, high)
 
 
-def p_values(mass: TopicCounts, members: list[Array], n_permutations: int, seed: int) -> Array:
+def p_values(topics: RowTopics, members: list[Array], n_permutations: int, seed: int) -> Array:
     """p-values of permutation tests of each group against all others, (G, K).
 
     The statistic is the difference divided by its standard error, so that groups with longer or
@@ -405,9 +374,9 @@ def p_values(mass: TopicCounts, members: list[Array], n_permutations: int, seed:
     """
     rows = np.concatenate(members)
     sizes = np.array([len(of_group) for of_group in members])
-    n_topics, found = mass.joint.shape[1], []
-    for topics in _blocks(n_topics, 3 * len(rows)):
-        joint, totals = mass.joint[rows][:, topics], mass.rows[rows]
+    linear, totals, found = topics.linear[rows], topics.tokens[rows], []
+    for some in _blocks(linear.shape[1], 3 * len(rows)):
+        joint = linear[:, some]
         table = np.column_stack([joint, joint**2, joint * totals[:, None], totals, totals**2])
         seen = _statistic(_group_sums(np.arange(len(rows))[None], sizes, table))
         larger = np.zeros(seen.shape[1:])
@@ -429,12 +398,12 @@ def _blocks(n_topics: int, numbers: int) -> Iterator[slice]:
 
 
 def _resamples(
-    mass: TopicCounts, members: list[Array], topics: slice, n_resamples: int, seed: int
+    topics: RowTopics, members: list[Array], some: slice, n_resamples: int, seed: int
 ) -> tuple[Array, Array]:
     """Sums over drawn rows, by topic (G, R, k) and in total (G, R)."""
     rng, parts, totals = np.random.default_rng(seed), [], []
     for rows in members:
-        table = np.column_stack([mass.joint[rows, topics], mass.rows[rows]])
+        table = np.column_stack([topics.linear[rows, some], topics.tokens[rows]])
         drawn = np.concatenate([times @ table for times in _draws(len(rows), n_resamples, rng)])
         parts.append(drawn[:, :-1])
         totals.append(drawn[:, -1])

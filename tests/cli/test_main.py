@@ -227,7 +227,9 @@ def test_without_data_it_shows_the_bible(run, tmp_path):
     out = run("--skip-lda", "--html", page)
     assert "The King James Bible, by chapter\n1,189 documents, " in out
     assert all(f"{word} " in out for word in ("unto", "shall", "thou"))  # dropped, in most chapters
-    topics = [line for line in out.splitlines() if re.match(r"  [ \d]\d\.\d %  [ \d.]+ %  \w", line)]
+    topics = [
+        line for line in out.splitlines() if re.match(r"  [ \d]\d\.\d %  [ \d.]+ %  \w", line)
+    ]
     assert len(topics) == 3
     assert not {"unto", "shall", "thou"} & set(" ".join(topics).split())
     for section in ("Law", "Prophets", "Gospels", "Epistles"):
