@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import normalized_mutual_info_score
 
 from benchmarks.experiment import Row, experiment
 from skcooc import AspectModel, Dyads
@@ -17,27 +18,30 @@ from skcooc.model_selection import split_counts
 N_ROWS, N_COLUMNS, LENGTH = 2000, 2000, 60
 SETTINGS = {
     "default": {},
+    'tempering="joint"': {"tempering": "joint"},
     'tempering="likelihood"': {"tempering": "likelihood"},
     "beta=1": {"beta": 1.0},
 }
 
 
-@experiment(minutes=3, quick={"common": [0.5], "seeds": [0]})
+@experiment(minutes=4, quick={"tables": [[8, 0.5]], "seeds": [0]})
 def planted_shares(
-    common: Sequence[float] = (0, 0.2, 0.5, 0.7), K: int = 8, seeds: Sequence[int] = (0, 1, 2, 3, 4)
+    tables: Sequence[tuple[int, float]] = ((8, 0), (8, 0.2), (8, 0.5), (8, 0.7), (20, 0.5)),
+    seeds: Sequence[int] = (100, 101, 102, 103, 104),
 ) -> Iterator[Row]:
     """Are planted shares of topics found, where many words are common to all topics?
 
     Tables of 2,000 rows with 60 tokens each and 2,000 columns. The shares of K topics fall from
-    0.35 to 0.02 for K = 8. A part `common` of a topic's distribution is Zipf's law over all
-    columns, the same for all topics; the rest is Zipf's law over 250 columns drawn for the topic.
+    0.35 to 0.02 for K = 8, from 0.15 to 0.01 for K = 20. A part of a topic's distribution is Zipf's
+    law over all columns, the same for all topics; the rest is Zipf's law over 250 columns of its
+    own. Tables are given as pairs of K and this part.
     Rows have few topics each (Dirichlet). A tenth of the tokens is held out. Topics are matched by
     their distributions; "error" is the sum of absolute errors of the shares, "if equal" that of K
     equal shares.
     """
-    for part in common:
+    for K, part in tables:
         for seed in seeds:
-            X, sizes, planted = table(part, K, seed)
+            X, sizes, planted, mixtures = table(part, K, seed)
             train, test = split_counts(X, 0.1, random_state=seed)
             for name, setting in SETTINGS.items():
                 model = AspectModel(K, random_state=seed, **setting).fit(train)
@@ -45,13 +49,16 @@ def planted_shares(
                 found = linear_sum_assignment(-affinity)[1]
                 masses = train.sum(axis=1) @ model.embedding_
                 shares = masses[found] / masses.sum()
+                largest = mixtures.argmax(axis=1), model.embedding_.argmax(axis=1)
                 yield {
+                    "K": K,
                     "common words": f"{part:.0%}",
                     "setting": name,
                     "seed": seed,
                     "error": float(abs(shares - sizes).sum()),
                     "if equal": float(abs(1 / K - sizes).sum()),
                     "largest": float(shares[0]),
+                    "NMI": normalized_mutual_info_score(*largest),
                     "affinity": float(affinity[np.arange(K), found].mean()),
                     "perplexity": model.perplexity(Dyads(test)),
                 }
@@ -71,7 +78,7 @@ def group_shares(
     """
     for part in common:
         for seed in seeds:
-            X, sizes, planted = table(part, K, seed, N_ROWS // 2)
+            X, sizes, planted, _ = table(part, K, seed, N_ROWS // 2)
             groups, true = np.arange(N_ROWS) < N_ROWS // 2, np.zeros(K)
             true[[0, 3]] = [sizes[0] - sizes[3], sizes[3] - sizes[0]]  # of the rows unchanged
             for name, setting in SETTINGS.items():
@@ -99,8 +106,8 @@ def group_shares(
 
 def table(
     common: float, K: int, seed: int, n_changed: int = 0
-) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
-    """Counts, shares of the topics, and their distributions.
+) -> tuple[sp.csr_array, np.ndarray, np.ndarray, np.ndarray]:
+    """Counts, shares of the topics, their distributions, and the mixtures of the rows.
 
     In the first `n_changed` rows topics 0 and 3 change places.
     """
@@ -115,4 +122,4 @@ def table(
     mixtures = rng.dirichlet(2 * sizes, N_ROWS)
     mixtures[:n_changed, [0, 3]] = mixtures[:n_changed, [3, 0]]
     X = sp.csr_array(np.array([rng.multinomial(LENGTH, row @ planted) for row in mixtures]))
-    return X.astype(float), sizes, planted
+    return X.astype(np.float32), sizes, planted, mixtures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from scipy.special import xlogy
@@ -39,10 +39,16 @@ from skcooc.simplex import mix_with, normalise, sums
 MORE_NOISE = 10.0
 
 UNIGRAM_SHARE = 0.5  # share of the unigram in an initial aspect; the rest is a cluster of rows
+# Distinctive prior: least excess, as a share of the tokens; less is rounding. And the excess of
+# random assignments in units of sqrt(m_j P(z_k)), a third of what it is in the mean.
+LEAST_EXCESS, RANDOM_EXCESS = 1e-5, 0.15
 NEVER = 1e-3  # relative to the mean: count of an empty column, as a prior takes logarithms
 
 # Fits of aspects from which other models start.
 START_BETA, START_ITERATIONS, START_TOL, START_STEP_SIZE = 0.85, 60, 1e-5, 1.8
+
+
+Tempering: TypeAlias = Literal["distinctive", "joint", "likelihood"]
 
 
 class Params(NamedTuple):
@@ -50,6 +56,7 @@ class Params(NamedTuple):
 
     components: Array  # (M, K): P(y_j given z_k); columns sum to one
     weights: Array  # (K,): P(z_k)
+    prior: Array  # (K,): rho_k, of which tempering leaves a factor rho_k^(1 - beta)
 
 
 class Statistics(NamedTuple):
@@ -66,16 +73,17 @@ class Aspects(
     P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k). At inverse temperature beta a token
     (x_i, y_j) has the posterior
 
-        joint:       r_ijk ~ [P(z_k) P(x_i given z_k) P(y_j given z_k)]^beta
-        likelihood:  r_ijk ~ P(z_k) [P(x_i given z_k) P(y_j given z_k)]^beta   (eq. 65)
+        joint:        r_ijk ~ [P(z_k) P(x_i given z_k) P(y_j given z_k)]^beta
+        likelihood:   r_ijk ~ P(z_k) [P(x_i given z_k) P(y_j given z_k)]^beta   (eq. 65)
+        distinctive:  r_ijk ~ rho_k^(1 - beta) [P(z_k) P(x_i given z_k) P(y_j given z_k)]^beta
 
-    Both are computed from P(z_k given x_i) ~ P(z_k) P(x_i given z_k): factors that depend on i
-    alone cancel, and the second form keeps a factor P(z_k)^(1 - beta). Aspects can be split, as
-    clusters are.
+    All are computed from P(z_k given x_i) ~ P(z_k) P(x_i given z_k): factors that depend on i alone
+    cancel, and the second form is the third with rho_k = P(z_k). See `distinctive_shares` for the
+    rho_k of the third. Aspects can be split, as clusters are.
     """
 
     n_components: int
-    tempering: Literal["joint", "likelihood"] = "joint"
+    tempering: Tempering = "joint"
     component_prior: float = 0.0
 
     @property
@@ -94,7 +102,7 @@ class Aspects(
 
     def _alike(self, X: Counts, components: Array) -> tuple[Params, Rows]:
         weights, rows = uniform_mixtures(X, self.n_components)
-        return Params(components, weights), rows
+        return Params(components, weights, weights), rows
 
     @property
     def n_clusters(self) -> int:
@@ -102,12 +110,16 @@ class Aspects(
 
     def mix_components(self, params: Params, shares: Array) -> Params:
         components = merged_components(params.components, params.weights, shares)
-        return Params(components, params.weights @ shares)
+        return Params(components, params.weights @ shares, params.prior @ shares)
 
     def merge(self, params: Params, mass: Array, shares: Array) -> tuple[Self, Params]:
         """Equations and parameters of merged aspects: means weighted by their mass, (K,)."""
         weights = params.weights @ shares
-        merged = Params(merged_components(params.components, mass, shares), weights / weights.sum())
+        merged = Params(
+            merged_components(params.components, mass, shares),
+            weights / weights.sum(),
+            params.prior @ shares,
+        )
         return replace(self, n_components=shares.shape[1]), merged
 
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
@@ -116,9 +128,7 @@ class Aspects(
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (6), (8), (9)
-        A, B = X.power(rows, beta), X.power(params.components, beta)
-        if self.tempering == "likelihood":
-            A *= params.weights ** (1 - beta)
+        A, B = X.power(rows, beta), self.column_powers(X, params, beta)
         mixture = X.mixture(A, B)
         mixtures = new_mixtures(X, A, mixture.rows, params.weights)
         expected = X.map_row_ranges(np.multiply, B, mixture.columns, out=B)
@@ -139,7 +149,17 @@ class Aspects(
         if self.component_prior:
             expected = expected + self.component_prior
         components = normalise(expected, axis=0, otherwise=params.components)
-        return Params(components, mass / mass.sum())
+        weights = prior = mass / mass.sum()
+        if self.tempering == "distinctive":
+            prior = distinctive_shares(stats.components, weights)
+        return Params(components, weights, prior)
+
+    def column_powers(self, X: Block, params: Params, beta: float) -> Array:
+        """Factors of the columns in posteriors, (M, K), with what tempering leaves of a prior."""
+        B = X.power(params.components, beta)
+        if self.tempering != "joint":
+            B *= params.prior ** (1 - beta)
+        return B
 
     def log_prior(self, params: Params, beta: float) -> float:
         if not self.component_prior:
@@ -156,10 +176,7 @@ class Aspects(
         return K * (M - 1) + n_rows * (K - 1)
 
     def fixed(self, X: Block, params: Params, beta: float) -> FixedComponents:
-        B = X.power(params.components, beta)
-        if self.tempering == "likelihood":
-            B *= params.weights ** (1 - beta)
-        return FixedComponents(B, beta, params.weights)
+        return FixedComponents(self.column_powers(X, params, beta), beta, params.weights)
 
     def critical_beta(self, X: Counts) -> float:
         """The inverse temperature below which all aspects are equal: 1 / (1 + s).
@@ -192,6 +209,27 @@ def short_fit(
     if annealing is not None:
         stages = increasing_beta(annealing, aspects.critical_beta)(stage)
     return fit(stages, rng, OverRelaxation(START_STEP_SIZE), start=start)
+
+
+def distinctive_shares(expected: Array, weights: Array) -> Array:
+    """rho (K,), the share of each aspect in the tokens that tell aspects apart.
+
+        rho_k ~ sum_j [m_jk - m_j P(z_k)]+ / (1 - P(z_k)) + e / K
+
+    from expected counts m_jk (M, K), m_j the sum over k, and P(z) (K,). Columns that all aspects
+    share in proportion to P(z) have no vote, since tempering makes their shares equal. If no column
+    occurs in two aspects, the first term is the size of the aspect. The excess e of random
+    assignments, or a part of it, is distributed equally: with few data no aspect takes all.
+    Returns P(z) if all aspects are equal.
+    """
+    m, P = sums(expected, axis=1), weights.astype(np.float64)
+    excess = np.maximum(expected - m[:, None] * weights, 0).sum(axis=0, dtype=np.float64)
+    excess /= np.maximum(1 - P, np.finfo(float).eps)
+    if excess.sum() <= LEAST_EXCESS * m.sum(dtype=np.float64):
+        return weights
+    random = RANDOM_EXCESS * np.sqrt(m).sum(dtype=np.float64) * np.sqrt(P).sum()
+    shares = excess + random / len(P)
+    return (shares / shares.sum()).astype(weights.dtype)
 
 
 def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array:
@@ -266,9 +304,7 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         return reciprocals(params.weights.astype(np.float64) + prior) / X.mass
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        powers = X.power(rows, beta), X.power(params.components, beta)
-        if self.aspects.tempering == "likelihood":
-            powers[0][:] *= params.weights ** (1 - beta)
+        powers = X.power(rows, beta), self.aspects.column_powers(X, params, beta)
         left_out = X.left_out(
             (rows, params.components),
             powers,

@@ -76,7 +76,7 @@ class ProductAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         """
         aspects = Aspects(max(self.n_row_components, self.n_column_components))
         found = short_fit(aspects, X, rng, annealing=self.annealing)
-        B, weights = found.params
+        B, weights, _ = found.params
         into_rows = _merged(B, self.n_row_components)
         into_columns = _merged(B, self.n_column_components)
         joint = (into_rows * weights[:, None]).T @ into_columns

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, cast
+from typing import ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 
-from skcooc.equations.aspects import new_mixtures
+from skcooc.equations.aspects import distinctive_shares, new_mixtures
 from skcooc.equations.memberships import (
     ColumnDistributions,
     random_distributions,
@@ -24,6 +24,7 @@ class Params(NamedTuple):
     components: Array  # (L, K): P(w_l given z_k); columns sum to one
     middle: Array  # (M, K): P(y_j given z_k); columns sum to one
     weights: Array  # (K,): P(z_k)
+    prior: Array  # (K,): rho_k, of which tempering leaves a factor rho_k^(1 - beta)
 
 
 class Statistics(NamedTuple):
@@ -40,16 +41,19 @@ class TriadicAspects(ColumnDistributions, Equations[Params, Statistics]):
     Puzicha (1998), eqs. (1)-(11), with one more factor. At inverse temperature beta a token has the
     posterior
 
-        r_ijlk ~ [P(z_k) P(x_i given z_k)^a P(y_j given z_k)^b P(w_l given z_k)]^beta
+        r_ijlk ~ rho_k^(1 - beta)
+                 [P(z_k) P(x_i given z_k)^a P(y_j given z_k)^b P(w_l given z_k)]^beta
 
-    where a and b are the ``exponents`` of the two given indices; with a = 0 or b = 0 it is that of
-    the model of two indices. The free energy is computed without P(x), which cancels. Predictions
-    are of the last index given the two others, from the same product without it.
+    where rho are the `distinctive_shares` of w, or equal (joint tempering), and a and b are the
+    ``exponents`` of the two given indices; with a = 0 or b = 0 it is that of the model of two
+    indices. The free energy is computed without P(x), which cancels. Predictions are of the last
+    index given the two others, from the product in brackets without it, at beta = 1.
     """
 
     n_components: int
     component_prior: float = 0.0
     exponents: tuple[float, float] = (1.0, 1.0)
+    tempering: Literal["distinctive", "joint"] = "distinctive"
 
     needs: ClassVar[Mapping[Capability, str]] = {
         "triples": "the model takes tokens of three indices: give skcooc.Triads",
@@ -60,12 +64,14 @@ class TriadicAspects(ColumnDistributions, Equations[Params, Statistics]):
         shapes = ((size, self.n_components) for size in cast(Triples, X).sizes)
         middle, components = (random_distributions(shape, X, rng) for shape in shapes)
         weights, rows = uniform_mixtures(X, self.n_components)
-        return Params(components, middle, weights), rows
+        return Params(components, middle, weights, weights), rows
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         n_rows = len(rows)
         A = self._given(X, params, rows, beta)
         B = X.power(params.components * params.weights, beta)
+        if self.tempering == "distinctive":
+            B *= params.prior ** (1 - beta)
         mixture = X.mixture(A, B)
         middle = X.map_row_ranges(np.multiply, A[n_rows:], mixture.rows[n_rows:])
         mixtures = new_mixtures(X, A[:n_rows], mixture.rows[:n_rows], params.weights)
@@ -80,7 +86,10 @@ class TriadicAspects(ColumnDistributions, Equations[Params, Statistics]):
             expected, middle = expected + c, middle + c_middle
         components = normalise(expected, axis=0, otherwise=params.components)
         middle = normalise(middle, axis=0, otherwise=params.middle)
-        return Params(components, middle, mass / mass.sum())
+        weights = prior = mass / mass.sum()
+        if self.tempering == "distinctive":
+            prior = distinctive_shares(stats.components, weights)
+        return Params(components, middle, weights, prior)
 
     def log_prior(self, params: Params, beta: float) -> float:
         if not self.component_prior:

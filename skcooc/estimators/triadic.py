@@ -48,6 +48,10 @@ class TriadicAspectModel(TriadEstimator):
         Inverse temperature, the exponent of P(w given z). 1 is maximum likelihood, which overfits.
         "auto" tunes it on held-out tokens, for the prediction of w, and then fits all tokens.
 
+    tempering : {"distinctive", "joint"}, default="distinctive"
+        What stands before the power: a topic's share of the values of w that tell topics apart, or
+        nothing, which makes shares of topics nearly equal.
+
     exponents : pair of floats in [0, 1], or "auto", default="auto"
         Exponents, relative to beta, of P(x given z) and P(y given z) in the responsibilities; x and
         y often carry the same information. With ``beta="auto"``, "auto" tunes them on held-out
@@ -115,6 +119,7 @@ class TriadicAspectModel(TriadEstimator):
 
     n_components: int = 10
     _: KW_ONLY
+    tempering: Literal["distinctive", "joint"] = "distinctive"
     exponents: Pair | Literal["auto"] = "auto"
     component_prior: float | Literal["auto"] = "auto"
     max_iter: int = 500
@@ -126,6 +131,7 @@ class TriadicAspectModel(TriadEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "n_components": [Interval(Integral, 1, None, closed="left")],
+        "tempering": [StrOptions({"distinctive", "joint"})],
         "exponents": [tuple, list, StrOptions({"auto"})],
         "component_prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     }
@@ -146,7 +152,7 @@ class TriadicAspectModel(TriadEstimator):
         if exponents == "auto":
             exponents = self.exponents_ if self._is_warm_start() else (1.0, 1.0)
         family = TriadicFamily(
-            TriadicAspects(self.n_components, prior, checked_exponents(exponents)),
+            TriadicAspects(self.n_components, prior, checked_exponents(exponents), self.tempering),
             tunes_exponents=self.exponents == "auto",
             tunes_prior=self.component_prior == "auto",
             tunes_smoothing=self.smoothing == "auto",

@@ -336,11 +336,12 @@ class LeaveOneOut:
     min_gain: float = MIN_GAIN
 
     def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
+        best = _required(best)
         yield from line_search(
             self.within,
             self.n_trials,
-            lambda beta: {**self.usual, "leave_one_out": True, "beta": beta},
-            enough=(1 - self.min_gain) * _required(best).validation.perplexity,
+            lambda beta: {**best.values, **self.usual, "leave_one_out": True, "beta": beta},
+            enough=(1 - self.min_gain) * best.validation.perplexity,
             patience=1,
         )
 

@@ -7,24 +7,43 @@ import numpy as np
 from skcooc.equations.aspects import Params
 
 
-def posterior(pi, p, q, beta, tempering):
+def prior_of(pi, rho, beta, tempering):
+    """What stands before the likelihood's power; rho (K,) are the shares of distinctive words."""
+    return {
+        "joint": pi**beta,
+        "likelihood": pi,
+        "distinctive": rho ** (1 - beta) * pi**beta,
+    }[tempering]
+
+
+def posterior(pi, p, q, beta, tempering, rho=None):
     """r[i, j, k] for joint parameters pi (K,), p (N, K), q (M, K)."""
     likelihood = (p[:, None, :] * q[None, :, :]) ** beta
-    prior = pi**beta if tempering == "joint" else pi
-    r = prior * likelihood
+    r = prior_of(pi, pi if rho is None else rho, beta, tempering) * likelihood
     total = r.sum(axis=2, keepdims=True)
     return r / np.where(total > 0, total, 1)  # zero in the empty row and column
 
 
-def literal_step(n, pi, p, q, beta, tempering, pseudo_count=0.0):
-    nr = n[:, :, None] * posterior(pi, p, q, beta, tempering)
+def distinctive_shares(nr, random=0.15):
+    """rho from the expected counts nr[i, j, k]: words that are as P(z) have no vote."""
+    m, L, K = nr.sum(axis=0), nr.sum(), nr.shape[2]
+    P, votes, by_chance = m.sum(axis=0) / L, np.zeros(K), 0.0
+    for k in range(K):
+        for j in range(len(m)):
+            votes[k] += max(m[j, k] - m[j].sum() * P[k], 0) / (1 - P[k])
+            by_chance += random * np.sqrt(m[j].sum() * P[k])
+    return (votes + by_chance / K) / (votes.sum() + by_chance)
+
+
+def literal_step(n, pi, p, q, beta, tempering, pseudo_count=0.0, rho=None):
+    nr = n[:, :, None] * posterior(pi, p, q, beta, tempering, rho)
     mass = nr.sum(axis=(0, 1))
     q = nr.sum(axis=0) + pseudo_count
     return mass / n.sum(), nr.sum(axis=1) / mass, q / q.sum(axis=0)
 
 
-def free_energy(n, pi, p, q, beta, tempering):
-    prior = pi**beta if tempering == "joint" else pi
+def free_energy(n, pi, p, q, beta, tempering, rho=None):
+    prior = prior_of(pi, pi if rho is None else rho, beta, tempering)
     total = 0.0
     for i in range(n.shape[0]):
         for j in range(n.shape[1]):
@@ -58,11 +77,16 @@ class LiteralAspects:
 
     def step(self, n, params, rows, beta):
         before = parameters(n, params, rows)
-        pi, p, q = literal_step(n, *before, beta, self.tempering, self.component_prior)
-        return Params(q, pi), mixtures(pi, p)
+        how = beta, self.tempering
+        pi, p, q = literal_step(n, *before, *how, self.component_prior, params.prior)
+        rho = pi
+        if self.tempering == "distinctive":
+            rho = distinctive_shares(n[:, :, None] * posterior(*before, *how, params.prior))
+        return Params(q, pi, rho), mixtures(pi, p)
 
     def objective(self, n, params, rows, beta):
-        energy = free_energy(n, *parameters(n, params, rows), beta, self.tempering) - of_rows(n)
+        joint = parameters(n, params, rows)
+        energy = free_energy(n, *joint, beta, self.tempering, params.prior) - of_rows(n)
         if self.component_prior:
             energy -= self.component_prior * np.log(params.components).sum()
         return energy

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def posterior(n, A, C, beta, row_prior, component_prior, tempering="joint"):
+def posterior(n, A, C, beta, row_prior, component_prior, tempering="joint", rho=None):
     """r[i, j, k], predicted by all observations but one of the cell, or uniform.
 
     A are the mixtures of the rows, C the expected counts of the columns. A count that is no integer
@@ -19,15 +19,15 @@ def posterior(n, A, C, beta, row_prior, component_prior, tempering="joint"):
         row = N[i] - np.minimum(mine, N[i]) + row_prior * P
         column = C[j] - np.minimum(mine, C[j]) + component_prior
         terms = (row * column / (T - np.minimum(mine, C[j]) + component_prior * len(C))) ** beta
-        if tempering == "likelihood":
-            terms = terms * P ** (1 - beta)
+        if tempering != "joint":
+            terms = terms * (P if rho is None else rho) ** (1 - beta)
         K = len(terms)
         r[i, j] = terms / terms.sum() if terms.sum() > 1e-12 else np.full(K, 1 / K)
     return r
 
 
-def step(n, A, C, beta, row_prior, component_prior, tempering="joint"):
+def step(n, A, C, beta, row_prior, component_prior, tempering="joint", rho=None):
     """The next mixtures of the rows and expected counts of the columns, and the posteriors."""
-    r = posterior(n, A, C, beta, row_prior, component_prior, tempering)
+    r = posterior(n, A, C, beta, row_prior, component_prior, tempering, rho)
     expected = (n[:, :, None] * r).sum(axis=1) + row_prior * C.sum(axis=0) / C.sum()
     return expected / expected.sum(axis=1, keepdims=True), (n[:, :, None] * r).sum(axis=0), r

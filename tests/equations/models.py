@@ -56,6 +56,7 @@ NO_PROOF = {
     "bound falls": "no proof says that the objective of what is left out never rises",
     "blocks": "what is left out of a column needs all its observations at once",
 }
+CHANGING_PRIOR = {"literal slope": "the prior changes from step to step, and is no parameter"}
 ENDS = "from random posteriors it ends at the unigram"
 COLLAPSES = {"bound falls": ENDS, "literal slope": ENDS}
 UNIGRAM = dict.fromkeys(
@@ -188,10 +189,16 @@ def product(sizes, tempering, betas=(1.0, 0.9), **options):
 CASES = {
     "aspects": ModelCase(Aspects(3), LiteralAspects()),
     "aspects, likelihood": ModelCase(Aspects(3, "likelihood"), LiteralAspects("likelihood")),
+    "aspects, distinctive": ModelCase(
+        Aspects(3, "distinctive"), LiteralAspects("distinctive"), skip=NO_PROOF | CHANGING_PRIOR
+    ),
     "aspects, prior": ModelCase(
         Aspects(3, component_prior=0.1), LiteralAspects(component_prior=0.1), skip=PRIOR
     ),
     "predictive aspects": ModelCase(PredictiveAspects(Aspects(3)), skip=NO_PROOF),
+    "predictive aspects, distinctive": ModelCase(
+        PredictiveAspects(Aspects(3, "distinctive")), skip=NO_PROOF
+    ),
     "predictive aspects, likelihood": ModelCase(
         PredictiveAspects(Aspects(3, "likelihood", 0.5)), skip=NO_PROOF | PRIOR
     ),

@@ -16,7 +16,7 @@ from tests.tables import planted, refused
 
 def test_recovers_planted_aspects():
     truth = planted(3, 30_000, seed=1)
-    for tempering in ("joint", "likelihood"):
+    for tempering in ("joint", "likelihood", "distinctive"):
         model = AspectModel(3, tempering=tempering, random_state=0).fit(truth.X)
         overlap = np.sqrt(model.components_) @ np.sqrt(truth.components).T  # Bhattacharyya
         best = overlap.argmax(axis=1)
@@ -72,7 +72,7 @@ def test_the_temperature_it_finds_beats_maximum_likelihood():
     assert auto.perplexity(Dyads(test)) < 1.03 * min(scores.values())
 
 
-THIN = planted(8, 3000, n_rows=150, n_columns=300).X  # most pairs are seen once
+THIN = planted(8, 2500, n_rows=200, n_columns=300).X  # most pairs are seen once
 
 
 def test_the_chosen_prior_helps_with_sparse_data():
@@ -93,17 +93,20 @@ def test_the_prior_is_that_of_the_best_probe():
     model = AspectModel(6, random_state=0).fit(THIN)
     seed = int(np.random.RandomState(0).randint(2**31))
     rest, held = (part.table.toarray() for part in X.divide(0.1, seed))
-    tried = [probe for probe in model.tuning_ if probe.prior]
-    assert 1 < len(tried) <= N_PRIORS + 1
+    tried = [probe for probe in model.tuning_ if probe.stage in ("prior", "tempering")]
+    assert 2 < len(tried) <= N_PRIORS + 2
+    assert [probe.stage for probe in tried].count("tempering") == 1
     all_aspects = [probe for probe in model.tuning_ if probe.n_components is None]
     best = min(all_aspects, key=lambda probe: probe.validation.perplexity)
+    assert model.tempering_ == best.values.get("tempering", "distinctive")
     assert (best.beta, best.prior) == (model.beta_, model.component_prior_)
     assert best.validation.smoothing == model.smoothing_
     b = (rest.sum(axis=0) + 1) / (rest.sum() + X.shape[1])
     for probe in tried:
         counts = CSRCounts(sp.csr_array(rest))
-        burn_in = EMStage(Aspects(6), counts, 1.0, 8, 3e-6)
-        stage = EMStage(Aspects(6, component_prior=probe.prior), counts, probe.beta, 17, 3e-6)
+        tempering = probe.values.get("tempering", "distinctive")
+        burn_in = EMStage(Aspects(6, "distinctive"), counts, 1.0, 8, 3e-6)
+        stage = EMStage(Aspects(6, tempering, probe.prior), counts, probe.beta, 17, 3e-6)
         found = fit([burn_in, stage], np.random.default_rng(seed), make_solver("momentum"))
         s = probe.validation.smoothing
         P = (1 - s) * found.rows @ found.params.components.T + s * b

@@ -15,6 +15,7 @@ from skcooc.equations.triadic_aspects import Params, TriadicAspects
 from skcooc.heldout.predictors import Factors
 from skcooc.model_selection import CountSplit, split_counts
 from skcooc.tables.dyads import same_table
+from tests.equations.literal_aspects import distinctive_shares
 from tests.tables import refused
 
 SHAPE, K = (7, 5, 6), 3
@@ -39,30 +40,32 @@ def distributions(rng, n, axis):
 def some_state(shape=SHAPE, seed=1):
     rng = np.random.default_rng(seed)
     N, M, L = shape
-    params = Params(distributions(rng, L, 0), distributions(rng, M, 0), np.array([0.2, 0.3, 0.5]))
+    weights = np.array([0.2, 0.3, 0.5])
+    params = Params(distributions(rng, L, 0), distributions(rng, M, 0), weights, weights[::-1])
     return State(params, distributions(rng, N, 1))
 
 
-def literal(n, state, beta, c=0.0, exponents=(1.0, 1.0), power_of_y=True):
-    """A step, and the free energy before it, in slow loops; ``power_of_y=False`` is a twin."""
-    (C, B, pi), A = state
+def literal(n, state, beta, c=0.0, exponents=(1.0, 1.0), power_of_y=True, prior=True):
+    """A step, and the free energy before it, in slow loops; with False it is a broken twin."""
+    (C, B, pi, rho), A = state
     a, b = exponents
     newA, newB, newC, energy = np.zeros_like(A), np.zeros_like(B), np.zeros_like(C), 0.0
     for i, j, w in np.argwhere(n):
         y = [B[j, k] ** (b * beta) if power_of_y else B[j, k] for k in range(K)]
         x = [(A[i, k] / pi[k]) ** (a * beta) for k in range(K)]  # P(x given z) / P(x)
-        r = [x[k] * y[k] * (pi[k] * C[w, k]) ** beta for k in range(K)]
+        left = [rho[k] ** (1 - beta) if prior else 1.0 for k in range(K)]
+        r = [left[k] * x[k] * y[k] * (pi[k] * C[w, k]) ** beta for k in range(K)]
         energy -= n[i, j, w] * np.log(sum(r)) / beta
         for k in range(K):
             expected = n[i, j, w] * r[k] / sum(r)
             newA[i, k] += expected
             newB[j, k] += expected
             newC[w, k] += expected
-    weights = newC.sum(axis=0) / n.sum()
+    weights, rho = newC.sum(axis=0) / n.sum(), distinctive_shares(newC[None])
     newC, newB = newC + c, newB + c * len(C) / len(B)
     mass = newA.sum(axis=1, keepdims=True)
     rows = np.where(mass > 0, newA / np.where(mass > 0, mass, 1), state.params.weights)
-    params = Params(newC / newC.sum(axis=0), newB / newB.sum(axis=0), weights)
+    params = Params(newC / newC.sum(axis=0), newB / newB.sum(axis=0), weights, rho)
     return State(params, rows), energy
 
 
@@ -93,14 +96,15 @@ def test_a_step_is_the_literal_one_and_not_its_twin(beta, c, exponents):
         expected, energy = literal(DENSE, expected, beta, c, exponents)
         assert off(mine, expected) < 1e-12
         np.testing.assert_allclose(objective, energy - prior, rtol=1e-12)
-    twins = [literal(DENSE, before, beta, c, exponents, power_of_y=False)[0]] if beta < 1 else []
+    parts = ("power_of_y", "prior") if beta < 1 else ()
+    twins = [literal(DENSE, before, beta, c, exponents, **{part: False})[0] for part in parts]
     if exponents != PLAIN:
         twins += [literal(DENSE, before, beta, c, other)[0] for other in (PLAIN, UNEQUAL[::-1])]
     assert all(off(mine, twin) > 1e-3 for twin in twins)
 
 
 def test_the_bound_falls():
-    model = TriadicAspects(K, 0.05, UNEQUAL)
+    model = TriadicAspects(K, 0.05, UNEQUAL, "joint")  # else the prior changes
     for solver in (1.0, "momentum"):
         stage = EMStage(model, X, 0.8, 30, 0.0)
         found = fit([stage], np.random.default_rng(0), make_solver(solver), start=some_state())
@@ -112,10 +116,12 @@ def test_the_bound_falls():
 
 def test_weights_are_repetitions_and_parts_add_up():
     positions = np.nonzero(DENSE)
-    once, expected = Triads(*positions, shape=SHAPE), step(TriadicAspects(K), X, some_state(), 0.9)
-    for weights in (DENSE[positions].astype(float), DENSE[positions] / 2):
-        counts = once.reweighted(weights).to_counts()
-        assert off(step(TriadicAspects(K), counts, some_state(), 0.9)[0], expected[0]) < 1e-14
+    once = Triads(*positions, shape=SHAPE)
+    joint = TriadicAspects(K, tempering="joint")
+    for model, weight in ((TriadicAspects(K), 1.0), (joint, 0.5)):
+        expected = step(model, X, some_state(), 0.9)
+        counts = once.reweighted(weight * DENSE[positions]).to_counts()
+        assert off(step(model, counts, some_state(), 0.9)[0], expected[0]) < 1e-14
     rest, drawn = (part.pairs.toarray() for part in X.divide(0.3, 0))
     np.testing.assert_array_equal(rest + drawn, X.pairs.toarray())
     assert 0 < drawn.sum() < rest.sum()

@@ -27,7 +27,7 @@ SHARED = {
 }
 ASPECT = {
     "n_components": ([2, 3, 1], [0, -1, 2.0, None, 20]),
-    "tempering": (["joint", "likelihood"], ["none"]),
+    "tempering": (["auto", "distinctive", "joint", "likelihood"], ["none"]),
     "component_prior": (["auto", 0.0, 0.1], [-1, np.inf]),
     "leave_one_out": (["auto", True, False], ["yes"]),
     "row_prior": (["auto", 1.0], [0.0, np.inf]),
