@@ -379,6 +379,8 @@ def check_order(X: TableLike, model: Any) -> None:
 
 
 def _check_counts(X: TableLike, model: Any) -> CSR:
+    if (kind := type(X).__name__) in ("RowBlocks", "DiskTable"):
+        raise TypeError(f"X is a {kind}: give rows in memory, such as a sparse array of some rows.")
     dtypes = [np.float64, np.float32]
     checked = check_array(X, accept_sparse="csr", dtype=dtypes, ensure_non_negative=True)
     counts, n_columns = sp.csr_array(checked, copy=True), np.shape(model.components_)[1]

@@ -308,7 +308,7 @@ def mean_topics(mixtures: Array, tokens: Array) -> RowTopics:
 def pooled_mixtures(counts: Array, components: Array) -> Array:
     """The maximum-likelihood mixture of components (K, M) for each line of counts, (B, K).
 
-    EM iterations from equal shares; NaN if a line has no counts.
+    EM iterations from equal shares. NaN if a line has no counts.
     """
     shares = np.full((len(counts), len(components)), 1 / len(components))
     with np.errstate(invalid="ignore"):
@@ -319,7 +319,7 @@ def pooled_mixtures(counts: Array, components: Array) -> Array:
             shares /= shares.sum(axis=1, keepdims=True)
             if not np.abs(shares - before).max(initial=0.0) >= TOLERANCE:
                 break
-    return shares
+    return np.where(shares < TOLERANCE, 0, shares)
 
 
 def _check_groups(division: RowGroups) -> None:

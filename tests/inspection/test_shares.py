@@ -13,7 +13,7 @@ from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from skcooc import AspectModel, AsymmetricClustering, ClusterAbstraction, Dyads
+from skcooc import AspectModel, AsymmetricClustering, ClusterAbstraction, Dyads, RowBlocks
 from skcooc.datasets import make_cooccurrences
 from skcooc.inspection import Mixtures, compare_shares, groups, name_topics, shares, topic_shares
 from skcooc.inspection.groups import divide, period_starts, runs
@@ -199,7 +199,10 @@ def test_counts_of_pipelines_of_new_rows_and_of_other_libraries():
     dyads = topic_shares(model, labels, X=Dyads(counts))["share"]
     np.testing.assert_allclose(dyads, table["share"])
     nmf = NMF(3, init="nndsvda", beta_loss="kullback-leibler", solver="mu").fit(X)
-    assert topic_shares(nmf, labels, X=X).groupby("group")["share"].sum().tolist() == [1, 1]
+    sums = topic_shares(nmf, labels, X=X).groupby("group")["share"].sum()
+    np.testing.assert_allclose(sums, 1, atol=1e-5)
+    blocks = RowBlocks([X])
+    refused("X is a RowBlocks: give rows", topic_shares, model, labels, X=blocks, error=TypeError)
     refused("X has 9 features, but the model has 40", topic_shares, nmf, labels, X=X[:, :9])
     refused("by has shape", topic_shares, model, labels[:9], X=counts)
     mixtures = Mixtures(model.embedding_)
