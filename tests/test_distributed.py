@@ -237,7 +237,7 @@ def test_attributes_of_rows_are_dask_arrays(workers):
     np.testing.assert_array_equal(*(found.items for found in recommended))
     refused("non-zero columns of training rows are not kept", far.recommend, [0])
     tables = (skcooc.inspection.describe(model, backend="pandas") for model in (far, near))
-    np.testing.assert_allclose(*(table["weight"] for table in tables))
+    np.testing.assert_allclose(*(table["share"] for table in tables))
     np.testing.assert_array_equal(far.predict(in_blocks(X, 100)).compute(), near.predict(X))
 
 

@@ -148,6 +148,13 @@ def topic_weights(model: FactorModel) -> Array:
     return np.asarray(shares, dtype=np.float64)
 
 
+def rows_by_topic(model: FactorModel) -> Array:
+    """Number of the rows with tokens whose largest topic is each, (K,)."""
+    known = np.asarray(model.row_distribution_) > 0
+    largest = np.asarray(model.embedding_)[known].argmax(axis=1)
+    return np.bincount(largest, minlength=len(model.components_))
+
+
 def row_names_of(model: Any, row_names: ArrayLike | None = None) -> Array:
     """Names of the N rows fitted: given ones, those of the table fitted, or positions."""
     n_rows = len(model.embedding_)
@@ -300,6 +307,23 @@ class ModelView:
         return call_on_counts(self.model, "predict", self.counts)
 
     @cached_property
+    def fitted_weights(self) -> Array:
+        """Weights of the rows in the fit, (N,), up to a factor; ones for other rows.
+
+        Rows are those fitted if half of their mixtures are far nearer to the fitted ones than to
+        those of other rows.
+        """
+        ones, masses = np.ones(len(self.mixtures)), getattr(self.model, "row_distribution_", ())
+        if self.fitted or not len(ones) == len(masses) == len(self.model.embedding_):
+            return ones
+        known, kept = self.row_sums > 0, distributions(self.model.embedding_)
+        own = np.abs(self.mixtures - kept)[known].sum(axis=1)
+        other = np.abs(self.mixtures - np.roll(kept, len(ones) // 2, axis=0))[known].sum(axis=1)
+        if np.asarray(masses)[~known].any() or np.median(own) > np.median(other) / 2:
+            return ones
+        return np.divide(masses, self.row_sums, out=np.zeros(len(ones)), where=known)
+
+    @cached_property
     def weights(self) -> Array:  # (K,): P(z), shares of the tokens
         return self.row_distribution @ self.mixtures
 
@@ -345,6 +369,14 @@ def read_view(
     )  # fmt: skip
 
 
+def kind_of(model: Any) -> str:
+    """What the components of a model are: "topic", "cluster" (of rows) or "node" (of a tree)."""
+    if hasattr(model, "tree_"):
+        return "node"
+    has_labels = hasattr(model, "labels_") or hasattr(model, "row_labels_")
+    return "cluster" if has_labels and not hasattr(model, "n_components") else "topic"
+
+
 def call_on_counts(model: Any, method: str, counts: CSR) -> Array:
     """Result of a method on counts with checked columns, which have no names."""
     with ignore_name_warning():
@@ -369,6 +401,8 @@ def check_order(X: TableLike, model: Any) -> None:
 
 
 def _check_counts(X: TableLike, model: Any) -> CSR:
+    if (kind := type(X).__name__) in ("RowBlocks", "DiskTable"):
+        raise TypeError(f"X is a {kind}: give rows in memory, such as a sparse array of some rows.")
     dtypes = [np.float64, np.float32]
     checked = check_array(X, accept_sparse="csr", dtype=dtypes, ensure_non_negative=True)
     counts, n_columns = sp.csr_array(checked, copy=True), np.shape(model.components_)[1]

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from skcooc.inspection.blocks import associated_clusters, column_clusters, unwrap_coclustering
 from skcooc.inspection.features import ORDER, Order, rank_columns, representative_rows
-from skcooc.inspection.models import FACTORS, HOW_MANY, Names, topic_weights, unwrap
+from skcooc.inspection.models import FACTORS, HOW_MANY, Names, rows_by_topic, topic_weights, unwrap
 from skcooc.inspection.names import cluster_names, name_topics, override_names
 from skcooc.protocol import Array, FactorModel
 from skcooc.protocol.decorators import validated
@@ -67,11 +67,11 @@ def describe(
 
         component, name : int, str
             The row in ``components_``, and what it is called.
-        weight : float
+        share : float
             Share of the tokens, sum_i P(x_i) P(z given x_i). It differs from ``weights_``,
             the prior, unless a table was read in blocks and no rows are kept.
-        n_rows : int
-            Number of rows with this most probable component.
+        documents, n_rows : float, int
+            Share and number of the rows with tokens whose largest component this is.
         features, probabilities : lists of str and of float
             Names of columns, best first, and P(y given z) of these.
         rows : list
@@ -94,9 +94,9 @@ def describe(
     >>> X = [[9, 1, 0], [5, 1, 0], [0, 1, 3]]
     >>> model = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
     >>> table = describe(model, ["tea", "cup", "ball"], n_features=2)
-    >>> large = table[table["weight"] > 0.5]
-    >>> large[["weight", "n_rows", "features", "rows"]].round(3).values.tolist()
-    [[0.8, 2, ['tea'], [0, 1]]]
+    >>> large = table[table["share"] > 0.5]
+    >>> large[["share", "documents", "features", "rows"]].round(3).values.tolist()
+    [[0.8, 0.667, ['tea'], [0, 1]]]
     """
     found = AXES[axis](model, *FACTORS)
     inner: Any = found.model
@@ -104,13 +104,14 @@ def describe(
     automatic = name_topics(inner, words, row_names)
     if axis == "columns":
         return table_of(_column_side(inner, words, automatic, n_features, names), backend)
-    P, shares = inner.components_, np.asarray(inner.embedding_)
+    P, n_largest = inner.components_, rows_by_topic(inner)
     top = rank_columns(inner, n_features, order)
     columns: Columns = {
         "component": np.arange(len(P)),
         "name": override_names(names, automatic),
-        "weight": topic_weights(inner),
-        "n_rows": np.bincount(shares.argmax(axis=1), minlength=len(P)),
+        "share": topic_weights(inner),
+        "documents": n_largest / max(n_largest.sum(), 1),
+        "n_rows": n_largest,
         "features": [[str(word) for word in words[best]] for best in top],
         "probabilities": [p[best].tolist() for p, best in zip(P, top, strict=True)],
         "rows": representative_rows(inner, row_names, n_rows=n_rows),
@@ -137,7 +138,7 @@ def _column_side(
     return {
         "component": np.arange(len(weights)),
         "name": override_names(names, cluster_names(clusters, words)),
-        "weight": weights,
+        "share": weights,
         "n_columns": np.array([len(cluster) for cluster in members]),
         "features": [[str(word) for word in words[best]] for best in top],
         "probabilities": [P[best, d].tolist() for d, best in enumerate(top)],

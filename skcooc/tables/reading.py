@@ -179,9 +179,10 @@ def read(
 
 def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
     """Check new rows of a fitted estimator; ValueError if they have other columns."""
-    known, names = getattr(estimator, "column_names_in_", None), _numbers(X)
-    if not (known is None or names is None or np.array_equal(known, names)):
-        raise ValueError(_OTHER_NAMES)  # scikit-learn compares strings alone
+    if (names := _numbers(X)) is not None:  # scikit-learn compares strings alone
+        known = getattr(estimator, "column_names_in_", None)
+        if not (known is None or np.array_equal(known, names)):
+            raise ValueError(_OTHER_NAMES)
     return NewRows(check_table(estimator, X, reset=False))
 
 

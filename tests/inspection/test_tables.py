@@ -40,7 +40,9 @@ from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 from tests.plotting.test_hierarchy import SPLITS
 from tests.tables import refused
 
-COLUMNS = ["component", "name", "weight", "n_rows", "features", "probabilities", "rows"]
+COLUMNS = [
+    "component", "name", "share", "documents", "n_rows", "features", "probabilities", "rows"
+]  # fmt: skip
 X = np.random.default_rng(0).poisson(2.0, (20, 7))
 ADJECTIVES, NOUNS = [f"adjective {i}" for i in range(9)], [f"noun {j}" for j in range(8)]
 BLOCKS = np.random.default_rng(0).poisson(1.0 + 6 * (np.arange(9)[:, None] % 3 == np.arange(8) % 3))
@@ -61,8 +63,9 @@ def test_lines_against_the_definitions(model):
     top = top_features(model, n_features=7)
     for k, line in table.iterrows():
         shares = [X[i].sum() / X.sum() * model.embedding_[i, k] for i in range(20)]
-        assert line["weight"] == pytest.approx(sum(shares))
+        assert line["share"] == pytest.approx(sum(shares))
         assert line["n_rows"] == sum(p.argmax() == k for p in model.embedding_)
+        assert line["documents"] == line["n_rows"] / len(model.embedding_)
         assert line["features"] == top[k][:4]
         by_name = dict(zip(top[k], sorted(-model.components_[k]), strict=True))
         assert line["probabilities"] == [-by_name[name] for name in line["features"]]
@@ -74,11 +77,11 @@ def test_lines_against_the_definitions(model):
     model = skcooc.AsymmetricClustering(3, beta=1.0, random_state=0).fit(
         X
     )  # whose prior is uniform
-    weights = describe(model)["weight"]
+    weights = describe(model)["share"]
     np.testing.assert_allclose(weights, X.sum(axis=1) @ model.embedding_ / X.sum())
     assert not np.allclose(weights, model.weights_)
     model = hierarchy_model(4)
-    np.testing.assert_allclose(describe(model)["weight"], model.node_weights_)
+    np.testing.assert_allclose(describe(model)["share"], model.node_weights_)
 
 
 def test_the_library_of_the_table_and_a_line_for_each_feature(model):
@@ -115,7 +118,7 @@ def test_columns_are_characteristic_unless_probable_ones_are_asked_for(model):
     parts = q * np.log(q / ((q + reference) / 2))
     expected = [[f"x{j}" for j in np.argsort(-row) if row[j] > 0] for row in parts]
     assert characteristic_features(alone) == expected
-    np.testing.assert_allclose(describe(alone)["weight"], model.weights_)
+    np.testing.assert_allclose(describe(alone)["share"], model.weights_)
     assert name_topics(alone, n_features=2) == [" · ".join(names[:2]) for names in expected]
 
 
@@ -149,7 +152,7 @@ def test_clusters_of_columns_against_the_definitions(both):
         members = np.flatnonzero(both.column_labels_ == d)
         sums = BLOCKS[:, members].sum(axis=0)
         best = np.argsort(-sums, kind="stable")[:2]
-        assert line["weight"] == pytest.approx(sums.sum() / BLOCKS.sum(), rel=1e-6)
+        assert line["share"] == pytest.approx(sums.sum() / BLOCKS.sum(), rel=1e-6)
         assert line["n_columns"] == len(members)
         assert line["features"] == [NOUNS[j] for j in members[best]]
         np.testing.assert_allclose(line["probabilities"], sums[best] / sums.sum(), rtol=1e-6)

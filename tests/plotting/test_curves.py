@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from skcooc import AspectModel, AveragedModels, Dyads, SymmetricClustering
 from skcooc.hierarchy import binary_tree
 from skcooc.image import TextureSegmenter
+from skcooc.inspection import Mixtures
 from skcooc.model_selection import ComponentSearchCV
 from skcooc.plotting import (
     AbstractionDisplay,
@@ -366,7 +367,7 @@ def test_without_matplotlib(monkeypatch):
         (AbstractionDisplay, hierarchy_model(), 0),
         (AssociationDisplay, blocks()),
         (HierarchyDisplay, hierarchy_model()),
-        (SharesDisplay, aspects(), ["a", "b"]),
+        (SharesDisplay, Mixtures([[0.9, 0.1], [0.2, 0.8]]), ["a", "b"]),
         (SplitsDisplay, stand_in(binary_tree(5), splits_=SPLITS, beta_=0.1)),
         (StructureDisplay, aspects()),
         (TopicMapDisplay, aspects()),

@@ -41,14 +41,14 @@ function matches(k, text) {
 }
 
 function topic(k) {
-  const { weight, n_rows, affinity } = data.topics[k];
+  const { weight, documents, affinity } = data.topics[k];
   const place = byMass.indexOf(k);
   const step = (to, label) => byMass[to] === undefined ? null
     : link({ topic: String(byMass[to]) }, { class: "button" }, label);
   return [
     link({ topic: "" }, { class: "button narrow-only" }, `← All ${nouns}`),
     el("h2", { tabindex: "-1", id: "heading" }, nameOf(k)),
-    el("p", { class: "quiet" }, `${percent(weight)} of all ${units}; the largest ${noun} in ${rowCount(n_rows)}. ` +
+    el("p", { class: "quiet" }, `${percent(weight)} of all ${units}; the largest ${noun} in ${percent(documents)} of the ${rowNouns}. ` +
       `By share, it is ${place + 1} of ${byMass.length}; the model counts it as component ${k}.` +
       (affinity === undefined ? "" : ` The members of the average agree on it by ${affinity.toFixed(2)} (mean cosine).`)),
     el("div", { class: "bar" }, step(place - 1, "← Larger"), step(place + 1, "Smaller →"),
@@ -120,7 +120,7 @@ function featureTable(k) {
     mass.style.width = `${(100 * p) / most}%`;
     return el("tr", {},
       el("th", { scope: "row" }, link({ view: "search", q: name }, {}, name)),
-      el("td", { class: "wide" }, el("span", { class: "interval", "aria-hidden": "true" }, mass)),
+      el("td", { class: "wide" }, el("span", { class: "bars", "aria-hidden": "true" }, mass)),
       el("td", { class: "number" }, percent(p)),
       members ? el("td", { class: "number spoken" }, `${percent(low)} to ${percent(high)}`) : null,
       el("td", { class: "number" }, `×${p / share >= 10 ? count(Math.round(p / share)) : (p / share).toFixed(1)}`),
