@@ -66,7 +66,9 @@ def planted_shares(
 
 @experiment(minutes=3, quick={"common": [0.5], "seeds": [100]})
 def group_shares(
-    common: Sequence[float] = (0.2, 0.5, 0.7), K: int = 8, seeds: Sequence[int] = range(100, 106)
+    common: Sequence[float] = (0.2, 0.5, 0.7),
+    K: int = 8,
+    seeds: Sequence[int] = (100, 101, 102, 103, 104, 105),
 ) -> Iterator[Row]:
     """Are planted differences of shares between two groups found, and no others?
 
