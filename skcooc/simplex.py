@@ -8,6 +8,7 @@ from scipy.optimize import linear_sum_assignment
 from skcooc.protocol import Array
 
 LEAST = 1e-30  # stands for zero probabilities in logarithms; a float32 can hold it
+NOTHING = 1e-9  # roots of probabilities that are taken as zero
 
 
 def normalise(P: Array, axis: int, otherwise: Array | float, out: Array | None = None) -> Array:
@@ -96,6 +97,15 @@ def cosines(P: Array, Q: Array) -> Array:
     double = (A.astype(np.float64) for A in (P, Q))
     P, Q = (A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), LEAST) for A in double)
     return np.clip(P @ Q.T, 0, 1)
+
+
+def hellinger(components: Array) -> Array:
+    """Distances sqrt(1 - sum_j sqrt(p_j q_j)) of all pairs of distributions, (K, K)."""
+    roots = np.sqrt(components)
+    roots[roots < NOTHING] = 0  # the smallest numbers are slow to multiply
+    distances = np.sqrt(np.maximum(1 - roots @ roots.T, 0))
+    np.fill_diagonal(distances, 0)
+    return (distances + distances.T) / 2
 
 
 def match_rows(P: Array, Q: Array) -> tuple[Array, Array]:
