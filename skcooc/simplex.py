@@ -9,6 +9,7 @@ from skcooc.protocol import Array
 
 LEAST = 1e-30  # stands for zero probabilities in logarithms; a float32 can hold it
 NOTHING = 1e-9  # roots of probabilities that are taken as zero
+TWINS, N_NAMED = 0.2, 3  # Hellinger distance of nearly equal topics; pairs that are named
 
 
 def normalise(P: Array, axis: int, otherwise: Array | float, out: Array | None = None) -> Array:
@@ -106,6 +107,29 @@ def hellinger(components: Array) -> Array:
     distances = np.sqrt(np.maximum(1 - roots @ roots.T, 0))
     np.fill_diagonal(distances, 0)
     return (distances + distances.T) / 2
+
+
+def nearest_other(components: Array) -> tuple[Array, Array]:
+    """The nearest other one of each of K > 1 distributions, and its distance, (K,)."""
+    distances = hellinger(components)
+    np.fill_diagonal(distances, np.inf)
+    return distances.argmin(axis=1), distances.min(axis=1)
+
+
+def warning_of_twins(components: Array) -> str | None:
+    """Return a message that names nearly equal topics, (K, M); None where there are none."""
+    first, second = np.triu_indices(len(components), 1)
+    distances = hellinger(components)[first, second]
+    order = np.argsort(distances, kind="stable")[: np.count_nonzero(distances < TWINS)]
+    if not len(order):
+        return None
+    named = [f"{first[q]} and {second[q]} ({distances[q]:.2f})" for q in order[:N_NAMED]]
+    more = f" and {len(order) - N_NAMED} more pairs" if len(order) > N_NAMED else ""
+    return (
+        f"Topics are nearly equal, at a Hellinger distance below {TWINS}: {', '.join(named)}{more}."
+        " Fit again with n_init=2 or more, merge them with skcooc.inspection.merge_topics, or "
+        "choose fewer topics."
+    )
 
 
 def match_rows(P: Array, Q: Array) -> tuple[Array, Array]:

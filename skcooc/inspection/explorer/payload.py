@@ -14,6 +14,7 @@ from skcooc.inspection.models import ModelView
 from skcooc.inspection.shares import FEW, TopicCounts, group_shares
 from skcooc.inspection.similarity import map_positions
 from skcooc.protocol import Array
+from skcooc.simplex import TWINS, nearest_other
 
 MOST_FEATURES = 6000  # that can be searched
 LONGEST_TEXT, SHORTEST_TEXT = 4000, 60  # characters
@@ -83,6 +84,9 @@ def _topics(view: ModelView, names: list[str]) -> Payload:
         entry = sections.topic_entry(view.weights[k], found[k], numbers, intervals)
         at = [round_short(value) for value in place]
         lines.append({**entry, "name": name, "at": at, "n_rows": sizes[k]})
+    if len(lines) > 1:
+        for line, k, distance in zip(lines, *nearest_other(view.components), strict=True):
+            line["nearest"] = [int(k), round_short(distance)]
     for line, affinity in zip(lines, getattr(view.model, "affinity_", ()), strict=False):
         line["affinity"] = round_short(affinity)
     return {"topics": lines, "features": [_feature(view, j) for j in columns.tolist()]}
@@ -133,6 +137,7 @@ def _facts(view: ModelView, error: Array, limit: int, rows: Array, page: Payload
         "median": round_short(float(np.median(known))) if len(known) else None,
         "least": sections.LEAST,
         "few": FEW,
+        "twins": TWINS,
         "texts": view.texts is not None,
         "cut": limit if longest > limit else None,
     }
