@@ -117,11 +117,11 @@ def nearest_other(components: Array) -> tuple[Array, Array]:
 
 
 def warning_of_twins(components: Array) -> str | None:
-    """Return a message that names nearly equal topics, (K, M); None where there are none."""
+    """Return a message that names nearly equal topics, (K, M); None if there are none, or M = 1."""
     first, second = np.triu_indices(len(components), 1)
     distances = hellinger(components)[first, second]
     order = np.argsort(distances, kind="stable")[: np.count_nonzero(distances < TWINS)]
-    if not len(order):
+    if not len(order) or components.shape[1] == 1:
         return None
     named = [f"{first[q]} and {second[q]} ({distances[q]:.2f})" for q in order[:N_NAMED]]
     more = f" and {len(order) - N_NAMED} more pairs" if len(order) > N_NAMED else ""

@@ -95,8 +95,7 @@ def describe(
     Warns
     -----
     UserWarning
-        Where two components, not nodes of a hierarchy, have a distance below 0.2: they are nearly
-        equal.
+        Where two components that :func:`merge_topics` can merge have a distance below 0.2.
 
     Examples
     --------
@@ -128,7 +127,7 @@ def describe(
     }
     if len(P) > 1:
         columns["nearest"], columns["distance"] = nearest_other(P)
-        if not hasattr(inner, "tree_") and (message := warning_of_twins(P)):
+        if hasattr(inner, "merged") and (message := warning_of_twins(P)):
             warnings.warn(message, UserWarning, stacklevel=3)
     if hasattr(inner, "component_intervals_"):
         pairs = np.moveaxis(inner.component_intervals_, 0, 2)  # (K, M, 2)
