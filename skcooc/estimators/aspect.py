@@ -76,6 +76,11 @@ class AspectModel(CooccurrenceEstimator):
         Concentration a, in tokens, that discounts repetitions within a row; "auto" is 100. Use it
         inside `RowMemory` only: alone, perplexity rises.
 
+    n_init : int, default=1
+        Number of EM runs; the best is kept. Each run after the first merges two topics of the best
+        so far and splits another, which gains more than another random start and takes less time.
+        With ``annealing``, ``burstiness`` or ``leave_one_out=True`` all start at random.
+
     annealing : float > 1, float in (0, 1) or None, default=None
         Largest factor by which beta changes, for ``max_iter`` iterations each. Above 1 beta rises
         from its critical value and topics split; below 1 it falls from 1.
