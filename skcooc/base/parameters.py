@@ -41,7 +41,7 @@ SOLVER_LIST = "\n".join(
 PARAMETERS = {
     "max_iter : int": "Maximum number of EM iterations; aspect models need more.",
     "tol : float": "Relative decrease of the free energy below which EM stops.",
-    "n_init : int": "Number of random starts; the lowest free energy is kept.",
+    "n_init : int": "Number of initialisations; the lowest free energy is kept.",
     "solver : float in (0, 2) or str": f"""\
 Acceleration of EM: the step size of over-relaxed EM, or a name.
 {SOLVER_LIST}""",

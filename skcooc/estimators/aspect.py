@@ -50,7 +50,7 @@ class AspectModel(CooccurrenceEstimator):
     Parameters
     ----------
     n_components : int or "auto", default=10
-        Number K of topics. "auto" runs `ComponentSearchCV` first, which takes many fits.
+        Number K of topics. "auto" runs `ComponentSearchCV` first.
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature; 1 is maximum likelihood. "auto" tunes it on held-out tokens.
@@ -77,9 +77,7 @@ class AspectModel(CooccurrenceEstimator):
         inside `RowMemory` only: alone, perplexity rises.
 
     n_init : int, default=1
-        Number of EM runs; the best is kept. Each run after the first merges two topics of the best
-        so far and splits another, which gains more than another random start and takes less time.
-        With ``annealing``, ``burstiness`` or ``leave_one_out=True`` all start at random.
+        Number of EM runs; the best is kept. Further ones merge two topics and split another.
 
     annealing : float > 1, float in (0, 1) or None, default=None
         Largest factor by which beta changes, for ``max_iter`` iterations each. Above 1 beta rises
