@@ -8,6 +8,8 @@ from scipy.optimize import linear_sum_assignment
 from skcooc.protocol import Array
 
 LEAST = 1e-30  # stands for zero probabilities in logarithms; a float32 can hold it
+NOTHING = 1e-9  # roots of probabilities that are taken as zero
+TWINS, N_NAMED = 0.2, 3  # Hellinger distance of nearly equal topics; pairs that are named
 
 
 def normalise(P: Array, axis: int, otherwise: Array | float, out: Array | None = None) -> Array:
@@ -107,6 +109,38 @@ def residuals(P: Array, overall: Array) -> Array:
            [-0.5 ,  0.29,  0.  ]])
     """
     return (P - overall) / np.sqrt(np.maximum(overall, LEAST))
+
+
+def hellinger(components: Array) -> Array:
+    """Distances sqrt(1 - sum_j sqrt(p_j q_j)) of all pairs of distributions, (K, K)."""
+    roots = np.sqrt(components)
+    roots[roots < NOTHING] = 0  # the smallest numbers are slow to multiply
+    distances = np.sqrt(np.maximum(1 - roots @ roots.T, 0))
+    np.fill_diagonal(distances, 0)
+    return (distances + distances.T) / 2
+
+
+def nearest_other(components: Array) -> tuple[Array, Array]:
+    """The nearest other one of each of K > 1 distributions, and its distance, (K,)."""
+    distances = hellinger(components)
+    np.fill_diagonal(distances, np.inf)
+    return distances.argmin(axis=1), distances.min(axis=1)
+
+
+def warning_of_twins(components: Array) -> str | None:
+    """Return a message that names nearly equal topics, (K, M); None if there are none, or M = 1."""
+    first, second = np.triu_indices(len(components), 1)
+    distances = hellinger(components)[first, second]
+    order = np.argsort(distances, kind="stable")[: np.count_nonzero(distances < TWINS)]
+    if not len(order) or components.shape[1] == 1:
+        return None
+    named = [f"{first[q]} and {second[q]} ({distances[q]:.2f})" for q in order[:N_NAMED]]
+    more = f" and {len(order) - N_NAMED} more pairs" if len(order) > N_NAMED else ""
+    return (
+        f"Topics are nearly equal, at a Hellinger distance below {TWINS}: {', '.join(named)}{more}."
+        " Fit again with n_init=2 or more, merge them with skcooc.inspection.merge_topics, or "
+        "choose fewer topics."
+    )
 
 
 def match_rows(P: Array, Q: Array) -> tuple[Array, Array]:

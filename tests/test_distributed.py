@@ -32,7 +32,9 @@ counts_on_workers = pytest.importorskip("skcooc.counts.dask")
 
 pytestmark = pytest.mark.usefixtures("short_starts")
 ESTIMATORS = [
-    AspectModel(3, beta=0.9, component_prior=0.01, tempering="likelihood", solver=1.8, **SHORT),
+    AspectModel(
+        3, beta=0.9, component_prior=0.01, tempering="likelihood", solver=1.8, n_init=2, **SHORT
+    ),
     AspectModel(3, beta=0.9, leave_one_out=True, **SHORT),
     AsymmetricClustering(3, beta=0.2, proportions="estimated", **SHORT),
     AsymmetricClustering(3, beta=0.1, axis="columns", n_init=2, **SHORT),

@@ -53,7 +53,7 @@ class AspectModel(CooccurrenceEstimator):
     Parameters
     ----------
     n_components : int or "auto", default=10
-        Number K of topics. "auto" runs `ComponentSearchCV` first: many fits.
+        Number K of topics. "auto" runs `ComponentSearchCV` first.
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature; 1 is maximum likelihood. "auto" tunes it on held-out tokens.
@@ -79,6 +79,9 @@ class AspectModel(CooccurrenceEstimator):
     burstiness : float > 0, "auto" or None, default=None
         Concentration a, in tokens, that discounts repetitions within a row; "auto" is 100. Use it
         inside `RowMemory` only: alone, perplexity rises.
+
+    n_init : int, default=1
+        Number of EM runs; the best is kept. Further ones merge two topics and split another.
 
     annealing : float > 1, float in (0, 1) or None, default=None
         Largest factor by which beta changes, for ``max_iter`` iterations each. Above 1 beta rises

@@ -16,11 +16,10 @@ from sklearn.utils._param_validation import Interval
 from skcooc.inspection.models import unwrap
 from skcooc.protocol import Array, Components, RandomState, TableLike, refuse_anndata
 from skcooc.protocol.decorators import validated
-from skcooc.simplex import match_rows
+from skcooc.simplex import hellinger, match_rows
 
 SAME_TOPIC = 0.8  # affinity from which topics of two runs are the same
 OFTEN = 0.5  # share of the runs
-NOTHING = 1e-9  # roots of probabilities that are taken as zero
 
 
 @validated({"n_neighbors": [Interval(Integral, 1, None, closed="left")]})
@@ -86,15 +85,6 @@ def map_positions(components: Array) -> Array:
     # Axes have no meaning: rotate the longest to the horizontal.
     _, _, axes = np.linalg.svd(found - found.mean(axis=0), full_matrices=False)
     return (found - found.mean(axis=0)) @ axes.T
-
-
-def hellinger(components: Array) -> Array:
-    """Distances sqrt(1 - sum_j sqrt(p_j q_j)) of all pairs of distributions, (K, K)."""
-    roots = np.sqrt(components)
-    roots[roots < NOTHING] = 0  # the smallest numbers are slow to multiply
-    distances = np.sqrt(np.maximum(1 - roots @ roots.T, 0))
-    np.fill_diagonal(distances, 0)
-    return (distances + distances.T) / 2
 
 
 @dataclass(frozen=True)

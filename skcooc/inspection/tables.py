@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +16,7 @@ from skcooc.inspection.models import FACTORS, HOW_MANY, Names, rows_by_topic, to
 from skcooc.inspection.names import cluster_names, name_topics, override_names
 from skcooc.protocol import Array, FactorModel
 from skcooc.protocol.decorators import validated
+from skcooc.simplex import nearest_other, warning_of_twins
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -76,6 +78,9 @@ def describe(
             Names of columns, best first, and P(y given z) of these.
         rows : list
             Names or positions of the most representative rows; see :func:`representative_rows`.
+        nearest, distance : int, float
+            The most similar other component, and its Hellinger distance: 0 if they are equal, 1 if
+            they have no column in common. Not for a single component.
         intervals, affinity : list of pairs of float, and float
             Intervals of these probabilities over the averaged models, and the mean affinity of the
             component in them; only for the ``consensus_`` of `AveragedModels`.
@@ -86,6 +91,11 @@ def describe(
 
         With ``axis="columns"``, features are the columns with the most tokens, n_columns is
         the number of columns in the cluster, probabilities are P(y given d), and there are no rows.
+
+    Warns
+    -----
+    UserWarning
+        Where two components that :func:`merge_topics` can merge have a distance below 0.2.
 
     Examples
     --------
@@ -116,6 +126,10 @@ def describe(
         "probabilities": [p[best].tolist() for p, best in zip(P, top, strict=True)],
         "rows": representative_rows(inner, row_names, n_rows=n_rows),
     }
+    if len(P) > 1:
+        columns["nearest"], columns["distance"] = nearest_other(P)
+        if hasattr(inner, "merged") and (message := warning_of_twins(P)):
+            warnings.warn(message, UserWarning, stacklevel=3)
     if hasattr(inner, "component_intervals_"):
         pairs = np.moveaxis(inner.component_intervals_, 0, 2)  # (K, M, 2)
         columns["intervals"] = [ends[best].tolist() for ends, best in zip(pairs, top, strict=True)]

@@ -43,6 +43,7 @@ from tests.tables import refused
 COLUMNS = [
     "component", "name", "share", "documents", "n_rows", "features", "probabilities", "rows"
 ]  # fmt: skip
+NEAREST = ["nearest", "distance"]
 X = np.random.default_rng(0).poisson(2.0, (20, 7))
 ADJECTIVES, NOUNS = [f"adjective {i}" for i in range(9)], [f"noun {j}" for j in range(8)]
 BLOCKS = np.random.default_rng(0).poisson(1.0 + 6 * (np.arange(9)[:, None] % 3 == np.arange(8) % 3))
@@ -58,7 +59,7 @@ def model():
 def test_lines_against_the_definitions(model):
     table = describe(model, n_features=4, n_rows=2, order="probable")
     assert isinstance(table, pd.DataFrame)
-    assert table.columns.tolist() == COLUMNS
+    assert table.columns.tolist() == COLUMNS + NEAREST
     assert table["component"].tolist() == [0, 1, 2]
     top = top_features(model, n_features=7)
     for k, line in table.iterrows():
@@ -70,6 +71,10 @@ def test_lines_against_the_definitions(model):
         by_name = dict(zip(top[k], sorted(-model.components_[k]), strict=True))
         assert line["probabilities"] == [-by_name[name] for name in line["features"]]
         assert line["rows"] == first_rows(model, n_rows=2)[k]
+        p = model.components_
+        apart = {other: 1 - np.sqrt(p[k] * p[other]).sum() for other in range(3) if other != k}
+        assert line["nearest"] == min(apart, key=apart.get)
+        assert line["distance"] == pytest.approx(np.sqrt(min(apart.values())))
     features, rows = list("abcdefg"), [f"title {i}" for i in range(20)]
     named = describe(model, features, rows, order="probable")
     assert {"".join(sorted(names)) for names in named["features"]} == {"abcdefg"}

@@ -14,6 +14,7 @@ from skcooc.inspection.models import ModelView, kind_of
 from skcooc.inspection.shares import FEW, RowTopics, compare_groups, row_topics
 from skcooc.inspection.similarity import map_positions
 from skcooc.protocol import Array
+from skcooc.simplex import TWINS, nearest_other
 
 MOST_FEATURES = 6000  # that can be searched
 LONGEST_TEXT, SHORTEST_TEXT = 4000, 60  # characters
@@ -84,6 +85,9 @@ def _topics(view: ModelView, topics: RowTopics, names: list[str]) -> Payload:
         entry = sections.topic_entry(shares[k], found[k], numbers, intervals)
         at = [round_short(value) for value in place]
         lines.append({**entry, "name": name, "at": at, "documents": round_short(documents[k])})
+    if len(lines) > 1:
+        for line, k, distance in zip(lines, *nearest_other(view.components), strict=True):
+            line["nearest"] = [int(k), round_short(distance)]
     for line, affinity in zip(lines, getattr(view.model, "affinity_", ()), strict=False):
         line["affinity"] = round_short(affinity)
     return {"topics": lines, "features": [_feature(view, j) for j in columns.tolist()]}
@@ -139,6 +143,7 @@ def _facts(view: ModelView, error: Array, limit: int, rows: Array, page: Payload
         "median": round_short(float(np.median(known))) if len(known) else None,
         "least": sections.LEAST,
         "few": FEW,
+        "twins": TWINS,
         "texts": view.texts is not None,
         "cut": limit if longest > limit else None,
     }
