@@ -287,7 +287,8 @@ def test_costs_of_merging_are_those_of_the_definition():
     rng = np.random.default_rng(0)
     rows, components = rng.dirichlet(np.ones(5), size=80), rng.dirichlet(np.ones(60), size=5).T
     rows[:, 1], components[:, 3] = 0.4 * rows[:, 0], components[:, 2]
-    state, n = em.State(Params(components, np.full(5, 0.2)), rows), X.row_sums
+    weights = np.full(5, 0.2)
+    state, n = em.State(Params(components, weights, weights), rows), X.row_sums
     costs = annealing.merging_costs(Aspects(5), X, state)
     for k, l in np.ndindex(5, 5):
         both = rows[:, k] + rows[:, l]
