@@ -144,7 +144,11 @@ def timed_fit(data: Cells, start: int, n_init: int) -> TimedFit:
     seconds = process_time() - began
     both, order = matched(data, model.embedding_)
     worst = float(both[range(TYPES, len(order)), order[TYPES:]].min())
-    row = {"worst activity": worst, "lost, %": 100.0 * (worst < LOST), "CPU s": seconds}
+    row = {
+        "worst activity": worst,
+        "fits that lost one (%)": 100.0 * (worst < LOST),
+        "CPU s": seconds,
+    }
     return TimedFit(model.objective_, row)
 
 

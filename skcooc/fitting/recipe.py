@@ -34,6 +34,9 @@ from skcooc.heldout.validation import HoldOutOptions
 from skcooc.protocol import Array, Block, Capability, Counts, Model, Params, RandomState
 
 SHORT_ITERATIONS = 60  # plain EM steps of a short fit; fewer would favour too large a beta
+# Plain EM steps in which the copies of merge-and-split separate: with fewer they hardly differ,
+# with more they compete.
+SEPARATION_ITERATIONS = 100
 
 
 def draw_seeds(random_state: RandomState, n: int) -> tuple[int, ...]:
@@ -284,7 +287,7 @@ class Recipe:
         They have ``max_iter`` iterations in all. ``rank`` is that of the pair merged.
         """
         (last,) = self._plain_stages([Scale(X, None, None)], beta, heldout)
-        n_iter = min(self.settings.short.max_iter, last.max_iter - 1)
+        n_iter = min(round(SEPARATION_ITERATIONS / self.settings.solver.pace), last.max_iter - 1)
         model = self.warmup_model or last.model
         short = replace(last, model=model, max_iter=n_iter, tol=-np.inf, heldout=None)
         return [MergeAndSplit(short, rank), replace(last, max_iter=last.max_iter - n_iter)]
