@@ -50,7 +50,7 @@ def _with(estimator: Callable[..., Any], **given: Any) -> Callable[..., Any]:
 FAMILIES = {
     "AspectModel(leave_one_out=False)": Family("SMM", _with(AspectModel, leave_one_out=False)),
     "AspectModel(leave_one_out=True)": Family("SMM", _with(AspectModel, leave_one_out=True)),
-    "AsymmetricClustering": Family("ACM", AsymmetricClustering),
+    "AsymmetricClustering": Family("ACM", _with(AsymmetricClustering, object_weights="counts")),
     "ClusterAbstraction": Family("HACM", ClusterAbstraction),
     'ClusterAbstraction(abstraction="row")': Family(
         "HACM", _with(ClusterAbstraction, abstraction="row")

@@ -101,7 +101,7 @@ def test_a_stream_comes_near_to_a_fit_of_all(estimator):
     start = clone(estimator).fit(first)
     model = streamed(estimator, [first, *rest, *(2 * [first, *rest])])
     perplexities = [m.perplexity(X[200:]) for m in (whole, model, start)]
-    assert perplexities[1] < 1.03 * perplexities[0]
+    assert perplexities[1] < 1.04 * perplexities[0]
     assert perplexities[1] < perplexities[2]
 
 

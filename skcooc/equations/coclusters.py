@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import (
+    ObjectWeights,
     column_posteriors,
     column_prior,
     fill_empty_cluster,
     posteriors,
     reciprocals,
+    size_factors,
     soft_start,
+    total_weights,
+    weight_unit,
     worst_explained,
 )
 from skcooc.equations.row_clusters import RowClusters
@@ -31,12 +36,15 @@ class Params(NamedTuple):
     joint: Array  # (C, D): pi_cd, share of the tokens in each pair of clusters
     weights: Array  # (C,): prior probability of each cluster of rows
     column_weights: Array  # (D,): prior probability of each cluster of columns
+    unit: Array  # (): see `RowClusters`
 
 
 class Statistics(NamedTuple):
     profiles: Array  # (M, C): sum_i I_ic n_ij
     sizes: Array  # (C,): sum_i I_ic
     spare: Array  # (D,): profile of the row with the worst likelihood, for an empty cluster
+    n_tokens: float  # sum_i n_i
+    total: float  # sum_i n_i^power
     free_energy: float  # -(1/beta) sum_i log sum_c rho_c exp(beta sum_jd n_ij J_jd log c_cd), nats
 
 
@@ -70,7 +78,7 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
 
     in the order I, c, J, c: the rows in ``expect``, the rest in ``maximize``. The sign of the
     exponent, damaged in eq. (49), is plus. The hard model takes the largest term: alternating
-    maximisation of the mutual information.
+    maximisation of the mutual information. Rows may weigh n_i^power, as in `RowClusters`.
     """
 
     n_row_clusters: int
@@ -78,6 +86,7 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
     hard: bool = False
     proportions: Literal["uniform", "estimated"] = "uniform"
     annealing: float | None = None
+    object_weights: ObjectWeights = "counts"
 
     needs: ClassVar[Mapping[Capability, str]] = {
         "each step": "clusters of columns need all rows in every EM step; "
@@ -91,28 +100,31 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
         columns, the log-associations are of second order, sum_ij p_ij a_ic b_jd but for a constant,
         and the next a and b of third. The unigram is stable at any temperature.
         """
-        rows = soft_start(RowClusters(self.n_row_clusters), X, rng, self.annealing).rows
+        rows = soft_start(self._row_clusters, X, rng, self.annealing).rows
         columns = soft_start(ColumnClusters(self.n_column_clusters), X, rng, self.annealing)
         J = columns.params.memberships
-        profiles = X.tdot(rows)
-        uniform = [np.full(k, 1 / k, dtype=J.dtype) for k in (profiles.shape[1], J.shape[1])]
-        return Params(J, _shares(profiles), _joint(profiles, J), *uniform), rows
+        unit = weight_unit(X, self.object_weights)
+        profiles = X.tdot(X.map_blocks(partial(self._counting, unit=unit), rows))
+        C, D = (np.full(k, 1 / k, dtype=J.dtype) for k in (profiles.shape[1], J.shape[1]))
+        return Params(J, _shares(profiles), _joint(profiles, J), C, D, unit), rows
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (44), (49)
         profiles = X.dot(params.memberships)
         scores = profiles @ log_association(params.joint).T
         beta = 1.0 if self.hard else beta
-        factors = np.full((X.shape[0], 1), beta, dtype=X.dtype)
-        rows, evidence = posteriors(X, scores, factors, params.weights, self.hard)
+        factors = self._factors(X, params.unit)
+        rows, evidence = posteriors(X, scores, beta * factors, params.weights, self.hard)
         spare = np.zeros(profiles.shape[1], dtype=X.dtype)
         if self.hard and not (X.row_weights * X.row_sums @ rows).all():
-            gains = _own(profiles, params.joint.sum(axis=0)) - evidence
+            gains = factors[:, 0] * _own(profiles, params.joint.sum(axis=0)) - evidence
             worst = worst_explained(gains * (X.row_weights > 0))
             spare = spare if worst is None else profiles[worst]
         energy = -float(np.sum(X.row_weights * evidence)) / beta
         sizes = sums(rows * X.row_weights[:, None].astype(X.dtype), axis=0)
-        return rows, Statistics(X.tdot(rows), sizes, spare, energy)
+        counted = rows if self.object_weights == "counts" else rows * factors
+        n_tokens, total = total_weights(X, self.object_weights).tolist()
+        return rows, Statistics(X.tdot(counted), sizes, spare, n_tokens, total, energy)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         # Eqs. (42), (43), (49)
@@ -129,7 +141,8 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
         weights, column_weights = params.weights, params.column_weights
         if self.proportions == "estimated":
             weights, column_weights = stats.sizes / stats.sizes.sum(), sums(J, axis=0) / len(J)
-        return Params(J, shares, joint, weights, column_weights)
+        unit = np.array(stats.n_tokens / stats.total, dtype=params.unit.dtype)
+        return Params(J, shares, joint, weights, column_weights, unit)
 
     def log_prior(self, params: Params, beta: float) -> float:
         return 0.0 if self.hard else column_prior(params.memberships, params.column_weights, beta)
@@ -150,12 +163,22 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
         return free + (C + D - 2 if self.proportions == "estimated" else 0)
 
     def object_size(self, X: Counts) -> float:
-        rows, columns = RowClusters(self.n_row_clusters), ColumnClusters(self.n_column_clusters)
-        return min(rows.object_size(X), columns.object_size(X))
+        columns = ColumnClusters(self.n_column_clusters)
+        return min(self._row_clusters.object_size(X), columns.object_size(X))
 
     def critical_beta(self, X: Counts) -> float:
-        rows, columns = RowClusters(self.n_row_clusters), ColumnClusters(self.n_column_clusters)
-        return min(rows.critical_beta(X), columns.critical_beta(X))
+        columns = ColumnClusters(self.n_column_clusters)
+        return min(self._row_clusters.critical_beta(X), columns.critical_beta(X))
+
+    @property
+    def _row_clusters(self) -> RowClusters:
+        return RowClusters(self.n_row_clusters, object_weights=self.object_weights)
+
+    def _counting(self, X: Block, rows: Rows, unit: Array) -> Rows:
+        return rows * self._factors(X, unit)
+
+    def _factors(self, X: Block, unit: Array) -> Array:
+        return size_factors(X.row_sums, self.object_weights, unit)[:, None].astype(X.dtype)
 
 
 def log_association(joint: Array) -> Array:
@@ -246,4 +269,5 @@ class ClassBigrams(BlockPredictions, Equations[Params, BigramStatistics]):
         totals = profiles.sum(axis=1)
         uniform = np.full(self.n_clusters, 1 / self.n_clusters, dtype=profiles.dtype)
         joint = _joint(profiles, memberships)
-        return Params(memberships, totals / totals.sum(), joint, uniform, uniform)
+        unit = np.array(1.0, dtype=profiles.dtype)
+        return Params(memberships, totals / totals.sum(), joint, uniform, uniform, unit)

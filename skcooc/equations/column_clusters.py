@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from skcooc.equations.memberships import (
+    ObjectWeights,
     best_start,
     column_posteriors,
     column_prior,
@@ -18,6 +19,7 @@ from skcooc.equations.memberships import (
     hard_start,
     perturbed,
     reciprocals,
+    size_factors,
     uniform_mixtures,
 )
 from skcooc.protocol import Array, Block, Capability, Counts, MergeableClusters, Rows
@@ -55,7 +57,7 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
 
     n_clusters: int
     hard: bool = False
-    object_weights: Literal["counts", "equal"] = "counts"
+    object_weights: ObjectWeights = "counts"
     proportions: Literal["uniform", "estimated"] = "uniform"
 
     needs: ClassVar[Mapping[Capability, str]] = {
@@ -73,7 +75,7 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         uniform, rows = uniform_mixtures(X, self.n_clusters)
         return Params(J, totals, _shares(J, totals), uniform), rows
 
-    def seeded(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+    def seeded(self, X: Counts, rng: np.random.Generator, n_sampled: int) -> tuple[Params, Rows]:
         # Most columns are rare: seeds from single columns are no better than random ones.
         return self.random(X, rng)
 
@@ -148,7 +150,7 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
 
     @property
     def largest_beta(self) -> float:
-        return 1.0 if self.object_weights == "counts" else np.inf
+        return np.inf if self.object_weights == "equal" else 1.0
 
     def object_size(self, X: Counts) -> float:
         return float(_mean_positive(X.column_sums))
@@ -163,7 +165,9 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
     def _factors(self, totals: Array) -> Array:
         if self.object_weights == "counts":
             return np.ones((len(totals), 1), dtype=totals.dtype)
-        return (_mean_positive(totals) * reciprocals(totals))[:, None]
+        factors = size_factors(totals, self.object_weights)
+        unit = totals.sum() * reciprocals((factors @ totals)[None])
+        return (unit * factors)[:, None]
 
 
 def _counted(X: Block, factors: Array) -> Array:

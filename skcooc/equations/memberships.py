@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,9 +45,14 @@ USUAL, ASYMMETRIC = 6.0, (2.0, 20.0)
 # Lower bounds of these, relative to the critical inverse temperature.
 USUAL_CRITICAL, ASYMMETRIC_CRITICAL = 2.0, (1.0, 8.0)
 
+# Of the short runs of `best_start`: clusters that are softer have fewer local optima.
+SOFT, SOFT_CRITICAL = 3.0, 3.0
+SEPARATION = 1e-2  # relative noise: some coincide that would not at a larger beta
+
 # Seeding.
 UNIGRAM_SHARE = 0.8  # share of the unigram in a cluster that begins with one row
 PER_CLUSTER, MIN_SAMPLED = 8, 100  # sampled rows: for each cluster, and at least
+MANY_SAMPLED = 400  # the same of `best_start`
 LITTLE = 1e-9  # probability of rows that gain nothing
 NOISE = 0.1  # relative, so that clusters differ
 
@@ -62,6 +67,9 @@ RUNS_TIMES_CLUSTERS, MIN_RUNS, MAX_RUNS = (
     8,
 )  # number of runs: 64 / n_clusters within these limits
 START_ITERATIONS, START_TOL, START_STEP_SIZE = 30, 1e-5, 1.8
+
+ObjectWeights: TypeAlias = Literal["counts", "sqrt", "equal"]
+POWERS = {"counts": 1.0, "sqrt": 0.5, "equal": 0.0}  # a row weighs as much as size^power
 
 Mergeable: TypeAlias = MergeableClusters[Params, Statistics]
 
@@ -221,6 +229,10 @@ def usual_cluster_beta(model: Clustering[Params, Statistics], X: Counts) -> floa
     return inverse_temperatures(model, X, (USUAL,), (USUAL_CRITICAL,))[0]
 
 
+def soft_cluster_beta(model: Clustering[Params, Statistics], X: Counts) -> float:
+    return inverse_temperatures(model, X, (SOFT,), (SOFT_CRITICAL,))[0]
+
+
 def inverse_temperatures(
     model: Clustering[Params, Statistics],
     X: Counts,
@@ -274,8 +286,26 @@ def reciprocals(totals: Array) -> Array:
     return np.divide(1, totals, out=np.zeros_like(totals), where=some)
 
 
-def n_sampled_objects(n_clusters: int) -> int:
-    return max(MIN_SAMPLED, PER_CLUSTER * n_clusters)
+def size_factors(sizes: Array, object_weights: ObjectWeights, unit: float | Array = 1.0) -> Array:
+    """Factors unit * size^(power - 1) of the counts of rows with these numbers of tokens, (n,)."""
+    return unit * reciprocals(sizes) ** (1 - POWERS[object_weights])
+
+
+def total_weights(X: Block, object_weights: ObjectWeights) -> Array:
+    """Number of tokens, and sum of size^power of the rows, (2,)."""
+    weights, sizes = X.row_weights, X.row_sums
+    weighted = sizes * size_factors(sizes, object_weights)
+    return np.array([np.sum(weights * sizes), np.sum(weights * weighted)])
+
+
+def weight_unit(X: Counts, object_weights: ObjectWeights) -> Array:
+    """Unit of `size_factors` with which the number of tokens stays, ()."""
+    n_tokens, total = X.total(partial(total_weights, object_weights=object_weights)).tolist()
+    return np.array(n_tokens / total if total else 1.0, dtype=X.dtype)
+
+
+def n_sampled_objects(n_clusters: int, least: int) -> int:
+    return max(least, PER_CLUSTER * n_clusters)
 
 
 def seed_clusters(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generator) -> Array:
@@ -322,20 +352,22 @@ def best_start(model: Mergeable, X: Counts, rng: np.random.Generator) -> State:
     """
     if model.n_clusters == 1:
         return State(*model.random(X, rng))
-    stage = _short_stage(model, X, FIRST_ITERATIONS)
+    stage = _short_stage(model, X, soft_cluster_beta(model, X), FIRST_ITERATIONS)
     n_runs = min(MAX_RUNS, max(MIN_RUNS, RUNS_TIMES_CLUSTERS // model.n_clusters))
-    states = [_merged_start(model, stage, rng) for _ in range(n_runs)]
+    states = [_merged_start(model, stage, rng, MANY_SAMPLED) for _ in range(n_runs)]
     for n_iter in ROUNDS:
         ended = sort_by_objective(
             [_run(replace(stage, max_iter=n_iter), rng, state) for state in states]
         )
         states = ended[: (len(ended) + 1) // 2]
-    return states[0]
+    params, rows = states[0]
+    return State(model.perturb(params, rng, SEPARATION), rows)
 
 
 def short_start(model: Mergeable, X: Counts, rng: np.random.Generator) -> State:
     """A single run of `best_start`."""
-    return _merged_start(model, _short_stage(model, X, ONLY_ITERATIONS), rng)
+    stage = _short_stage(model, X, usual_cluster_beta(model, X), ONLY_ITERATIONS)
+    return _merged_start(model, stage, rng, MIN_SAMPLED)
 
 
 def soft_start(
@@ -393,15 +425,17 @@ def ward_groups(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
     return list(parts.values())
 
 
-def _short_stage(model: Mergeable, X: Counts, n_iter: int) -> EMStage:
-    return EMStage(model, X, usual_cluster_beta(model, X), n_iter, 0.1 * START_TOL)
+def _short_stage(model: Mergeable, X: Counts, beta: float, n_iter: int) -> EMStage:
+    return EMStage(model, X, beta, n_iter, 0.1 * START_TOL)
 
 
-def _merged_start(model: Mergeable, stage: EMStage, rng: np.random.Generator) -> State:
+def _merged_start(
+    model: Mergeable, stage: EMStage, rng: np.random.Generator, n_sampled: int
+) -> State:
     """A short run with spare clusters, merged to the number asked for."""
     n_clusters = model.n_clusters + model.n_clusters // SPARE
     more = replace(model, n_clusters=n_clusters)  # type: ignore[type-var]
-    found = _run(replace(stage, model=more), rng, State(*more.seeded(stage.X, rng)))
+    found = _run(replace(stage, model=more), rng, State(*more.seeded(stage.X, rng, n_sampled)))
     state = found.state
     return mix_components(
         model, state, ward_groups(model.overlaps(stage.X, *state), model.n_clusters)

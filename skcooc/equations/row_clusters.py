@@ -11,6 +11,7 @@ import numpy as np
 
 from skcooc.equations.memberships import (
     ColumnDistributions,
+    ObjectWeights,
     best_start,
     critical_beta,
     hard_start,
@@ -23,8 +24,11 @@ from skcooc.equations.memberships import (
     relative_scores,
     scaled_rows,
     seed_clusters,
+    size_factors,
     soft_start,
+    total_weights,
     uniform_mixtures,
+    weight_unit,
     worst_explained,
 )
 from skcooc.protocol import (
@@ -48,15 +52,15 @@ PATIENCE = 10  # iterations without a lower objective before convergence
 class Params(NamedTuple):
     components: Array  # (M, K): P(y_j given c); columns sum to one
     weights: Array  # (K,): P(c)
-    unit: Array  # (): tokens for which a row counts if all rows have equal weights
+    unit: Array  # (): see `RowClusters`
 
 
 class Statistics(NamedTuple):
     components: Array  # (M, K): sum_i I_ic n_ij
     sizes: Array  # (K,): sum_i I_ic
     spare: Array  # (M,): counts of the row with the worst likelihood, for an empty cluster
-    n_tokens: float  # sum_ij n_ij
-    rows: float  # number of non-empty rows
+    n_tokens: float  # sum_i n_i
+    total: float  # sum_i n_i^power
     free_energy: float  # -(1/beta) sum_i log sum_c P(c) prod_j P(y_j given c)^(beta n_ij), nats
 
 
@@ -71,15 +75,15 @@ class RowClusters(
 
         P(c given x_i) = I_ic ~ rho_c exp(beta sum_j n_ij log q_jc),   q_jc ~ sum_i I_ic n_ij,
 
-    and the hard model takes the largest term alone: eqs. (23), (24). With equal weights of rows,
-    n_ij is replaced by n_ij / n_i times the mean number of tokens of a row: distributional
-    clustering, eq. (25). beta times this mean is then the exponent of a divergence and has no upper
-    limit.
+    and the hard model takes the largest term alone: eqs. (23), (24). If rows weigh n_i^power, n_ij
+    is replaced by u n_i^(power - 1) n_ij, where u keeps the total number of tokens. The power is 1
+    for "counts", 1/2 for "sqrt" and 0 for "equal": distributional clustering, eq. (25). There u is
+    the mean number of tokens of a row, and beta u the exponent of a divergence, without limit.
     """
 
     n_clusters: int
     hard: bool = False
-    object_weights: Literal["counts", "equal"] = "counts"
+    object_weights: ObjectWeights = "counts"
     proportions: Literal["uniform", "estimated"] = "uniform"
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
@@ -90,15 +94,16 @@ class RowClusters(
     def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         components = random_distributions((X.shape[1], self.n_clusters), X, rng)
         weights, rows = uniform_mixtures(X, self.n_clusters)
-        return Params(components, weights, np.array(self.object_size(X), dtype=X.dtype)), rows
+        return Params(components, weights, weight_unit(X, self.object_weights)), rows
 
-    def seeded(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+    def seeded(self, X: Counts, rng: np.random.Generator, n_sampled: int) -> tuple[Params, Rows]:
         params, rows = self.random(X, rng)
-        objects, _, numbers = X.draw(n_sampled_objects(self.n_clusters), int(rng.integers(2**63)))
+        n_rows = n_sampled_objects(self.n_clusters, n_sampled)
+        objects, _, numbers = X.draw(n_rows, int(rng.integers(2**63)))
         totals = X.column_sums
-        if self.object_weights == "equal":
+        if self.object_weights != "counts":
             sizes = objects.sum(axis=1, dtype=np.float64)
-            numbers = numbers * float(params.unit) * reciprocals(sizes)
+            numbers = numbers * size_factors(sizes, self.object_weights, float(params.unit))
             factors = X.map_blocks(partial(self._factors_and_sums, unit=params.unit))
             totals = X.total(_weighted, factors)[:, 0]
         if not np.isfinite(totals).all():  # float32 overflow: the fit will be refused
@@ -148,8 +153,8 @@ class RowClusters(
         energy = np.sum(weights * evidence) / beta + np.sum(counted * shared[:, 0])
         sizes = sums(rows * weights[:, None].astype(X.dtype), axis=0)
         expected = X.tdot(rows if self.object_weights == "counts" else rows * factors)
-        n_tokens, observed = _observed(X).tolist()
-        return rows, Statistics(expected, sizes, spare, n_tokens, observed, -float(energy))
+        n_tokens, total = total_weights(X, self.object_weights).tolist()
+        return rows, Statistics(expected, sizes, spare, n_tokens, total, -float(energy))
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         # Eqs. (24), (31); an empty cluster gets the spare row
@@ -161,7 +166,7 @@ class RowClusters(
         components = normalise(expected, axis=0, otherwise=params.components)
         if self.proportions == "estimated":
             weights = stats.sizes / stats.sizes.sum()
-        unit = np.array(stats.n_tokens / stats.rows, dtype=params.unit.dtype)
+        unit = np.array(stats.n_tokens / stats.total, dtype=params.unit.dtype)
         return Params(components, weights, unit)
 
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
@@ -179,14 +184,14 @@ class RowClusters(
 
     @property
     def largest_beta(self) -> float:
-        return 1.0 if self.object_weights == "counts" else np.inf
+        return np.inf if self.object_weights == "equal" else 1.0
 
     def object_size(self, X: Counts) -> float:
         n_tokens, rows = X.total(_observed).tolist()
         return n_tokens / rows if rows else 1.0
 
     def critical_beta(self, X: Counts) -> float:
-        unit = np.array(self.object_size(X), dtype=X.dtype)
+        unit = weight_unit(X, self.object_weights)
         rows = X.map_blocks(partial(self._factors_and_sums, unit=unit))
         totals = X.total(_weighted, rows)[:, 0].astype(np.float64)
         return critical_beta(X, rows, np.sqrt(reciprocals(totals)), totals / totals.sum())
@@ -200,7 +205,7 @@ class RowClusters(
     def _factors(self, X: Block, unit: Array) -> Array:
         if self.object_weights == "counts":
             return np.ones((X.shape[0], 1), dtype=X.dtype)
-        return (unit * reciprocals(X.row_sums))[:, None].astype(X.dtype)
+        return size_factors(X.row_sums, self.object_weights, unit)[:, None].astype(X.dtype)
 
 
 def _observed(X: Block) -> Array:
@@ -225,7 +230,7 @@ def _spare(X: Block, scores: Array, factors: Array, shared: Array) -> Array:
 class PredictiveParams(NamedTuple):
     components: Array  # (M, K): P(y_j given c), with pseudo-counts
     weights: Array  # (K,): P(c)
-    unit: Array  # (): tokens for which a row counts if all rows have equal weights
+    unit: Array  # (): see `RowClusters`
     totals: Array  # (K,): expected counts of each cluster, with pseudo-counts
 
     @property
@@ -260,6 +265,10 @@ class PredictiveClusters(ColumnDistributions, Clustering[PredictiveParams, Stati
         "left_out": "leave_one_out=True subtracts each row's own counts, with all rows in memory; "
         "set leave_one_out=False"
     }
+
+    @property
+    def object_weights(self) -> ObjectWeights:
+        return self.clusters.object_weights
 
     @property
     def patience(self) -> int:

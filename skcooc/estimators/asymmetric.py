@@ -16,7 +16,13 @@ from skcooc.base.clusters import RowClusterMixin, check_proportions
 from skcooc.base.merging import merged_components
 from skcooc.em import Split, annealing_schedule
 from skcooc.equations.column_clusters import ColumnClusters
-from skcooc.equations.memberships import no_temperature, temperatures
+from skcooc.equations.memberships import (
+    POWERS,
+    ObjectWeights,
+    no_temperature,
+    size_factors,
+    temperatures,
+)
 from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
 from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array
@@ -42,23 +48,22 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     axis : {"rows", "columns"}, default="rows"
         What is clustered. With "columns", read "column" for "row" in the other parameters.
 
-    object_weights : {"counts", "equal"}, default="counts"
-        Whether a row counts by its number of tokens (maximum likelihood), or all rows count the
-        same (distributional clustering [2]_).
+    object_weights : {"auto", "counts", "sqrt", "equal"}, default="auto"
+        Weight of a row: its number of tokens (maximum likelihood), the square root of it, or the
+        same for all (distributional clustering [2]_). "auto" is "sqrt", but "counts" for columns,
+        hard or leave-one-out clusters, annealing and coarsening.
 
     proportions : {"uniform", "estimated"}, default="uniform"
-        Prior probabilities of the clusters. At small beta, estimated ones starve clusters. Hard
-        clusterings need "uniform".
+        Prior probabilities of the clusters. "estimated" suits clusters of very different sizes.
+        Hard clusterings need "uniform".
 
     leave_one_out : bool, default=False
         Whether to subtract a row's counts from the clusters before its E-step, with pseudo-counts
-        of 0.02 for columns. Set it for many clusters and short rows; it takes two to seven times as
-        long.
+        of 0.02 for columns. For many clusters and short rows; takes two to seven times as long.
 
     beta : float > 0 or "auto", default="auto"
-        Inverse temperature, at most 1 with ``object_weights="counts"``. The best value falls with
-        the number of tokens in a row; for abstracts it is at most 0.1. "auto" tunes it on held-out
-        tokens.
+        Inverse temperature, at most 1 except with equal weights. The longer rows, the smaller the
+        best value (abstracts: 0.1). "auto" tunes it on held-out tokens.
 
     annealing : float > 1, float in (0, 1) or None, default=None
         Factor by which beta changes, for ``max_iter`` iterations each. Above 1, one cluster at the
@@ -72,6 +77,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     ----------
     n_clusters_, component_search_ : int and ComponentSearchCV
         Number of clusters, and the search for ``n_clusters="auto"``.
+    object_weights_ : {"counts", "sqrt", "equal"}
+        Weights used.
     labels_ : (N,) array, or (M,) where columns are clustered
         Most probable cluster of each training row, or of each column.
     posteriors_ : (N, K) array, or (M, K)
@@ -87,11 +94,11 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     Notes
     -----
-    X must hold counts: rows divided by their sums are too small for any beta. With equal weights,
-    beta times the mean row sum is the factor of the Kullback-Leibler divergences (nats).
+    X must hold counts, not shares, unless weights are equal; then beta times the mean row sum is
+    the factor of the Kullback-Leibler divergences (nats).
 
-    With leave-one-out the objective may rise, and ``predict`` of the training rows, which is
-    without it, can differ from ``labels_``.
+    With leave-one-out the objective may rise, and ``predict`` of the training rows can differ from
+    ``labels_``.
 
     References
     ----------
@@ -113,7 +120,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     _: KW_ONLY
     hard: bool = False
     axis: Literal["rows", "columns"] = "rows"
-    object_weights: Literal["counts", "equal"] = "counts"
+    object_weights: ObjectWeights | Literal["auto"] = "auto"
     proportions: Literal["uniform", "estimated"] = "uniform"
     leave_one_out: bool = False
     annealing: float | None = None
@@ -129,12 +136,17 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         "n_clusters": SIZE,
         "hard": ["boolean"],
         "axis": [StrOptions({"rows", "columns"})],
-        "object_weights": [StrOptions({"counts", "equal"})],
+        "object_weights": [StrOptions({"auto", *POWERS})],
         "proportions": [StrOptions({"uniform", "estimated"})],
         "leave_one_out": ["boolean"],
         "annealing": ANNEALING,
         "coarsening": [list, tuple, None],
     }
+
+    @property
+    def object_weights_(self) -> ObjectWeights:
+        weights: ObjectWeights = self._fitted_model.object_weights
+        return weights
 
     @property
     def posteriors_(self) -> Array:
@@ -154,15 +166,17 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
                 f"got axis={self.axis!r} and leave_one_out={self.leave_one_out}."
             )
         mass = self.component_distribution_
-        if self._fitted_model.object_weights == "equal":
-            mass = self.embedding_[self.row_distribution_ > 0].sum(axis=0)
+        if self.object_weights_ != "counts":
+            tokens = self.row_distribution_
+            mass = (tokens * size_factors(tokens, self.object_weights_)) @ self.embedding_
         return merged_components(self, shares, mass, "n_clusters")
 
     def recipe(self) -> Recipe:
-        of_clusters = self.n_clusters, self.hard, self.object_weights, self.proportions
+        weights = self._weights()
+        of_clusters = self.n_clusters, self.hard, weights, self.proportions
         rows = RowClusters(*of_clusters)
         plain = rows if self.axis == "rows" else ColumnClusters(*of_clusters)
-        self._check_combinations(plain.largest_beta)
+        self._check_combinations(weights, plain.largest_beta)
         model = PredictiveClusters(rows) if self.leave_one_out else plain
         return Recipe(
             FixedModel(model, no_temperature if self.hard else partial(temperatures, plain)),
@@ -173,14 +187,21 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             coarsening=self.coarsening,
         )
 
-    def _check_combinations(self, largest_beta: float) -> None:
+    def _weights(self) -> ObjectWeights:
+        if self.object_weights != "auto":
+            return self.object_weights
+        special = self.hard or self.leave_one_out or self.annealing or self.coarsening
+        return "counts" if special or self.axis == "columns" else "sqrt"
+
+    def _check_combinations(self, weights: ObjectWeights, largest_beta: float) -> None:
         if self.leave_one_out:
             needed = {"hard": False, "axis": "rows", "object_weights": "counts", "coarsening": None}
+            given = {name: getattr(self, name) for name in needed} | {"object_weights": weights}
             for name, value in needed.items():
-                if getattr(self, name) != value:
+                if given[name] != value:
                     raise ValueError(
                         "leave_one_out=True takes the counts of single rows out of soft clusters: "
-                        f"it needs {name}={value!r}, got {getattr(self, name)!r}."
+                        f"it needs {name}={value!r}, got {given[name]!r}."
                     )
             if (self.annealing or 0) > 1:
                 raise ValueError(
@@ -190,24 +211,25 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         if not isinstance(self.beta, str) and self.beta > largest_beta:
             raise ValueError(
                 f"The 'beta' parameter of {type(self).__name__} must be a float in the range "
-                f"(0.0, {largest_beta}] where object_weights={self.object_weights!r}. Got "
-                f"{self.beta} instead."
+                f"(0.0, {largest_beta}] where object_weights={weights!r}. Got {self.beta} "
+                "instead."
             )
         check_proportions(self.hard, self.proportions)
         if self.coarsening is not None and self.axis == "columns":
             raise ValueError(
                 "coarsening groups clustered rows: it needs axis='rows', got 'columns'."
             )
-        if self.coarsening is not None and self.object_weights == "equal":
+        if self.coarsening is not None and weights != "counts":
             raise ValueError(
-                "coarsening adds counts of rows: it needs object_weights='counts', got 'equal'."
+                "coarsening adds counts of rows: it needs object_weights='counts', got "
+                f"{weights!r}."
             )
         if self.hard and self.annealing is not None:
             raise ValueError(
                 f"hard=True has no temperature: it needs annealing=None, got {self.annealing}."
             )
-        if self.object_weights == "equal" and (self.annealing or 2) < 1:
+        if weights != "counts" and (self.annealing or 2) < 1:
             raise ValueError(
                 "annealing < 1 falls from maximum likelihood: it needs object_weights='counts', "
-                "got 'equal'."
+                f"got {weights!r}."
             )

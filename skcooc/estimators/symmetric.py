@@ -21,7 +21,7 @@ from skcooc.equations.coclusters import (
     log_association,
     mutual_information,
 )
-from skcooc.equations.memberships import no_temperature, temperatures
+from skcooc.equations.memberships import POWERS, ObjectWeights, no_temperature, temperatures
 from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array, Counts
 from skcooc.simplex import first_largest
@@ -49,16 +49,19 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         Number D of column clusters.
 
     hard : bool, default=False
-        Whether every row and column belongs to exactly one cluster. Then EM maximises the mutual
-        information of both clusterings, and beta has no effect.
+        Whether every row and column belongs to exactly one cluster, for the largest mutual
+        information; beta has no effect.
 
     tied : bool, default=False
         Whether rows and columns are the same items, such as successive words, in one clustering:
         the class bigram model [2]_. Needs a square X, ``hard=True`` and C = D.
 
+    object_weights : {"counts", "sqrt", "equal"}, default="counts"
+        Weight of a row: its number of tokens, the square root of it, or the same for all. The
+        last two need ``tied=False`` without annealing and coarsening.
+
     proportions : {"uniform", "estimated"}, default="uniform"
-        Prior probabilities of the clusters. At small beta, estimated ones starve clusters. Hard
-        clusterings need "uniform".
+        Prior probabilities of the clusters. Hard clusterings need "uniform".
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature; the longer rows and columns, the smaller the best value (abstracts: 0.2
@@ -85,7 +88,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     rows_, columns_ : (C * D, N) and (C * D, M) arrays of bool
         Rows and columns of each pair of clusters; column clusters vary fastest.
     joint_ : (C, D) array
-        pi_cd, share of the tokens in each pair of clusters.
+        pi_cd, share of the weighted tokens in each pair of clusters.
     association_ : (C, D) array
         c_cd = pi_cd / (pi_c pi_d); 1 where the clusters are independent.
     mutual_information_ : float
@@ -126,6 +129,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     _: KW_ONLY
     hard: bool = False
     tied: bool = False
+    object_weights: ObjectWeights = "counts"
     proportions: Literal["uniform", "estimated"] = "uniform"
     annealing: float | None = None
     coarsening: Sequence[ArrayLike] | None = None
@@ -140,6 +144,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         "n_column_clusters": SIZE,
         "hard": ["boolean"],
         "tied": ["boolean"],
+        "object_weights": [StrOptions({*POWERS})],
         "proportions": [StrOptions({"uniform", "estimated"})],
         "annealing": ANNEALING,
         "coarsening": [list, tuple, None],
@@ -188,8 +193,14 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             raise ValueError(
                 f"hard=True has no temperature: it needs annealing=None, got {self.annealing}."
             )
+        for name in ("tied", "annealing", "coarsening"):
+            if getattr(self, name) and self.object_weights != "counts":
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} needs object_weights='counts', got "
+                    f"{self.object_weights!r}."
+                )
         of_start, annealing = split_start_schedule(self.annealing)
-        model = CoClusters(*sizes, self.hard, self.proportions, of_start)
+        model = CoClusters(*sizes, self.hard, self.proportions, of_start, self.object_weights)
         if self.tied:
             self._check_tied()
         within = partial(temperatures, model, within=SYMMETRIC, critical=SYMMETRIC_CRITICAL)

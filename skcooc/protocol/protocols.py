@@ -413,8 +413,8 @@ class Splittable(Equations[P, S], Protocol[P, S]):
 class MergeableClusters(Clustering[P, S], Splittable[P, S], Protocol[P, S]):
     """Clusters of one side, which begin with spare ones that are merged."""
 
-    def seeded(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
-        """Return clusters that begin with rows or columns far from each other."""
+    def seeded(self, X: Counts, rng: np.random.Generator, n_sampled: int) -> tuple[P, Rows]:
+        """Return clusters that begin with rows or columns far from each other, of so many."""
 
     def overlaps(self, X: Counts, params: P, rows: Rows) -> Array:
         """Return Bhattacharyya coefficients of clusters' responsibilities, (K, K), in counts."""

@@ -10,7 +10,12 @@ from skcooc.equations.aspects import Aspects, PredictiveAspects
 from skcooc.equations.aspects import Statistics as AspectStatistics
 from skcooc.equations.coclusters import CoClusters, Statistics, log_association
 from skcooc.equations.column_clusters import ColumnClusters
-from skcooc.equations.memberships import column_posteriors, posteriors, relative_scores
+from skcooc.equations.memberships import (
+    column_posteriors,
+    posteriors,
+    relative_scores,
+    weight_unit,
+)
 from skcooc.equations.product_aspects import ProductAspects
 from skcooc.equations.projections import FactorialProjections
 from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
@@ -272,8 +277,25 @@ class MinusSign(Twin):
         scores = X.dot(params.memberships) @ -log_association(params.joint).T
         factors = np.full((X.shape[0], 1), beta)
         I, evidence = posteriors(X, scores, factors, params.weights, False)
-        nothing = np.zeros(params.joint.shape[1])
-        return I, Statistics(X.tdot(I), I.sum(axis=0), nothing, -evidence.sum() / beta)
+        nothing, energy = np.zeros(params.joint.shape[1]), -evidence.sum() / beta
+        return I, Statistics(X.tdot(I), I.sum(axis=0), nothing, 1.0, 1.0, energy)
+
+
+class BlocksThatForgetTheWeightsOfRows(Twin):
+    of = CoClusters
+
+    def expect(self, X, params, rows, beta):
+        return CoClusters(3, 3).expect(X, params, rows, beta)
+
+
+class RowsOfOtherWeights(Twin):
+    """As if rows weighed the same."""
+
+    of = RowClusters
+
+    def expect(self, X, params, rows, beta):
+        equal = RowClusters(2, object_weights="equal")
+        return equal.expect(X, params._replace(unit=weight_unit(X, "equal")), rows, beta)
 
 
 class LateAssociation(Twin):

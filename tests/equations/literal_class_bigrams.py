@@ -34,7 +34,7 @@ def state_of(n, labels, n_clusters):
     """The state in which objects have these labels."""
     I, uniform = np.eye(n_clusters)[labels], np.full(n_clusters, 1 / n_clusters)
     joint = I.T @ n @ I / n.sum()
-    return State(Params(I, n.sum(axis=0) / n.sum(), joint, uniform, uniform), I)
+    return State(Params(I, n.sum(axis=0) / n.sum(), joint, uniform, uniform, np.array(1.0)), I)
 
 
 class LiteralBigrams:

@@ -24,11 +24,17 @@ def ln(p):
 
 
 def factors(n, object_weights):
-    """Factors of the objects, from eq. (26) to eq. (25), up to a constant."""
-    sizes = n.sum(axis=1)
-    if object_weights == "counts":
-        return np.ones(len(n))
-    return np.array([sizes[sizes > 0].mean() / size if size else 0 for size in sizes])
+    """Factors of the objects, from eq. (26) to eq. (25); the number of observations stays."""
+    unit = unit_of(n, object_weights)
+    return np.array([unit * weight(sum(row), object_weights) / max(sum(row), 1e-300) for row in n])
+
+
+def weight(size, object_weights):
+    return {"counts": size, "sqrt": size**0.5, "equal": float(size > 0)}[object_weights]
+
+
+def unit_of(n, object_weights):
+    return n.sum() / sum(weight(sum(row), object_weights) for row in n)
 
 
 def divergence(row, q):
@@ -105,16 +111,15 @@ def random_posteriors(n_objects, k, seed=0):
     return np.random.default_rng(seed).dirichlet(np.ones(k), n_objects)
 
 
-def start_of(axis, n, posteriors, rho):
+def start_of(axis, n, posteriors, rho, object_weights="counts"):
     """The state of the model in which objects have these posteriors; n is the table as it is."""
     k = posteriors.shape[1]
     if axis == "columns":
         totals = n.sum(axis=0)
         shares = totals @ posteriors / totals.sum()
         return State(ColumnParams(posteriors, totals, shares, rho), np.full((len(n), k), 1 / k))
-    sizes = n.sum(axis=1)
     q = centroids(n, posteriors, np.ones(len(n)))
-    return State(RowParams(q, rho, np.array(sizes[sizes > 0].mean())), posteriors)
+    return State(RowParams(q, rho, np.array(unit_of(n, object_weights))), posteriors)
 
 
 @dataclass(frozen=True)
@@ -131,10 +136,10 @@ class LiteralRows:
         return n, q, rho, beta, factors(n, self.object_weights), self.hard
 
     def step(self, n, params, rows, beta):
-        I, sizes = posteriors(*self._given(n, params, beta)), n.sum(axis=1)
+        I = posteriors(*self._given(n, params, beta))
         q = centroids(n, I, factors(n, self.object_weights))
         rho = proportions(I) if self.proportions == "estimated" else params.weights
-        return RowParams(q, rho, np.array(sizes[sizes > 0].mean())), I
+        return RowParams(q, rho, np.array(unit_of(n, self.object_weights))), I
 
     def objective(self, n, params, rows, beta):
         return row_energy(*self._given(n, params, beta))

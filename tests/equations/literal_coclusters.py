@@ -7,6 +7,7 @@ import numpy as np
 
 from skcooc.em import State
 from skcooc.equations.coclusters import Params
+from tests.equations.literal_clusters import factors, unit_of
 
 
 def joint_of(n, I, J):
@@ -64,18 +65,25 @@ class LiteralCoClusters:
 
     hard: bool = False
     proportions: str = "uniform"
+    object_weights: str = "counts"
 
     def step(self, n, params, rows, beta):
-        J, _, pi, rho, sigma = params
+        J, _, pi, rho, sigma, _ = params
+        unit, n = unit_of(n, self.object_weights), self.weighted(n)
         I = posterior(n, J, association_of(pi), rho, beta, self.hard)
         association = association_of(joint_of(n, I, J))
         J = posterior(n.T, I, association.T, sigma, beta, self.hard)
         if self.proportions == "estimated":
             rho, sigma = I.mean(axis=0), J.mean(axis=0)
-        return Params(J, n.sum(axis=0) / n.sum(), joint_of(n, I, J), rho, sigma), I
+        return Params(J, n.sum(axis=0) / n.sum(), joint_of(n, I, J), rho, sigma, unit), I
+
+    def weighted(self, n):
+        """The counts that rows of these weights stand for."""
+        return n * factors(n, self.object_weights)[:, None]
 
     def objective(self, n, params, rows, beta):
-        J, _, pi, rho, sigma = params
+        J, _, pi, rho, sigma, _ = params
+        n = self.weighted(n)
         association = association_of(pi)
         I = posterior(n, J, association, rho, beta, self.hard)
         if self.hard:
@@ -84,11 +92,12 @@ class LiteralCoClusters:
         return free_energy(n, I, J, association, rho, sigma, beta)
 
 
-def state_of(X, I, J):
+def state_of(X, I, J, object_weights="counts"):
     """Posteriors of both sides, and the association that follows from them."""
     n = X.toarray()
+    unit = np.array(unit_of(n, object_weights))
     uniform = [np.full(P.shape[1], 1 / P.shape[1]) for P in (I, J)]
-    return State(Params(J, n.sum(axis=0) / n.sum(), joint_of(n, I, J), *uniform), I)
+    return State(Params(J, n.sum(axis=0) / n.sum(), joint_of(n, I, J), *uniform, unit), I)
 
 
 def random_state(X, C=3, D=2, seed=0, hard=False):

@@ -39,10 +39,9 @@ class LiteralPredictiveRows:
         counts = np.full((n.shape[1], I.shape[1]), self.component_prior)
         for i, j in np.argwhere(n):
             counts[j] += I[i] * n[i, j]
-        totals, sizes = counts.sum(axis=0), n.sum(axis=1)
+        totals = counts.sum(axis=0)
         rho = proportions(I) if self.proportions == "estimated" else params.weights
-        unit = np.array(sizes[sizes > 0].mean())
-        return PredictiveParams(counts / totals, rho, unit, totals), I
+        return PredictiveParams(counts / totals, rho, np.array(1.0), totals), I
 
     def objective(self, n, params, rows, beta):
         scores = self.exponents(n, params, rows, beta)

@@ -78,16 +78,17 @@ SQUARE = HERE | {
 }
 
 
-def random_clusters(axis, k, X):
+def random_clusters(axis, k, X, object_weights="counts"):
     rho = np.random.default_rng(1).dirichlet(np.full(k, 5.0))
-    n_objects = X.shape[0 if axis == "rows" else 1]
-    return of_clusters.start_of(axis, X.toarray(), of_clusters.random_posteriors(n_objects, k), rho)
+    I = of_clusters.random_posteriors(X.shape[0 if axis == "rows" else 1], k)
+    return of_clusters.start_of(axis, X.toarray(), I, rho, object_weights)
 
 
 def clusters(axis, *options, betas=(1.0, 0.6)):
     literal = of_clusters.LiteralRows if axis == "rows" else of_clusters.LiteralColumns
     hard = bool(options) and options[0]
-    begun = From(of_clusters.KINDS[axis](2, *options), partial(random_clusters, axis, 2))
+    model = of_clusters.KINDS[axis](2, *options)
+    begun = From(model, partial(random_clusters, axis, 2, object_weights=model.object_weights))
     return ModelCase(begun, literal(*options), betas, skip=HERE | HARD if hard else HERE)
 
 
@@ -106,18 +107,19 @@ def nearly_right(hard):
     return X, of_coclusters.state_of(X, *(s if hard else s * 0.7 + 0.1 for s in sides))
 
 
-def begun_nearly_right(hard, X):
+def begun_nearly_right(hard, X, object_weights="counts"):
     _, (params, I) = nearly_right(hard)
     I, J = (
         np.insert(P, len(P) // 2, 1 / 3, axis=0) if len(P) < size else P
         for P, size in zip((I, params.memberships), X.shape, strict=True)
     )
-    return of_coclusters.state_of(X, I, J)
+    return of_coclusters.state_of(X, I, J, object_weights)
 
 
-def coclusters(hard=False, proportions="uniform"):
-    model = From(CoClusters(3, 3, hard, proportions), partial(begun_nearly_right, hard))
-    literal, X = of_coclusters.LiteralCoClusters(hard, proportions), blurred()[0]
+def coclusters(hard=False, proportions="uniform", weights="counts"):
+    model = CoClusters(3, 3, hard, proportions, object_weights=weights)
+    model = From(model, partial(begun_nearly_right, hard, object_weights=weights))
+    literal, X = of_coclusters.LiteralCoClusters(hard, proportions, weights), blurred()[0]
     if hard:  # no pair of clusters is without observations
         return ModelCase(model, literal, (1.0,), X.toarray() + 0.05, HERE | HARD)
     return ModelCase(model, literal, (0.5, 0.4), X, HERE)
@@ -214,12 +216,16 @@ CASES = {
     "rows, hard": clusters("rows", True, betas=(1.0,)),
     "rows, equal": clusters("rows", False, "equal"),
     "rows, hard and equal": clusters("rows", True, "equal", betas=(1.0,)),
+    "rows, sqrt": clusters("rows", False, "sqrt"),
+    "rows, hard and sqrt": clusters("rows", True, "sqrt", betas=(1.0,)),
+    "rows, sqrt and estimated": clusters("rows", False, "sqrt", "estimated"),
     "rows, estimated": clusters("rows", False, "counts", "estimated"),
     "rows, equal and estimated": clusters("rows", False, "equal", "estimated"),
     "columns": clusters("columns"),
     "columns, hard": clusters("columns", True, betas=(1.0,)),
     "columns, equal": clusters("columns", False, "equal"),
     "columns, hard and equal": clusters("columns", True, "equal", betas=(1.0,)),
+    "columns, sqrt": clusters("columns", False, "sqrt"),
     "columns, estimated": clusters("columns", False, "counts", "estimated"),
     "columns, equal and estimated": clusters(
         "columns", False, "equal", "estimated", betas=(1.0, 0.7)
@@ -227,6 +233,9 @@ CASES = {
     "coclusters": coclusters(),
     "coclusters, estimated": coclusters(False, "estimated"),
     "coclusters, hard": coclusters(True),
+    "coclusters, sqrt": coclusters(weights="sqrt"),
+    "coclusters, equal and estimated": coclusters(False, "estimated", "equal"),
+    "coclusters, hard and sqrt": coclusters(True, weights="sqrt"),
     "coclusters, at random": at_random("uniform", 0.05),
     "coclusters, estimated and at random": at_random("estimated", 0.4),
     "bigrams": bigrams(noise()),

@@ -5,7 +5,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 
-from skcooc import AspectModel, AsymmetricClustering, Dyads
+from skcooc import AspectModel, AsymmetricClustering, Dyads, SymmetricClustering
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
 from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
@@ -170,7 +170,7 @@ CASES = {
 
 def test_em_ends_ten_iterations_after_its_least_objective_and_not_where_it_rises():
     X = planted(6, 2500, kind="clusters", n_rows=80, n_columns=60).X
-    model = PredictiveClusters(RowClusters(10))
+    model = PredictiveClusters(RowClusters(20))
     fit = run(model, X.astype(float), beta=0.5, n_iter=200, tol=1e-6)
     least, last, F = np.inf, 0, energies(fit)
     for number, objective in enumerate(F):
@@ -312,11 +312,12 @@ def test_the_same_temperatures_are_looked_for(axis):
 
 def test_rows_and_columns_that_are_independent_have_a_finite_temperature():
     alike = np.outer(np.ones(6), [0.5, 0.25, 0.25])
-    for hard in (False, True):
-        with pytest.warns(UserWarning, match="Use a larger beta"):
-            model = fitted(alike, hard=hard)
-        assert np.isfinite(model.beta_)
-        np.testing.assert_allclose(model.components_, alike[:4])
+    with pytest.warns(UserWarning, match="Use a larger beta"):
+        model = fitted(alike)
+    assert np.isfinite(model.beta_)
+    np.testing.assert_allclose(model.components_, alike[:4])
+    hard = fitted(alike, hard=True)
+    np.testing.assert_allclose(hard.components_[hard.labels_], alike)
 
 
 def test_bad_temperatures_are_refused():
@@ -343,3 +344,67 @@ def test_both_forms_predict_the_same_observations_alike():
     rows = sp.csr_array(conditional(train.table.toarray()))
     perplexities = [fitted(X).perplexity(Dyads(test.table)) for X in (train.table, rows)]
     assert perplexities[0] == pytest.approx(perplexities[1], rel=0.02)
+
+
+UNEQUAL = make_cooccurrences(80, 40, n_components=3, kind="clusters", random_state=0)
+LENGTHS = np.random.default_rng(0).geometric(0.15, 80).astype(float)
+
+
+def test_weights_of_rows_differ_only_where_lengths_do():
+    """Rows scaled to one length have the same clusters by all weights."""
+    X = UNEQUAL.X.toarray().astype(float)
+    even = sp.csr_array(X * (50 / X.sum(axis=1))[:, None])
+    uneven = sp.csr_array(even.toarray() * LENGTHS[:, None])
+    for table, same in ((even, True), (uneven, False)):
+        counts, sqrt, equal = (
+            AsymmetricClustering(3, object_weights=how, beta=0.02, random_state=0).fit(table)
+            for how in ("counts", "sqrt", "equal")
+        )
+        for other in (sqrt, equal):
+            found = np.allclose(counts.components_, other.components_, atol=1e-6)
+            assert found is same
+
+
+def test_weights_are_factors_of_the_counts_of_rows():
+    """A fit with weights is one of the table whose rows are divided by the root of their sums."""
+    X = UNEQUAL.X.toarray() * LENGTHS[:, None]
+    sizes = X.sum(axis=1)
+    scaled = X / np.sqrt(sizes)[:, None] * sizes.sum() / np.sqrt(sizes).sum()
+    for kind, K in ((AsymmetricClustering, (3,)), (SymmetricClustering, (3, 4))):
+        options = {"beta": 0.01, "solver": 1.0, "tol": 1e-9, "max_iter": 300, "random_state": 0}
+        weighted = kind(*K, object_weights="sqrt", **options).fit(X)
+        plain = kind(*K, object_weights="counts", **options).fit(scaled)
+        assert adjusted_rand_score(weighted.labels_, plain.labels_) == 1
+        assert weighted.objective_ == pytest.approx(plain.objective_, rel=1e-3)
+
+
+def test_the_default_weighs_rows_by_the_root_of_their_tokens():
+    X, short = UNEQUAL.X, {"max_iter": 5, "random_state": 0}
+    model = AsymmetricClustering(3, **short).fit(X)
+    assert model.object_weights_ == "sqrt"
+    order = np.random.default_rng(1).permutation(80)
+    again = AsymmetricClustering(3, object_weights="sqrt", beta=model.beta_, **short).fit(X)
+    assert adjusted_rand_score(again.predict(X[order]), again.labels_[order]) == 1
+    for options in (
+        {"hard": True},
+        {"axis": "columns"},
+        {"leave_one_out": True, "beta": 0.3},
+        {"annealing": 1.5, "beta": 0.3},
+        {"coarsening": [np.arange(80) // 2]},
+    ):
+        assert AsymmetricClustering(3, **options, **short).fit(X).object_weights_ == "counts"
+
+
+SYMMETRIC_REFUSED = (
+    {"tied": True, "hard": True},
+    {"annealing": 0.5},
+    {"coarsening": [np.arange(80) // 2]},
+)
+
+
+def test_weights_that_a_co_clustering_cannot_have_are_refused():
+    for options in SYMMETRIC_REFUSED:
+        for weights in ("sqrt", "equal"):
+            model = SymmetricClustering(3, 3, object_weights=weights, **options)
+            refused("needs object_weights='counts'", model.fit, UNEQUAL.X)
+    refused("'object_weights' parameter", SymmetricClustering(3, 3, object_weights="x").fit, ROWS)

@@ -18,7 +18,7 @@ def unigram(X):
 def test_one_component_is_the_unigram():
     models = [
         sk.AspectModel(1),
-        *(sk.AsymmetricClustering(1, **options) for options in AXES),
+        *(sk.AsymmetricClustering(1, object_weights="counts", **options) for options in AXES),
         sk.SymmetricClustering(1, 1),
         sk.ClusterAbstraction(1),
         sk.ProductSpaceMixture(1, 1),
@@ -38,7 +38,7 @@ def test_hot_models_collapse_to_the_unigram_and_say_so():
     equal = sk.AsymmetricClustering(3, object_weights="equal", beta=1e-4)
     for model, expected in (
         (sk.AspectModel(3, beta=0.05), unigram(X)),
-        (sk.AsymmetricClustering(3, beta=5e-5), unigram(X)),
+        (sk.AsymmetricClustering(3, object_weights="counts", beta=5e-5), unigram(X)),
         (sk.AsymmetricClustering(3, axis="columns", beta=5e-5), unigram(X)),
         (equal, mean),
         (clone(equal).set_params(axis="columns"), unigram(X)),

@@ -17,7 +17,6 @@ from skcooc.equations.memberships import (
     best_start,
     seed_clusters,
     sort_by_objective,
-    usual_cluster_beta,
     ward_groups,
 )
 from skcooc.equations.row_clusters import RowClusters
@@ -99,13 +98,13 @@ def overlapping(axis, empty_object):
     return sp.csr_array((n if axis == "rows" else n.T).astype(float))
 
 
-def start_with_an_empty_cluster(axis, X, k):
+def start_with_an_empty_cluster(axis, X, k, object_weights="counts"):
     """No object is best explained by the first cluster, which has the feature that never occurs."""
     n, J = X.toarray(), np.pad(random_posteriors(40, k - 1), [(0, 0), (1, 0)])
     if axis == "columns":
         return start_of(axis, n, J, np.full(k, 1 / k))
     J[:, 0] = 1
-    state = start_of(axis, n, J, np.full(k, 1 / k))
+    state = start_of(axis, n, J, np.full(k, 1 / k), object_weights)
     state.params.components[:, 0] = np.arange(30) == 4
     return state
 
@@ -122,7 +121,7 @@ def hard_posteriors(axis, model, X, start, max_iter=50):
 def test_an_empty_cluster_is_re_initialised(axis):
     for object_weights, empty_object in (("counts", True), ("equal", False)):
         X = overlapping(axis, empty_object)
-        start = start_with_an_empty_cluster(axis, X, 4)
+        start = start_with_an_empty_cluster(axis, X, 4, object_weights)
         model = KINDS[axis](4, True, object_weights)
         early, late = (hard_posteriors(axis, model, X, start, n) == 1 for n in (1, 50))
         assert early.sum(axis=0)[0] <= 1
@@ -136,7 +135,8 @@ def test_more_clusters_than_distinct_objects():
     for axis, object_weights in (("rows", "equal"), ("columns", "counts")):
         X = sp.csr_array(n if axis == "rows" else n.T)
         model = KINDS[axis](7, True, object_weights)
-        start = start_of(axis, X.toarray(), random_posteriors(12, 7), np.full(7, 1 / 7))
+        rho = np.full(7, 1 / 7)
+        start = start_of(axis, X.toarray(), random_posteriors(12, 7), rho, object_weights)
         found = hard_posteriors(axis, model, X, start)
         np.testing.assert_array_equal(found, np.repeat(found[::4], 4, axis=0))
         assert len(np.unique(found.argmax(axis=1))) == 3
@@ -277,17 +277,17 @@ def test_the_best_of_the_runs_goes_on(kind, monkeypatch):
     assert [state.params for state in sort_by_objective(equal)] == [1, 2, 3, 0]
     for before, after in pairwise(seen):
         assert max(after) <= sorted(before)[len(after) - 1] * (1 + 1e-5)
-    stage = EMStage(model, counts, usual_cluster_beta(model, counts), 1, 0.0)
+    stage = EMStage(model, counts, starts.soft_cluster_beta(model, counts), 1, 0.0)
     once = fit([stage], np.random.default_rng(0), OverRelaxation(1.0), start=State(*state))
-    assert once.objective <= min(seen[-1]) * (1 + 1e-9)
+    assert once.objective <= min(seen[-1]) * (1 + 1e-3)  # for the noise
 
 
 def test_more_clusters_have_fewer_runs(monkeypatch):
     begun, seeded = [], RowClusters.seeded
 
-    def counted(model, X, rng):
+    def counted(model, X, rng, n_sampled):
         begun.append(model.n_clusters)
-        return seeded(model, X, rng)
+        return seeded(model, X, rng, n_sampled)
 
     monkeypatch.setattr(RowClusters, "seeded", counted)
     monkeypatch.setattr(

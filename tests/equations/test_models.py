@@ -85,6 +85,8 @@ FOUND = [
     (COLUMNS, 0, 0.7, broken.ColumnsThatForgetProportions, [EQUAL, SLOPE]),
     (COLUMNS, 0, 0.7, broken.ColumnsThatForgetTheirWeights, [EQUAL, SLOPE]),
     ("coclusters", 0, 0.4, broken.MinusSign, [EQUAL, SLOPE, BOUND]),
+    ("rows, sqrt", 0, 0.6, broken.RowsOfOtherWeights, [EQUAL, SLOPE]),
+    ("coclusters, sqrt", 0, 0.4, broken.BlocksThatForgetTheWeightsOfRows, [EQUAL]),
     ("coclusters", 0, 0.4, broken.LateAssociation, [EQUAL]),
     ("coclusters", 0, 0.4, broken.ForgottenBeta, [EQUAL, SLOPE]),
     ("coclusters", 0, 0.4, broken.FirstAssociation, [EQUAL, SLOPE, BOUND]),

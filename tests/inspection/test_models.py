@@ -203,8 +203,8 @@ def model(request):
 def merged_literally(model, groups):
     theta, q = model.embedding_, model.components_
     n = TABLE.sum(axis=1) / TABLE.sum()
-    if getattr(model, "object_weights", None) == "equal":
-        n = np.full(len(TABLE), 1 / len(TABLE))
+    powers = {"counts": 1, "sqrt": 0.5, "equal": 0}
+    n = n ** powers[getattr(model, "object_weights_", "counts")]
     P = np.zeros(TABLE.shape)
     for group in groups:
         mass = {k: sum(n[i] * theta[i, k] for i in range(len(TABLE))) for k in group}
