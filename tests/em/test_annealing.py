@@ -269,7 +269,7 @@ BROKEN_MOVES = [
 ]
 
 
-@pytest.mark.parametrize("broken", [None, *BROKEN_MOVES], ids=str)
+@pytest.mark.parametrize("broken", [None, *BROKEN_MOVES], ids=["right", "same", "any", "first"])
 def test_merge_and_split_leaves_a_local_optimum(monkeypatch, broken):
     stage = em.EMStage(Aspects(4), X, 1.0, 60, 1e-6)
     start = doubled_and_merged()
