@@ -45,7 +45,7 @@ USUAL, ASYMMETRIC = 6.0, (2.0, 20.0)
 # Lower bounds of these, relative to the critical inverse temperature.
 USUAL_CRITICAL, ASYMMETRIC_CRITICAL = 2.0, (1.0, 8.0)
 
-# Of the short runs of `best_start`: clusters that are softer have fewer local optima.
+# The same where the runs of `best_start` begin: softer clusters have fewer local optima.
 SOFT, SOFT_CRITICAL = 3.0, 3.0
 SEPARATION = 1e-2  # relative noise: some coincide that would not at a larger beta
 
@@ -356,10 +356,10 @@ def best_start(model: Mergeable, X: Counts, rng: np.random.Generator) -> State:
     n_runs = min(MAX_RUNS, max(MIN_RUNS, RUNS_TIMES_CLUSTERS // model.n_clusters))
     states = [_merged_start(model, stage, rng, MANY_SAMPLED) for _ in range(n_runs)]
     for n_iter in ROUNDS:
-        ended = sort_by_objective(
-            [_run(replace(stage, max_iter=n_iter), rng, state) for state in states]
-        )
+        stage = replace(stage, max_iter=n_iter)
+        ended = sort_by_objective([_run(stage, rng, state) for state in states])
         states = ended[: (len(ended) + 1) // 2]
+        stage = replace(stage, beta=usual_cluster_beta(model, X))
     params, rows = states[0]
     return State(model.perturb(params, rng, SEPARATION), rows)
 

@@ -59,7 +59,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     leave_one_out : bool, default=False
         Whether to subtract a row's counts from the clusters before its E-step, with pseudo-counts
-        of 0.02 for columns. For many clusters and short rows; takes two to seven times as long.
+        of 0.02 for columns. For many clusters and short rows; 2 to 7 times slower.
 
     beta : float > 0 or "auto", default="auto"
         Inverse temperature, at most 1 except with equal weights. The longer rows, the smaller the
@@ -94,7 +94,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     Notes
     -----
-    X must hold counts, not shares, unless weights are equal; then beta times the mean row sum is
+    X must hold counts, unless weights are equal; then beta times the mean row sum is
     the factor of the Kullback-Leibler divergences (nats).
 
     With leave-one-out the objective may rise, and ``predict`` of the training rows can differ from

@@ -53,19 +53,19 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         information; beta has no effect.
 
     tied : bool, default=False
-        Whether rows and columns are the same items, such as successive words, in one clustering:
-        the class bigram model [2]_. Needs a square X, ``hard=True`` and C = D.
+        Whether rows and columns are the same items, as words: the class bigram model [2]_.
+        Needs a square X, ``hard=True`` and C = D.
 
     object_weights : {"counts", "sqrt", "equal"}, default="counts"
-        Weight of a row: its number of tokens, the square root of it, or the same for all. The
-        last two need ``tied=False`` without annealing and coarsening.
+        Weight of a row: its tokens, the square root of them, or the same for all. The last two
+        exclude tying, annealing and coarsening.
 
     proportions : {"uniform", "estimated"}, default="uniform"
         Prior probabilities of the clusters. Hard clusterings need "uniform".
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature; the longer rows and columns, the smaller the best value (abstracts: 0.2
-        to 0.5). "auto" tunes it on held-out tokens.
+        Inverse temperature; smaller for longer rows and columns (abstracts: 0.2 to 0.5). "auto"
+        tunes it on held-out tokens.
 
     annealing : float > 1, float in (0, 1) or None, default=None
         Factor by which beta changes, for ``max_iter`` iterations each. Above 1, the two initial
@@ -104,8 +104,8 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     Notes
     -----
-    X must hold counts: rows divided by their sums are too small for any beta. With ``tied=True``,
-    ``predict`` of the training rows can differ from ``labels_``.
+    X must hold counts, not shares. With ``tied=True``, ``predict`` of the training rows can differ
+    from ``labels_``.
 
     References
     ----------

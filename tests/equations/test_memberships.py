@@ -275,9 +275,9 @@ def test_the_best_of_the_runs_goes_on(kind, monkeypatch):
         EMResult(n, None, 1.0, F, [], True, None) for n, F in enumerate((5.0, 3.0 + 1e-7, 3.0, 4.0))
     ]
     assert [state.params for state in sort_by_objective(equal)] == [1, 2, 3, 0]
-    for before, after in pairwise(seen):
+    for before, after in pairwise(seen[1:]):  # the first round is at another temperature
         assert max(after) <= sorted(before)[len(after) - 1] * (1 + 1e-5)
-    stage = EMStage(model, counts, starts.soft_cluster_beta(model, counts), 1, 0.0)
+    stage = EMStage(model, counts, starts.usual_cluster_beta(model, counts), 1, 0.0)
     once = fit([stage], np.random.default_rng(0), OverRelaxation(1.0), start=State(*state))
     assert once.objective <= min(seen[-1]) * (1 + 1e-3)  # for the noise
 
