@@ -50,7 +50,7 @@ BY_HAND = [
 ONE = [
     AspectModel(1),
     skcooc.ProductSpaceMixture(1, 1),
-    AsymmetricClustering(1),
+    AsymmetricClustering(1, object_weights="counts"),
     AsymmetricClustering(1, axis="columns"),
     SymmetricClustering(1, 1),
     ClusterAbstraction(1),

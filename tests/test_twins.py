@@ -26,7 +26,7 @@ MODEL = AspectModel(4, beta=0.95, random_state=0)
 def unlucky(model, X, rng):
     """A start in which a planted topic is there twice, and two others are one."""
     weights = DATA.mixtures.mean(axis=0)
-    truth = State(Params(DATA.components.T.copy(), weights), DATA.mixtures.copy())
+    truth = State(Params(DATA.components.T.copy(), weights, weights), DATA.mixtures.copy())
     state = mix_components(model, truth, [(0,), (0,), (1,), (2, 3)])
     return state.params, state.rows
 

@@ -190,8 +190,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     def _weights(self) -> ObjectWeights:
         if self.object_weights != "auto":
             return self.object_weights
-        special = self.hard or self.leave_one_out or self.annealing or self.coarsening
-        return "counts" if special or self.axis == "columns" else "sqrt"
+        plain = not (self.hard or self.leave_one_out or self.annealing) and self.coarsening is None
+        return "sqrt" if plain and self.axis == "rows" else "counts"
 
     def _check_combinations(self, weights: ObjectWeights, largest_beta: float) -> None:
         if self.leave_one_out:
