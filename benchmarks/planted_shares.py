@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from benchmarks.experiment import Row, experiment
 from skcooc import AspectModel, Dyads
+from skcooc.inspection import compare_shares
 from skcooc.model_selection import split_counts
 
 N_ROWS, N_COLUMNS, LENGTH = 2000, 2000, 60
@@ -62,10 +64,55 @@ def planted_shares(
                 }
 
 
+@experiment(minutes=3, quick={"common": [0.5], "seeds": [100]})
+def group_shares(
+    common: Sequence[float] = (0.2, 0.5, 0.7),
+    K: int = 8,
+    seeds: Sequence[int] = (100, 101, 102, 103, 104, 105),
+) -> Iterator[Row]:
+    """Are planted differences of shares between two groups found, and no others?
+
+    Tables as in planted-shares; in one half of the rows topics 0 and 3 change places. Shares are of
+    the pooled "counts" of a group (with X), or means of the mixtures of its "rows". "Found / true"
+    is the ratio of the differences of these two topics, "covered" the share of the 95 % intervals
+    that hold the true difference; "reported" and "false" are the shares of the changed and of the
+    unchanged topics with an adjusted p below 0.05.
+    """
+    for part in common:
+        for seed in seeds:
+            X, sizes, planted, _ = table(part, K, seed, N_ROWS // 2)
+            groups, true = np.arange(N_ROWS) < N_ROWS // 2, np.zeros(K)
+            true[[0, 3]] = [sizes[0] - sizes[3], sizes[3] - sizes[0]]  # of the rows unchanged
+            for name, setting in SETTINGS.items():
+                model = AspectModel(K, random_state=seed, **setting).fit(X)
+                affinity = np.sqrt(planted) @ np.sqrt(model.components_).T
+                order, changed = linear_sum_assignment(-affinity)[1], true != 0
+                for counts in (X, None):
+                    with warnings.catch_warnings():
+                        warnings.filterwarnings("ignore", "Without X")
+                        lines = compare_shares(model, groups, X=counts, random_state=seed)
+                    lines = lines.set_index("component").loc[order]
+                    covered = (lines["low"] <= true) & (true <= lines["high"])
+                    reported = (lines["p_adjusted"] < 0.05).to_numpy()
+                    yield {
+                        "common words": f"{part:.0%}",
+                        "setting": name,
+                        "shares of": "rows" if counts is None else "counts",
+                        "seed": seed,
+                        "found / true": float((lines["difference"] / true)[changed].mean()),
+                        "covered": float(covered.mean()),
+                        "reported": float(reported[changed].mean()),
+                        "false": float(reported[~changed].mean()),
+                    }
+
+
 def table(
-    common: float, K: int, seed: int
+    common: float, K: int, seed: int, n_changed: int = 0
 ) -> tuple[sp.csr_array, np.ndarray, np.ndarray, np.ndarray]:
-    """Counts, shares of the topics, their distributions, and the mixtures of the rows."""
+    """Counts, shares of the topics, their distributions, and the mixtures of the rows.
+
+    In the first `n_changed` rows topics 0 and 3 change places.
+    """
     rng = np.random.default_rng(seed)
     sizes = np.geomspace(0.35, 0.02, K)
     sizes /= sizes.sum()
@@ -75,5 +122,6 @@ def table(
         topic[rng.choice(N_COLUMNS, 250, replace=False)] = zipf[:250]
     planted = common * rng.permutation(zipf) / zipf.sum() + (1 - common) * own / zipf[:250].sum()
     mixtures = rng.dirichlet(2 * sizes, N_ROWS)
+    mixtures[:n_changed, [0, 3]] = mixtures[:n_changed, [3, 0]]
     X = sp.csr_array(np.array([rng.multinomial(LENGTH, row @ planted) for row in mixtures]))
     return X.astype(np.float32), sizes, planted, mixtures

@@ -8,6 +8,8 @@ from scipy.optimize import linear_sum_assignment
 from skcooc.protocol import Array
 
 LEAST = 1e-30  # stands for zero probabilities in logarithms; a float32 can hold it
+NOTHING = 1e-9  # roots of probabilities that are taken as zero
+TWINS, N_NAMED = 0.2, 3  # Hellinger distance of nearly equal topics; pairs that are named
 
 
 def normalise(P: Array, axis: int, otherwise: Array | float, out: Array | None = None) -> Array:
@@ -88,26 +90,74 @@ def first_largest(scores: Array) -> Array:
 
 
 def cosines(P: Array, Q: Array) -> Array:
-    """Cosines of the rows of P (k, n) and Q (l, n), (k, l); zero for rows of zeros.
+    """Return the cosines of rows of P (k, n) and Q (l, n), (k, l); zero for rows of zeros.
 
     >>> cosines(np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[1.0, 0.0]])).round(6).tolist()
     [[1.0], [0.6]]
     """
     double = (A.astype(np.float64) for A in (P, Q))
     P, Q = (A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), LEAST) for A in double)
-    return np.clip(P @ Q.T, 0, 1)
+    return np.clip(P @ Q.T, -1, 1)
+
+
+def residuals(P: Array, overall: Array) -> Array:
+    """Pearson residuals (P - overall) / sqrt(overall) of rows of P (k, n); zero where both are.
+
+    >>> P, overall = np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]), np.array([0.25, 0.75, 0.0])
+    >>> residuals(P, overall).round(2)
+    array([[ 0.5 , -0.29,  0.  ],
+           [-0.5 ,  0.29,  0.  ]])
+    """
+    return (P - overall) / np.sqrt(np.maximum(overall, LEAST))
+
+
+def hellinger(components: Array) -> Array:
+    """Distances sqrt(1 - sum_j sqrt(p_j q_j)) of all pairs of distributions, (K, K)."""
+    roots = np.sqrt(components)
+    roots[roots < NOTHING] = 0  # the smallest numbers are slow to multiply
+    distances = np.sqrt(np.maximum(1 - roots @ roots.T, 0))
+    np.fill_diagonal(distances, 0)
+    return (distances + distances.T) / 2
+
+
+def nearest_other(components: Array) -> tuple[Array, Array]:
+    """The nearest other one of each of K > 1 distributions, and its distance, (K,)."""
+    distances = hellinger(components)
+    np.fill_diagonal(distances, np.inf)
+    return distances.argmin(axis=1), distances.min(axis=1)
+
+
+def warning_of_twins(components: Array) -> str | None:
+    """Return a message that names nearly equal topics, (K, M); None if there are none, or M = 1."""
+    first, second = np.triu_indices(len(components), 1)
+    distances = hellinger(components)[first, second]
+    order = np.argsort(distances, kind="stable")[: np.count_nonzero(distances < TWINS)]
+    if not len(order) or components.shape[1] == 1:
+        return None
+    named = [f"{first[q]} and {second[q]} ({distances[q]:.2f})" for q in order[:N_NAMED]]
+    more = f" and {len(order) - N_NAMED} more pairs" if len(order) > N_NAMED else ""
+    return (
+        f"Topics are nearly equal, at a Hellinger distance below {TWINS}: {', '.join(named)}{more}."
+        " Fit again with n_init=2 or more, merge them with skcooc.inspection.merge_topics, or "
+        "choose fewer topics."
+    )
 
 
 def match_rows(P: Array, Q: Array) -> tuple[Array, Array]:
     """Match each row of P (k, n) to a different row of Q (l, n), l >= k.
 
-    Returns the rows of Q and the cosines of the pairs, (k,) each. The Hungarian method maximises
-    the sum of the cosines.
+    Returns the rows of Q and the affinities of the pairs, (k,) each: cosines of Pearson residuals
+    from the mean of all rows, so that what all rows have in common counts for nothing; but cosines
+    of the rows where P has one. The Hungarian method maximises the sum of the affinities.
 
-    >>> rows, affinities = match_rows(np.array([[0.9, 0.1], [0.6, 0.4]]), np.eye(2))
+    >>> rows, affinities = match_rows(np.array([[0.9, 0.1], [0.6, 0.4]]), np.eye(2)[::-1])
     >>> rows.tolist(), affinities.round(2).tolist()
-    ([0, 1], [0.99, 0.55])
+    ([1, 0], [1.0, 1.0])
     """
+    P, Q = (A / np.maximum(A.sum(axis=1, keepdims=True), LEAST) for A in (P, Q))
+    if len(P) > 1:
+        overall = (P.mean(axis=0) + Q.mean(axis=0)) / 2
+        P, Q = residuals(P, overall), residuals(Q, overall)
     affinities = cosines(P, Q)
     rows, columns = linear_sum_assignment(affinities, maximize=True)
     return columns, affinities[rows, columns]

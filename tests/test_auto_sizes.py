@@ -127,7 +127,7 @@ def test_inside_of_searches_and_pipelines():
 
 def test_a_curve_that_still_falls_warns():
     with pytest.warns(UserWarning, match="still falling at 3 components"):
-        model = AspectModel("auto", tol=1e-3, random_state=0).fit(FEW)
+        model = AspectModel("auto", tempering="joint", tol=1e-3, random_state=0).fit(FEW)
     assert model.n_components_ == 3
     assert model.component_search_.still_falling_
 

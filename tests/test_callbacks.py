@@ -18,7 +18,7 @@ from skcooc.image import grid_coarsening
 from tests.cases import ESTIMATORS, VARIANTS
 from tests.contract import X, every_class, every_estimator, fitted, is_hard, quick
 from tests.tables import refused
-from tests.watching import Interruption, Watcher
+from tests.watching import Interruption, Stop, Watcher
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -237,17 +237,6 @@ def test_damaged_files_are_refused_and_those_of_another_version_warn(tmp_path, m
         read_checkpoint(path)
     monkeypatch.delattr("skcooc.equations.aspects.Aspects")
     refused(r"model was written by skcooc 0\.0\.1, and cannot be read", read_checkpoint, path)
-
-
-class Stop(Watcher):
-    """Stops after a number of iterations."""
-
-    def __init__(self, after):
-        self.after, self.seen = after, 0
-
-    def on_fit_task_end(self, estimator, context):
-        self.seen += context.task_name == "iteration"
-        return self.seen >= self.after
 
 
 class Watch(Watcher):

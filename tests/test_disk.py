@@ -249,7 +249,7 @@ def test_callbacks_hear_of_every_block_of_an_iteration(table, monkeypatch):
     gone_through, after_block = [], BlockTasks.after_block
     counting = lambda self: [gone_through.append(1), after_block(self)]  # noqa: E731
     monkeypatch.setattr(BlockTasks, "after_block", counting)
-    estimator = clone(ASPECTS).set_params(max_iter=40)
+    estimator = clone(ASPECTS).set_params(max_iter=40, tempering="joint")
     iterations = [task for task in watched(estimator, table) if task[0] == "iteration"]
     assert iterations == [("iteration", 4)] * 40
     assert len(gone_through) > 4 * 40  # repeated steps are not reported

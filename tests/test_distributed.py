@@ -32,7 +32,9 @@ counts_on_workers = pytest.importorskip("skcooc.counts.dask")
 
 pytestmark = pytest.mark.usefixtures("short_starts")
 ESTIMATORS = [
-    AspectModel(3, beta=0.9, component_prior=0.01, tempering="likelihood", solver=1.8, **SHORT),
+    AspectModel(
+        3, beta=0.9, component_prior=0.01, tempering="likelihood", solver=1.8, n_init=2, **SHORT
+    ),
     AspectModel(3, beta=0.9, leave_one_out=True, **SHORT),
     AsymmetricClustering(3, beta=0.2, proportions="estimated", **SHORT),
     AsymmetricClustering(3, beta=0.1, axis="columns", n_init=2, **SHORT),
@@ -237,7 +239,7 @@ def test_attributes_of_rows_are_dask_arrays(workers):
     np.testing.assert_array_equal(*(found.items for found in recommended))
     refused("non-zero columns of training rows are not kept", far.recommend, [0])
     tables = (skcooc.inspection.describe(model, backend="pandas") for model in (far, near))
-    np.testing.assert_allclose(*(table["weight"] for table in tables))
+    np.testing.assert_allclose(*(table["share"] for table in tables))
     np.testing.assert_array_equal(far.predict(in_blocks(X, 100)).compute(), near.predict(X))
 
 

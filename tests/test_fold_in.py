@@ -16,7 +16,8 @@ from tests.tables import planted, random_table
 
 
 def aspect_params(rng):
-    return AspectParams(rng.dirichlet(np.full(9, 0.3), 3).T, rng.dirichlet(np.full(3, 5.0)))
+    components, weights = rng.dirichlet(np.full(9, 0.3), 3).T, rng.dirichlet(np.full(3, 5.0))
+    return AspectParams(components, weights, weights)
 
 
 def product_params(rng):

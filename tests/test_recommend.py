@@ -160,5 +160,28 @@ def test_invalid_rows_and_options_are_refused():
     model = fitted(ASPECTS, DYADS)
     for rows, options, error, match in REFUSED:
         refused(match, model.recommend, rows, error=error, **options)
+    one = pd.Series(X.toarray()[0].astype(int), index=ITEMS)
+    for counts in (one, one[::-1], np.minimum(one.to_numpy(), 1)):
+        refused("looks like the counts of one row", model.recommend, counts, error=IndexError)
+    assert model.recommend(pd.Series([0, 1, 1, 0, 2, 0]), 1).items.shape == (6, 1)
+    assert fitted(ASPECTS, X[:, :2]).recommend([0, 1], 1).items.shape == (2, 1)
+
+
+def test_columns_with_numbers_for_names_are_compared():
+    numbers = np.array([205, 101, 309, 102, 77, 8])
+    train = Dyads(X, row_names=USERS, column_names=numbers)
+    frame = pd.DataFrame(X.toarray(), columns=numbers)
+    expected = numbers[fitted(ASPECTS, X).recommend(X.toarray()[:3], 1).items]
+    for model in (fitted(ASPECTS, train), fitted(ASPECTS, frame)):
+        np.testing.assert_array_equal(model.column_names_in_, numbers)
+        assert not hasattr(model, "feature_names_in_")  # scikit-learn keeps strings alone
+        for same in (frame[:3], frame[:3].to_numpy(), pd.DataFrame(frame[:3].to_numpy())):
+            np.testing.assert_array_equal(model.recommend(same, 1).items, expected)
+        for other in (frame[numbers[::-1]], frame.rename(columns={8: 9})):
+            for method in (model.recommend, model.transform, model.score):
+                refused("X has other column names", method, other)
+    default = fitted(ASPECTS, pd.DataFrame(X.toarray()))
+    assert not hasattr(default, "column_names_in_")
+    default.recommend(pd.DataFrame(X.toarray()), 2)
     with pytest.raises(AttributeError, match="no recommend"):
         TriadicAspectModel(2).recommend  # noqa: B018

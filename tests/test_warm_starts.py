@@ -21,7 +21,7 @@ MODELS = [
     AspectModel(3, beta=0.9),
     AspectModel(3, beta=0.9, solver=1.8),
     AspectModel(3, beta=1.0, solver="alternating"),
-    AspectModel(3, beta=0.7, annealing=0.8),
+    AspectModel(3, beta=0.7, annealing=0.8, tempering="joint"),
     AspectModel(3, beta=0.7, leave_one_out=True),
     skcooc.ProductSpaceMixture(3, 3, beta=0.9),
     AsymmetricClustering(3, beta=0.3),

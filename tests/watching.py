@@ -26,6 +26,17 @@ class Interruption(Watcher):
             raise KeyboardInterrupt
 
 
+class Stop(Watcher):
+    """Stops after a number of iterations."""
+
+    def __init__(self, after):
+        self.after, self.seen = after, 0
+
+    def on_fit_task_end(self, estimator, context):
+        self.seen += context.task_name == "iteration"
+        return self.seen >= self.after
+
+
 class At(Watcher):
     """Does something once, at the end of a task after so many."""
 

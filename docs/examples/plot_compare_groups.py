@@ -32,17 +32,18 @@ pipeline = make_pipeline(
 TopicsDisplay.from_estimator(pipeline, topics=9, n_features=7)
 
 # %%
-# **Shares.** A dot is the share of a topic in a section. The line is a 95 % interval from resampled
-# chapters; Acts and Revelation have few, so their intervals are wide. The dashed line is the share
-# in the whole collection.
-SharesDisplay.from_estimator(pipeline, section, topics=6, random_state=0)
+# **Shares.** A dot is the share of a topic in all words of a section, the dashed line its share in
+# the whole collection.
+SharesDisplay.from_estimator(pipeline, section, X=bible.data, topics=6)
 
 # %%
-# Is a difference more than chance? The p-values are adjusted for the number of tests.
-table = compare_shares(pipeline, section, random_state=0)
+# Is a difference between a section and all others more than chance? The 95 % intervals are from
+# resampled chapters; the p-values are adjusted for the number of tests.
+table = compare_shares(pipeline, section, X=bible.data, random_state=0)
 found = table[table["p_adjusted"] < 0.05].sort_values("difference", ascending=False)
 print(f"{len(found)} of {table['n_tests'][0]} differences are significant. The largest:")
-print(found[["group", "topic", "share", "rest"]].head(6).round(2).to_string(index=False))
+columns = ["group", "topic", "share", "rest", "low", "high"]
+print(found[columns].head(6).round(2).to_string(index=False))
 
 # %%
 # **Chapters.** Each bar is a chapter, divided into its topics.

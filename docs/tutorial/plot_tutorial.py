@@ -63,9 +63,9 @@ plt.show()
 # that stand for it:
 from skcooc.inspection import describe
 
-table = describe(model, words, bible.names, n_rows=3).sort_values("weight", ascending=False)
-for name, weight, rows in table[["name", "weight", "rows"]].head(6).itertuples(index=False):
-    print(f"{weight:5.1%}  {name:30}  {', '.join(rows)}")
+table = describe(model, words, bible.names, n_rows=3).sort_values("share", ascending=False)
+for name, share, rows in table[["name", "share", "rows"]].head(6).itertuples(index=False):
+    print(f"{share:5.1%}  {name:30}  {', '.join(rows)}")
 
 # %%
 # A report
@@ -95,16 +95,15 @@ page = explore(
 # Who writes about what
 # ---------------------
 #
-# Which topics does a section have? The share of a topic is that of the tokens; the lines are 95 %
-# intervals, which say how far another sample of chapters might be off. A categorical series keeps
-# the sections in their order.
+# Which topics does a section have? The share of a topic is that of all tokens of the section, which
+# is why the counts are given, too. A categorical series keeps the sections in their order.
 import pandas as pd
 
 from skcooc.plotting import SharesDisplay
 
 in_order = pd.CategoricalDtype(list(dict.fromkeys(bible.sections)))
 sections = pd.Series(bible.sections, dtype=in_order, name="section")
-SharesDisplay.from_estimator(model, sections, words, topics=6, random_state=0)
+SharesDisplay.from_estimator(model, sections, words, X=X, topics=6)
 plt.show()
 
 # %%
@@ -113,7 +112,7 @@ plt.show()
 # here is the book in which each topic is most at home.
 from skcooc.inspection import topic_shares
 
-shares = topic_shares(model, bible.groups, words, random_state=0)
+shares = topic_shares(model, bible.groups, words, X=X)
 top = shares.sort_values("share", ascending=False).drop_duplicates("topic")
 print(top[["topic", "group", "share"]].head(8).round(2).to_string(index=False))
 

@@ -72,7 +72,8 @@ def fit_topics(
             P(gene given topic), zero for genes that are left out.
         ``uns["topics"]`` : dict
             Names of the topics by :func:`skcooc.inspection.name_topics` (``names``), their shares
-            of all counts (``shares``), and the options of the call (``params``).
+            of all counts (``shares``), the shares of the cells whose largest topic they are
+            (``cells``), and the options of the call (``params``).
 
     Raises
     ------
@@ -181,6 +182,7 @@ def _add(
 ) -> None:  # fmt: skip
     """Add mixtures of cells (N, K), components by gene (M, K), and facts about topics."""
     model, shares = found.model, counts / counts.sum() @ mixtures
+    cells = np.bincount(mixtures[counts > 0].argmax(axis=1), minlength=len(shares))
     components = _components(model)
     adata.obsm[key_added or "X_topics"] = mixtures
     columns = genes_of_columns(found, adata.var_names[genes])
@@ -199,6 +201,7 @@ def _add(
     adata.uns[key_added or "topics"] = {
         "names": np.asarray(_names(found, components), dtype=object),
         "shares": shares,
+        "cells": cells / max(cells.sum(), 1),
         "params": {name: value for name, value in params.items() if value is not None},
     }
 

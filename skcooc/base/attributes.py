@@ -18,6 +18,7 @@ from skcooc.fitting.fit import AttributesAt, Fit, Start, token_distribution
 from skcooc.fitting.journal import Journal
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Counts, Model
+from skcooc.simplex import warning_of_twins
 from skcooc.tables import CheckedBlocks
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
@@ -134,7 +135,7 @@ def at_iteration(X: Counts, smoothing: float | Literal["auto"], known: Attribute
 
 
 def warn_about(estimator: BaseEstimator, recipe: Recipe, stopped: bool) -> None:
-    """Warn where a fit collapsed to the unigram, or did not converge."""
+    """Warn where a fit did not converge, collapsed to the unigram, or has nearly equal topics."""
     if not (estimator.converged_ or stopped):
         _warn(
             f"EM did not converge within max_iter={estimator.max_iter} iterations. Increase "
@@ -149,6 +150,12 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, stopped: bool) -> None:
             f"beta={estimator.beta_:.3g} the model has collapsed, or rows and columns are "
             f"independent. {remedy}"
         )
+    elif (
+        estimator.converged_
+        and "n_components" in estimator.size_parameters  # they are topics
+        and (message := warning_of_twins(estimator.components_))
+    ):
+        _warn(message)
 
 
 def is_collapsed(components: Array, weights: Array, n_rows: int) -> bool:

@@ -155,7 +155,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         Notes
         -----
         With ``early_stopping=True`` the parameters are those of the iteration with the lowest
-        held-out perplexity, and have not seen the held-out tokens; ``n_init`` fits are compared by
+        held-out perplexity, and have not seen the held-out tokens; ``n_init`` runs are compared by
         this perplexity. With ``beta="auto"`` the final fit has all tokens.
 
         A warm start keeps the tuned values and makes no further initialisations. Rows keep their

@@ -39,7 +39,7 @@ SOLVER_LIST = "\n".join(
     f'"{name}": {(kind.__doc__ or "").partition(".")[0]}.' for name, kind in SOLVERS.items()
 )
 PARAMETERS = {
-    "max_iter : int": "Maximum number of EM iterations; aspect models need more.",
+    "max_iter : int": "Maximum number of EM iterations.",
     "tol : float": "Relative decrease of the free energy below which EM stops.",
     "n_init : int": "Number of initialisations; the lowest free energy is kept.",
     "solver : float in (0, 2) or str": f"""\
@@ -74,8 +74,8 @@ Values tried on held-out tokens: ``stage``, ``values``, ``validation``, ``chosen
 Per iteration: ``beta``, ``free_energy``, ``validation_perplexity``, ``seconds``.""",
     "n_parameters_ : int": "Number of free parameters, those of rows included.",
     "n_features_in_ : int": "Number M of columns.",
-    "feature_names_in_ : (M,) array of str": "Names of the columns, if X has names.",
-    "row_names_in_ : (N,) array": "Names of the training rows, if X has names.",
+    "feature_names_in_ : (M,) array of str": "Names of the columns, if these are strings.",
+    "row_names_in_, column_names_in_ : arrays": "Names of any type, if X has names.",
 }
 
 

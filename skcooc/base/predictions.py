@@ -366,6 +366,11 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Names of the training rows, (N,); AttributeError where there are none."""
         return quantities.row_names(self)
 
+    @property
+    def column_names_in_(self) -> Array:
+        """Names of the columns, (M,), also numbers; AttributeError where there are none."""
+        return quantities.column_names(self)
+
     def _map_dask_blocks(self, method: str, X: TableLike, n_columns: int) -> TableLike:
         """Return a dask array of a method's results, computed block by block."""
         check_row_blocks(X)

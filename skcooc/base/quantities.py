@@ -51,6 +51,14 @@ def row_names(model: FittedModel) -> Array:
     return names
 
 
+def column_names(model: FittedModel) -> Array:
+    own = model._schema.names[len(model._schema.shape) - 1]  # of Triads the third index
+    names: Array | None = getattr(model, "feature_names_in_", own)
+    if names is None:
+        raise AttributeError(f"{type(model).__name__} was fitted to columns without names.")
+    return names
+
+
 def component_distribution(model: FittedModel) -> Array:
     return _marginal(model).astype(model.embedding_.dtype)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +17,8 @@ from skcooc.tables import all_cells, find_names, observed_cells
 from skcooc.tables.dyads import Cells
 
 CHUNK_SIZE = 2**20  # probabilities that are in memory at a time
+
+NEW_ROWS = "For new rows, give their counts as a 2-d table, such as [[0, 2, 1]]."
 
 
 class Recommendations(NamedTuple):
@@ -57,6 +59,8 @@ def recommend(
             f"rows are of shape {shape}: give positions or names in a list, or counts of new rows "
             f"as a table with {model.components_.shape[1]} columns."
         )
+    if len(shape) == 1 and _are_counts(model, rows):
+        raise IndexError(f"rows looks like the counts of one row, of shape {shape}. {NEW_ROWS}")
     asked = _new(model, rows) if len(shape) == 2 else _fitted(model, rows, exclude_seen)
     leading = (len(asked.rows),) if shape else ()
     best = Ranked.none(len(asked.rows), n)
@@ -87,6 +91,15 @@ def _fitted(model: Recommender, rows: ArrayLike, exclude_seen: bool) -> Asked:
     return Asked(mixtures, None if known is None else known[chosen], schema.seen, chosen, chosen)
 
 
+def _are_counts(model: Recommender, rows: Any) -> bool:
+    """Return whether positions are counts by mistake: a Series of columns, or only 0 and 1."""
+    names, values = model._schema.column_names, np.asarray(rows)
+    if names is not None and hasattr(rows, "iloc") and set(rows.index) == set(names.tolist()):
+        return True
+    whole = values.dtype.kind in "iu" and len(values) == model.components_.shape[1] > 2
+    return bool(whole and np.isin(values, (0, 1)).all())
+
+
 def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
     """Return the positions of training rows, given by position or by name."""
     if names is None and rows.dtype.kind in "UO":
@@ -98,8 +111,7 @@ def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
     if names is None or (numbers and not np.issubdtype(names.dtype, np.number)):
         if rows.size and not np.issubdtype(rows.dtype, np.integer):
             raise IndexError(
-                f"Positions of rows must be of integer type. Got {rows.dtype}. For new rows, give "
-                "their counts as a 2-d table, such as [[0, 2, 1]]."
+                f"Positions of rows must be of integer type. Got {rows.dtype}. {NEW_ROWS}"
             )
         return positions(rows, n_rows, "row")
     found = find_names(names, rows)

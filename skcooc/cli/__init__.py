@@ -70,7 +70,7 @@ def _run(options: Arguments) -> None:
     comparison = compare(table, options, screen)
     model = refit(table, comparison.chosen, screen)
     with screen.step("report"):
-        divisions = shares_by_division(table, model, options.seed)
+        divisions = shares_by_division(table, model)
         text = report(table, comparison, model, options, divisions)
     screen.announce("")  # a blank line after the bars
     say(text, sys.stdout)

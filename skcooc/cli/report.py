@@ -16,12 +16,12 @@ from skcooc.cli.terminal import printable
 from skcooc.cli.texts import NamedCounts
 from skcooc.inspection import export_text, name_topics, nearest_rows
 from skcooc.inspection.blocks import associated_clusters, column_clusters, row_clusters
-from skcooc.inspection.explorer.sections import LEVEL, N_RESAMPLES, PageGroups, groups_by_time
+from skcooc.inspection.explorer.sections import PageGroups, groups_by_time
 from skcooc.inspection.features import component_features
 from skcooc.inspection.groups import RowGroups, divide
-from skcooc.inspection.models import TreeModel, Unwrapped, topic_weights
-from skcooc.inspection.shares import Shares, TopicCounts, group_shares
-from skcooc.protocol import FactorModel
+from skcooc.inspection.models import TreeModel, Unwrapped, read_view, rows_by_topic, topic_weights
+from skcooc.inspection.shares import row_topics
+from skcooc.protocol import Array, FactorModel
 
 WIDTH = 96
 LONGEST = 200  # of a line with a name in it
@@ -39,7 +39,8 @@ class SharesByDivision(NamedTuple):
     labels: list[str]
     sizes: list[int]  # rows of each
     topics: list[str]
-    shares: Shares
+    share: Array  # (G, K): of the tokens
+    documents: Array  # (G, K): of the rows, by their largest topic
 
 
 def report(
@@ -160,17 +161,22 @@ def _temperature(chosen: BaseEstimator) -> Iterator[str]:
 def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> Iterator[str]:
     has_members = hasattr(model, "column_labels_")
     listed = "most frequent ones" if has_members else f"{ORDERS[options.order]} {table.kinds[1]}"
-    yield f"{_noun(model).capitalize()}, most frequent first, fitted to all data: share, {listed}"
-    yield ""
+    head = f"{_noun(model).capitalize()}, most frequent first, fitted to all data: share"
     if has_members:
+        yield f"{head}, {listed}"
+        yield ""
         yield from _members(table, model, options.top)
         return
+    yield f"{head} of the tokens,"
+    yield f"  share of the {table.kinds[0]} with these as the largest, {listed}"
+    yield ""
     names = table.column_names
     features = component_features(Unwrapped(model), names, options.top, options.order)
-    share = topic_weights(model)
+    share, documents = topic_weights(model), rows_by_topic(model)
+    documents = documents / documents.sum()
     for k in np.argsort(-share):
-        words = textwrap.shorten(" ".join(features[k]), WIDTH - 9, placeholder="")
-        yield f"  {100 * share[k]:4.1f} %  {words}"
+        words = textwrap.shorten(" ".join(features[k]), WIDTH - 18, placeholder="")
+        yield f"  {100 * share[k]:4.1f} %  {100 * documents[k]:5.1f} %  {words}"
 
 
 def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
@@ -213,11 +219,9 @@ def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Itera
         yield from (f"    {d:.2f}  {table.row_names[i]}" for d, i in zip(near, at, strict=True))
 
 
-def shares_by_division(table: NamedCounts, model: FactorModel, seed: int) -> list[SharesByDivision]:
-    rows = np.asarray(model.row_distribution_)
-    mass = TopicCounts(rows[:, None] * model.embedding_, rows)
-    topics = name_topics(model, table.column_names)
-
+def shares_by_division(table: NamedCounts, model: FactorModel) -> list[SharesByDivision]:
+    topics = row_topics(read_view(model, table.X, None, None, None))
+    names, rows = name_topics(model, table.column_names), topics.tokens
     divided: dict[str, RowGroups | PageGroups] = {}
     if table.groups is not None:
         divided["group"] = divide(table.groups, rows)
@@ -225,24 +229,23 @@ def shares_by_division(table: NamedCounts, model: FactorModel, seed: int) -> lis
         divided["time"] = groups_by_time(table.times, rows)
     divisions = []
     for name, groups in divided.items():
-        intervals = group_shares(mass, groups.members, N_RESAMPLES, LEVEL, seed)
-        sizes = list(map(len, groups.members))
-        divisions.append(SharesByDivision(name, groups.labels, sizes, topics, intervals))
+        sizes, members = list(map(len, groups.members)), groups.members
+        shares = topics.shares(members), topics.documents(members)
+        divisions.append(SharesByDivision(name, groups.labels, sizes, names, *shares))
     return divisions
 
 
 def _shares_by_division(division: SharesByDivision, noun: str, rows: str) -> Iterator[str]:
     """The largest topics of the largest groups, in the order of the groups."""
     n_topics = min(N_TOPICS, len(division.topics))
-    head = f"Shares by {division.name}: the {n_topics} largest {noun}, in percent of the tokens"
-    yield f"{head}, with {100 * LEVEL:.0f} % intervals"
+    yield f"Shares by {division.name}: the {n_topics} largest {noun}, in percent of the tokens, and"
+    yield f"  share of the {rows} with these as the largest"
     for g in sorted(np.argsort(-np.array(division.sizes), kind="stable")[:N_GROUPS].tolist()):
         yield ""
         yield f"  {division.labels[g]} ({rows}: {division.sizes[g]:,})"
-        for k in np.argsort(-division.shares.share[g], kind="stable")[:n_topics].tolist():
-            share, low, high = (100 * values[g, k] for values in division.shares)
-            interval = "-" if np.isnan(low) else f"{low:.1f} to {high:.1f}"
-            yield f"    {share:5.1f} %  {interval:13}  {division.topics[k]}"
+        for k in np.argsort(-division.share[g], kind="stable")[:n_topics].tolist():
+            share, documents = 100 * division.share[g, k], 100 * division.documents[g, k]
+            yield f"    {share:5.1f} %  {documents:5.1f} %  {division.topics[k]}"
     if len(division.labels) > N_GROUPS:
         yield ""
         yield f"  and {len(division.labels) - N_GROUPS} smaller groups; --output writes all"

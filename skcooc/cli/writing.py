@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import joblib
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
@@ -111,12 +110,12 @@ def _matrix_lines(
 
 
 def _share_lines(division: SharesByDivision) -> Iterator[tuple[str, ...]]:
-    """A header and a line for each group and topic; unknown intervals are empty."""
-    yield division.name, "topic", "share", "low", "high"
+    """A header and a line for each group and topic."""
+    yield division.name, "topic", "share", "documents"
     for g, label in enumerate(division.labels):
         for k, topic in enumerate(division.topics):
-            values = (value[g, k] for value in division.shares)
-            yield label, topic, *("" if np.isnan(v) else f"{v:.6g}" for v in values)
+            shares = division.share[g, k], division.documents[g, k]
+            yield label, topic, *(f"{share:.6g}" for share in shares)
 
 
 def write_page(path: Path, table: NamedCounts, model: BaseEstimator, title: str) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 
 from skcooc.em.stages import WARMUP_ITERATIONS, EMStage, EMState, Split, StageSchedule, State
 from skcooc.heldout import HeldOut
-from skcooc.protocol import Array, Counts, Params, Splittable, Statistics
+from skcooc.protocol import Array, Block, Counts, Params, Rows, Splittable, Statistics
+from skcooc.simplex import hellinger
 
 PERTURBATION = 1e-2  # relative size of the noise that tells two copies apart
 SLOW = 1e-2  # of the tolerance: small differences, from which splits grow, hardly move it
@@ -270,7 +271,8 @@ class SplitComponents(SplitSchedule):
     stage: EMStage  # of a Splittable model
 
     def current_stage(self, run: EMState) -> EMStage:
-        return replace(self.stage, max_iter=min(SPLIT_ITERATIONS, self.stage.max_iter), tol=0.0)
+        n_iter = min(SPLIT_ITERATIONS, self.stage.max_iter)
+        return replace(self.stage, max_iter=n_iter, tol=-np.inf)  # the objective may rise
 
     def enter(self, run: EMState, rng: np.random.Generator) -> None:
         run.n_clusters = run.state.rows.shape[1]
@@ -297,6 +299,58 @@ def farthest(components: Array, weights: Array, n: int) -> list[int]:
     first, second = weights[:k], weights[k:]
     both = np.maximum(first + second, np.finfo(weights.dtype).tiny)
     return np.argsort(-distances * first * second / both, kind="stable")[:n].tolist()
+
+
+@dataclass(frozen=True)
+class MergeAndSplit(SplitComponents):
+    """EM that leaves a local optimum: two components are merged, and another one is split.
+
+    Merged is the pair that costs least. Then all are duplicated, EM separates the copies, and those
+    are kept that would cost most to merge; see `merging_costs`. Merge and split moves are those of
+    N. Ueda, R. Nakano, Z. Ghahramani and G. E. Hinton, SMEM algorithm for mixture models, Neural
+    Computation 12, 2000; here they need no trials.
+    """
+
+    stage: EMStage  # in which copies separate, of a Splittable model
+    rank: int = 0  # of the pair that is merged, the cheapest first
+
+    def current_stage(self, run: EMState) -> EMStage:
+        return self.stage
+
+    def enter(self, run: EMState, rng: np.random.Generator) -> None:
+        costs = merging_costs(self.model, self.stage.X, run.state)
+        pairs = np.column_stack(np.triu_indices(len(costs), 1))
+        order = np.argsort(costs[pairs[:, 0], pairs[:, 1]], kind="stable")
+        first, second = pairs[order[self.rank % len(order)]].tolist()
+        parts: list[tuple[int, ...]] = [(c,) for c in range(len(costs)) if c != second]
+        parts[first] = (first, second)
+        run.state = mix_components(self.model, run.state, parts)
+        super().enter(run, rng)
+
+    def finish(self, run: EMState) -> None:
+        costs = merging_costs(self.model, self.stage.X, run.state)
+        self.merge_copies(run, [int(costs.diagonal(run.n_clusters).argmax())])
+
+
+def merging_costs(model: Splittable[Params, Statistics], X: Counts, state: State) -> Array:
+    """Costs of merging pairs of components, (K, K): log-likelihood, roughly and up to a factor.
+
+    The squared Hellinger distance of two components, times the variation of their shares within
+    the sum of both: sum_i n_i (theta_ik - w (theta_ik + theta_il))^2, with the least w. So a pair
+    costs little if its distributions are equal, or if rows use both in one proportion. For hard
+    clusters this is the cost of `cheapest_merges`.
+    """
+    common = X.total(_common_shares, state.rows).astype(np.float64)
+    own = common.diagonal()
+    variation = np.maximum(np.outer(own, own) - common**2, 0)
+    variation /= np.maximum(own[:, None] + own + 2 * common, np.finfo(np.float64).tiny)
+    return variation * hellinger(model.factors(*state)[1].T) ** 2
+
+
+def _common_shares(X: Block, rows: Rows) -> Array:
+    """Return sum_i n_i theta_ik theta_il, (K, K)."""
+    tokens = (X.row_sums * X.row_weights).astype(rows.dtype)
+    return rows.T @ (rows * tokens[:, None])
 
 
 def merge_components(model: Splittable[Params, Statistics], state: State, n: int) -> State:

@@ -133,7 +133,7 @@ class AveragedModels(MetaModel):
         """One model of matching components, with intervals over the members."""
         check_is_fitted(self)
         found = consensus([member.factors for member in self.estimators_], self.row_distribution_)
-        return replace(found, feature_names_in_=getattr(self, "feature_names_in_", None))
+        return replace(found, feature_names_in_=getattr(self, "column_names_in_", None))
 
     def __init__(
         self,
@@ -303,9 +303,9 @@ def mean_of(members: Sequence[CooccurrenceEstimator]) -> Factors:
 class Consensus:
     """One model from the members of an average: each component is the mean of S matching ones.
 
-    Components of the members are matched by the Hungarian method, maximising the sum of cosines,
-    to those of the member that agrees best with all others. The means, weighted by shares of the
-    tokens, are one model with K components that can be read like a single fit, as by
+    Components of the members are matched, as by :func:`skcooc.inspection.topic_stability`, to those
+    of the member that agrees best with all others. The means, weighted by shares of the tokens, are
+    one model with K components that can be read like a single fit, as by
     :func:`skcooc.inspection.describe`; intervals show how far the members differ. It predicts worse
     than the average.
 
@@ -324,7 +324,7 @@ class Consensus:
     distribution_intervals_ : (2, K) array
         Quantiles 0.05 and 0.95 of these shares over the members.
     affinity_ : (K,) array
-        Mean cosine of a component of the reference and its matches, one if there are none.
+        Mean affinity of a component of the reference and its matches, one if there are none.
     reference_ : int
         Index of the member to which the others are matched.
     feature_names_in_ : (M,) array or None
@@ -347,7 +347,7 @@ class Consensus:
 
     def __repr__(self) -> str:
         (K, M), affinity = self.components_.shape, self.affinity_.mean()
-        return f"<Consensus: {K} components of {M} columns, mean cosine {affinity:.2f}>"
+        return f"<Consensus: {K} components of {M} columns, mean affinity {affinity:.2f}>"
 
 
 def consensus(models: Sequence[Factors], row_distribution: Array) -> Consensus:

@@ -56,7 +56,7 @@ class Params(NamedTuple):
 
     components: Array  # (M, K): P(y_j given z_k); columns sum to one
     weights: Array  # (K,): P(z_k)
-    prior: Array  # (K,): rho_k, of which tempering leaves a factor rho_k^(1 - beta)
+    prior: Array  # (K,): rho_k; posteriors have a factor rho_k^(1 - beta)
 
 
 class Statistics(NamedTuple):
@@ -85,6 +85,10 @@ class Aspects(
     n_components: int
     tempering: Tempering = "joint"
     component_prior: float = 0.0
+
+    @property
+    def patience(self) -> int:
+        return 2 if self.tempering == "distinctive" else 1  # its objective may rise
 
     @property
     def supports_alternating(self) -> bool:

@@ -24,7 +24,7 @@ class Params(NamedTuple):
     components: Array  # (L, K): P(w_l given z_k); columns sum to one
     middle: Array  # (M, K): P(y_j given z_k); columns sum to one
     weights: Array  # (K,): P(z_k)
-    prior: Array  # (K,): rho_k, of which tempering leaves a factor rho_k^(1 - beta)
+    prior: Array  # (K,): rho_k; posteriors have a factor rho_k^(1 - beta)
 
 
 class Statistics(NamedTuple):

@@ -46,23 +46,22 @@ PREDICTIVE_STEP = 0.04  # between temperatures of leave-one-out models
 class AspectModel(CooccurrenceEstimator):
     """Aspect model (pLSA): a topic model of counts, fitted by tempered EM.
 
-    Every token, an occurrence of column y_j in row x_i, has one of K topics (aspects). An inverse
-    temperature beta < 1 flattens their responsibilities and prevents overfitting. Read more in the
+    Every token, an occurrence of column y_j in row x_i, has one of K topics. An inverse temperature
+    beta < 1 flattens their responsibilities and prevents overfitting. Read more in the
     :doc:`user guide </guide/aspect_model>`.
 
     Parameters
     ----------
     n_components : int or "auto", default=10
-        Number K of topics. "auto" runs `ComponentSearchCV` first, which takes many fits.
+        Number K of topics. "auto" runs `ComponentSearchCV` first.
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature; 1 is maximum likelihood. "auto" tunes it on held-out tokens.
 
     tempering : {"auto", "distinctive", "joint", "likelihood"}, default="auto"
-        What has the exponent beta. "likelihood": P(x given z) P(y given z), as in [1]_; "joint":
-        their product with the prior P(z), which makes shares of topics nearly equal. "distinctive":
-        as "likelihood", but the prior is a topic's share of the words that tell topics apart.
-        "auto" is "distinctive", unless "joint" lowers held-out perplexity by 0.5 %.
+        Prior of the topics that beta does not flatten: shares of the words that tell topics apart
+        ("distinctive"), P(z), as in [1]_ ("likelihood"), or none, which makes shares nearly equal
+        ("joint"). "auto" is "distinctive", unless "joint" lowers held-out perplexity by 0.5 %.
 
     component_prior : float or "auto", default="auto"
         Pseudo-count of every column in every topic, for sparse data such as word pairs. "auto" is 0
@@ -81,6 +80,9 @@ class AspectModel(CooccurrenceEstimator):
         Concentration a, in tokens, that discounts repetitions within a row; "auto" is 100. Use it
         inside `RowMemory` only: alone, perplexity rises.
 
+    n_init : int, default=1
+        Number of EM runs; the best is kept. Further ones merge two topics and split another.
+
     annealing : float > 1, float in (0, 1) or None, default=None
         Largest factor by which beta changes, for ``max_iter`` iterations each. Above 1 beta rises
         from its critical value and topics split; below 1 it falls from 1.
@@ -98,7 +100,7 @@ class AspectModel(CooccurrenceEstimator):
     component_prior_, row_prior_, leave_one_out_, tempering_ : float, float or None, bool, str
         Values used.
     splits_ : list of Split
-        Topics that split, if ``annealing > 1``.
+        Topics that split.
 
     See Also
     --------
@@ -108,11 +110,10 @@ class AspectModel(CooccurrenceEstimator):
     -----
     The model is P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k).
 
-    With leave-one-out or a distinctive prior the objective may rise. With leave-one-out
-    ``transform`` of the training rows differs from ``embedding_``.
+    With leave-one-out or a distinctive prior the objective may rise; with the first ``transform``
+    of the training rows differs from ``embedding_``.
 
-    With burstiness, three rounds of EM after the fit replace a count n_ij by al [psi(al + n_ij) -
-    psi(al)], al = a P(y_j given x_i) [3]_.
+    With burstiness, three rounds of EM follow the fit [3]_.
 
     References
     ----------

@@ -206,17 +206,20 @@ def _best_run(
     attributes: AttributesAt,
     warm_run: EMState | None,
 ) -> EMResult:
-    """Return the best of several initialisations, run in parallel where there are threads.
+    """Return the best of several runs, with statistics at its parameters.
 
-    The result has statistics at its parameters.
+    They start at random, in parallel where there are threads. Where components can be split, only
+    the first does: the others merge and split components of the best so far.
     """
     settings, model = recipe.settings, recipe.equations
-    _, n_inner = split_threads(settings.n_jobs, len(settings.seeds))
+    n_runs = len(settings.seeds)
+    n_parallel = 1 if recipe.supports_splitting else n_runs
+    _, n_inner = split_threads(settings.n_jobs, n_parallel)
 
     def attributes_at(record: Record, state: State) -> dict[str, object]:
         return attributes(start, journal.copy_for(None), record, state)
 
-    def run(number: int) -> EMResult:
+    def run(number: int, best: EMResult | None = None, rank: int = 0) -> EMResult:
         known: EMResult | None = journal.get((*RESTARTS, number))
         if known is not None:
             return known
@@ -233,6 +236,9 @@ def _best_run(
             params = None if number else start.params  # other runs start at random
             if warm_run is not None:
                 parts, initial = recipe.warm_start_schedule(X, start.beta, heldout), None
+            elif best is not None:
+                parts = recipe.merge_and_split_schedule(X, start.beta, heldout, rank)
+                initial = best.state
             else:
                 parts, initial = _random_or_tuned_start(recipe, X, start.beta, heldout, params)
             found = run_em(parts, rng, settings.solver, observe, initial, resume)
@@ -245,9 +251,21 @@ def _best_run(
         return found
 
     listeners = [progress.restart(train.n_blocks, attributes_at) for _ in settings.seeds]
-    numbers = [(number,) for number in range(len(settings.seeds))]
-    runs = in_threads(run, numbers, settings.n_jobs)
-    return min(runs, key=lambda run: run.validation.perplexity if run.validation else run.objective)
+    runs = in_threads(run, [(number,) for number in range(n_parallel)], settings.n_jobs)
+    best, rank = min(runs, key=_loss), 0
+    for number in range(n_parallel, n_runs):
+        if best.stopped or len(best.params.weights) == 1:
+            break
+        (new,) = in_threads(run, [(number, best, rank)], settings.n_jobs)
+        fall = _loss(best) - _loss(new)
+        rank = 0 if fall > settings.tol * abs(_loss(best)) else rank + 1
+        best = new if fall > 0 and not new.stopped else best
+    return best
+
+
+def _loss(run: EMResult) -> float:
+    """Return the perplexity of held-out tokens, or the objective where there are none."""
+    return run.validation.perplexity if run.validation else run.objective
 
 
 def _random_or_tuned_start(

@@ -11,7 +11,15 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from skcooc.counts.passes import n_threads
-from skcooc.em import Annealing, BurstinessRounds, EMStage, EMState, Split, TemperatureRange
+from skcooc.em import (
+    Annealing,
+    BurstinessRounds,
+    EMStage,
+    EMState,
+    MergeAndSplit,
+    Split,
+    TemperatureRange,
+)
 from skcooc.em.stages import (
     Observe,
     Scale,
@@ -267,6 +275,19 @@ class Recipe:
         """Return the stages with which a warm start continues."""
         last = self._plain_stages([Scale(X, None, None)], beta, heldout)[-1]
         return self._burstiness_rounds(last) or [replace(last, stop_is_convergence=False)]
+
+    def merge_and_split_schedule(
+        self, X: Counts, beta: float, heldout: HeldOut | None, rank: int
+    ) -> list[StageSchedule]:
+        """Return the stages of a run that merges two components of another, and splits one.
+
+        They have ``max_iter`` iterations in all. ``rank`` is that of the pair merged.
+        """
+        (last,) = self._plain_stages([Scale(X, None, None)], beta, heldout)
+        n_iter = min(self.settings.short.max_iter, last.max_iter - 1)
+        model = self.warmup_model or last.model
+        short = replace(last, model=model, max_iter=n_iter, tol=-np.inf, heldout=None)
+        return [MergeAndSplit(short, rank), replace(last, max_iter=last.max_iter - n_iter)]
 
     def _burstiness_rounds(self, stage: EMStage) -> list[StageSchedule]:
         if self.concentration is None:

@@ -61,13 +61,22 @@ class Unwrapped:
         if self.steps and all(hasattr(step, "get_feature_names_out") for step in self.steps):
             for step in self.steps:
                 own = step.get_feature_names_out(own)
-        own = getattr(self.model, "feature_names_in_", None) if own is None else own
+        if own is None and (known := known_columns(self.model)) is not None:
+            own = [str(name) for name in known]
         n_columns = np.shape(self.model.components_)[1]
         if feature_names is None:
             feature_names = [f"x{j}" for j in range(n_columns)] if own is None else own
         elif own is not None:
             what = "columns, whose names it knows"
         return check_names(feature_names, n_columns, "feature_names", what)
+
+
+def known_columns(model: Any) -> Array | None:
+    """Names of the columns fitted, also numbers, which scikit-learn does not keep."""
+    for attribute in ("feature_names_in_", "column_names_in_"):
+        if (names := getattr(model, attribute, None)) is not None:
+            return np.asarray(names)
+    return None
 
 
 def unwrap(given: Any, *attributes: str) -> Unwrapped:
@@ -139,6 +148,13 @@ def topic_weights(model: FactorModel) -> Array:
     return np.asarray(shares, dtype=np.float64)
 
 
+def rows_by_topic(model: FactorModel) -> Array:
+    """Number of the rows with tokens whose largest topic is each, (K,)."""
+    known = np.asarray(model.row_distribution_) > 0
+    largest = np.asarray(model.embedding_)[known].argmax(axis=1)
+    return np.bincount(largest, minlength=len(model.components_))
+
+
 def row_names_of(model: Any, row_names: ArrayLike | None = None) -> Array:
     """Names of the N rows fitted: given ones, those of the table fitted, or positions."""
     n_rows = len(model.embedding_)
@@ -192,6 +208,8 @@ class Mixtures:
     names : sequence of K str, or dict of int to str, default=None
         Names of the topics, such as those that :func:`name_topics` makes of the model, instead of
         numbers.
+    like : fitted model, default=None
+        The model of these mixtures: topics keep the colours that they have in its displays.
 
     Attributes
     ----------
@@ -202,6 +220,8 @@ class Mixtures:
     components_ : (K, 0) array
         No columns.
     component_names_ : dict of int to str
+    ranking_weights_ : (K,) array
+        Shares of the topics, of ``like`` if it is given, which rank them for their colours.
 
     Examples
     --------
@@ -210,7 +230,8 @@ class Mixtures:
     >>> from skcooc.inspection import Mixtures, name_topics, topic_shares
     >>> X = make_cooccurrences(60, 40, n_components=2, random_state=0).X
     >>> model = AspectModel(2, beta=0.9, random_state=0).fit(X[:50])
-    >>> new = Mixtures(model.transform(X[50:]), X[50:].sum(axis=1), names=name_topics(model))
+    >>> names, n_tokens = name_topics(model), X[50:].sum(axis=1)
+    >>> new = Mixtures(model.transform(X[50:]), n_tokens, names=names, like=model)
     >>> topic_shares(new, ["a", "b"] * 5)[["group", "component", "n_rows"]].values.tolist()
     [['a', 0, 5], ['a', 1, 5], ['b', 0, 5], ['b', 1, 5]]
     """
@@ -219,10 +240,11 @@ class Mixtures:
     row_distribution_: Array
     components_: Array
     component_names_: dict[int, str]
+    ranking_weights_: Array
 
     def __init__(
         self, mixtures: ArrayLike, n_tokens: ArrayLike | None = None, *,
-        names: Names | None = None,
+        names: Names | None = None, like: FactorModel | None = None,
     ) -> None:  # fmt: skip
         refuse_anndata(mixtures, "mixtures", "mixtures: give adata.obsm['X_topics'].")
         self.embedding_ = check_array(mixtures, ensure_non_negative=True, input_name="mixtures")
@@ -238,6 +260,11 @@ class Mixtures:
         self.row_distribution_ = n.ravel() / n.sum()
         self.components_ = np.empty((n_topics, 0))
         self.component_names_ = {} if names is None else names_by_number(names, n_topics)
+        ranked: Any = self if like is None else unwrap(like, *FACTORS).model
+        self.ranking_weights_ = topic_weights(ranked)
+        if len(self.ranking_weights_) != n_topics:
+            n_like = len(self.ranking_weights_)
+            raise ValueError(f"like has {n_like} topics, but mixtures have {n_topics} columns.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,6 +305,23 @@ class ModelView:
         if self.fitted:
             return np.asarray(getattr(self.model, attribute))
         return call_on_counts(self.model, "predict", self.counts)
+
+    @cached_property
+    def fitted_weights(self) -> Array:
+        """Weights of the rows in the fit, (N,), up to a factor; ones for other rows.
+
+        Rows are those fitted if half of their mixtures are far nearer to the fitted ones than to
+        those of other rows.
+        """
+        ones, masses = np.ones(len(self.mixtures)), getattr(self.model, "row_distribution_", ())
+        if self.fitted or not len(ones) == len(masses) == len(self.model.embedding_):
+            return ones
+        known, kept = self.row_sums > 0, distributions(self.model.embedding_)
+        own = np.abs(self.mixtures - kept)[known].sum(axis=1)
+        other = np.abs(self.mixtures - np.roll(kept, len(ones) // 2, axis=0))[known].sum(axis=1)
+        if np.asarray(masses)[~known].any() or np.median(own) > np.median(other) / 2:
+            return ones
+        return np.divide(masses, self.row_sums, out=np.zeros(len(ones)), where=known)
 
     @cached_property
     def weights(self) -> Array:  # (K,): P(z), shares of the tokens
@@ -325,6 +369,14 @@ def read_view(
     )  # fmt: skip
 
 
+def kind_of(model: Any) -> str:
+    """What the components of a model are: "topic", "cluster" (of rows) or "node" (of a tree)."""
+    if hasattr(model, "tree_"):
+        return "node"
+    has_labels = hasattr(model, "labels_") or hasattr(model, "row_labels_")
+    return "cluster" if has_labels and not hasattr(model, "n_components") else "topic"
+
+
 def call_on_counts(model: Any, method: str, counts: CSR) -> Array:
     """Result of a method on counts with checked columns, which have no names."""
     with ignore_name_warning():
@@ -341,12 +393,16 @@ def split_row_names(X: TableLike) -> tuple[TableLike, ArrayLike | None]:
 def check_order(X: TableLike, model: Any) -> None:
     """Raise ValueError if a data frame or dyads have other columns than were fitted."""
     names = getattr(X, "columns", None) if hasattr(X, "iloc") else getattr(X, "column_names", None)
-    known = getattr(model, "feature_names_in_", None)
-    if names is not None and known is not None and not np.array_equal(names, known):
+    known = known_columns(model)
+    if names is None or known is None or np.array_equal(names, np.arange(len(names))):
+        return  # without names: a data frame numbers its columns
+    if not np.array_equal(names, known):
         raise ValueError("X has columns of other names, or in another order, than the model.")
 
 
 def _check_counts(X: TableLike, model: Any) -> CSR:
+    if (kind := type(X).__name__) in ("RowBlocks", "DiskTable"):
+        raise TypeError(f"X is a {kind}: give rows in memory, such as a sparse array of some rows.")
     dtypes = [np.float64, np.float32]
     checked = check_array(X, accept_sparse="csr", dtype=dtypes, ensure_non_negative=True)
     counts, n_columns = sp.csr_array(checked, copy=True), np.shape(model.components_)[1]

@@ -1,12 +1,16 @@
 """The shares of topics in groups of rows and over time, and where groups differ.
 
-A share is a ratio of sums over rows, so that all resamples of a group are matrix products. Topics
-are computed in blocks, with the same draws for each.
+All tokens of a group are pooled: its shares are those of the mixture of topics that explains them
+best. A linear approximation of these estimates is a ratio of sums over rows, so that resamples and
+permutations are matrix products. Topics are computed in blocks, with the same draws for each.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -18,142 +22,199 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.inspection.groups import RowGroups, divide
-from skcooc.inspection.models import Names
-from skcooc.inspection.names import resolve_model
+from skcooc.inspection.models import ModelView, Names, kind_of, read_view, topic_weights
+from skcooc.inspection.names import make_names, override_names, resolve_model
 from skcooc.inspection.tables import table_of
-from skcooc.protocol import Array, FactorModel, RandomState
+from skcooc.protocol import CSR, Array, FactorModel, RandomState, TableLike
 from skcooc.protocol.decorators import validated
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
-FEW = 5  # rows of a group, below which its interval sets no scale
+FEW = 5  # rows of a group, below which its share sets no scale
 BLOCK = 8_000_000  # numbers in the largest array
 MOST_SEED = 2**31 - 1
+STEPS, TOLERANCE = 1000, 1e-6  # of EM for the mixture of a group
+UNIFORM = 0.01  # weight of equal shares in the mixture at which estimates are made linear
 CHECKED = {
     "n_resamples": [Interval(Integral, 1, None, closed="left")],
+    "n_permutations": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     "level": [Interval(Real, 0, 1, closed="neither")],
     "random_state": ["random_state"],
 }
+WITHOUT_COUNTS = (
+    "Without X, the share of a topic in a group is the mean of its rows' mixtures, and differences "
+    "come out too small. Pass X=..., the counts of the rows (for a pipeline: the texts)."
+)
 
 
-class TopicCounts(NamedTuple):
-    """The tokens of N rows, as counts or as shares of all."""
+@dataclass(frozen=True, eq=False)
+class RowTopics:
+    """Rows with K topics, from which the shares of groups of rows are estimated."""
 
-    joint: Array  # (N, K): by topic
-    rows: Array  # (N,): in total
+    mixtures: Array  # (N, K): P(z given x)
+    counts: Array | CSR  # (N, M); or (N, K), tokens by topic, for shares as means of mixtures
+    components: Array  # (K, M): P(y given z), each column positive somewhere; or the identity
+
+    @cached_property
+    def tokens(self) -> Array:  # (N,): of each row, as counts or as shares of all
+        return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
+
+    @cached_property
+    def overall(self) -> Array:  # (K,): shares of the topics in all rows
+        return self.shares([np.arange(len(self.mixtures))])[0]
+
+    @cached_property
+    def linear(self) -> Array:
+        """Tokens by topic, (N, K), such that ratios of their sums estimate the shares of groups.
+
+        With the overall distribution p(y) as weights, shares are regressed on counts by weighted
+        least squares: unbiased for every mixture of the topics, and one Newton step (Fisher
+        scoring) from the overall mixture to that of a group.
+        """
+        q = self.components
+        scores = q / ((1 - UNIFORM) * self.overall @ q + UNIFORM * q.mean(axis=0))
+        information = scores @ q.T  # singular if topics are equal
+        return self.counts @ scores.T @ np.linalg.pinv(information, rcond=1e-10, hermitian=True)
+
+    def shares(self, members: list[Array], *, others: bool = False) -> Array:
+        """Shares of the topics in groups of rows, or for each group in all others, (G, K)."""
+        total, found = _sums(self.counts, [np.concatenate(members)]), []
+        at_once = max(1, BLOCK // self.counts.shape[1])
+        for first in range(0, len(members), at_once):
+            sums = _sums(self.counts, members[first : first + at_once])
+            sums = np.maximum(total - sums, 0) if others else sums
+            found.append(pooled_mixtures(sums, self.components))
+        return np.concatenate(found)
+
+    def documents(self, members: list[Array]) -> Array:
+        """Shares of the rows of each group by their largest topic, (G, K)."""
+        largest, n_topics = self.mixtures.argmax(axis=1), self.mixtures.shape[1]
+        counts = [np.bincount(largest[rows], minlength=n_topics) for rows in members]
+        return np.array([n / max(n.sum(), 1) for n in counts])
 
 
 class GroupedModel(NamedTuple):
     """The rows of a model in groups, and its topics."""
 
-    mass: TopicCounts
+    topics: RowTopics
     division: RowGroups
     names: list[str]  # of the K topics
+    weights: Array  # (K,): shares in the mixtures of all rows
 
 
-class Shares(NamedTuple):
-    """Shares of K topics in G groups, with intervals, NaN for groups of one row."""
+class Differences(NamedTuple):
+    """Shares of K topics in G groups and in the others, and intervals of differences; (G, K)."""
 
-    share: Array  # (G, K)
-    low: Array  # (G, K)
-    high: Array  # (G, K)
+    share: Array
+    rest: Array
+    low: Array  # NaN for groups of one row
+    high: Array
 
 
-@validated(CHECKED)
 def topic_shares(
-    model: FactorModel, by: Any, feature_names: ArrayLike | None = None, *, freq: str = "auto",
-    n_resamples: int = 200, level: float = 0.95, backend: str = "pandas",
-    names: Names | None = None, random_state: RandomState = None,
+    model: FactorModel, by: Any, feature_names: ArrayLike | None = None, *,
+    X: TableLike | None = None, freq: str = "auto", backend: str = "pandas",
+    names: Names | None = None,
 ) -> IntoDataFrame:  # fmt: skip
-    """Share of each topic in the tokens of each group of rows, with intervals.
+    """Share of each topic in the tokens of each group of rows.
 
-    The share is sum_i n_i P(z given x_i) / sum_i n_i over the rows of the group: rows are weighted
-    by their tokens. The intervals are bootstrap percentiles over the rows of a group,
-    expanded for small groups (Hesterberg 2015). They express the choice of rows, and not the
-    uncertainty of the model.
+    The tokens of a group are pooled, and its shares s maximise their likelihood,
+    sum_j n_gj log sum_k s_k P(y_j given z_k), where n_gj is the count of column j in the group: as
+    if the group were a single long row, without tempering. Where rows belong to one cluster each
+    (clusterings and trees), the share is the mean of P(z given x_i), weighted by tokens.
+
+    Compare groups, not topics: a share depends on how many topics there are, and on which of them
+    take the words that all have in common. There are no intervals, as those of resampled rows leave
+    out this error; :func:`compare_shares` has intervals for differences.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``components_`` (K, M), ``embedding_`` (N, K) and ``row_distribution_`` (N,); or a
-        pipeline or a search with one inside.
+        With ``components_`` (K, M) and ``transform``; or, without X, with ``embedding_`` (N, K) and
+        ``row_distribution_`` (N,), such as `Mixtures`. Or a pipeline or a search with one inside.
     by : array-like of shape (N,), series, or dict or data frame of one column
-        A label, a number or a date of each of the rows that were fitted. Rows without one (None,
-        NaN, NaT), and those without tokens, are in no group. Each label and number is a
-        group, in alphabetical or numerical order or in that of a categorical series; dates, and
-        periods of pandas, are put into periods. Strings are labels or, with a ``freq``, dates in
-        ISO 8601. ValueError for infinite numbers.
+        A label, a number or a date of each row. Rows without one (None, NaN, NaT), and those
+        without tokens, are in no group. Each label and number is a group, in alphabetical or
+        numerical order or in that of a categorical series; dates, and periods of pandas, are put
+        into periods. Strings are labels or, with a ``freq``, dates in ISO 8601.
     feature_names : array-like of shape (M,), default=None
         Names of the columns, from which topics are named; see :func:`top_features`.
+    X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
+        Counts of the rows: those fitted, which keep their ``sample_weight``, or other rows. None
+        means that shares are means of mixtures, with a warning: differences come out too small.
     freq : {"auto", "day", "week", "month", "quarter", "year", "decade"}, default="auto"
         Length of the periods of dates. "auto" means the shortest that gives at most 24 periods;
         days that all begin a month are months, and those that all begin a year are years.
-    n_resamples : int, default=200
-        Number of resamples.
-    level : float, default=0.95
-        Coverage of the intervals, in (0, 1).
     backend : str, default="pandas"
         The library of the table; see :func:`describe`.
     names : sequence of K str, or dict of int to str, default=None
         Names of the topics, or of some of them; the others have those of :func:`name_topics`.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the resamples.
 
     Returns
     -------
     table : data frame of that library
         With a line for each group and topic: ``group`` (its label or number, or the first day of a
         period), ``component`` (the row of the topic in ``components_``), ``topic`` (its name),
-        ``n_rows`` (rows of the group with tokens), ``share`` (of the tokens of the
-        group), and its interval, ``low`` to ``high``, NaN in groups of one row.
-
-    References
-    ----------
-    T. C. Hesterberg, What teachers should know about the bootstrap: Resampling in the undergraduate
-    statistics curriculum, The American Statistician 69, 371-386, 2015, section 5.3.
+        ``n_rows`` (rows of the group with tokens), ``share`` (of the tokens of the group), and
+        ``documents`` (share of the rows of the group whose largest topic this is).
 
     Examples
     --------
-    >>> from skcooc import AsymmetricClustering
+    >>> from skcooc import AspectModel
     >>> from skcooc.inspection import topic_shares
     >>> X = [[9, 1, 0], [5, 1, 0], [0, 1, 3], [0, 2, 8]]
-    >>> model = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
-    >>> table = topic_shares(model, ["a", "a", "a", "b"], ["tea", "cup", "ball"], random_state=0)
-    >>> table[table["topic"].str.startswith("tea")][["group", "n_rows", "share"]].values.tolist()
-    [['a', 3, 0.8], ['b', 1, 0.0]]
+    >>> model = AspectModel(2, beta=1, random_state=0).fit(X)
+    >>> table = topic_shares(model, ["a", "a", "a", "b"], ["tea", "cup", "ball"], X=X)
+    >>> table = table[table["topic"].str.startswith("tea")]
+    >>> table[["group", "n_rows", "share", "documents"]].round(2).values.tolist()
+    [['a', 3, 0.81, 0.67], ['b', 1, 0.0, 0.0]]
     """
-    grouped = group_model(model, by, feature_names, freq, names)
-    found = resample_shares(grouped, n_resamples, level, random_state)
-    flat = {name: values.ravel() for name, values in found._asdict().items()}
-    return table_of({**_line_keys(grouped), **flat}, backend)
+    grouped = group_model(model, by, feature_names, freq, names, X)
+    topics, members = grouped.topics, grouped.division.members
+    found = {"share": topics.shares(members), "documents": topics.documents(members)}
+    columns = {name: values.ravel() for name, values in found.items()}
+    return table_of({**_line_keys(grouped), **columns}, backend)
 
 
-@validated({**CHECKED, "n_permutations": [*CHECKED["n_resamples"], StrOptions({"auto"})]})
+@validated(CHECKED)
 def compare_shares(
-    model: FactorModel, by: Any, feature_names: ArrayLike | None = None, *, freq: str = "auto",
-    n_resamples: int = 200, n_permutations: int | Literal["auto"] = "auto", level: float = 0.95,
+    model: FactorModel, by: Any, feature_names: ArrayLike | None = None, *,
+    X: TableLike | None = None, freq: str = "auto", n_resamples: int = 200,
+    n_permutations: int | Literal["auto"] = "auto", level: float = 0.95,
     backend: str = "pandas", names: Names | None = None,
     random_state: RandomState = None,
 ) -> IntoDataFrame:  # fmt: skip
     """Test for differences between the share of a topic in a group and in all others.
 
-    The null hypothesis is that the labels are independent of a topic: the difference, divided by
-    its standard error, is compared with those of permuted labels (Chung and Romano 2013). There are
-    as many tests as groups times topics; ``p_adjusted`` is adjusted for all of them. Of the lines
-    with ``p_adjusted`` below 0.05 at most 5 % are expected to be false discoveries (Benjamini and
-    Hochberg 1995). Intervals are those of single differences, not adjusted.
+    Shares are those of :func:`topic_shares`: the tokens of the group are pooled, and so are those
+    of all others. Of two groups only the first is listed, compared with the second.
 
-    Tests assume independent rows: posts of one author, or chapters of one book, are not. The model
-    has to be fitted without the labels.
+    The null hypothesis is that the labels are independent of the rows. The statistic is the
+    difference of linear estimates of both shares, divided by its standard error, and is compared
+    with those of permuted labels (Chung and Romano 2013). A linear estimate is one Newton step from
+    the mixture of all rows: a sum over rows, so that no permutation needs a fit of its own. There
+    are as many tests as lines; ``p_adjusted`` is adjusted for all of them. Of the lines with
+    ``p_adjusted`` below 0.05 at most 5 % are expected to be false discoveries (Benjamini and
+    Hochberg 1995). Intervals are bootstrap percentiles of the linear difference over rows, centred
+    at the difference, expanded for small groups (Hesterberg 2015), and not adjusted.
+
+    Tests and intervals express the choice of rows, and take the topics as known. They assume
+    independent rows: posts of one author, or chapters of one book, are not. The model has to be
+    fitted without the labels.
 
     Parameters
     ----------
-    model, by, feature_names, freq, n_resamples, level, backend, names
-        See :func:`topic_shares`; ValueError also if there is only one group.
+    model, by, feature_names, X, freq, backend, names
+        See :func:`topic_shares`; ValueError also if there is only one group, or if there are more
+        than half as many groups as rows.
+    n_resamples : int, default=200
+        Number of resamples for the intervals.
     n_permutations : int or "auto", default="auto"
         Number of permutations; the smallest p is 1 / (n_permutations + 1). "auto" is 999, or 40 for
         each test if that is more, so that a single difference can have ``p_adjusted`` below 0.05.
+    level : float, default=0.95
+        Coverage of the intervals, in (0, 1).
     random_state : int, RandomState instance or None, default=None
         Seed of resamples and permutations.
 
@@ -175,6 +236,9 @@ def compare_shares(
     E. Chung and J. P. Romano, Exact and asymptotically robust permutation tests, The Annals of
     Statistics 41, 484-507, 2013.
 
+    T. C. Hesterberg, What teachers should know about the bootstrap: Resampling in the undergraduate
+    statistics curriculum, The American Statistician 69, 371-386, 2015, section 5.3.
+
     Examples
     --------
     >>> from skcooc import AspectModel
@@ -183,53 +247,89 @@ def compare_shares(
     >>> X = make_cooccurrences(60, 40, n_components=2, random_state=0).X
     >>> model = AspectModel(2, beta=0.9, random_state=0).fit(X)
     >>> half = ["more" if share > 0.5 else "less" for share in model.embedding_[:, 0]]
-    >>> table = compare_shares(model, half, random_state=0)
+    >>> table = compare_shares(model, half, X=X, random_state=0)
     >>> found = table[table["p_adjusted"] < 0.05]
     >>> len(found), int(found["n_tests"].max())
-    (4, 4)
+    (2, 2)
     """
-    grouped = group_model(model, by, feature_names, freq, names)
-    members = grouped.division.members
-    if len(members) < 2:
-        only = grouped.division.labels[0]
-        raise ValueError(f"by has one group, {only!r}: give at least two.")
+    grouped = group_model(model, by, feature_names, freq, names, X)
+    members, n_topics = grouped.division.members, len(grouped.names)
+    _check_groups(grouped.division)
+    n_lines = (1 if len(members) == 2 else len(members)) * n_topics
     seed = _seed(random_state)
-    differ = share_differences(grouped.mass, members, n_resamples, level, seed)
-    enough = max(999, 40 * len(members) * grouped.mass.joint.shape[1])
-    n = enough if n_permutations == "auto" else n_permutations
-    p = p_values(grouped.mass, members, n, seed + 1).ravel()
+    differ = compare_groups(grouped.topics, members, n_resamples, level, seed)
+    n = max(999, 40 * n_lines) if n_permutations == "auto" else n_permutations
+    p = p_values(grouped.topics, members, n, seed + 1).ravel()[:n_lines]
     tested, adjusted = np.isfinite(p), np.full(len(p), np.nan)
     if tested.any():
         adjusted[tested] = false_discovery_control(p[tested], method="bh")
-    share = _shares(grouped.mass, members)
-    columns = {
-        **_line_keys(grouped),
-        "share": share.ravel(),
-        "rest": (share - differ.share).ravel(),
-        "difference": differ.share.ravel(),
-        "low": differ.low.ravel(),
-        "high": differ.high.ravel(),
-        "p": p,
-        "p_adjusted": adjusted,
-        "n_tests": np.full(len(p), tested.sum()),
-    }
-    return table_of(columns, backend)
+    keys = {name: values[:n_lines] for name, values in _line_keys(grouped).items()}
+    share, rest, low, high = (values.ravel()[:n_lines] for values in differ)
+    tests = {"p": p, "p_adjusted": adjusted, "n_tests": np.full(len(p), tested.sum())}
+    columns = {"share": share, "rest": rest, "difference": share - rest, "low": low, "high": high}
+    return table_of({**keys, **columns, **tests}, backend)
 
 
 def group_model(
-    model: FactorModel, by: Any, feature_names: ArrayLike | None, freq: str, names: Names | None
-) -> GroupedModel:
-    topics = resolve_model(model, feature_names, names)
-    rows = topics.row_distribution
-    mass = TopicCounts(rows[:, None] * topics.mixtures, rows)
-    return GroupedModel(mass, divide(by, rows, freq), topics.names)
+    model: FactorModel, by: Any, feature_names: ArrayLike | None, freq: str, names: Names | None,
+    X: TableLike | None,
+) -> GroupedModel:  # fmt: skip
+    if X is None:
+        its = resolve_model(model, feature_names, names)
+        topics = mean_topics(its.mixtures, its.row_distribution)
+        division = divide(by, topics.tokens, freq)
+        if its.components.shape[1] and kind_of(its.model) == "topic":
+            warnings.warn(WITHOUT_COUNTS, UserWarning, stacklevel=3)
+        return GroupedModel(topics, division, its.names, its.weights)
+    view = read_view(model, X, None, feature_names, None)
+    topics, weights = row_topics(view), view.weights
+    division = divide(by, topics.tokens, freq)
+    kept = hasattr(view.model, "row_distribution_")  # names are those of the fit, if they can be
+    named = topic_weights(view.model) if kept else weights
+    own = make_names(view.model, view.components, named, view.columns, view.names_fitted)
+    return GroupedModel(topics, division, override_names(names, own), weights)
 
 
-def resample_shares(
-    grouped: GroupedModel, n_resamples: int, level: float, random_state: RandomState
-) -> Shares:
-    members, seed = grouped.division.members, _seed(random_state)
-    return group_shares(grouped.mass, members, n_resamples, level, seed)
+def row_topics(view: ModelView) -> RowTopics:
+    """The rows of a view, with their weights in the fit; with counts if there are topics."""
+    weights = view.fitted_weights
+    if kind_of(view.model) != "topic":
+        return mean_topics(view.mixtures, weights * view.row_sums)
+    known = view.components.any(axis=0)
+    counts = sp.csr_array(sp.diags_array(weights) @ view.counts[:, known])
+    return RowTopics(view.mixtures, counts, view.components[:, known])
+
+
+def mean_topics(mixtures: Array, tokens: Array) -> RowTopics:
+    """Rows for which shares of groups are means of mixtures (N, K), weighted by tokens (N,)."""
+    return RowTopics(mixtures, tokens[:, None] * mixtures, np.eye(mixtures.shape[1]))
+
+
+def pooled_mixtures(counts: Array, components: Array) -> Array:
+    """The maximum-likelihood mixture of components (K, M) for each line of counts, (B, K).
+
+    EM iterations from equal shares. NaN if a line has no counts.
+    """
+    shares = np.full((len(counts), len(components)), 1 / len(components))
+    with np.errstate(invalid="ignore"):
+        for _ in range(STEPS):
+            p = shares @ components
+            ratios = np.divide(counts, p, out=np.zeros_like(p), where=p > 0)
+            before, shares = shares, shares * (ratios @ components.T)
+            shares /= shares.sum(axis=1, keepdims=True)
+            if not np.abs(shares - before).max(initial=0.0) >= TOLERANCE:
+                break
+    return np.where(shares < TOLERANCE, 0, shares)
+
+
+def _check_groups(division: RowGroups) -> None:
+    """Raise ValueError for a single group, and where nearly every row is a group of its own."""
+    n_groups, n_rows = len(division.members), sum(map(len, division.members))
+    if n_groups < 2:
+        raise ValueError(f"by has one group, {division.labels[0]!r}: give at least two.")
+    if 2 * n_groups > n_rows:
+        what = f"by has {n_groups} groups for {n_rows} rows, too many to compare"
+        raise ValueError(f"{what}: put numbers into intervals, such as pandas.cut(by, 4).")
 
 
 def _seed(random_state: RandomState) -> int:
@@ -250,35 +350,22 @@ def _line_keys(grouped: GroupedModel) -> dict[str, Array]:
     }
 
 
-def group_shares(
-    mass: TopicCounts, members: list[Array], n_resamples: int, level: float, seed: int
-) -> Shares:
-    """Shares in groups, with bootstrap intervals over the rows of each group."""
-    sizes = [len(rows) for rows in members]
-    ends = []
-    for topics in _blocks(mass.joint.shape[1], len(members) * n_resamples):
-        parts, totals = _resamples(mass, members, topics, n_resamples, seed)
-        ends.append(_percentiles(parts / totals[:, :, None], sizes, level))
-    low, high = np.concatenate(ends, axis=2)
-    return Shares(_shares(mass, members), low, high)
-
-
-def share_differences(
-    mass: TopicCounts, members: list[Array], n_resamples: int, level: float, seed: int
-) -> Shares:
-    """Differences between the share in each group and in all others, with intervals."""
-    sizes = np.array([len(rows) for rows in members])
-    ends = []
-    for topics in _blocks(mass.joint.shape[1], 2 * len(members) * n_resamples):
-        parts, totals = _resamples(mass, members, topics, n_resamples, seed)
+def compare_groups(
+    topics: RowTopics, members: list[Array], n_resamples: int, level: float, seed: int
+) -> Differences:
+    """Shares in each group and in all others, with bootstrap intervals of the differences."""
+    share, rest = topics.shares(members), topics.shares(members, others=True)
+    sizes, ends = np.array([len(rows) for rows in members]), []
+    for some in _blocks(share.shape[1], 2 * len(members) * n_resamples):
+        parts, totals = _resamples(topics, members, some, n_resamples, seed)
         found = _differences(parts, totals[:, :, None])
         ends.append(_percentiles(found, np.minimum(sizes, sizes.sum() - sizes), level))
-    low, high = np.concatenate(ends, axis=2)
-    parts, totals = _sums(mass.joint, members), _sums(mass.rows, members)
-    return Shares(_differences(parts, totals[:, None]), low, high)
+    linear = _differences(_sums(topics.linear, members), _sums(topics.tokens, members)[:, None])
+    low, high = np.clip(np.concatenate(ends, axis=2) - linear + (share - rest), -1, 1)
+    return Differences(share, rest, low, high)
 
 
-def p_values(mass: TopicCounts, members: list[Array], n_permutations: int, seed: int) -> Array:
+def p_values(topics: RowTopics, members: list[Array], n_permutations: int, seed: int) -> Array:
     """p-values of permutation tests of each group against all others, (G, K).
 
     The statistic is the difference divided by its standard error, so that groups with longer or
@@ -287,9 +374,9 @@ def p_values(mass: TopicCounts, members: list[Array], n_permutations: int, seed:
     """
     rows = np.concatenate(members)
     sizes = np.array([len(of_group) for of_group in members])
-    n_topics, found = mass.joint.shape[1], []
-    for topics in _blocks(n_topics, 3 * len(rows)):
-        joint, totals = mass.joint[rows][:, topics], mass.rows[rows]
+    linear, totals, found = topics.linear[rows], topics.tokens[rows], []
+    for some in _blocks(linear.shape[1], 3 * len(rows)):
+        joint = linear[:, some]
         table = np.column_stack([joint, joint**2, joint * totals[:, None], totals, totals**2])
         seen = _statistic(_group_sums(np.arange(len(rows))[None], sizes, table))
         larger = np.zeros(seen.shape[1:])
@@ -311,12 +398,12 @@ def _blocks(n_topics: int, numbers: int) -> Iterator[slice]:
 
 
 def _resamples(
-    mass: TopicCounts, members: list[Array], topics: slice, n_resamples: int, seed: int
+    topics: RowTopics, members: list[Array], some: slice, n_resamples: int, seed: int
 ) -> tuple[Array, Array]:
     """Sums over drawn rows, by topic (G, R, k) and in total (G, R)."""
     rng, parts, totals = np.random.default_rng(seed), [], []
     for rows in members:
-        table = np.column_stack([mass.joint[rows, topics], mass.rows[rows]])
+        table = np.column_stack([topics.linear[rows, some], topics.tokens[rows]])
         drawn = np.concatenate([times @ table for times in _draws(len(rows), n_resamples, rng)])
         parts.append(drawn[:, :-1])
         totals.append(drawn[:, -1])
@@ -354,13 +441,9 @@ def expanded_tail(level: float, n: int) -> float:
     return float(norm.cdf(-np.sqrt(n / (n - 1)) * t.ppf((1 + level) / 2, n - 1)))
 
 
-def _sums(values: Array, members: list[Array]) -> Array:
+def _sums(values: Array | CSR, members: list[Array]) -> Array:
     """Sums over the rows of each group, (G,) or (G, K)."""
     return np.array([values[rows].sum(axis=0) for rows in members])
-
-
-def _shares(mass: TopicCounts, members: list[Array]) -> Array:
-    return _sums(mass.joint, members) / _sums(mass.rows, members)[:, None]
 
 
 def _differences(parts: Array, totals: Array) -> Array:

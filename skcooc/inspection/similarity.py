@@ -16,11 +16,10 @@ from sklearn.utils._param_validation import Interval
 from skcooc.inspection.models import unwrap
 from skcooc.protocol import Array, Components, RandomState, TableLike, refuse_anndata
 from skcooc.protocol.decorators import validated
-from skcooc.simplex import match_rows
+from skcooc.simplex import hellinger, match_rows
 
-SAME_TOPIC = 0.8  # cosine from which topics of two runs are the same
+SAME_TOPIC = 0.8  # affinity from which topics of two runs are the same
 OFTEN = 0.5  # share of the runs
-NOTHING = 1e-9  # roots of probabilities that are taken as zero
 
 
 @validated({"n_neighbors": [Interval(Integral, 1, None, closed="left")]})
@@ -88,15 +87,6 @@ def map_positions(components: Array) -> Array:
     return (found - found.mean(axis=0)) @ axes.T
 
 
-def hellinger(components: Array) -> Array:
-    """Distances sqrt(1 - sum_j sqrt(p_j q_j)) of all pairs of distributions, (K, K)."""
-    roots = np.sqrt(components)
-    roots[roots < NOTHING] = 0  # the smallest numbers are slow to multiply
-    distances = np.sqrt(np.maximum(1 - roots @ roots.T, 0))
-    np.fill_diagonal(distances, 0)
-    return (distances + distances.T) / 2
-
-
 @dataclass(frozen=True)
 class TopicStability:
     """The topics of one run, matched with those of all others; see `topic_stability`.
@@ -108,7 +98,7 @@ class TopicStability:
     model : fitted estimator
         The run whose topics agree best with those of all others.
     affinities : (n_runs - 1, K) array
-        Cosine of each of its topics and the one matched to it in every other run.
+        Affinity of each of its topics and the one matched to it in every other run.
     """
 
     model: Components
@@ -116,12 +106,12 @@ class TopicStability:
 
     @property
     def affinity(self) -> Array:
-        """The mean cosine of each topic over the other runs, (K,)."""
+        """The mean affinity of each topic over the other runs, (K,)."""
         return self.affinities.mean(axis=0)
 
     @property
     def n_found(self) -> Array:
-        """Number of runs with each topic, its own included, (K,): a cosine of 0.8 or more."""
+        """Number of runs with each topic, its own included, (K,): an affinity of 0.8 or more."""
         return 1 + (self.affinities >= SAME_TOPIC).sum(axis=0)
 
     @property
@@ -155,9 +145,12 @@ def topic_stability(
 ) -> TopicStability:  # fmt: skip
     """Fit a model from several starts, and find which of its topics recur.
 
-    The topics of two runs are matched by the Hungarian method, which maximises the sum of the
-    cosines of their distributions over columns. The run reported is the one that agrees best with
-    all others.
+    Topics are compared by what distinguishes them: their affinity is the cosine of their Pearson
+    residuals, (P(y given z) - m(y)) / sqrt(m(y)), from the mean m of all topics of two runs. It is
+    1 for the same topic, and about 0 for topics of noise, also where a few frequent columns make
+    all topics alike. (A single topic has the cosine of P(y) itself.) The topics of two runs are
+    matched by the Hungarian method, which maximises the sum of affinities. The run reported agrees
+    best with all others.
 
     Parameters
     ----------
@@ -196,7 +189,7 @@ def topic_stability(
     run = delayed(lambda seed: clone(estimator).set_params(**dict.fromkeys(seeded, seed)).fit(X))
     models = Parallel(n_jobs=n_jobs, require="sharedmem")(run(seed) for seed in seeds)
     components = [np.asarray(unwrap(model, "components_").model.components_) for model in models]
-    # Of run s, the cosines of its topics with those of each other run.
+    # Of run s, the affinities of its topics with those of each other run.
     affinities = [
         np.array([match_rows(mine, its)[1] for t, its in enumerate(components) if t != s])
         for s, mine in enumerate(components)

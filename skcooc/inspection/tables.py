@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,10 +12,11 @@ from sklearn.utils._param_validation import StrOptions
 
 from skcooc.inspection.blocks import associated_clusters, column_clusters, unwrap_coclustering
 from skcooc.inspection.features import ORDER, Order, rank_columns, representative_rows
-from skcooc.inspection.models import FACTORS, HOW_MANY, Names, topic_weights, unwrap
+from skcooc.inspection.models import FACTORS, HOW_MANY, Names, rows_by_topic, topic_weights, unwrap
 from skcooc.inspection.names import cluster_names, name_topics, override_names
 from skcooc.protocol import Array, FactorModel
 from skcooc.protocol.decorators import validated
+from skcooc.simplex import nearest_other, warning_of_twins
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -67,18 +69,21 @@ def describe(
 
         component, name : int, str
             The row in ``components_``, and what it is called.
-        weight : float
+        share : float
             Share of the tokens, sum_i P(x_i) P(z given x_i). It differs from ``weights_``,
             the prior, unless a table was read in blocks and no rows are kept.
-        n_rows : int
-            Number of rows with this most probable component.
+        documents, n_rows : float, int
+            Share and number of the rows with tokens whose largest component this is.
         features, probabilities : lists of str and of float
             Names of columns, best first, and P(y given z) of these.
         rows : list
             Names or positions of the most representative rows; see :func:`representative_rows`.
+        nearest, distance : int, float
+            The most similar other component, and its Hellinger distance: 0 if they are equal, 1 if
+            they have no column in common. Not for a single component.
         intervals, affinity : list of pairs of float, and float
-            Intervals of these probabilities over the averaged models, and the mean cosine
-            similarity of the component in them; only for the ``consensus_`` of `AveragedModels`.
+            Intervals of these probabilities over the averaged models, and the mean affinity of the
+            component in them; only for the ``consensus_`` of `AveragedModels`.
         goes_with, associations : lists of str and of float
             Names of the clusters of the other side that co-occur with it more often than by chance,
             those with the largest part of the mutual information first, and c_cd, the ratios of
@@ -87,6 +92,11 @@ def describe(
         With ``axis="columns"``, features are the columns with the most tokens, n_columns is
         the number of columns in the cluster, probabilities are P(y given d), and there are no rows.
 
+    Warns
+    -----
+    UserWarning
+        Where two components that :func:`merge_topics` can merge have a distance below 0.2.
+
     Examples
     --------
     >>> from skcooc import AsymmetricClustering
@@ -94,9 +104,9 @@ def describe(
     >>> X = [[9, 1, 0], [5, 1, 0], [0, 1, 3]]
     >>> model = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
     >>> table = describe(model, ["tea", "cup", "ball"], n_features=2)
-    >>> large = table[table["weight"] > 0.5]
-    >>> large[["weight", "n_rows", "features", "rows"]].round(3).values.tolist()
-    [[0.8, 2, ['tea'], [0, 1]]]
+    >>> large = table[table["share"] > 0.5]
+    >>> large[["share", "documents", "features", "rows"]].round(3).values.tolist()
+    [[0.8, 0.667, ['tea'], [0, 1]]]
     """
     found = AXES[axis](model, *FACTORS)
     inner: Any = found.model
@@ -104,17 +114,22 @@ def describe(
     automatic = name_topics(inner, words, row_names)
     if axis == "columns":
         return table_of(_column_side(inner, words, automatic, n_features, names), backend)
-    P, shares = inner.components_, np.asarray(inner.embedding_)
+    P, n_largest = inner.components_, rows_by_topic(inner)
     top = rank_columns(inner, n_features, order)
     columns: Columns = {
         "component": np.arange(len(P)),
         "name": override_names(names, automatic),
-        "weight": topic_weights(inner),
-        "n_rows": np.bincount(shares.argmax(axis=1), minlength=len(P)),
+        "share": topic_weights(inner),
+        "documents": n_largest / max(n_largest.sum(), 1),
+        "n_rows": n_largest,
         "features": [[str(word) for word in words[best]] for best in top],
         "probabilities": [p[best].tolist() for p, best in zip(P, top, strict=True)],
         "rows": representative_rows(inner, row_names, n_rows=n_rows),
     }
+    if len(P) > 1:
+        columns["nearest"], columns["distance"] = nearest_other(P)
+        if hasattr(inner, "merged") and (message := warning_of_twins(P)):
+            warnings.warn(message, UserWarning, stacklevel=3)
     if hasattr(inner, "component_intervals_"):
         pairs = np.moveaxis(inner.component_intervals_, 0, 2)  # (K, M, 2)
         columns["intervals"] = [ends[best].tolist() for ends, best in zip(pairs, top, strict=True)]
@@ -137,7 +152,7 @@ def _column_side(
     return {
         "component": np.arange(len(weights)),
         "name": override_names(names, cluster_names(clusters, words)),
-        "weight": weights,
+        "share": weights,
         "n_columns": np.array([len(cluster) for cluster in members]),
         "features": [[str(word) for word in words[best]] for best in top],
         "probabilities": [P[best, d].tolist() for d, best in enumerate(top)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -151,11 +151,13 @@ METRICS: dict[str, Callable[..., float]] = {"recall": recall_at_k, "ndcg": ndcg_
     {
         "metric": [StrOptions({"recall", "ndcg"})],
         "k": [Interval(Integral, 1, None, closed="left")],
+        "min_weight": [Interval(Real, 0, None, closed="left")],
     }
 )
 def make_ranking_scorer(
-    all_tokens: Dyads | None = None, *, metric: Literal["recall", "ndcg"] = "ndcg", k: int = 10
-) -> Callable[..., float]:
+    all_tokens: Dyads | None = None, *, metric: Literal["recall", "ndcg"] = "ndcg", k: int = 10,
+    min_weight: float = 0.0,
+) -> Callable[..., float]:  # fmt: skip
     """A scorer for searches: `ndcg_at_k` or `recall_at_k` of items new to the rows.
 
     For ``scoring`` of `GridSearchCV` and other tools of scikit-learn, with all estimators that have
@@ -170,6 +172,9 @@ def make_ranking_scorer(
     metric : {"ndcg", "recall"}, default="ndcg"
     k : int, default=10
         Number of items that count.
+    min_weight : float, default=0.0
+        Held-out items with a smaller count or weight are seen, but no hits: such as bad ratings
+        that are fitted with a small weight.
 
     Returns
     -------
@@ -188,7 +193,8 @@ def make_ranking_scorer(
     >>> GridSearchCV(model, {"n_components": [1, 3]}, **options).fit(X).best_params_
     {'n_components': 3}
     """
-    return partial(_score, all_tokens=all_tokens, metric=METRICS[metric], k=k)
+    options = {"metric": METRICS[metric], "k": k, "min_weight": min_weight}
+    return partial(_score, all_tokens=all_tokens, **options)
 
 
 def _score(
@@ -199,9 +205,11 @@ def _score(
     all_tokens: Dyads | None = None,
     metric: Callable[..., float],
     k: int,
+    min_weight: float,
 ) -> float:
     known, scored = known_and_scored(estimator, X, all_tokens, "make_ranking_scorer")
     new = sp.csr_array(scored - scored.multiply(known > 0))
+    new.data[new.data < min_weight] = 0
     new.eliminate_zeros()
     if not new.nnz:
         raise ValueError(NOTHING_NEW)

@@ -216,8 +216,9 @@ def summarize(
     of_runs = runs[choice.chosen]
     and_runs = "" if np.isnan(of_runs) else f", of two runs by {of_runs:.2f}"
     agreement = (
-        f"Of {chosen}, {results['n_distinct'][choice.chosen]:.3g} are distinct; components of two "
-        f"halves of the tokens agree by {halves[choice.chosen]:.2f}{and_runs} (cosine)."
+        f"Of {chosen}, {results['n_distinct'][choice.chosen]:.3g} are distinct and "
+        f"{results['n_found_again'][choice.chosen]:.3g} found in both halves of the tokens. "
+        f"Components of the halves agree by {halves[choice.chosen]:.2f}{and_runs}."
     )
     if choice.still_falling:
         curve = f"The integrated likelihood (ICL) still rises at {chosen} components."

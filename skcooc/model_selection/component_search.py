@@ -115,8 +115,10 @@ class ComponentSearchCV(Search):
         same in columns that are new to their rows (`unseen_perplexity`); ``error_*_score``,
         standard error of the difference from the best, paired over folds; ``n_distinct``, mean
         number of components (over runs) with at least a tenth of an equal share of the tokens and
-        cosines below 0.9 to all larger ones; ``half_agreement`` and ``seed_agreement``, mean cosine
-        of components, matched by the Hungarian method, of two halves and of two runs;
+        an affinity below 2/3 to all larger ones; ``half_agreement`` and ``seed_agreement``, mean
+        affinity of components of two halves and of two runs, matched as by
+        :func:`skcooc.inspection.topic_stability`; ``n_found_again``, number of distinct components
+        of one half that are distinct in the other, too, and have an affinity of 2/3 or more;
         ``coherence``, mean :func:`skcooc.metrics.npmi_coherence`; ``beta``; ``icl`` of hard
         clusterings; ``work``, components times iterations for one part of the data; times in
         seconds for all parts.

@@ -34,8 +34,8 @@ def split_counts(
 ) -> tuple[Dyads, Dyads] | tuple[Triads, Triads] | tuple[CSR, CSR]:
     """Divide the tokens of a table into two tables of the same shape.
 
-    A count of n is n tokens, divided between both parts. To evaluate recommendations of new columns
-    on ratings hold out whole cells instead: here small counts are held out as a whole more often.
+    A count of n is n tokens, divided between both parts. To evaluate recommendations, hold out
+    whole cells instead: a cell divided here is known, so that mostly small counts would be tested.
 
     Parameters
     ----------

@@ -22,13 +22,15 @@ from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_ou
 from skcooc.metrics import integrated_complete_likelihood, npmi_coherence
 from skcooc.model_selection.folds import CountFold, Data
 from skcooc.protocol import CSR, Array, Block, Predictor
-from skcooc.simplex import cosines, match_rows
+from skcooc.simplex import cosines, match_rows, residuals
 from skcooc.tables import as_counts, read_in_memory
 
 N_FIRST = 30  # iterations from a start before other temperatures are tried
 N_LOWER = 10  # iterations at each lower temperature
 MIN_SHARE = 0.1  # of an equal share of the counts: less is no component of its own
-ALIKE = 0.9  # cosine from which components are the same
+# Cosine of residuals from which components are the same; in halves, it is 0.8 in all tokens by the
+# formula of Spearman and Brown.
+ALIKE = 2 / 3
 
 # Hard clusters of rows and of columns; None for a side that is not clustered.
 Labels: TypeAlias = tuple[Array | None, Array | None]
@@ -196,37 +198,43 @@ def score_fold(fold: CountFold, fitted: PathFit) -> dict[str, float]:
     return {"test_score": seen + unseen, "unseen_score": parts.renormalised}
 
 
-def n_distinct(components: Array, shares: Array) -> int:
-    """Number of components, (K, M), that are not negligible and unlike all larger ones.
+def are_distinct(components: Array, shares: Array) -> Array:
+    """Mask of components, (K, M), that are not negligible and unlike all larger ones, (K,).
 
-    They have at least a tenth of an equal share of the counts and cosines below 0.9.
+    They have at least a tenth of an equal share of the counts, and cosines of Pearson residuals
+    below 2/3.
 
     >>> components = np.array([[0.6, 0.4, 0.0], [0.5, 0.5, 0.0], [0.0, 0.1, 0.9]])
-    >>> n_distinct(components, np.array([0.5, 0.3, 0.2]))
-    2
-    >>> n_distinct(components, np.array([0.5, 0.49, 0.01]))
-    1
+    >>> are_distinct(components, np.array([0.4, 0.2, 0.4]))
+    array([ True, False,  True])
+    >>> are_distinct(components, np.array([0.01, 0.5, 0.49]))
+    array([False,  True,  True])
     """
     order = np.argsort(-shares, kind="stable")
-    alike = np.tril(cosines(components[order], components[order]) >= ALIKE, k=-1).any(axis=1)
-    heavy = shares[order] >= MIN_SHARE / len(shares)
-    return int(np.sum(heavy & ~alike))
+    R = residuals(components[order], shares @ components)
+    alike = np.tril(cosines(R, R) >= ALIKE, k=-1).any(axis=1)
+    distinct = shares >= MIN_SHARE / len(shares)
+    distinct[order] &= ~alike
+    return distinct
 
 
-def agreement(fits: Sequence[PathFit]) -> float:
-    """Mean cosine of components matched by the Hungarian method, over pairs of fits, or NaN."""
+def affinities(fits: Sequence[PathFit]) -> Array:
+    """Affinities of matched components, (n, K), of n pairs of fits; NaN of a single fit."""
     components = [fitted.factors.B.T for fitted in fits]
-    means = [match_rows(P, Q)[1].mean() for i, P in enumerate(components) for Q in components[:i]]
-    return float(np.mean(means)) if means else float("nan")
+    pairs = [match_rows(P, Q)[1] for i, P in enumerate(components) for Q in components[:i]]
+    return np.array(pairs) if pairs else np.full((1, 1), np.nan)
 
 
 def describe_fits(X: CSR, halves: Sequence[PathFit], runs: Sequence[PathFit]) -> dict[str, float]:
     components = [run.factors.B.T for run in runs]
-    distinct = [n_distinct(P, run.shares) for P, run in zip(components, runs, strict=True)]
+    distinct = [are_distinct(P, run.shares).sum() for P, run in zip(components, runs, strict=True)]
+    of_half = [half.factors.B.T[are_distinct(half.factors.B.T, half.shares)] for half in halves]
+    found = match_rows(*sorted(of_half, key=len))[1] >= ALIKE
     measures = {
         "n_distinct": float(np.mean(distinct)),
-        "half_agreement": agreement(halves),
-        "seed_agreement": agreement(runs),
+        "n_found_again": float(found.sum()),
+        "half_agreement": float(affinities(halves).mean()),
+        "seed_agreement": float(affinities(runs).mean()),
         "coherence": float(np.mean([npmi_coherence(P, X).mean() for P in components])),
         "beta": float(np.mean([run.beta for run in runs])),
     }

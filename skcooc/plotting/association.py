@@ -25,6 +25,7 @@ from skcooc.plotting.canvas import (
     declutter,
     draw_lines,
     new_axes,
+    shorten,
     shrink_to_fit,
     styled,
     text_width,
@@ -41,6 +42,7 @@ LEADER, AIR = 12.0, 5.0  # points: from a cluster to its words, and around all
 BELOW = 52.0  # points: height of all that is below the matrix
 BAR = 7.0  # points: height of the colour bar
 LINE = 1.3  # height of a line of text, in units of the font size
+LONGEST = 12.0  # width of the words of a cluster, in units of the font size
 LIMIT = 3  # the colours end where log2 of the association is this, and minus this
 INK = 0.05  # area of all dots, as a share of that of the matrix
 LARGEST = 12.0  # points squared: largest area of a dot for one co-occurrence
@@ -56,8 +58,12 @@ class MatrixSide(NamedTuple):
     masses: Array  # (N,): its share of the co-occurrences
     words: list[list[str]]  # frequent members of each of the C clusters
 
-    def label(self, cluster: int) -> str:
-        return f"{cluster}: {', '.join(self.words[cluster])}"
+    def label(self, cluster: int, fontsize: float) -> str:
+        """Number and rows or columns of a cluster, as many as there is room for."""
+        words, width = self.words[cluster], LONGEST * fontsize
+        texts = [f"{cluster}: {', '.join(words[:n])}" for n in range(max(1, len(words)), 0, -1)]
+        fitting = (text for text in texts if text_width(text, fontsize) <= width)
+        return next(fitting, shorten(texts[-1], width, fontsize))
 
 
 class SideLayout(NamedTuple):
@@ -136,7 +142,8 @@ class AssociationDisplay(Display):
         feature_names, row_names
             As for :func:`skcooc.inspection.describe`.
         n_features : int, default=4
-            Number of members of each cluster to write, the most frequent first.
+            Number of members of each cluster to write, the most frequent first, where there is
+            room.
         ax : matplotlib Axes, default=None, for a new figure
         scale : {"counts", "equal"}, default="counts"
             What the size of a row or column is proportional to: its co-occurrences, so that dots
@@ -233,12 +240,14 @@ class AssociationDisplay(Display):
         self.row_texts_, self.column_texts_ = {}, {}
         for c, middle, at in label_places(self.row_order_, frame.down, frame.height, gap):
             segments.append([(start + 2, top - at), (frame.left - 1, top - middle)])
-            self.row_texts_[c] = write(start, top - at, self.rows.label(c), ha="right")
+            self.row_texts_[c] = write(start, top - at, self.rows.label(c, fontsize), ha="right")
         end = top + LEADER
         for d, middle, at in label_places(self.column_order_, frame.across, frame.width, gap):
             x = frame.left + at
             segments.append([(x, end - 2), (frame.left + middle, top + 1)])
-            self.column_texts_[d] = write(x, end, self.columns.label(d), ha="left", rotation=90)
+            self.column_texts_[d] = write(
+                x, end, self.columns.label(d, fontsize), ha="left", rotation=90
+            )
         self.lines_ = draw_lines(self.ax_, segments, NEUTRAL, 0.4 * shrink, zorder=3)
 
 
@@ -250,7 +259,9 @@ class MatrixFrame:
         fontsize: float, titles: tuple[str, str],
     ) -> None:  # fmt: skip
         self.down, self.across = down, across
-        texts = [[side.label(c) for c in range(len(side.words))] for side in (rows, columns)]
+        texts = [
+            [side.label(c, fontsize) for c in range(len(side.words))] for side in (rows, columns)
+        ]
         texts[0] += titles
         self.left, above = (
             max(text_width(text, fontsize) for text in own) * 1.04 + LEADER + AIR for own in texts

@@ -121,7 +121,7 @@ class StructureDisplay(Display):
         bars = sample_rows(its.mixtures, division, n_rows)
         if by is None:
             bars = bars._replace(labels=[""])
-        ranks = topic_ranks(its.weights)[shown].tolist()
+        ranks = topic_ranks(getattr(its.model, "ranking_weights_", its.weights))[shown].tolist()
         return cls(bars, shown, its.names, name=division.name, ranks=ranks).plot(ax)
 
     @styled

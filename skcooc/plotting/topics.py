@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from skcooc.inspection.features import Order, rank_columns
 from skcooc.inspection.groups import RowGroups, runs
-from skcooc.inspection.models import Names
+from skcooc.inspection.models import FACTORS, Names, unwrap
 from skcooc.inspection.names import resolve_model, select_topics
-from skcooc.inspection.shares import FEW, Shares, group_model, resample_shares
+from skcooc.inspection.shares import FEW, group_model
 from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
@@ -25,7 +25,7 @@ from skcooc.plotting.canvas import (
     topic_colours,
     topic_ranks,
 )
-from skcooc.protocol import Array, FactorModel, RandomState
+from skcooc.protocol import Array, FactorModel, TableLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,8 +38,6 @@ SHARES_WIDTH, SHARES_HEIGHT = 150.0, 130.0  # points: of a panel of shares
 GROUP_HEIGHT, LONGEST_GROUP = 12.5, 130.0  # points: of a group, and of its name
 NUMBERS = 36.0  # points: width of the numbers beside panels over time
 MAX_DATES = 4  # below a panel
-WHOLE = 0.95  # share of the tokens whose intervals are drawn as wholes
-LONGER = 1.5  # an axis at most so many times as long shows all intervals
 HEADROOM = 1.08  # length of an axis, in units of what it shows
 
 
@@ -149,25 +147,23 @@ class TopicsDisplay(Display):
 
 
 class SharesDisplay(Display):
-    """The share of each topic in groups of rows: dots and intervals, or a line with a band.
+    """The share of each topic in groups of rows: dots, or a line over numbers and dates.
 
     Each topic has a panel; a dashed line is its share of all tokens. Groups that are numbers
-    or dates are joined by a line, with the intervals as a band; others are a dot each, with its
-    interval. Panels have scales of their own, which small groups do not set: dots of groups of few
-    rows are hollow, and an arrow at the edge marks what goes on beyond it.
+    or dates are joined by a line; others are a dot each. Panels have scales of their own, which
+    small groups do not set: dots of groups of few rows are hollow, and an arrow at the edge marks
+    one beyond it. For intervals of differences see :func:`skcooc.inspection.compare_shares`.
 
     Parameters
     ----------
     division : RowGroups
         The G groups.
-    shares : Shares
-        Of the K topics in them: ``share``, ``low`` and ``high``, each (G, K).
+    shares : (G, K) array
+        Shares of the K topics in them.
     names : list of K str
         Names of the topics.
     overall : (K,) array
         Their shares of all tokens.
-    masses : (G,) array
-        Tokens of the groups, in counts or as shares of all.
     ranks : sequence of K int, default=None
         Ranks of the topics among all of the model, which give their colours. None means 0 to K - 1.
 
@@ -184,27 +180,26 @@ class SharesDisplay(Display):
     >>> X = make_cooccurrences(60, 40, n_components=3, random_state=0).X
     >>> model = AspectModel(3, beta=0.9, random_state=0).fit(X)
     >>> years = [1990 + row % 5 for row in range(60)]
-    >>> display = SharesDisplay.from_estimator(model, {"year": years}, random_state=0)
-    >>> len(display.axes_), display.division.labels[0], display.shares.share.shape
+    >>> display = SharesDisplay.from_estimator(model, {"year": years}, X=X)
+    >>> len(display.axes_), display.division.labels[0], display.shares.shape
     (3, '1990', (5, 3))
     """
 
     def __init__(
-        self, division: RowGroups, shares: Shares, names: Sequence[str], overall: Array,
-        masses: Array, *, ranks: Sequence[int] | None = None,
+        self, division: RowGroups, shares: Array, names: Sequence[str], overall: Array, *,
+        ranks: Sequence[int] | None = None,
     ) -> None:  # fmt: skip
-        self.division, self.shares, self.names = division, shares, names
+        self.division, self.shares, self.names, self.overall = division, shares, names, overall
         self.ranks = range(len(names)) if ranks is None else ranks
-        self.overall, self.masses = overall, masses
         self._sizes = np.array([len(rows) for rows in division.members])
 
     @classmethod
     def from_estimator(
         cls, model: FactorModel, by: Any, feature_names: ArrayLike | None = None, *,
-        freq: str = "auto", topics: int | Sequence[int] = 12, n_resamples: int = 200,
-        level: float = 0.95, names: Names | None = None, random_state: RandomState = None,
+        X: TableLike | None = None, freq: str = "auto", topics: int | Sequence[int] = 12,
+        names: Names | None = None,
     ) -> SharesDisplay:  # fmt: skip
-        """Draw the shares in groups of the rows of the training matrix.
+        """Draw the shares in groups of rows.
 
         Parameters
         ----------
@@ -214,19 +209,18 @@ class SharesDisplay(Display):
             A label, a number or a date of each row. The name of a column is that of the axis.
         topics : int or sequence of int, default=12
             Number of topics, the largest first; or their numbers.
-        feature_names, freq, n_resamples, level, names, random_state
-            As for :func:`skcooc.inspection.topic_shares`.
+        feature_names, X, freq, names
+            As for :func:`skcooc.inspection.topic_shares`, with the same warning without X.
         """
-        grouped = group_model(model, by, feature_names, freq, names)
-        division, mass = grouped.division, grouped.mass
-        overall = mass.joint.sum(axis=0) / mass.rows.sum()
-        shown = select_topics(overall, topics)
-        shares = resample_shares(grouped, n_resamples, level, random_state)
-        shares = Shares(*(values[:, shown] for values in shares))
-        masses = np.array([mass.rows[rows].sum() for rows in division.members])
+        grouped = group_model(model, by, feature_names, freq, names, X)
+        shown, members = select_topics(grouped.weights, topics), grouped.division.members
+        shares, overall = grouped.topics.shares(members), grouped.topics.overall
         own_names = [grouped.names[k] for k in shown]
-        ranks = topic_ranks(overall)[shown].tolist()
-        return cls(division, shares, own_names, overall[shown], masses, ranks=ranks).plot()
+        own = unwrap(model, *FACTORS).model
+        ranks = topic_ranks(getattr(own, "ranking_weights_", grouped.weights))[shown].tolist()
+        return cls(
+            grouped.division, shares[:, shown], own_names, overall[shown], ranks=ranks
+        ).plot()
 
     @styled
     def plot(self) -> SharesDisplay:
@@ -259,40 +253,33 @@ class SharesDisplay(Display):
         return self
 
     def _caption(self, width: float) -> list[str]:
-        """What lines, bands, dots and arrows mean, on lines of this width."""
-        shares = "line: share; band" if self.division.ordered else "dot: share; line"
-        text = f"{shares}: interval of resampled rows; dashed: share in all rows"
+        """What lines, dots and arrows mean, on lines of this width."""
+        text = f"{'line' if self.division.ordered else 'dot'}: share; dashed: share in all rows"
         if self._sizes.min() < FEW:
             text += f"; hollow: fewer than {FEW} rows"
-        if any(self._end(k) < self._topic(k)[2].max() for k in range(len(self.names))):
-            text += "; arrow: goes on beyond the scale"
+        if any(self._end(k) < self.shares[:, k].max() for k in range(len(self.names))):
+            text += "; arrow: beyond the scale"
         text += "; scales differ" if len(self.names) > 1 else ""
         return fold(text, 0.9 * width, FONT + 1, 6)
-
-    def _topic(self, k: int) -> tuple[Array, Array, Array]:
-        """Shares of a topic, and intervals, which for groups of one row are just the shares."""
-        share, low, high = (values[:, k] for values in self.shares)
-        return share, np.where(np.isnan(low), share, low), np.where(np.isnan(high), share, high)
 
     def _colour(self, k: int) -> str:
         return topic_colours([self.ranks[k]])[0]
 
     def _end(self, k: int) -> float:
-        share, _, high = self._topic(k)
-        return share_limit(share, high, self._sizes, self.masses) or 1.0
+        """The end of an axis: the largest share, of groups that have enough rows if any has."""
+        large = self._sizes >= FEW
+        return HEADROOM * float(self.shares[large if large.any() else ~large, k].max()) or 1.0
 
     def _draw_line(self, ax: Axes, k: int) -> None:
         from matplotlib.ticker import MaxNLocator
 
-        x, (share, _, high) = self.division.groups, self._topic(k)
+        x, share, colour = self.division.groups, self.shares[:, k], self._colour(k)
         ax.axhline(self.overall[k], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
-        colour, low, up = self._colour(k), self.shares.low[:, k], self.shares.high[:, k]
         for run in runs(x):
-            ax.fill_between(x[run], low[run], up[run], color=colour, alpha=0.3, linewidth=0)
             ax.plot(x[run], share[run], color=colour)
         end = self._end(k)
         draw_dots(ax, x, share, self._sizes, colour, 3)
-        draw_arrows(ax, x[high > end], np.full((high > end).sum(), end), "^")
+        draw_arrows(ax, x[share > end], np.full((share > end).sum(), end), "^")
         ax.set_ylim(0, end)
         mark_percent(ax.yaxis)
         if x.dtype.kind == "M":
@@ -302,12 +289,11 @@ class SharesDisplay(Display):
             ax.xaxis.set_major_locator(MaxNLocator(4, integer=x.dtype.kind in "iu"))
 
     def _draw_dots(self, ax: Axes, k: int, labels: Sequence[str]) -> None:
-        y, (share, low, high) = np.arange(len(labels)), self._topic(k)
+        y, share = np.arange(len(labels)), self.shares[:, k]
         ax.axvline(self.overall[k], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
-        ax.hlines(y, low, high, color=self._colour(k), linewidth=1.8)
         end = self._end(k)
         draw_dots(ax, share, y, self._sizes, self._colour(k), 5)
-        draw_arrows(ax, np.full((high > end).sum(), end), y[high > end], ">")
+        draw_arrows(ax, np.full((share > end).sum(), end), y[share > end], ">")
         ax.set(xlim=(0, end), ylim=(len(y) - 0.4, -0.6))
         ax.set_yticks(y, labels, fontsize=FONT, parse_math=False)
         ax.tick_params("y", length=0)
@@ -348,26 +334,6 @@ def mark_percent(axis: Axis) -> None:
     axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g}%"))
 
 
-def share_limit(share: Array, high: Array, sizes: Array, masses: Array) -> float:
-    """The end of an axis of shares, with some headroom; all arguments (G,).
-
-    All intervals are drawn as wholes, if they do not end far above those of most tokens.
-    Otherwise only the latter are, and the shares of groups of at least ``FEW`` rows; without such
-    groups, all shares.
-
-    >>> share, high = np.array([0.1, 0.2, 0.1, 0.9]), np.array([0.2, 0.25, 0.2, 1.0])
-    >>> share_limit(share, high, np.array([50, 60, 40, 2]), np.array([0.4, 0.3, 0.29, 0.01]))
-    0.27
-    """
-    order = np.argsort(high)
-    cumulated = np.cumsum(masses[order])
-    most = high[order][np.searchsorted(cumulated, WHOLE * cumulated[-1])]
-    large = sizes >= FEW
-    enough = max(most, share[large if large.any() else ~large].max())
-    longest = high.max()
-    return float(HEADROOM * (longest if longest <= LONGER * enough else enough))
-
-
 def draw_dots(ax: Axes, x: Array, y: Array, sizes: Array, color: str, width: float) -> None:
     """Draw dots, hollow where a group has few rows."""
     few = sizes < FEW
@@ -377,7 +343,7 @@ def draw_dots(ax: Axes, x: Array, y: Array, sizes: Array, color: str, width: flo
 
 
 def draw_arrows(ax: Axes, x: Array, y: Array, arrow: str) -> None:
-    """Mark the end of an axis where something goes on beyond it."""
+    """Mark the end of an axis where a dot is beyond it."""
     if len(x):
         ax.plot(x, y, arrow, color=NEUTRAL, markersize=5, clip_on=False, zorder=4)
 

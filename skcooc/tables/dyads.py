@@ -16,6 +16,10 @@ from skcooc.counts import CSRCounts, check_block
 from skcooc.protocol import CSR, Array
 
 MAX_TOKENS = 2**31 - 1
+NEW_ROWS = (
+    " To predict for new rows, make a table of their counts: pandas.crosstab(rows, columns)"
+    ".reindex(columns=column_names, fill_value=0)."
+)
 THREE_INDICES = "Got Triads, which have three indices; a table of two is needed: X.dyads(0, 2)."
 
 
@@ -87,7 +91,7 @@ def place_pairs(schema: TableSchema, rows: Array, columns: Array) -> tuple[Array
         unknown = [_name_unknown("rows", rows[i < 0]), _name_unknown("columns", columns[j < 0])]
         warnings.warn(
             f"{(~known).sum()} of {len(known)} pairs are dropped: the table has "
-            f"{' and '.join(filter(None, unknown))}.",
+            f"{' and '.join(filter(None, unknown))}.{NEW_ROWS * bool((i < 0).any())}",
             UserWarning,
             stacklevel=4,
         )
@@ -450,7 +454,7 @@ class Dyads(Tokens):
         return self._table(self.columns, self.table_shape)
 
     def listed(self, dtype: DTypeLike) -> tuple[CSRCounts, Array]:
-        """Counts with a non-zero for each token, not summed up, and the order of these."""
+        """Return one non-zero for each token, row by row, and the token of each, (L,)."""
         table, order = self._ones(self.columns, self.table_shape, dtype)
         return CSRCounts(table), order
 

@@ -43,6 +43,10 @@ _TEXTS = (
     "X holds texts or other strings, not counts: count the words of texts with a vectorizer, such "
     "as scikit-learn's CountVectorizer; for pairs, such as user and item, take Dyads.from_frame."
 )
+_OTHER_NAMES = (
+    "The feature names should match those that were passed during fit: X has other column names, "
+    "or has them in another order."
+)
 SAMPLE_ROWS = 10_000  # of a table that is not in memory
 
 
@@ -117,10 +121,7 @@ def check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> N
     if reset and names is not None:
         estimator.feature_names_in_ = names.astype(object)
     if not reset and not (names is None or known is None or np.array_equal(known, names)):
-        raise ValueError(
-            "The feature names should match those that were passed during fit: X has other column "
-            "names."
-        )
+        raise ValueError(_OTHER_NAMES)
 
 
 def check_weights(sample_weight: ArrayLike, X: CSR | Array, **options: bool) -> Array:
@@ -177,6 +178,11 @@ def read(
 
 
 def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
+    """Check new rows of a fitted estimator; ValueError if they have other columns."""
+    if (names := _numbers(X)) is not None:  # scikit-learn compares strings alone
+        known = getattr(estimator, "column_names_in_", None)
+        if not (known is None or np.array_equal(known, names)):
+            raise ValueError(_OTHER_NAMES)
     return NewRows(check_table(estimator, X, reset=False))
 
 
@@ -261,7 +267,9 @@ def read_in_memory(
         raise _no_tokens(estimator, table.shape)
     if weights is not None:
         check_total(observed.sum(dtype=np.float64))
-    schema = X.schema if isinstance(X, Dyads) else _schema(estimator, table.shape, _row_names(X))
+    schema = _schema(estimator, table.shape, _row_names(X), _numbers(X))
+    if isinstance(X, Dyads):
+        schema = X.schema
     counts = CSRCounts(table, weights)
     return Table(counts, counts, schema._replace(seen=observed_cells(table)))
 
@@ -326,9 +334,21 @@ def random_generator(random_state: RandomState) -> np.random.Generator:
 
 
 def _schema(
-    estimator: BaseEstimator, shape: tuple[int, int], row_names: Array | None = None
+    estimator: BaseEstimator,
+    shape: tuple[int, int],
+    row_names: Array | None = None,
+    column_names: Array | None = None,
 ) -> TableSchema:
-    return TableSchema(shape, row_names, getattr(estimator, "feature_names_in_", None))
+    return TableSchema(shape, row_names, getattr(estimator, "feature_names_in_", column_names))
+
+
+def _numbers(X: TableLike) -> Array | None:
+    """Column names of a data frame or Dyads if these are numbers, but for 0, 1, ... of a frame."""
+    names = X.column_names if isinstance(X, Dyads) else X.columns if hasattr(X, "iloc") else None
+    if names is None or np.asarray(names).dtype.kind not in "iu":
+        return None
+    default = hasattr(X, "iloc") and np.array_equal(names, np.arange(len(names)))
+    return None if default else np.asarray(names)
 
 
 def _row_names(X: TableLike) -> Array | None:

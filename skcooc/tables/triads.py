@@ -187,7 +187,7 @@ class Triads(Tokens):
         return TripleCounts(self._table(*self._paired), self.table_shape[1:])
 
     def listed(self, dtype: DTypeLike) -> tuple[TripleCounts, Array]:
-        """Counts with a non-zero for each token, not summed up, and the order of these."""
+        """Return one non-zero for each token, row by row, and the token of each, (L,)."""
         table, order = self._ones(*self._paired, dtype)
         return TripleCounts(table, self.table_shape[1:]), order
 

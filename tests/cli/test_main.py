@@ -171,7 +171,7 @@ def test_aspects_are_the_topics_and_documents_without_words_are_counted(run, tex
     for order in ("characteristic", "probable"):
         out = run(texts, "--top", "5", "--seed", "2", "--order", order, "--skip-lda")
         assert f"{order} words" in out
-        aspects = [line.split("%  ")[1].split() for line in out.splitlines() if "%  " in line]
+        aspects = [line.split("%  ")[2].split() for line in out.splitlines() if "%  " in line]
         assert sorted(map(sorted, aspects)) == sorted(sorted(topic.split()) for topic in TOPICS)
     texts.write_text(texts.read_text() + "\n42 43 44")
     assert "documents without any of these words: 1" in run(texts, "--skip-lda")
@@ -196,7 +196,7 @@ def test_output_of_texts_and_of_a_matrix(summary, texts, tmp_path, X):
     assert found["n_tokens"] == 360
     assert found["comparison"][0]["label"] == "topic-free baseline: unigram"
     assert len(found["top_features"]) == 3
-    assert [trial["n_components"] for trial in found["tuning"]][-2:] == [3, None]
+    assert [trial["n_components"] for trial in found["tuning"]][-3:] == [3, None, None]
     assert found["tuning"][0]["stage"] == "coarse"
     scipy.io.mmwrite(tmp_path / "counts.mtx", X)
     out, _, alone = summary(tmp_path / "counts.mtx", "--skip-lda")
@@ -227,7 +227,9 @@ def test_without_data_it_shows_the_bible(run, tmp_path):
     out = run("--skip-lda", "--html", page)
     assert "The King James Bible, by chapter\n1,189 documents, " in out
     assert all(f"{word} " in out for word in ("unto", "shall", "thou"))  # dropped, in most chapters
-    topics = [line for line in out.splitlines() if re.match(r"  [ \d]\d\.\d %  \w", line)]
+    topics = [
+        line for line in out.splitlines() if re.match(r"  [ \d]\d\.\d %  [ \d.]+ %  \w", line)
+    ]
     assert len(topics) == 3
     assert not {"unto", "shall", "thou"} & set(" ".join(topics).split())
     for section in ("Law", "Prophets", "Gospels", "Epistles"):

@@ -11,7 +11,7 @@ from skcooc.em.stages import WARMUP_ITERATIONS, ignore
 from skcooc.equations.aspects import Aspects, Params
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout import Validation
-from skcooc.simplex import match_rows
+from skcooc.simplex import hellinger, match_rows
 from tests.em.toys import HERE, Forks, Halving, Point
 from tests.equations.running import energies, separate
 from tests.tables import planted
@@ -241,7 +241,8 @@ def merged_aspects(*parts):
         shares[list(part), new] = 1
     rows = DATA.mixtures @ shares
     components = DATA.components.T @ (shares * DATA.mixtures.mean(axis=0)[:, None])
-    return em.State(Params(components / components.sum(axis=0), rows.mean(axis=0)), rows)
+    weights = rows.mean(axis=0)
+    return em.State(Params(components / components.sum(axis=0), weights, weights), rows)
 
 
 def test_merged_aspects_come_apart_and_with_a_wrong_choice_they_do_not(monkeypatch):
@@ -253,6 +254,57 @@ def test_merged_aspects_come_apart_and_with_a_wrong_choice_they_do_not(monkeypat
     assert recovered() > 0.95
     monkeypatch.setattr(em.annealing, "farthest", lambda components, weights, n: [0])
     assert recovered() < 0.95
+
+
+def doubled_and_merged():
+    """A local optimum: a planted aspect is there twice, and two others are one."""
+    truth = merged_aspects((0,), (1,), (2,), (3,))
+    return annealing.mix_components(Aspects(4), truth, [(0,), (0,), (1,), (2, 3)])
+
+
+BROKEN_MOVES = [
+    (Aspects, "perturb", lambda model, params, rng, amount: params),  # copies that stay copies
+    (annealing, "merging_costs", lambda model, X, state: np.eye(state.rows.shape[1])),  # any pair
+    (annealing.MergeAndSplit, "finish", lambda part, run: part.merge_copies(run, [0])),
+]
+
+
+@pytest.mark.parametrize("broken", [None, *BROKEN_MOVES], ids=str)
+def test_merge_and_split_leaves_a_local_optimum(monkeypatch, broken):
+    stage = em.EMStage(Aspects(4), X, 1.0, 60, 1e-6)
+    start = doubled_and_merged()
+    stuck = run([stage], start=start)
+    assert match_rows(DATA.components, stuck.params.components.T)[1].min() < 0.95
+    if broken is not None:
+        monkeypatch.setattr(*broken)
+    found = run([em.MergeAndSplit(replace(stage, tol=0.0)), stage], start=stuck.state)
+    similarity = match_rows(DATA.components, found.params.components.T)[1].min()
+    assert (similarity > 0.95) == (broken is None)
+    assert (found.objective < stuck.objective - 100) == (broken is None)
+
+
+def test_costs_of_merging_are_those_of_the_definition():
+    rng = np.random.default_rng(0)
+    rows, components = rng.dirichlet(np.ones(5), size=80), rng.dirichlet(np.ones(60), size=5).T
+    rows[:, 1], components[:, 3] = 0.4 * rows[:, 0], components[:, 2]
+    weights = np.full(5, 0.2)
+    state, n = em.State(Params(components, weights, weights), rows), X.row_sums
+    costs = annealing.merging_costs(Aspects(5), X, state)
+    for k, l in np.ndindex(5, 5):
+        both = rows[:, k] + rows[:, l]
+        share = np.sum(n * rows[:, k] * both) / np.sum(n * both**2)
+        apart = 1 - np.sum(np.sqrt(components[:, k] * components[:, l]))
+        expected = np.sum(n * (rows[:, k] - share * both) ** 2) * apart
+        assert costs[k, l] == pytest.approx(0 if k == l else expected, abs=1e-9)
+    assert costs[0, 1] < 1e-9 > costs[2, 3]  # in one proportion, or equal
+    hard = em.State(state.params, np.eye(5)[rng.integers(5, size=80)])
+    sizes = n @ hard.rows
+    harmonic = sizes[:, None] * sizes / (sizes[:, None] + sizes)
+    costs = annealing.merging_costs(Aspects(5), X, hard)
+    np.testing.assert_allclose(costs, harmonic * hellinger(components.T) ** 2, atol=1e-9)
+    assert np.isfinite(
+        annealing.merging_costs(Aspects(5), X, em.State(state.params, 0 * rows))
+    ).all()
 
 
 def test_many_more_are_reached_by_doubling():
@@ -292,8 +344,9 @@ def test_pairs_are_joined_one_by_one():
 
 
 def test_split_components_are_merged_again_and_nothing_else():
-    (components, weights), rows = merged_aspects((0,), (1,), (2,), (3,))
-    params = Params(np.tile(components, 2), np.tile(weights / 2, 2))
+    (components, weights, _), rows = merged_aspects((0,), (1,), (2,), (3,))
+    both = np.tile(weights / 2, 2)
+    params = Params(np.tile(components, 2), both, both)
     again = em.merge_components(Aspects(4), em.State(params, np.tile(rows / 2, 2)), 4)
     np.testing.assert_allclose(again.rows, rows)
     np.testing.assert_allclose(again.params.components, components)

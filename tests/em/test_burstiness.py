@@ -47,7 +47,7 @@ def somewhere(table):
     """A state that fits nothing yet."""
     A, B = factors(table)
     A, B = A / A.sum(axis=1, keepdims=True), B / B.sum(axis=0)
-    return State(Params(B, A.mean(axis=0)), A)
+    return State(Params(B, A.mean(axis=0), A.mean(axis=0)), A)
 
 
 def fitted(a, kind=BurstinessRounds):

@@ -14,8 +14,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from skcooc import AspectModel, AveragedModels, Dyads
-from skcooc.inspection import explore
+from skcooc.inspection import compare_shares, explore
 from skcooc.inspection.explorer import sections
+from skcooc.inspection.shares import pooled_mixtures
 from tests.inspection import pages
 from tests.inspection.pages import EVIL, WORDS, close, stand_in, table, texts_of, two_sided
 from tests.tables import refused
@@ -39,11 +40,12 @@ def test_topics_and_rows_against_loops(model, page):
     n, q, theta = X.sum(), model.components_, model.embedding_
     weights = [sum(X[i].sum() / n * theta[i, k] for i in range(len(X))) for k in range(3)]
     unigram = [sum(weights[k] * q[k, j] for k in range(3)) for j in range(len(WORDS))]
+    pooled = pooled_mixtures(X.sum(axis=0, keepdims=True), q)[0]
     shown = page.shown
     assert shown["facts"]["fitted"]
     for k, topic in enumerate(shown["topics"]):
-        assert topic["weight"] == close(weights[k])
-        assert topic["n_rows"] == sum(row.argmax() == k for row in theta)
+        assert topic["weight"] == close(pooled[k])
+        assert topic["documents"] == close(sum(row.argmax() == k for row in theta) / len(X))
         for number, p, rest in topic["features"]:
             name, share, posterior = shown["features"][number]
             j = WORDS.index(name)
@@ -88,18 +90,21 @@ def test_shares_of_groups_rows_without_a_label_and_groups_of_one_row(model, page
     for g, label in enumerate(found["labels"]):
         rows = [i for i in range(len(X)) if GROUPS[i] == label]
         assert found["sizes"][g] == len(rows)
-        observations = sum(X[i].sum() for i in rows)
-        for k in range(3):
-            share = sum(X[i].sum() * model.embedding_[i, k] for i in rows) / observations
-            assert found["share"][g][k] == close(share)
-            assert found["low"][g][k] <= share <= found["high"][g][k]
+        pooled = pooled_mixtures(X[rows].sum(axis=0, keepdims=True), model.components_)[0]
+        assert found["share"][g] == close(pooled.tolist())
+        largest = model.embedding_[rows].argmax(axis=1).tolist()
+        assert found["documents"][g] == close([largest.count(k) / len(rows) for k in range(3)])
+    differences = compare_shares(model, GROUPS, X=X, n_permutations=1, random_state=0)
+    certain = differences[np.abs(differences["low"]) > 0.02]
+    assert len(certain) > 3
+    for group, k, low in certain[["group", "component", "low"]].values:
+        assert found["above"][found["labels"].index(group)][k] == (low > 0)
     assert [GROUPS[i] for i in range(len(X))] == [found["labels"][g] for g in found["of"]]
     groups = np.array(["many"] * len(X), dtype=object)
     groups[:2] = "one", None
     found = explore(model, X, feature_names=WORDS, groups=groups).shown["groups"]
     assert (found["labels"], found["sizes"]) == (["many", "one"], [len(X) - 2, 1])
-    assert found["low"][1] == found["high"][1] == [None] * 3
-    assert None not in found["low"][0] + found["share"][1]
+    assert found["above"] == [[0] * 3] * 2  # no interval
     for given in ({"desk": groups}, pd.DataFrame({"desk": groups})):
         assert explore(model, X, groups=given).shown["groups"] == {**found, "name": "desk"}
 

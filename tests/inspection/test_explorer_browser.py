@@ -20,7 +20,8 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
 X = table()
 SIZES = {"desk": (1400, 900), "phone": (390, 800)}
-SKEWED = np.where(stand_in(X).embedding_[:, 0] > 0.5, "much", "little")
+Q = stand_in(X).components_
+SKEWED = np.where(X @ (Q[0] > Q[1:].max(axis=0)) > X.sum(axis=1) / 3, "much", "little")
 LATE = ["2024-05", "2024-06", "2024-06"]  # one row of May
 VIEWS = ["Nodes", "Shares", "Map", "Documents", "Tree", "About"]
 
@@ -186,7 +187,6 @@ def test_shares_at_one_glance_and_lines_break_where_a_month_is_left_out_or_has_o
     page.reload()
     lines = [line.get_attribute("d") for line in page.locator(".curve .line").all()]
     assert [line.count("M") + line.count("L") for line in lines] == [2, 1, 1]
-    assert page.locator(".curve .band").count() == 3
     assert page.locator(".curve .few").count() == 2
     assert page.locator(".curve text").all_text_contents()[3:] == [
         "2024-01", "2024-02", "2024-04", "2024-05", "2024-06"

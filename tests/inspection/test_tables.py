@@ -40,7 +40,10 @@ from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 from tests.plotting.test_hierarchy import SPLITS
 from tests.tables import refused
 
-COLUMNS = ["component", "name", "weight", "n_rows", "features", "probabilities", "rows"]
+COLUMNS = [
+    "component", "name", "share", "documents", "n_rows", "features", "probabilities", "rows"
+]  # fmt: skip
+NEAREST = ["nearest", "distance"]
 X = np.random.default_rng(0).poisson(2.0, (20, 7))
 ADJECTIVES, NOUNS = [f"adjective {i}" for i in range(9)], [f"noun {j}" for j in range(8)]
 BLOCKS = np.random.default_rng(0).poisson(1.0 + 6 * (np.arange(9)[:, None] % 3 == np.arange(8) % 3))
@@ -56,17 +59,22 @@ def model():
 def test_lines_against_the_definitions(model):
     table = describe(model, n_features=4, n_rows=2, order="probable")
     assert isinstance(table, pd.DataFrame)
-    assert table.columns.tolist() == COLUMNS
+    assert table.columns.tolist() == COLUMNS + NEAREST
     assert table["component"].tolist() == [0, 1, 2]
     top = top_features(model, n_features=7)
     for k, line in table.iterrows():
         shares = [X[i].sum() / X.sum() * model.embedding_[i, k] for i in range(20)]
-        assert line["weight"] == pytest.approx(sum(shares))
+        assert line["share"] == pytest.approx(sum(shares))
         assert line["n_rows"] == sum(p.argmax() == k for p in model.embedding_)
+        assert line["documents"] == line["n_rows"] / len(model.embedding_)
         assert line["features"] == top[k][:4]
         by_name = dict(zip(top[k], sorted(-model.components_[k]), strict=True))
         assert line["probabilities"] == [-by_name[name] for name in line["features"]]
         assert line["rows"] == first_rows(model, n_rows=2)[k]
+        p = model.components_
+        apart = {other: 1 - np.sqrt(p[k] * p[other]).sum() for other in range(3) if other != k}
+        assert line["nearest"] == min(apart, key=apart.get)
+        assert line["distance"] == pytest.approx(np.sqrt(min(apart.values())))
     features, rows = list("abcdefg"), [f"title {i}" for i in range(20)]
     named = describe(model, features, rows, order="probable")
     assert {"".join(sorted(names)) for names in named["features"]} == {"abcdefg"}
@@ -74,11 +82,11 @@ def test_lines_against_the_definitions(model):
     model = skcooc.AsymmetricClustering(3, beta=1.0, random_state=0).fit(
         X
     )  # whose prior is uniform
-    weights = describe(model)["weight"]
+    weights = describe(model)["share"]
     np.testing.assert_allclose(weights, X.sum(axis=1) @ model.embedding_ / X.sum())
     assert not np.allclose(weights, model.weights_)
     model = hierarchy_model(4)
-    np.testing.assert_allclose(describe(model)["weight"], model.node_weights_)
+    np.testing.assert_allclose(describe(model)["share"], model.node_weights_)
 
 
 def test_the_library_of_the_table_and_a_line_for_each_feature(model):
@@ -115,7 +123,7 @@ def test_columns_are_characteristic_unless_probable_ones_are_asked_for(model):
     parts = q * np.log(q / ((q + reference) / 2))
     expected = [[f"x{j}" for j in np.argsort(-row) if row[j] > 0] for row in parts]
     assert characteristic_features(alone) == expected
-    np.testing.assert_allclose(describe(alone)["weight"], model.weights_)
+    np.testing.assert_allclose(describe(alone)["share"], model.weights_)
     assert name_topics(alone, n_features=2) == [" · ".join(names[:2]) for names in expected]
 
 
@@ -149,7 +157,7 @@ def test_clusters_of_columns_against_the_definitions(both):
         members = np.flatnonzero(both.column_labels_ == d)
         sums = BLOCKS[:, members].sum(axis=0)
         best = np.argsort(-sums, kind="stable")[:2]
-        assert line["weight"] == pytest.approx(sums.sum() / BLOCKS.sum(), rel=1e-6)
+        assert line["share"] == pytest.approx(sums.sum() / BLOCKS.sum(), rel=1e-6)
         assert line["n_columns"] == len(members)
         assert line["features"] == [NOUNS[j] for j in members[best]]
         np.testing.assert_allclose(line["probabilities"], sums[best] / sums.sum(), rtol=1e-6)
@@ -440,3 +448,22 @@ def test_the_pictures_of_topicwizard():
     np.testing.assert_array_equal(data["topic_term_matrix"], model.components_)
     assert data["document_topic_matrix"].shape == (len(TEXTS), 3)
     assert len(figures.topic_barcharts(data).data) == 6
+
+
+def test_numbers_that_are_names_of_columns_name_topics():
+    numbers = 10 * np.arange(len(NOUNS)) + 101
+    pairs = skcooc.Dyads(BLOCKS, row_names=ADJECTIVES, column_names=numbers)
+    aspects = skcooc.AspectModel(2, beta=0.9, max_iter=2, tol=1, random_state=0).fit(pairs)
+    both = skcooc.SymmetricClustering(3, 3, hard=True, random_state=0).fit(pairs)
+    average = skcooc.AveragedModels(aspects, n_estimators=2, random_state=0).fit(pairs)
+    known = set(map(str, numbers))
+    for model in (aspects, both, average.consensus_):
+        assert {word for words in describe(model)["features"] for word in words} <= known
+        assert {word for words in top_features(model) for word in words} <= known
+    for clusters in describe(both)["goes_with"]:
+        assert {word for name in clusters for word in name.split(" · ")} <= known
+    assert not {word for name in name_topics(aspects) for word in name.split(" · ")} - known
+    frame = pd.DataFrame(BLOCKS, index=ADJECTIVES, columns=numbers)
+    explore(aspects, frame)
+    explore(aspects, pd.DataFrame(BLOCKS))
+    refused("other names, or in another order", explore, aspects, frame[numbers[::-1]])

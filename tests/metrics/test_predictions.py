@@ -282,6 +282,15 @@ def test_the_scorer_divides_observations(names):
     found, twin = scorer(model, observations[test]), literal_recall(new, items, 5)
     assert found == pytest.approx(literal_recall(new * (known == 0), items, 5), rel=1e-12)
     assert found != pytest.approx(twin, rel=1e-3)  # for which known items are hits, too
+    weights = np.where(np.arange(len(observations)) % 3 == 0, 0.01, 1.0)
+    liked = observations.reweighted(weights)
+    model = ASPECTS.fit(liked[train])
+    seen, rated = liked[train].to_csr().toarray(), liked[test].to_csr().toarray()
+    items, fresh = best_new(model, model.embedding_, seen), rated * (seen == 0)
+    for least in (0.0, 0.5):
+        scorer = make_ranking_scorer(liked, k=5, min_weight=least)
+        expected = literal_ndcg(fresh * (fresh > least), items, 5)
+        assert scorer(model, liked[test]) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_scorer_divides_new_rows_and_a_search_takes_it():

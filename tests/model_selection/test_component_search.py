@@ -18,7 +18,7 @@ from skcooc.model_selection.candidates import (
     one_standard_error,
 )
 from skcooc.model_selection.folds import Data
-from skcooc.model_selection.path import ComponentPath, PathPoint, n_distinct
+from skcooc.model_selection.path import ComponentPath, PathPoint, are_distinct
 from skcooc.simplex import match_rows
 from skcooc.tables import as_counts
 from tests.tables import planted
@@ -45,7 +45,9 @@ def test_the_planted_number_is_found(search):
     assert not search.still_falling_
     assert search.summary().startswith("3 components: the fewest")
     results = search.cv_results_
-    np.testing.assert_array_equal(results["n_distinct"][:2], [2, 3])
+    np.testing.assert_array_equal(results["n_distinct"], [2, 3, 3])
+    np.testing.assert_array_equal(results["n_found_again"], [2, 3, 3])
+    assert "Of 3, 3 are distinct and 3 found in both halves" in search.summary()
     assert min(results["half_agreement"][1], results["seed_agreement"][1]) > 0.95
     scores = np.array([results[f"split{fold}_test_score"] for fold in range(3)])
     differences = scores[:, [1]] - scores
@@ -122,20 +124,24 @@ def test_the_smoothing_of_the_search_is_that_of_held_out_counts():
 def test_distinct_components_one_by_one():
     rng = np.random.default_rng(0)
     P, shares = rng.dirichlet(np.full(4, 0.4), size=12), rng.dirichlet(np.full(12, 0.5))
-    kept = 0
+    kept, overall = [], shares @ P
+    R = (P - overall) / np.sqrt(overall)
     for k in range(12):
         larger = [l for l in range(12) if shares[l] > shares[k]]
-        alike = [P[k] @ P[l] / np.sqrt((P[k] @ P[k]) * (P[l] @ P[l])) >= 0.9 for l in larger]
-        kept += shares[k] >= 0.1 / 12 and not any(alike)
-    assert 2 < kept < 10
-    assert n_distinct(P, shares) == kept
+        alike = [R[k] @ R[l] / np.sqrt((R[k] @ R[k]) * (R[l] @ R[l])) >= 2 / 3 for l in larger]
+        kept.append(bool(shares[k] >= 0.1 / 12 and not any(alike)))
+    assert 2 < sum(kept) < 10
+    assert are_distinct(P, shares).tolist() == kept
 
 
 def test_components_are_matched_so_that_the_sum_is_largest():
     rng = np.random.default_rng(1)
     P, Q = rng.random((4, 5)) ** 2, rng.random((4, 5)) ** 2
     rows, affinities = match_rows(P, Q)
-    unit = [A / np.linalg.norm(A, axis=1, keepdims=True) for A in (P, Q)]
+    P, Q = (A / A.sum(axis=1, keepdims=True) for A in (P, Q))
+    overall = np.vstack([P, Q]).mean(axis=0)
+    unit = [(A - overall) / np.sqrt(overall) for A in (P, Q)]
+    unit = [A / np.linalg.norm(A, axis=1, keepdims=True) for A in unit]
     cosines = unit[0] @ unit[1].T
     best = max(permutations(range(4)), key=lambda order: cosines[range(4), order].sum())
     assert rows.tolist() == list(best)

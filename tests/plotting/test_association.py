@@ -144,6 +144,10 @@ def test_words_are_the_most_frequent_members_also_of_tied_and_empty_clusters():
     rows = MatrixSide(np.array([0, 1]), np.array([0.6, 0.4]), [["a"], ["b"]])
     display = AssociationDisplay(joint, rows, rows._replace(words=[["a"], ["b"], []])).plot()
     assert set(display.column_texts_) == {0, 1}
+    long = rows._replace(words=[["undergraduate", "postgraduate", "graduate"], [60 * "w"]])
+    texts = AssociationDisplay(joint[:, :2], rows, long).plot().column_texts_
+    assert texts[0].get_text() == "0: undergraduate"  # a twin with all is too tall
+    assert texts[1].get_text().endswith("w…")
 
 
 def test_texts_are_legible():

@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from skcooc import AspectModel, AveragedModels, Dyads, SymmetricClustering
 from skcooc.hierarchy import binary_tree
 from skcooc.image import TextureSegmenter
+from skcooc.inspection import Mixtures
 from skcooc.model_selection import ComponentSearchCV
 from skcooc.plotting import (
     AbstractionDisplay,
@@ -72,7 +73,7 @@ def test_validated_iterations_tuned_temperatures_and_priors():
     model = AspectModel(4, random_state=0).fit(X)
     beta = PerplexityDisplay.from_estimator(model)
     coarse = sorted((t.beta, t.validation.perplexity) for t in model.tuning_ if t.stage == "coarse")
-    assert len(coarse) == len(model.tuning_) - 1
+    assert len(coarse) == len(model.tuning_) - 2  # and the final size, and joint tempering
     np.testing.assert_array_equal(beta.lines_[0].get_xydata(), coarse)
     with pytest.raises(ValueError, match=r"nothing to draw over component_prior: .* beta"):
         PerplexityDisplay.from_estimator(model, over="component_prior")  # data are not sparse
@@ -366,7 +367,7 @@ def test_without_matplotlib(monkeypatch):
         (AbstractionDisplay, hierarchy_model(), 0),
         (AssociationDisplay, blocks()),
         (HierarchyDisplay, hierarchy_model()),
-        (SharesDisplay, aspects(), ["a", "b"]),
+        (SharesDisplay, Mixtures([[0.9, 0.1], [0.2, 0.8]]), ["a", "b"]),
         (SplitsDisplay, stand_in(binary_tree(5), splits_=SPLITS, beta_=0.1)),
         (StructureDisplay, aspects()),
         (TopicMapDisplay, aspects()),

@@ -26,6 +26,7 @@ from tests.tables import refused
 MODEL = aspects()
 WEIGHTS = MODEL.row_distribution_ @ MODEL.embedding_
 YEARS = 1990 + np.arange(60) % 6
+pytestmark = pytest.mark.filterwarnings("ignore:Without X:UserWarning")
 
 
 def test_bars_are_probabilities_and_marks_those_of_all_observations():
@@ -50,8 +51,8 @@ def test_bars_are_probabilities_and_marks_those_of_all_observations():
         refused("topics=", TopicsDisplay.from_estimator, MODEL, topics=topics)
 
 
-def test_dots_are_the_shares_with_intervals_also_of_a_consensus():
-    options = {"names": {0: "first"}, "random_state": 0}
+def test_dots_are_the_shares_also_with_counts_and_of_a_consensus():
+    options = {"names": {0: "first"}}
     display = SharesDisplay.from_estimator(MODEL, {"letter": labels()}, topics=2, **options)
     shown = np.argsort(-WEIGHTS)[:2]
     table = topic_shares(MODEL, labels(), **options).set_index(["component", "group"])
@@ -59,11 +60,16 @@ def test_dots_are_the_shares_with_intervals_also_of_a_consensus():
         overall, dots = ax.lines
         expected = table.loc[k].loc[display.division.labels]
         np.testing.assert_allclose(dots.get_xdata(), expected["share"])
-        ends = np.array([line[:, 0] for line in ax.collections[0].get_segments()])
-        np.testing.assert_allclose(ends, expected[["low", "high"]])
         assert overall.get_xdata()[0] == pytest.approx(WEIGHTS[k])
     assert display.figure_.get_supylabel() == "letter"
     X = MODEL.components_.repeat(4, axis=0) * 100
+    model, by = AspectModel(2, beta=0.9, max_iter=5, random_state=0).fit(X), np.arange(len(X)) % 2
+    display = SharesDisplay.from_estimator(model, by, X=X, topics=2)
+    expected = topic_shares(model, by, X=X)["share"].to_numpy().reshape(2, 2)
+    shown = np.argsort(-model.row_distribution_ @ model.embedding_)
+    np.testing.assert_allclose(display.shares, expected[:, shown])
+    pooled = topic_shares(model, np.zeros(len(X)), X=X)["share"].to_numpy()
+    np.testing.assert_allclose(display.overall, pooled[shown])
     average = AveragedModels(AspectModel(2, beta=0.9, max_iter=5), 3, random_state=0).fit(X)
     agreed = average.consensus_
     display = TopicsDisplay.from_estimator(agreed, n_features=3, topics=[1])
@@ -74,8 +80,8 @@ def test_dots_are_the_shares_with_intervals_also_of_a_consensus():
 
 def test_numbers_and_dates_are_across_and_gaps_are_not_bridged():
     years = np.where(np.arange(60) == 7, 1970, YEARS)
-    display = SharesDisplay.from_estimator(MODEL, {"year": years}, topics=[3], random_state=0)
-    table = topic_shares(MODEL, years, random_state=0)
+    display = SharesDisplay.from_estimator(MODEL, {"year": years}, topics=[3])
+    table = topic_shares(MODEL, years)
     table = table[table["component"] == 3]
     _, alone, line, dots, hollow = display.ax_.lines
     assert alone.get_xdata().tolist() == hollow.get_xdata().tolist() == [1970]
@@ -83,11 +89,7 @@ def test_numbers_and_dates_are_across_and_gaps_are_not_bridged():
     np.testing.assert_array_equal(dots.get_xdata(), line.get_xdata())
     np.testing.assert_array_equal(line.get_xdata(), np.arange(1990, 1996))
     np.testing.assert_allclose(line.get_ydata(), table["share"][1:])
-    band = display.ax_.collections[1].get_paths()[0].vertices
-    for year, low, high in table[["group", "low", "high"]].values[1:]:
-        at_year = band[band[:, 0] == year, 1]
-        assert {round(low, 9), round(high, 9)} <= set(at_year.round(9))
-    assert display.figure_.get_supxlabel().startswith("year\nline: share; band:")
+    assert display.figure_.get_supxlabel().startswith("year\nline: share; dashed:")
 
 
 def tiny_and_large(n_tiny):
@@ -103,7 +105,7 @@ def tiny_and_large(n_tiny):
 def test_a_tiny_group_sets_no_scale_and_is_marked(labelled):
     model, groups = tiny_and_large(2)
     by = groups.astype(str) if labelled else groups
-    display = SharesDisplay.from_estimator(model, by, topics=[0], random_state=0)
+    display = SharesDisplay.from_estimator(model, by, topics=[0])
     ax, at = display.ax_, 0 if labelled else 1
     end = (ax.get_xlim(), ax.get_ylim())[at][1]
     assert 0.11 < end < 0.2
@@ -117,10 +119,10 @@ def test_a_tiny_group_sets_no_scale_and_is_marked(labelled):
 
 def test_a_large_group_or_only_tiny_groups_set_the_scale():
     model, _ = tiny_and_large(2)
-    display = SharesDisplay.from_estimator(model, np.arange(60) // 3, topics=[0], random_state=0)
-    assert display.ax_.get_ylim()[1] > display.shares.share[:, 0].max()
+    display = SharesDisplay.from_estimator(model, np.arange(60) // 3, topics=[0])
+    assert display.ax_.get_ylim()[1] > display.shares[:, 0].max()
     model, groups = tiny_and_large(20)
-    display = SharesDisplay.from_estimator(model, groups, topics=[0], random_state=0)
+    display = SharesDisplay.from_estimator(model, groups, topics=[0])
     assert display.ax_.get_ylim()[1] > 0.9
     assert not {"^", ">"} & {line.get_marker() for line in display.ax_.lines}
     assert "arrow" not in display.figure_.get_supxlabel()
@@ -130,11 +132,11 @@ def test_texts_are_legible_the_first_month_is_written_and_titles_have_no_dots_at
     names = ["a name that is much longer than any panel can be wide, " * 2, *"bcde"]
     days = np.datetime64("2001-01-01") + 40 * np.arange(60)
     for by in (labels(), days):
-        display = SharesDisplay.from_estimator(MODEL, by, topics=3, names=names, random_state=0)
+        display = SharesDisplay.from_estimator(MODEL, by, topics=3, names=names)
         assert_legible(display)
     months = np.datetime64("2023-11") + np.arange(60) % 12
     names = ["characteristics · extraordinarily · indeed", *"bcde"]
-    display = SharesDisplay.from_estimator(MODEL, months, topics=[0], names=names, random_state=0)
+    display = SharesDisplay.from_estimator(MODEL, months, topics=[0], names=names)
     ticks = [text.get_text() for text in display.ax_.get_xticklabels()]
     assert ticks == ["2023-11", "2024-04", "2024-09"]
     lines = display.ax_.get_title("left").split("\n")
@@ -199,7 +201,7 @@ def test_a_topic_has_one_colour_in_all_displays():
         assert topic_colours([13, 14]) == [palette_of_14()[-1], NEUTRAL]
     bars = TopicsDisplay.from_estimator(MODEL, topics=[3, 1])
     assert [ax.patches[0].get_facecolor() for ax in bars.axes_] == [palette[3], palette[1]]
-    dots = SharesDisplay.from_estimator(MODEL, labels(), topics=[3, 1], random_state=0)
+    dots = SharesDisplay.from_estimator(MODEL, labels(), topics=[3, 1])
     assert [to_rgba(ax.lines[1].get_color()) for ax in dots.axes_] == [palette[3], palette[1]]
     rows = StructureDisplay.from_estimator(MODEL, topics=[3, 1])
     assert [patch.get_facecolor() for patch in rows.ax_.patches[:2]] == [palette[3], palette[1]]

@@ -6,7 +6,7 @@ function aboutView() {
   const left = [];
   if (shown < f.n_rows) {
     left.push(`Of ${rowCount(f.n_rows)}, ${count(shown)} are here: those most representative of the ${nouns}, those predicted ` +
-      `best and worst, and a random sample of the others. Shares, intervals and the histogram are of all ${rowNouns}.`);
+      `best and worst, and a random sample of the others. Shares and the histogram are of all ${rowNouns}.`);
   }
   if (f.n_empty) left.push(`${rowCount(f.n_empty)} without any ${unit}: ${f.n_empty === 1 ? "it is" : "they are"} in no group, and not shown.`);
   if (f.cut) left.push(`Texts are cut after ${count(f.cut)} characters.`);
@@ -26,10 +26,10 @@ function aboutView() {
     `Perplexity is ${f.held_out ? "held out: half of each was folded in, and the other half scored" : "in sample"}. ` +
       `One of perplexity 100 is predicted as if each ${unit} were one of 100 equally likely ${columnNouns}.`,
     `In sample means on the ${units} that the model was fitted to, or that were folded in: new ones are predicted worse.`,
-    `Share: the part of all ${units} that the model ascribes to a ${noun}.`,
+    `${capital(SHARE)}: the part of all ${units} that the model ascribes to a ${noun}. It depends on how many ${nouns} there are: compare groups, not ${nouns}. ` +
+      `${capital(LARGEST_IN)}: the share of the ${rowNouns} whose largest ${noun} it is.`,
     `Probability of a feature: its share in the ${units} of a ${noun}. Lift: this probability over that in all ${units}. ` +
       `Log-ratio: the natural logarithm of this probability over that in the other ${nouns}; 0 is as much, 0.69 twice as much.`,
-    "Intervals hold 95 of 100 resamples of them; they do not say how sure the model is.",
     `The colour of a word is the most probable ${noun} of this feature where it stands.`,
     "Names that you give are kept in the address of the page: bookmark it, or export them.",
   ];

@@ -6,17 +6,20 @@ const LARGEST = 12; // topics of the first view
 function opening() {
   const shown = byMass.slice(0, LARGEST);
   const rows = shown.map((k) => el("tr", {}, el("th", { scope: "row" }, toTopic(k)),
-    el("td", { class: "number" }, percent(data.topics[k].weight)), el("td", {}, topWords(k))));
+    el("td", { class: "number" }, percent(data.topics[k].weight)),
+    el("td", { class: "number" }, percent(data.topics[k].documents)), el("td", {}, topWords(k))));
   const all = shown.length === byMass.length;
   return [
     el("h2", {}, all ? `All ${nouns} and their ${wordNouns}` : `The largest ${shown.length} of ${byMass.length} ${nouns}`),
     el("p", { class: "quiet" }, `Choose a ${noun} to see its ${columnNouns} and ${rowNouns}.`,
       data.groups || data.times ? [" Where they are: ", link({ view: "shares" }, {}, SHARES), "."] : null),
-    table(`The largest ${nouns}`, [noun, ["share", "number"], wordNouns], rows),
+    table(`The largest ${nouns}`, [noun, [SHARE, "number"], [LARGEST_IN, "number"], wordNouns], rows),
   ];
 }
 
 const SHARES = "Shares";
+const SHARE = `share of ${units}`;
+const LARGEST_IN = `${rowNouns} (largest ${noun})`; // the share of the rows whose largest topic it is
 const topWords = (k) => ranked(k).slice(0, 8).map(([f]) => data.features[f][0]).join(", ");
 
 function sharesView() {
@@ -35,10 +38,10 @@ function heat() {
   const head = [noun, ["all", "number"], ...labels.map((label) => [breakable(label), "number"])];
   const rows = byMass.map((k) => el("tr", {}, el("th", { scope: "row" }, toTopic(k)),
     el("td", { class: "number" }, percent(data.topics[k].weight)), labels.map((label, g) => heatCell(label, g, k))));
-  const alone = sizes.some((n) => n === 1) ? " Of a group of one nothing is marked." : "";
+  const alone = sizes.some((n) => n === 1) ? " A group of one is not marked." : "";
   return el("section", {}, el("h3", {}, called("groups", `${capital(nouns)} by group`)),
-    el("p", { class: "quiet" }, `The share of each ${noun} in each group. Red: larger than in all ${rowNouns}, blue: smaller, by ` +
-      `powers of two. Bold with ▲: characteristic, since the 95 % interval of the group is above the share in all ${rowNouns}. ` +
+    el("p", { class: "quiet" }, `The share of each ${noun} in the ${units} of each group. Red: larger than in all ${rowNouns}, blue: smaller, by ` +
+      "powers of two. Bold with ▲: characteristic, since the 95 % interval of the difference from the other groups is above 0. " +
       `Of many cells some are marked by chance; compare_shares tests that.${alone}`),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of shares" },
       el("div", {}, heated(table(`Shares of ${nouns} in groups`, head, rows)))));
@@ -49,11 +52,13 @@ const heated = (grid) => { grid.classList.add("heat"); return grid; };
 const rough = (share) => (share > 0 && share < 0.0005 ? "<0.1\u00a0%" : percent(share));
 
 function heatCell(label, g, k) {
-  const found = interval("groups", g, k);
+  const { documents, above } = data.groups;
+  const share = data.groups.share[g][k];
   const { weight } = data.topics[k];
-  const marked = found.known && found.low > weight;
-  return el("td", { class: `number ${shade(found.share, weight)}${marked ? " marked" : ""}`,
-    title: `${nameOf(k)} in ${label}: ${spoken(found)}; in all ${percent(weight)}` }, marked ? `▲ ${rough(found.share)}` : rough(found.share));
+  const marked = above?.[g][k];
+  return el("td", { class: `number ${shade(share, weight)}${marked ? " marked" : ""}`,
+    title: `${nameOf(k)} in ${label}: ${percent(share)}; in all ${percent(weight)}; ${LARGEST_IN}: ${percent(documents[g][k])}` },
+  marked ? `▲ ${rough(share)}` : rough(share));
 }
 
 function timelines() {
@@ -64,22 +69,14 @@ function timelines() {
     el("ul", { class: "lines" }, byMass.map((k) => el("li", {}, toTopic(k), el("span", { class: "quiet" }, ` up to ${percent(peak(k))}`), spark(k)))));
 }
 
-// The largest share, of times that have enough rows if there are any.
-function peak(k) {
-  const { share, sizes } = data.times;
-  const many = share.filter((_, g) => sizes[g] >= FEW);
-  return Math.max(...(many.length ? many : share).map((of) => of[k]), 1e-9);
-}
-
 function spark(k) {
   const { share, at, labels } = data.times;
   const [width, height, most] = [220, 44, peak(k)];
   const x = (g) => 3 + ((width - 6) * (at[g] - at[0])) / (at.at(-1) - at[0] || 1);
   const y = (g) => 3 + (height - 6) * (1 - Math.min(share[g][k], most) / most);
-  const pieces = joined((g) => interval("times", g, k).known);
   const said = `${nameOf(k)}: ${labels.map((label, g) => `${label} ${percent(share[g][k])}`).join(", ")}`;
   return svg("svg", { class: "curve", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said },
     svg("g", { class: "axis" }, svg("line", { x1: 0, x2: width, y1: height - 3, y2: height - 3 })),
-    pieces.map((piece) => (piece.length > 1 ? svg("path", { class: "line", d: path(piece.map((g) => [x(g), y(g)])) })
+    joined().map((piece) => (piece.length > 1 ? svg("path", { class: "line", d: path(piece.map((g) => [x(g), y(g)])) })
       : svg("circle", { class: "point", cx: x(piece[0]), cy: y(piece[0]), r: 2.5 }))));
 }

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from skcooc.inspection.explorer import sections
 from skcooc.inspection.explorer.sections import PageGroups, round_short
-from skcooc.inspection.models import ModelView
-from skcooc.inspection.shares import FEW, TopicCounts, group_shares
+from skcooc.inspection.models import ModelView, kind_of
+from skcooc.inspection.shares import FEW, RowTopics, compare_groups, row_topics
 from skcooc.inspection.similarity import map_positions
 from skcooc.protocol import Array
+from skcooc.simplex import TWINS, nearest_other
 
 MOST_FEATURES = 6000  # that can be searched
 LONGEST_TEXT, SHORTEST_TEXT = 4000, 60  # characters
@@ -35,12 +36,13 @@ def payload(
     error = sections.perplexities(view)
     representative = sections.representative_documents(view)
     labels = view.labels("labels_") if hasattr(view.model, "tree_") else None
+    topics = row_topics(view)
     leaves = [] if labels is None else sections.leaf_rows(view, labels)
     rows = sections.select_documents(view, [*representative, *leaves], error)
     numbers = {i: number for number, i in enumerate(rows.tolist())}
     page = {
-        **_topics(view, names),
-        **{kind: shown and _division(view, shown, rows) for kind, shown in divisions.items()},
+        **_topics(view, topics, names),
+        **{kind: shown and _division(topics, shown, rows) for kind, shown in divisions.items()},
         "representative": [[numbers[i] for i in documents] for documents in representative],
         "tree": None if labels is None else sections.tree_section(view, labels, leaves, numbers),
         "blocks": sections.block_section(view) if hasattr(view.model, "association_") else None,
@@ -72,17 +74,20 @@ def _documents(
         limit = int(0.95 * limit / excess)
 
 
-def _topics(view: ModelView, names: list[str]) -> Payload:
+def _topics(view: ModelView, topics: RowTopics, names: list[str]) -> Payload:
     found = sections.topic_features(view)
     columns = _page_columns(view, found)
     numbers = {j: number for number, j in enumerate(columns.tolist())}
-    sizes = np.bincount(view.mixtures.argmax(axis=1), minlength=len(names)).tolist()
+    shares, documents = topics.overall, topics.documents([np.flatnonzero(view.row_sums)])[0]
     lines = []
     for k, (name, place) in enumerate(zip(names, map_positions(view.components), strict=True)):
         intervals = None if view.intervals is None else view.intervals[:, k]
-        entry = sections.topic_entry(view.weights[k], found[k], numbers, intervals)
+        entry = sections.topic_entry(shares[k], found[k], numbers, intervals)
         at = [round_short(value) for value in place]
-        lines.append({**entry, "name": name, "at": at, "n_rows": sizes[k]})
+        lines.append({**entry, "name": name, "at": at, "documents": round_short(documents[k])})
+    if len(lines) > 1:
+        for line, k, distance in zip(lines, *nearest_other(view.components), strict=True):
+            line["nearest"] = [int(k), round_short(distance)]
     for line, affinity in zip(lines, getattr(view.model, "affinity_", ()), strict=False):
         line["affinity"] = round_short(affinity)
     return {"topics": lines, "features": [_feature(view, j) for j in columns.tolist()]}
@@ -104,11 +109,16 @@ def _feature(view: ModelView, j: int) -> list[Any]:
     return [str(view.columns[j]), round_short(view.unigram[j]), kept]
 
 
-def _division(view: ModelView, shown: PageGroups, rows: Array) -> Payload:
-    """The shares in groups, and the group of each row shown, -1 if that is not shown."""
-    mass = TopicCounts(view.mixtures * view.row_sums[:, None], view.row_sums)
-    table = group_shares(mass, shown.members, sections.N_RESAMPLES, sections.LEVEL, seed=0)
-    numbers = {name: sections.finite_or_none(values) for name, values in table._asdict().items()}
+def _division(topics: RowTopics, shown: PageGroups, rows: Array) -> Payload:
+    """The shares in groups, and the group of each row shown, -1 if that is not shown.
+
+    A topic is characteristic of a group if the interval of its difference to the others is above 0.
+    """
+    tables = {"share": topics.shares(shown.members), "documents": topics.documents(shown.members)}
+    if shown.at is None and len(shown.members) > 1:
+        differ = compare_groups(topics, shown.members, sections.N_RESAMPLES, sections.LEVEL, seed=0)
+        tables["above"] = (differ.low > 0).astype(float)
+    numbers = {name: sections.finite_or_none(values) for name, values in tables.items()}
     sizes = [len(rows) for rows in shown.members]
     drawn = {"n": shown.n, "name": shown.name, "at": shown.at, "runs": shown.runs}
     groups = {i: g for g, members in enumerate(shown.members) for i in members.tolist()}
@@ -122,7 +132,7 @@ def _facts(view: ModelView, error: Array, limit: int, rows: Array, page: Payload
     longest = 0 if view.texts is None else max(len(view.texts[i]) for i in rows.tolist())
     return {
         "model": type(view.model).__name__,
-        "kind": _kind(view.model),
+        "kind": kind_of(view.model),
         "n_rows": n_rows,
         "n_columns": n_columns,
         "n_tokens": sections.round_count(view.n_tokens),
@@ -133,13 +143,7 @@ def _facts(view: ModelView, error: Array, limit: int, rows: Array, page: Payload
         "median": round_short(float(np.median(known))) if len(known) else None,
         "least": sections.LEAST,
         "few": FEW,
+        "twins": TWINS,
         "texts": view.texts is not None,
         "cut": limit if longest > limit else None,
     }
-
-
-def _kind(model: Any) -> str:
-    if hasattr(model, "tree_"):
-        return "node"
-    has_labels = hasattr(model, "labels_") or hasattr(model, "row_labels_")
-    return "cluster" if has_labels and not hasattr(model, "n_components") else "topic"

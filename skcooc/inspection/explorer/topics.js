@@ -41,16 +41,17 @@ function matches(k, text) {
 }
 
 function topic(k) {
-  const { weight, n_rows, affinity } = data.topics[k];
+  const { weight, documents, affinity, nearest } = data.topics[k];
   const place = byMass.indexOf(k);
   const step = (to, label) => byMass[to] === undefined ? null
     : link({ topic: String(byMass[to]) }, { class: "button" }, label);
   return [
     link({ topic: "" }, { class: "button narrow-only" }, `← All ${nouns}`),
     el("h2", { tabindex: "-1", id: "heading" }, nameOf(k)),
-    el("p", { class: "quiet" }, `${percent(weight)} of all ${units}; the largest ${noun} in ${rowCount(n_rows)}. ` +
+    el("p", { class: "quiet" }, `${percent(weight)} of all ${units}; the largest ${noun} in ${percent(documents)} of the ${rowNouns}. ` +
       `By share, it is ${place + 1} of ${byMass.length}; the model counts it as component ${k}.` +
-      (affinity === undefined ? "" : ` The members of the average agree on it by ${affinity.toFixed(2)} (mean cosine).`)),
+      (affinity === undefined ? "" : ` The members of the average agree on it by ${affinity.toFixed(2)} (mean cosine).`),
+      nearest ? mostSimilar(...nearest) : null),
     el("div", { class: "bar" }, step(place - 1, "← Larger"), step(place + 1, "Smaller →"),
       data.blocks ? link({ view: "blocks", block: strongest([k], data.blocks.columns).join("-") }, { class: "button" }, "Its blocks") : null),
     naming(k),
@@ -59,6 +60,12 @@ function topic(k) {
     data.times && data.times.labels.length ? overTime(k) : null,
     el("section", {}, el("h3", {}, `Most representative ${rowNouns}`), articles(data.representative[k], k)),
   ];
+}
+
+function mostSimilar(k, distance) {
+  const alike = distance < data.facts.twins && !data.tree;
+  return [" Most similar: ", toTopic(k), `, at a Hellinger distance of ${distance.toFixed(2)}.`,
+    alike ? el("strong", {}, " They are nearly equal: fit again with n_init=2, or merge them.") : null];
 }
 
 function naming(k) {
@@ -120,7 +127,7 @@ function featureTable(k) {
     mass.style.width = `${(100 * p) / most}%`;
     return el("tr", {},
       el("th", { scope: "row" }, link({ view: "search", q: name }, {}, name)),
-      el("td", { class: "wide" }, el("span", { class: "interval", "aria-hidden": "true" }, mass)),
+      el("td", { class: "wide" }, el("span", { class: "bars", "aria-hidden": "true" }, mass)),
       el("td", { class: "number" }, percent(p)),
       members ? el("td", { class: "number spoken" }, `${percent(low)} to ${percent(high)}`) : null,
       el("td", { class: "number" }, `×${p / share >= 10 ? count(Math.round(p / share)) : (p / share).toFixed(1)}`),

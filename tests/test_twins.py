@@ -1,0 +1,109 @@
+"""Two nearly equal topics: further runs (``n_init``) leave such optima, and fits say so."""
+
+import warnings
+
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from skcooc import AspectModel, Dyads
+from skcooc.callbacks import Checkpoint, read_checkpoint
+from skcooc.em import State
+from skcooc.em.annealing import mix_components
+from skcooc.equations.aspects import Aspects, Params
+from skcooc.inspection import describe
+from skcooc.model_selection import split_counts
+from skcooc.simplex import match_rows
+from tests.contract import assert_same_fit
+from tests.tables import planted
+from tests.watching import Interruption, Stop
+
+DATA = planted(4, 8000)
+X = DATA.X.astype(float)
+MODEL = AspectModel(4, beta=0.95, random_state=0)
+
+
+def unlucky(model, X, rng):
+    """A start in which a planted topic is there twice, and two others are one."""
+    weights = DATA.mixtures.mean(axis=0)
+    truth = State(Params(DATA.components.T.copy(), weights), DATA.mixtures.copy())
+    state = mix_components(model, truth, [(0,), (0,), (1,), (2, 3)])
+    return state.params, state.rows
+
+
+@pytest.fixture
+def unlucky_start(monkeypatch):
+    monkeypatch.setattr(Aspects, "start", unlucky)
+
+
+def similarity(model):
+    return match_rows(DATA.components, model.components_)[1].min()
+
+
+def test_a_second_run_merges_and_splits(unlucky_start, monkeypatch):
+    with pytest.warns(ConvergenceWarning, match=r"nearly equal.*: 0 and 1 \(0.0.\)\. Fit again"):
+        once = clone(MODEL).fit(X)
+    with pytest.warns(UserWarning, match=r"Topics are nearly equal.*n_init=2"):
+        table = describe(once)
+    assert table["nearest"].tolist()[:2] == [1, 0]
+    assert (table["distance"][:2] < 0.1).all()
+    with warnings.catch_warnings(action="error"):
+        twice = clone(MODEL).set_params(n_init=2).fit(X)
+        describe(twice)
+    assert similarity(once) < 0.9 < 0.95 < similarity(twice)
+    assert twice.objective_ < once.objective_ - 100
+    monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 100)
+    assert_same_fit(twice, clone(MODEL).set_params(n_init=2, n_jobs=2).fit(X))
+    # A broken twin: copies that are not separated.
+    monkeypatch.setattr(Aspects, "perturb", lambda model, params, rng, amount: params)
+    assert similarity(clone(MODEL).set_params(n_init=2).fit(X)) < 0.9
+
+
+@pytest.mark.parametrize("at", [1, 9, 30, 40, 60])
+def test_it_resumes_from_any_iteration(unlucky_start, tmp_path, at):
+    model = clone(MODEL).set_params(n_init=3, max_iter=45, tol=0)
+    whole = clone(model).fit(X)
+    model.set_callbacks(Checkpoint(tmp_path / "model", every=1), Interruption(at))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    half = read_checkpoint(tmp_path / "model").set_params(warm_start=True)
+    assert half.transform(X[:2]).sum() == pytest.approx(2)
+    assert_same_fit(half.fit(X), whole)
+
+
+@pytest.mark.parametrize("options", [{"beta": "auto"}, {"early_stopping": True}], ids=str)
+def test_held_out_tokens_are_predicted_as_well_or_better(options):
+    gains = []
+    for seed in range(4):
+        train, test = split_counts(planted(8, 12_000, seed).X, random_state=seed)
+        model = AspectModel(8, random_state=seed).set_params(**options)
+        one, three = (clone(model).set_params(n_init=n).fit(train) for n in (1, 3))
+        gains.append(1 - three.perplexity(Dyads(test)) / one.perplexity(Dyads(test)))
+        if not one.early_stopping:
+            assert three.objective_ <= one.objective_
+    assert min(gains) > -0.01
+    assert max(gains) > 0
+
+
+def test_short_fits_and_one_topic():
+    for n_iter in (1, 2, 5):
+        model = clone(MODEL).set_params(n_init=3, max_iter=n_iter)
+        with pytest.warns(ConvergenceWarning, match="did not converge"):
+            assert model.fit(X).n_iter_ <= n_iter
+        assert model.components_.shape == (4, X.shape[1])
+    assert_same_fit(*(AspectModel(1, n_init=n, random_state=0).fit(X) for n in (1, 3)))
+    assert list(describe(AspectModel(1).fit(X)))[-1] == "rows"
+
+
+def test_a_collapsed_fit_has_one_warning():
+    with pytest.warns(ConvergenceWarning) as caught:
+        AspectModel(4, beta=0.1, random_state=0).fit(X)
+    assert [str(warning.message)[:5] for warning in caught] == ["All 4"]
+
+
+def test_a_run_that_is_stopped_while_copies_separate_is_not_kept(unlucky_start):
+    once = clone(MODEL).fit(X)
+    again = clone(MODEL).set_params(n_init=3).set_callbacks(Stop(after=once.n_iter_ + 3)).fit(X)
+    assert_same_fit(once, again)
+    early = clone(MODEL).set_params(n_init=3).set_callbacks(Stop(after=3)).fit(X)
+    assert early.n_iter_ == 3
