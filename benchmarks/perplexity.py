@@ -31,13 +31,13 @@ from skcooc import (
     RowMemory,
     heldout,
 )
-from skcooc.heldout import Unigram
+from skcooc.heldout import NearestRows, Unigram
 from skcooc.heldout.memory import Memory, best_memory, memory_cells, with_cache
-from skcooc.heldout.predictors import rows_of, smoothed, values_at
+from skcooc.heldout.predictors import smoothed
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.metrics import best_weights, perplexity_of, score_parts, unigram
 from skcooc.model_selection import split_counts
-from skcooc.protocol import Array, Block, Predictor
+from skcooc.protocol import Array, Predictor
 from skcooc.tables import as_counts
 
 VALIDATION = 0.1  # of the training tokens
@@ -47,7 +47,6 @@ SWEEPS, SAMPLES = 400, 20  # of LDA's Gibbs sampler; half of the sweeps while tu
 TUNING_SAMPLES = 5
 ETA, ALPHA = 0.05, 5.0  # first values of LDA's priors; alpha is summed over the topics
 LARGEST_STEP = 2.0**8  # of a prior, from its first value
-NEIGHBORS, SHARPNESS, BLOCK = 50, 4, 500
 
 
 class Split(NamedTuple):
@@ -65,6 +64,7 @@ class Fitted(NamedTuple):
     smoothing: float
     memory: Memory
     settings: str
+    below: Predictor | None = None  # what the cache backs off to; None: the predictor
 
 
 class Candidate(NamedTuple):
@@ -97,51 +97,6 @@ def continuations(known: sp.csr_array) -> Array:
     [0.4, 0.6]
     """
     return add_one_unigram(np.bincount(known.indices[known.data > 0], minlength=known.shape[1]), 1)
-
-
-class RowMeans(NamedTuple):
-    """Weighted means of the column frequencies of other rows; the unigram without any."""
-
-    weights: sp.csr_array  # (N, N), rows sum to one or zero
-    frequencies: sp.csr_array  # (N, M)
-    unigram: Array  # (M,)
-
-    def cells(self, X: Block) -> Array:
-        """Probabilities of the non-zeros of X."""
-        rows, ends, N = rows_of(X.table), X.table.indptr, X.shape[0]
-        alone = np.diff(self.weights.indptr) == 0
-        cells = np.where(alone[rows], self.unigram[X.indices], 0.0)
-        for start in range(0, N, BLOCK):
-            stop = min(start + BLOCK, N)
-            part = slice(ends[start], ends[stop])
-            means = sp.csr_array(self.weights[start:stop] @ self.frequencies)
-            cells[part] += values_at(means, rows[part] - start, X.indices[part])
-        return cells
-
-
-def nearest_rows_mean(X: sp.csr_array) -> RowMeans:
-    """Mean of the nearest rows by the cosine of log(1 + n) idf, weighted by its fourth power."""
-    N, M = X.shape
-    idf = np.log((N + 1) / (np.bincount(X.indices, minlength=M) + 1))
-    A = sp.csr_array((np.log1p(X.data) * idf[X.indices], X.indices, X.indptr), shape=X.shape)
-    A = scaled_rows(A, np.sqrt((A * A).sum(axis=1)))
-    parts = []
-    for start in range(0, N, BLOCK):
-        S = (A[start : start + BLOCK] @ A.T).toarray()
-        S[np.arange(len(S)), start + np.arange(len(S))] = 0
-        near = np.argpartition(S, -NEIGHBORS, axis=1)[:, -NEIGHBORS:]
-        weights = np.take_along_axis(S, near, axis=1) ** SHARPNESS
-        ends = np.arange(0, weights.size + 1, NEIGHBORS)
-        parts.append(sp.csr_array((weights.ravel(), near.ravel(), ends), shape=(len(S), N)))
-    weights = sp.vstack(parts, format="csr")
-    weights.eliminate_zeros()
-    weights = scaled_rows(weights, weights.sum(axis=1))
-    return RowMeans(weights, scaled_rows(X, X.sum(axis=1)), unigram(X))
-
-
-def scaled_rows(X: sp.csr_array, sums: Array) -> sp.csr_array:
-    """Rows divided by these numbers; empty rows stay empty."""
-    return sp.csr_array(sp.diags_array(1 / np.where(sums > 0, sums, 1)) @ X)
 
 
 def as_predictor(factors: peers.Factors) -> Predictor:
@@ -185,8 +140,28 @@ def topic_free(split: Split, K: int, seed: int) -> Fitted:
 
 def nearest_rows(split: Split, K: int, seed: int) -> Fitted:
     """Mean of the 50 nearest rows."""
-    best = candidate(split, nearest_rows_mean(split.inner), {})
-    return refitted(best, split, nearest_rows_mean)
+    return refitted(candidate(split, NearestRows(split.inner), {}), split, NearestRows)
+
+
+def topics_and_neighbors(split: Split, K: int, seed: int) -> Fitted:
+    """A default fit and the 50 nearest rows, with weights tuned alone and with the cache."""
+
+    def fit(X: Any) -> tuple[Predictor, Predictor]:
+        model = AspectModel(K, random_state=seed).fit(X)
+        return heldout.Factors(model.embedding_, model.components_.T), NearestRows(X)
+
+    inner, both = fit(split.inner), fit(split.train)
+    b = Unigram(unigram(split.inner))
+    *weights, smoothing = best_weights(split.valid, [*inner, b]).tolist()
+    background = continuations(split.inner)
+    cells = memory_cells(split.inner, as_counts(split.valid), inner[0], background, inner[1])
+    found = best_memory(cells, [None] * 4)
+    t = weights[1] / sum(weights)
+    alone, below = (
+        heldout.Interpolated(both, (1 - share, share)) for share in (t, found.neighbor_share)
+    )
+    settings = f"neighbours: {t:.2f}, with cache {found.neighbor_share:.2f}"
+    return Fitted(alone, smoothing, found._replace(neighbor_share=0.0), settings, below)
 
 
 def untempered(split: Split, K: int, seed: int) -> Fitted:
@@ -301,6 +276,7 @@ MODELS: dict[str, Callable[[Split, int, int], Fitted]] = {
     "50 nearest rows (topic-free)": nearest_rows,
     "pLSA: AspectModel(beta=1)": untempered,
     "AspectModel()": aspects,
+    "AspectModel() + 50 nearest rows": topics_and_neighbors,
     "AspectModel(leave_one_out=True)": partial(aspects, leave_one_out=True),
     "AspectModel(burstiness='auto')": partial(aspects, burstiness="auto"),
     "AveragedModels, 5": average,
@@ -327,7 +303,8 @@ def scores(split: Split, test: Any, fitted: Fitted) -> Row:
     in training; there the cache cancels out.
     """
     alone = smoothed(fitted.predictor, unigram(split.train), fitted.smoothing)
-    cached = with_cache(split.train, fitted.predictor, continuations(split.train), fitted.memory)
+    below = fitted.below or fitted.predictor
+    cached = with_cache(split.train, below, continuations(split.train), fitted.memory)
     parts = score_parts(test, cached, split.train)
     log_likelihood = parts.seen_share * parts.seen + (1 - parts.seen_share) * parts.unseen
     return {

@@ -12,7 +12,6 @@ from typing import NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.perplexity import RowMeans
 from skcooc.heldout import Discounted, Interpolated, Unigram
 from skcooc.heldout.predictors import rows_of, values_at
 from skcooc.metrics import best_weights
@@ -71,6 +70,29 @@ class Grouped(NamedTuple):
         cells = self.predictor.cells(tied), tied.indices, tied.table.indptr
         table = sp.csr_array(cells, shape=tied.shape)
         return values_at(table, self.groups[rows_of(X.table)], X.indices)
+
+
+BLOCK = 500  # rows whose means are in memory
+
+
+class RowMeans(NamedTuple):
+    """Weighted means of the column frequencies of other rows; the unigram without any."""
+
+    weights: sp.csr_array  # (N, N), rows sum to one or zero
+    frequencies: sp.csr_array  # (N, M)
+    unigram: Array  # (M,)
+
+    def cells(self, X: Block) -> Array:
+        """Probabilities of the non-zeros of X."""
+        rows, ends, N = rows_of(X.table), X.table.indptr, X.shape[0]
+        alone = np.diff(self.weights.indptr) == 0
+        cells = np.where(alone[rows], self.unigram[X.indices], 0.0)
+        for start in range(0, N, BLOCK):
+            stop = min(start + BLOCK, N)
+            part = slice(ends[start], ends[stop])
+            means = sp.csr_array(self.weights[start:stop] @ self.frequencies)
+            cells[part] += values_at(means, rows[part] - start, X.indices[part])
+        return cells
 
 
 def nearest_rows(known: CSR, n_neighbors: int = 60) -> tuple[Array, Array]:

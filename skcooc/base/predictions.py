@@ -451,11 +451,17 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _predictor(self, known: Block | None) -> Predictor:
         """Return predictions for rows with these known counts; None is the training rows."""
         if known is None:
-            return self._make_predictor(np.asarray(self.embedding_), self._training_table())
+            rows = np.asarray(self.embedding_)
+            return self._make_predictor(rows, self._training_table(), np.arange(len(rows)))
         return self._make_predictor(self.fold_in(known), known.table)
 
-    def _make_predictor(self, mixtures: Array, known: CSR | None) -> Predictor:
-        """Return predictions for rows of mixtures (n, K) with known counts (n, M)."""
+    def _make_predictor(
+        self, mixtures: Array, known: CSR | None, rows: Array | None = None
+    ) -> Predictor:
+        """Return predictions for rows of mixtures (n, K) with known counts (n, M).
+
+        ``rows`` are positions (n,) of training rows; None or -1 for new ones.
+        """
         return smoothed(Factors(mixtures, self.components_.T), self.unigram_, self.smoothing_)
 
     def _training_table(self) -> CSR | None:

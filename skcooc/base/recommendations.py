@@ -35,7 +35,7 @@ class Recommender(FittedModel, Protocol):
     """A fitted estimator that recommends columns."""
 
     fold_in: Callable[[Block], Array]
-    _make_predictor: Callable[[Array, CSR | None], Predictor]
+    _make_predictor: Callable[[Array, CSR | None, Array | None], Predictor]
     _training_table: Callable[[], CSR | None]
 
 
@@ -46,6 +46,7 @@ class Asked(NamedTuple):
     known: CSR | None  # (n, M): what predictions need to know of them
     seen: Cells | None  # what is left out: cells of a table
     rows: Array  # (n,): which rows of it these are
+    own: Array | None = None  # (n,): which training rows these are; None: new ones
 
 
 def recommend(
@@ -87,7 +88,7 @@ def _fitted(model: Recommender, rows: ArrayLike, exclude_seen: bool) -> Asked:
     chosen = _chosen(schema.row_names, np.asarray(rows).ravel(), len(model.embedding_))
     known = model._training_table()
     mixtures = np.asarray(model.embedding_[chosen])
-    return Asked(mixtures, None if known is None else known[chosen], schema.seen, chosen)
+    return Asked(mixtures, None if known is None else known[chosen], schema.seen, chosen, chosen)
 
 
 def _are_counts(model: Recommender, rows: Any) -> bool:
@@ -129,7 +130,11 @@ def _predicted(model: Recommender, asked: Asked) -> Iterator[tuple[slice, Array]
     for first in range(0, len(asked.rows), step := max(1, CHUNK_SIZE // n_columns)):
         some = slice(first, first + step)
         mixtures, known, rows = asked.mixtures[some], asked.known, asked.rows[some]
-        predictor = model._make_predictor(mixtures, None if known is None else known[some])
+        predictor = model._make_predictor(
+            mixtures,
+            None if known is None else known[some],
+            None if asked.own is None else asked.own[some],
+        )
         everything = all_cells(len(rows), n_columns, mixtures.dtype)
         P = predictor.cells(everything).reshape(everything.shape)
         if asked.seen is not None:

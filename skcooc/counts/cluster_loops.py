@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcooc.counts.lanes import compiled
 from skcooc.counts.passes import NonZeros
 from skcooc.protocol import Array
+from skcooc.protocol.decorators import compiled
 
 NEGLIGIBLE = 1e-6  # posterior of a leaf below which it contributes no expected counts
 

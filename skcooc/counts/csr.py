@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike
 from sklearn.utils import check_array
 
 from skcooc.counts.cluster_loops import ExchangeMoves, PathProducts
-from skcooc.counts.lanes import aligned_array, compiled, power
+from skcooc.counts.lanes import aligned_array, power
 from skcooc.counts.left_out import LeaveOneOutPasses
 from skcooc.counts.passes import FactorProducts, Views, zeros_view
 from skcooc.counts.settling import AlternatingRows, RowMixtures
@@ -34,6 +34,7 @@ from skcooc.protocol import (
     T,
     refuse_anndata,
 )
+from skcooc.protocol.decorators import compiled
 
 COMPRESSED = "csr", "csc", "bsr"
 FIT_ANNDATA = (

@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 from numba.np.numpy_support import as_dtype
 from numpy.typing import DTypeLike
 
 from skcooc.protocol import Array
+from skcooc.protocol.decorators import compiled
 
 if TYPE_CHECKING:
     from numba.core.base import BaseContext
@@ -43,19 +44,6 @@ PAGE = 4096  # bytes; loads wait for stores that are a multiple of this apart
 INDEX, INT32, BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 FAST = ("fast",)
 N_TERMS = {np.float32: (5, 8), np.float64: (10, 14)}  # of the logarithm, and of the exponential
-
-
-def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., Result]:
-    """Compile a loop without the GIL, with further options of numba.
-
-    It is cached on disk, unless neither the package folder nor the user's cache folder is writable.
-    """
-    # Function pointers for C would take time to compile.
-    options = {"nogil": True, "fastmath": True, "no_cfunc_wrapper": True, **options}
-    try:
-        return njit(**options, cache=True)(function)
-    except RuntimeError:
-        return njit(**options)(function)
 
 
 # Without checks for division by zero, which take time to compile.

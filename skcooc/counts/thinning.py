@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.stats import binom
 
-from skcooc.counts.lanes import compiled
 from skcooc.protocol import CSR, Array, RowSample
+from skcooc.protocol.decorators import compiled
 
 MAX_BINOMIAL = 2.0**30  # tokens of a count; inversion takes forever with more
 

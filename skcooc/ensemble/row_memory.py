@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,13 +15,16 @@ from skcooc.base import attributes
 from skcooc.ensemble.members import MEMBER_TYPES, Member, MetaModel, member_of
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.heldout import Factors
+from skcooc.heldout import Factors, NearestRows
 from skcooc.heldout.memory import Memory, best_memory, memory_cells, rows_with, with_cache
 from skcooc.heldout.validation import HoldOutOptions, add_one_unigram, hold_out
 from skcooc.protocol import CSR, Array, Block, Predictor, RandomState, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.tables import Table, read, read_in_memory
 
+N_NEIGHBORS = 50  # "auto"
+MAX_ROWS = 10_000  # with a column, above which it does not count for neighbours
+MIN_GAIN = 5e-3  # relative fall of perplexity that is worth neighbours, for "auto"
 SHARE_OR_AUTO = [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})]
 PURPOSE = (
     "to estimate the cache. Give numbers for concentration, discount and smoothing, or change "
@@ -41,9 +44,11 @@ class RowMemory(MetaModel):
     below d, sum_l min(n_il, d) replaces d t_i). B_ij = (1 - s) P_ij + s b_j mixes the prediction of
     the model with the background b, the distribution of document frequencies. This is the
     prediction of a Pitman-Yor process with concentration a and discount d, with one table for each
-    known column of a row. A row without known counts is predicted by B alone.
+    known column of a row. A row without known counts is predicted by B alone. With ``neighbors``
+    the mean Q_i of the most similar training rows takes a part in the prediction of the model:
+    (1 - t) P_ij + t Q_ij replaces P_ij.
 
-    The three numbers are estimated together on the tokens that the estimator holds out to tune its
+    The numbers are estimated together on the tokens that the estimator holds out to tune its
     own hyper-parameters. If it holds out none, a second copy is fitted to a part of the tokens.
     Only predictions change, not ``transform``, ``components_`` and other attributes of the model.
 
@@ -66,6 +71,10 @@ class RowMemory(MetaModel):
     smoothing : float in [0, 1] or "auto", default="auto"
         s, the weight of the background. It replaces the smoothing of the model.
 
+    neighbors : int >= 0 or "auto", default=0
+        Number of similar rows that predict a row; see `skcooc.heldout.NearestRows`. "auto" is 50,
+        or 0 if they lower held-out perplexity by less than 0.5 % or the rows are not in memory.
+
     validation_fraction : float, default=0.1
         Share of the tokens held out if the estimator holds out none.
 
@@ -77,6 +86,8 @@ class RowMemory(MetaModel):
     estimator_ : fitted estimator, or None
     concentration_, discount_, smoothing_ : float
         The a, d and s used.
+    neighbors_, neighbor_share_ : int and float
+        The number of neighbours used, and their weight t.
     components_ : (K, M) array
         P(y_j given z_k) of the model.
     embedding_ : (N, K) array
@@ -112,6 +123,8 @@ class RowMemory(MetaModel):
     estimator_: BaseEstimator | None
     concentration_: float
     discount_: float
+    neighbors_: int
+    neighbor_share_: float
     _member: Member
     _known: CSR | None  # (N, M): the training table
     n_jobs = None
@@ -122,6 +135,7 @@ class RowMemory(MetaModel):
         "concentration": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "discount": SHARE_OR_AUTO,
         "smoothing": SHARE_OR_AUTO,
+        "neighbors": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -133,12 +147,13 @@ class RowMemory(MetaModel):
         concentration: float | Literal["auto"] = "auto",
         discount: float | Literal["auto"] = "auto",
         smoothing: float | Literal["auto"] = "auto",
+        neighbors: int | Literal["auto"] = 0,
         validation_fraction: float = 0.1,
         random_state: RandomState = None,
     ) -> None:
         self.estimator, self.validation_fraction = estimator, validation_fraction
         self.concentration, self.discount, self.smoothing = concentration, discount, smoothing
-        self.random_state = random_state
+        self.neighbors, self.random_state = neighbors, random_state
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -165,10 +180,12 @@ class RowMemory(MetaModel):
         TypeError
             If a transformer of another library gets a table that is not in memory.
         ValueError
-            If the estimator has negative components or takes no weights.
+            If the estimator has negative components or takes no weights; if neighbours are asked
+            for and the rows are not in memory.
         """
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = read(new, X, sample_weight, random_state=self.random_state)
+        self._check_neighbors(table.in_memory)
         known, sample = attributes.input_attributes(new), table.sample
         with self._journal(sample) as journal:
             member = member_of(self.estimator)
@@ -202,6 +219,7 @@ class RowMemory(MetaModel):
         -------
         self : object
         """
+        self._check_neighbors(False)
         new, first = copy.copy(self), not hasattr(self, "estimator_")
         table = read_in_memory(new, X, sample_weight, reset=first)
         member = member_of(clone(self.estimator)) if first else self._member
@@ -211,6 +229,13 @@ class RowMemory(MetaModel):
             member, table, frequencies, attributes.input_attributes(new), False, Journal()
         )
         return self
+
+    def _check_neighbors(self, keeps: bool) -> None:
+        if not keeps and self.neighbors not in (0, "auto"):
+            raise ValueError(
+                f"neighbors={self.neighbors} needs all training rows in memory: give a matrix to "
+                "fit, or set neighbors=0."
+            )
 
     def _set_fitted(
         self,
@@ -242,15 +267,18 @@ class RowMemory(MetaModel):
                 "concentration_": memory.concentration,
                 "discount_": memory.discount,
                 "smoothing_": memory.smoothing,
+                "neighbors_": self._n_neighbors if memory.neighbor_share > 0 else 0,
+                "neighbor_share_": memory.neighbor_share,
             },
         )
 
     def _estimate(self, member: Member, X: Block, keeps: bool, journal: Journal) -> Memory:
         """The numbers given, and estimates of the others on held-out tokens."""
         given = self.concentration, self.discount, self.smoothing
-        a, d, s = (None if value == "auto" else float(value) for value in given)
-        if a is not None and d is not None and s is not None:
-            return Memory(a, d, s)
+        asked = [None if value == "auto" else float(value) for value in given]
+        searches = keeps and self.neighbors != 0
+        if not searches and None not in asked:
+            return Memory(*cast(list[float], asked))
         heldout_predictions = member.heldout_predictions if keeps else None
         (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
         division = (
@@ -269,7 +297,23 @@ class RowMemory(MetaModel):
         else:
             predictor = Factors(member.fold_in(rest.as_new()), member.fitted.B)
         background = add_one_unigram(rows_with(rest), 1)
-        return best_memory(memory_cells(rest.table, heldout.X, predictor, background), (a, d, s))
+        near = self._nearest(rest.table) if searches else None
+        cells = memory_cells(rest.table, heldout.X, predictor, background, near)
+        without = best_memory(cells, [*asked, 0.0])
+        if not searches:
+            return without
+        found = best_memory(cells, [*asked, None])
+        gain = cells.log_likelihood(found)[0] - cells.log_likelihood(without)[0]
+        return without if self.neighbors == "auto" and gain < MIN_GAIN else found
+
+    @property
+    def _n_neighbors(self) -> int:
+        return N_NEIGHBORS if self.neighbors == "auto" else int(self.neighbors)
+
+    def _nearest(
+        self, known: CSR, rows: CSR | None = None, own: Array | None = None
+    ) -> NearestRows:
+        return NearestRows(known, rows, own, self._n_neighbors, MAX_ROWS)
 
     def fold_in(self, X: Block) -> Array:
         return self._member.fold_in(X)
@@ -280,9 +324,16 @@ class RowMemory(MetaModel):
         new.estimator_ = new._member.estimator
         return new
 
-    def _make_predictor(self, mixtures: Array, known: CSR | None) -> Predictor:
-        memory = Memory(self.concentration_, self.discount_, self.smoothing_)
-        return with_cache(known, Factors(mixtures, self.components_.T), self.unigram_, memory)
+    def _make_predictor(
+        self, mixtures: Array, known: CSR | None, rows: Array | None = None
+    ) -> Predictor:
+        factors = Factors(mixtures, self.components_.T)
+        near = self._nearest(self._training_table(), known, rows) if self.neighbors_ else None
+        return with_cache(known, factors, self.unigram_, self._memory, near)
+
+    @property
+    def _memory(self) -> Memory:
+        return Memory(self.concentration_, self.discount_, self.smoothing_, self.neighbor_share_)
 
     def _training_table(self) -> CSR:
         if self._known is None:

@@ -5,6 +5,7 @@ several is `Interpolated`, with the weights of :func:`skcooc.metrics.best_weight
 perplexity is that of :func:`skcooc.metrics.perplexity_of`.
 """
 
+from skcooc.heldout.neighbors import NearestRows
 from skcooc.heldout.predictors import Discounted, Factors, Interpolated, Unigram
 from skcooc.heldout.scoring import Parts, Unseen
 from skcooc.heldout.validation import HeldOut, Validation
@@ -14,6 +15,7 @@ __all__ = [
     "Factors",
     "HeldOut",
     "Interpolated",
+    "NearestRows",
     "Parts",
     "Unigram",
     "Unseen",

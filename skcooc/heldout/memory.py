@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple, Self
@@ -11,13 +11,13 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from skcooc.heldout.predictors import Discounted, rows_of, smoothed, values_at
+from skcooc.heldout.predictors import Discounted, Interpolated, rows_of, smoothed, values_at
 from skcooc.protocol import CSR, Array, Block, Predictor
 
-STARTS = ((30.0, 0.5, 0.02), (1.0, 0.8, 0.3))  # typical of texts, and of rare pairs
+STARTS = ((30.0, 0.5, 0.02, 0.3), (1.0, 0.8, 0.3, 0.3))  # typical of texts, and of rare pairs
 BOUNDS = (1e-3, 1e-3), (1e6, 1 - 1e-3)  # least and largest concentration, and share
-CURVES, INVERSES = (np.exp, expit, expit), (np.log, logit, logit)
-MAX_TOKENS = 100_000  # tokens used to estimate the three parameters
+CURVES, INVERSES = (np.exp, expit, expit, expit), (np.log, logit, logit, logit)
+MAX_TOKENS = 100_000  # tokens used to estimate the parameters
 
 
 class Memory(NamedTuple):
@@ -26,6 +26,7 @@ class Memory(NamedTuple):
     concentration: float  # a, pseudo-count of the model's prediction
     discount: float  # d, subtracted from each count
     smoothing: float  # s, weight of the background
+    neighbor_share: float = 0.0  # t, weight of the nearest rows beside the model
 
 
 def rows_with(X: Block) -> Array:
@@ -34,15 +35,24 @@ def rows_with(X: Block) -> Array:
     return np.bincount(X.indices, weights=weights, minlength=X.shape[1])
 
 
-def with_cache(known: CSR, predictor: Predictor, background: Array, memory: Memory) -> Discounted:
+def with_cache(
+    known: CSR,
+    predictor: Predictor,
+    background: Array,
+    memory: Memory,
+    neighbors: Predictor | None = None,
+) -> Discounted:
     """Predictions of rows with a within-document cache.
 
         P(y_j given x_i) = (max(n_ij - d, 0) + (a + sum_l min(n_il, d)) B_ij) / (n_i + a)
 
-    where B_ij = (1 - s) P_ij + s b_j, with P from the predictor and the background b (M,).
+    where B_ij = (1 - s) [(1 - t) P_ij + t Q_ij] + s b_j, with P from the predictor, Q from the
+    neighbours, where there are some, and the background b (M,).
     ``known`` holds the n_ij and must not contain the tokens to be scored.
     """
-    a, d, s = memory
+    a, d, s, t = memory
+    if neighbors is not None:
+        predictor = Interpolated((predictor, neighbors), (1 - t, t))
     return Discounted(known, d, smoothed(predictor, background, s), a)
 
 
@@ -76,50 +86,62 @@ class MemoryCells(NamedTuple):
     rows: Array
     saved: DiscountedMass  # of all rows
     P: Array
+    Q: Array  # by the nearest rows; P without them
     b: Array
 
     def log_likelihood(self, memory: Memory) -> tuple[float, Array]:
-        """Mean log-likelihood, nats, and its derivatives by a, d and s, (3,)."""
-        a, d, s = memory
+        """Mean log-likelihood, nats, and its derivatives by a, d, s and t, (4,)."""
+        a, d, s, t = memory
         of_row, slopes = self.saved(d)
         rest, slope = a + of_row[self.rows], slopes[self.rows]
         totals, nothing = self.totals + a, self.totals + a == 0
         rest, totals = np.where(nothing, 1, rest), np.where(nothing, 1, totals)
-        B = (1 - s) * self.P + s * self.b
+        model = (1 - t) * self.P + t * self.Q
+        B = (1 - s) * model + s * self.b
         scaled = np.maximum(self.known - d, 0) + rest * B
         possible = scaled > 0  # with a = d = 0 only known columns are
         scaled, shares = np.where(possible, scaled, 1), self.scored * possible
         shares = shares / max(shares.sum(), np.finfo(float).tiny)
         by_a = B / scaled - 1 / totals
         by_d = (slope * B - (self.known > d)) / scaled
-        by_s = rest * (self.b - self.P) / scaled
+        by_s = rest * (self.b - model) / scaled
+        by_t = rest * (1 - s) * (self.Q - self.P) / scaled
         value = (shares * np.log(scaled / totals)).sum()
-        return float(value), np.array([(shares * by).sum() for by in (by_a, by_d, by_s)])
+        return float(value), np.array([(shares * by).sum() for by in (by_a, by_d, by_s, by_t)])
 
 
-def memory_cells(known: CSR, X: Block, predictor: Predictor, background: Array) -> MemoryCells:
+def memory_cells(
+    known: CSR,
+    X: Block,
+    predictor: Predictor,
+    background: Array,
+    neighbors: Predictor | None = None,
+) -> MemoryCells:
     at = np.flatnonzero(X.weighted_counts > 0)
     at = at[:: -(-len(at) // MAX_TOKENS)]
     rows, columns = rows_of(X.table)[at], X.indices[at]
     counts = values_at(known, rows, columns)
     totals = np.bincount(rows_of(known), weights=known.data, minlength=known.shape[0])
     P, b = predictor.cells(X)[at], background[columns]
+    Q = P if neighbors is None else neighbors.cells(X)[at]
     scored = X.weighted_counts[at].astype(np.float64)
-    return MemoryCells(scored, counts, totals[rows], rows, DiscountedMass.from_table(known), P, b)
+    return MemoryCells(
+        scored, counts, totals[rows], rows, DiscountedMass.from_table(known), P, Q, b
+    )
 
 
 def best_memory(
-    cells: MemoryCells, asked: tuple[float | None, float | None, float | None] = (None, None, None)
+    cells: MemoryCells, asked: Sequence[float | None] = (None, None, None, 0.0)
 ) -> Memory:
     """Parameters with the largest likelihood; values in ``asked`` other than None are kept.
 
-    By quasi-Newton steps in log a, logit d and logit s, from two starts.
+    By quasi-Newton steps in log a and the logits of d, s and t, from two starts.
     """
     free = [i for i, value in enumerate(asked) if value is None]
 
     def memory(x: Iterable[float]) -> Memory:
         found = dict(zip(free, x, strict=True))
-        values = [asked[i] if i not in found else CURVES[i](found[i]) for i in range(3)]
+        values = [asked[i] if i not in found else CURVES[i](found[i]) for i in range(4)]
         return Memory(*np.array(values, dtype=float).tolist())
 
     def loss(x: Array) -> tuple[float, Array]:
@@ -131,7 +153,7 @@ def best_memory(
     def scaled(values: tuple[float, ...]) -> list[float]:
         return [float(INVERSES[i](values[i])) for i in free]
 
-    low, high = (scaled((a, share, share)) for a, share in BOUNDS)
+    low, high = (scaled((a, share, share, share)) for a, share in BOUNDS)
     options = {"jac": True, "method": "L-BFGS-B", "bounds": list(zip(low, high, strict=True))}
     found = [minimize(loss, scaled(start), **options) for start in STARTS]
     return memory(min(found, key=attrgetter("fun")).x)

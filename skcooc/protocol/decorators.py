@@ -1,16 +1,18 @@
-"""Decorators of scikit-learn that keep the types of what they decorate."""
+"""Decorators: those of scikit-learn, with the types of what they decorate, and compiled loops."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
+from numba import njit
 from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks as _with_callbacks
 from sklearn.utils._param_validation import validate_params
 from sklearn.utils.metaestimators import available_if as _available_if
 
 F = TypeVar("F", bound=Callable[..., object])
+Result = TypeVar("Result")
 
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[F], F]:
@@ -33,3 +35,16 @@ def with_callbacks(method: F) -> F:
 def available_if(check: Callable[[Any], bool]) -> Callable[[F], F]:
     """Hide a method where it has no meaning."""
     return cast(Callable[[F], F], _available_if(check))
+
+
+def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., Result]:
+    """Compile a loop without the GIL, with further options of numba.
+
+    It is cached on disk, unless neither the package folder nor the user's cache folder is writable.
+    """
+    # Function pointers for C would take time to compile.
+    options = {"nogil": True, "fastmath": True, "no_cfunc_wrapper": True, **options}
+    try:
+        return njit(**options, cache=True)(function)
+    except RuntimeError:
+        return njit(**options)(function)

@@ -33,7 +33,6 @@ SPLIT = perplexity.divide(TRAIN, 0)
 def little_work(monkeypatch):
     monkeypatch.setattr(perplexity, "NMF_STEPS", [5, 10])
     monkeypatch.setattr(perplexity, "MAX_ITER", 40)
-    monkeypatch.setattr(perplexity, "NEIGHBORS", 5)
 
 
 def test_most_frequent_columns():
@@ -100,13 +99,13 @@ def test_smoothing_and_cache_of_peers_are_the_best_on_validation_tokens():
         assert with_cache <= measured("with cache", 0.1, other) * (1 + 1e-6)
 
 
-def test_nearest_rows_predict_distributions_without_the_row_itself():
-    known = sp.csr_array(np.kron(np.eye(2), np.ones((4, 3))) + np.eye(8, 6))
-    means = perplexity.nearest_rows_mean(known)
-    assert not means.weights.diagonal().any()
-    P = dense(means, known.shape)
-    np.testing.assert_allclose(P.sum(axis=1), 1)
-    assert P[0, :3].sum() > 0.9  # its neighbours have the same columns
+def test_neighbours_beside_topics_have_the_best_weights_alone_and_with_the_cache():
+    topics, both = (
+        scores(SPLIT, TEST, method(SPLIT, 3, 0))
+        for method in (perplexity.aspects, perplexity.topics_and_neighbors)
+    )
+    for name in ("alone", "with cache"):
+        assert both[name] < 1.03 * topics[name]
 
 
 def test_lda_gives_words_without_training_tokens_the_mass_of_its_prior():

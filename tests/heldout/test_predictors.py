@@ -232,9 +232,10 @@ def bursty():
 
 def test_slopes_are_those_of_the_log_likelihood(bursty):
     known, heldout, model, background = bursty
-    cells, at = memory_cells(*bursty), np.array([7.0, 0.4, 0.3])
+    other = Unigram(np.random.default_rng(1).dirichlet(np.ones(60)))
+    cells, at = memory_cells(*bursty, other), np.array([7.0, 0.4, 0.3, 0.2])
     value, slopes = cells.log_likelihood(Memory(*at))
-    predictor = with_cache(known, model, background, Memory(*at))
+    predictor = with_cache(known, model, background, Memory(*at), other)
     assert value == pytest.approx(-math.log(perplexity_of(heldout.table, predictor)))
     numerical = approx_fprime(at, lambda x: cells.log_likelihood(Memory(*x))[0], 1e-7)
     np.testing.assert_allclose(slopes, numerical, rtol=1e-3)
@@ -244,10 +245,11 @@ def test_slopes_are_those_of_the_log_likelihood(bursty):
 def test_the_best_memory_beats_a_grid_and_keeps_what_is_given(bursty):
     cells = memory_cells(*bursty)
     best, _ = cells.log_likelihood(best_memory(cells))
+    assert best_memory(cells).neighbor_share == 0.0
     grid = itertools.product((1, 5, 15, 30, 100), (0.01, 0.2, 0.5, 0.8), (0.01, 0.3, 0.9))
     assert all(cells.log_likelihood(Memory(*point))[0] <= best + 1e-9 for point in grid)
     assert cells.log_likelihood(Memory(1e4, 0.01, 0.3))[0] < best - 0.05  # next to no cache
-    given = best_memory(cells, (None, 0.25, None))
+    given = best_memory(cells, (None, 0.25, None, 0.0))
     assert given.discount == 0.25
     assert cells.log_likelihood(given)[0] <= best + 1e-9
 
@@ -260,7 +262,7 @@ def test_rows_of_which_nothing_is_known_are_predicted_by_the_lower_one():
     known = (np.array([2.5, 0.5]) + 1.0 * lower[:2]) / 4
     assert value == pytest.approx(np.log([*known, lower[3]]).mean())
     assert np.isfinite(slopes).all()
-    assert best_memory(cells, (0.0, 0.0, None)).smoothing != 0.02  # where the search begins
+    assert best_memory(cells, (0.0, 0.0, None, 0.0)).smoothing != 0.02  # where the search begins
 
 
 def test_rows_count_by_their_weights():

@@ -1,0 +1,217 @@
+"""Topic-free predictions from the nearest rows, as in nearest-neighbour language models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed, effective_n_jobs
+
+from skcooc.heldout.predictors import rows_of
+from skcooc.protocol import CSR, Array, Block
+from skcooc.protocol.decorators import compiled
+
+SHARPNESS = 4  # power of the cosines that are the weights of neighbours
+PART = 512  # rows that a thread works on at a time
+LEAST = np.finfo(float).tiny
+
+
+@dataclass(frozen=True)
+class NearestRows:
+    """Topic-free predictions: the mean of the most similar training rows.
+
+        P(y_j given x_i) = sum_l w_il n_lj / n_l
+
+    over the ``n_neighbors`` training rows l that are nearest by the cosine of log(1 + n) idf, with
+    weights w_il in proportion to the fourth power of the cosine. A row without similar rows is
+    predicted by the unigram. The idea is that of similarity-based smoothing [1]_ and of
+    nearest-neighbour language models [2]_. Read more in the :doc:`user guide </guide/memory>`.
+
+    Parameters
+    ----------
+    known : (N, M) CSR array
+        Counts of the training rows.
+    rows : (n, M) CSR array, default=None
+        Known counts of the rows to predict, without the tokens to be scored. None: the training
+        rows.
+    own : (n,) array of int, default=None
+        Position of each of these rows among the training rows, where it is no neighbour of its own;
+        None or -1 for new rows.
+    n_neighbors : int, default=50
+        Number of neighbours.
+    max_rows : int, default=None
+        Products of columns that are in more training rows than this do not count, which is faster
+        and changes few neighbours, since their idf is small. None is exact.
+    n_jobs : int, default=None
+        Number of threads, in joblib's conventions. The result is the same for any.
+
+    References
+    ----------
+    .. [1] I. Dagan, L. Lee and F. Pereira, Similarity-based models of word cooccurrence
+       probabilities, Machine Learning 34, 43-69, 1999.
+    .. [2] U. Khandelwal, O. Levy, D. Jurafsky, L. Zettlemoyer and M. Lewis, Generalization through
+       memorization: Nearest neighbor language models, ICLR 2020.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from skcooc.heldout import NearestRows
+    >>> known = sp.csr_array([[2.0, 1, 0, 0], [1, 2, 1, 0], [0, 0, 2, 3], [0, 0, 3, 1]])
+    >>> NearestRows(known, n_neighbors=2).weights.toarray().round(1)
+    array([[0., 1., 0., 0.],
+           [1., 0., 0., 0.],
+           [0., 0., 0., 1.],
+           [0., 0., 1., 0.]])
+    """
+
+    known: CSR
+    rows: CSR | None = None
+    own: Array | None = None
+    n_neighbors: int = 50
+    max_rows: int | None = None
+    n_jobs: int | None = None
+
+    @cached_property
+    def weights(self) -> CSR:
+        """Weights of the neighbours of each row, (n, N); the sum of a row is one, or zero."""
+        N, M = self.known.shape
+        frequencies = np.bincount(self.known.indices[self.known.data > 0], minlength=M)
+        idf = np.log((N + 1) / (frequencies + 1))
+        known = _unit_rows(self.known, idf)
+        queries = known if self.rows is None else _unit_rows(self.rows, idf)
+        own = np.arange(N) if self.rows is None else self.own
+        if own is None:
+            own = np.full(queries.shape[0], -1)
+        if self.max_rows is not None:
+            known.data[frequencies[known.indices] > self.max_rows] = 0
+            known.eliminate_zeros()
+        by_column = sp.csc_array(known)
+        columns = by_column.indptr, by_column.indices, by_column.data
+        at = np.full((queries.shape[0], self.n_neighbors), -1, dtype=np.int64)
+        cosines = np.zeros(at.shape)
+
+        def find(part: slice) -> None:
+            indptr = queries.indptr[part.start : part.stop + 1]
+            rows = indptr, queries.indices, queries.data
+            _nearest(*rows, *columns, N, own[part], at[part], cosines[part])
+
+        self._for_parts(find, len(at))
+        cosines **= SHARPNESS
+        cosines /= np.maximum(cosines.sum(axis=1, keepdims=True), LEAST)
+        found = cosines > 0
+        ends = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
+        return sp.csr_array((cosines[found], at[found], ends), shape=(len(at), N))
+
+    def cells(self, X: Block) -> Array:
+        """Probabilities of the non-zeros of X, (nnz,)."""
+        known, weights, table = self.known, self.weights, X.table
+        sums = np.bincount(rows_of(known), weights=known.data, minlength=known.shape[0])
+        shares = known.data / np.maximum(sums, LEAST)[rows_of(known)]
+        of_known = known.indptr, known.indices, shares, known.shape[1]
+        cells = np.zeros(len(table.indices))
+
+        def fill(part: slice) -> None:
+            ends = slice(part.start, part.stop + 1)
+            of_rows = weights.indptr[ends], weights.indices, weights.data
+            _means_at(*of_rows, *of_known, table.indptr[ends], table.indices, cells)
+
+        self._for_parts(fill, weights.shape[0])
+        alone = (np.diff(weights.indptr) == 0)[rows_of(table)]
+        totals = np.bincount(known.indices, weights=known.data, minlength=known.shape[1]) + 1.0
+        cells[alone] = (totals / totals.sum())[table.indices[alone]]
+        return cells
+
+    def _for_parts(self, work: Callable[[slice], None], n_rows: int) -> None:
+        parts = [slice(i, min(i + PART, n_rows)) for i in range(0, n_rows, PART)]
+        n_jobs = min(effective_n_jobs(self.n_jobs), len(parts) or 1)
+        Parallel(n_jobs, require="sharedmem")(delayed(work)(part) for part in parts)
+
+
+def _unit_rows(table: CSR, idf: Array) -> CSR:
+    """Rows of log(1 + n) idf, of length one."""
+    values = np.log1p(table.data) * idf[table.indices]
+    norms = np.sqrt(np.bincount(rows_of(table), weights=values**2, minlength=table.shape[0]))
+    values /= np.maximum(norms, LEAST)[rows_of(table)]
+    return sp.csr_array((values, table.indices.copy(), table.indptr.copy()), shape=table.shape)
+
+
+@compiled
+def _nearest(
+    indptr: Array, indices: Array, data: Array, of_column: Array, rows: Array, values: Array,
+    n_rows: int, own: Array, at: Array, cosines: Array,
+) -> None:  # fmt: skip
+    """Fill positions and cosines (n, k) of the nearest rows; ties go to the first.
+
+    For each query row, cosines are added up over the lists of its columns. The k largest are kept
+    in a heap, the smallest on top.
+    """
+    totals = np.zeros(n_rows)
+    touched = np.empty(n_rows, dtype=np.int64)
+    k = at.shape[1]
+    for i in range(len(indptr) - 1):
+        n_touched = 0
+        for c in range(indptr[i], indptr[i + 1]):
+            j, value = indices[c], data[c]
+            for r in range(of_column[j], of_column[j + 1]):
+                row = rows[r]
+                if totals[row] == 0:
+                    touched[n_touched] = row
+                    n_touched += 1
+                totals[row] += value * values[r]
+        size, best, found = 0, cosines[i], at[i]
+        for t in range(n_touched):
+            row, cosine = touched[t], totals[touched[t]]
+            totals[row] = 0
+            if row == own[i] or cosine <= 0:
+                continue
+            if size < k:  # up from the end of the heap
+                place = size
+                size += 1
+                while place and _is_worse(cosine, row, best, found, (place - 1) // 2):
+                    up = (place - 1) // 2
+                    best[place], found[place] = best[up], found[up]
+                    place = up
+            elif _is_worse(cosine, row, best, found, 0):
+                continue
+            else:  # down from the top
+                place = 0
+                while 2 * place + 1 < k:
+                    down = 2 * place + 1
+                    if down + 1 < k and _is_worse(
+                        best[down + 1], found[down + 1], best, found, down
+                    ):
+                        down += 1
+                    if _is_worse(cosine, row, best, found, down):
+                        break
+                    best[place], found[place] = best[down], found[down]
+                    place = down
+            best[place], found[place] = cosine, row
+
+
+@compiled
+def _is_worse(cosine: float, row: int, best: Array, found: Array, place: int) -> bool:
+    """Whether a row is less near than that at a place of the heap."""
+    return cosine < best[place] or (cosine == best[place] and row > found[place])
+
+
+@compiled
+def _means_at(
+    indptr: Array, neighbors: Array, weights: Array, of_row: Array, columns: Array, shares: Array,
+    n_columns: int, wanted: Array, at: Array, cells: Array,
+) -> None:  # fmt: skip
+    """Fill in the weighted means of rows of shares at the wanted cells."""
+    mean = np.zeros(n_columns)
+    for i in range(len(indptr) - 1):
+        if wanted[i] == wanted[i + 1]:
+            continue
+        for n in range(indptr[i], indptr[i + 1]):
+            for c in range(of_row[neighbors[n]], of_row[neighbors[n] + 1]):
+                mean[columns[c]] += weights[n] * shares[c]
+        for c in range(wanted[i], wanted[i + 1]):
+            cells[c] = mean[at[c]]
+        for n in range(indptr[i], indptr[i + 1]):
+            for c in range(of_row[neighbors[n]], of_row[neighbors[n] + 1]):
+                mean[columns[c]] = 0.0

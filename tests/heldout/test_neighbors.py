@@ -1,0 +1,132 @@
+"""Predictions from the nearest rows, compared with slow loops."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from skcooc import AspectModel, Dyads, RowBlocks, RowMemory
+from skcooc.heldout import NearestRows
+from skcooc.metrics import perplexity_of
+from skcooc.model_selection import split_counts
+from skcooc.tables import as_counts
+from tests.tables import planted, refused
+
+X = sp.csr_array(planted(4, 1500, n_rows=60, n_columns=50).X.astype(float))
+X[[7, 9]] = 0  # empty rows
+X.eliminate_zeros()
+EVERYTHING = as_counts(sp.csr_array(np.ones(X.shape)))
+
+
+def literal_weights(known, rows, own, k):
+    """Weights of the k nearest rows, the first of equal ones; own: positions, or -1."""
+    N = len(known)
+    idf = np.log((N + 1) / ((known > 0).sum(axis=0) + 1))
+    weights = np.zeros((len(rows), N))
+    for i, row in enumerate(rows):
+        cosines = []
+        for other in known:
+            a, b = np.log(1 + row) * idf, np.log(1 + other) * idf
+            norms = np.linalg.norm(a) * np.linalg.norm(b)
+            cosines.append(a @ b / norms if norms else 0.0)
+        if own[i] >= 0:
+            cosines[own[i]] = 0.0
+        nearest = np.argsort(-np.array(cosines).round(12), kind="stable")[:k]
+        weights[i, nearest] = np.array(cosines)[nearest] ** 4
+        weights[i] /= weights[i].sum() or 1
+    return weights
+
+
+@pytest.mark.parametrize("k", [1, 3, 50, 100])
+def test_neighbours_are_the_nearest_rows_but_not_the_row_itself(k):
+    known, n = X.toarray(), X.shape[0]
+    found = NearestRows(X, n_neighbors=k).weights.toarray()
+    np.testing.assert_allclose(found, literal_weights(known, known, range(n), k), atol=1e-12)
+    itself = NearestRows(X, X, n_neighbors=k).weights.toarray()  # as if they were new
+    np.testing.assert_allclose(itself, literal_weights(known, known, [-1] * n, k), atol=1e-12)
+    assert (np.delete(itself.diagonal(), [7, 9]) > 0).all()
+    some = np.array([3, 0, 7])
+    part = NearestRows(X, X[some], some, n_neighbors=k).weights.toarray()
+    np.testing.assert_array_equal(part, found[some])
+
+
+def test_predictions_are_weighted_means_of_shares():
+    known = X.toarray()
+    sums = known.sum(axis=1, keepdims=True)
+    near = NearestRows(X, n_neighbors=5)
+    expected = near.weights.toarray() @ (known / np.where(sums > 0, sums, 1))
+    found = near.cells(EVERYTHING).reshape(X.shape)
+    rest = np.delete(np.arange(len(found)), [7, 9])
+    np.testing.assert_allclose(found[rest], expected[rest], atol=1e-12)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    unigram = (known.sum(axis=0) + 1) / (known.sum() + X.shape[1])
+    np.testing.assert_allclose(found[[7, 9]], [unigram] * 2)
+
+
+def test_threads_and_the_order_of_columns_change_nothing(monkeypatch):
+    monkeypatch.setattr("skcooc.heldout.neighbors.PART", 7)
+    one, two = (NearestRows(X, n_neighbors=5, n_jobs=n) for n in (1, 2))
+    np.testing.assert_array_equal(one.weights.toarray(), two.weights.toarray())
+    np.testing.assert_array_equal(one.cells(EVERYTHING), two.cells(EVERYTHING))
+    other = np.random.default_rng(0).permutation(X.shape[1])
+    moved = NearestRows(sp.csr_array(X[:, other]), n_neighbors=5)
+    np.testing.assert_allclose(moved.weights.toarray(), one.weights.toarray(), atol=1e-12)
+
+
+def test_frequent_columns_may_be_left_out():
+    rows_with = (X.toarray() > 0).sum(axis=0)
+    most = int(np.sort(rows_with)[-3])
+    exact = NearestRows(X, n_neighbors=5).weights
+    same = NearestRows(X, n_neighbors=5, max_rows=X.shape[0]).weights
+    np.testing.assert_array_equal(same.toarray(), exact.toarray())
+    fewer = NearestRows(X, n_neighbors=5, max_rows=most - 1).weights
+    assert 0.3 < np.minimum(fewer.toarray(), exact.toarray()).sum() / X.shape[0] < 0.999
+
+
+GROUPS = planted(20, 9000, n_rows=300, n_columns=200, concentration=0.05).X.astype(float)
+TRAIN, TEST = split_counts(GROUPS, random_state=0)
+
+
+def test_neighbours_improve_predictions_and_their_weight_is_the_best():
+    near, plain = (
+        RowMemory(AspectModel(3, beta=0.9, random_state=0), neighbors=n, random_state=0).fit(TRAIN)
+        for n in (10, 0)
+    )
+    score = near.perplexity(Dyads(TEST))
+    assert score < 0.97 * plain.perplexity(Dyads(TEST))
+    assert (near.neighbors_, plain.neighbors_, plain.neighbor_share_) == (10, 0, 0.0)
+    assert 0.1 < near.neighbor_share_ < 1
+    auto = RowMemory(AspectModel(3, beta=0.9, random_state=0), neighbors="auto", random_state=0)
+    assert auto.fit(TRAIN).neighbors_ == 50
+    # Broken: rows that are their own neighbours predict what they have already.
+    rows = NearestRows(TRAIN), NearestRows(TRAIN, TRAIN)
+    assert perplexity_of(TRAIN, rows[1]) < 0.9 * perplexity_of(TRAIN, rows[0])
+
+
+def test_auto_leaves_neighbours_out_where_they_do_not_help():
+    X = np.random.default_rng(0).poisson(0.5, (80, 40)).astype(float)  # no structure
+    model = RowMemory(neighbors="auto", random_state=0).fit(X)
+    assert (model.neighbors_, model.neighbor_share_) == (0, 0.0)
+    asked = RowMemory(neighbors=5, random_state=0).fit(X)
+    assert asked.neighbor_share_ < 0.3
+
+
+def test_new_rows_and_recommendations_have_neighbours_too():
+    model = RowMemory(neighbors=5, random_state=0).fit(GROUPS)
+    rows = np.array([4, 11])
+    given = model.recommend(rows, 3, exclude_seen=False).scores
+    new = model.recommend(GROUPS[rows], 3, exclude_seen=False).scores
+    assert np.abs(given - new).max() > 1e-3  # a new row may be near to its twin
+    lower = NearestRows(sp.csr_array(GROUPS), n_neighbors=5).weights[rows]
+    assert (lower[:, rows].diagonal() == 0).all()
+    known, scored = sp.csr_array(GROUPS[:1]).copy(), GROUPS[:1]
+    assert np.isfinite(model.score(scored))
+    assert known.nnz
+
+
+def test_rows_that_are_not_kept_have_no_neighbours():
+    blocks = RowBlocks([GROUPS[:150], GROUPS[150:]])
+    model = AspectModel(3, beta=0.9, max_iter=5, random_state=0)
+    refused("neighbors=5 needs all training rows", RowMemory(model, neighbors=5).fit, blocks)
+    refused("neighbors=5 needs", RowMemory(model, neighbors=5).partial_fit, GROUPS)
+    assert RowMemory(model, neighbors="auto", random_state=0).fit(blocks).neighbors_ == 0
+    refused("The 'neighbors' parameter", RowMemory(neighbors=-1).fit, GROUPS)
