@@ -55,6 +55,7 @@ def test_a_second_run_merges_and_splits(unlucky_start, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 100)
     assert_same_fit(twice, clone(MODEL).set_params(n_init=2, n_jobs=2).fit(X))
     # A broken twin: copies that are not separated.
+    monkeypatch.setattr("skcooc.fitting.recipe.SEPARATION_ITERATIONS", 0)
     monkeypatch.setattr(Aspects, "perturb", lambda model, params, rng, amount: params)
     assert similarity(clone(MODEL).set_params(n_init=2).fit(X)) < 0.9
 

@@ -11,15 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from skcooc.counts.passes import n_threads
-from skcooc.em import (
-    Annealing,
-    BurstinessRounds,
-    EMStage,
-    EMState,
-    MergeAndSplit,
-    Split,
-    TemperatureRange,
-)
+from skcooc.em import Annealing, BurstinessRounds, EMStage, EMState, Split, TemperatureRange
+from skcooc.em.annealing import MergeAndSplit
 from skcooc.em.stages import (
     Observe,
     Scale,

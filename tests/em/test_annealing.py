@@ -277,7 +277,7 @@ def test_merge_and_split_leaves_a_local_optimum(monkeypatch, broken):
     assert match_rows(DATA.components, stuck.params.components.T)[1].min() < 0.95
     if broken is not None:
         monkeypatch.setattr(*broken)
-    found = run([em.MergeAndSplit(replace(stage, tol=0.0)), stage], start=stuck.state)
+    found = run([annealing.MergeAndSplit(replace(stage, tol=0.0)), stage], start=stuck.state)
     similarity = match_rows(DATA.components, found.params.components.T)[1].min()
     assert (similarity > 0.95) == (broken is None)
     assert (found.objective < stuck.objective - 100) == (broken is None)
