@@ -52,7 +52,7 @@ SEPARATION = 1e-2  # relative noise: some coincide that would not at a larger be
 # Seeding.
 UNIGRAM_SHARE = 0.8  # share of the unigram in a cluster that begins with one row
 PER_CLUSTER, MIN_SAMPLED = 8, 100  # sampled rows: for each cluster, and at least
-MANY_SAMPLED = 400  # the same of `best_start`
+MANY_SAMPLED = 200  # the same of `best_start`
 LITTLE = 1e-9  # probability of rows that gain nothing
 NOISE = 0.1  # relative, so that clusters differ
 
@@ -229,10 +229,6 @@ def usual_cluster_beta(model: Clustering[Params, Statistics], X: Counts) -> floa
     return inverse_temperatures(model, X, (USUAL,), (USUAL_CRITICAL,))[0]
 
 
-def soft_cluster_beta(model: Clustering[Params, Statistics], X: Counts) -> float:
-    return inverse_temperatures(model, X, (SOFT,), (SOFT_CRITICAL,))[0]
-
-
 def inverse_temperatures(
     model: Clustering[Params, Statistics],
     X: Counts,
@@ -352,14 +348,15 @@ def best_start(model: Mergeable, X: Counts, rng: np.random.Generator) -> State:
     """
     if model.n_clusters == 1:
         return State(*model.random(X, rng))
-    stage = _short_stage(model, X, soft_cluster_beta(model, X), FIRST_ITERATIONS)
+    soft, usual = inverse_temperatures(model, X, (SOFT, USUAL), (SOFT_CRITICAL, USUAL_CRITICAL))
+    stage = _short_stage(model, X, soft, FIRST_ITERATIONS)
     n_runs = min(MAX_RUNS, max(MIN_RUNS, RUNS_TIMES_CLUSTERS // model.n_clusters))
     states = [_merged_start(model, stage, rng, MANY_SAMPLED) for _ in range(n_runs)]
     for n_iter in ROUNDS:
         stage = replace(stage, max_iter=n_iter)
         ended = sort_by_objective([_run(stage, rng, state) for state in states])
         states = ended[: (len(ended) + 1) // 2]
-        stage = replace(stage, beta=usual_cluster_beta(model, X))
+        stage = replace(stage, beta=usual)
     params, rows = states[0]
     return State(model.perturb(params, rng, SEPARATION), rows)
 

@@ -149,10 +149,11 @@ class RowClusters(
         spare = np.zeros(X.shape[1], dtype=X.dtype)
         if self.hard and not (weights * X.row_sums @ rows).all():
             spare = _spare(X, evidence, factors, shared)
-        counted = X.column_sums if self.object_weights == "counts" else X.tdot(factors)[:, 0]
+        by_counts = self.object_weights == "counts"
+        expected = X.tdot(rows if by_counts else rows * factors)
+        counted = X.column_sums if by_counts else np.sum(expected, axis=1, dtype=np.float64)
         energy = np.sum(weights * evidence) / beta + np.sum(counted * shared[:, 0])
         sizes = sums(rows * weights[:, None].astype(X.dtype), axis=0)
-        expected = X.tdot(rows if self.object_weights == "counts" else rows * factors)
         n_tokens, total = total_weights(X, self.object_weights).tolist()
         return rows, Statistics(expected, sizes, spare, n_tokens, total, -float(energy))
 

@@ -28,6 +28,8 @@ from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array
 from skcooc.simplex import first_largest
 
+N_TEMPERATURES = 5  # tried: predictions hardly change within a factor of 1.5
+
 
 @dataclass(eq=False, repr=False)
 class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
@@ -179,7 +181,11 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         self._check_combinations(weights, plain.largest_beta)
         model = PredictiveClusters(rows) if self.leave_one_out else plain
         return Recipe(
-            FixedModel(model, no_temperature if self.hard else partial(temperatures, plain)),
+            FixedModel(
+                model,
+                no_temperature if self.hard else partial(temperatures, plain),
+                n_temperatures=N_TEMPERATURES,
+            ),
             self._settings(),
             shape={name: getattr(self, name) for name in ("n_clusters", "axis", "leave_one_out")},
             annealing=annealing_schedule(self.annealing, plain.critical_beta),

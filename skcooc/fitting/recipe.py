@@ -21,7 +21,7 @@ from skcooc.em.stages import (
     check_coarsening,
     scales,
 )
-from skcooc.fitting.tuning import Temperature, Tunable, Values
+from skcooc.fitting.tuning import N_TEMPERATURES, Temperature, Tunable, Values
 from skcooc.heldout import HeldOut
 from skcooc.heldout.validation import HoldOutOptions
 from skcooc.protocol import Array, Block, Capability, Counts, Model, Params, RandomState
@@ -104,6 +104,7 @@ class FixedModel(ModelFamily):
     temperatures: Callable[[Block], TemperatureRange]
     has_warmup: bool = False
     warmup: Model | None = None
+    n_temperatures: int = N_TEMPERATURES
 
     def model(self, values: Values) -> Model:
         return self.equations
@@ -113,6 +114,9 @@ class FixedModel(ModelFamily):
 
     def beta_range(self, X: Block) -> TemperatureRange:
         return self.temperatures(X)
+
+    def tunables(self, X: Block) -> Sequence[Tunable]:
+        return [Temperature(self.beta_range(X), n_trials=self.n_temperatures)]
 
 
 class MixWithUnigram(Protocol):
