@@ -5,6 +5,7 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 from skcooc.counts import lanes as rows
+from skcooc.protocol import decorators
 
 
 @rows.compiled
@@ -71,15 +72,15 @@ def test_arrays_begin_with_a_cache_line():
 
 def test_loops_compile_without_a_cache_folder(monkeypatch):
     """numba refuses to cache where it finds no folder that it can write to."""
-    compile_plainly = rows.njit
+    compile_plainly = decorators.njit
 
     def njit(cache=False, **options):
         if cache:
             raise RuntimeError("cannot cache function: no locator available")
         return compile_plainly(**options)
 
-    monkeypatch.setattr(rows, "njit", njit)
-    assert rows.compiled(lambda x: x + 1)(2) == 3
+    monkeypatch.setattr(decorators, "njit", njit)
+    assert decorators.compiled(lambda x: x + 1)(2) == 3
 
 
 def found_again(loop):
