@@ -193,8 +193,9 @@ def make_ranking_scorer(
     >>> GridSearchCV(model, {"n_components": [1, 3]}, **options).fit(X).best_params_
     {'n_components': 3}
     """
-    options = {"metric": METRICS[metric], "k": k, "min_weight": min_weight}
-    return partial(_score, all_tokens=all_tokens, **options)
+    return partial(
+        _score, all_tokens=all_tokens, metric=METRICS[metric], k=k, min_weight=min_weight
+    )
 
 
 def _score(
