@@ -194,7 +194,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
                 f"hard=True has no temperature: it needs annealing=None, got {self.annealing}."
             )
         for name in ("tied", "annealing", "coarsening"):
-            if getattr(self, name) and self.object_weights != "counts":
+            if getattr(self, name) not in (None, False) and self.object_weights != "counts":
                 raise ValueError(
                     f"{name}={getattr(self, name)!r} needs object_weights='counts', got "
                     f"{self.object_weights!r}."

@@ -391,6 +391,7 @@ def test_the_default_weighs_rows_by_the_root_of_their_tokens():
         {"leave_one_out": True, "beta": 0.3},
         {"annealing": 1.5, "beta": 0.3},
         {"coarsening": [np.arange(80) // 2]},
+        {"coarsening": []},
     ):
         assert AsymmetricClustering(3, **options, **short).fit(X).object_weights_ == "counts"
 
