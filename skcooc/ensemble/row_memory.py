@@ -297,7 +297,9 @@ class RowMemory(MetaModel):
         else:
             predictor = Factors(member.fold_in(rest.as_new()), member.fitted.B)
         background = add_one_unigram(rows_with(rest), 1)
-        near = self._nearest(rest.table) if searches else None
+        near = None
+        if searches:
+            near = NearestRows(rest.table, n_neighbors=self._n_neighbors, max_rows=MAX_ROWS)
         cells = memory_cells(rest.table, heldout.X, predictor, background, near)
         without = best_memory(cells, [*asked, 0.0])
         if not searches:
@@ -309,11 +311,6 @@ class RowMemory(MetaModel):
     @property
     def _n_neighbors(self) -> int:
         return N_NEIGHBORS if self.neighbors == "auto" else int(self.neighbors)
-
-    def _nearest(
-        self, known: CSR, rows: CSR | None = None, own: Array | None = None
-    ) -> NearestRows:
-        return NearestRows(known, rows, own, self._n_neighbors, MAX_ROWS)
 
     def fold_in(self, X: Block) -> Array:
         return self._member.fold_in(X)
@@ -327,13 +324,11 @@ class RowMemory(MetaModel):
     def _make_predictor(
         self, mixtures: Array, known: CSR | None, rows: Array | None = None
     ) -> Predictor:
-        factors = Factors(mixtures, self.components_.T)
-        near = self._nearest(self._training_table(), known, rows) if self.neighbors_ else None
-        return with_cache(known, factors, self.unigram_, self._memory, near)
-
-    @property
-    def _memory(self) -> Memory:
-        return Memory(self.concentration_, self.discount_, self.smoothing_, self.neighbor_share_)
+        numbers = self.concentration_, self.discount_, self.smoothing_, self.neighbor_share_
+        factors, near = Factors(mixtures, self.components_.T), None
+        if self.neighbors_:
+            near = NearestRows(self._training_table(), known, rows, self.neighbors_, MAX_ROWS)
+        return with_cache(known, factors, self.unigram_, Memory(*numbers), near)
 
     def _training_table(self) -> CSR:
         if self._known is None:
