@@ -132,15 +132,6 @@ def test_a_curve_that_still_falls_warns():
     assert model.component_search_.still_falling_
 
 
-def test_members_of_an_average_of_trees_search_their_own_numbers():
-    tree = ClusterAbstraction("auto", beta=0.5, max_iter=3)
-    with pytest.warns(UserWarning, match="perplexity"):
-        model = AveragedModels(tree, 2, random_state=0).fit(SMALL)
-    sizes = [member.n_clusters_ for member in model.estimators_]
-    assert all(size >= 2 for size in sizes)
-    assert len(model.components_) == sum(len(member.components_) for member in model.estimators_)
-
-
 class Delayed:
     """Looks like a dask collection."""
 
@@ -148,8 +139,8 @@ class Delayed:
         raise AssertionError
 
 
-TREE = ClusterAbstraction("auto")
-NO_NUMBER = "beta is tuned for a given number of components: set {} to a number, got '{}'"
+TREE, HOT_TREE = ClusterAbstraction("auto"), ClusterAbstraction("auto", beta=0.5)
+NO_NUMBER = "number of components must be given here: set {} to a number, got '{}'"
 
 
 def test_bad_input(no_search):
@@ -164,6 +155,7 @@ def test_bad_input(no_search):
         (TemperatureSearchCV(TREE, [0.5, 1.0], cv=2), X, NO_NUMBER.format("n_clusters", "auto")),
         (AveragedModels(MODEL), X, NO_NUMBER.format("n_components", "auto")),
         (AveragedModels(TREE), X, NO_NUMBER.format("n_clusters", "auto")),
+        (AveragedModels(HOT_TREE), X, NO_NUMBER.format("n_clusters", "auto")),
         (SymmetricClustering("auto", 2), X, "are both 'auto'"),
         (clone(MODEL), -X, "Negative values"),
         (AspectModel("many"), X, "'n_components' parameter"),

@@ -1,16 +1,28 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from skcooc import AspectModel, AveragedModels, Dyads, ProductSpaceMixture
-from skcooc.counts import thin
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    AveragedModels,
+    Dyads,
+    ProductSpaceMixture,
+    SymmetricClustering,
+)
+from skcooc.counts import CSRCounts, thin
 from skcooc.ensemble.averaging import consensus
+from skcooc.equations.aspects import distinctive_shares
+from skcooc.equations.row_clusters import RowClusters
+from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors
 from skcooc.inspection import describe
 from skcooc.model_selection import CountSplit, split_counts
 from skcooc.simplex import match_rows
+from skcooc.tables import Table
 from tests.cases import CLASSES, FAST
 from tests.tables import planted, refused
 
@@ -32,7 +44,7 @@ def model():
 
 @pytest.mark.parametrize("estimator", CLASSES, ids=repr)
 def test_the_prediction_is_the_mean_of_those_of_the_members(estimator):
-    mean = average(clone(estimator).set_params(max_iter=10), 2).fit(X)
+    mean = average(estimator, 2, max_iter=10).fit(X)
     for ours, theirs in (
         (mean.transform(X) @ mean.components_, lambda m: m.transform(X) @ m.components_),
         (mean.embedding_ @ mean.components_, lambda m: m.embedding_ @ m.components_),
@@ -43,44 +55,106 @@ def test_the_prediction_is_the_mean_of_those_of_the_members(estimator):
     np.testing.assert_allclose(mean.transform(X).sum(axis=1), 1)
 
 
-def test_members_differ_and_are_those_of_their_seeds(model):
+def test_members_differ_by_their_seeds_for_any_number_of_threads(model):
     first, second, _ = model.estimators_
     assert np.abs(first.components_ - second.components_).max() > 1e-3
-    alone = clone(first).set_params(random_state=second.random_state).fit(X)
-    np.testing.assert_array_equal(alone.components_, second.components_)
+    parallel = average(n_jobs=2).fit(X)
+    np.testing.assert_array_equal(parallel.components_, model.components_)
+    np.testing.assert_array_equal(parallel.embedding_, model.embedding_)
     estimator = ProductSpaceMixture(2, 2, beta=0.95, max_iter=5, random_state=7)
     average(estimator, 2).fit(X)
     assert estimator.random_state == 7
     assert not hasattr(estimator, "components_")
 
 
-def test_the_mean_beats_its_members():
+@pytest.mark.parametrize(
+    "estimator",
+    [AspectModel(4), AsymmetricClustering(6), ProductSpaceMixture(4, 4), SymmetricClustering(5, 5)],
+    ids=repr,
+)
+def test_the_mean_of_short_fits_beats_one_fit_to_the_end(estimator):
     train, test = split_counts(HARD, random_state=0)
-    mean = average(AspectModel(4, max_iter=40), 3).fit(train)
+    mean = AveragedModels(estimator, 8, random_state=0).fit(train)
+    single = clone(estimator).set_params(random_state=0).fit(train)
+    assert mean.perplexity(Dyads(test)) < 0.99 * single.perplexity(Dyads(test))
     members = [member.perplexity(Dyads(test)) for member in mean.estimators_]
-    single = AspectModel(4, max_iter=40, random_state=0).fit(train)
-    assert mean.perplexity(Dyads(test)) < min(*members, single.perplexity(Dyads(test)))
+    assert mean.perplexity(Dyads(test)) < min(members)
 
 
-def test_the_temperature_is_that_of_the_mean():
-    """Literal transcription of the mean of short fits."""
-    X = HARD
-    mean = average(AspectModel(4, max_iter=40), 3).fit(X)
-    first = mean.estimators_[0]
-    (chosen,) = (trial for trial in mean.tuning_ if trial.chosen)
-    assert mean.beta_ == chosen.beta == first.beta_
-    assert first.component_prior_ == chosen.prior > 0
-    assert mean.smoothing_ == chosen.validation.smoothing
-    seeds = draw_seeds(mean.random_state, 3)
-    rest, held = thin(X, 0.1, seeds[0])
-    given = {"beta": mean.beta_, "component_prior": chosen.prior, "max_iter": 25}
-    short = [AspectModel(4, **given, random_state=seed).fit(rest) for seed in seeds]
-    P = np.mean([m.embedding_ @ m.components_ for m in short], axis=0)
-    b = (rest.sum(axis=0) + 1) / (rest.sum() + X.shape[1])
+def test_more_members_predict_better():
+    train, test = split_counts(HARD, random_state=1)
+    found = [
+        average(AspectModel(4), n, max_iter=20).fit(train).perplexity(Dyads(test))
+        for n in (1, 4, 16)
+    ]
+    assert found == sorted(found, reverse=True)
+
+
+def short_fit(table, seed, beta, n_iter):
+    """Literal transcription: EM on 4 topics from single rows, 8 iterations of them at beta = 1."""
+    rng = np.random.default_rng(draw_seeds(seed, 1)[0])
+    counts = CSRCounts(sp.csr_array(table))
+    seeds = RowClusters(4).seeded(counts, rng, 100)[0].components
+    m = counts.column_sums + 1e-3 * counts.column_sums.mean()
+    B, A = 0.9 * seeds + 0.1 * (m / m.sum())[:, None], np.full((len(table), 4), 0.25)
+    rho = np.full(4, 0.25)
+    for iteration in range(n_iter + 1):
+        b = 1.0 if iteration < 8 else beta
+        R = (A[:, None, :] * B[None]) ** b * rho ** (1 - b)
+        R *= table[:, :, None] / R.sum(axis=2, keepdims=True)
+        A, expected = R.sum(axis=1), R.sum(axis=0)
+        A /= A.sum(axis=1, keepdims=True)
+        if iteration == n_iter:  # rows are those of the last parameters
+            return A @ B.T
+        B, weights = expected / expected.sum(axis=0), expected.sum(axis=0) / table.sum()
+        rho = distinctive_shares(expected, weights)
+
+
+def test_a_member_makes_so_many_iterations_from_a_quick_start():
+    table = planted(4, 4000, n_rows=40, n_columns=30).X.toarray().astype(float)
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    options = {"beta": 0.85, "solver": "em", "tempering": "distinctive", "component_prior": 0.0}
+    mean = average(AspectModel(4, **options), 2, max_iter=12).fit(table)
+    for member in mean.estimators_:
+        expected = short_fit(table, member.random_state, 0.85, 12)
+        found = member.embedding_ @ member.components_
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        assert member.n_iter_ == 12
+        assert np.abs(short_fit(table, member.random_state, 0.85, 6) - expected).max() > 1e-3
+
+
+def test_hyper_parameters_are_those_of_a_single_fit_and_beta_is_larger():
+    mean = average(AspectModel(4), 6).fit(HARD)
+    *single, last = mean.tuning_
+    best = min((trial for trial in single if trial.stage != "coarse"), key=lambda t: t.loss)
+    assert last.stage == "mean"
+    assert last.chosen
+    assert not any(trial.chosen for trial in single)
+    assert mean.beta_ == last.beta == mean.estimators_[0].beta_
+    assert mean.beta_ == pytest.approx(min(1.07 * best.beta, 1))
+    assert mean.smoothing_ == last.validation.smoothing
+    given = AspectModel(4, beta=0.8, component_prior=0.01)
+    fixed = average(given, 2).fit(HARD)
+    assert fixed.beta_ == 0.8
+    assert fixed.estimators_[0].component_prior_ == 0.01
+
+
+def test_the_mean_is_validated_by_a_quarter_of_the_members():
+    """Literal transcription."""
+    mean = average(AspectModel(4), 6).fit(HARD)
+    seeds = draw_seeds(0, 6)
+    rest, held = thin(HARD.astype(float), 0.1, seeds[0])
+    values = {**mean.tuning_[-1].values, "tempering": mean.estimators_[0].tempering_}
+    P = 0
+    for seed in seeds[:2]:
+        few = AveragedModels(AspectModel(4, **values), 1, random_state=0)
+        member = few._fit_members(Table(*[CSRCounts(rest)] * 2, None), {}, {}, [seed], Journal())[0]
+        P = P + member.embedding_ @ member.components_ / 2
+    b = (rest.sum(axis=0) + 1) / (rest.sum() + HARD.shape[1])
     P = (1 - mean.smoothing_) * P + mean.smoothing_ * b
     held = held.toarray()
     expected = np.exp(-(held * np.log(P)).sum() / held.sum())
-    assert chosen.validation.perplexity == pytest.approx(expected, rel=1e-6)
+    assert mean.tuning_[-1].validation.perplexity == pytest.approx(expected, rel=1e-6)
 
 
 def test_smoothing_is_estimated_if_members_hold_out_counts_and_grids_are_searched():
@@ -88,11 +162,11 @@ def test_smoothing_is_estimated_if_members_hold_out_counts_and_grids_are_searche
     stopping = average(clone(ASPECTS).set_params(beta=1.0, early_stopping=True)).fit(sparse)
     assert stopping.smoothing_ > 1e-2
     assert stopping.beta_ == 1
-    assert stopping.tuning_ == []
+    assert [trial.stage for trial in stopping.tuning_] == ["mean"]
     assert average(clone(ASPECTS).set_params(beta=0.9)).fit(sparse).smoothing_ == 1e-3
     assert average(clone(ASPECTS).set_params(smoothing=0.2)).fit(sparse).smoothing_ == 0.2
     grid = {"estimator__n_components": [2, 4], "n_estimators": [1, 2]}
-    base = average(clone(ASPECTS).set_params(beta=0.9, max_iter=10))
+    base = average(clone(ASPECTS).set_params(beta=0.9), max_iter=10)
     search = GridSearchCV(base, grid, cv=CountSplit(2, random_state=0)).fit(Dyads(X))
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.best_params_["n_estimators"] == 2
@@ -102,6 +176,7 @@ def test_bad_parameters():
     for mean, message in (
         (AveragedModels("aspects"), "The 'estimator' parameter of AveragedModels must be"),
         (average(n_estimators=0), "The 'n_estimators' parameter"),
+        (average(max_iter=0), "The 'max_iter' parameter of AveragedModels"),
         (average(AspectModel(beta="hot")), "The 'beta' parameter of AspectModel must be"),
     ):
         refused(message, mean.fit, X)
@@ -148,7 +223,7 @@ def test_intervals_are_quantiles_of_matched_components_and_the_reference_agrees_
 
 
 def test_the_consensus_of_averaged_models_and_none_of_different_sizes():
-    model = AveragedModels(AspectModel(3, tol=1e-4), 3, random_state=0).fit(DATA.X)
+    model = AveragedModels(AspectModel(3), random_state=0).fit(DATA.X)
     agreed = model.consensus_
     np.testing.assert_allclose(agreed.components_.sum(axis=1), 1)
     np.testing.assert_allclose(agreed.embedding_.sum(axis=1), 1)

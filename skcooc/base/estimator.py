@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import Parameter, signature
 from typing import Any, ClassVar, Literal, Self
 
@@ -196,6 +196,24 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         attributes.warn_about(self, recipe, stopped)
         return self
 
+    def fit_short(self, table: Table, known: attributes.Attributes) -> Self:
+        """Fit to a checked table by ``max_iter`` iterations from a quick start, for an average.
+
+        Parameters
+        ----------
+        table : Table
+        known : dict
+            Attributes of the input, such as ``n_features_in_``.
+
+        Returns
+        -------
+        self : object
+        """
+        recipe = replace(self.recipe(), is_short=True)
+        self._check_solver(recipe, self.beta)
+        self._fit_table(recipe, table, known | attributes.size_attributes(self), {})
+        return self
+
     def aic(self, X: TableLike) -> float:
         """Akaike information criterion (AIC) of the model for X; lower is better.
 
@@ -347,11 +365,11 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         return short_fits(recipe, counts), recipe.family.beta_range(counts)
 
     def check_sizes(self) -> None:
-        """Raise ValueError where a number of components is not given, as beta is tuned for one."""
+        """Raise ValueError where a number of components is not given."""
         if self._has_auto_size():
             name = self.size_parameters[0]
             raise ValueError(
-                f"beta is tuned for a given number of components: set {name} to a number, got "
+                f"The number of components must be given here: set {name} to a number, got "
                 f"{getattr(self, name)!r}."
             )
 

@@ -73,7 +73,9 @@ class StageSchedule:
 
     def begin(self, rng: np.random.Generator) -> State:
         """Return the initial state of a fit without a start."""
-        return State(*self.stage.model.start(self.stage.X, rng))
+        model = self.stage.model
+        start = model.quick_start if self.stage.quick else model.start
+        return State(*start(self.stage.X, rng))
 
     def current_stage(self, run: EMState) -> EMStage:
         """Return the current stage."""
@@ -110,6 +112,7 @@ class EMStage(StageSchedule):
     members: Array | None = None  # (n,): row of the stage before, for each row; None: the same
     groups: Array | None = None  # (N,): row of this stage, for each finest row; None: the same
     offset: float = 0.0  # nats, added to the objective, so that stages compare
+    quick: bool = False  # whether a fit without a start begins at the quick start of the model
 
     @property
     def stage(self) -> EMStage:  # type: ignore[override]  # a schedule of one stage

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,15 +12,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
 from skcooc.ensemble.members import MetaModel
 from skcooc.fitting import Recipe, tuning
-from skcooc.fitting.fit import in_threads, split_threads
-from skcooc.fitting.journal import Journal, JournalListener
+from skcooc.fitting.fit import in_threads, split_threads, tuned_start
+from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Validation
 from skcooc.heldout.predictors import CachedPredictions, Factors, side_by_side, weighted
@@ -34,36 +32,45 @@ from skcooc.heldout.validation import (
 from skcooc.protocol import Array, Block, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 from skcooc.simplex import match_rows, normalise
-from skcooc.tables import read_in_memory
+from skcooc.tables import Table, read_in_memory
 
-MIN_RELATIVE_GAIN = 0.0  # of priors and leave-one-out: the mean of several fits is little noise
+LARGER_BETA = 1.07  # factor of the inverse temperature of members: a mean overfits less
+PART = 4  # one in so many members predicts the held-out tokens
+# Gains of a single fit that the mean of plain members makes up for.
+NOT_OF_MEMBERS = tuning.LeaveOneOut, tuning.SmallerPseudoCounts, tuning.OneOf
 QUANTILES = 0.05, 0.95  # of the members, for intervals
 
 
 class AveragedModels(MetaModel):
-    """Average of the predictions of one estimator from several random initialisations.
+    """Average of the predictions of many short fits of one estimator.
 
-    Each initialisation ends in another local optimum, and their errors differ: the mean of S fits
+    Each of S members makes a few EM iterations from a start of its own. Their errors differ: the
+    mean
 
         P(y_j given x_i) = sum_s P_s(y_j given x_i) / S
 
-    predicts better than any of them. It is one model with the K components of all members side by
-    side, and mixtures divided by S.
+    predicts better than one fit to the end, and sixteen members cost little more than that. It is
+    one model with the components of all members side by side, and mixtures divided by S. Use it for
+    prediction.
 
-    A mean needs less regularisation than its members. With ``beta="auto"`` in the estimator, the
-    inverse temperature of all members is tuned for the *mean* of short fits on held-out tokens, by
-    golden section search with seven values. The smoothing of the mean and, for an `AspectModel`
-    with ``component_prior="auto"``, its pseudo-count are tuned with it.
+    With ``beta="auto"`` in the estimator, its hyper-parameters are tuned once, for a single fit. A
+    mean needs less regularisation: beta is then raised by 7 %. Its smoothing is estimated on
+    held-out tokens, by a quarter of the members.
 
     Read more in the :doc:`user guide </guide/averages>`.
 
     Parameters
     ----------
     estimator : estimator of this package
-        Clones are fitted, with other ``random_state`` and ``n_jobs``; ``warm_start`` is ignored.
+        Clones are fitted, with other ``random_state``, ``n_jobs`` and ``max_iter``; ``n_init``,
+        ``tol`` and ``warm_start`` are ignored. An `AspectModel` with ``leave_one_out="auto"`` has
+        plain members.
 
-    n_estimators : int, default=5
-        Number S of members.
+    n_estimators : int, default=16
+        Number S of members. The perplexity falls with it, ever more slowly.
+
+    max_iter : int, default=20
+        EM iterations of each member.
 
     n_jobs : int, default=None
         Number of threads, in joblib's conventions. Results do not depend on it.
@@ -90,14 +97,14 @@ class AveragedModels(MetaModel):
         for interpretation, see :func:`skcooc.inspection.describe`. Not available if members have
         different numbers of components.
     tuning_ : list of Trial
-        Trials: ``beta``, ``validation.perplexity`` and ``validation.smoothing`` of the mean.
+        Trials of a single fit; the last one, of stage "mean", is that of the mean.
     n_iter_ : int
-        Total number of EM iterations of the final fits.
-    converged_ : bool
-        Whether all members did.
+        Total number of EM iterations of the members.
 
     Notes
     -----
+    Members are not fitted until convergence: to read topics, take one `AspectModel`.
+
     An interrupted fit resumes when ``fit`` is called with the same data and parameters; with
     :class:`skcooc.callbacks.Checkpoint` also in another process, as ``read_checkpoint(path).fit``.
 
@@ -124,6 +131,7 @@ class AveragedModels(MetaModel):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [CooccurrenceEstimator],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -138,12 +146,13 @@ class AveragedModels(MetaModel):
     def __init__(
         self,
         estimator: CooccurrenceEstimator,
-        n_estimators: int = 5,
+        n_estimators: int = 16,
         *,
+        max_iter: int = 20,
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
-        self.estimator, self.n_estimators = estimator, n_estimators
+        self.estimator, self.n_estimators, self.max_iter = estimator, n_estimators, max_iter
         self.n_jobs, self.random_state = n_jobs, random_state
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -164,28 +173,29 @@ class AveragedModels(MetaModel):
         self : object
         """
         self.estimator._validate_params()
-        if self.estimator.beta == "auto":
-            self.estimator.check_sizes()
-        new, member = copy.copy(self), clone(self.estimator)
+        self.estimator.check_sizes()
+        new = copy.copy(self)
         table = read_in_memory(new, X, sample_weight)  # a fit that fails leaves self as it was
-        counts, recipe = table.sample, member.recipe().for_table(table.sample)
+        known = attributes.input_attributes(new) | {"_schema": table.schema}
+        counts, recipe = table.sample, self.estimator.recipe().for_table(table.sample)
         with self._journal(counts) as journal:
             seeds = journal.get_or_compute(
                 ("seeds",), draw_seeds, self.random_state, self.n_estimators
             )
             recipe = recipe.with_seeds(seeds)
             settings = recipe.settings
-            fits = MemberFits(self.estimator, seeds, self.n_jobs)
-            values, trials, best = fits.choose(recipe, counts, journal)
-            members = fits.fit(counts, journal, **values)
+            mean = None
+            if settings.holds_out:
+                mean = self._tune(recipe, table, known, journal)
+            values = mean.values if mean else {"beta": settings.beta}
+            members = self._fit_members(table, known, values, seeds, journal)
         factors = mean_of(members)
         attributes.set_fitted_attributes(
             self,
-            attributes.input_attributes(new)
+            known
             | {
-                "_schema": table.schema,
-                "_heldout_predictions": best
-                and HeldOutPredictions(settings.division, best.predicted),
+                "_heldout_predictions": mean
+                and HeldOutPredictions(settings.division, mean.predicted),
                 "estimators_": members,
                 "components_": factors.B.T,
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
@@ -193,13 +203,55 @@ class AveragedModels(MetaModel):
                 "row_distribution_": members[0].row_distribution_,
                 "unigram_": add_one_unigram(counts.column_sums, counts.mean_count_weight),
                 "beta_": values["beta"],
-                "smoothing_": chosen_smoothing(settings.smoothing, best and best.validation),
-                "tuning_": trials if settings.tunes else [],
+                "smoothing_": chosen_smoothing(settings.smoothing, mean and mean.validation),
+                "tuning_": mean.trials if mean else [],
                 "n_iter_": sum(member.n_iter_ for member in members),
-                "converged_": all(member.converged_ for member in members),
             },
         )
         return self
+
+    def _tune(
+        self, recipe: Recipe, table: Table, known: attributes.Attributes, journal: Journal
+    ) -> MeanPrediction:
+        """Tune a single fit, and let a part of the members predict the held-out tokens."""
+        settings = recipe.settings
+        rest, heldout = hold_out(table.sample, *settings.division)
+        tunables = recipe.family.tunables(table.sample) if settings.tunes else []
+        tunables = [tunable for tunable in tunables if not isinstance(tunable, NOT_OF_MEMBERS)]
+        start = journal.get_or_compute(
+            ("start",), tuned_start, recipe, rest, heldout, tunables, None, journal
+        )
+        chosen = next((trial.values for trial in start.trials if trial.chosen), {})
+        largest = recipe.with_values(chosen).equations.largest_beta
+        beta = min(LARGER_BETA * start.beta, largest) if settings.tunes else start.beta
+        values = {**chosen, "beta": beta}
+        seeds = settings.seeds[: -(-len(settings.seeds) // PART)]
+        few = Table(rest, rest, table.schema)
+        members = self._fit_members(few, known, values, seeds, Journal())
+        predicted = CachedPredictions(mean_of(members).cells(heldout.X))
+        validation = heldout.score(predicted)
+        trials = [trial._replace(chosen=False) for trial in start.trials]
+        trials.append(tuning.Trial("mean", values, validation, chosen=True))
+        return MeanPrediction(values, trials, validation, predicted)
+
+    def _fit_members(
+        self,
+        table: Table,
+        known: attributes.Attributes,
+        values: tuning.Values,
+        seeds: Sequence[int],
+        journal: Journal,
+    ) -> list[CooccurrenceEstimator]:
+        """Return one short fit for each seed."""
+        _, n_inner = split_threads(self.n_jobs, len(seeds))
+        shared = {"n_jobs": n_inner, "n_init": 1, "max_iter": self.max_iter, "warm_start": False}
+
+        def fit(number: int, seed: int) -> CooccurrenceEstimator:
+            member = clone(self.estimator).set_params(random_state=seed, **shared, **values)
+            find = partial(member.fit_short, table, known)
+            return journal.get_or_compute(("member", number), find, checkpoint=True)
+
+        return in_threads(fit, list(enumerate(seeds)), self.n_jobs)
 
     def fold_in(self, X: Block) -> Array:
         folded = self._each(lambda member: member.fold_in(X), self.estimators_)
@@ -212,85 +264,12 @@ class AveragedModels(MetaModel):
 
 
 class MeanPrediction(NamedTuple):
-    """Prediction of held-out tokens by the mean of short fits, and its score."""
+    """Hyper-parameters of the members, and the prediction of held-out tokens by their mean."""
 
+    values: tuning.Values
+    trials: list[tuning.Trial]
     validation: Validation
     predicted: CachedPredictions
-
-
-@dataclass(frozen=True)
-class MemberFits:
-    """Fits of clones of an estimator, one for each seed, and hyper-parameters of their mean."""
-
-    estimator: CooccurrenceEstimator
-    seeds: Sequence[int]
-    n_jobs: int | None
-
-    def fit(self, X: Block, journal: Journal, **parameters: object) -> list[CooccurrenceEstimator]:
-        """One fitted estimator for each seed."""
-        _, n_inner = split_threads(self.n_jobs, len(self.seeds))
-        shared = {"n_jobs": n_inner, "warm_start": False}
-
-        def fit(number: int, seed: int) -> CooccurrenceEstimator:
-            member = clone(self.estimator).set_params(random_state=seed, **shared, **parameters)
-            find = partial(member.fit, X.table, sample_weight=X.weights)
-            return journal.get_or_compute(("member", number), find, checkpoint=True)
-
-        return in_threads(fit, list(enumerate(self.seeds)), self.n_jobs)
-
-    def choose(
-        self, recipe: Recipe, X: Block, journal: Journal
-    ) -> tuple[dict[str, Any], list[tuning.Trial], MeanPrediction | None]:
-        """Hyper-parameters tuned for the mean, all trials, and the prediction of the best."""
-        settings = recipe.settings
-        if not settings.holds_out:
-            return {"beta": settings.beta}, [], None
-        record = journal.get_or_compute(("tries",), tuning.TrialRecord[MeanPrediction])
-        tunables = _tunables(recipe, X)
-        plain = {} if recipe.concentration is None else {"burstiness": None}
-        rest, heldout = hold_out(X, *settings.division)
-        short = {"n_init": 1, "max_iter": settings.short.max_iter}
-
-        def predict(values: tuning.Values) -> MeanPrediction:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                members = self.fit(rest, Journal(), **short, **values)
-            predicted = CachedPredictions(mean_of(members).cells(heldout.X))
-            return MeanPrediction(heldout.score(predicted), predicted)
-
-        def predict_plain(values: tuning.Values) -> MeanPrediction:
-            return predict({**values, **plain})
-
-        tell = JournalListener(journal).trial
-        chosen = tuning.tune(tunables, settings.names, predict_plain, record, tell)
-        # Without a trial that is good enough, priors and leave-one-out are off.
-        values: dict[str, Any] = {}
-        for tunable in tunables:
-            if isinstance(tunable, tuning.ComponentPrior):
-                values["component_prior"] = 0.0
-            elif isinstance(tunable, tuning.LeaveOneOut):
-                values["leave_one_out"] = False
-        values |= chosen.values
-        best = record.best
-        if plain:
-            best = journal.get_or_compute(("bursty",), predict, values)
-        return values, record.trials, best
-
-
-def _tunables(recipe: Recipe, X: Block) -> list[tuning.Tunable]:
-    """The temperature and the hyper-parameters of a single fit, accepted whatever the gain."""
-    tunables: list[tuning.Tunable] = [tuning.Temperature(recipe.beta_range(X))]
-    if not recipe.settings.tunes:
-        return tunables  # for the smoothing alone
-    for tunable in recipe.family.tunables(X):
-        if isinstance(tunable, tuning.ComponentPrior):
-            tunables.append(replace(tunable, only_thin=False, min_gain=MIN_RELATIVE_GAIN))
-        elif isinstance(tunable, tuning.LeaveOneOut):
-            within = tunable.within
-            if within.guess is not None:  # a mean overfits less
-                within = within._replace(guess=(1 + within.guess) / 2)
-            tunables.append(replace(tunable, within=within, min_gain=MIN_RELATIVE_GAIN))
-    return tunables
 
 
 def mean_of(members: Sequence[CooccurrenceEstimator]) -> Factors:

@@ -12,6 +12,7 @@ from scipy.special import xlogy
 from skcooc.em import EMResult, EMStage, OverRelaxation, State, fit, increasing_beta
 from skcooc.em.stages import StageSchedule
 from skcooc.equations.memberships import (
+    MIN_SAMPLED,
     ColumnDistributions,
     critical_beta,
     merged_components,
@@ -39,6 +40,7 @@ from skcooc.simplex import mix_with, normalise, sums
 MORE_NOISE = 10.0
 
 UNIGRAM_SHARE = 0.5  # share of the unigram in an initial aspect; the rest is a cluster of rows
+QUICK_UNIGRAM_SHARE = 0.1  # the same in a quick start, where the rest is a single row
 # Distinctive prior: least excess, as a share of the tokens; less is rounding. And the excess of
 # random assignments in units of sqrt(m_j P(z_k)), a third of what it is in the mean.
 LEAST_EXCESS, RANDOM_EXCESS = 1e-5, 0.15
@@ -97,9 +99,12 @@ class Aspects(
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         # From random components EM may end where two aspects share one topic and another two.
         clusters = short_start(RowClusters(self.n_components), X, rng).params.components
-        expected = X.column_sums + NEVER * X.column_sums.mean()
-        unigram = (expected / expected.sum()).astype(X.dtype)
-        return self._alike(X, mix_with(clusters, unigram, UNIGRAM_SHARE))
+        return self._alike(X, mix_with(clusters, _unigram(X), UNIGRAM_SHARE))
+
+    def quick_start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+        """Single rows far from each other: no clustering, so that starts differ."""
+        clusters, _ = RowClusters(self.n_components).seeded(X, rng, MIN_SAMPLED)
+        return self._alike(X, mix_with(clusters.components, _unigram(X), QUICK_UNIGRAM_SHARE))
 
     def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         return self._alike(X, random_distributions((X.shape[1], self.n_components), X, rng))
@@ -246,6 +251,12 @@ def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array
     return X.map_row_ranges(mix, A, products, out=A)
 
 
+def _unigram(X: Counts) -> Array:
+    expected = X.column_sums + NEVER * X.column_sums.mean()
+    unigram: Array = (expected / expected.sum()).astype(X.dtype)
+    return unigram
+
+
 def _factors_and_sums(X: Block) -> Array:
     n = X.row_sums.astype(np.float64)
     return np.column_stack([np.sqrt(reciprocals(n)), n])
@@ -298,7 +309,12 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         return AspectsWithPrior(self.aspects, self.row_prior)
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        params, rows = self.aspects.start(X, rng)
+        return self._after_a_step(X, *self.aspects.start(X, rng))
+
+    def quick_start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+        return self._after_a_step(X, *self.aspects.quick_start(X, rng))
+
+    def _after_a_step(self, X: Counts, params: Params, rows: Rows) -> tuple[Params, Rows]:
         rows, stats = X.expect(self.aspects, params, rows, 1.0)
         return self.aspects.maximize(stats, params, 1.0), rows
 

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from skcooc.equations.memberships import (
+    MIN_SAMPLED,
     ColumnDistributions,
     ObjectWeights,
     best_start,
@@ -90,6 +91,9 @@ class RowClusters(
         if self.hard:
             return hard_start(self, X, rng)
         return best_start(self, X, rng)
+
+    def quick_start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+        return self.start(X, rng) if self.hard else self.seeded(X, rng, MIN_SAMPLED)
 
     def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         components = random_distributions((X.shape[1], self.n_clusters), X, rng)

@@ -94,7 +94,7 @@ def fit(
     start: Start | None = journal.get(START)
     if start is None:
         tunables = recipe.family.tunables(sample) if settings.tunes else []
-        start = _start(recipe, train, heldout, tunables, progress, journal)
+        start = tuned_start(recipe, train, heldout, tunables, progress, journal)
         journal.add(START, start)
     X, judge = (train, heldout) if settings.early_stopping else (X, None)
     del train  # the final fit needs the memory
@@ -139,12 +139,12 @@ def short_fits(recipe: Recipe, X: Block) -> ShortFits:
     return ShortFits(recipe.without_burstiness, rest.with_threads(1, map), heldout)
 
 
-def _start(
+def tuned_start(
     recipe: Recipe,
     train: Block,
     heldout: HeldOut | None,
     tunables: Sequence[Tunable],
-    progress: Progress,
+    progress: Progress | None,
     journal: Journal,
 ) -> Start:
     """Learn the structure, then tune hyper-parameters, where there are any."""
@@ -160,7 +160,8 @@ def _start(
     if recipe.structure is not None:
         recipe = recipe.with_model(structure.initial)
     record = journal.get_or_compute(TRIALS, TrialRecord[ShortFit])
-    with threads(settings.n_threads) as map, progress.search(tunables) as listener:
+    task = nullcontext(Listener()) if progress is None else progress.search(tunables)
+    with threads(settings.n_threads) as map, task as listener:
         X = train.with_threads(settings.n_threads, map)
         fits = ShortFits(recipe.without_burstiness, X, heldout)
         heard = Listeners(JournalListener(journal), listener)

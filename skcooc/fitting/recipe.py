@@ -168,6 +168,8 @@ class Recipe:
     # Mixes the parameters of the best short fit with the unigram, as the start of the final fit.
     init_from: MixWithUnigram | None = None
     supports_splitting: bool = False  # whether a fit may go on from one with fewer components
+    # Whether fits make max_iter iterations from a quick start, whatever the objective does.
+    is_short: bool = False
     check: Callable[[Counts], None] = lambda X: None  # ValueError where a table is unsuitable
 
     @property
@@ -308,10 +310,11 @@ class Recipe:
                 table.X,
                 beta,
                 self.settings.max_iter if limit is None else min(limit, self.settings.max_iter),
-                self.settings.tol,
+                -np.inf if self.is_short else self.settings.tol,
                 stop_is_convergence=limit is not None,
                 members=table.members if number <= len(coarse) else None,
                 groups=table.groups,
+                quick=self.is_short,
             )
             for number, (table, (model, limit)) in enumerate(places)
         ]

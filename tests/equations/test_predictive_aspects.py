@@ -8,6 +8,7 @@ from skcooc.counts.left_out import power_of_rest
 from skcooc.em.online import averages, step
 from skcooc.equations.aspects import Aspects, Params, PredictiveAspects, Statistics
 from skcooc.estimators.aspect import AspectFamily
+from skcooc.fitting.tuning import LeaveOneOut
 from skcooc.model_selection import split_counts
 from tests.equations import literal_predictive_aspects as literal
 from tests.equations.broken import LeftInColumns, NothingLeftOut
@@ -210,10 +211,12 @@ def test_a_step_of_a_stream_leaves_out_of_rows_alone(monkeypatch):
         assert np.abs(components(twin) - found).max() > 1e-4
 
 
-def test_averages_choose_it_for_all_members(monkeypatch):
-    monkeypatch.setattr("skcooc.ensemble.averaging.MIN_RELATIVE_GAIN", -1.0)  # anything is
+def test_members_of_averages_are_leave_one_out_only_if_asked():
     X = planted(10, 4000, n_rows=400, n_columns=80).X
-    options = {"component_prior": 0.02, "random_state": 0, "max_iter": 20, "tol": 1e-3}
-    mean = AveragedModels(AspectModel(20, **options), 2, random_state=0).fit(X)
-    assert [member.leave_one_out_ for member in mean.estimators_] == [True, True]
-    assert mean.tuning_[-1].stage == "left out"
+    tried = AspectModel(20).recipe().family.tunables(CSRCounts(sp.csr_array(X.astype(float))))
+    assert any(isinstance(one, LeaveOneOut) for one in tried)  # by a single fit
+    for asked, used in (("auto", False), (True, True)):
+        model = AspectModel(20, leave_one_out=asked, component_prior=0.02)
+        mean = AveragedModels(model, 2, max_iter=4, random_state=0).fit(X)
+        assert [member.leave_one_out_ for member in mean.estimators_] == [used, used]
+        assert [trial.stage for trial in mean.tuning_[-2:]] == ["beta", "mean"]
