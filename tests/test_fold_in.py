@@ -100,13 +100,15 @@ def test_limits_of_the_prior_are_plain_fold_in_and_no_fold_in():
     X, options = planted().X, {"beta": 0.7, "random_state": 0}
     small, large = (AspectModel(3, row_prior=c, **options).fit(X) for c in (1e-9, 1e12))
     np.testing.assert_array_equal(small.components_, large.components_)  # of new rows alone
-    plain = fold_in(Aspects(3, "distinctive"), small._state.params, 0.7, NewRows(X), 1)
+    plain = fold_in(
+        Aspects(3, "distinctive"), small._state.params, 0.7, NewRows(X.astype(float)), 1
+    )
     np.testing.assert_allclose(small.transform(X), plain, atol=1e-4)
     np.testing.assert_allclose(large.transform(X), np.tile(large.weights_, (80, 1)), rtol=1e-5)
 
 
 def test_the_prior_is_tuned_where_beta_is():
-    X = make_cooccurrences(200, 60, 4, n_observations=12000, random_state=0).X
+    X = make_cooccurrences(200, 60, 4, n_tokens=12000, random_state=0).X
     model = AspectModel(4, leave_one_out=False, random_state=0).fit(X[:150])
     assert 0.5 <= model.row_prior_ <= 8
     assert model.row_prior_ != ROW_PRIOR
