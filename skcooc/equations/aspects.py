@@ -85,7 +85,7 @@ class Aspects(
     n_components: int
     tempering: Tempering = "joint"
     component_prior: float = 0.0
-    row_prior: float = 0.0  # of new rows; see AspectsOfNewRows
+    row_prior: float = 0.0  # of new rows; see AspectsForFoldIn
 
     @property
     def patience(self) -> int:
@@ -181,7 +181,7 @@ class Aspects(
         return K * (M - 1) + n_rows * (K - 1)
 
     def fold_in_equations(self, params: Params) -> tuple[FoldIn[Params, Statistics], Params]:
-        return (AspectsOfNewRows(self) if self.row_prior else self), params
+        return (AspectsForFoldIn(self) if self.row_prior else self), params
 
     def fixed(self, X: Block, params: Params, beta: float) -> FixedComponents:
         return FixedComponents(self.column_powers(X, params, beta), beta, params.weights)
@@ -256,7 +256,7 @@ def _factors_and_sums(X: Block) -> Array:
 
 
 @dataclass(frozen=True)
-class AspectsOfNewRows(ColumnDistributions, FoldIn[Params, Statistics]):
+class AspectsForFoldIn(ColumnDistributions, FoldIn[Params, Statistics]):
     """Tempered EM of new rows with c / n_i pseudo-counts of P(z) in a row of n_i tokens.
 
     EM decides for one aspect in a row of a few tokens: with one token the limit is P(z given x) ~
