@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from skcooc import AspectModel, ProductSpaceMixture
 from skcooc.counts import NewRows
-from skcooc.equations.aspects import Aspects
+from skcooc.datasets import make_cooccurrences
+from skcooc.equations.aspects import ROW_PRIOR, Aspects
 from skcooc.equations.aspects import Params as AspectParams
 from skcooc.equations.product_aspects import Params as ProductParams
 from skcooc.equations.product_aspects import ProductAspects
+from skcooc.fitting.new_rows import few_columns
 from skcooc.fitting.stream import fold_in, unknown_rows
 from tests.equations.literal_aspects import LiteralAspects
 from tests.equations.literal_product_aspects import LiteralProducts
@@ -60,3 +63,60 @@ def test_rows_are_the_same_in_pieces_and_in_any_order(model, monkeypatch):
     pieces = [model.transform(X[some]) for some in (slice(0, 1), slice(1, 3), slice(3, 80))]
     np.testing.assert_array_equal(np.vstack(pieces), whole)
     np.testing.assert_array_equal(model.set_params(n_jobs=3).transform(X), whole)
+
+
+def literal_mixtures(n, model, row_prior):
+    """EM of new rows with row_prior / n_i pseudo-counts of P(z), token by token."""
+    P, beta = AspectParams(*(a.astype(float) for a in model._state.params)), model.beta_
+    a = np.tile(P.weights, (len(n), 1))
+    for _ in range(300):
+        r = a[:, None, :] ** beta * P.components**beta * P.prior ** (1 - beta)
+        r /= np.maximum(r.sum(axis=2, keepdims=True), 1e-300)  # columns may be empty
+        expected = np.einsum("ij,ijk->ik", n, r) + row_prior / n.sum(axis=1)[:, None] * P.weights
+        a = expected / expected.sum(axis=1, keepdims=True)
+    return a
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_new_rows_have_a_prior_that_falls_with_their_length(dtype):
+    X = planted().X
+    options = {"beta": 0.7, "random_state": 0, "tempering": "distinctive"}
+    model = AspectModel(3, row_prior=3.0, **options).fit(X.astype(dtype))
+    new = np.vstack(
+        [
+            np.eye(X.shape[1])[:3],
+            np.eye(X.shape[1])[:3] * 5,
+            X.toarray()[X.toarray().any(axis=1)][:5],
+        ]
+    )
+    found = model.transform(new.astype(dtype))
+    np.testing.assert_allclose(found, literal_mixtures(new, model, 3.0), atol=2e-4)
+    for broken in (0.1, 1.0):
+        assert np.abs(found - literal_mixtures(new, model, broken)).max() > 0.05
+    np.testing.assert_array_equal(model.transform(0 * new[:1].astype(dtype))[0], model.weights_)
+
+
+def test_limits_of_the_prior_are_plain_fold_in_and_no_fold_in():
+    X, options = planted().X, {"beta": 0.7, "random_state": 0}
+    small, large = (AspectModel(3, row_prior=c, **options).fit(X) for c in (1e-9, 1e12))
+    np.testing.assert_array_equal(small.components_, large.components_)  # of new rows alone
+    plain = fold_in(
+        Aspects(3, "distinctive"), small._state.params, 0.7, NewRows(X.astype(float)), 1
+    )
+    np.testing.assert_allclose(small.transform(X), plain, atol=1e-4)
+    np.testing.assert_allclose(large.transform(X), np.tile(large.weights_, (80, 1)), rtol=1e-5)
+
+
+def test_the_prior_is_tuned_where_beta_is():
+    X = make_cooccurrences(200, 60, 4, n_tokens=12000, random_state=0).X
+    model = AspectModel(4, leave_one_out=False, random_state=0).fit(X[:150])
+    assert 0.5 <= model.row_prior_ <= 8
+    assert model.row_prior_ != ROW_PRIOR
+    assert AspectModel(4, beta=0.8, random_state=0).fit(X).row_prior_ == ROW_PRIOR
+    assert (
+        AspectModel(4, row_prior=0.7, leave_one_out=False, random_state=0).fit(X).row_prior_ == 0.7
+    )
+    some = sp.csr_array(X[150:].astype(float))
+    known = few_columns(some, np.full(50, 2), np.random.default_rng(0))
+    assert (np.add.reduceat(known, some.indptr[:-1]) == 2).all()
+    assert (known <= some.data).all()

@@ -133,7 +133,7 @@ def momentum_step(now, before, plain, last, s):  # type: ignore[no-untyped-def]
 
 @compiled
 def solve_rows(  # type: ignore[no-untyped-def]
-    indptr, indices, data, B, power, otherwise, tol, max_iter, start, stop, rows
+    indptr, indices, data, B, power, otherwise, row_prior, tol, max_iter, start, stop, rows
 ):
     """Iterate EM on rows start..stop, which are initial mixtures, until it converges."""
     n_components, limit = rows.shape[1], np.sqrt(max(0.0, 1.0 - power))
@@ -142,10 +142,17 @@ def solve_rows(  # type: ignore[no-untyped-def]
     zero = B.dtype.type(0)
     for i in range(start, stop):
         now[:n_components] = rows[i]
+        n_tokens = np.float64(data[indptr[i] : indptr[i + 1]].sum())
+        share = row_prior / (row_prior + n_tokens**2) if row_prior > 0 else 0.0
+        of_prior = B.dtype.type(share)
+        of_tokens = B.dtype.type((1 - share) / n_tokens if n_tokens > 0 else 0.0)
         before[:], last[:], age = now, now, 0
         for _ in range(max_iter):
             power_loop(now, power, zero, a)
             expected_counts(indices, data, indptr[i], indptr[i + 1], B, a, plain)
+            if of_prior > zero:  # the same, divided by the sum of both
+                for k in range(n_components):
+                    plain[k] = of_tokens * plain[k] + of_prior * otherwise[k]
             if not normalise(plain) > 0:  # the row has no tokens that components explain
                 plain[:n_components] = otherwise
                 break
@@ -178,7 +185,8 @@ class RowMixtures(NonZeros):
         """
         new, kind = np.array(rows, dtype=self.dtype, order="C"), self.dtype.type
         table = self.indptr, self.indices, self.data, padded_to_lines(fixed.components, self.dtype)
-        given = *table, kind(fixed.power), fixed.otherwise.astype(self.dtype), kind(tol), max_iter
+        prior = fixed.otherwise.astype(self.dtype), float(fixed.row_prior)
+        given = *table, kind(fixed.power), *prior, kind(tol), max_iter
         self._run_ranges(self.indptr, new.shape[1], lambda i, k: solve_rows(*given, i, k, new))
         return new
 

@@ -87,6 +87,7 @@ class Aspects(
     n_components: int
     tempering: Tempering = "joint"
     component_prior: float = 0.0
+    row_prior: float = 0.0  # of new rows; see AspectsForFoldIn
 
     @property
     def patience(self) -> int:
@@ -184,6 +185,9 @@ class Aspects(
         M, K = params.components.shape
         return K * (M - 1) + n_rows * (K - 1)
 
+    def fold_in_equations(self, params: Params) -> tuple[FoldIn[Params, Statistics], Params]:
+        return (AspectsForFoldIn(self) if self.row_prior else self), params
+
     def fixed(self, X: Block, params: Params, beta: float) -> FixedComponents:
         return FixedComponents(self.column_powers(X, params, beta), beta, params.weights)
 
@@ -260,6 +264,27 @@ def _unigram(X: Counts) -> Array:
 def _factors_and_sums(X: Block) -> Array:
     n = X.row_sums.astype(np.float64)
     return np.column_stack([np.sqrt(reciprocals(n)), n])
+
+
+@dataclass(frozen=True)
+class AspectsForFoldIn(ColumnDistributions, FoldIn[Params, Statistics]):
+    """Tempered EM of new rows with c / n_i pseudo-counts of P(z) in a row of n_i tokens.
+
+    EM decides for one aspect in a row of a few tokens: with one token the limit is P(z given x) ~
+    P(y given z)^(beta / (1 - beta)). In long rows tempering itself, whose effect grows with n_i, is
+    enough, and a prior as heavy there would do harm: its pseudo-counts fall with n_i.
+    """
+
+    aspects: Aspects
+
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        mixtures, stats = self.aspects.expect(X, params, rows, beta)
+        prior = self.aspects.row_prior
+        shares = (prior / (prior + X.row_sums.astype(np.float64) ** 2))[:, None].astype(X.dtype)
+        return mixtures + shares * (params.weights - mixtures), stats
+
+    def fixed(self, X: Block, params: Params, beta: float) -> FixedComponents:
+        return self.aspects.fixed(X, params, beta)._replace(row_prior=self.aspects.row_prior)
 
 
 @dataclass(frozen=True)
@@ -382,6 +407,8 @@ USUAL_LENGTH, USUAL_COMPONENTS = 39.5, 32  # of rows; and number: `usual_beta` i
 # are tried in turn.
 PSEUDO_COUNTS = {"component_prior": 0.02, "row_prior": 1.0}
 PSEUDO_COUNT_FACTORS = [{"component_prior": 0.25}, {"row_prior": 0.3}]
+
+ROW_PRIOR = 2.0  # of new rows without leave-one-out
 
 TOKENS_PER_ASPECT = 2  # tokens of a row per aspect, below which leave-one-out is tried
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal
@@ -73,12 +73,12 @@ class AspectModel(CooccurrenceEstimator):
         tokens on average, and keeps it if held-out perplexity falls by 1 %.
 
     row_prior : float > 0 or "auto", default="auto"
-        Pseudo-count of each row, distributed as P(z); with leave-one-out only. "auto" is 1 or, if
-        better, 0.3.
+        Pseudo-count of P(z) in each row. With leave-one-out "auto" is 1 or, if better, 0.3.
+        Otherwise new rows have it, divided by their tokens; "auto" is tuned if beta is, else 2.
 
     burstiness : float > 0, "auto" or None, default=None
-        Concentration a, in tokens, that discounts repetitions within a row; "auto" is 100. Use it
-        inside `RowMemory` only: alone, perplexity rises.
+        Concentration a, in tokens, that discounts repetitions within a row [3]_; "auto" is 100.
+        Use it inside `RowMemory` only: alone, perplexity rises.
 
     n_init : int, default=1
         Number of EM runs; the best is kept. Further ones merge two topics and split another.
@@ -97,7 +97,7 @@ class AspectModel(CooccurrenceEstimator):
         P(z_k), the mixture of an empty row.
     embedding_ : (N, K) array
         P(z_k given x_i) of the training rows.
-    component_prior_, row_prior_, leave_one_out_, tempering_ : float, float or None, bool, str
+    component_prior_, row_prior_, leave_one_out_, tempering_ : float, float, bool, str
         Values used.
     splits_ : list of Split
         Topics that split.
@@ -110,10 +110,8 @@ class AspectModel(CooccurrenceEstimator):
     -----
     The model is P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k).
 
-    With leave-one-out or a distinctive prior the objective may rise; with the first ``transform``
-    of the training rows differs from ``embedding_``.
-
-    With burstiness, three rounds of EM follow the fit [3]_.
+    With leave-one-out or a distinctive prior the objective may rise. ``transform`` of training rows
+    differs from ``embedding_``.
 
     References
     ----------
@@ -176,10 +174,9 @@ class AspectModel(CooccurrenceEstimator):
         return isinstance(self._fitted_model, PredictiveAspects)
 
     @property
-    def row_prior_(self) -> float | None:
-        """Pseudo-count of a row; None without leave-one-out responsibilities."""
-        model = self._fitted_model
-        return float(model.row_prior) if isinstance(model, PredictiveAspects) else None
+    def row_prior_(self) -> float:
+        """Pseudo-count of a row; without leave-one-out of a new row, times its tokens."""
+        return float(self._fitted_model.row_prior)
 
     def merged(self, shares: Array) -> CooccurrenceEstimator:
         """Return a fitted model of L topics, sums of the K fitted ones by shares (K, L)."""
@@ -252,7 +249,8 @@ class AspectFamily(ModelFamily):
     def model(self, values: Values) -> Aspects | PredictiveAspects:
         plain = self.plain(values)
         if not self.is_leave_one_out(values):
-            return plain
+            row_prior = self._pseudo_counts(False)["row_prior"]
+            return replace(plain, row_prior=values.get("row_prior", row_prior))
         return PredictiveAspects(plain, {**self._pseudo_counts(True), **values}["row_prior"])
 
     def plain(self, values: Values) -> Aspects:
@@ -269,6 +267,9 @@ class AspectFamily(ModelFamily):
         if tempering == "auto":
             tempering = self.last.get("tempering", DEFAULT_TEMPERING)
         return Aspects(n, tempering, values.get("component_prior", prior))
+
+    def has_tunable_row_prior(self, values: Values) -> bool:
+        return self.row_prior == "auto" and not self.is_leave_one_out(values)
 
     def warmup_model(self, values: Values) -> Aspects:
         """Return plain equations, with the usual pseudo-counts instead of those tried."""
@@ -322,7 +323,7 @@ class AspectFamily(ModelFamily):
         """Return the pseudo-counts given; else those of the last fit, or the usual ones."""
         usual = dict(usual_values.PSEUDO_COUNTS)
         if not leave_one_out:
-            usual["component_prior"] = 0.0
+            usual |= {"component_prior": 0.0, "row_prior": usual_values.ROW_PRIOR}
         if self.last and leave_one_out == self.last["leave_one_out"]:
             usual = {name: self.last[name] for name in usual}
         given = {"component_prior": self.component_prior, "row_prior": self.row_prior}

@@ -15,6 +15,7 @@ from skcooc.em import EMResult, EMState, Record, State
 from skcooc.em import fit as run_em
 from skcooc.em.stages import StageSchedule, ignore, unknown_rows
 from skcooc.fitting.journal import Journal, JournalListener, Name
+from skcooc.fitting.new_rows import best_row_prior
 from skcooc.fitting.progress import Listener, Listeners, Progress
 from skcooc.fitting.recipe import LearnedStructure, Recipe
 from skcooc.fitting.short_fits import ShortFit, ShortFits
@@ -172,9 +173,21 @@ def tuned_start(
             best = bursty._replace(params=best.params)
     if recipe.structure is None:
         model = recipe.with_values(chosen.values).equations
+        if recipe.family.has_tunable_row_prior(chosen.values):
+            model = _with_row_prior(recipe, chosen, best.params, heldout)
         structure = LearnedStructure(model, model, None)
     params = best.params if recipe.init_from else None
     return Start(structure, record.trials, chosen.beta, best.validation, best.predicted, params)
+
+
+def _with_row_prior(recipe: Recipe, chosen: Trial, params: Params, heldout: HeldOut) -> Model:
+    """Return the equations with the values chosen, and the best prior of new rows."""
+
+    def model(row_prior: float) -> Model:
+        return recipe.with_values({**chosen.values, "row_prior": row_prior}).equations
+
+    smoothing, seed = chosen.validation.smoothing, recipe.settings.seeds[0]
+    return model(best_row_prior(model, params, chosen.beta, heldout, smoothing, seed))
 
 
 def _structure(

@@ -88,6 +88,10 @@ class ModelFamily(Protocol):
         """Return the model of the warm-up; None: the model itself."""
         return None
 
+    def has_tunable_row_prior(self, values: Values) -> bool:
+        """Return whether ``row_prior`` is estimated after the others: it changes new rows only."""
+        return False
+
     def beta_range(self, X: Block) -> TemperatureRange:
         """Return where the inverse temperature is searched."""
 

@@ -57,11 +57,12 @@ class Map(Protocol):
 
 
 class FixedComponents(NamedTuple):
-    """Components of new rows: a_k ~ a_k^p sum_j n_ij B_jk / sum_l B_jl a_l^p."""
+    """Components of new rows: a_k ~ c_k / n_i + a_k^p sum_j n_ij B_jk / sum_l B_jl a_l^p."""
 
     components: Array  # (M, k): B, with all that tempering makes of the components
     power: float  # p, in (0, 1]
     otherwise: Array  # (k,): the mixture of an empty row
+    row_prior: float = 0.0  # c = row_prior * otherwise
 
 
 class RowSample(NamedTuple):
