@@ -2,8 +2,8 @@
 Better predictions: averages and the cache
 ==========================================
 
-EM ends in a local optimum that depends on the initialisation. Averaging the predictions of several
-fits (:class:`~skcooc.AveragedModels`) lowers perplexity. And words that occur in a document tend to
+EM depends on its initialisation. Averaging the predictions of many short fits
+(:class:`~skcooc.AveragedModels`) lowers perplexity. And words that occur in a document tend to
 occur there again: :class:`~skcooc.RowMemory` adds this within-document cache to any model.
 """
 
@@ -24,10 +24,10 @@ train, test = split_counts(X, random_state=0)
 held_out = Dyads(test)
 
 # %%
-# Without topics, one model, and an average of four models; each without and with the cache.
+# Without topics, one model, and an average of sixteen short fits; each without and with the cache.
 models = {
     "one model": AspectModel(16, random_state=0),
-    "average of four": AveragedModels(AspectModel(16), 4, n_jobs=2, random_state=0),
+    "average of 16": AveragedModels(AspectModel(16), n_jobs=2, random_state=0),
 }
 
 overall = perplexity(test, np.ones((len(texts), 1)), [unigram(train)])
