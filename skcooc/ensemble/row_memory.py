@@ -17,6 +17,7 @@ from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors, NearestRows
 from skcooc.heldout.memory import Memory, best_memory, memory_cells, rows_with, with_cache
+from skcooc.heldout.neighbors import RowIndex
 from skcooc.heldout.validation import HoldOutOptions, add_one_unigram, hold_out
 from skcooc.protocol import CSR, Array, Block, Predictor, RandomState, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
@@ -126,7 +127,7 @@ class RowMemory(MetaModel):
     neighbors_: int
     neighbor_share_: float
     _member: Member
-    _known: CSR | None  # (N, M): the training table
+    _known: RowIndex | None  # the training table
     n_jobs = None
     is_factorised = False  # the cache is no component
 
@@ -257,7 +258,7 @@ class RowMemory(MetaModel):
             | {
                 "_member": member,
                 "_schema": table.schema,
-                "_known": rows.table.copy() if keeps else None,
+                "_known": RowIndex(rows.table.copy(), MAX_ROWS) if keeps else None,
                 "_frequencies": frequencies,
                 "estimator_": member.estimator,
                 "components_": factors.B.T,
@@ -327,10 +328,14 @@ class RowMemory(MetaModel):
         numbers = self.concentration_, self.discount_, self.smoothing_, self.neighbor_share_
         factors, near = Factors(mixtures, self.components_.T), None
         if self.neighbors_:
-            near = NearestRows(self._training_table(), known, rows, self.neighbors_, MAX_ROWS)
+            near = NearestRows(self._training_rows, known, rows, self.neighbors_)
         return with_cache(known, factors, self.unigram_, Memory(*numbers), near)
 
     def _training_table(self) -> CSR:
+        return self._training_rows.known
+
+    @property
+    def _training_rows(self) -> RowIndex:
         if self._known is None:
             raise ValueError(
                 "X has further tokens of training rows, which are not kept: they were read in "

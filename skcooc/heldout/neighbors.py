@@ -20,6 +20,55 @@ LEAST = np.finfo(float).tiny
 
 
 @dataclass(frozen=True)
+class RowIndex:
+    """Training rows, prepared once for many queries of `NearestRows`; see there.
+
+    Copies and pickles have the rows alone, and prepare them anew.
+    """
+
+    known: CSR
+    max_rows: int | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"known": self.known, "max_rows": self.max_rows}
+
+    @cached_property
+    def frequencies(self) -> Array:
+        """Number of rows that have each column, (M,)."""
+        known = self.known
+        return np.bincount(known.indices[known.data > 0], minlength=known.shape[1])
+
+    @cached_property
+    def by_column(self) -> sp.csc_array:
+        """Rows of length one, (N, M), without columns that are in too many rows."""
+        rows = self.unit_rows(self.known)
+        if self.max_rows is not None:
+            rows.data[self.frequencies[rows.indices] > self.max_rows] = 0
+            rows.eliminate_zeros()
+        return sp.csc_array(rows)
+
+    @cached_property
+    def shares(self) -> Array:
+        """Counts divided by the sums of their rows, (nnz,)."""
+        sums = np.bincount(rows_of(self.known), self.known.data, self.known.shape[0])
+        return self.known.data / np.maximum(sums, LEAST)[rows_of(self.known)]
+
+    @cached_property
+    def unigram(self) -> Array:
+        """Add-one unigram, (M,)."""
+        totals = np.bincount(self.known.indices, self.known.data, self.known.shape[1]) + 1.0
+        return totals / totals.sum()
+
+    def unit_rows(self, table: CSR) -> CSR:
+        """Rows of log(1 + n) idf, of length one."""
+        idf = np.log((self.known.shape[0] + 1) / (self.frequencies + 1))
+        values = np.log1p(table.data) * idf[table.indices]
+        norms = np.sqrt(np.bincount(rows_of(table), values**2, table.shape[0]))
+        values /= np.maximum(norms, LEAST)[rows_of(table)]
+        return sp.csr_array((values, table.indices.copy(), table.indptr.copy()), shape=table.shape)
+
+
+@dataclass(frozen=True)
 class NearestRows:
     """Topic-free predictions: the mean of the most similar training rows.
 
@@ -32,8 +81,9 @@ class NearestRows:
 
     Parameters
     ----------
-    known : (N, M) CSR array
-        Counts of the training rows.
+    known : (N, M) CSR array or RowIndex
+        Counts of the training rows. An index of them is worth it for several calls; ``max_rows`` is
+        then that of the index.
     rows : (n, M) CSR array, default=None
         Known counts of the rows to predict, without the tokens to be scored. None: the training
         rows.
@@ -67,7 +117,7 @@ class NearestRows:
            [0., 0., 1., 0.]])
     """
 
-    known: CSR
+    known: CSR | RowIndex
     rows: CSR | None = None
     own: Array | None = None
     n_neighbors: int = 50
@@ -75,20 +125,20 @@ class NearestRows:
     n_jobs: int | None = None
 
     @cached_property
+    def index(self) -> RowIndex:
+        """The training rows, prepared for queries."""
+        known = self.known
+        return known if isinstance(known, RowIndex) else RowIndex(known, self.max_rows)
+
+    @cached_property
     def weights(self) -> CSR:
         """Weights of the neighbours of each row, (n, N); the sum of a row is one, or zero."""
-        N, M = self.known.shape
-        frequencies = np.bincount(self.known.indices[self.known.data > 0], minlength=M)
-        idf = np.log((N + 1) / (frequencies + 1))
-        known = _unit_rows(self.known, idf)
-        queries = known if self.rows is None else _unit_rows(self.rows, idf)
+        index, N = self.index, self.index.known.shape[0]
+        queries = index.unit_rows(index.known if self.rows is None else self.rows)
         own = np.arange(N) if self.rows is None else self.own
         if own is None:
             own = np.full(queries.shape[0], -1)
-        if self.max_rows is not None:
-            known.data[frequencies[known.indices] > self.max_rows] = 0
-            known.eliminate_zeros()
-        by_column = sp.csc_array(known)
+        by_column = index.by_column
         columns = by_column.indptr, by_column.indices, by_column.data
         at = np.full((queries.shape[0], self.n_neighbors), -1, dtype=np.int64)
         cosines = np.zeros(at.shape)
@@ -107,10 +157,8 @@ class NearestRows:
 
     def cells(self, X: Block) -> Array:
         """Probabilities of the non-zeros of X, (nnz,)."""
-        known, weights, table = self.known, self.weights, X.table
-        sums = np.bincount(rows_of(known), weights=known.data, minlength=known.shape[0])
-        shares = known.data / np.maximum(sums, LEAST)[rows_of(known)]
-        of_known = known.indptr, known.indices, shares, known.shape[1]
+        known, weights, table = self.index.known, self.weights, X.table
+        of_known = known.indptr, known.indices, self.index.shares, known.shape[1]
         cells = np.zeros(len(table.indices))
 
         def fill(part: slice) -> None:
@@ -120,22 +168,13 @@ class NearestRows:
 
         self._for_parts(fill, weights.shape[0])
         alone = (np.diff(weights.indptr) == 0)[rows_of(table)]
-        totals = np.bincount(known.indices, weights=known.data, minlength=known.shape[1]) + 1.0
-        cells[alone] = (totals / totals.sum())[table.indices[alone]]
+        cells[alone] = self.index.unigram[table.indices[alone]]
         return cells
 
     def _for_parts(self, work: Callable[[slice], None], n_rows: int) -> None:
         parts = [slice(i, min(i + PART, n_rows)) for i in range(0, n_rows, PART)]
         n_jobs = min(effective_n_jobs(self.n_jobs), len(parts) or 1)
         Parallel(n_jobs, require="sharedmem")(delayed(work)(part) for part in parts)
-
-
-def _unit_rows(table: CSR, idf: Array) -> CSR:
-    """Rows of log(1 + n) idf, of length one."""
-    values = np.log1p(table.data) * idf[table.indices]
-    norms = np.sqrt(np.bincount(rows_of(table), weights=values**2, minlength=table.shape[0]))
-    values /= np.maximum(norms, LEAST)[rows_of(table)]
-    return sp.csr_array((values, table.indices.copy(), table.indptr.copy()), shape=table.shape)
 
 
 @compiled

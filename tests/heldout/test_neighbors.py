@@ -1,11 +1,14 @@
 """Predictions from the nearest rows, compared with slow loops."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from skcooc import AspectModel, Dyads, RowBlocks, RowMemory
 from skcooc.heldout import NearestRows
+from skcooc.heldout.neighbors import RowIndex
 from skcooc.metrics import perplexity_of
 from skcooc.model_selection import split_counts
 from skcooc.tables import as_counts
@@ -70,6 +73,21 @@ def test_threads_and_the_order_of_columns_change_nothing(monkeypatch):
     other = np.random.default_rng(0).permutation(X.shape[1])
     moved = NearestRows(sp.csr_array(X[:, other]), n_neighbors=5)
     np.testing.assert_allclose(moved.weights.toarray(), one.weights.toarray(), atol=1e-12)
+
+
+def test_an_index_is_prepared_once_and_pickles_as_the_rows_alone(monkeypatch):
+    index, some = RowIndex(X), X[[3, 0]]
+    expected = NearestRows(X, some, n_neighbors=5)
+    first = NearestRows(index, some, n_neighbors=5)
+    np.testing.assert_array_equal(first.weights.toarray(), expected.weights.toarray())
+    again = pickle.loads(pickle.dumps(index))
+    assert vars(again).keys() == {"known", "max_rows"}
+    model = RowMemory(neighbors=5, random_state=0).fit(GROUPS)
+    before = model.recommend([4], 3)
+    monkeypatch.setattr(RowIndex, "unit_rows", lambda self, table: table)  # a broken twin
+    assert model.recommend([4], 3).scores.tolist() != before.scores.tolist()
+    monkeypatch.setattr("skcooc.heldout.neighbors.sp.csc_array", None)  # it is not made again
+    model.recommend([4, 11], 3)
 
 
 def test_frequent_columns_may_be_left_out():
