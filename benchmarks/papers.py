@@ -153,7 +153,7 @@ class Panel(NamedTuple):
 
 
 NO_PRIORS = {"component_prior": 0.0, "row_prior": 1e-6}
-TO_THE_LETTER = "predictive EM to the letter, no priors"
+TO_THE_LETTER = "predictive EM to the letter"
 WARM_UP = 8  # iterations at beta = 1, as in AspectModel
 CURVES: dict[str, Callable[..., Any]] = {
     "AspectModel": _with(AspectModel, leave_one_out=False, **NO_PRIORS),
@@ -164,7 +164,7 @@ CURVES: dict[str, Callable[..., Any]] = {
         AspectModel, leave_one_out=False, component_prior=0.1
     ),
     TO_THE_LETTER: _with(AspectModel, leave_one_out=False, **NO_PRIORS),
-    "AspectModel(leave_one_out=True), no priors": _with(
+    "AspectModel(leave_one_out=True) without priors": _with(
         AspectModel, leave_one_out=True, **NO_PRIORS
     ),
     "AspectModel(leave_one_out=True)": _with(
