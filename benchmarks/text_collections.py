@@ -1,12 +1,25 @@
-"""Held-out perplexity on many collections, and with many topics for short documents."""
+"""Held-out perplexity on many collections, of many topics, and of many samples of LDA."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby, product
 
+from benchmarks import peers
 from benchmarks.experiment import Row, experiment
-from benchmarks.perplexity import perplexity
+from benchmarks.perplexity import (
+    ALPHA,
+    CHAINS,
+    ONE_CHAIN,
+    Split,
+    as_predictor,
+    collection,
+    judged,
+    perplexity,
+)
+from skcooc.heldout.predictors import CachedPredictions
+from skcooc.model_selection import split_counts
+from skcooc.tables import as_counts
 
 # The names that the measures of each model have in the table.
 FIELDS = {
@@ -79,3 +92,36 @@ def many_topics(
     """
     cases = [("20 Newsgroups", K) for K in components]
     yield from perplexity(cases, models, seeds, 0.2, words)
+
+
+@experiment(
+    minutes=15,
+    quick={"data": ["Cranfield"], "components": [4], "sizes": [1, 2]},
+    needs=["tomotopy"],
+)
+def lda_samples(
+    data: Sequence[str] = ("Cranfield", "CLASSIC3", "Brown pairs"),
+    components: Sequence[int] = (32, 128),
+    sizes: Sequence[int] = (5, 10, 20, 40, 80),
+    eta: float = 0.05,
+) -> Iterator[Row]:
+    """How many samples does an LDA need until more do not change its perplexity?
+
+    Perplexity, without cache, of the mean of the predictions of so many samples. "one chain": 200
+    sweeps, then a sample every 50 sweeps. "many chains": two samples of each, after 60 and 70
+    sweeps. A tenth of the tokens is held out; the smoothing is the best for these, which helps
+    means of few samples most.
+    """
+    kinds = {"one chain": ONE_CHAIN, "many chains": CHAINS._replace(chains=max(sizes) // 2)}
+    for name, K in product(data, components):
+        train, test = split_counts(collection(name), 0.1, random_state=0)
+        split, counts = Split(train, train, test), as_counts(test)
+        for kind, sampling in kinds.items():
+            total = 0.0
+            draws = peers.gibbs_draws(train, K, ALPHA / K, eta, sampling, 0)
+            for n, draw in enumerate(draws, start=1):
+                total = total + as_predictor(draw).cells(counts)
+                if n in sizes:
+                    value, _ = judged(split, CachedPredictions(total / n))
+                    case = {"data": name, "K": K, "chains": kind, "samples": n}
+                    yield case | {"perplexity": value}
