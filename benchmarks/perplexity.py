@@ -52,7 +52,7 @@ ALPHA = 5.0  # first value of the Gibbs sampler, which optimises it; summed over
 ONE_CHAIN = Sampling(burn_in=200, samples=80, every=50)
 CHAINS = Sampling(burn_in=50, samples=2, every=10, chains=16)
 TUNING = Sampling(burn_in=50, samples=5, every=10)
-CVB0_SWEEPS, CVB0_TUNING = 200, 50
+CVB0_SWEEPS, CVB0_TUNING = 200, 100
 LEAST_GAIN = 1e-3  # of a doubled or halved prior, relative
 
 

@@ -165,7 +165,7 @@ def test_the_table_of_the_readme_has_the_recorded_figures():
 
 # What the README concludes from the table: (better, worse) in all of these columns.
 CONCLUSIONS = {
-    "one default fit is a little better than a tuned LDA on these texts": (
+    "one default fit is a little better than 20 samples of a tuned LDA on these texts": (
         "**`AspectModel`**, defaults", "LDA", range(4),
     ),
     "an average is better still": (
