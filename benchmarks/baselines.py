@@ -1,4 +1,4 @@
-"""Topic-free baselines, which stand beside every table of perplexities."""
+"""Topic-free baselines for tables of perplexities."""
 
 from __future__ import annotations
 
