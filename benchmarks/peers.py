@@ -174,8 +174,8 @@ def cvb0(X: Any, n_components: int, alpha: float, eta: float, sweeps: int, seed:
         q_ijk ~ (N_ik - q_ijk + alpha) (N_jk - q_ijk + eta) / (N_k - q_ijk + M eta)
 
     cell after cell, where N are the expected counts of rows, columns and topics. The tokens of a
-    cell share q; that of one token is subtracted. A. Asuncion, M. Welling, P. Smyth and Y. W. Teh, On
-    smoothing and inference for topic models, UAI 2009, equation (21).
+    cell share q; that of one token is subtracted. A. Asuncion, M. Welling, P. Smyth and Y. W. Teh,
+    On smoothing and inference for topic models, UAI 2009.
     """
     X = sp.csr_array(X, dtype=np.float32)
     cells = (X.indptr, X.indices, X.data)
