@@ -34,7 +34,7 @@ FIELDS = {
 
 
 @experiment(
-    minutes=60,
+    minutes=65,
     quick={"data": ["Cranfield"], "components": [4], "seeds": [0]},
     needs=["tomotopy"],
 )
@@ -95,7 +95,7 @@ def many_topics(
 
 
 @experiment(
-    minutes=15,
+    minutes=18,
     quick={"data": ["Cranfield"], "components": [4], "sizes": [1, 2]},
     needs=["tomotopy"],
 )
