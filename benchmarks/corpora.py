@@ -227,6 +227,14 @@ def newsgroups20() -> Corpus:
     return Corpus(_counts("newsgroups20_counts.npz"), rows, labels, words)
 
 
+def newsgroups20_fifth() -> Corpus:
+    """Every fifth message of `newsgroups20`, of the words of five and more of these."""
+    X, rows, labels, words = newsgroups20()
+    X = X[::5]
+    kept = (X > 0).sum(axis=0) >= 5
+    return Corpus(X[:, kept], rows[::5], labels[::5], words[kept])
+
+
 def newsgroups4() -> Corpus:
     """Read 1000 messages of each of four newsgroups, labelled by group.
 
@@ -304,6 +312,7 @@ COLLECTIONS: dict[str, Callable[[], Corpus]] = {
     "NeurIPS": neurips_abstracts,
     "4 newsgroups": newsgroups4,
     "20 Newsgroups": newsgroups20,
+    "20 Newsgroups, a fifth": newsgroups20_fifth,
     "Brown pairs": brown_pairs,
     "Bible bigrams": bible,
 }

@@ -33,7 +33,7 @@ STARTS = 10  # of methods that choose the best of several by their own criterion
 WORD_CLUSTERS = 20
 DIMENSIONS = 100  # of latent semantic analysis
 PER_GROUP = 300  # documents of each of ten newsgroups
-SWEEPS, SAMPLES = 300, 10  # of LDA
+SAMPLING = peers.Sampling(burn_in=150, samples=10, every=15)  # of LDA
 MAX_ITER, TOL = 100, 1e-9
 LEAST = 1e-12  # of a block, before its logarithm
 
@@ -180,9 +180,10 @@ def nmf(task: Task) -> Labels:
 
 def lda(task: Task) -> Labels:
     """tomotopy, which optimises alpha; the mean of the mixtures of samples of one chain."""
-    K = task.n_clusters
-    mixtures = peers.gibbs_lda(task.X, K, 1 / K, 0.1, SWEEPS, SAMPLES, 1, task.seed).mixtures
-    return mixtures.reshape(len(mixtures), SAMPLES, K).sum(axis=1).argmax(axis=1)
+    draws = peers.gibbs_draws(
+        task.X, task.n_clusters, 1 / task.n_clusters, 0.1, SAMPLING, task.seed
+    )
+    return sum(draw.mixtures for draw in draws).argmax(axis=1)
 
 
 def spherical_k_means(task: Task) -> Labels:

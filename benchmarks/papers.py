@@ -8,23 +8,25 @@ T. Hofmann, J. Puzicha and M. I. Jordan, Learning from Dyadic Data, NIPS 11, 199
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
+from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from benchmarks import corpora
+from benchmarks.baselines import as_rows, baselines
 from benchmarks.experiment import ROOT, Row, experiment, load
+from benchmarks.peers import shares
 from skcooc import (
     AspectModel,
     AsymmetricClustering,
     ClusterAbstraction,
     Dyads,
-    RowMemory,
     SymmetricClustering,
 )
 from skcooc.metrics import perplexity, unigram
@@ -49,6 +51,9 @@ def _with(estimator: Callable[..., Any], **given: Any) -> Callable[..., Any]:
 
 FAMILIES = {
     "AspectModel(leave_one_out=False)": Family("SMM", _with(AspectModel, leave_one_out=False)),
+    "AspectModel(leave_one_out=False, component_prior=0.02)": Family(
+        "SMM", _with(AspectModel, leave_one_out=False, component_prior=0.02)
+    ),
     "AspectModel(leave_one_out=True)": Family("SMM", _with(AspectModel, leave_one_out=True)),
     "AsymmetricClustering": Family("ACM", _with(AsymmetricClustering, object_weights="counts")),
     "ClusterAbstraction": Family("HACM", ClusterAbstraction),
@@ -101,8 +106,9 @@ def papers_table2(
     temperature and the smoothing are chosen inside ``fit``, on a tenth of the training tokens; the
     seed is the number of the fold. Cranfield is the paper's collection but for the selection of
     words. Adjective-noun pairs of the Brown corpus stand in for those of the Penn Treebank, and are
-    sparser: only perplexities relative to the unigram compare. Leave-one-out EM comes with
-    pseudo-counts: 0.02 for components, 1 for rows.
+    sparser: only perplexities relative to the unigram compare. leave_one_out=True has priors: 0.02
+    pseudo-counts of each column in a topic, 1 of a row. With component_prior=0.02 plain EM has the
+    former.
     """
     for name in data:
         dyads = Dyads(corpora.COLLECTIONS[name]().X.astype(np.float32))
@@ -110,10 +116,9 @@ def papers_table2(
         parts = [(dyads[train].to_csr(), dyads[test]) for train, test in islice(split, folds)]
         for fold, (train, test) in enumerate(parts):
             row = {"data": name, "K": 1, "fold": fold}
-            of_unigram = float(np.exp(-np.log(unigram(train)[test.columns]).mean()))
-            yield row | {"model": "unigram", "perplexity": of_unigram, "paper": UNIGRAMS[name]}
-            cache = RowMemory(None, random_state=fold).fit(train).perplexity(test)
-            yield row | {"model": "unigram with cache", "perplexity": cache}
+            for baseline in as_rows(baselines(train, test.to_csr(), fold)):
+                paper = {"paper": UNIGRAMS[name]} if baseline["model"] == "unigram" else {}
+                yield row | baseline | paper
         fits = (
             delayed(_fitted)(model, K, fold, *part)
             for model in models or FAMILIES
@@ -147,14 +152,25 @@ class Panel(NamedTuple):
     betas: tuple[float, ...]
 
 
-PRIORS = {"component_prior": 0.02, "row_prior": 1.0}  # pseudo-counts of leave-one-out EM
 NO_PRIORS = {"component_prior": 0.0, "row_prior": 1e-6}
+TO_THE_LETTER = "predictive EM to the letter"
+WARM_UP = 8  # iterations at beta = 1, as in AspectModel
 CURVES: dict[str, Callable[..., Any]] = {
     "AspectModel": _with(AspectModel, leave_one_out=False, **NO_PRIORS),
-    "leave-one-out": _with(AspectModel, leave_one_out=True, **NO_PRIORS),
-    "leave-one-out and pseudo-counts": _with(AspectModel, leave_one_out=True, **PRIORS),
-    "pseudo-counts": _with(AspectModel, leave_one_out=False, **PRIORS),
-    "AsymmetricClustering": AsymmetricClustering,
+    "AspectModel(component_prior=0.02)": _with(
+        AspectModel, leave_one_out=False, component_prior=0.02
+    ),
+    "AspectModel(component_prior=0.1)": _with(
+        AspectModel, leave_one_out=False, component_prior=0.1
+    ),
+    TO_THE_LETTER: _with(AspectModel, leave_one_out=False, **NO_PRIORS),
+    "AspectModel(leave_one_out=True) without priors": _with(
+        AspectModel, leave_one_out=True, **NO_PRIORS
+    ),
+    "AspectModel(leave_one_out=True)": _with(
+        AspectModel, leave_one_out=True, component_prior=0.02, row_prior=1.0
+    ),
+    "AsymmetricClustering": FAMILIES["AsymmetricClustering"].make,
     "ClusterAbstraction": ClusterAbstraction,
     "SymmetricClustering": FAMILIES["SymmetricClustering, K x K"].make,
 }
@@ -167,8 +183,8 @@ PANELS = {
         Panel("Cranfield", ("SymmetricClustering",), (1.0, 0.6, 0.4, 0.25)),
     ),
     "figure 8": (
-        Panel("Cranfield", tuple(CURVES)[:4], (1.0,)),
-        Panel("Cranfield", tuple(CURVES)[:4], (0.8,)),
+        Panel("Cranfield", tuple(CURVES)[:6], (1.0,)),
+        Panel("Cranfield", tuple(CURVES)[:6], (0.8,)),
     ),
     "NIPS, figure 5": (
         Panel("Bible bigrams", ("AspectModel",), ASPECT_BETAS),
@@ -186,7 +202,9 @@ def papers_curves(
     Figures 7 and 8 of Hofmann and Puzicha (1998), figure 5 of NIPS (1999). One split, a tenth of
     the tokens for the test; plain EM at a fixed temperature, 0.001 of the unigram mixed in; one
     seed. K, temperatures and numbers of iterations are ours: the papers name none but beta = 1. The
-    aspect model makes its first eight iterations at beta = 1. Rows with an iteration are points of
+    aspect model makes its first eight iterations at beta = 1. Aspect models begin as AspectModel
+    does, and have no priors but those that their name says or, with leave_one_out=True, its
+    defaults at fixed beta: component_prior 0.02, row_prior 1. Rows with an iteration are points of
     curves, the others (part = "summary") the least and the last values.
     """
     wanted = {
@@ -206,7 +224,7 @@ def papers_curves(
         wanted, key=lambda one: (order[0].index(one[0]), order[1].index(one[1]), -one[2])
     ):
         case = {"data": name, "model": model, "beta": beta}
-        test, training = _curves(CURVES[model](K, beta=beta), max_iter, *splits[name])
+        test, training = _curves(model, K, beta, max_iter, *splits[name])
         least = int(np.argmin(test))
         yield case | {
             "part": "summary",
@@ -220,12 +238,43 @@ def papers_curves(
             yield case | {"part": "curve", "iteration": int(n)} | values
 
 
-def _curves(model: Any, max_iter: int, train: Any, test: Any) -> tuple[list[float], list[float]]:
+def _curves(
+    name: str, K: int, beta: float, max_iter: int, train: Any, test: Any
+) -> tuple[list[float], list[float]]:
     """Perplexity of test and of training tokens after each iteration."""
     callback = _Scores([test, train], unigram(train))
+    model = CURVES[name](K, beta=beta)
     model.set_params(max_iter=max_iter, tol=0.0, solver="em", random_state=0)
-    model.set_callbacks(callback).fit(train)
+    if name == TO_THE_LETTER:
+        for factors in islice(predictive_em(model, train), max_iter):
+            callback.score(*factors)
+    else:
+        model.set_callbacks(callback).fit(train)
     return callback.curves[0], callback.curves[1]
+
+
+def predictive_em(model: AspectModel, X: sp.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Equation (61) to the letter: mixtures and components after each iteration.
+
+        q_ijk ~ [(N_ik - q_ijk) (C_jk - q_ijk) / (T_k - q_ijk)]^beta
+
+    where N, C and T are the expected counts of rows, columns and topics, and the q on the right is
+    that of the iteration before. A token without other tokens has all topics equally. Begins from
+    the first iteration of the model.
+    """
+    beta, K = float(model.beta), int(model.n_components)
+    first = clone(model).set_params(beta=1.0, max_iter=1).fit(X)
+    cells = np.arange(X.nnz)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    of_rows = sp.csr_array((X.data, (rows, cells)), shape=(X.shape[0], X.nnz))
+    of_columns = sp.csr_array((X.data, (X.indices, cells)), shape=(X.shape[1], X.nnz))
+    q = shares(first.embedding_[rows] * first.components_.T[X.indices], otherwise=1 / K)
+    for iteration in count(1):
+        N, C = of_rows @ q, of_columns @ q
+        yield shares(N, otherwise=1 / K), shares(C.T, otherwise=1 / C.shape[0])
+        rest = np.maximum(N[rows] - q, 0) * np.maximum(C[X.indices] - q, 0)
+        rest /= np.maximum(C.sum(axis=0) - q, np.finfo(q.dtype).tiny)
+        q = shares(rest ** (1.0 if iteration < WARM_UP else beta), otherwise=1 / K)
 
 
 class _Scores:
@@ -249,11 +298,14 @@ class _Scores:
     ) -> bool:
         """Score the estimator as it would be if EM had stopped here."""
         if context.task_name == "iteration":
-            factors = fitted_estimator.embedding_, fitted_estimator.components_
-            smoothing = {"background": self.background, "smoothing": SMOOTHING}
-            for part, curve in zip(self.parts, self.curves, strict=True):
-                curve.append(perplexity(part, *factors, **smoothing))
+            self.score(fitted_estimator.embedding_, fitted_estimator.components_)
         return False
+
+    def score(self, mixtures: np.ndarray, components: np.ndarray) -> None:
+        """Add a point to each curve."""
+        smoothing = {"background": self.background, "smoothing": SMOOTHING}
+        for part, curve in zip(self.parts, self.curves, strict=True):
+            curve.append(perplexity(part, mixtures, components, **smoothing))
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:

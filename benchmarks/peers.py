@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import LatentDirichletAllocation, non_negative_factorization
 from sklearn.exceptions import ConvergenceWarning
@@ -53,14 +54,21 @@ def variational_lda(
 
 
 def plsa_by_nmf(
-    X: Any, n_components: int, init: str, steps: list[int], n_jobs: int, seed: int
+    X: Any,
+    n_components: int,
+    init: str,
+    steps: list[int],
+    seed: int,
+    alpha: float = 0.0,
+    l1_ratio: float = 0.0,
 ) -> Iterator[Factors]:
     """scikit-learn's NMF with the Kullback-Leibler loss, which is pLSA, after each of ``steps``.
 
     Multiplicative updates have no memory, so that one run goes through all numbers of iterations.
+    ``alpha`` is the regularisation of both factors, alpha_W and alpha_H.
     """
     W, H, done = None, None, 0
-    with threadpool_limits(n_jobs), warnings.catch_warnings():
+    with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for step in steps:
             W, H, _ = non_negative_factorization(
@@ -73,6 +81,8 @@ def plsa_by_nmf(
                 beta_loss="kullback-leibler",
                 tol=0,
                 max_iter=step - done,
+                alpha_W=alpha,
+                l1_ratio=l1_ratio,
                 random_state=seed,
             )
             done = step
@@ -110,42 +120,33 @@ def gibbs_sampler(
     return model
 
 
+class Sampling(NamedTuple):
+    """How many chains there are, and which of their sweeps are samples."""
+
+    burn_in: int
+    samples: int  # of each chain
+    every: int  # sweeps from one sample to the next
+    chains: int = 1
+
+
 def gibbs_chain(
-    X: Any,
-    n_components: int,
-    alpha: float,
-    eta: float,
-    sweeps: int,
-    samples: int,
-    n_jobs: int,
-    seed: int,
+    X: Any, n_components: int, alpha: float, eta: float, sampling: Sampling, seed: int
 ) -> Iterator[Any]:
-    """A tomotopy LDA at each of the samples, from the second half of the sweeps of one chain."""
+    """A tomotopy LDA at each of the samples of one chain, on one thread."""
     model = gibbs_sampler(X, n_components, alpha, eta, seed=seed)
-    model.train(sweeps // 2, workers=n_jobs)
-    for _ in range(samples):
-        model.train(max(sweeps // 2 // samples, 1), workers=n_jobs)
+    model.train(sampling.burn_in, workers=1)
+    for _ in range(sampling.samples):
+        model.train(sampling.every, workers=1)
         yield model
 
 
-def gibbs_lda(
-    X: Any,
-    n_components: int,
-    alpha: float,
-    eta: float,
-    sweeps: int,
-    samples: int,
-    n_jobs: int,
-    seed: int,
-) -> Factors:
-    """Mean of the predictive theta phi over samples from the second half of the sweeps.
-
-    The mean of S products of K components each is one product of S K components.
-    """
-    chain = gibbs_chain(X, n_components, alpha, eta, sweeps, samples, n_jobs, seed)
-    draws = [posterior_means(model, X) for model in chain]
-    mixtures = np.hstack([draw.mixtures for draw in draws]) / samples
-    return Factors(mixtures, np.vstack([draw.components for draw in draws]))
+def gibbs_draws(
+    X: Any, n_components: int, alpha: float, eta: float, sampling: Sampling, seed: int
+) -> Iterator[Factors]:
+    """The predictive theta and phi of each sample of all chains, in single precision."""
+    for chain in range(sampling.chains):
+        for model in gibbs_chain(X, n_components, alpha, eta, sampling, seed + 1000 * chain):
+            yield Factors(*(part.astype(np.float32) for part in posterior_means(model, X)))
 
 
 def posterior_means(model: Any, X: Any) -> Factors:
@@ -165,3 +166,46 @@ def posterior_means(model: Any, X: Any) -> Factors:
     for k in range(model.k):
         components[k, words] = model.get_topic_word_dist(k) * known[k] / wholes[k]
     return Factors(shares(mixtures), shares(components))
+
+
+def cvb0(X: Any, n_components: int, alpha: float, eta: float, sweeps: int, seed: int) -> Factors:
+    """Posterior means of LDA by CVB0, collapsed variational Bayes of zeroth order.
+
+        q_ijk ~ (N_ik - q_ijk + alpha) (N_jk - q_ijk + eta) / (N_k - q_ijk + M eta)
+
+    cell after cell, where N are the expected counts of rows, columns and topics. The tokens of a
+    cell share q; that of one token is subtracted. A. Asuncion, M. Welling, P. Smyth and Y. W. Teh,
+    On smoothing and inference for topic models, UAI 2009.
+    """
+    X = sp.csr_array(X, dtype=np.float32)
+    cells = (X.indptr, X.indices, X.data)
+    rng = np.random.default_rng(seed)
+    Q = rng.standard_exponential((X.nnz, n_components), dtype=np.float32)
+    Q /= Q.sum(axis=1, keepdims=True)
+    of_rows = sp.csr_array((X.data, np.arange(X.nnz), X.indptr), shape=(X.shape[0], X.nnz))
+    of_columns = sp.csc_array((X.data, X.indices, np.arange(X.nnz + 1)), shape=(X.shape[1], X.nnz))
+    N, C = of_rows @ Q.astype(np.float64), of_columns @ Q.astype(np.float64)
+    for _ in range(sweeps):
+        _cvb0_sweep(*cells, Q, N, C, alpha, eta)
+    return Factors(shares(N + alpha), shares(C.T + eta))
+
+
+@njit(fastmath=True, cache=True)  # type: ignore[untyped-decorator]
+def _cvb0_sweep(indptr, indices, data, Q, N, C, alpha, eta):  # type: ignore[no-untyped-def]
+    T = C.sum(axis=0)
+    M, K = C.shape
+    new = np.empty(K)
+    for i in range(len(N)):
+        for cell in range(indptr[i], indptr[i + 1]):
+            j, n, q, total = indices[cell], data[cell], Q[cell], 0.0
+            for k in range(K):
+                o = q[k]
+                new[k] = (N[i, k] - o + alpha) * (C[j, k] - o + eta) / (T[k] - o + M * eta)
+                total += new[k]
+            for k in range(K):
+                value = np.float32(new[k] / total)
+                change = n * (value - q[k])
+                N[i, k] += change
+                C[j, k] += change
+                T[k] += change
+                q[k] = value

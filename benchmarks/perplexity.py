@@ -1,18 +1,21 @@
 """Held-out perplexity of topic models and of topic-free baselines, all tuned on validation tokens.
 
 Training tokens are divided once more, into a tenth for validation and the rest. Other libraries'
-models are fitted to the rest with several settings; the best on the validation tokens are then used
-for a fit of all training tokens. The models of skcooc do the same inside ``fit``. Smoothing with
-the unigram and the parameters of the within-document cache are chosen on validation tokens for all.
+models are fitted to the rest with several settings (LDA with short chains); with the best on the
+validation tokens they are fitted to all training tokens. The models of skcooc do the same inside
+``fit``. Smoothing with the unigram and the parameters of the within-document cache are chosen on
+validation tokens for all.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import product
+from operator import itemgetter
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -22,6 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import corpora, peers
 from benchmarks.experiment import Row, experiment
+from benchmarks.peers import Sampling
 from skcooc import (
     AspectModel,
     AsymmetricClustering,
@@ -43,10 +47,13 @@ from skcooc.tables import as_counts
 VALIDATION = 0.1  # of the training tokens
 MAX_ITER = 500
 NMF_STEPS = [10, 20, 40, 80, 160, 320]
-SWEEPS, SAMPLES = 400, 20  # of LDA's Gibbs sampler; half of the sweeps while tuning
-TUNING_SAMPLES = 5
-ETA, ALPHA = 0.05, 5.0  # first values of LDA's priors; alpha is summed over the topics
-LARGEST_STEP = 2.0**8  # of a prior, from its first value
+PENALTIES = [(0.0, 0.0), (0.003, 1.0), (0.01, 1.0), (0.003, 0.0), (0.01, 0.0)]  # alpha, l1_ratio
+ALPHA = 5.0  # first value of the Gibbs sampler, which optimises it; summed over the topics
+ONE_CHAIN = Sampling(burn_in=200, samples=80, every=50)
+CHAINS = Sampling(burn_in=50, samples=2, every=10, chains=16)
+TUNING = Sampling(burn_in=50, samples=5, every=10)
+CVB0_SWEEPS, CVB0_TUNING = 200, 100
+LEAST_GAIN = 1e-3  # of a doubled or halved prior, relative
 
 
 class Split(NamedTuple):
@@ -63,17 +70,8 @@ class Fitted(NamedTuple):
     predictor: Predictor
     smoothing: float
     memory: Memory
-    settings: str
-    below: Predictor | None = None  # what the cache backs off to; None: the predictor
-
-
-class Candidate(NamedTuple):
-    """A fit to the inner training tokens, and its perplexity on the validation tokens."""
-
-    perplexity: float
-    smoothing: float
-    predictor: Predictor
     settings: dict[str, Any]
+    below: Predictor | None = None  # what the cache backs off to; None: the predictor
 
 
 def divide(train: Any, seed: int) -> Split:
@@ -104,21 +102,34 @@ def as_predictor(factors: peers.Factors) -> Predictor:
     return heldout.Factors(factors.mixtures, factors.components.T)
 
 
-def candidate(split: Split, predictor: Predictor, settings: dict[str, Any]) -> Candidate:
-    """Judge a fit to the inner training tokens, with the smoothing that is best for it."""
+def judged(split: Split, predictor: Predictor) -> tuple[float, float]:
+    """Perplexity of the validation tokens, and the weight of the unigram that is best there."""
     b = unigram(split.inner)
     s = float(best_weights(split.valid, [predictor, Unigram(b)])[1])
-    return Candidate(perplexity_of(split.valid, smoothed(predictor, b, s)), s, predictor, settings)
+    return perplexity_of(split.valid, smoothed(predictor, b, s)), s
 
 
-def refitted(best: Candidate, split: Split, fit: Callable[..., Predictor]) -> Fitted:
-    """Choose the cache, and fit all training tokens with the settings of a candidate."""
-    cells = memory_cells(
-        split.inner, as_counts(split.valid), best.predictor, continuations(split.inner)
-    )
-    settings = ", ".join(f"{name} = {_short(value)}" for name, value in best.settings.items())
-    predictor = fit(split.train, **best.settings)
-    return Fitted(predictor, best.smoothing, best_memory(cells), settings)
+@dataclass(frozen=True)
+class Peer:
+    """A model that does not tune itself.
+
+    It is fitted with the settings that are best on the validation tokens, or with given ones.
+    Smoothing and the cache are those that are best for a fit to the inner training tokens.
+    """
+
+    fit: Callable[..., Predictor]  # (X, K, seed, **settings)
+    tune: Callable[[Split, int, int], dict[str, Any]] = lambda split, K, seed: {}
+
+    def __call__(
+        self, split: Split, K: int, seed: int, settings: dict[str, Any] | None = None
+    ) -> Fitted:
+        """Tune and fit."""
+        settings = self.tune(split, K, seed) if settings is None else settings
+        inner = self.fit(split.inner, K, seed, **settings)
+        valid, background = as_counts(split.valid), continuations(split.inner)
+        memory = best_memory(memory_cells(split.inner, valid, inner, background))
+        _, smoothing = judged(split, inner)
+        return Fitted(self.fit(split.train, K, seed, **settings), smoothing, memory, settings)
 
 
 def of_library(model: Any, split: Split, seed: int) -> Fitted:
@@ -127,10 +138,10 @@ def of_library(model: Any, split: Split, seed: int) -> Fitted:
     found = Memory(memory.concentration_, memory.discount_, memory.smoothing_)
     fitted = memory.estimator_
     if fitted is None:
-        return Fitted(Unigram(unigram(split.train)), 0.0, found._replace(smoothing=1.0), "")
+        return Fitted(Unigram(unigram(split.train)), 0.0, found._replace(smoothing=1.0), {})
     factors = heldout.Factors(fitted.embedding_, fitted.components_.T)
-    beta = getattr(fitted, "beta_", None)
-    return Fitted(factors, fitted.smoothing_, found, f"beta = {_short(beta)}" if beta else "")
+    settings = {"beta": fitted.beta_} if hasattr(fitted, "beta_") else {}
+    return Fitted(factors, fitted.smoothing_, found, settings)
 
 
 def topic_free(split: Split, K: int, seed: int) -> Fitted:
@@ -138,16 +149,13 @@ def topic_free(split: Split, K: int, seed: int) -> Fitted:
     return of_library(None, split, seed)
 
 
-def nearest_rows(split: Split, K: int, seed: int) -> Fitted:
-    """Mean of the 50 nearest rows."""
-    return refitted(candidate(split, NearestRows(split.inner), {}), split, NearestRows)
-
-
-def topics_and_neighbors(split: Split, K: int, seed: int) -> Fitted:
-    """A default fit and the 50 nearest rows, with weights tuned alone and with the cache."""
+def topics_and_neighbors(
+    model_of: Callable[[int, int], Any], split: Split, K: int, seed: int
+) -> Fitted:
+    """A model and the 50 nearest rows, with weights tuned alone and with the cache."""
 
     def fit(X: Any) -> tuple[Predictor, Predictor]:
-        model = AspectModel(K, random_state=seed).fit(X)
+        model = model_of(K, seed).fit(X)
         return heldout.Factors(model.embedding_, model.components_.T), NearestRows(X)
 
     inner, both = fit(split.inner), fit(split.train)
@@ -160,18 +168,14 @@ def topics_and_neighbors(split: Split, K: int, seed: int) -> Fitted:
     alone, below = (
         heldout.Interpolated(both, (1 - share, share)) for share in (t, found.neighbor_share)
     )
-    settings = f"neighbours: {t:.2f}, with cache {found.neighbor_share:.2f}"
+    settings = {"neighbours": t, "with cache": found.neighbor_share}
     return Fitted(alone, smoothing, found._replace(neighbor_share=0.0), settings, below)
 
 
-def untempered(split: Split, K: int, seed: int) -> Fitted:
-    """pLSA: EM at beta = 1 until convergence, with tuned smoothing."""
-
-    def fit(X: Any) -> Predictor:
-        model = aspect_model(K, seed, beta=1.0).fit(X)
-        return heldout.Factors(model.embedding_, model.components_.T)
-
-    return refitted(candidate(split, fit(split.inner), {}), split, fit)
+def untempered(X: Any, K: int, seed: int) -> Predictor:
+    """pLSA: EM at beta = 1 until convergence."""
+    model = aspect_model(K, seed, beta=1.0).fit(X)
+    return heldout.Factors(model.embedding_, model.components_.T)
 
 
 def aspect_model(K: int, seed: int, **parameters: Any) -> AspectModel:
@@ -184,10 +188,14 @@ def aspects(split: Split, K: int, seed: int, **parameters: Any) -> Fitted:
     return of_library(aspect_model(K, seed, **parameters), split, seed)
 
 
+def averaged(K: int, seed: int, **parameters: Any) -> AveragedModels:
+    """Mean of 16 short fits, on one thread."""
+    return AveragedModels(AspectModel(K, **parameters), n_jobs=1, random_state=seed)
+
+
 def average(split: Split, K: int, seed: int, **parameters: Any) -> Fitted:
-    """Mean of five aspect models."""
-    model = AveragedModels(aspect_model(K, seed, **parameters), 5, n_jobs=1, random_state=seed)
-    return of_library(model, split, seed)
+    """AveragedModels."""
+    return of_library(averaged(K, seed, **parameters), split, seed)
 
 
 def clusters(split: Split, K: int, seed: int) -> Fitted:
@@ -205,94 +213,110 @@ def interpolated(split: Split, K: int, seed: int) -> Fitted:
     return of_library(InterpolatedModels(models), split, seed)
 
 
-def nmf(split: Split, K: int, seed: int) -> Fitted:
-    """scikit-learn's NMF, Kullback-Leibler loss; initialisation and iterations are tuned."""
-
-    def path(X: Any, init: str, steps: list[int]) -> Iterator[Predictor]:
-        return map(as_predictor, peers.plsa_by_nmf(X, K, init, steps, 1, seed))
-
-    def candidates(init: str) -> Iterator[Candidate]:
-        for step, predictor in zip(NMF_STEPS, path(split.inner, init, NMF_STEPS), strict=True):
-            yield candidate(split, predictor, {"init": init, "iterations": step})
-
-    both = chain.from_iterable(while_falling(candidates(init)) for init in ("nndsvda", "random"))
-
-    def fit(X: Any, init: str, iterations: int) -> Predictor:
-        return next(path(X, init, [iterations]))
-
-    return refitted(min(both, key=lambda one: one.perplexity), split, fit)
+def nmf(
+    X: Any, K: int, seed: int, init: str, alpha: float, l1_ratio: float, iterations: int
+) -> Predictor:
+    """scikit-learn's NMF, Kullback-Leibler loss."""
+    (factors,) = peers.plsa_by_nmf(X, K, init, [iterations], seed, alpha, l1_ratio)
+    return as_predictor(factors)
 
 
-def while_falling(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
-    """Candidates up to the second one in a row that is worse than the best."""
+def best_nmf(split: Split, K: int, seed: int) -> dict[str, Any]:
+    """Initialisation, regularisation, and number of iterations."""
+    found = []
+    for init, (alpha, l1_ratio) in product(("nndsvda", "random"), PENALTIES):
+        path = peers.plsa_by_nmf(split.inner, K, init, NMF_STEPS, seed, alpha, l1_ratio)
+        falling = while_falling(judged(split, as_predictor(factors))[0] for factors in path)
+        settings = {"init": init, "alpha": alpha, "l1_ratio": l1_ratio}
+        found += [
+            (perplexity, settings | {"iterations": step})
+            for step, perplexity in zip(NMF_STEPS, falling, strict=False)
+        ]
+    return min(found, key=itemgetter(0))[1]
+
+
+def while_falling(perplexities: Iterable[float]) -> Iterator[float]:
+    """Perplexities up to the second one in a row that is worse than the best."""
     best, worse = np.inf, 0
-    for one in candidates:
+    for one in perplexities:
         yield one
-        worse = 0 if one.perplexity < best else worse + 1
-        best = min(best, one.perplexity)
+        worse = 0 if one < best else worse + 1
+        best = min(best, one)
         if worse == 2:
             return
 
 
-def lda(split: Split, K: int, seed: int, samples: int = SAMPLES) -> Fitted:
-    """tomotopy's Gibbs sampler, samples averaged; it optimises alpha, from a tuned first value.
+def lda(X: Any, K: int, seed: int, eta: float, sampling: Sampling = ONE_CHAIN) -> Predictor:
+    """Mean of the predictions of samples of tomotopy's Gibbs sampler, which optimises alpha."""
+    draws = [*map(as_predictor, peers.gibbs_draws(X, K, ALPHA / K, eta, sampling, seed))]
+    return heldout.Interpolated(draws, [1 / len(draws)] * len(draws))
 
-    Eta is doubled or halved, and then alpha multiplied or divided by four, as long as that helps.
-    """
 
-    def fit(X: Any, eta: float, alpha: float) -> Predictor:
-        short = X is split.inner
-        work = (SWEEPS // 2, min(samples, TUNING_SAMPLES)) if short else (SWEEPS, samples)
-        return as_predictor(peers.gibbs_lda(X, K, alpha / K, eta, *work, 1, seed))
+def best_lda(split: Split, K: int, seed: int) -> dict[str, Any]:
+    """The prior eta of the topics, with a short chain."""
+    fit = partial(lda, split.inner, K, seed, sampling=TUNING)
+    return best_priors({"eta": 0.05}, split, fit)
 
-    def judged(**settings: float) -> Candidate:
-        return candidate(split, fit(split.inner, **settings), settings)
 
-    best = judged(eta=ETA, alpha=ALPHA)
-    for name, factor in (("eta", 2.0), ("alpha", 4.0)):
-        for step in (factor, 1 / factor):
-            better = _climb(best, name, step, judged)
-            if better is not best:
-                best = better
+def cvb0(
+    X: Any, K: int, seed: int, eta: float, alpha: float, sweeps: int = CVB0_SWEEPS
+) -> Predictor:
+    """CVB0; alpha is of one topic."""
+    return as_predictor(peers.cvb0(X, K, alpha, eta, sweeps, seed))
+
+
+def best_cvb0(split: Split, K: int, seed: int) -> dict[str, Any]:
+    """Both priors, after few sweeps."""
+    fit = partial(cvb0, split.inner, K, seed, sweeps=CVB0_TUNING)
+    return best_priors({"eta": 0.05, "alpha": 0.1}, split, fit)
+
+
+def best_priors(
+    first: dict[str, float], split: Split, fit: Callable[..., Predictor]
+) -> dict[str, Any]:
+    """Double one prior after the other, or else halve it, as long as it gains LEAST_GAIN."""
+    best = judged(split, fit(**first))[0], first
+    for name in first:
+        start = best
+        for step in (2.0, 0.5):
+            while True:
+                settings = best[1] | {name: best[1][name] * step}
+                perplexity, _ = judged(split, fit(**settings))
+                if perplexity > (1 - LEAST_GAIN) * best[0]:
+                    break
+                best = perplexity, settings
+            if best is not start:
                 break
-    return refitted(best, split, fit)
+    return best[1]
 
 
-def _climb(best: Candidate, name: str, step: float, judged: Callable[..., Candidate]) -> Candidate:
-    """Multiply a setting as long as this helps."""
-    first = best.settings[name]
-    while True:
-        value = best.settings[name] * step
-        if not 1 / LARGEST_STEP <= value / first <= LARGEST_STEP:
-            return best
-        one = judged(**best.settings | {name: value})
-        if one.perplexity >= best.perplexity:
-            return best
-        best = one
-
-
-MODELS: dict[str, Callable[[Split, int, int], Fitted]] = {
+MODELS: dict[str, Callable[..., Fitted]] = {
     "unigram (topic-free)": topic_free,
-    "50 nearest rows (topic-free)": nearest_rows,
-    "pLSA: AspectModel(beta=1)": untempered,
+    "50 nearest rows (topic-free)": Peer(lambda X, K, seed: NearestRows(X)),
+    "pLSA: AspectModel(beta=1)": Peer(untempered),
     "AspectModel()": aspects,
-    "AspectModel() + 50 nearest rows": topics_and_neighbors,
+    "AspectModel() + 50 nearest rows": partial(topics_and_neighbors, aspect_model),
     "AspectModel(leave_one_out=True)": partial(aspects, leave_one_out=True),
     "AspectModel(burstiness='auto')": partial(aspects, burstiness="auto"),
-    "AveragedModels, 5": average,
-    "AveragedModels, 5, leave-one-out": partial(average, leave_one_out=True),
-    "AveragedModels, 5, burstiness": partial(average, burstiness="auto"),
+    "AveragedModels": average,
+    "AveragedModels + 50 nearest rows": partial(topics_and_neighbors, averaged),
+    "AveragedModels, leave-one-out": partial(average, leave_one_out=True),
+    "AveragedModels, burstiness": partial(average, burstiness="auto"),
     "AsymmetricClustering()": clusters,
     "InterpolatedModels: aspects, clusters, tree": interpolated,
-    "scikit-learn NMF (KL), tuned": nmf,
-    "tomotopy LDA, tuned, 20 samples": lda,
-    "tomotopy LDA, tuned, 1 sample": partial(lda, samples=1),
+    "scikit-learn NMF (KL), tuned": Peer(nmf, best_nmf),
+    "CVB0 (LDA), tuned": Peer(cvb0, best_cvb0),
+    "tomotopy LDA, tuned, 1 chain": Peer(lda, best_lda),
+    "tomotopy LDA, tuned, 8 chains": Peer(
+        partial(lda, sampling=CHAINS._replace(chains=8)), best_lda
+    ),
+    "tomotopy LDA, tuned, 16 chains": Peer(partial(lda, sampling=CHAINS), best_lda),
 }
 OPTIONAL = (
-    "AveragedModels, 5, leave-one-out",
-    "AveragedModels, 5, burstiness",
+    "AveragedModels, leave-one-out",
+    "AveragedModels, burstiness",
     "InterpolatedModels: aspects, clusters, tree",
-    "tomotopy LDA, tuned, 1 sample",
+    "tomotopy LDA, tuned, 8 chains",
 )
 
 
@@ -328,7 +352,7 @@ def most_frequent(X: sp.csr_array, n_words: int) -> sp.csr_array:
 
 
 @experiment(
-    minutes=25,
+    minutes=60,
     quick={"data": [["Cranfield", 4]], "seeds": [0]},
     needs=["tomotopy"],
 )
@@ -343,29 +367,35 @@ def perplexity(
     seeds: Sequence[int] = (0, 1, 2),
     test_size: float = 0.1,
     words: int = 0,
+    tune_once: bool = False,
 ) -> Iterator[Row]:
     """Which held-out perplexity does each model reach, alone and with a within-document cache?
 
     A tenth of the tokens is held out for the test, another one for each seed. "alone" is a model
     smoothed with the unigram, "with cache" the model inside `RowMemory`, "new words" the perplexity
     of the test tokens whose word the known part of the row does not have. Seconds are of one
-    thread, with all tuning. ``words`` keeps only the most frequent columns.
+    thread, with all tuning. ``words`` keeps only the most frequent columns. With ``tune_once`` the
+    settings of other libraries' models are those of the first split.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "The training result may differ", RuntimeWarning)
         for name, K in data:
-            X = collection(name, words)
+            X, tuned = collection(name, words), dict[str, Any]()
             for seed in seeds:
                 train, test = split_counts(X, test_size, random_state=seed)
                 split = divide(train, seed)
                 for model in models:
                     start = process_time()
-                    fitted = MODELS[model](split, K, seed)
+                    known = {"settings": tuned[model]} if model in tuned else {}
+                    fitted = MODELS[model](split, K, seed, **known)
                     spent = process_time() - start
                     case = {"data": name, "K": K, "model": model, "seed": seed}
                     found = scores(split, test, fitted)
-                    yield case | found | {"CPU s": spent, "settings": fitted.settings}
+                    if tune_once and isinstance(MODELS[model], Peer):
+                        tuned[model] = fitted.settings
+                    settings = ", ".join(f"{k} = {_short(v)}" for k, v in fitted.settings.items())
+                    yield case | found | {"CPU s": spent, "settings": settings}
 
 
 def _short(value: Any) -> str:

@@ -19,6 +19,7 @@ from sklearn.metrics import balanced_accuracy_score, normalized_mutual_info_scor
 from sklearn.svm import SVC
 
 from benchmarks import peers
+from benchmarks.baselines import baselines_of_new
 from benchmarks.document_clusters import documents
 from benchmarks.experiment import Row, experiment
 from benchmarks.peers import shares
@@ -26,8 +27,6 @@ from skcooc import (
     AspectModel,
     AsymmetricClustering,
     ClusteringProjection,
-    Dyads,
-    RowMemory,
     SymmetricClustering,
 )
 from skcooc.counts import CSRCounts
@@ -36,7 +35,8 @@ from skcooc.metrics import best_smoothing, perplexity, unigram
 from skcooc.model_selection import split_counts
 
 HELD_OUT = 0.1
-SWEEPS, SAMPLES, ROUNDS = 300, 10, 20  # of LDA: Gibbs sampling, then variational EM
+SAMPLING = peers.Sampling(burn_in=150, samples=10, every=15)  # of LDA
+ROUNDS = 20  # of variational EM after it
 FOLD_IN_ROUNDS, TRAINING_ROUNDS = 200, 10
 CHANGE = 1e-4  # of expected counts, in the mean over documents and topics, where a fold-in stops
 LEAST_ALPHA = 1e-4  # the sampler can take that of a topic to zero
@@ -67,8 +67,9 @@ def projection_perplexity(
         X = documents(name)[0]
         new = divide(X, seed)
         case = {"data": name, "seed": seed}
+        topic_free = baselines_of_new(new.train, new.known, new.hidden, seed)
         for K in components:
-            for model, value in baselines(new):
+            for model, value in topic_free.items():
                 yield {**case, "K": K, "model": model, "completion": value}
             for method in methods or METHODS:
                 row = measured(METHODS[method], new, K, seed)
@@ -144,16 +145,6 @@ def divide(X: Any, seed: int) -> New:
     n_new = round(HELD_OUT * len(order))
     whole, train = X[order[:n_new]], X[order[n_new:]]
     return New(train, whole, *split_counts(whole, 0.5, random_state=seed), unigram(train))
-
-
-def baselines(new: New) -> Iterator[tuple[str, float]]:
-    """Perplexity of the hidden words without topics."""
-    nats = (new.hidden @ np.log(new.background)).sum() / new.hidden.sum()
-    yield "unigram", float(np.exp(-nats))
-    known = sp.vstack([new.train, new.known]).tocsr()
-    nothing = sp.csr_array(new.train.shape, dtype=new.hidden.dtype)
-    cache = RowMemory(None, random_state=0).fit(known)
-    yield "unigram with cache", cache.perplexity(Dyads(sp.vstack([nothing, new.hidden]).tocsr()))
 
 
 @dataclass(frozen=True)
@@ -316,7 +307,7 @@ def _counts(X: Any) -> CSRCounts:
 def dirichlet(X: Any, K: int, seed: int, *, eta: float) -> DirichletTopics:
     """LDA by Gibbs sampling, the mean of the last samples, then variational EM from there."""
     topics = np.zeros((K, X.shape[1]))
-    for model in peers.gibbs_chain(X, K, 1 / K, eta, SWEEPS, SAMPLES, 1, seed):
+    for model in peers.gibbs_chain(X, K, 1 / K, eta, SAMPLING, seed):
         topics += peers.posterior_means(model, X).components
     alpha = np.maximum(model.alpha, LEAST_ALPHA)
     return DirichletTopics(alpha, shares(topics)).em(X, eta, ROUNDS)

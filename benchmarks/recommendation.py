@@ -186,7 +186,7 @@ def grid(**values: Any) -> list[Setting]:
 
 
 def averaged(setting: Setting, seed: int) -> AveragedModels:
-    return AveragedModels(AspectModel(**setting), 5, random_state=seed)
+    return AveragedModels(AspectModel(**setting), random_state=seed)
 
 
 aspects = of_skcooc(lambda setting, seed: AspectModel(**setting, random_state=seed))
@@ -220,5 +220,5 @@ METHODS: dict[str, tuple[Callable[[Setting, int], Ranking], list[Setting]]] = {
     "AspectModel(leave_one_out=True)": (
         aspects, [{**size, "leave_one_out": True} for size in SIZES]
     ),
-    "AveragedModels, five": (of_skcooc(averaged), grid(n_components=[16, 64, 128])),
+    "AveragedModels": (of_skcooc(averaged), grid(n_components=[16, 64, 128])),
 }  # fmt: skip

@@ -11,13 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.decomposition import LatentDirichletAllocation, MiniBatchNMF
 
+from benchmarks.baselines import as_rows, baselines_of_new
 from benchmarks.experiment import Row, experiment
 from benchmarks.peers import Factors, shares
-from benchmarks.perplexity import collection, continuations
-from skcooc import AspectModel, RowBlocks, RowMemory
-from skcooc.heldout import Unigram
-from skcooc.heldout.memory import Memory, with_cache
-from skcooc.metrics import best_smoothing, perplexity, perplexity_of, unigram
+from benchmarks.perplexity import collection
+from skcooc import AspectModel, RowBlocks
+from skcooc.metrics import best_smoothing, perplexity, unigram
 from skcooc.model_selection import split_counts
 
 Passes = Iterator[Callable[[Any], Factors]]  # after each pass: known halves of rows -> factors
@@ -129,15 +128,6 @@ class Completion:
         """Of the unknown halves."""
         return perplexity(self.unknown, *factors(self.known), **options)
 
-    def baselines(self, train: Any, seed: int) -> Iterator[tuple[str, float]]:
-        """Perplexities without topics; the cache has the known halves."""
-        yield "unigram (topic-free)", perplexity_of(self.unknown, Unigram(unigram(train)))
-        memory = RowMemory(random_state=seed).fit(train)
-        found = Memory(memory.concentration_, memory.discount_, memory.smoothing_)
-        b = continuations(train)
-        cached = with_cache(self.known, Unigram(b), b, found)
-        yield "unigram with cache (topic-free)", perplexity_of(self.unknown, cached)
-
 
 def divide(X: Any, seed: int) -> tuple[Completion, Completion, Any]:
     """Test and validation documents, a tenth each, and those that are fitted, in random order."""
@@ -172,8 +162,8 @@ def streams(
         for seed in seeds:
             test, validation, train = divide(X, seed)
             case = {"data": name, "K": components, "seed": seed}
-            for model, value in test.baselines(train, seed):
-                yield case | {"model": model, "pass": 1, "perplexity": value}
+            topic_free = baselines_of_new(train, test.known, test.unknown, seed)
+            yield from (case | row | {"pass": 1} for row in as_rows(topic_free))
             background = unigram(train)
             for model in models:
                 seconds, passes = 0.0, MODELS[model](train, components, batch_size, seed)

@@ -11,9 +11,10 @@ import numpy as np
 from sklearn.decomposition import LatentDirichletAllocation, MiniBatchNMF
 
 from benchmarks import corpora, peers
+from benchmarks.baselines import as_rows, baselines
 from benchmarks.experiment import Row, experiment
 from benchmarks.peers import Factors
-from skcooc import AspectModel, Dyads, RowMemory
+from skcooc import AspectModel
 from skcooc.metrics import best_smoothing, perplexity, unigram
 from skcooc.model_selection import split_counts
 
@@ -63,13 +64,7 @@ def time_to_perplexity(
         for name, steps in OTHERS.items():
             curve = [(s, score(factors)) for s, factors in within(steps(inner, K), longest)]
             yield shared | {"model": name, **reached(curve, goal)}
-        surprise = -np.log(background[test.indices]) @ test.data / test.data.sum()
-        yield shared | {"model": "unigram", "perplexity": float(np.exp(surprise))}
-        cache = RowMemory(random_state=seed).fit(inner)
-        yield shared | {
-            "model": "no topics, with cache",
-            "perplexity": cache.perplexity(Dyads(test)),
-        }
+        yield from (shared | row for row in as_rows(baselines(inner, test, seed)))
 
 
 def reached(curve: list[tuple[float, float]], goal: float) -> Row:

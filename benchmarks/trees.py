@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
 from benchmarks import corpora
+from benchmarks.baselines import as_rows, baselines
 from benchmarks.experiment import Row, experiment
-from skcooc import AsymmetricClustering, ClusterAbstraction, Dyads, RowMemory
-from skcooc.metrics import unigram
+from skcooc import AsymmetricClustering, ClusterAbstraction, Dyads
 from skcooc.model_selection import split_counts
 
 TOP = 10  # words of a node
@@ -28,20 +28,17 @@ def trees(
 
     A tenth of the tokens is held out. All models have K leaves or clusters and choose their
     temperature and smoothing inside ``fit``. "NMI at level 2" compares the classes of CLASSIC3 with
-    the (at most four) nodes of the second level. The topic-free baselines are the unigram and the
-    unigram with the within-document cache.
+    the (at most four) nodes of the second level.
     """
     for name in data:
         corpus = corpora.COLLECTIONS[name]()
         for seed in seeds:
             train, test = split_counts(corpus.X.astype(float), 0.1, random_state=seed)
             case = {"data": name, "seed": seed}
-            of_unigram = float(np.exp(-(test @ np.log(unigram(train))).sum() / test.sum()))
-            cache = RowMemory(None, random_state=seed).fit(train).perplexity(Dyads(test))
+            topic_free = baselines(train, test, seed)
             for K in components:
                 case["K"] = K
-                yield case | {"model": "unigram", "perplexity": of_unigram}
-                yield case | {"model": "unigram with cache", "perplexity": cache}
+                yield from (case | row for row in as_rows(topic_free))
                 model = AsymmetricClustering(K, random_state=seed).fit(train)
                 perplexity = model.perplexity(Dyads(test))
                 yield case | {"model": "AsymmetricClustering", "perplexity": perplexity}

@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.model_selection import GridSearchCV
 
+from benchmarks.baselines import baselines
 from benchmarks.experiment import Row, experiment
 from benchmarks.perplexity import aspect_model, collection
 from skcooc import (
     AspectModel,
     AsymmetricClustering,
     Dyads,
-    RowMemory,
     SymmetricClustering,
 )
 from skcooc.datasets import make_cooccurrences
@@ -34,15 +34,6 @@ from skcooc.model_selection import (
 BETAS = (0.6, 0.64, 0.68, 0.72, 0.76, 0.8, 0.84, 0.88, 0.92, 0.96, 1.0)
 FLAT_RANKS = 10.0  # of Zipf's law: probabilities are proportional to 1 / (rank + 10)
 PLANTED_TOKENS = 80_000
-
-
-def baselines(train: Any, test: Any, seed: int) -> dict[str, float]:
-    """Perplexities of the topic-free baselines."""
-    cache = RowMemory(random_state=seed).fit(train)
-    return {
-        "unigram": perplexity_of(test, Unigram(unigram(train))),
-        "unigram with cache": cache.perplexity(Dyads(test)),
-    }
 
 
 @experiment(minutes=10, quick={"data": [["Cranfield", 4]], "seeds": [0], "betas": [0.8, 1.0]})
@@ -116,6 +107,7 @@ def temperature_search(
         for K in components:
             for seed in seeds:
                 train, test = split_counts(X, 0.1, random_state=seed)
+                case = {"data": name, "K": K, "seed": seed} | baselines(train, test, seed)
                 model = aspect_model(K, seed)
                 folds = {"cv": CountSplit(n_folds, random_state=seed), "n_jobs": 1}
                 searches: dict[str, Any] = {
@@ -129,15 +121,11 @@ def temperature_search(
                     estimator.fit(Dyads(train))
                     seconds = process_time() - start
                     best = getattr(estimator, "best_estimator_", estimator)
-                    yield {
-                        "data": name,
-                        "K": K,
-                        "seed": seed,
+                    yield case | {
                         "search": search,
                         "beta": best.beta_,
                         "perplexity": best.perplexity(Dyads(test)),
                         "CPU s": seconds,
-                        **baselines(train, test, seed),
                     }
 
 

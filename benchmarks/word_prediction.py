@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks import corpora
+from benchmarks.baselines import as_rows, baselines
 from benchmarks.experiment import Row, experiment
 from benchmarks.perplexity import continuations
 from benchmarks.word_models import (
@@ -254,6 +255,11 @@ def triads(
             column = np.bincount(train.positions[2], minlength=train.table_shape[2]) + 1.0
             logs = np.log(column / column.sum())[test.positions[2]]
             yield case | {"model": "unigram", "perplexity": np.exp(-logs.mean())}
+            for position, way in (("first", 0), ("second", 1)):
+                tables = (part.dyads(way, 2).to_csr() for part in (train, test))
+                for baseline in list(as_rows(baselines(*tables, seed)))[1:]:
+                    model = f"{baseline['model']}, from the {position} of the others"
+                    yield case | baseline | {"model": model}
             parameters = {"n_components": components, "random_state": seed}
             models = {
                 "from the first of the others": (AspectModel(**parameters), (0, 2)),

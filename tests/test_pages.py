@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import experiment, tables
+from skcooc import datasets
 
 ROOT = Path(__file__).parents[1]
 BUILT = {"_build", "auto_examples", "auto_tutorial", "generated", ".pytest_cache"}
@@ -137,21 +138,80 @@ def test_every_result_belongs_to_an_experiment_that_runs_in_a_short_form():
         assert set(one.quick) <= set(one.settings), name
 
 
-def test_the_table_of_the_readme_has_the_recorded_figures():
-    rows = experiment.load("perplexity")["rows"]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+LINES = {
+    "unigram (no topics)": "unigram (topic-free)",
+    "mean of the 50 nearest documents (no topics)": "50 nearest rows (topic-free)",
+    "LDA": "tomotopy LDA, tuned, 20 samples",
+    "**`AspectModel`**, defaults": "AspectModel()",
+    "**`AveragedModels`**, five of them": "AveragedModels, 5",
+}
+
+
+def recorded():
+    """The cells of each line of the table of the README, and of word pairs after them."""
     layout = tables.Layout(["model"], ["alone", "with cache"], ["data", "K"], [".0f"])
-    header, *lines = tables.table(rows, layout)
-    shown = [header.index(column) for column in ("Cranfield, K = 128", "CLASSIC3, K = 32")]
-    recorded = {line[0]: " / ".join(line[i] for i in shown) for line in lines}
-    for name, model in (
-        ("unigram (no topics)", "unigram (topic-free)"),
-        ("mean of the 50 nearest documents (no topics)", "50 nearest rows (topic-free)"),
-        ("LDA", "tomotopy LDA, tuned, 20 samples"),
-        ("**`AspectModel`**, defaults", "AspectModel()"),
-        ("**`AveragedModels`**, five of them", "AveragedModels, 5"),
-    ):
-        line = f"| {name} | {recorded[model].replace(' / ', ' | ')} |"
-        assert line in (ROOT / "README.md").read_text(encoding="utf-8")
+    header, *lines = tables.table(experiment.load("perplexity")["rows"], layout)
+    columns = "Cranfield, K = 128", "CLASSIC3, K = 32", "Brown pairs, K = 32"
+    shown = [header.index(column) for column in columns]
+    found = {line[0]: " / ".join(line[i] for i in shown).split(" / ") for line in lines}
+    return {name: found[model] for name, model in LINES.items()}
+
+
+def test_the_table_of_the_readme_has_the_recorded_figures():
+    for name, cells in recorded().items():
+        assert f"| {name} | {' | '.join(cells[:4])} |" in README
+
+
+# What the README concludes from the table: (better, worse) in all of these columns.
+CONCLUSIONS = {
+    "one default fit is a little better than 20 samples of a tuned LDA on these texts": (
+        "**`AspectModel`**, defaults", "LDA", range(4),
+    ),
+    "an average is better still": (
+        "**`AveragedModels`**, five of them", "**`AspectModel`**, defaults", range(4),
+    ),
+    "a topic-free baseline can be better than all models": (
+        "mean of the 50 nearest documents (no topics)", "**`AveragedModels`**, five of them", [2],
+    ),
+    "For word pairs, a well-tuned LDA predicts better": (
+        "LDA", "**`AspectModel`**, defaults", [4],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence", CONCLUSIONS)
+def test_the_readme_concludes_what_is_recorded(sentence):
+    better, worse, columns = CONCLUSIONS[sentence]
+    assert sentence in " ".join(README.split())
+    cells = {name: [float(cell) for cell in line] for name, line in recorded().items()}
+    assert all(cells[better][column] < cells[worse][column] for column in columns)
+
+
+FIGURE = r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)"
+SETTINGS = {"16", "128", "32"}  # numbers of topics
+VERSIONS = {"3.11", "1.9", "1.0"}
+
+
+def figures(page):
+    """Numbers in the prose and the tables of a page, without those of names."""
+    text = re.sub("CLASSIC3|BSD-3", "", page.split("## Citation")[0])
+    return set(re.findall(FIGURE, prose(text)))
+
+
+def sources():
+    """Numbers that are recorded or counted, or that an example prints: a test compares these."""
+    names = [*LINES, *LINES.values()]
+    printed = " ".join(re.findall(r"```text\n(.*?)```", README, re.DOTALL))
+    known = {figure for text in (printed, *names) for figure in re.findall(FIGURE, text)}
+    chapters = f"{len(datasets.load_bible().data):,}"
+    return known | {chapters} | {cell for line in recorded().values() for cell in line}
+
+
+def test_every_figure_of_the_readme_comes_from_a_run():
+    assert figures(README) <= sources() | SETTINGS | VERSIONS
+    added = README.replace("lower is better", "lower is better than 9,731 or 12.5")
+    assert figures(added) - sources() - SETTINGS - VERSIONS == {"9,731", "12.5"}
 
 
 def test_a_result_is_older_once_its_code_or_data_change(monkeypatch, tmp_path):

@@ -1,5 +1,9 @@
+from itertools import islice
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
 
 from benchmarks import corpora, papers
 from skcooc import AspectModel
@@ -24,10 +28,9 @@ def test_table_2_is_scored_on_folds_and_compared_with_the_papers_figures(corpus,
 
     monkeypatch.setattr(papers, "FAMILIES", {"AspectModel": papers.Family("SMM", Watched)})
     rows = list(papers.papers_table2(["Cranfield"], components=[8], folds=2, jobs=1))
-    assert [row["model"] for row in rows] == ["unigram", "unigram with cache"] * 2 + [
-        "AspectModel"
-    ] * 2
-    assert len({row["perplexity"] for row in rows}) == 6
+    topic_free = ["unigram", "unigram with cache", "50 nearest rows with cache"]
+    assert [row["model"] for row in rows] == topic_free * 2 + ["AspectModel"] * 2
+    assert len({row["perplexity"] for row in rows}) == 8
     assert rows[0]["paper"] == 685
     assert (rows[-1]["paper"], rows[-1]["beta of paper"]) == (482, 0.88)
     assert all(0.85 < X.sum() / corpus.X.sum() < 0.95 for X in seen)
@@ -41,13 +44,13 @@ def test_every_model_of_table_2_has_its_figures():
 
 
 def test_curves_have_a_point_after_each_iteration_and_are_drawn(corpus, monkeypatch, tmp_path):
-    names = "AspectModel", "leave-one-out"
+    names = "AspectModel", papers.TO_THE_LETTER
     panels = [papers.Panel("Cranfield", (name,), (1.0, 1.0, 1.0, 1.0)) for name in names]
     monkeypatch.setattr(papers, "PANELS", {"figure 7": panels * 2})
     rows = list(papers.papers_curves(["Cranfield"], K=3, max_iter=6))
     points = [row for row in rows if row["part"] == "curve"]
     summaries = [row for row in rows if row["part"] == "summary"]
-    assert [row["model"] for row in summaries] == ["AspectModel", "leave-one-out"]
+    assert [row["model"] for row in summaries] == ["AspectModel", papers.TO_THE_LETTER]
     for summary in summaries:
         mine = [row for row in points if row["model"] == summary["model"]]
         assert [row["iteration"] for row in mine] == [1, 2, 3, 4, 5, 6]
@@ -55,3 +58,34 @@ def test_curves_have_a_point_after_each_iteration_and_are_drawn(corpus, monkeypa
         assert summary["training at the end"] < mine[0]["training"]
     papers.draw(rows, tmp_path / "curves.png")
     assert (tmp_path / "curves.png").stat().st_size > 5000
+
+
+def literal_predictive_em(n, A, B, beta, steps):
+    """Token after token: all other tokens of the row and of the column, by the step before."""
+    tokens = [(i, j) for i, j in np.argwhere(n) for _ in range(n[i, j])]
+    q = np.array([A[i] * B[:, j] / (A[i] @ B[:, j]) for i, j in tokens])
+    rows, columns = np.array(tokens).T
+    for _ in range(steps):
+        new = []
+        for r, (i, j) in enumerate(tokens):
+            other = np.arange(len(tokens)) != r
+            row, column = q[other & (rows == i)].sum(axis=0), q[other & (columns == j)].sum(axis=0)
+            terms = (row * column / q[other].sum(axis=0)) ** beta
+            new.append(terms / terms.sum() if terms.sum() > 0 else np.full(len(terms), 1 / 3))
+        q = np.array(new)
+    N = np.array([q[rows == i].sum(axis=0) for i in range(len(n))])
+    return N / N.sum(axis=1, keepdims=True)
+
+
+def test_predictive_em_is_that_of_the_paper(monkeypatch):
+    monkeypatch.setattr(papers, "WARM_UP", 1)
+    X = make_cooccurrences(12, 10, n_components=3, n_tokens=90, random_state=0).X
+    X = sp.csr_array(X, dtype=np.float64)
+    model = AspectModel(3, beta=0.8, solver="em", random_state=0)
+    first = clone(model).set_params(beta=1.0, max_iter=1).fit(X)
+    n = X.toarray().astype(int)
+    for steps, (mixtures, _) in enumerate(islice(papers.predictive_em(model, X), 4)):
+        args = n, first.embedding_, first.components_
+        expected = literal_predictive_em(*args, 0.8, steps)
+        np.testing.assert_allclose(mixtures[n.sum(axis=1) > 0], expected[n.sum(axis=1) > 0])
+    assert np.abs(mixtures - literal_predictive_em(*args, 1.0, steps)).max() > 0.01

@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from benchmarks import peers, perplexity, word_models, word_prediction
-from benchmarks.perplexity import Split, candidate, scores
+from benchmarks.baselines import as_rows, baselines, baselines_of_new
+from benchmarks.perplexity import Split, scores
 from benchmarks.recommendation import METHODS, divided, found
 from benchmarks.tuning import planted
 from skcooc import AspectModel, Dyads, RowMemory
@@ -64,35 +65,87 @@ def test_models_of_the_library_are_scored_as_it_scores_them():
     assert measured["with cache"] == pytest.approx(cached, rel=1e-5)
 
 
-def test_settings_of_peers_are_the_best_candidates():
-    fitted = perplexity.nmf(SPLIT, 3, 0)
-    assert fitted.settings.endswith(("iterations = 5", "iterations = 10"))
+def test_topic_free_baselines_beside_other_tables():
+    found = baselines(TRAIN, TEST, 0)
+    measured = scores(SPLIT, TEST, perplexity.topic_free(SPLIT, 3, 0))
+    assert found["unigram"] == pytest.approx(measured["alone"])
+    assert found["unigram with cache"] == pytest.approx(measured["with cache"])
+    nearest = RowMemory(None, neighbors=50, random_state=0).fit(TRAIN).perplexity(Dyads(TEST))
+    assert found["50 nearest rows with cache"] == pytest.approx(nearest)
+    assert [row["model"] for row in as_rows(found)] == list(found)
+
+
+def test_topic_free_baselines_of_new_rows_know_their_known_tokens():
+    new, old = X[:20], X[20:]
+    known, hidden = split_counts(new, 0.5, random_state=0)
+    empty = sp.csr_array(old.shape)
+    both = (sp.csr_array(sp.vstack(parts)) for parts in ((old, known), (empty, hidden)))
+    assert baselines_of_new(old, known, hidden, 0) == pytest.approx(baselines(*both, 0))
+    blocks = np.random.default_rng(0).poisson(3 * np.kron(np.eye(2), np.ones((50, 20))) + 0.02)
+    counts = sp.csr_array(blocks.astype(float))[np.random.default_rng(1).permutation(100)]
+    found = baselines_of_new(counts[10:], *split_counts(counts[:10], 0.5, random_state=0), 0)
+    assert found["unigram with cache"] < 0.8 * found["unigram"]
+
+
+def test_settings_of_peers_are_the_best_candidates(monkeypatch):
+    fitted = perplexity.MODELS["scikit-learn NMF (KL), tuned"](SPLIT, 3, 0)
+    assert fitted.settings["iterations"] in (5, 10)
     measured = scores(SPLIT, TEST, fitted)
     unigram = scores(SPLIT, TEST, perplexity.topic_free(SPLIT, 3, 0))
     assert all(measured[name] < unigram[name] for name in ("alone", "with cache", "new words"))
 
-    def candidates(*perplexities):
-        return [perplexity.Candidate(value, 0.1, None, {}) for value in perplexities]
+    def validation(settings):
+        predictor = perplexity.nmf(SPLIT.inner, 3, 0, **settings)
+        return perplexity.judged(SPLIT, predictor)[0]
 
-    judged = perplexity.while_falling(candidates(5, 3, 4, 2, 4, 3, 1))
-    assert [one.perplexity for one in judged] == [5, 3, 4, 2, 4, 3]
+    best = validation(fitted.settings)
+    for other in ({"iterations": 5}, {"init": "random"}, {"alpha": 0.01, "l1_ratio": 1.0}):
+        assert best <= validation(fitted.settings | other) * (1 + 1e-6)
+    judged = perplexity.while_falling(iter([5, 3, 4, 2, 4, 3, 1]))
+    assert list(judged) == [5, 3, 4, 2, 4, 3]
+
+
+@pytest.mark.parametrize(("eta", "alpha"), [(0.4, 0.1), (0.05, 0.025), (0.0125, 0.2)])
+def test_priors_are_doubled_or_halved_one_after_the_other(monkeypatch, eta, alpha):
+    def loss(settings):
+        return np.exp(sum(np.log(settings[name] / best) ** 2 for name, best in target.items()))
+
+    tried, target = [], {"eta": 1.1 * eta, "alpha": 0.9 * alpha}
+    monkeypatch.setattr(perplexity, "judged", lambda split, settings: (loss(settings), 0.0))
+
+    def fit(**settings):
+        tried.append(tuple(settings.values()))
+        return settings
+
+    found = perplexity.best_priors({"eta": 0.05, "alpha": 0.1}, SPLIT, fit)
+    assert found == pytest.approx({"eta": eta, "alpha": alpha})
+    assert len(tried) == len(set(tried))
+
+
+def test_settings_that_are_given_are_not_tuned_again():
+    def tune(split, K, seed):
+        raise AssertionError
+
+    peer = perplexity.Peer(perplexity.cvb0, tune)
+    given = {"eta": 0.1, "alpha": 0.2}
+    assert peer(SPLIT, 3, 0, settings=given).settings == given
 
 
 def test_smoothing_and_cache_of_peers_are_the_best_on_validation_tokens():
-    (factors,) = peers.plsa_by_nmf(SPLIT.inner, 3, "random", [5], 1, 0)
+    (factors,) = peers.plsa_by_nmf(SPLIT.inner, 3, "random", [5], 0)
     predictor = perplexity.as_predictor(factors)
-    best = candidate(SPLIT, predictor, {})
-    memory = perplexity.refitted(best, SPLIT, lambda X: predictor).memory
+    best, smoothing = perplexity.judged(SPLIT, predictor)
+    memory = perplexity.Peer(lambda X, K, seed: predictor)(SPLIT, 3, 0).memory
     inner = Split(SPLIT.inner, None, None)
 
     def measured(name, smoothing, memory):
-        fitted = perplexity.Fitted(predictor, smoothing, memory, "")
+        fitted = perplexity.Fitted(predictor, smoothing, memory, {})
         return scores(inner, SPLIT.valid, fitted)[name]
 
-    alone = measured("alone", best.smoothing, memory)
-    assert alone == pytest.approx(best.perplexity)
+    alone = measured("alone", smoothing, memory)
+    assert alone == pytest.approx(best)
     for factor in (0.9, 1.1):
-        assert alone <= measured("alone", factor * best.smoothing, memory) * (1 + 1e-6)
+        assert alone <= measured("alone", factor * smoothing, memory) * (1 + 1e-6)
     with_cache = measured("with cache", 0.1, memory)
     for name, value in memory._asdict().items():
         other = Memory(**memory._asdict() | {name: 0.9 * value})
@@ -118,6 +171,54 @@ def test_lda_gives_words_without_training_tokens_the_mass_of_its_prior():
     np.testing.assert_allclose(factors.components.sum(axis=1), 1)
     expected = 0.05 / (np.asarray(model.get_count_by_topics()) + 50 * 0.05)
     np.testing.assert_allclose(factors.components[:, 3], expected, rtol=1e-5)
+
+
+def test_samples_of_lda_are_averaged_over_chains():
+    pytest.importorskip("tomotopy")
+    sampling = peers.Sampling(burn_in=4, samples=2, every=3, chains=2)
+    draws = list(peers.gibbs_draws(TRAIN, 3, 0.1, 0.05, sampling, 0))
+    again = list(peers.gibbs_draws(TRAIN, 3, 0.1, 0.05, sampling._replace(samples=1), 0))
+    np.testing.assert_array_equal(draws[0].components, again[0].components)
+    np.testing.assert_array_equal(draws[2].mixtures, again[1].mixtures)
+    assert len({draw.components.tobytes() for draw in draws}) == 4
+    P = dense(perplexity.lda(TRAIN, 3, 0, 0.05, sampling), TRAIN.shape)
+    draws = peers.gibbs_draws(TRAIN, 3, perplexity.ALPHA / 3, 0.05, sampling, 0)
+    expected = sum(draw.mixtures @ draw.components for draw in draws) / 4
+    np.testing.assert_allclose(P, expected, rtol=1e-4)
+
+
+def test_cvb0_equals_the_transcription_and_not_its_broken_step():
+    counts = sp.csr_array(np.array([[2, 1, 0, 3], [0, 0, 0, 0], [1, 0, 4, 1], [0, 2, 1, 0]]))
+    found = peers.cvb0(counts, 3, 0.2, 0.05, sweeps=3, seed=1)
+    mixtures, components = literal_cvb0(counts.toarray(), 3, 0.2, 0.05, sweeps=3, seed=1)
+    np.testing.assert_allclose(found.mixtures, mixtures, rtol=1e-5)
+    np.testing.assert_allclose(found.components, components, rtol=1e-5)
+    broken, _ = literal_cvb0(counts.toarray(), 3, 0.2, 0.05, sweeps=3, seed=1, leaves_out=False)
+    assert np.abs(broken - mixtures).max() > 0.01
+
+
+def literal_cvb0(n, K, alpha, eta, sweeps, seed, leaves_out=True):
+    """Token after token, with sums over all others made anew; those of a cell change together."""
+    rng = np.random.default_rng(seed)
+    cells = [tuple(cell) for cell in np.argwhere(n)]
+    q = rng.standard_exponential((len(cells), K), dtype=np.float32).astype(float)
+    q = dict(zip(cells, q / q.sum(axis=1, keepdims=True), strict=True))
+
+    def total(among, one=None):
+        left_out = q[one] if one and leaves_out else 0
+        return sum((n[cell] * q[cell] for cell in cells if among(cell)), np.zeros(K)) - left_out
+
+    for _ in range(sweeps):
+        for i, j in cells:
+            row = total(lambda cell: cell[0] == i, (i, j))  # noqa: B023
+            column = total(lambda cell: cell[1] == j, (i, j))  # noqa: B023
+            new = (
+                (row + alpha) * (column + eta) / (total(lambda _: True, (i, j)) + n.shape[1] * eta)
+            )
+            q[i, j] = new / new.sum()
+    theta = np.array([total(lambda cell: cell[0] == i) + alpha for i in range(len(n))])  # noqa: B023
+    phi = np.array([total(lambda cell: cell[1] == j) + eta for j in range(n.shape[1])]).T  # noqa: B023
+    return theta / theta.sum(axis=1, keepdims=True), phi / phi.sum(axis=1, keepdims=True)
 
 
 def test_planted_tables():

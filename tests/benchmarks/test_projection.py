@@ -2,7 +2,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.integrate import quad
 from scipy.special import digamma, gammaln
 from scipy.stats import beta as beta_distribution
@@ -102,10 +101,3 @@ def test_projections_that_tell_the_classes_are_learned():
     wrong, _ = projection.rates(rng.normal(size=(210, 3)), classes, 20, 0)
     assert right > 0.98
     assert wrong < 0.65
-
-
-def test_the_cache_alone_repeats_what_is_known_of_new_documents():
-    blocks = np.kron(np.eye(2), np.ones((50, 20)))
-    X = np.random.default_rng(0).poisson(3 * blocks + 0.02).astype(float)
-    values = dict(projection.baselines(projection.divide(sp.csr_array(X), 0)))
-    assert values["unigram with cache"] < 0.8 * values["unigram"]
