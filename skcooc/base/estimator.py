@@ -26,7 +26,7 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.short_fits import ShortFits
 from skcooc.fitting.stream import FirstBatch
 from skcooc.protocol import Counts, RandomState, TableLike
-from skcooc.protocol.decorators import fit_context
+from skcooc.protocol.decorators import fit_context, with_callbacks
 from skcooc.tables import Table, is_out_of_core, read, read_in_memory
 
 
@@ -196,6 +196,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         attributes.warn_about(self, recipe, stopped)
         return self
 
+    @with_callbacks
     def fit_short(self, table: Table, known: attributes.Attributes) -> Self:
         """Fit to a checked table by ``max_iter`` iterations from a quick start, for an average.
 
