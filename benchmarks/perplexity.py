@@ -316,6 +316,7 @@ OPTIONAL = (
     "AveragedModels, leave-one-out",
     "AveragedModels, burstiness",
     "InterpolatedModels: aspects, clusters, tree",
+    "tomotopy LDA, tuned, 1 chain",
     "tomotopy LDA, tuned, 8 chains",
 )
 
@@ -352,7 +353,7 @@ def most_frequent(X: sp.csr_array, n_words: int) -> sp.csr_array:
 
 
 @experiment(
-    minutes=60,
+    minutes=30,
     quick={"data": [["Cranfield", 4]], "seeds": [0]},
     needs=["tomotopy"],
 )
@@ -367,7 +368,7 @@ def perplexity(
     seeds: Sequence[int] = (0, 1, 2),
     test_size: float = 0.1,
     words: int = 0,
-    tune_once: bool = False,
+    tune_once: bool = True,
 ) -> Iterator[Row]:
     """Which held-out perplexity does each model reach, alone and with a within-document cache?
 

@@ -57,7 +57,7 @@ def collections(
     Protocol and models of the experiment `perplexity`; one row for each split. The priors of LDA
     are tuned on the first split alone. Of the 20 Newsgroups every fifth message is taken.
     """
-    rows = perplexity(list(product(data, components)), tuple(FIELDS), seeds, tune_once=True)
+    rows = perplexity(list(product(data, components)), tuple(FIELDS), seeds)
     for (name, K, seed), group in groupby(rows, lambda row: (row["data"], row["K"], row["seed"])):
         found: Row = {"data": name, "K": K, "seed": seed}
         for row in group:
