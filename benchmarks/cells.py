@@ -1,4 +1,4 @@
-"""Programmes of genes in simulated cells, types of real cells, and markers of planted topics."""
+"""Programmes of genes in simulated cells, and types of real cells."""
 
 from __future__ import annotations
 
@@ -28,9 +28,6 @@ TOLERANCE = 0.02  # of a correlation below that of EM from the truth: a fit that
 LOST = 0.8  # correlation, below which an activity counts as lost
 STEADY = 1e-5  # probability that is added before ratios are taken
 STARTS = 5  # of NMF
-ROWS, FREQUENT, RARE, OWN = 2000, 200, 400, 10  # of planted topics, which have OWN markers each
-SHARES = 0.3, 0.56, 0.14  # of markers, of frequent and of rare words
-ALIKE = {"alike": 1e6, "different": 50.0}  # concentration of frequent words around their mean
 
 
 class Cells(NamedTuple):
@@ -365,45 +362,3 @@ def blood_counts() -> tuple[sp.csr_array, np.ndarray]:
         raise ValueError("Whole counts cannot be restored from this file.")
     types = adata.obs["bulk_labels"].to_numpy().astype(str)
     return sp.csr_array((counts, logs.indices, logs.indptr), shape=logs.shape), types
-
-
-@experiment(minutes=4, quick={"lengths": [40], "K": 8, "seeds": [0]})
-def markers(
-    lengths: Sequence[int] = (40, 100), K: int = 40, seeds: Sequence[int] = (0, 1, 2)
-) -> Iterator[Row]:
-    """How many of the words shown for a topic are its own, by three rankings?
-
-    Each planted topic has ten words that no other one has, its markers, with .3 of its probability;
-    the rest goes to 200 frequent words, alike in all topics or a little different in each, and to
-    400 rare ones. The figures are the share of the markers among the first ten words.
-    """
-    for kind, concentration in ALIKE.items():
-        for length in lengths:
-            for seed in seeds:
-                X, starts = planted(K, length, concentration, seed)
-                model = AspectModel(K, random_state=seed).fit(X)
-                row = {"frequent words": kind, "tokens of a row": length, "seed": seed}
-                lists = shown(model, X, OWN).items()
-                yield row | {name: own_words(columns, starts) for name, columns in lists}
-
-
-def planted(K: int, length: int, concentration: float, seed: int) -> tuple[sp.csr_array, range]:
-    """Counts of rows of this length, and the first marker of each topic."""
-    rng = np.random.default_rng(seed)
-    base, start = rng.dirichlet(np.full(FREQUENT, 0.5)), FREQUENT + RARE
-    p = np.zeros((K, start + K * OWN))
-    for k in range(K):
-        marks = slice(start + k * OWN, start + (k + 1) * OWN)
-        p[k, marks] = SHARES[0] * rng.dirichlet(np.full(OWN, 2.0))
-        p[k, :FREQUENT] = SHARES[1] * rng.dirichlet(concentration * base + 1e-3)
-        p[k, FREQUENT:start] = SHARES[2] * rng.dirichlet(np.full(RARE, 0.3))
-    mixtures = rng.dirichlet(np.full(K, 0.05), size=ROWS)
-    counts = np.array([rng.multinomial(length, theta @ p) for theta in mixtures])
-    return sp.csr_array(counts), range(start, start + K * OWN, OWN)
-
-
-def own_words(lists: list[list[int]], starts: range) -> float:
-    """The share of the markers that are among the first words of the topic matched."""
-    columns = [np.array(of, dtype=int) for of in lists]
-    found = np.array([[np.sum((of >= j) & (of < j + OWN)) / OWN for j in starts] for of in columns])
-    return float(found[linear_sum_assignment(-found)].mean())

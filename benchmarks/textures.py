@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import mean, median
 from time import process_time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,8 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import corpora
 from benchmarks.experiment import Row, experiment
-from skcooc import AsymmetricClustering
-from skcooc.image import GaborHistograms, TextureSegmenter, grid_coarsening
+from skcooc.image import GaborHistograms, TextureSegmenter
 from skcooc.image.histograms import gabor_moduli
 from skcooc.image.sites import check_shape
 from skcooc.protocol import Array, RandomState
@@ -157,39 +156,6 @@ def k_means(mosaic: Mondrian, choice: Smoothing) -> np.ndarray:
         clusters.fit(features[1::4, 1::4].reshape(-1, len(planes)))
         found = clusters.predict(features.reshape(-1, len(planes)))
     return found.reshape(mosaic.labels.shape)
-
-
-@experiment(minutes=5, quick={"seeds": [0], "side": 64})
-def multiscale(side: int = 256, seeds: Sequence[int] = (0, 1, 2)) -> Iterator[Row]:
-    """How much faster is a clustering of the sites of an image that begins with tied sites?
-
-    `AsymmetricClustering` of the histograms of five Brodatz textures, from the same seeds, with
-    and without ``coarsening``, one thread; and by how much the final free energies differ.
-    """
-    given = collection("Brodatz, equalised")._replace(side=side)
-    for annealing in (None, 1.1):
-        for seed in seeds:
-            mosaic, histograms = layout(given, seed), GaborHistograms(step=2)
-            X = histograms.fit_transform(mosaic.image)
-            groups = grid_coarsening(histograms.grid(mosaic.image.shape))
-            model = AsymmetricClustering(5, beta=0.15, annealing=annealing, random_state=seed)
-            single, energy = timed(model, X, None)
-            tied, tied_energy = timed(model, X, groups)
-            yield {
-                "start": "short runs" if annealing is None else "annealed",
-                "seed": seed,
-                "CPU s, without": single,
-                "CPU s, with": tied,
-                "times faster": single / tied,
-                "free energy, %": 100 * (tied_energy / energy - 1),
-            }
-
-
-def timed(model: AsymmetricClustering, X: Any, coarsening: Any) -> tuple[float, float]:
-    """CPU seconds of a fit, and its free energy."""
-    began = process_time()
-    fitted = clone(model).set_params(coarsening=coarsening).fit(X)
-    return process_time() - began, fitted.objective_
 
 
 class Mondrian(NamedTuple):
