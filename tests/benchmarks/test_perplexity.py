@@ -1,4 +1,5 @@
 import doctest
+from functools import partial
 
 import numpy as np
 import pytest
@@ -155,7 +156,10 @@ def test_smoothing_and_cache_of_peers_are_the_best_on_validation_tokens():
 def test_neighbours_beside_topics_have_the_best_weights_alone_and_with_the_cache():
     topics, both = (
         scores(SPLIT, TEST, method(SPLIT, 3, 0))
-        for method in (perplexity.aspects, perplexity.topics_and_neighbors)
+        for method in (
+            perplexity.aspects,
+            partial(perplexity.topics_and_neighbors, perplexity.aspect_model),
+        )
     )
     for name in ("alone", "with cache"):
         assert both[name] < 1.03 * topics[name]
