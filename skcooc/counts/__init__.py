@@ -6,7 +6,7 @@ from skcooc.counts.csr import (
     check_block,
     check_sparse_structure,
     check_total,
-    sum_duplicates,
+    float_table,
 )
 from skcooc.counts.disk import DiskCounts
 from skcooc.counts.passes import MAX_BAND_HEIGHT, Bands, Mixture
@@ -26,6 +26,6 @@ __all__ = [
     "check_sparse_structure",
     "check_total",
     "divide",
-    "sum_duplicates",
+    "float_table",
     "thin",
 ]

@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator, check_cv, train_test_split
@@ -17,7 +16,7 @@ from sklearn.utils import _safe_indexing, check_array, check_random_state
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
-from skcooc.counts import check_sparse_structure, check_total, divide, sum_duplicates
+from skcooc.counts import check_sparse_structure, check_total, divide, float_table
 from skcooc.heldout.scoring import warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.tables import Dyads, Triads
@@ -69,13 +68,8 @@ def split_counts(
     if isinstance(X, (Dyads, Triads)):
         train, test = train_test_split(X, test_size=test_size, random_state=random_state)
         return train, test
-    X = check_array(
-        check_sparse_structure(X),
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        ensure_non_negative=True,
-    )
-    X = sum_duplicates(sp.csr_array(X))
+    checked = check_sparse_structure(X)
+    X = float_table(check_array(checked, accept_sparse="csr", ensure_non_negative=True))
     check_total(X.data.sum(dtype=np.float64))
     return divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
 

@@ -21,7 +21,7 @@ from skcooc.counts import (
     NewTriples,
     check_sparse_structure,
     check_total,
-    sum_duplicates,
+    float_table,
 )
 from skcooc.protocol import CSR, Array, Block, Capability, Counts, RandomState, TableLike
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks, check_row_blocks, load_on_workers
@@ -85,10 +85,10 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
         _check_n_features(estimator, table, reset=reset)
         check_names(estimator, X.column_names, reset)
         return table
-    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+    options = {"accept_sparse": "csr", "ensure_non_negative": True}
     try:
-        table = validate_data(
-            estimator, check_sparse_structure(X), ensure_non_negative=True, reset=reset, **options
+        return float_table(
+            validate_data(estimator, check_sparse_structure(X), reset=reset, **options)
         )
     except ValueError as error:
         if str(error).startswith("Negative values in data"):
@@ -97,10 +97,10 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
                 f"{error} Of the values {np.count_nonzero(values < 0)} are below 0; counts must be "
                 "0 or more. From HashingVectorizer? Use alternate_sign=False."
             ) from None
-        if not str(error).startswith("could not convert string to float"):
+        strings = not sp.issparse(X) and np.asarray(X).dtype.kind in "US"
+        if not strings and not str(error).startswith("could not convert string to float"):
             raise
         raise TextsError(_TEXTS) from None  # without the text itself
-    return sum_duplicates(table) if sp.issparse(table) else sp.csr_array(table)
 
 
 def is_collection(X: TableLike) -> bool:
