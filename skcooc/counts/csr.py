@@ -87,18 +87,18 @@ def check_block(X: Any, **options: Any) -> Any:
     )
 
 
-def float_table(X: Any) -> CSR:
+def float_table(X: Any, integers: DTypeLike = np.float32) -> CSR:
     """A CSR array of floats without repeated cells, whose parts would be held out one by one.
 
-    Float32 and float64 stay as they are. Integers, of which float32 holds those up to 2^24, become
-    float32: loops are two to three times faster. Float64 is all else.
+    Float32 and float64 stay as they are. Integers up to 2^24 get the type given, as float32
+    holds them exactly. All else becomes float64.
     """
     table = sp.csr_array(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
     if not table.has_canonical_format:
         table = table.copy()
         table.sum_duplicates()
     single = X.dtype.kind in "iub" and table.data.max(initial=0) <= MAX_SINGLE
-    return table.astype(np.float32) if single else table
+    return table.astype(integers) if single else table
 
 
 def check_total(total: float, name: str = "X") -> None:

@@ -47,7 +47,8 @@ def split_counts(
 
     Returns
     -------
-    X_train, X_test : Dyads, Triads, or CSR arrays of floats of shape (N, M)
+    X_train, X_test : Dyads, Triads, or CSR arrays of shape (N, M)
+        Integers if those of X are.
 
     Raises
     ------
@@ -69,9 +70,12 @@ def split_counts(
         train, test = train_test_split(X, test_size=test_size, random_state=random_state)
         return train, test
     checked = check_sparse_structure(X)
-    X = float_table(check_array(checked, accept_sparse="csr", ensure_non_negative=True))
+    checked = check_array(checked, accept_sparse="csr", ensure_non_negative=True)
+    X = float_table(checked)
     check_total(X.data.sum(dtype=np.float64))
-    return divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
+    train, test = divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
+    dtype = np.int64 if checked.dtype.kind in "iub" else X.dtype
+    return train.astype(dtype, copy=False), test.astype(dtype, copy=False)
 
 
 class CountSplit(BaseCrossValidator):

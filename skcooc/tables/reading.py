@@ -47,6 +47,7 @@ _OTHER_NAMES = (
     "The feature names should match those that were passed during fit: X has other column names, "
     "or has them in another order."
 )
+NUMBERS = [np.float64, np.float32, *map(np.dtype, "?bhilqBHILQ")]  # others become the first
 SAMPLE_ROWS = 10_000  # of a table that is not in memory
 
 
@@ -80,15 +81,17 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
 
 
 def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
+    integers = getattr(estimator, "_integers", np.float32)
     if isinstance(X, Dyads):
         table = X.to_csr()
         _check_n_features(estimator, table, reset=reset)
         check_names(estimator, X.column_names, reset)
-        return table
-    options = {"accept_sparse": "csr", "ensure_non_negative": True}
+        dtype = np.result_type(table.dtype, integers) if X.weights is None else table.dtype
+        return table.astype(dtype, copy=False)
+    options = {"accept_sparse": "csr", "dtype": NUMBERS, "ensure_non_negative": True}
     try:
         return float_table(
-            validate_data(estimator, check_sparse_structure(X), reset=reset, **options)
+            validate_data(estimator, check_sparse_structure(X), reset=reset, **options), integers
         )
     except ValueError as error:
         if str(error).startswith("Negative values in data"):
@@ -97,8 +100,7 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
                 f"{error} Of the values {np.count_nonzero(values < 0)} are below 0; counts must be "
                 "0 or more. From HashingVectorizer? Use alternate_sign=False."
             ) from None
-        strings = not sp.issparse(X) and np.asarray(X).dtype.kind in "US"
-        if not strings and not str(error).startswith("could not convert string to float"):
+        if not str(error).startswith("could not convert string to float"):
             raise
         raise TextsError(_TEXTS) from None  # without the text itself
 

@@ -29,7 +29,7 @@ def triads_of(dense):
     return Triads(*positions, dense[positions], shape=dense.shape)
 
 
-X = triads_of(DENSE).to_counts()
+X = triads_of(DENSE.astype(float)).to_counts()
 
 
 def distributions(rng, n, axis):
