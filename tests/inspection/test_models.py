@@ -38,7 +38,7 @@ from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
 from tests.tables import planted, refused
 
 TEXTS = ["tea cup tea", "cup of tea", "goal ball", "ball ball goal", "tea of tea", "a goal ball"]
-X = CountVectorizer().fit_transform(TEXTS).toarray().astype(float)
+X = CountVectorizer().fit_transform(TEXTS).toarray()
 WORDS = ["ball", "cup", "goal", "of", "tea"]
 LABELS = [0, 0, 1, 1, 0, 1]
 BY = {"group": ["a", "b", "b"] * 2}
