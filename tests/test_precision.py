@@ -16,7 +16,7 @@ from skcooc import (
     save_table,
 )
 from skcooc.model_selection import split_counts
-from tests.tables import planted
+from tests.tables import MANY_THREADS, planted
 
 X = planted(n_tokens=4000).X
 MODEL = AspectModel(3, beta=0.9, max_iter=20, random_state=0)
@@ -57,9 +57,35 @@ def test_integers_are_fitted_as_float32_and_predict_as_float64():
     np.testing.assert_allclose((Z @ whole.components_).sum(axis=1), 1, rtol=1e-6)
 
 
+def test_threads_change_no_bit_of_fits_of_integers(monkeypatch):
+    monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("skcooc.counts.passes.config", MANY_THREADS)
+    one, two = (AspectModel(3, random_state=0, max_iter=20, n_jobs=n).fit(X) for n in (1, 2))
+    for name in ("components_", "embedding_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
 def test_halves_of_integers_are_integers():
     assert {half.dtype for half in split_counts(X, random_state=0)} == {np.dtype(np.int64)}
     assert {half.dtype for half in split_counts(X * 0.5, random_state=0)} == {np.dtype(float)}
+
+
+def test_weighted_tokens_of_integers_lose_none():
+    """Float32 would sum 2^24 and 1 to 2^24, and round 2^24 + 1 to it."""
+    at = np.zeros(2, dtype=int)
+    for tokens, counts in (
+        (Dyads.from_pairs(["a", "a"], ["b", "b"]), Dyads.to_csr),
+        (Triads(at, at, at), lambda triads: triads.to_counts().table),
+    ):
+        for factors, dtype in (
+            ([2.0**24, 1.0], np.float64),
+            ([2**24 + 1, 0], np.float64),
+            ([2.0**24 - 1, 1.0], np.float32),
+            ([0.5, 0.25], np.float32),
+        ):
+            table = counts(tokens.reweighted(factors))
+            assert table.dtype == dtype
+            assert table.sum(dtype=np.float64) == sum(factors)
 
 
 def test_integers_on_disk_and_of_three_indices(tmp_path):

@@ -97,8 +97,12 @@ def float_table(X: Any, integers: DTypeLike = np.float32) -> CSR:
     if not table.has_canonical_format:
         table = table.copy()
         table.sum_duplicates()
-    single = X.dtype.kind in "iub" and table.data.max(initial=0) <= MAX_SINGLE
-    return table.astype(integers) if single else table
+    return narrowed(table, integers) if X.dtype.kind in "iub" else table
+
+
+def narrowed(table: CSR, dtype: DTypeLike = np.float32) -> CSR:
+    """The table in the type given, or as it is if a count exceeds 2^24."""
+    return table.astype(dtype) if table.data.max(initial=0) <= MAX_SINGLE else table
 
 
 def check_total(total: float, name: str = "X") -> None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array
 from sklearn.utils._missing import is_pandas_na
 
-from skcooc.counts import CSRCounts, check_block, float_table
+from skcooc.counts import MAX_SINGLE, CSRCounts, check_block, narrowed
 from skcooc.protocol import CSR, Array
 
 MAX_TOKENS = 2**31 - 1
@@ -217,14 +217,19 @@ class Tokens:
         return f"<{type(self).__name__}: {len(self)} tokens of a table of shape ({shape})>"
 
     def reweighted(self, sample_weight: ArrayLike) -> Self:
-        """Multiply weights by factors, (L,); those of tokens without weights become float32."""
-        weights = np.float32(1) if self.weights is None else self.weights
-        factors = np.asarray(sample_weight)
-        return self.with_positions(self.positions, (weights * factors).astype(weights.dtype))
+        """Multiply weights by factors, (L,); float32 for tokens without weights, up to 2^24."""
+        weights = np.asarray(sample_weight)
+        if self.weights is not None:
+            weights = (self.weights * weights).astype(self.weights.dtype)
+        elif weights.max(initial=0) <= MAX_SINGLE:
+            weights = weights.astype(np.float32)
+        return self.with_positions(self.positions, weights)
 
     def _table(self, columns: Array, shape: tuple[int, int]) -> CSR:
-        weights = np.ones(len(self), dtype=np.intp) if self.weights is None else self.weights
-        return float_table(sp.coo_array((weights, (self.rows, columns)), shape=shape).tocsr())
+        given = np.ones(len(self), dtype=np.float32) if self.weights is None else self.weights
+        weights = given.astype(np.float64)  # so are their sums
+        table = sp.coo_array((weights, (self.rows, columns)), shape=shape).tocsr()
+        return table if given.dtype == np.float64 else narrowed(table)
 
     def _ones(self, columns: Array, shape: tuple[int, int], dtype: DTypeLike) -> tuple[CSR, Array]:
         """Return a one for each token, row by row, and which token each is, (L,)."""
@@ -447,7 +452,7 @@ class Dyads(Tokens):
         Returns
         -------
         X : CSR array of shape (N, M)
-            Float64 if the counts given were, else float32.
+            Float64 if the counts given were or one exceeds 2^24, else float32.
         """
         return self._table(self.columns, self.table_shape)
 

@@ -183,7 +183,7 @@ class Triads(Tokens):
         )
 
     def to_counts(self) -> TripleCounts:
-        """The table of counts, float64 where the counts given were, else float32."""
+        """The table of counts, of the type of `Dyads.to_csr`."""
         return TripleCounts(self._table(*self._paired), self.table_shape[1:])
 
     def listed(self, dtype: DTypeLike) -> tuple[TripleCounts, Array]:
