@@ -63,7 +63,7 @@ def test_a_saved_table_is_read_in_blocks(tmp_path, dtype, ends, batch_size):
         X.data[::4] = 0.3
     save_table(tmp_path / "t", (X[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)))
     table = open_table(tmp_path / "t", batch_size=batch_size)
-    kind = np.float32 if dtype == np.float32 else np.float64
+    kind = np.float64 if dtype == np.float64 else np.float32
     assert (table.shape, table.nnz, table.dtype) == (X.shape, X.nnz, kind)
     assert repr(table) == f"<DiskTable: {X.nnz} counts of a table of shape (23, 9)>"
     for _ in range(2):  # every pass starts from the first row

@@ -39,7 +39,7 @@ REFUSED = [
         ASPECTS,
         skcooc.delayed_rows(map(dask.delayed, (X, X[:, 1:])), X.shape[1]),
         ValueError,
-        "Got blocks of 59 columns of float64, 60 columns",
+        "Got blocks of 59, 60 columns",
     ),
     (AspectModel(early_stopping=True), ONES, ValueError, "early_stopping=True"),
     (AspectModel(burstiness="auto"), ONES, ValueError, "burstiness"),

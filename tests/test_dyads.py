@@ -67,7 +67,8 @@ def test_pairs_frames_weights_and_dtypes():
     half = dyads.reweighted(np.full(7, 0.5))
     np.testing.assert_allclose(half.to_csr().toarray(), table / 2)
     assert Dyads(COUNTS.astype(np.float32))[:5].to_csr().dtype == np.float32
-    assert Dyads(COUNTS.astype(np.int64))[:5].to_csr().dtype == np.float64
+    assert Dyads(COUNTS.astype(float))[:5].to_csr().dtype == np.float64
+    assert Dyads(COUNTS.astype(np.int64))[:5].to_csr().dtype == np.float32
 
 
 def test_invalid_input_is_refused():

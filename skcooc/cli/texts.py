@@ -17,9 +17,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from skcooc.cli.arguments import Arguments
 from skcooc.cli.terminal import Screen
+from skcooc.counts import float_table
 from skcooc.datasets import load_bible
 from skcooc.protocol import Array
-from skcooc.tables.dyads import MAX_TOKENS
+from skcooc.tables.dyads import MAX_TOKENS, without_zeros
 
 MIN_TOKENS = 100  # a tenth of them is held out, and a tenth of the rest once more
 WORD = r"(?u)\b[^\W\d_]\w{2,}\b"  # three characters or more, the first a letter: no numbers
@@ -71,16 +72,15 @@ class NamedCounts:
 
 
 def validate(table: NamedCounts) -> NamedCounts:
-    """The table as CSR in float64; InputError for unusable, too few or too many counts."""
+    """The table as CSR of floats; InputError for unusable, too few or too many counts."""
     if not (np.issubdtype(table.X.dtype, np.number) or table.X.dtype == bool):
         raise InputError(f"{table.title}: counts are of type {table.X.dtype}, not numbers")
     if np.iscomplexobj(table.X.data):
         raise InputError(f"{table.title}: counts are complex numbers")
-    X = sp.csr_array(table.X, dtype=np.float64)
+    X = float_table(table.X)
     if not np.isfinite(X.data).all():
         raise InputError(f"{table.title}: infinite or missing counts; counts must be finite")
-    X.sum_duplicates()
-    X.eliminate_zeros()
+    X = without_zeros(X)
     if (X.data < 0).any():
         what = f"negative counts, such as {X.data.min():g}"
         raise InputError(f"{table.title}: {what}; counts must be >= 0")
@@ -89,7 +89,7 @@ def validate(table: NamedCounts) -> NamedCounts:
         need = "need at least 2 {} and 2 {} with counts".format(*table.kinds)
         raise InputError(f"{table.title}: {need}; found {n} and {m}")
     with np.errstate(over="ignore"):  # infinitely many are too many
-        n_tokens = np.ceil(X.data).sum()
+        n_tokens = np.ceil(X.data).sum(dtype=np.float64)
     if not MIN_TOKENS <= n_tokens <= MAX_TOKENS:
         need = f"need {MIN_TOKENS} to {MAX_TOKENS}, to hold out a part of them"
         raise InputError(f"{table.title}: counts sum to {n_tokens:.10g}; {need}")

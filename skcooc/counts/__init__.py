@@ -1,12 +1,14 @@
 """Storage of counts, and the passes over them that mixture models need."""
 
 from skcooc.counts.csr import (
+    MAX_SINGLE,
     CSRCounts,
     NewRows,
     check_block,
     check_sparse_structure,
     check_total,
-    sum_duplicates,
+    float_table,
+    narrowed,
 )
 from skcooc.counts.disk import DiskCounts
 from skcooc.counts.passes import MAX_BAND_HEIGHT, Bands, Mixture
@@ -15,6 +17,7 @@ from skcooc.counts.triples import NewTriples, TripleCounts
 
 __all__ = [
     "MAX_BAND_HEIGHT",
+    "MAX_SINGLE",
     "Bands",
     "CSRCounts",
     "DiskCounts",
@@ -26,6 +29,7 @@ __all__ = [
     "check_sparse_structure",
     "check_total",
     "divide",
-    "sum_duplicates",
+    "float_table",
+    "narrowed",
     "thin",
 ]

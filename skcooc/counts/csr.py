@@ -41,6 +41,7 @@ FIT_ANNDATA = (
     "counts: fit a model to those by skcooc.anndata.fit_topics(adata, model, layer='counts'), or "
     "give adata.X itself."
 )
+MAX_SINGLE = 2**24  # up to here float32 holds all integers
 MIN_TOTAL, MAX_TOTAL = 1e-30, 2.0**53  # sums of counts: from 2^53 on, one more is lost in float64
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
 N_PARTS = 8  # of the rows, whatever the number of threads
@@ -74,12 +75,11 @@ def check_sparse_structure(X: Any, name: str = "X") -> Any:
     return X
 
 
-def check_block(X: Any, dtype: Any = (np.float64, np.float32), **options: Any) -> Any:
+def check_block(X: Any, **options: Any) -> Any:
     """Checked counts, an array or in CSR form, that may have no rows; ValueError as for X."""
     return check_array(
         check_sparse_structure(X),
         accept_sparse="csr",
-        dtype=dtype,
         ensure_non_negative=np.shape(X)[:1] != (0,),
         ensure_min_samples=0,
         input_name="X",
@@ -87,12 +87,22 @@ def check_block(X: Any, dtype: Any = (np.float64, np.float32), **options: Any) -
     )
 
 
-def sum_duplicates(table: CSR) -> CSR:
-    """A CSR array without repeated cells, whose parts would be held out one by one."""
+def float_table(X: Any, integers: DTypeLike = np.float32) -> CSR:
+    """A CSR array of floats without repeated cells, whose parts would be held out one by one.
+
+    Float32 and float64 stay as they are. Integers up to 2^24 get the type given, as float32
+    holds them exactly. All else becomes float64.
+    """
+    table = sp.csr_array(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
     if not table.has_canonical_format:
         table = table.copy()
         table.sum_duplicates()
-    return table
+    return narrowed(table, integers) if X.dtype.kind in "iub" else table
+
+
+def narrowed(table: CSR, dtype: DTypeLike = np.float32) -> CSR:
+    """The table in the type given, or as it is if a count exceeds 2^24."""
+    return table.astype(dtype) if table.data.max(initial=0) <= MAX_SINGLE else table
 
 
 def check_total(total: float, name: str = "X") -> None:

@@ -27,8 +27,8 @@ from skcooc.counts.csr import (
     CSRCounts,
     add_statistics,
     check_block,
+    float_table,
     mean_weight,
-    sum_duplicates,
     tree_sum,
 )
 from skcooc.counts.passes import threads
@@ -305,13 +305,15 @@ def load(client: Client, X: da.Array, name: str) -> DaskCounts:
     checked = [task(_checked)(block, name) for block in X.to_delayed()[:, 0]]
     blocks = submit(client, checked)
     facts: list[Facts] = gather(client, submit(client, map(task(_facts), blocks)))
-    if {fact.n_columns for fact in facts} != {X.shape[1]} or len({f.dtype for f in facts}) > 1:
-        kinds = sorted({(fact.n_columns, str(fact.dtype)) for fact in facts})
+    if (widths := {fact.n_columns for fact in facts}) != {X.shape[1]}:
         raise ValueError(
-            f"All blocks of X should have {X.shape[1]} columns and one dtype. Got blocks of "
-            + ", ".join(f"{n_columns} columns of {dtype}" for n_columns, dtype in kinds)
-            + "."
+            f"All blocks of X should have {X.shape[1]} columns. Got blocks of "
+            f"{', '.join(map(str, sorted(widths)))} columns."
         )
+    if len(types := {fact.dtype for fact in facts}) > 1:
+        dtype = np.result_type(*types)
+        blocks = submit(client, [task(CSRCounts.astype)(block, dtype) for block in blocks])
+        facts = [fact._replace(dtype=dtype) for fact in facts]
     kept = [pair for pair in zip(blocks, facts, strict=True) if pair[1].n_rows]
     if not kept:
         raise ValueError(
@@ -333,8 +335,7 @@ def _expect(
 
 
 def _checked(block: TableLike, name: str) -> CSRCounts:
-    table = check_block(block, estimator=name)
-    return CSRCounts(sum_duplicates(table) if sp.issparse(table) else sp.csr_array(table))
+    return CSRCounts(float_table(check_block(block, estimator=name)))
 
 
 def _facts(X: CSRCounts) -> Facts:

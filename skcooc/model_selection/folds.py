@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator, check_cv, train_test_split
@@ -17,7 +16,7 @@ from sklearn.utils import _safe_indexing, check_array, check_random_state
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
-from skcooc.counts import check_sparse_structure, check_total, divide, sum_duplicates
+from skcooc.counts import check_sparse_structure, check_total, divide, float_table
 from skcooc.heldout.scoring import warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.tables import Dyads, Triads
@@ -48,7 +47,8 @@ def split_counts(
 
     Returns
     -------
-    X_train, X_test : Dyads, Triads, or CSR arrays of floats of shape (N, M)
+    X_train, X_test : Dyads, Triads, or CSR arrays of shape (N, M)
+        Integers if those of X are.
 
     Raises
     ------
@@ -69,15 +69,13 @@ def split_counts(
     if isinstance(X, (Dyads, Triads)):
         train, test = train_test_split(X, test_size=test_size, random_state=random_state)
         return train, test
-    X = check_array(
-        check_sparse_structure(X),
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        ensure_non_negative=True,
-    )
-    X = sum_duplicates(sp.csr_array(X))
+    checked = check_sparse_structure(X)
+    checked = check_array(checked, accept_sparse="csr", ensure_non_negative=True)
+    X = float_table(checked)
     check_total(X.data.sum(dtype=np.float64))
-    return divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
+    train, test = divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
+    dtype = np.int64 if checked.dtype.kind in "iub" else X.dtype
+    return train.astype(dtype, copy=False), test.astype(dtype, copy=False)
 
 
 class CountSplit(BaseCrossValidator):

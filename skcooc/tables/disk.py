@@ -18,11 +18,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
 
-from skcooc.counts import MAX_BAND_HEIGHT, Bands, CSRCounts, DiskCounts, check_block
+from skcooc.counts import MAX_BAND_HEIGHT, Bands, CSRCounts, DiskCounts, check_block, float_table
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.tables.blocks import POSITIVE
-from skcooc.tables.dyads import as_table
+from skcooc.tables.dyads import as_table, without_zeros
 
 FORMAT = 1  # of the files; raised whenever it changes
 FILES = "rows", "codes", "others", "lengths", "columns"  # arrays of Bands, in their order
@@ -196,7 +196,7 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
         A folder that does not exist yet. It appears when all is written. A process that is killed
         leaves a hidden folder next to it, whose name ends with ``.skcooc-partial``.
     blocks : iterable of array-likes, sparse arrays or matrices, or Dyads, each of shape (n, M)
-        Read once: a generator will do. All are float32 where all of them were, else float64.
+        Read once: a generator will do. All get the type of the widest, as in a fit.
 
     Raises
     ------
@@ -232,12 +232,7 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _canonical(block: TableLike) -> CSR:
-    table = sp.csr_array(check_block(as_table(block)))
-    if not table.has_canonical_format or not table.data.all():
-        table = table.copy()
-        table.sum_duplicates()
-        table.eliminate_zeros()
-    return table
+    return without_zeros(float_table(check_block(as_table(block))))
 
 
 def check_widths(blocks: Iterable[CSR]) -> Iterator[CSR]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array
 from sklearn.utils._missing import is_pandas_na
 
-from skcooc.counts import CSRCounts, check_block
+from skcooc.counts import MAX_SINGLE, CSRCounts, check_block, narrowed
 from skcooc.protocol import CSR, Array
 
 MAX_TOKENS = 2**31 - 1
@@ -115,8 +115,7 @@ def list_tokens(counts: Any, *indices: Any) -> tuple[Any, ...]:
         )
     repeats = repeats.astype(np.int64)
     unit = counts / np.maximum(repeats, 1).astype(np.result_type(counts, np.float32))
-    whole = counts.dtype != np.float32 and bool((unit[counts > 0] == 1).all())
-    weights = None if whole else np.repeat(unit, repeats)
+    weights = None if counts.dtype.kind in "iub" else np.repeat(unit, repeats)
     return *(np.repeat(index, repeats) for index in indices), weights
 
 
@@ -218,15 +217,19 @@ class Tokens:
         return f"<{type(self).__name__}: {len(self)} tokens of a table of shape ({shape})>"
 
     def reweighted(self, sample_weight: ArrayLike) -> Self:
-        """Multiply weights by factors, (L,)."""
+        """Multiply weights by factors, (L,); float32 for tokens without weights, up to 2^24."""
         weights = np.asarray(sample_weight)
         if self.weights is not None:
             weights = (self.weights * weights).astype(self.weights.dtype)
+        elif weights.max(initial=0) <= MAX_SINGLE:
+            weights = weights.astype(np.float32)
         return self.with_positions(self.positions, weights)
 
     def _table(self, columns: Array, shape: tuple[int, int]) -> CSR:
-        weights = np.ones(len(self)) if self.weights is None else self.weights
-        return sp.coo_array((weights, (self.rows, columns)), shape=shape).tocsr()
+        given = np.ones(len(self), dtype=np.float32) if self.weights is None else self.weights
+        weights = given.astype(np.float64)  # so are their sums
+        table = sp.coo_array((weights, (self.rows, columns)), shape=shape).tocsr()
+        return table if given.dtype == np.float64 else narrowed(table)
 
     def _ones(self, columns: Array, shape: tuple[int, int], dtype: DTypeLike) -> tuple[CSR, Array]:
         """Return a one for each token, row by row, and which token each is, (L,)."""
@@ -260,7 +263,7 @@ class Dyads(Tokens):
     rows, columns : (L,) arrays of int
         Positions in the table.
     weights : (L,) array or None
-        Weight of each token; None if all weigh one.
+        Weight of each token; None, one each, if counts are integers.
     table_shape : tuple
         (N, M).
     row_names, column_names : arrays or None
@@ -297,7 +300,7 @@ class Dyads(Tokens):
             )
         if column_names is None and hasattr(X, "columns"):
             column_names = list(X.columns)
-        cells = sp.coo_array(check_block(X, "numeric", estimator="Dyads"))
+        cells = sp.coo_array(check_block(X, estimator="Dyads"))
         *positions, self.weights = list_tokens(cells.data, *cells.coords)
         self.positions = tuple(positions)
         self.table_shape: tuple[int, int] = cells.shape
@@ -345,7 +348,7 @@ class Dyads(Tokens):
             If pairs are left out, with their number and the first of the unknown names.
         """
         rows, columns = check_complete(rows, "rows"), check_complete(columns, "columns")
-        n = np.ones(len(rows)) if counts is None else np.asarray(counts)
+        n = np.ones(len(rows), dtype=np.intp) if counts is None else np.asarray(counts)
         if not len(rows) == len(columns) == len(n):
             raise ValueError(
                 "Found input variables with inconsistent numbers of samples: "
@@ -448,8 +451,8 @@ class Dyads(Tokens):
 
         Returns
         -------
-        X : CSR array of shape (N, M), float64
-            Float32 if the counts given were.
+        X : CSR array of shape (N, M)
+            Float64 if the counts given were or one exceeds 2^24, else float32.
         """
         return self._table(self.columns, self.table_shape)
 

@@ -21,7 +21,7 @@ from skcooc.counts import (
     NewTriples,
     check_sparse_structure,
     check_total,
-    sum_duplicates,
+    float_table,
 )
 from skcooc.protocol import CSR, Array, Block, Capability, Counts, RandomState, TableLike
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks, check_row_blocks, load_on_workers
@@ -47,6 +47,7 @@ _OTHER_NAMES = (
     "The feature names should match those that were passed during fit: X has other column names, "
     "or has them in another order."
 )
+NUMBERS = [np.float64, np.float32, *map(np.dtype, "?bhilqBHILQ")]  # others become the first
 SAMPLE_ROWS = 10_000  # of a table that is not in memory
 
 
@@ -80,15 +81,17 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
 
 
 def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
+    integers = getattr(estimator, "_integers", np.float32)
     if isinstance(X, Dyads):
         table = X.to_csr()
         _check_n_features(estimator, table, reset=reset)
         check_names(estimator, X.column_names, reset)
-        return table
-    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+        dtype = np.result_type(table.dtype, integers) if X.weights is None else table.dtype
+        return table.astype(dtype, copy=False)
+    options = {"accept_sparse": "csr", "dtype": NUMBERS, "ensure_non_negative": True}
     try:
-        table = validate_data(
-            estimator, check_sparse_structure(X), ensure_non_negative=True, reset=reset, **options
+        return float_table(
+            validate_data(estimator, check_sparse_structure(X), reset=reset, **options), integers
         )
     except ValueError as error:
         if str(error).startswith("Negative values in data"):
@@ -100,7 +103,6 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
         if not str(error).startswith("could not convert string to float"):
             raise
         raise TextsError(_TEXTS) from None  # without the text itself
-    return sum_duplicates(table) if sp.issparse(table) else sp.csr_array(table)
 
 
 def is_collection(X: TableLike) -> bool:

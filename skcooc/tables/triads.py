@@ -50,7 +50,7 @@ class Triads(Tokens):
     positions : tuple of three (n,) arrays of int
         Positions in the table.
     weights : (n,) array or None
-        Weight of each token; None if all weigh one.
+        Weight of each token; None, one each, if counts are integers.
     table_shape : tuple
         (N, M, L).
     names : tuple of three arrays or None
@@ -87,7 +87,7 @@ class Triads(Tokens):
         given = zip((first, second, third), WAYS, strict=True)
         positions = [_check_positions(values, name) for values, name in given]
         n = check_array(
-            np.ones(len(positions[0])) if counts is None else np.asarray(counts),
+            np.ones(len(positions[0]), dtype=np.intp) if counts is None else np.asarray(counts),
             ensure_2d=False,
             ensure_non_negative=True,
             ensure_min_samples=0,
@@ -183,7 +183,7 @@ class Triads(Tokens):
         )
 
     def to_counts(self) -> TripleCounts:
-        """The table of counts, float64; float32 where the counts given were."""
+        """The table of counts, of the type of `Dyads.to_csr`."""
         return TripleCounts(self._table(*self._paired), self.table_shape[1:])
 
     def listed(self, dtype: DTypeLike) -> tuple[TripleCounts, Array]:

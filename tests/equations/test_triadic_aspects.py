@@ -26,7 +26,7 @@ DENSE[:, :, 4] = 0
 
 def triads_of(dense):
     positions = np.nonzero(dense)
-    return Triads(*positions, dense[positions], shape=dense.shape)
+    return Triads(*positions, dense[positions].astype(float), shape=dense.shape)
 
 
 X = triads_of(DENSE).to_counts()
@@ -116,7 +116,7 @@ def test_the_bound_falls():
 
 def test_weights_are_repetitions_and_parts_add_up():
     positions = np.nonzero(DENSE)
-    once = Triads(*positions, shape=SHAPE)
+    once = Triads(*positions, np.ones(len(positions[0])), shape=SHAPE)
     joint = TriadicAspects(K, tempering="joint")
     for model, weight in ((TriadicAspects(K), 1.0), (joint, 0.5)):
         expected = step(model, X, some_state(), 0.9)

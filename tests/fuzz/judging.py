@@ -76,5 +76,6 @@ def distributions(P: Any, what: str, tolerance: float) -> None:
 
 def same(one: Any, two: Any, what: str) -> None:
     one, two = np.asarray(one), np.asarray(two)
-    equal = one.shape == two.shape and np.allclose(one, two, rtol=1e-6, atol=1e-9, equal_nan=True)
+    rtol, atol = (1e-4, 1e-7) if np.float32 in (one.dtype, two.dtype) else (1e-6, 1e-9)
+    equal = one.shape == two.shape and np.allclose(one, two, rtol, atol, equal_nan=True)
     check(equal, f"{what} depends on the container: {one} and {two}")

@@ -54,8 +54,10 @@ class Table:
 
     @property
     def plain(self) -> sp.csr_array:
+        """In the type in which the table is fitted: objects, too, are floats."""
+        integers = self.dense.dtype.kind in "iub" and self.form != "object"
         with np.errstate(all="ignore"):
-            return sp.csr_array(self.dense.astype(float))
+            return sp.csr_array(self.dense.astype(np.int64 if integers else float))
 
     @property
     def is_exact(self) -> bool:

@@ -184,8 +184,8 @@ def test_displays_and_tables_of_mixtures_and_pipelines(fitted):
     assert plotting.PerplexityDisplay.from_estimator(alone).over == "beta"
 
 
-TABLE = planted(n_rows=60, n_columns=40, n_tokens=3000).X.toarray()[:50]
-NEW = planted(n_rows=10, n_columns=40, n_tokens=600).X.toarray()
+TABLE = planted(n_rows=60, n_columns=40, n_tokens=3000).X.toarray().astype(float)[:50]
+NEW = planted(n_rows=10, n_columns=40, n_tokens=600).X.toarray().astype(float)
 GROUPS = [[2, 0]]
 MODELS = [
     AspectModel(3, beta=0.9, leave_one_out=False, max_iter=30, random_state=0),

@@ -99,7 +99,7 @@ def test_few_temperatures_and_single_precision():
 
 
 def division():
-    dyads = Dyads(X)
+    dyads = Dyads(X.astype(int))
     return dyads, *next(CountSplit(5, random_state=1).split(dyads))
 
 
