@@ -285,7 +285,7 @@ class Dyads(Tokens):
     (4, (2, 2))
     >>> dyads[[0, 3]].to_csr().toarray()
     array([[1., 0.],
-           [0., 1.]])
+           [0., 1.]], dtype=float32)
     >>> Dyads.from_pairs(["old", "old", "new"], ["man", "house", "house"]).column_names
     array(['house', 'man'], dtype='<U5')
     """
@@ -399,7 +399,7 @@ class Dyads(Tokens):
         >>> test = Dyads.from_frame(later, "user", "item", like=train)
         >>> test.to_csr().toarray()
         array([[0., 0.],
-               [0., 1.]])
+               [0., 1.]], dtype=float32)
         """
         counts = None if count is None else named_column(frame, count)
         return cls.from_pairs(

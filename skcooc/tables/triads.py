@@ -71,7 +71,7 @@ class Triads(Tokens):
     <Triads: 4 tokens of a table of shape (2, 2, 3)>
     >>> triads[[0, 2]].dyads(0, 2).to_csr().toarray()
     array([[1., 0., 1.],
-           [0., 0., 0.]])
+           [0., 0., 0.]], dtype=float32)
     """
 
     def __init__(
