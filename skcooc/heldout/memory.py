@@ -89,6 +89,18 @@ class MemoryCells(NamedTuple):
     Q: Array  # by the nearest rows; P without them
     b: Array
 
+    def take(self, at: Array) -> Self:
+        """Some of the tokens, by a mask or by positions."""
+        by_cell = {name: getattr(self, name)[at] for name in self._fields if name != "saved"}
+        return self._replace(**by_cell)
+
+    def logs(self, memory: Memory) -> Array:
+        """log P of each token, (n,), nats."""
+        a, d, s, t = memory
+        rest = a + self.saved(d)[0][self.rows]
+        B = (1 - s) * ((1 - t) * self.P + t * self.Q) + s * self.b
+        return np.log((np.maximum(self.known - d, 0) + rest * B) / (self.totals + a))
+
     def log_likelihood(self, memory: Memory) -> tuple[float, Array]:
         """Mean log-likelihood, nats, and its derivatives by a, d, s and t, (4,)."""
         a, d, s, t = memory
@@ -157,3 +169,15 @@ def best_memory(
     options = {"jac": True, "method": "L-BFGS-B", "bounds": list(zip(low, high, strict=True))}
     found = [minimize(loss, scaled(start), **options) for start in STARTS]
     return memory(min(found, key=attrgetter("fun")).x)
+
+
+def cross_fitted_logs(cells: MemoryCells) -> Array:
+    """log P of each token, (n,), nats, in a cache whose parameters the token did not influence.
+
+    They are estimated on every other token for the tokens between, and the other way round.
+    """
+    logs = np.empty(len(cells.scored))
+    odd = np.arange(len(logs)) % 2 == 1
+    for half in (odd, ~odd):
+        logs[half] = cells.take(half).logs(best_memory(cells.take(~half)))
+    return logs

@@ -20,16 +20,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.model_selection.candidates import (
+    Score,
     Sizes,
     Visit,
     check_candidates,
     cost_order,
     grow_and_refine,
-    largest_criterion,
+    largest,
     limits_of,
     one_standard_error,
     sizes_of,
-    summarize,
     visit_in_order,
 )
 from skcooc.model_selection.folds import (
@@ -40,14 +40,26 @@ from skcooc.model_selection.folds import (
     Target,
     count_folds,
 )
-from skcooc.model_selection.path import ComponentPath, PathFit, describe_fits, is_hard, score_fold
+from skcooc.model_selection.path import (
+    ComponentPath,
+    PathFit,
+    describe_fits,
+    is_hard,
+    score_fold,
+    unigram_of,
+)
+from skcooc.model_selection.recommendation import recommend, table_of
 from skcooc.model_selection.search import Hooks, RunParallel, Search, cv_results, search_task
 from skcooc.protocol import Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 
-DEFAULT_FOLDS = 5
+DEFAULT_FOLDS = 2
+# Components that gain less than this in a cache, relative to what they gain alone, are judged
+# alone: texts gain 0.3 or more, pairs of words 0.02 to 0.06.
+LEAST_CACHE_GAIN = 0.08
 
-Criterion: TypeAlias = Literal["held_out", "icl"]
+Criterion: TypeAlias = Literal["cache", "held_out", "icl"]
+SCORES: dict[Criterion, str] = {"cache": "cache", "held_out": "test", "icl": "icl"}
 Measures: TypeAlias = dict[str, Array | float]  # by name: an array has one for each fold
 
 
@@ -162,6 +174,7 @@ class ComponentSearchCV(Search):
 
     best_n_components_: int | tuple[int, ...]
     still_falling_: bool
+    criterion_: Criterion
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "score"])],
@@ -169,7 +182,7 @@ class ComponentSearchCV(Search):
         "max_components": [Interval(Integral, 2, None, closed="left")],
         "cv": ["cv_object"],
         "n_runs": [Interval(Integral, 1, None, closed="left")],
-        "criterion": [StrOptions({"auto", "held_out", "icl"})],
+        "criterion": [StrOptions({"auto", "cache", "held_out", "icl"})],
         "n_jobs": [Integral, None],
         "refit": ["boolean"],
         "random_state": ["random_state"],
@@ -183,7 +196,7 @@ class ComponentSearchCV(Search):
         max_components: int = 100,
         cv: Folding = DEFAULT_FOLDS,
         n_runs: int = 2,
-        criterion: Literal["auto", "held_out", "icl"] = "auto",
+        criterion: Literal["auto", "cache", "held_out", "icl"] = "auto",
         n_jobs: int | None = None,
         refit: bool = True,
         random_state: RandomState = None,
@@ -216,7 +229,7 @@ class ComponentSearchCV(Search):
         ValueError
             If candidates are not numbers, or ``cv`` has a single fold.
         """
-        names, criterion = sizes_of(self.estimator), self._checked_criterion()
+        names, criterion = sizes_of(self.estimator), self._first_criterion()
         self.estimator._validate_params()
         given = check_candidates(self.candidates, names)
         data, split_params = self._route_params(X, y, params)
@@ -227,36 +240,52 @@ class ComponentSearchCV(Search):
             survey = resume_or_new(self, data, dict(split_params)).get_or_compute(
                 ("survey",), Survey, self.estimator, names, data, *options
             )
-            visit = self._visit(survey, criterion, task, hooks)
-            if given is None:
-                grow_and_refine(visit, limits_of(names, data.X, self.max_components))
-            else:
-                visit_in_order(visit, given)
+
+            def explore(criterion: Criterion) -> None:
+                visit = self._visit(survey, criterion, task, hooks)
+                if given is None:
+                    grow_and_refine(visit, limits_of(names, data.X, self.max_components))
+                else:
+                    visit_in_order(visit, given)
+
+            explore(criterion)
+            if self.criterion == "auto" and criterion == "cache" and survey.is_cache_enough():
+                criterion = "held_out"
+                explore(criterion)
         new = copy.copy(self)  # if the refit fails, self keeps its state and all fits of the search
-        new._conclude(survey, criterion)
+        recommendation = new._conclude(survey, criterion)
         if self.refit:
             best = clone(self.estimator).set_params(**new.best_params_)
             new._fit_best(best, data, root, hooks)
         del self._unfinished, new._unfinished
         self.__dict__.update(vars(new))
         if self.still_falling_:
-            warnings.warn(self._summary, UserWarning, stacklevel=3)
+            warnings.warn(recommendation, UserWarning, stacklevel=3)
         root.call_on_fit_task_end(**hooks)
         return self
 
     def summary(self) -> str:
-        """The choice in plain words; if there is none, what to go by instead."""
+        """Table of all candidates, and a recommendation in one sentence.
+
+        Returns
+        -------
+        text : str
+            A line for each candidate, and one for the topic-free unigram: held-out perplexity by
+            the model alone and with a cache of each row, integrated likelihood of hard
+            clusterings, agreement of components of two halves of the tokens, number of components
+            found in both, and number of distinct ones. A star marks the chosen candidate.
+        """
         check_is_fitted(self, "best_n_components_")
         return self._summary
 
-    def _checked_criterion(self) -> Criterion:
+    def _first_criterion(self) -> Criterion:
         hard = is_hard(self.estimator)
         if self.criterion == "icl" and not hard:
             raise ValueError(
                 "criterion='icl' is for hard clusterings: set hard=True, without a tree."
             )
         if self.criterion == "auto":
-            return "icl" if hard else "held_out"
+            return "icl" if hard else "cache"
         return self.criterion
 
     def _visit(
@@ -264,44 +293,49 @@ class ComponentSearchCV(Search):
     ) -> Visit:
         """A function that visits a candidate, unless it was visited before an interruption."""
 
-        def visit(sizes: Sizes, again: bool = False) -> Array:
+        def visit(sizes: Sizes, again: bool = False) -> Score:
             if survey.needs_visit(sizes, again):
                 name = f"K = {' x '.join(map(str, sizes))}"
                 step = task.subcontext(task_name=name).call_on_fit_task_begin(**hooks)
                 survey.visit(sizes, self._run_parallel)
                 self._unfinished.checkpoint()
                 step.call_on_fit_task_end(**hooks)
-            measures = survey.measures[sizes]
-            return np.atleast_1d(measures["icl" if criterion == "icl" else "test_score"])
+            return survey.scores[sizes][SCORES[criterion]]
 
         return visit
 
-    def _conclude(self, survey: Survey, criterion: Criterion) -> None:
-        """Set the attributes of a search without a refit."""
-        params, tables = survey.tables()
-        choice = one_standard_error(tables["test_score"])
+    def _conclude(self, survey: Survey, criterion: Criterion) -> str:
+        """Set the attributes of a search without a refit; return the recommendation."""
+        params, scores, tables = survey.tables()
         by_fold = {name: table for name, table in tables.items() if table.ndim == 2}
         results = {
             **cv_results(params, by_fold),
             **{name: table for name, table in tables.items() if table.ndim == 1},
-            "error_test_score": choice.errors,
-            "error_unseen_score": one_standard_error(tables["unseen_score"]).errors,
         }
-        if criterion == "icl":
-            choice = largest_criterion(tables["icl"])
+        for name in ("test", "cache", "unseen"):
+            best = largest([score[name] for score in scores]).best
+            errors = [score[name].gain(scores[best][name])[1] for score in scores]
+            results[f"error_{name}_score"] = np.array(errors)
+        choose = largest if criterion == "icl" else one_standard_error
+        choice = choose([score[SCORES[criterion]] for score in scores])
         sizes = [tuple(values.values()) for values in params]
-        best = sizes[choice.chosen]
-        self.best_n_components_ = best[0] if len(best) == 1 else best
-        self.still_falling_ = choice.still_falling
-        self._summary = summarize(sizes, choice, results, criterion)
+        chosen = sizes[choice.chosen]
+        self.best_n_components_ = chosen[0] if len(chosen) == 1 else chosen
+        self.still_falling_, self.criterion_ = choice.still_falling, criterion
+        sentence = recommend(sizes, choice, results, criterion)
+        self._summary = f"{table_of(sizes, choice, results, survey.unigram)}\n\n{sentence}"
         self._set_results(results, params, choice.chosen, tables["test_score"].shape[1])
+        if criterion == "cache":
+            self.best_score_ = float(results["mean_cache_score"][choice.chosen])
+        return sentence
 
 
 class Survey:
     """Measures of the sizes visited, and the paths from which further sizes start.
 
-    There is a path for the training part of each fold, for each of two halves of the tokens, and
-    for each of several runs with all tokens, in this order. It can be pickled.
+    There is a path for the training part of each fold, for each of two halves of the tokens (if the
+    folds are not halves themselves), and for each of several runs with all tokens, in this order.
+    It can be pickled.
     """
 
     def __init__(
@@ -319,12 +353,17 @@ class Survey:
         self._names, self._folds = names, count_folds(target, data, cv, split_params)
         if len(self._folds) < 2:
             raise ValueError("cv has one fold, but standard errors need at least two.")
-        halves = count_folds(target, data, CountSplit(2, random_state=seeds[0]), {})
+        are_halves = isinstance(cv, Integral) and cv == 2
+        in_halves = CountSplit(2, random_state=seeds[0])
+        halves = [] if are_halves else count_folds(target, data, in_halves, {})
         parts = [fold.training for fold in (*self._folds, *halves)]
         self._paths = [ComponentPath(estimator, part, seeds[0]) for part in parts]
         self._paths += [ComponentPath(estimator, data, seed) for seed in seeds]
         self._table = self._folds[0].dyads.to_csr()
+        self._n_runs = n_runs
+        self.unigram = self._pooled([score_fold(fold, unigram_of(fold)) for fold in self._folds])
         self.measures: dict[Sizes, Measures] = {}
+        self.scores: dict[Sizes, dict[str, Score]] = {}
         self._n_visits = Counter[Sizes]()
 
     def visit(self, sizes: Sizes, run: RunParallel) -> None:
@@ -332,11 +371,19 @@ class Survey:
         named = dict(zip(self._names, sizes, strict=True))
         fits: list[PathFit] = run(lambda path: path.fit(named), [(path,) for path in self._paths])
         fitted = perf_counter()
-        n = len(self._folds)
-        scores = run(score_fold, [*zip(self._folds, fits[:n], strict=True)])
+        predictors = [fit.predictor for fit in fits[: len(self._folds)]]
+        by_fold = run(score_fold, [*zip(self._folds, predictors, strict=True)])
+        halves, runs = fits[-self._n_runs - 2 : -self._n_runs], fits[-self._n_runs :]
+        described = describe_fits(self._table, halves, runs)
+        self.scores[sizes] = self._pooled(by_fold)
+        if "icl" in described:
+            self.scores[sizes]["icl"] = Score.single(described["icl"])
         self.measures[sizes] = {
-            **{name: np.array([score[name] for score in scores]) for name in scores[0]},
-            **describe_fits(self._table, fits[n : n + 2], fits[n + 2 :]),
+            **{
+                f"{name}_score": np.array([scores[name].mean for scores in by_fold])
+                for name in by_fold[0]
+            },
+            **described,
             "fit_time": fitted - began,
             "score_time": perf_counter() - fitted,
             "work": float(np.mean([fit.work for fit in fits])),
@@ -348,9 +395,20 @@ class Survey:
         may_gain = any(path.has_warm_starts for path in self._paths)
         return self._n_visits[sizes] < (2 if again and may_gain else 1)
 
-    def tables(self) -> tuple[list[dict[str, int]], dict[str, Array]]:
-        """Parameters from few components to many, and measures with candidates first."""
+    def is_cache_enough(self) -> bool:
+        """Whether components gain next to nothing in a cache, as for pairs of words."""
+        best = max(self.scores.values(), key=lambda scores: scores["cache"].mean)
+        in_cache, alone = (best[name].gain(self.unigram[name])[0] for name in ("cache", "test"))
+        return in_cache < LEAST_CACHE_GAIN * alone
+
+    def tables(self) -> tuple[list[dict[str, int]], list[dict[str, Score]], dict[str, Array]]:
+        """Parameters from few components to many, their scores, and arrays of measures."""
         order = sorted(self.measures, key=cost_order)
         params = [dict(zip(self._names, sizes, strict=True)) for sizes in order]
         rows = [self.measures[sizes] for sizes in order]
-        return params, {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        tables = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        return params, [self.scores[sizes] for sizes in order], tables
+
+    @staticmethod
+    def _pooled(by_fold: Sequence[dict[str, Score]]) -> dict[str, Score]:
+        return {name: Score.pooled([scores[name] for scores in by_fold]) for name in by_fold[0]}
