@@ -143,11 +143,13 @@ def memory_cells(
 
 
 def best_memory(
-    cells: MemoryCells, asked: Sequence[float | None] = (None, None, None, 0.0)
+    cells: MemoryCells,
+    asked: Sequence[float | None] = (None, None, None, 0.0),
+    starts: Sequence[tuple[float, ...]] = STARTS,
 ) -> Memory:
     """Parameters with the largest likelihood; values in ``asked`` other than None are kept.
 
-    By quasi-Newton steps in log a and the logits of d, s and t, from two starts.
+    By quasi-Newton steps in log a and the logits of d, s and t, from each of the starts.
     """
     free = [i for i, value in enumerate(asked) if value is None]
 
@@ -167,7 +169,7 @@ def best_memory(
 
     low, high = (scaled((a, share, share, share)) for a, share in BOUNDS)
     options = {"jac": True, "method": "L-BFGS-B", "bounds": list(zip(low, high, strict=True))}
-    found = [minimize(loss, scaled(start), **options) for start in STARTS]
+    found = [minimize(loss, scaled(start), **options) for start in starts]
     return memory(min(found, key=attrgetter("fun")).x)
 
 
@@ -176,8 +178,9 @@ def cross_fitted_logs(cells: MemoryCells) -> Array:
 
     They are estimated on every other token for the tokens between, and the other way round.
     """
+    even, odd = (cells.take(np.arange(len(cells.scored)) % 2 == i) for i in range(2))
+    of_even = best_memory(even)
+    of_odd = best_memory(odd, starts=[of_even])
     logs = np.empty(len(cells.scored))
-    odd = np.arange(len(logs)) % 2 == 1
-    for half in (odd, ~odd):
-        logs[half] = cells.take(half).logs(best_memory(cells.take(~half)))
+    logs[::2], logs[1::2] = even.logs(of_odd), odd.logs(of_even)
     return logs

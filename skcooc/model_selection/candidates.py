@@ -13,7 +13,7 @@ from skcooc.protocol import Array, TableLike
 
 FIRST = 2, 3, 5, 8  # numbers tried first
 FACTOR = 2  # between the numbers after those
-WIDEST, FINEST = 1 / 4, 1 / 25  # first and last step around the best, relative to it; at least one
+WIDEST, FINEST = 1 / 4, 1 / 16  # first and last step around the best, relative to it; at least one
 
 Sizes: TypeAlias = tuple[int, ...]  # numbers of components, one or two
 Visit: TypeAlias = Callable[..., "Score"]  # visit(sizes, again=False)

@@ -53,7 +53,7 @@ from skcooc.model_selection.search import Hooks, RunParallel, Search, cv_results
 from skcooc.protocol import Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 
-DEFAULT_FOLDS = 2
+DEFAULT_SPLITS = 5  # of which one is scored where none are asked for
 # Components that gain less than this in a cache, relative to what they gain alone, are judged
 # alone: texts gain 0.3 or more, pairs of words 0.02 to 0.06.
 LEAST_CACHE_GAIN = 0.08
@@ -181,7 +181,7 @@ class ComponentSearchCV(Search):
         "candidates": ["array-like", StrOptions({"auto"})],
         "max_components": [Interval(Integral, 2, None, closed="left")],
         "cv": ["cv_object"],
-        "n_runs": [Interval(Integral, 1, None, closed="left")],
+        "n_runs": [Interval(Integral, 0, None, closed="left")],
         "criterion": [StrOptions({"auto", "cache", "held_out", "icl"})],
         "n_jobs": [Integral, None],
         "refit": ["boolean"],
@@ -194,8 +194,8 @@ class ComponentSearchCV(Search):
         candidates: Sequence[int] | Sequence[tuple[int, int]] | Literal["auto"] = "auto",
         *,
         max_components: int = 100,
-        cv: Folding = DEFAULT_FOLDS,
-        n_runs: int = 2,
+        cv: Folding = None,
+        n_runs: int = 0,
         criterion: Literal["auto", "cache", "held_out", "icl"] = "auto",
         n_jobs: int | None = None,
         refit: bool = True,
@@ -233,8 +233,7 @@ class ComponentSearchCV(Search):
         self.estimator._validate_params()
         given = check_candidates(self.candidates, names)
         data, split_params = self._route_params(X, y, params)
-        cv = DEFAULT_FOLDS if self.cv is None else self.cv
-        options = cv, split_params, self.n_runs, self.random_state
+        options = self.cv, split_params, self.n_runs, self.random_state
         root, hooks = self._begin(data)
         with search_task(root, hooks) as task:
             survey = resume_or_new(self, data, dict(split_params)).get_or_compute(
@@ -348,19 +347,21 @@ class Survey:
         n_runs: int,
         random_state: RandomState,
     ) -> None:
-        seeds = check_random_state(random_state).randint(2**31 - 1, size=n_runs).tolist()
+        n_runs = max(n_runs, int(is_hard(estimator)))
+        seeds = check_random_state(random_state).randint(2**31 - 1, size=max(n_runs, 1)).tolist()
         target = Target("", False)
-        self._names, self._folds = names, count_folds(target, data, cv, split_params)
-        if len(self._folds) < 2:
-            raise ValueError("cv has one fold, but standard errors need at least two.")
+        folds = count_folds(target, data, DEFAULT_SPLITS if cv is None else cv, split_params)
+        self._names, self._folds = names, folds[:1] if cv is None else folds
         are_halves = isinstance(cv, Integral) and cv == 2
         in_halves = CountSplit(2, random_state=seeds[0])
         halves = [] if are_halves else count_folds(target, data, in_halves, {})
         parts = [fold.training for fold in (*self._folds, *halves)]
         self._paths = [ComponentPath(estimator, part, seeds[0]) for part in parts]
-        self._paths += [ComponentPath(estimator, data, seed) for seed in seeds]
+        self._paths += [ComponentPath(estimator, data, seed) for seed in seeds[:n_runs]]
         self._table = self._folds[0].dyads.to_csr()
-        self._n_runs = n_runs
+        first = len(self._folds)
+        self._halves = slice(0, 2) if are_halves else slice(first, first + 2)
+        self._runs = slice(max(first, self._halves.stop), None)
         self.unigram = self._pooled([score_fold(fold, unigram_of(fold)) for fold in self._folds])
         self.measures: dict[Sizes, Measures] = {}
         self.scores: dict[Sizes, dict[str, Score]] = {}
@@ -371,10 +372,10 @@ class Survey:
         named = dict(zip(self._names, sizes, strict=True))
         fits: list[PathFit] = run(lambda path: path.fit(named), [(path,) for path in self._paths])
         fitted = perf_counter()
-        predictors = [fit.predictor for fit in fits[: len(self._folds)]]
+        of_folds, halves, runs = fits[: len(self._folds)], fits[self._halves], fits[self._runs]
+        predictors = [fit.predictor for fit in of_folds]
         by_fold = run(score_fold, [*zip(self._folds, predictors, strict=True)])
-        halves, runs = fits[-self._n_runs - 2 : -self._n_runs], fits[-self._n_runs :]
-        described = describe_fits(self._table, halves, runs)
+        described = describe_fits(self._table, of_folds, halves, runs)
         self.scores[sizes] = self._pooled(by_fold)
         if "icl" in described:
             self.scores[sizes]["icl"] = Score.single(described["icl"])

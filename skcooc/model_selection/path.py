@@ -239,15 +239,19 @@ def are_distinct(components: Array, shares: Array) -> Array:
 
 
 def affinities(fits: Sequence[PathFit]) -> Array:
-    """Affinities of matched components, (n, K), of n pairs of fits; NaN of a single fit."""
+    """Affinities of matched components, (n, K), of n pairs of fits; NaN of fewer than two."""
     components = [fitted.factors.B.T for fitted in fits]
     pairs = [match_rows(P, Q)[1] for i, P in enumerate(components) for Q in components[:i]]
     return np.array(pairs) if pairs else np.full((1, 1), np.nan)
 
 
-def describe_fits(X: CSR, halves: Sequence[PathFit], runs: Sequence[PathFit]) -> dict[str, float]:
-    components = [run.factors.B.T for run in runs]
-    distinct = [are_distinct(P, run.shares).sum() for P, run in zip(components, runs, strict=True)]
+def describe_fits(
+    X: CSR, folds: Sequence[PathFit], halves: Sequence[PathFit], runs: Sequence[PathFit]
+) -> dict[str, float]:
+    components = [fitted.factors.B.T for fitted in folds]
+    distinct = [
+        are_distinct(P, fold.shares).sum() for P, fold in zip(components, folds, strict=True)
+    ]
     of_half = [half.factors.B.T[are_distinct(half.factors.B.T, half.shares)] for half in halves]
     found = match_rows(*sorted(of_half, key=len))[1] >= ALIKE
     measures = {
@@ -256,8 +260,8 @@ def describe_fits(X: CSR, halves: Sequence[PathFit], runs: Sequence[PathFit]) ->
         "half_agreement": float(affinities(halves).mean()),
         "seed_agreement": float(affinities(runs).mean()),
         "coherence": float(np.mean([npmi_coherence(P, X).mean() for P in components])),
-        "beta": float(np.mean([run.beta for run in runs])),
+        "beta": float(np.mean([fitted.beta for fitted in folds])),
     }
-    if any(labels is not None for labels in runs[0].labels):
+    if any(labels is not None for labels in folds[0].labels):
         measures["icl"] = max(integrated_complete_likelihood(X, *run.labels) for run in runs)
     return measures
