@@ -89,6 +89,18 @@ class MemoryCells(NamedTuple):
     Q: Array  # by the nearest rows; P without them
     b: Array
 
+    def take(self, at: Array) -> Self:
+        """Some of the tokens, by a mask or by positions."""
+        by_cell = {name: getattr(self, name)[at] for name in self._fields if name != "saved"}
+        return self._replace(**by_cell)
+
+    def logs(self, memory: Memory) -> Array:
+        """log P of each token, (n,), nats."""
+        a, d, s, t = memory
+        rest = a + self.saved(d)[0][self.rows]
+        B = (1 - s) * ((1 - t) * self.P + t * self.Q) + s * self.b
+        return np.log((np.maximum(self.known - d, 0) + rest * B) / (self.totals + a))
+
     def log_likelihood(self, memory: Memory) -> tuple[float, Array]:
         """Mean log-likelihood, nats, and its derivatives by a, d, s and t, (4,)."""
         a, d, s, t = memory
@@ -131,11 +143,13 @@ def memory_cells(
 
 
 def best_memory(
-    cells: MemoryCells, asked: Sequence[float | None] = (None, None, None, 0.0)
+    cells: MemoryCells,
+    asked: Sequence[float | None] = (None, None, None, 0.0),
+    starts: Sequence[tuple[float, ...]] = STARTS,
 ) -> Memory:
     """Parameters with the largest likelihood; values in ``asked`` other than None are kept.
 
-    By quasi-Newton steps in log a and the logits of d, s and t, from two starts.
+    By quasi-Newton steps in log a and the logits of d, s and t, from each of the starts.
     """
     free = [i for i, value in enumerate(asked) if value is None]
 
@@ -155,5 +169,18 @@ def best_memory(
 
     low, high = (scaled((a, share, share, share)) for a, share in BOUNDS)
     options = {"jac": True, "method": "L-BFGS-B", "bounds": list(zip(low, high, strict=True))}
-    found = [minimize(loss, scaled(start), **options) for start in STARTS]
+    found = [minimize(loss, scaled(start), **options) for start in starts]
     return memory(min(found, key=attrgetter("fun")).x)
+
+
+def cross_fitted_logs(cells: MemoryCells) -> Array:
+    """log P of each token, (n,), nats, in a cache whose parameters the token did not influence.
+
+    They are estimated on every other token for the tokens between, and the other way round.
+    """
+    even, odd = (cells.take(np.arange(len(cells.scored)) % 2 == i) for i in range(2))
+    of_even = best_memory(even)
+    of_odd = best_memory(odd, starts=[of_even])
+    logs = np.empty(len(cells.scored))
+    logs[::2], logs[1::2] = even.logs(of_odd), odd.logs(of_even)
+    return logs

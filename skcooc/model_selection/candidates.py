@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,10 +13,53 @@ from skcooc.protocol import Array, TableLike
 
 FIRST = 2, 3, 5, 8  # numbers tried first
 FACTOR = 2  # between the numbers after those
-WIDEST, FINEST = 1 / 4, 1 / 25  # first and last step around the best, relative to it; at least one
+WIDEST, FINEST = 1 / 4, 1 / 16  # first and last step around the best, relative to it; at least one
 
 Sizes: TypeAlias = tuple[int, ...]  # numbers of components, one or two
-Visit: TypeAlias = Callable[..., Array]  # visit(sizes, again=False): scores of fits, (n_folds,)
+Visit: TypeAlias = Callable[..., "Score"]  # visit(sizes, again=False)
+
+
+class Score(NamedTuple):
+    """Log-likelihoods of the test tokens of each row, nats, and numbers of these tokens."""
+
+    sums: Array  # (N,)
+    tokens: Array  # (N,)
+
+    @classmethod
+    def single(cls, value: float) -> Self:
+        """A score without standard errors."""
+        return cls(np.array([value]), np.ones(1))
+
+    @classmethod
+    def pooled(cls, scores: Sequence[Score]) -> Self:
+        """The score of the tokens of all folds."""
+        return cls(*(np.sum(values, axis=0) for values in zip(*scores, strict=True)))
+
+    @property
+    def mean(self) -> float:
+        total = self.tokens.sum()
+        return float(self.sums.sum() / total) if total else np.nan
+
+    def gain(self, other: Score) -> tuple[float, float]:
+        """Mean difference from another score of the same tokens, and its standard error.
+
+        The error is that of a ratio of sums over rows, which differ in their number of tokens.
+        """
+        gains = Score(self.sums - other.sums, self.tokens)
+        squares = (gains.sums - gains.mean * self.tokens) ** 2
+        return gains.mean, Score(np.sqrt(squares.sum(keepdims=True)), self.tokens).mean
+
+    def is_better(self, other: Score) -> bool:
+        """Whether it is larger by more than one standard error of the difference.
+
+        >>> tokens = np.ones(2)
+        >>> Score(np.array([3.0, 3.1]), tokens).is_better(Score(np.array([2.9, 2.9]), tokens))
+        True
+        >>> Score(np.array([3.0, 3.0]), tokens).is_better(Score(np.array([2.9, 3.2]), tokens))
+        False
+        """
+        mean, error = self.gain(other)
+        return mean > error
 
 
 def sizes_of(estimator: BaseEstimator) -> tuple[str, ...]:
@@ -73,14 +116,14 @@ def grow_and_refine(visit: Visit, limits: Sizes) -> None:
     >>> visited = []
     >>> def visit(sizes, again=False):
     ...     visited.append(sizes)
-    ...     return np.array([-abs(sizes[0] - 11)])
+    ...     return Score.single(-abs(sizes[0] - 11))
     >>> grow_and_refine(visit, (100,))
     >>> visited
     [(2,), (3,), (5,), (8,), (16,), (8,), (10,), (6,), (12,), (11,), (9,)]
     """
-    scores: dict[Sizes, Array] = {}
+    scores: dict[Sizes, Score] = {}
 
-    def score(sizes: Sizes) -> Array:
+    def score(sizes: Sizes) -> Score:
         if sizes not in scores:
             scores[sizes] = visit(sizes)
         return scores[sizes]
@@ -88,7 +131,7 @@ def grow_and_refine(visit: Visit, limits: Sizes) -> None:
     best, *larger = doubling_sizes(limits)
     score(best)
     for sizes in larger:
-        if not is_better(score(sizes), score(best)):
+        if not score(sizes).is_better(score(best)):
             break
         best = sizes
     if best != limits:
@@ -114,7 +157,7 @@ def visit_in_order(visit: Visit, candidates: Sequence[Sizes]) -> None:
     >>> visited = []
     >>> def visit(sizes, again=False):
     ...     visited.append(sizes)
-    ...     return np.array([-abs(sizes[0] - 4)])
+    ...     return Score.single(-abs(sizes[0] - 4))
     >>> visit_in_order(visit, [(2,), (3,), (4,), (5,), (6,)])
     >>> visited
     [(2,), (4,), (6,), (5,), (3,), (4,)]
@@ -124,18 +167,18 @@ def visit_in_order(visit: Visit, candidates: Sequence[Sizes]) -> None:
         if sizes == candidates[-1] or np.prod(sizes) >= FACTOR * np.prod(first[-1]):
             first.append(sizes)
     others = [sizes for sizes in reversed(candidates) if sizes not in first]
-    means = {sizes: visit(sizes).mean() for sizes in [*first, *others]}
+    means = {sizes: visit(sizes).mean for sizes in [*first, *others]}
     best = max(means, key=means.__getitem__)
     if best in first[:-1]:
         visit(best, again=True)
 
 
-def refine(score: Callable[[Sizes], Array], best: Sizes, limits: Sizes) -> None:
+def refine(score: Callable[[Sizes], Score], best: Sizes, limits: Sizes) -> None:
     """Move from the best so far to better neighbours, at ever shorter steps."""
     share = WIDEST
     while True:
         tried = [best, *neighbours(best, share, limits)]
-        leader = max(tried, key=lambda sizes: score(sizes).mean())
+        leader = max(tried, key=lambda sizes: score(sizes).mean)
         if leader == best:
             if share <= FINEST or share * max(best) <= 1:
                 return
@@ -158,89 +201,32 @@ def neighbours(sizes: Sizes, share: float, limits: Sizes) -> list[Sizes]:
     return found
 
 
-def is_better(scores: Array, others: Array) -> bool:
-    """Whether the mean is larger by more than one standard error of the paired difference.
-
-    >>> is_better(np.array([3.0, 3.1]), np.array([2.9, 2.9]))
-    True
-    >>> is_better(np.array([3.0, 3.0]), np.array([2.9, 3.1]))
-    False
-    """
-    gains = scores - others
-    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
-    return bool(gains.mean() > error)
-
-
 class Choice(NamedTuple):
-    """The candidate chosen, and the one with the best mean score."""
+    """The candidate chosen, and the one with the best score."""
 
     chosen: int
     best: int
     still_falling: bool  # the last candidate is chosen: larger ones may be better
-    errors: Array  # (n_candidates,): of the differences from the best, paired over folds
 
 
-def one_standard_error(scores: Array) -> Choice:
-    """The first candidate within one standard error of the best.
+def one_standard_error(scores: Sequence[Score]) -> Choice:
+    """The first candidate within one standard error of the best, from few components to many.
 
-    ``scores`` (n_candidates, n_folds) are log-likelihoods, from few components to many. The error
-    is that of the mean difference from the best candidate on the same folds.
-
-    >>> scores = np.array([[-5.0, -5.2], [-4.0, -4.1], [-4.0, -4.11], [-3.9, -4.12]])
-    >>> one_standard_error(scores)[:3]
+    >>> tokens = np.ones(2)
+    >>> sums = [-5.0, -5.2], [-4.0, -4.1], [-4.0, -4.11], [-3.9, -4.12]
+    >>> scores = [Score(np.array(pair), tokens) for pair in sums]
+    >>> tuple(one_standard_error(scores))
     (1, 3, False)
-    >>> one_standard_error(scores[:2])[:3]
+    >>> tuple(one_standard_error(scores[:2]))
     (1, 1, True)
     """
-    best = int(scores.mean(axis=1).argmax())
-    losses = scores[best] - scores
-    errors = losses.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
-    within = losses.mean(axis=1) <= errors
-    within[best] = True  # its loss is NaN if its score is infinite
-    index = int(within.argmax())
-    return Choice(index, best, 0 < index == len(scores) - 1, errors)
+    best = largest(scores).best
+    losses = [scores[best].gain(score) for score in scores]
+    chosen = next(i for i, (mean, error) in enumerate(losses) if i == best or mean <= error)
+    return Choice(chosen, best, 0 < chosen == len(scores) - 1)
 
 
-def largest_criterion(criterion: Array) -> Choice:
-    best = int(criterion.argmax())
-    return Choice(best, best, 0 < best == len(criterion) - 1, np.zeros(len(criterion)))
-
-
-def summarize(
-    sizes: Sequence[Sizes], choice: Choice, results: Mapping[str, Array], criterion: str
-) -> str:
-    """The choice in plain words; if the curve is still falling, what to go by instead."""
-    names = [" x ".join(map(str, numbers)) for numbers in sizes]
-    chosen, scores = names[choice.chosen], results["mean_test_score"]
-    halves, runs = (results[f"{kind}_agreement"] for kind in ("half", "seed"))
-    of_runs = runs[choice.chosen]
-    and_runs = "" if np.isnan(of_runs) else f", of two runs by {of_runs:.2f}"
-    agreement = (
-        f"Of {chosen}, {results['n_distinct'][choice.chosen]:.3g} are distinct and "
-        f"{results['n_found_again'][choice.chosen]:.3g} found in both halves of the tokens. "
-        f"Components of the halves agree by {halves[choice.chosen]:.2f}{and_runs}."
-    )
-    if choice.still_falling:
-        curve = f"The integrated likelihood (ICL) still rises at {chosen} components."
-        if criterion != "icl":
-            curve = (
-                f"The held-out perplexity is still falling at {chosen} components, the most that "
-                f"were tried: by {1 - np.exp(scores[-2] - scores[-1]):.1%} from {names[-2]} on. "
-                f"These data do not determine the number of components; {chosen} is only the "
-                "largest candidate."
-            )
-        most = int(np.nanargmax(halves))
-        return (
-            f"{curve} Try more, or choose a number whose components are distinct and found again: "
-            f"{agreement} Halves agree best at {names[most]}, by {halves[most]:.2f}."
-        )
-    if criterion == "icl":
-        return f"{chosen} components: their integrated likelihood (ICL) is the largest. {agreement}"
-    perplexity, least = np.exp(-scores[[choice.chosen, choice.best]])
-    reason = f"is within a standard error of the least, {least:.4g} at {names[choice.best]}"
-    if choice.chosen == choice.best:
-        reason = "is the least to within a standard error"
-    return (
-        f"{chosen} components: the fewest whose held-out perplexity, {perplexity:.4g}, {reason}. "
-        f"{agreement}"
-    )
+def largest(scores: Sequence[Score]) -> Choice:
+    """The candidate with the largest score."""
+    best = int(np.argmax([score.mean for score in scores]))
+    return Choice(best, best, 0 < best == len(scores) - 1)

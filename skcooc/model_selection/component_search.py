@@ -20,16 +20,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.model_selection.candidates import (
+    FIRST,
+    Score,
     Sizes,
     Visit,
     check_candidates,
     cost_order,
     grow_and_refine,
-    largest_criterion,
+    largest,
     limits_of,
     one_standard_error,
     sizes_of,
-    summarize,
     visit_in_order,
 )
 from skcooc.model_selection.folds import (
@@ -40,31 +41,45 @@ from skcooc.model_selection.folds import (
     Target,
     count_folds,
 )
-from skcooc.model_selection.path import ComponentPath, PathFit, describe_fits, is_hard, score_fold
+from skcooc.model_selection.path import (
+    ComponentPath,
+    PathFit,
+    describe_fits,
+    is_hard,
+    score_fold,
+    unigram_of,
+)
+from skcooc.model_selection.recommendation import recommend, table_of
 from skcooc.model_selection.search import Hooks, RunParallel, Search, cv_results, search_task
 from skcooc.protocol import Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 
-DEFAULT_FOLDS = 5
+DEFAULT_SPLITS = 5  # of which one is scored where none are asked for
+# Components that gain less than this in a cache, relative to what they gain alone, are judged
+# alone: texts gain 0.3 or more, pairs of words 0.02 to 0.06.
+LEAST_CACHE_GAIN = 0.08
 
-Criterion: TypeAlias = Literal["held_out", "icl"]
-Measures: TypeAlias = dict[str, Array | float]  # by name: an array has one for each fold
+Criterion: TypeAlias = Literal["cache", "held_out", "icl"]
+SCORES: dict[Criterion, str] = {"cache": "cache", "held_out": "test", "icl": "icl"}
+Measures: TypeAlias = dict[str, Any]  # floats by name, and arrays of one for each fold
 
 
 class ComponentSearchCV(Search):
     """Search for the number of components, clusters or leaves by cross-validation.
 
-    Every candidate is fitted to the training part of each fold, to two halves of the tokens, and
-    from several initialisations to all tokens. The choice is the smallest number whose held-out
-    log-likelihood is within one standard error of the best (of the differences on the same folds).
-    If the perplexity still falls at the largest candidate, as on most texts, the data do not
-    determine the number: ``still_falling_`` is True, ``summary`` and a warning say so, and the
+    Every candidate is fitted to four fifths of the tokens (or the training part of each fold) and
+    to two halves. The choice is the smallest number whose log-likelihood of held-out tokens is
+    within one standard error of the best (of differences in the same rows). By default tokens are
+    predicted within a cache of their row (see `RowMemory`): by a model alone the largest number is
+    best on most texts, since further components only store what rows repeat. If the perplexity
+    still falls at the largest candidate, ``still_falling_`` is True, a warning says so, and the
     largest is taken.
 
     Fits of aspect models are warm-started: a few grow by splitting components, all others start
-    from a larger one, whose most similar components are merged. A whole curve costs two to three
-    fits of the largest number for each part of the data. Other models are fitted from scratch. Hard
-    clusterings are compared by the exact integrated likelihood of all tokens
+    from a larger one, whose most similar components are merged. On texts of 100,000 tokens and more
+    a whole search costs 4 to 6 fits of the largest number tried; on tables with few tokens, where
+    one fit takes 0.1 to 0.5 s, 5 to 8. Other models are fitted from scratch. Hard clusterings are
+    compared by the exact integrated likelihood of all tokens
     (:func:`skcooc.metrics.integrated_complete_likelihood`), the largest of several runs.
 
     Read more in the :doc:`how-to guide </howto/tune>`.
@@ -78,21 +93,25 @@ class ComponentSearchCV(Search):
     candidates : sequence of int, sequence of pairs of int, or "auto", default="auto"
         Numbers of components; pairs if both sides have one. "auto" tries 2, 3, 5, 8, 16, and so on
         by doubling (both sides at once) until one is not better by more than a standard error; then
-        numbers around the best in ever shorter steps, down to one, or a 25th of it.
+        numbers around the best in ever shorter steps, down to one, or a 16th of it.
 
     max_components : int, default=100
         Largest number that "auto" tries, of each side.
 
-    cv : int, splitter or iterable, default=5
-        Folds of the tokens. A number stands for `CountSplit`. A splitter gets `Dyads`, which
-        are sorted by row, so it has to shuffle them, as `KFold(5, shuffle=True)` does. None is 5.
+    cv : int, splitter or iterable, default=None
+        Folds of the tokens. None scores one fifth of the tokens. A number stands for `CountSplit`;
+        with 2, the halves that are compared are also those that are scored. A splitter gets
+        `Dyads`, which are sorted by row, so it has to shuffle them, as
+        `KFold(5, shuffle=True)` does.
 
-    n_runs : int, default=2
-        Number of initialisations with all tokens.
+    n_runs : int, default=0
+        Number of initialisations with all tokens; for hard clusterings at least one.
 
-    criterion : {"auto", "held_out", "icl"}, default="auto"
-        Held-out log-likelihood, or the integrated likelihood of a hard clustering; "auto" takes
-        the latter for hard clusterings.
+    criterion : {"auto", "cache", "held_out", "icl"}, default="auto"
+        Log-likelihood of held-out tokens within a cache of their row, or by the model alone, or the
+        integrated likelihood of a hard clustering. "auto" takes the last for hard clusterings, else
+        the cache, unless components gain less than 8 % in it of what they gain alone: pairs of
+        words gained 2 to 6 %, texts 30 to 40 %.
 
     n_jobs : int, default=None
         Number of threads, in joblib's conventions. Results do not depend on it.
@@ -109,12 +128,16 @@ class ComponentSearchCV(Search):
         The chosen number; the largest candidate if ``still_falling_``.
     still_falling_ : bool
         Whether the largest candidate is better than all others by more than a standard error.
+    criterion_ : {"cache", "held_out", "icl"}
+        The criterion used.
     cv_results_ : dict of arrays
         A row for each candidate, from few components to many, by ``params`` and ``param_*``:
-        ``*_test_score``, mean log-likelihood of a held-out token in nats; ``*_unseen_score``, the
-        same in columns that are new to their rows (`unseen_perplexity`); ``error_*_score``,
-        standard error of the difference from the best, paired over folds; ``n_distinct``, mean
-        number of components (over runs) with at least a tenth of an equal share of the tokens and
+        ``*_test_score``, mean log-likelihood of a held-out token in nats; ``*_cache_score``, the
+        same within a cache of the row, whose parameters are estimated on other held-out tokens;
+        ``*_unseen_score``, in columns that are new to their rows (`unseen_perplexity`);
+        ``error_*_score``, standard error of the difference from the best, paired over rows;
+        ``n_distinct``, mean
+        number of components (over folds) with at least a tenth of an equal share of the tokens and
         an affinity below 2/3 to all larger ones; ``half_agreement`` and ``seed_agreement``, mean
         affinity of components of two halves and of two runs, matched as by
         :func:`skcooc.inspection.topic_stability`; ``n_found_again``, number of distinct components
@@ -127,7 +150,7 @@ class ComponentSearchCV(Search):
     best_params_ : dict
     best_index_ : int
     best_score_ : float
-        Mean held-out score of the chosen number, in nats.
+        Mean held-out score of the chosen number, in nats; within a cache if that is the criterion.
     n_splits_ : int
     n_features_in_ : int
     feature_names_in_ : (M,) array of str
@@ -162,14 +185,15 @@ class ComponentSearchCV(Search):
 
     best_n_components_: int | tuple[int, ...]
     still_falling_: bool
+    criterion_: Criterion
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "score"])],
         "candidates": ["array-like", StrOptions({"auto"})],
         "max_components": [Interval(Integral, 2, None, closed="left")],
         "cv": ["cv_object"],
-        "n_runs": [Interval(Integral, 1, None, closed="left")],
-        "criterion": [StrOptions({"auto", "held_out", "icl"})],
+        "n_runs": [Interval(Integral, 0, None, closed="left")],
+        "criterion": [StrOptions({"auto", "cache", "held_out", "icl"})],
         "n_jobs": [Integral, None],
         "refit": ["boolean"],
         "random_state": ["random_state"],
@@ -181,9 +205,9 @@ class ComponentSearchCV(Search):
         candidates: Sequence[int] | Sequence[tuple[int, int]] | Literal["auto"] = "auto",
         *,
         max_components: int = 100,
-        cv: Folding = DEFAULT_FOLDS,
-        n_runs: int = 2,
-        criterion: Literal["auto", "held_out", "icl"] = "auto",
+        cv: Folding = None,
+        n_runs: int = 0,
+        criterion: Literal["auto", "cache", "held_out", "icl"] = "auto",
         n_jobs: int | None = None,
         refit: bool = True,
         random_state: RandomState = None,
@@ -214,49 +238,66 @@ class ComponentSearchCV(Search):
         TypeError
             If the estimator has no number of components.
         ValueError
-            If candidates are not numbers, or ``cv`` has a single fold.
+            If candidates are not numbers.
         """
-        names, criterion = sizes_of(self.estimator), self._checked_criterion()
+        names, criterion = sizes_of(self.estimator), self._first_criterion()
         self.estimator._validate_params()
         given = check_candidates(self.candidates, names)
         data, split_params = self._route_params(X, y, params)
-        cv = DEFAULT_FOLDS if self.cv is None else self.cv
-        options = cv, split_params, self.n_runs, self.random_state
+        options = self.cv, split_params, self.n_runs, self.random_state
         root, hooks = self._begin(data)
         with search_task(root, hooks) as task:
             survey = resume_or_new(self, data, dict(split_params)).get_or_compute(
                 ("survey",), Survey, self.estimator, names, data, *options
             )
-            visit = self._visit(survey, criterion, task, hooks)
-            if given is None:
-                grow_and_refine(visit, limits_of(names, data.X, self.max_components))
-            else:
-                visit_in_order(visit, given)
+
+            def explore(criterion: Criterion) -> None:
+                visit = self._visit(survey, criterion, task, hooks)
+                if given is None:
+                    grow_and_refine(visit, limits_of(names, data.X, self.max_components))
+                    if distinct := survey.without_copies(criterion):
+                        visit(distinct, again=True)
+                else:
+                    visit_in_order(visit, given)
+
+            explore(criterion)
+            if self.criterion == "auto" and criterion == "cache" and survey.is_cache_enough():
+                criterion = "held_out"
+                explore(criterion)
         new = copy.copy(self)  # if the refit fails, self keeps its state and all fits of the search
-        new._conclude(survey, criterion)
+        recommendation = new._conclude(survey, criterion)
         if self.refit:
             best = clone(self.estimator).set_params(**new.best_params_)
             new._fit_best(best, data, root, hooks)
         del self._unfinished, new._unfinished
         self.__dict__.update(vars(new))
         if self.still_falling_:
-            warnings.warn(self._summary, UserWarning, stacklevel=3)
+            warnings.warn(recommendation, UserWarning, stacklevel=3)
         root.call_on_fit_task_end(**hooks)
         return self
 
     def summary(self) -> str:
-        """The choice in plain words; if there is none, what to go by instead."""
+        """Table of all candidates, and a recommendation in one sentence.
+
+        Returns
+        -------
+        text : str
+            A line for each candidate, and one for the topic-free unigram: held-out perplexity by
+            the model alone and with a cache of each row, integrated likelihood of hard
+            clusterings, agreement of components of two halves of the tokens, number of components
+            found in both, and number of distinct ones. A star marks the chosen candidate.
+        """
         check_is_fitted(self, "best_n_components_")
         return self._summary
 
-    def _checked_criterion(self) -> Criterion:
+    def _first_criterion(self) -> Criterion:
         hard = is_hard(self.estimator)
         if self.criterion == "icl" and not hard:
             raise ValueError(
                 "criterion='icl' is for hard clusterings: set hard=True, without a tree."
             )
         if self.criterion == "auto":
-            return "icl" if hard else "held_out"
+            return "icl" if hard else "cache"
         return self.criterion
 
     def _visit(
@@ -264,44 +305,49 @@ class ComponentSearchCV(Search):
     ) -> Visit:
         """A function that visits a candidate, unless it was visited before an interruption."""
 
-        def visit(sizes: Sizes, again: bool = False) -> Array:
+        def visit(sizes: Sizes, again: bool = False) -> Score:
             if survey.needs_visit(sizes, again):
                 name = f"K = {' x '.join(map(str, sizes))}"
                 step = task.subcontext(task_name=name).call_on_fit_task_begin(**hooks)
                 survey.visit(sizes, self._run_parallel)
                 self._unfinished.checkpoint()
                 step.call_on_fit_task_end(**hooks)
-            measures = survey.measures[sizes]
-            return np.atleast_1d(measures["icl" if criterion == "icl" else "test_score"])
+            return survey.scores[sizes][SCORES[criterion]]
 
         return visit
 
-    def _conclude(self, survey: Survey, criterion: Criterion) -> None:
-        """Set the attributes of a search without a refit."""
-        params, tables = survey.tables()
-        choice = one_standard_error(tables["test_score"])
+    def _conclude(self, survey: Survey, criterion: Criterion) -> str:
+        """Set the attributes of a search without a refit; return the recommendation."""
+        params, scores, tables = survey.tables()
         by_fold = {name: table for name, table in tables.items() if table.ndim == 2}
         results = {
             **cv_results(params, by_fold),
             **{name: table for name, table in tables.items() if table.ndim == 1},
-            "error_test_score": choice.errors,
-            "error_unseen_score": one_standard_error(tables["unseen_score"]).errors,
         }
-        if criterion == "icl":
-            choice = largest_criterion(tables["icl"])
+        for name in ("test", "cache", "unseen"):
+            best = largest([score[name] for score in scores]).best
+            errors = [score[name].gain(scores[best][name])[1] for score in scores]
+            results[f"error_{name}_score"] = np.array(errors)
+        choose = largest if criterion == "icl" else one_standard_error
+        choice = choose([score[SCORES[criterion]] for score in scores])
         sizes = [tuple(values.values()) for values in params]
-        best = sizes[choice.chosen]
-        self.best_n_components_ = best[0] if len(best) == 1 else best
-        self.still_falling_ = choice.still_falling
-        self._summary = summarize(sizes, choice, results, criterion)
+        chosen = sizes[choice.chosen]
+        self.best_n_components_ = chosen[0] if len(chosen) == 1 else chosen
+        self.still_falling_, self.criterion_ = choice.still_falling, criterion
+        sentence = recommend(sizes, choice, results, criterion)
+        self._summary = f"{table_of(sizes, choice, results, survey.unigram)}\n\n{sentence}"
         self._set_results(results, params, choice.chosen, tables["test_score"].shape[1])
+        if criterion == "cache":
+            self.best_score_ = float(results["mean_cache_score"][choice.chosen])
+        return sentence
 
 
 class Survey:
     """Measures of the sizes visited, and the paths from which further sizes start.
 
-    There is a path for the training part of each fold, for each of two halves of the tokens, and
-    for each of several runs with all tokens, in this order. It can be pickled.
+    There is a path for the training part of each fold, for each of two halves of the tokens (if the
+    folds are not halves themselves), and for each of several runs with all tokens, in this order.
+    It can be pickled.
     """
 
     def __init__(
@@ -314,17 +360,24 @@ class Survey:
         n_runs: int,
         random_state: RandomState,
     ) -> None:
-        seeds = check_random_state(random_state).randint(2**31 - 1, size=n_runs).tolist()
+        n_runs = max(n_runs, int(is_hard(estimator)))
+        seeds = check_random_state(random_state).randint(2**31 - 1, size=max(n_runs, 1)).tolist()
         target = Target("", False)
-        self._names, self._folds = names, count_folds(target, data, cv, split_params)
-        if len(self._folds) < 2:
-            raise ValueError("cv has one fold, but standard errors need at least two.")
-        halves = count_folds(target, data, CountSplit(2, random_state=seeds[0]), {})
+        folds = count_folds(target, data, DEFAULT_SPLITS if cv is None else cv, split_params)
+        self._names, self._folds = names, folds[:1] if cv is None else folds
+        are_halves = isinstance(cv, Integral) and cv == 2
+        in_halves = CountSplit(2, random_state=seeds[0])
+        halves = [] if are_halves else count_folds(target, data, in_halves, {})
         parts = [fold.training for fold in (*self._folds, *halves)]
         self._paths = [ComponentPath(estimator, part, seeds[0]) for part in parts]
-        self._paths += [ComponentPath(estimator, data, seed) for seed in seeds]
+        self._paths += [ComponentPath(estimator, data, seed) for seed in seeds[:n_runs]]
         self._table = self._folds[0].dyads.to_csr()
+        first = len(self._folds)
+        self._halves = slice(0, 2) if are_halves else slice(first, first + 2)
+        self._runs = slice(max(first, self._halves.stop), None)
+        self.unigram = self._pooled([score_fold(fold, unigram_of(fold)) for fold in self._folds])
         self.measures: dict[Sizes, Measures] = {}
+        self.scores: dict[Sizes, dict[str, Score]] = {}
         self._n_visits = Counter[Sizes]()
 
     def visit(self, sizes: Sizes, run: RunParallel) -> None:
@@ -332,11 +385,19 @@ class Survey:
         named = dict(zip(self._names, sizes, strict=True))
         fits: list[PathFit] = run(lambda path: path.fit(named), [(path,) for path in self._paths])
         fitted = perf_counter()
-        n = len(self._folds)
-        scores = run(score_fold, [*zip(self._folds, fits[:n], strict=True)])
+        of_folds, halves, runs = fits[: len(self._folds)], fits[self._halves], fits[self._runs]
+        predictors = [fit.predictor for fit in of_folds]
+        by_fold = run(score_fold, [*zip(self._folds, predictors, strict=True)])
+        described = describe_fits(self._table, of_folds, halves, runs)
+        self.scores[sizes] = self._pooled(by_fold)
+        if "icl" in described:
+            self.scores[sizes]["icl"] = Score.single(described["icl"])
         self.measures[sizes] = {
-            **{name: np.array([score[name] for score in scores]) for name in scores[0]},
-            **describe_fits(self._table, fits[n : n + 2], fits[n + 2 :]),
+            **{
+                f"{name}_score": np.array([scores[name].mean for scores in by_fold])
+                for name in by_fold[0]
+            },
+            **described,
             "fit_time": fitted - began,
             "score_time": perf_counter() - fitted,
             "work": float(np.mean([fit.work for fit in fits])),
@@ -348,9 +409,29 @@ class Survey:
         may_gain = any(path.has_warm_starts for path in self._paths)
         return self._n_visits[sizes] < (2 if again and may_gain else 1)
 
-    def tables(self) -> tuple[list[dict[str, int]], dict[str, Array]]:
-        """Parameters from few components to many, and measures with candidates first."""
+    def without_copies(self, criterion: Criterion) -> Sizes | None:
+        """The number of distinct components of the best candidate, if some are copies.
+
+        A fit with fewer components that was stuck may be better from there.
+        """
+        best = max(self.scores, key=lambda sizes: self.scores[sizes][SCORES[criterion]].mean)
+        distinct = max(round(self.measures[best]["n_distinct"]), FIRST[0])
+        return (distinct,) if len(best) == 1 and distinct < best[0] else None
+
+    def is_cache_enough(self) -> bool:
+        """Whether components gain next to nothing in a cache, as for pairs of words."""
+        best = max(self.scores.values(), key=lambda scores: scores["cache"].mean)
+        in_cache, alone = (best[name].gain(self.unigram[name])[0] for name in ("cache", "test"))
+        return in_cache < LEAST_CACHE_GAIN * alone
+
+    def tables(self) -> tuple[list[dict[str, int]], list[dict[str, Score]], dict[str, Array]]:
+        """Parameters from few components to many, their scores, and arrays of measures."""
         order = sorted(self.measures, key=cost_order)
         params = [dict(zip(self._names, sizes, strict=True)) for sizes in order]
         rows = [self.measures[sizes] for sizes in order]
-        return params, {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        tables = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        return params, [self.scores[sizes] for sizes in order], tables
+
+    @staticmethod
+    def _pooled(by_fold: Sequence[dict[str, Score]]) -> dict[str, Score]:
+        return {name: Score.pooled([scores[name] for scores in by_fold]) for name in by_fold[0]}

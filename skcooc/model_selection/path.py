@@ -15,11 +15,13 @@ from skcooc.em import fit as fit_stages
 from skcooc.em.stages import StageSchedule
 from skcooc.fitting import Recipe
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.heldout import Factors, HeldOut
-from skcooc.heldout.predictors import smoothed
-from skcooc.heldout.scoring import score_parts
+from skcooc.heldout import Factors, HeldOut, Unigram, Unseen
+from skcooc.heldout.memory import cross_fitted_logs, memory_cells, rows_with
+from skcooc.heldout.predictors import log_cells, rows_of, smoothed
+from skcooc.heldout.scoring import is_observed
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out
 from skcooc.metrics import integrated_complete_likelihood, npmi_coherence
+from skcooc.model_selection.candidates import Score
 from skcooc.model_selection.folds import CountFold, Data
 from skcooc.protocol import CSR, Array, Block, Predictor
 from skcooc.simplex import cosines, match_rows, residuals
@@ -186,16 +188,34 @@ def is_hard(estimator: BaseEstimator) -> bool:
     return bool(params.get("hard", False)) and "tree" not in params
 
 
-def score_fold(fold: CountFold, fitted: PathFit) -> dict[str, float]:
-    """Mean log-likelihoods of test tokens, in nats: of all, and of those in new columns.
+def score_fold(fold: CountFold, predictor: Predictor) -> dict[str, Score]:
+    """Log-likelihoods of test tokens by row: by the model, in a cache, and of new columns.
 
-    Columns are new if they are not in the training part of the row; that they are new is given.
+    The cache knows the training part of each row, and its parameters are estimated on other test
+    tokens than they predict. Columns are new if they are not in the training part of the row; that
+    they are new is given.
     """
     known, X = as_counts(fold.dyads[fold.train].to_csr()), as_counts(fold.scored.to_csr())
-    parts = score_parts(X, fitted.predictor, known)
-    seen = parts.seen_share * parts.seen if parts.seen_share else 0.0
-    unseen = (1 - parts.seen_share) * parts.unseen if parts.seen_share < 1 else 0.0
-    return {"test_score": seen + unseen, "unseen_score": parts.renormalised}
+    cells = memory_cells(known.table, X, predictor, add_one_unigram(rows_with(known), 1))
+    n, rows = X.weighted_counts, rows_of(X.table)
+    new = np.where(is_observed(known, X), 0, n)
+
+    def by_row(rows: Array, counts: Array, logs: Array) -> Score:
+        logs = np.where(counts > 0, logs, 0)  # 0 * -inf would give NaN
+        sums = np.bincount(rows, counts * logs, minlength=X.shape[0])
+        return Score(sums, np.bincount(rows, counts, minlength=X.shape[0]))
+
+    return {
+        "test": by_row(rows, n, log_cells(predictor, X)),
+        "cache": by_row(cells.rows, cells.scored, cross_fitted_logs(cells)),
+        "unseen": by_row(rows, new, log_cells(Unseen(known, predictor), X)),
+    }
+
+
+def unigram_of(fold: CountFold) -> Predictor:
+    """The topic-free baseline of a fold."""
+    train = as_counts(fold.dyads[fold.train].to_csr())
+    return Unigram(add_one_unigram(train.column_sums, train.mean_count_weight))
 
 
 def are_distinct(components: Array, shares: Array) -> Array:
@@ -219,15 +239,19 @@ def are_distinct(components: Array, shares: Array) -> Array:
 
 
 def affinities(fits: Sequence[PathFit]) -> Array:
-    """Affinities of matched components, (n, K), of n pairs of fits; NaN of a single fit."""
+    """Affinities of matched components, (n, K), of n pairs of fits; NaN of fewer than two."""
     components = [fitted.factors.B.T for fitted in fits]
     pairs = [match_rows(P, Q)[1] for i, P in enumerate(components) for Q in components[:i]]
     return np.array(pairs) if pairs else np.full((1, 1), np.nan)
 
 
-def describe_fits(X: CSR, halves: Sequence[PathFit], runs: Sequence[PathFit]) -> dict[str, float]:
-    components = [run.factors.B.T for run in runs]
-    distinct = [are_distinct(P, run.shares).sum() for P, run in zip(components, runs, strict=True)]
+def describe_fits(
+    X: CSR, folds: Sequence[PathFit], halves: Sequence[PathFit], runs: Sequence[PathFit]
+) -> dict[str, float]:
+    components = [fitted.factors.B.T for fitted in folds]
+    distinct = [
+        are_distinct(P, fold.shares).sum() for P, fold in zip(components, folds, strict=True)
+    ]
     of_half = [half.factors.B.T[are_distinct(half.factors.B.T, half.shares)] for half in halves]
     found = match_rows(*sorted(of_half, key=len))[1] >= ALIKE
     measures = {
@@ -236,8 +260,8 @@ def describe_fits(X: CSR, halves: Sequence[PathFit], runs: Sequence[PathFit]) ->
         "half_agreement": float(affinities(halves).mean()),
         "seed_agreement": float(affinities(runs).mean()),
         "coherence": float(np.mean([npmi_coherence(P, X).mean() for P in components])),
-        "beta": float(np.mean([run.beta for run in runs])),
+        "beta": float(np.mean([fitted.beta for fitted in folds])),
     }
-    if any(labels is not None for labels in runs[0].labels):
+    if any(labels is not None for labels in folds[0].labels):
         measures["icl"] = max(integrated_complete_likelihood(X, *run.labels) for run in runs)
     return measures

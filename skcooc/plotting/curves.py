@@ -221,8 +221,9 @@ class Measurements(NamedTuple):
 class KSelectionDisplay(Display):
     """Held-out perplexity, distinct components, agreement and coherence over their number.
 
-    Bands are one standard error of the difference from the best candidate on the same folds. A
-    vertical line is the number chosen, dashed if the perplexity still falls at the largest one.
+    Perplexity is that with a cache of each row if the search was judged by it. Bands are one
+    standard error of the difference from the best candidate in the same rows. A vertical line
+    is the number chosen, dashed if the perplexity still falls at the largest one.
 
     Parameters
     ----------
@@ -278,11 +279,12 @@ class KSelectionDisplay(Display):
         n = np.asarray(results[f"param_{name}"], dtype=int)
         order = np.argsort(n)
         hard = "icl" in results
-        perplexity, unseen = (np.exp(-results[f"mean_{part}_score"]) for part in ("test", "unseen"))
+        judged = "cache" if search.criterion_ == "cache" else "test"
+        perplexity, unseen = (np.exp(-results[f"mean_{part}_score"]) for part in (judged, "unseen"))
         measured = Measurements(
             n_components=n,
             perplexity=perplexity,
-            error=results["error_test_score"] * perplexity,
+            error=results[f"error_{judged}_score"] * perplexity,
             other=results["icl"] if hard else unseen,
             other_error=0 * unseen if hard else results["error_unseen_score"] * unseen,
             n_distinct=results["n_distinct"],

@@ -3,20 +3,24 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads, RowMemory, SymmetricClustering
 from skcooc.callbacks import Checkpoint, read_checkpoint
+from skcooc.datasets import make_cooccurrences
 from skcooc.fitting.recipe import draw_seeds
+from skcooc.heldout.memory import best_memory, memory_cells
 from skcooc.heldout.validation import hold_out
 from skcooc.metrics import best_smoothing, perplexity, unseen_perplexity
 from skcooc.model_selection import ComponentSearchCV, CountSplit
 from skcooc.model_selection.candidates import (
+    Score,
     doubling_sizes,
     grow_and_refine,
-    is_better,
     one_standard_error,
 )
+from skcooc.model_selection.component_search import Survey
 from skcooc.model_selection.folds import Data
 from skcooc.model_selection.path import ComponentPath, PathPoint, are_distinct
 from skcooc.simplex import match_rows
@@ -42,20 +46,29 @@ def search():
 
 def test_the_planted_number_is_found(search):
     assert search.best_n_components_ == 3
-    assert not search.still_falling_
-    assert search.summary().startswith("3 components: the fewest")
+    assert (search.still_falling_, search.criterion_) == (False, "cache")
+    table, recommendation = search.summary().split("\n\n")
+    assert recommendation.startswith("Take 3 components: ")
     results = search.cv_results_
     np.testing.assert_array_equal(results["n_distinct"], [2, 3, 3])
     np.testing.assert_array_equal(results["n_found_again"], [2, 3, 3])
-    assert "Of 3, 3 are distinct and 3 found in both halves" in search.summary()
-    assert min(results["half_agreement"][1], results["seed_agreement"][1]) > 0.95
-    scores = np.array([results[f"split{fold}_test_score"] for fold in range(3)])
-    differences = scores[:, [1]] - scores
-    error = differences.std(axis=0, ddof=1) / np.sqrt(3)
-    np.testing.assert_allclose(results["error_test_score"], error)
-    assert (error > 0).tolist() == [True, False, True]
+    head, unigram, *lines = (line.split("  ") for line in table.splitlines())
+    assert [cell.strip() for cell in head if cell] == [
+        "K", "perplexity", "with cache", "halves agree", "found in both", "distinct"
+    ]  # fmt: skip
+    assert unigram[0].strip() == "none"
+    perplexities = np.exp(-results["mean_test_score"]), np.exp(-results["mean_cache_score"])
+    for i, line in enumerate(lines):
+        K, alone, in_cache, agreement, again, distinct = (cell for cell in line if cell)
+        assert K.strip() == ("3 *" if i == 1 else str(i + 2))
+        assert (alone.strip(), in_cache.strip()) == tuple(f"{P[i]:.1f}" for P in perplexities)
+        assert float(agreement) == pytest.approx(results["half_agreement"][i], abs=0.005)
+        assert (float(again), float(distinct)) == (min(i + 2, 3), min(i + 2, 3))
+    assert results["half_agreement"][1] > 0.95
+    assert np.isnan(results["seed_agreement"]).all()
+    assert (results["error_test_score"] > 0).tolist() == [True, False, True]
     assert search.best_estimator_.n_components == 3
-    assert search.best_score_ == results["mean_test_score"][1]
+    assert search.best_score_ == results["mean_cache_score"][1]
     assert search.transform(X).shape == (80, 3)
 
 
@@ -74,6 +87,29 @@ def test_scores_are_those_of_held_out_counts(search):
             )
         unseen = search.cv_results_[f"split{fold}_unseen_score"][1]
         assert np.exp(-unseen) == pytest.approx(unseen_perplexity(test, fitted.predictor, train))
+        in_cache = search.cv_results_[f"split{fold}_cache_score"][1]
+        assert in_cache == pytest.approx(cache_score(train, test, fitted.predictor), rel=5e-5)
+
+
+def cache_score(train, test, predictor):
+    """By the formula, cell by cell; every second cell has the parameters of the others."""
+    known, X = as_counts(train), as_counts(test)
+    in_rows = (train.toarray() > 0).sum(axis=0) + 1
+    b = in_rows / in_rows.sum()
+    parts = [test.tocoo().data * (np.arange(test.nnz) % 2 == half) for half in range(2)]
+    parts = [sp.csr_array((part, test.indices, test.indptr), test.shape) for part in parts]
+    found = []
+    for part in parts:
+        cells = memory_cells(known.table, as_counts(part), predictor, b)
+        found.append(best_memory(cells))
+    P, total = predictor.cells(X), 0.0
+    for place, (i, j) in enumerate(zip(*test.tocoo().coords, strict=True)):
+        a, d, s, _ = found[1 - place % 2]
+        n = train[[i]].toarray()[0]
+        mass = a + np.minimum(n, d).sum()
+        lower = (1 - s) * P[place] + s * b[j]
+        total += test[i, j] * np.log((max(n[j] - d, 0) + mass * lower) / (n.sum() + a))
+    return total / test.sum()
 
 
 SEED = int(np.random.RandomState(0).randint(2**31 - 1, size=2)[0])
@@ -83,30 +119,98 @@ def _factors(fitted):
     return fitted.factors.A, fitted.factors.B.T, fitted.unigram, fitted.smoothing
 
 
+def bursty(K, seed=0, concentration=60.0, n_rows=400):
+    """Counts of rows with 80 tokens, each from its own distribution around its mixture."""
+    data = make_cooccurrences(n_rows, 200, K, n_tokens=1, random_state=seed)
+    rng = np.random.default_rng(seed)
+    P = rng.gamma(concentration * (data.mixtures @ data.components)) + 1e-12
+    return rng.multinomial(80, P / P.sum(axis=1, keepdims=True)).astype(float)
+
+
+@pytest.mark.parametrize("K", [3, 8])
+def test_planted_numbers_with_bursts_are_found_within_a_cache(K):
+    """By the model alone the largest number is best: components store what rows repeat."""
+    options = {"max_components": 16, "refit": False, "random_state": 0}
+    X = bursty(K)
+    search = ComponentSearchCV(AspectModel(), **options).fit(X)
+    assert (search.criterion_, search.best_n_components_) == ("cache", K)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone = ComponentSearchCV(AspectModel(), criterion="held_out", **options).fit(X)
+    assert alone.best_n_components_ > K
+
+
+def test_rows_that_only_repeat_are_judged_alone():
+    """Every column of a row comes again and again: the cache predicts all that components do."""
+    X = bursty(5, concentration=2.0)
+    options = {"candidates": [2, 5], "refit": False, "random_state": 0}
+    with pytest.warns(UserWarning, match="held-out perplexity is still falling at 5 components"):
+        search = ComponentSearchCV(AspectModel(), **options).fit(X)
+    assert search.criterion_ == "held_out"
+    assert search.best_score_ == search.cv_results_["mean_test_score"][1]
+    given = ComponentSearchCV(AspectModel(), criterion="cache", **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert given.fit(X).criterion_ == "cache"
+
+
+def test_the_best_number_without_copies_is_tried(monkeypatch):
+    survey = Survey.__new__(Survey)
+    survey.scores = {(3,): {"cache": Score.single(-2)}, (5,): {"cache": Score.single(-1)}}
+    survey.measures = {(3,): {"n_distinct": 3.0}, (5,): {"n_distinct": 3.4}}
+    assert survey.without_copies("cache") == (3,)
+    survey.measures[5,]["n_distinct"] = 5.0
+    assert survey.without_copies("cache") is None
+    monkeypatch.setattr(Survey, "without_copies", lambda self, criterion: (7,))
+    search = ComponentSearchCV(clone(TINY), max_components=5, random_state=0).fit(X)
+    assert 7 in search.cv_results_["param_n_components"]
+
+
+def test_folds_that_are_halves_are_fitted_once():
+    """By default the halves that are compared are those whose tokens are scored."""
+    search = searched(TINY, [2], cv=2)
+    halves = [CountSplit(2, random_state=0).split(Dyads(X))]
+    components = []
+    for train, _ in halves[0]:
+        path = ComponentPath(TINY, Data(Dyads(X)[train].to_csr(), None, {}), SEED)
+        components.append(path.fit({"n_components": 2}).factors.B.T)
+    agreement = match_rows(*components)[1].mean()
+    assert search.cv_results_["half_agreement"][0] == pytest.approx(agreement)
+    assert searched(TINY, [2], cv=3).cv_results_["half_agreement"][0] != pytest.approx(agreement)
+
+
 def test_a_curve_that_still_falls_names_no_number():
-    with pytest.warns(UserWarning, match="still falling at 3 components"):
+    with pytest.warns(UserWarning, match="is still falling at 3 components") as warned:
         search = searched(candidates=[2, 3], data=planted(6, 6000).X)
     assert search.still_falling_
     assert search.best_n_components_ == 3
-    assert "do not determine the number" in search.summary()
-    assert "Halves agree best at" in search.summary()
+    sentence = search.summary().split("\n\n")[1]
+    assert sentence == str(warned[0].message)
+    assert "do not determine the number" in sentence
+    assert "halves agree best at" in sentence
 
 
-FOLDS = np.array([10.0, -30.0, 20.0, 0.0])  # easy and hard ones: unpaired errors are far larger
-NOISE = np.array([1.0, -2.0, 3.0, -2.0])  # of differences on the same folds
-ERROR = np.sqrt((1 + 4 + 9 + 4) / 3 / 4)  # of their mean: n - 1 = 3 degrees of freedom, n = 4 folds
+TOKENS = np.array([3.0, 1.0, 4.0, 2.0])  # of four rows
+LEVELS = np.array(
+    [10.0, -30.0, 20.0, 0.0]
+)  # rows that are easy and hard: unpaired errors are large
+NOISE = np.array([0.1, -0.2, 0.3, -0.2])
 
 
-def test_one_standard_error_of_differences_on_the_same_folds():
-    """Fails if the error is dropped, doubled, unpaired, or has another number of folds."""
-    best = -100 + FOLDS
+def test_one_standard_error_of_differences_in_the_same_rows():
+    """Fails if the error is dropped, doubled, unpaired, or does not know the tokens of rows."""
+    best = Score(-100 * TOKENS + LEVELS, TOKENS)
+    noisy = best.sums - NOISE
+    mean = NOISE.sum() / 10
+    error = np.sqrt(((NOISE - mean * TOKENS) ** 2).sum()) / 10
     for n_errors, is_close in ((0.95, True), (1.05, False)):
-        close = best - NOISE - n_errors * ERROR
-        choice = one_standard_error(np.array([best - NOISE - 5 * ERROR, close, best]))
+        close = Score(noisy - (n_errors * error - mean) * TOKENS, TOKENS)
+        np.testing.assert_allclose(best.gain(close), [n_errors * error, error])
+        far = Score(noisy - 5 * error * TOKENS, TOKENS)
+        choice = one_standard_error([far, close, best])
         assert (choice.chosen, choice.best) == (1 if is_close else 2, 2)
         assert choice.still_falling != is_close
-        np.testing.assert_allclose(choice.errors, [ERROR, ERROR, 0])
-        assert is_better(best, close) != is_close
+        assert best.is_better(close) != is_close
 
 
 def test_the_smoothing_of_the_search_is_that_of_held_out_counts():
@@ -157,21 +261,21 @@ def test_auto_doubles_sizes_and_then_refines():
         def visit(sizes, again=False, best=best, seen=seen, repeated=repeated):
             seen[sizes] = -abs(np.log(sizes[0] / best))
             repeated += [sizes] * again
-            return np.array([seen[sizes]])
+            return Score.single(seen[sizes])
 
         grow_and_refine(visit, (60,))
-        assert abs(max(seen, key=seen.get)[0] - best) <= max(1, best // 25)
+        assert abs(max(seen, key=seen.get)[0] - best) <= max(1, best // 16)
         assert len(seen) < 22
         assert repeated == [{2: (2,), 7: (8,), 23: (32,), 39: (32,)}[best]]
     assert doubling_sizes((9,)) == [(2,), (3,), (5,), (8,), (9,)]
     tried = []
-    grow_and_refine(lambda sizes: tried.append(sizes) or np.array([len(tried)]), (9,))
+    grow_and_refine(lambda sizes: tried.append(sizes) or Score.single(len(tried)), (9,))
     assert tried == doubling_sizes((9,))  # the curve still falls
     seen = {}
 
     def visit_both(sizes, again=False):
         seen[sizes] = -abs(sizes[0] - 6) - abs(sizes[1] - 3)
-        return np.array([seen[sizes]])
+        return Score.single(seen[sizes])
 
     grow_and_refine(visit_both, (30, 20))
     assert max(seen, key=seen.get) == (6, 3)
@@ -196,7 +300,7 @@ def test_an_interrupted_search_resumes(tmp_path, monkeypatch):
         same(rest, whole)
     visits.clear()
     broken.fit(X)  # a finished search starts anew
-    assert len(visits) == 3 * (3 + 2 + 2)
+    assert len(visits) == 3 * (3 + 2)
 
 
 def test_an_interrupted_refit_is_repeated_without_the_search(monkeypatch):
@@ -219,7 +323,7 @@ def same(first, second):
             np.testing.assert_array_equal(first.cv_results_[name], values)
 
 
-@pytest.mark.filterwarnings("ignore:The held-out perplexity is still falling")
+@pytest.mark.filterwarnings("ignore:The .* is still falling falling")
 def test_other_data_do_not_resume_and_threads_and_the_kind_of_table_do_not_matter():
     broken = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
     broken.set_callbacks(Interruption(1, "K = "))
@@ -236,6 +340,7 @@ def test_hard_clusters_by_the_integrated_likelihood():
     search = searched(AsymmetricClustering(hard=True), data=X, cv=2)
     assert (search.best_n_components_, search.cv_results_["icl"].argmax()) == (3, 1)
     assert "integrated likelihood (ICL) is the largest" in search.summary()
+    assert (search.criterion_, "ICL" in search.summary().split("\n")[0]) == ("icl", True)
     X = planted(3, 2000, n_columns=30, kind="coclusters", n_column_clusters=2).X
     model = SymmetricClustering(hard=True)
     search = searched(model, [(2, 2), (3, 2), (3, 3)], X, cv=2)
@@ -243,12 +348,11 @@ def test_hard_clusters_by_the_integrated_likelihood():
     assert search.best_params_ == {"n_row_clusters": 3, "n_column_clusters": 2}
 
 
-def test_without_folds_the_default_and_a_single_run():
-    default, five = (searched(TINY, [2], cv=cv, n_runs=1) for cv in (None, 5))
-    assert default.n_splits_ == 5
-    assert default.best_score_ == five.best_score_
-    assert "of two runs" not in default.summary()
-    assert "of two runs" in searched(TINY, [2]).summary()
+def test_without_folds_a_fifth_is_scored():
+    default, five = (searched(TINY, [2], cv=cv, n_runs=2) for cv in (None, 5))
+    assert (default.n_splits_, five.n_splits_) == (1, 5)
+    assert default.best_score_ == five.cv_results_["split0_cache_score"][0]
+    assert default.cv_results_["seed_agreement"][0] == five.cv_results_["seed_agreement"][0] > 0
 
 
 REFUSED = [
@@ -258,7 +362,6 @@ REFUSED = [
     (TINY, {"candidates": [0, 2]}, ValueError, "candidates should be numbers, at least 1"),
     (TINY, {"candidates": [(2, 2)]}, ValueError, "candidates should be numbers"),
     (SymmetricClustering(), {"candidates": [2, 3]}, ValueError, "pairs of n_row_clusters and"),
-    (TINY, {"cv": [([0, 1], [2])]}, ValueError, "cv has one fold"),
     (TINY, {"criterion": "icl"}, ValueError, "set hard=True"),
     (TINY, {"criterion": "bic"}, ValueError, "'criterion' parameter"),
 ]

@@ -164,14 +164,16 @@ def component_search(still_falling=False, **more):
     perplexity = 900.0 - 40 * np.sqrt(N)
     own = {
         "param_n_components": np.ma.MaskedArray(N),
-        "mean_test_score": -np.log(perplexity),
+        "mean_cache_score": -np.log(perplexity),
         "mean_unseen_score": -np.log(2 * perplexity),
-        "error_test_score": np.full(5, 0.01),
+        "error_cache_score": np.full(5, 0.01),
         "error_unseen_score": np.full(5, 0.02),
         **dict.fromkeys(Measurements._fields[5:], N / 20),
     }
     best = {"best_params_": {"n_components": 12}, "best_n_components_": 12}
-    return SimpleNamespace(cv_results_=own | more, still_falling_=still_falling, **best)
+    return SimpleNamespace(
+        cv_results_=own | more, still_falling_=still_falling, criterion_="cache", **best
+    )
 
 
 def test_results_of_a_component_search():
