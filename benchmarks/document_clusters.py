@@ -67,7 +67,7 @@ def document_clusters(
     ),
     methods: Sequence[str] = (),
     seeds: Sequence[int] = tuple(range(30)),
-    slow_seeds: Sequence[int] = tuple(range(10)),
+    slow_seeds: Sequence[int] = tuple(range(4)),
 ) -> Iterator[Row]:
     """How well do known classes of documents come back, and how often does a fit fail?
 
