@@ -54,7 +54,7 @@ from skcooc.model_selection.search import Hooks, RunParallel, Search, cv_results
 from skcooc.protocol import Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 
-DEFAULT_SPLITS = 5  # of which one is scored where none are asked for
+DEFAULT_SPLITS = 5  # parts of the tokens; one of them is scored unless folds are given
 # Components that gain less than this in a cache, relative to what they gain alone, are judged
 # alone: texts gain 0.3 or more, pairs of words 0.02 to 0.06.
 LEAST_CACHE_GAIN = 0.08
@@ -70,10 +70,9 @@ class ComponentSearchCV(Search):
     Every candidate is fitted to four fifths of the tokens (or the training part of each fold) and
     to two halves. The choice is the smallest number whose log-likelihood of held-out tokens is
     within one standard error of the best (of differences in the same rows). By default tokens are
-    predicted within a cache of their row (see `RowMemory`): by a model alone the largest number is
-    best on most texts, since further components only store what rows repeat. If the perplexity
-    still falls at the largest candidate, ``still_falling_`` is True, a warning says so, and the
-    largest is taken.
+    predicted within a cache of their row (see `RowMemory`): alone, further components always gain
+    on texts, by storing repetitions. If the perplexity still falls at the largest candidate,
+    ``still_falling_`` is True, a warning says so, and the largest is taken.
 
     Fits of aspect models are warm-started: a few grow by splitting components, all others start
     from a larger one, whose most similar components are merged. On texts of 100,000 tokens and more
@@ -100,7 +99,7 @@ class ComponentSearchCV(Search):
 
     cv : int, splitter or iterable, default=None
         Folds of the tokens. None scores one fifth of the tokens. A number stands for `CountSplit`;
-        with 2, the halves that are compared are also those that are scored. A splitter gets
+        with 2, the halves that are compared are scored, too. A splitter gets
         `Dyads`, which are sorted by row, so it has to shuffle them, as
         `KFold(5, shuffle=True)` does.
 
@@ -136,9 +135,8 @@ class ComponentSearchCV(Search):
         same within a cache of the row, whose parameters are estimated on other held-out tokens;
         ``*_unseen_score``, in columns that are new to their rows (`unseen_perplexity`);
         ``error_*_score``, standard error of the difference from the best, paired over rows;
-        ``n_distinct``, mean
-        number of components (over folds) with at least a tenth of an equal share of the tokens and
-        an affinity below 2/3 to all larger ones; ``half_agreement`` and ``seed_agreement``, mean
+        ``n_distinct``, mean number of components (over folds) with at least a tenth of an equal
+        share of the tokens and an affinity below 2/3 to all larger ones; ``half_agreement`` and ``seed_agreement``, mean
         affinity of components of two halves and of two runs, matched as by
         :func:`skcooc.inspection.topic_stability`; ``n_found_again``, number of distinct components
         of one half that are distinct in the other, too, and have an affinity of 2/3 or more;
@@ -419,7 +417,7 @@ class Survey:
         return (distinct,) if len(best) == 1 and distinct < best[0] else None
 
     def is_cache_enough(self) -> bool:
-        """Whether components gain next to nothing in a cache, as for pairs of words."""
+        """Whether components gain almost nothing in a cache, as for pairs of words."""
         best = max(self.scores.values(), key=lambda scores: scores["cache"].mean)
         in_cache, alone = (best[name].gain(self.unigram[name])[0] for name in ("cache", "test"))
         return in_cache < LEAST_CACHE_GAIN * alone
