@@ -136,8 +136,8 @@ class ComponentSearchCV(Search):
         ``*_unseen_score``, in columns that are new to their rows (`unseen_perplexity`);
         ``error_*_score``, standard error of the difference from the best, paired over rows;
         ``n_distinct``, mean number of components (over folds) with at least a tenth of an equal
-        share of the tokens and an affinity below 2/3 to all larger ones; ``half_agreement`` and ``seed_agreement``, mean
-        affinity of components of two halves and of two runs, matched as by
+        share of the tokens and an affinity below 2/3 to all larger ones; ``half_agreement`` and
+        ``seed_agreement``, mean affinity of components of two halves and of two runs, matched as by
         :func:`skcooc.inspection.topic_stability`; ``n_found_again``, number of distinct components
         of one half that are distinct in the other, too, and have an affinity of 2/3 or more;
         ``coherence``, mean :func:`skcooc.metrics.npmi_coherence`; ``beta``; ``icl`` of hard
