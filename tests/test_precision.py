@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from skcooc import (
     AspectModel,
+    AveragedModels,
     Dyads,
     ProductSpaceMixture,
     RowBlocks,
@@ -101,3 +102,4 @@ def test_product_spaces_are_fitted_in_double_precision():
     model = ProductSpaceMixture(2, 2, beta=0.9, max_iter=5, random_state=0)
     types = [clone(model).fit(table).components_.dtype for table in (X, Dyads(X), X.astype("f4"))]
     assert types == [np.float64, np.float64, np.float32]
+    assert AveragedModels(model, 2, random_state=0).fit(X).components_.dtype == np.float64
