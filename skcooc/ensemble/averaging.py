@@ -49,7 +49,7 @@ class AveragedModels(MetaModel):
 
         P(y_j given x_i) = sum_s P_s(y_j given x_i) / S
 
-    predicts better than one fit to the end, and sixteen members cost little more than that. It is
+    predicts better than one fit to the end; sixteen members cost about twice as much as that. It is
     one model with the components of all members side by side, and mixtures divided by S. Use it for
     prediction.
 
