@@ -122,6 +122,13 @@ def test_a_member_makes_so_many_iterations_from_a_quick_start():
         assert np.abs(short_fit(table, member.random_state, 0.85, 6) - expected).max() > 1e-3
 
 
+def test_members_make_all_iterations_whatever_the_objective_does():
+    loose = AspectModel(4, beta=0.8, tol=1.0)
+    assert loose.fit(HARD).n_iter_ < 20  # a fit of its own ends at once
+    mean = average(loose, 2).fit(HARD)
+    assert [member.n_iter_ for member in mean.estimators_] == [20, 20]
+
+
 def test_hyper_parameters_are_those_of_a_single_fit_and_beta_is_larger():
     mean = average(AspectModel(4), 6).fit(HARD)
     *single, last = mean.tuning_

@@ -96,6 +96,18 @@ def test_new_rows_have_a_prior_that_falls_with_their_length(dtype):
     np.testing.assert_array_equal(model.transform(0 * new[:1].astype(dtype))[0], model.weights_)
 
 
+def test_the_step_of_new_rows_with_a_prior_is_the_literal_one():
+    """By E-steps, as rows are folded in without the fast solution."""
+    X = planted().X.astype(float)
+    X = X[X.sum(axis=1) > 0]
+    model = AspectModel(3, beta=0.7, row_prior=3.0, random_state=0).fit(X)
+    equations, params = model._fitted_model.fold_in_equations(model._state.params)
+    rows = unknown_rows(params, NewRows(sp.csr_array(X)))
+    for _ in range(300):
+        rows, _ = equations.expect(NewRows(sp.csr_array(X)), params, rows, 0.7)
+    np.testing.assert_allclose(rows, literal_mixtures(X.toarray(), model, 3.0), atol=1e-6)
+
+
 def test_limits_of_the_prior_are_plain_fold_in_and_no_fold_in():
     X, options = planted().X, {"beta": 0.7, "random_state": 0}
     small, large = (AspectModel(3, row_prior=c, **options).fit(X) for c in (1e-9, 1e12))
