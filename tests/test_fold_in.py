@@ -101,7 +101,8 @@ def test_the_step_of_new_rows_with_a_prior_is_the_literal_one():
     X = planted().X.astype(float)
     X = X[X.sum(axis=1) > 0]
     model = AspectModel(3, beta=0.7, row_prior=3.0, random_state=0).fit(X)
-    equations, params = model._fitted_model.fold_in_equations(model._state.params)
+    aspects = Aspects(3, model.tempering_, row_prior=3.0)
+    equations, params = aspects.fold_in_equations(model._state.params)
     rows = unknown_rows(params, NewRows(sp.csr_array(X)))
     for _ in range(300):
         rows, _ = equations.expect(NewRows(sp.csr_array(X)), params, rows, 0.7)
