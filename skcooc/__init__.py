@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 from skcooc import callbacks, heldout
 from skcooc.estimators.aspect import AspectModel
 from skcooc.estimators.asymmetric import AsymmetricClustering
+from skcooc.estimators.classifier import AspectClassifier
 from skcooc.estimators.cluster_abstraction import ClusterAbstraction
 from skcooc.estimators.clustering_projection import ClusteringProjection
+from skcooc.estimators.guided import GuidedAspectModel
 from skcooc.estimators.product_space import ProductSpaceMixture
 from skcooc.estimators.symmetric import SymmetricClustering
 from skcooc.estimators.triadic import TriadicAspectModel
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from skcooc.retrieval import AspectRetriever
 
 __all__ = [
+    "AspectClassifier",
     "AspectModel",
     "AspectRetriever",
     "AsymmetricClustering",
@@ -45,6 +48,7 @@ __all__ = [
     "ClusteringProjection",
     "DiskTable",
     "Dyads",
+    "GuidedAspectModel",
     "InterpolatedModels",
     "MixtureFeatures",
     "ProductSpaceMixture",

@@ -136,7 +136,7 @@ def at_iteration(X: Counts, smoothing: float | Literal["auto"], known: Attribute
 
 def warn_about(estimator: BaseEstimator, recipe: Recipe, stopped: bool) -> None:
     """Warn where a fit did not converge, collapsed to the unigram, or has nearly equal topics."""
-    if not (estimator.converged_ or stopped):
+    if not (estimator.converged_ or stopped or recipe.is_short):
         _warn(
             f"EM did not converge within max_iter={estimator.max_iter} iterations. Increase "
             "max_iter, or the tolerance tol."

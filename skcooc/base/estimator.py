@@ -27,7 +27,7 @@ from skcooc.fitting.short_fits import ShortFits
 from skcooc.fitting.stream import FirstBatch
 from skcooc.protocol import Counts, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context, with_callbacks
-from skcooc.tables import Table, is_out_of_core, read, read_in_memory
+from skcooc.tables import Table, is_out_of_core, read, read_in_memory, row_groups
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -167,6 +167,16 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """
         if self._has_auto_size():
             return _fit_with_searched_size(self, X, y, sample_weight)
+        return self._fit(X, y, sample_weight)
+
+    def _fit(
+        self,
+        X: TableLike,
+        y: object,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to a table whose rows may be in groups."""
         recipe, new = self.recipe(), copy.copy(self)  # a fit that fails leaves self as it was
         self._check_solver(recipe, self.beta)
         needs = {**recipe.needs, **make_solver(self.solver).needs}
@@ -186,6 +196,9 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             | attributes.size_attributes(self)
             | {"_schema": table.schema}
         )
+        if groups is not None:
+            labels, codes = row_groups(groups, table.counts.shape[0])
+            table, known = table.in_groups(codes), known | {"groups_": labels, "_row_groups": codes}
         if table.blocks is None:
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             stopped = self._fit_table(recipe, table, known, data)
@@ -285,7 +298,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     ) -> bool:
         """Fit to a checked table; return whether a callback stopped EM."""
         X = table.counts
-        recipe = recipe.for_table(X)
+        recipe = recipe.for_table(X, table.schema.column_names)
         journal = self._journal(X)
         warm = journal.get_or_compute(("warm",), self._is_warm_start)
         run = self._warm_run(recipe, X) if warm else None
@@ -359,8 +372,9 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """
         self.check_sizes()
         self._validate_params()
-        counts = read_in_memory(copy.copy(self), X, sample_weight).sample
-        recipe = self.recipe().for_table(counts)
+        table = read_in_memory(copy.copy(self), X, sample_weight)
+        counts = table.sample
+        recipe = self.recipe().for_table(counts, table.schema.column_names)
         self._check_solver(recipe, "auto")
         recipe = recipe.with_seeds(draw_seeds(self.random_state, self.n_init))
         return short_fits(recipe, counts), recipe.family.beta_range(counts)

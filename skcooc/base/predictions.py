@@ -36,7 +36,13 @@ from skcooc.protocol import (
     TableLike,
 )
 from skcooc.protocol.decorators import validated
-from skcooc.tables import Dyads, TableSchema, check_same_table, is_collection, read_rows
+from skcooc.tables import (
+    Dyads,
+    TableSchema,
+    check_same_table,
+    is_collection,
+    read_rows,
+)
 from skcooc.tables.blocks import check_row_blocks
 from skcooc.version import __version__, check_version
 
@@ -178,11 +184,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         score : float
         """
-        samples, weights = self._score_samples(X)
-        if not weights.any():
-            raise ValueError("X has no tokens to score: all entries are zero.")
-        counted = weights > 0  # an impossible token of weight zero would give NaN
-        return float(np.average(samples[counted], weights=weights[counted]))
+        return scoring.weighted_mean(*self._score_samples(X))
 
     def perplexity(self, X: TableLike) -> float:
         """Perplexity of held-out tokens, exp(-score(X)): the effective number of choices.
@@ -445,7 +447,11 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             counts, order = X.listed(self.embedding_.dtype)
             weights = np.ones(len(X)) if X.weights is None else X.weights
             return scoring.score_pairs(counts, order, self._predictor(None)), weights
-        known, scored = scoring.halves(read_rows(self, X))
+        return self._score_rows(self._read_rows(X))
+
+    def _score_rows(self, X: Block) -> tuple[Array, Array]:
+        """Return the log-likelihood of one half of each row given the other, and its tokens."""
+        known, scored = scoring.halves(X)
         return scoring.score_rows(scored, self._predictor(known))
 
     def _predictor(self, known: Block | None) -> Predictor:

@@ -143,10 +143,14 @@ class CSRCounts(
 ):
     """A block of rows of a count matrix (n, M), float32 or float64, with weights of its rows, (n,).
 
+    Rows may be in groups: ``row_groups`` (n,) are their numbers from 0, or -1 for none.
     X is never written to, nor copied, except for 64-bit indices where 32 bits suffice. Indices need
     not be sorted, entries may be zero. A pass is cut into a range for each of ``n_threads``, which
     ``map``, such as that of a thread pool, runs in parallel; results are bitwise the same for all.
     """
+
+    row_groups: Array | None = None  # (n,); None: they are in none
+    _by_group: Array | None = None
 
     def __init__(
         self, X: CSR, row_weights: Array | None = None, *, n_threads: int = 1, map: Map = serial_map
@@ -258,15 +262,15 @@ class CSRCounts(
         return self
 
     def replaced(self, counts: Array) -> Self:
-        table = sp.csr_array((counts, self.indices, self.indptr), shape=self.shape)
-        return self._like(table, self.weights)
+        return self._same_rows(sp.csr_array((counts, self.indices, self.indptr), shape=self.shape))
 
     def draw(self, n_rows: int, seed: int) -> RowSample:
         return draw(self.table, self.row_weights, n_rows, seed)
 
     def take(self, rows: Array) -> Self:
         weights = None if self.weights is None else self.weights[rows]
-        return self._like(self.table[rows], weights)
+        groups = None if self.row_groups is None else self.row_groups[rows]
+        return self._like(self.table[rows], weights).in_groups(groups)
 
     def occupied(self) -> tuple[Self, Array]:
         seen = np.zeros(self.shape[1], dtype=bool)
@@ -274,7 +278,7 @@ class CSRCounts(
         columns, places = np.flatnonzero(seen), np.cumsum(seen, dtype=self.indices.dtype) - 1
         shape = self.shape[0], len(columns)
         table = sp.csr_array((self.data, places[self.indices], self.indptr), shape=shape)
-        return self._like(table, self.weights), columns
+        return self._same_rows(table), columns
 
     def coarsen(self, labels: Array) -> Self:
         mass = np.bincount(labels, weights=self.row_weights)
@@ -285,7 +289,16 @@ class CSRCounts(
 
     def divide(self, fraction: float, seed: int, *, occupied: bool = False) -> tuple[Self, Self]:
         rest, drawn = thin(self, fraction, seed, occupied=occupied)
-        return self._like(rest, self.weights), self._like(drawn, self.weights)
+        return self._same_rows(rest), self._same_rows(drawn)
+
+    def column_sums_by_group(self, n_groups: int) -> Array:
+        if self._by_group is None:
+            groups = np.full(self.shape[0], -1) if self.row_groups is None else self.row_groups
+            places = np.where(groups < n_groups, groups, -1) % (n_groups + 1)
+            members = self.row_weights, (places, np.arange(self.shape[0]))
+            sums = sp.csr_array(members, shape=(n_groups + 1, self.shape[0])) @ self.table
+            self._by_group = sums.toarray()
+        return self._by_group
 
     @property
     def table(self) -> CSR:
@@ -294,14 +307,23 @@ class CSRCounts(
     def _like(self, X: CSR, row_weights: Array | None) -> Self:
         return type(self)(X, row_weights, n_threads=self.n_threads, map=self.map_ranges)
 
+    def _same_rows(self, X: CSR) -> Self:
+        return self._like(X, self.weights).in_groups(self.row_groups)
+
+    def in_groups(self, row_groups: Array | None) -> Self:
+        new = copy.copy(self)
+        new.row_groups, new._by_group = row_groups, None
+        return new
+
     def n_ranges_for(self, work: int) -> int:
         return max(1, min(self.n_threads, work // WORTH_A_THREAD))
 
     def astype(self, dtype: DTypeLike) -> Self:
-        return self if self.dtype == dtype else self._like(self.table.astype(dtype), self.weights)
+        return self if self.dtype == dtype else self._same_rows(self.table.astype(dtype))
 
     def as_new(self) -> NewRows:
-        return NewRows(self.table, n_threads=self.n_threads, map=self.map_ranges)
+        new = NewRows(self.table, n_threads=self.n_threads, map=self.map_ranges)
+        return new.in_groups(self.row_groups)
 
 
 class NewRows(CSRCounts):

@@ -182,7 +182,8 @@ class AveragedModels(MetaModel):
         new = copy.copy(self)
         table = read_in_memory(new, X, sample_weight)  # a fit that fails leaves self as it was
         known = attributes.input_attributes(new) | {"_schema": table.schema}
-        counts, recipe = table.sample, self.estimator.recipe().for_table(table.sample)
+        counts = table.sample
+        recipe = self.estimator.recipe().for_table(counts, table.schema.column_names)
         with self._journal(counts) as journal:
             seeds = journal.get_or_compute(
                 ("seeds",), draw_seeds, self.random_state, self.n_estimators

@@ -95,7 +95,7 @@ class Aspects(
 
     @property
     def supports_alternating(self) -> bool:
-        return not self.component_prior
+        return not self.has_pseudo_counts
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         # From random components EM may end where two aspects share one topic and another two.
@@ -156,8 +156,8 @@ class Aspects(
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         # Eqs. (7), (9)
         expected, mass = stats.components, sums(stats.components, axis=0)
-        if self.component_prior:
-            expected = expected + self.component_prior
+        if self.has_pseudo_counts:
+            expected = expected + self.pseudo_counts(params)
         components = normalise(expected, axis=0, otherwise=params.components)
         weights = prior = mass / mass.sum()
         if self.tempering == "distinctive":
@@ -171,12 +171,23 @@ class Aspects(
             B *= params.prior ** (1 - beta)
         return B
 
+    @property
+    def has_pseudo_counts(self) -> bool:
+        return self.component_prior > 0
+
+    def pseudo_counts(self, params: Params) -> float | Array:
+        """Pseudo-counts of columns in aspects: of all, or (M, K)."""
+        return self.component_prior
+
+    def prior_mass(self, params: Params) -> float | Array:
+        """Pseudo-counts of each aspect in all."""
+        return self.component_prior * len(params.components)
+
     def log_prior(self, params: Params, beta: float) -> float:
-        if not self.component_prior:
+        if not self.has_pseudo_counts:
             return 0.0
-        with np.errstate(divide="ignore"):  # a warm start may have zeros
-            logs = np.log(params.components)
-        return self.component_prior * float(logs.sum(dtype=np.float64))
+        # A warm start may have zeros, for which it is -inf.
+        return float(np.sum(xlogy(self.pseudo_counts(params), params.components), dtype=np.float64))
 
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
         return params._replace(components=mix_with(params.components, distribution, share))
@@ -345,7 +356,7 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
 
     def per_totals(self, X: Block, params: Params) -> Array:
         """1 / (T_k + M eta), (K,); zero in a stream, whose tokens have no end."""
-        prior = self.component_prior * len(params.components) / X.mass
+        prior = self.aspects.prior_mass(params) / X.mass
         return reciprocals(params.weights.astype(np.float64) + prior) / X.mass
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:

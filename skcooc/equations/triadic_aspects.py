@@ -110,6 +110,9 @@ class TriadicAspects(ColumnDistributions, Equations[Params, Statistics]):
         mixtures = normalise(given, axis=1, otherwise=params.weights)
         return np.concatenate([mixtures, between]), params.components
 
+    def predict(self, params: Params, rows: Rows, X: Block) -> Array:
+        return X.cells(*self.prediction_factors(params, rows)).astype(np.float64)
+
     def _given(self, X: Block, params: Params, rows: Rows, beta: float) -> Array:
         """[P(x given z) / P(x)]^(a beta) above P(y given z)^(b beta), (N + M, K)."""
         factors = self._relative(params, rows), params.middle

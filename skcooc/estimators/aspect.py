@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import (
@@ -22,6 +25,7 @@ from skcooc.em import Split, TemperatureRange, annealing_schedule
 from skcooc.em.solvers import SolverName
 from skcooc.equations import aspects as usual_values
 from skcooc.equations.aspects import Aspects, PredictiveAspects, Tempering
+from skcooc.equations.guided_aspects import Guide, GuidedAspects
 from skcooc.fitting import ModelFamily, Recipe
 from skcooc.fitting.tuning import (
     ComponentPrior,
@@ -34,7 +38,7 @@ from skcooc.fitting.tuning import (
     Values,
     prior_range,
 )
-from skcooc.protocol import Array, Block
+from skcooc.protocol import Array, Block, Counts
 
 BURSTINESS = 100.0  # tokens: "auto"
 DEFAULT_TEMPERING: Tempering = "distinctive"
@@ -63,9 +67,10 @@ class AspectModel(CooccurrenceEstimator):
         ("distinctive"), P(z), as in [1]_ ("likelihood"), or none, which makes shares nearly equal
         ("joint"). "auto" is "distinctive", unless "joint" lowers held-out perplexity by 0.5 %.
 
-    component_prior : float or "auto", default="auto"
+    component_prior : float, (K, M) array or "auto", default="auto"
         Pseudo-count of every column in every topic, for sparse data such as word pairs. "auto" is 0
-        unless a value lowers held-out perplexity by 1 %.
+        unless a value lowers held-out perplexity by 1 %. An array, such as expected counts of an
+        earlier period, is where the topics start.
 
     leave_one_out : bool or "auto", default="auto"
         Whether to subtract each token's expected count from its row and column before the E-step
@@ -133,7 +138,7 @@ class AspectModel(CooccurrenceEstimator):
     n_components: Size = 10
     _: KW_ONLY
     tempering: Tempering | Literal["auto"] = "auto"
-    component_prior: float | Literal["auto"] = "auto"
+    component_prior: float | Literal["auto"] | ArrayLike = "auto"
     leave_one_out: bool | Literal["auto"] = "auto"
     row_prior: float | Literal["auto"] = "auto"
     burstiness: float | Literal["auto"] | None = None
@@ -149,7 +154,11 @@ class AspectModel(CooccurrenceEstimator):
         **CONSTRAINTS,
         "n_components": SIZE,
         "tempering": [StrOptions({"auto", "distinctive", "joint", "likelihood"})],
-        "component_prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "component_prior": [
+            Interval(Real, 0, None, closed="left"),
+            StrOptions({"auto"}),
+            "array-like",
+        ],
         "leave_one_out": ["boolean", StrOptions({"auto"})],
         "row_prior": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "burstiness": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), None],
@@ -158,7 +167,7 @@ class AspectModel(CooccurrenceEstimator):
 
     @property
     def component_prior_(self) -> float:
-        """Pseudo-count used."""
+        """Pseudo-count used; 0 where an array was given."""
         return float(self._fitted_model.component_prior)
 
     @property
@@ -185,19 +194,15 @@ class AspectModel(CooccurrenceEstimator):
         return merged_components(self, shares, mass, "n_components")
 
     def recipe(self) -> Recipe:
-        family = AspectFamily(
-            n_components=self.n_components,
-            tempering=self.tempering,
-            component_prior=self.component_prior,
-            row_prior=self.row_prior,
-            leave_one_out=self.leave_one_out,
-            annealed=self.annealing is not None,
-            tunes_smoothing=self.smoothing == "auto",
-            last=self._last_values(),
-        )
+        family = self._family()
         if family.is_leave_one_out({}) and (self.annealing or 0) > 1:
             raise ValueError(
                 "leave_one_out=True has no topics that split: it needs annealing < 1, or None, got "
+                f"{self.annealing}."
+            )
+        if family.is_guided and self.annealing is not None:
+            raise ValueError(
+                "Topics of which something is known do not split: set annealing=None, got "
                 f"{self.annealing}."
             )
         plain = family.plain({})
@@ -209,8 +214,25 @@ class AspectModel(CooccurrenceEstimator):
             init_from=plain if self.annealing is None else None,
             concentration=self._concentration(),
             supports_splitting=not (
-                family.is_leave_one_out({}) or self.annealing or self.burstiness
+                family.is_leave_one_out({}) or family.is_guided or self.annealing or self.burstiness
             ),
+        )
+
+    def _family(self) -> AspectFamily:
+        counts: Array | None = None
+        prior = cast("float | Literal['auto']", self.component_prior)
+        if not isinstance(self.component_prior, Real | str):
+            prior, counts = 0.0, expected_counts(self.component_prior)
+        return AspectFamily(
+            n_components=self.n_components,
+            tempering=self.tempering,
+            component_prior=prior,
+            row_prior=self.row_prior,
+            leave_one_out=self.leave_one_out,
+            annealed=self.annealing is not None,
+            tunes_smoothing=self.smoothing == "auto",
+            last=self._last_values(),
+            expected_counts=counts,
         )
 
     def _last_values(self) -> Values:
@@ -232,6 +254,11 @@ class AspectModel(CooccurrenceEstimator):
         return BURSTINESS if self.burstiness == "auto" else float(self.burstiness)
 
 
+def expected_counts(prior: ArrayLike) -> Array:
+    """Return the pseudo-counts of a table; ValueError where they are none."""
+    return check_array(prior, ensure_non_negative=True, input_name="component_prior")
+
+
 @dataclass(frozen=True)
 class AspectFamily(ModelFamily):
     """Aspect models by the values of their hyper-parameters; those that are "auto" are tuned."""
@@ -244,7 +271,35 @@ class AspectFamily(ModelFamily):
     annealed: bool
     tunes_smoothing: bool
     last: Values  # of the last fit, for a warm start; else empty
-    has_warmup = True
+    expected_counts: Array | None = None  # (K, M): pseudo-counts of columns, where given
+    equations: Callable[..., Aspects] = Aspects  # by number of components, tempering and prior
+    has_warmup: bool = True
+
+    @property
+    def is_guided(self) -> bool:
+        """Whether something is known of the components."""
+        return self.expected_counts is not None
+
+    def for_table(self, X: Counts, columns: Array | None) -> AspectFamily:
+        if self.expected_counts is None:
+            return self
+        counts = self.checked_counts(X)
+        return self.guided(GuidedAspects, Guide(0 * counts, 0 * counts, counts))
+
+    def checked_counts(self, X: Counts) -> Array:
+        """Return the expected counts, (M, K); ValueError where they have another shape."""
+        counts = cast(Array, self.expected_counts)
+        if counts.shape != (self.n_components, X.shape[1]):
+            raise ValueError(
+                f"component_prior is an array of shape {counts.shape}; it must be "
+                f"({self.n_components}, {X.shape[1]}), an expected count of each column in each "
+                "component."
+            )
+        return counts.T
+
+    def guided(self, kind: type[GuidedAspects], guide: Guide, **options: Any) -> AspectFamily:
+        """Return a family of models of which something is known, which start without warm-up."""
+        return replace(self, equations=partial(kind, guide=guide, **options), has_warmup=False)
 
     def model(self, values: Values) -> Aspects | PredictiveAspects:
         plain = self.plain(values)
@@ -266,7 +321,9 @@ class AspectFamily(ModelFamily):
         tempering = values.get("tempering", self.tempering)
         if tempering == "auto":
             tempering = self.last.get("tempering", DEFAULT_TEMPERING)
-        return Aspects(n, tempering, values.get("component_prior", prior))
+        # A pilot with fewer components, which only finds a temperature, knows nothing of them.
+        make = self.equations if n == self.n_components else Aspects
+        return make(n, tempering, values.get("component_prior", prior))
 
     def has_tunable_row_prior(self, values: Values) -> bool:
         return self.row_prior == "auto" and not self.is_leave_one_out(values)

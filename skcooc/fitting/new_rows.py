@@ -8,7 +8,7 @@ import numpy as np
 
 from skcooc.em.search import vertex
 from skcooc.fitting.stream import fold_in
-from skcooc.heldout.predictors import Factors, log_cells, smoothed
+from skcooc.heldout.predictors import CachedPredictions, log_cells, smoothed
 from skcooc.heldout.validation import HeldOut
 from skcooc.protocol import CSR, Array, Model, Params
 
@@ -46,8 +46,8 @@ def best_row_prior(
     def loss(row_prior: float) -> float:
         model, of_rows = with_prior(row_prior).fold_in_equations(params)
         states = fold_in(model, of_rows, beta, X, 1, max_iter=MAX_ITER)
-        factors = Factors(*model.factors(of_rows, states))
-        logs = log_cells(smoothed(factors, heldout.background, smoothing), both)
+        predicted = CachedPredictions(model.predict(of_rows, states, both))
+        logs = log_cells(smoothed(predicted, heldout.background, smoothing), both)
         return -float((rest * logs).sum() / rest.sum())
 
     return float(np.exp(vertex({float(np.log(c)): loss(c) for c in PSEUDO_COUNTS})))

@@ -84,6 +84,10 @@ class ModelFamily(Protocol):
     def model(self, values: Values) -> Model:
         """Return the equations with these values, and else those given or usual."""
 
+    def for_table(self, X: Counts, columns: Array | None) -> ModelFamily:
+        """Return the family for a table with these names of columns, if it depends on it."""
+        return self
+
     def warmup_model(self, values: Values) -> Model | None:
         """Return the model of the warm-up; None: the model itself."""
         return None
@@ -236,12 +240,16 @@ class Recipe:
             (reason for need, reason in self.needs.items() if need not in capabilities), None
         )
 
-    def for_table(self, X: Counts) -> Recipe:
-        """Return the recipe, checked for a table; ValueError where it does not suit."""
+    def for_table(self, X: Counts, columns: Array | None) -> Recipe:
+        """Return the recipe for a table with these names of columns, if any.
+
+        ValueError where they do not suit.
+        """
         self.check(X)
+        new = replace(self, family=self.family.for_table(X, columns))
         if self.coarsening is None:
-            return self
-        return replace(self, coarsening=check_coarsening(self.coarsening, X.shape[0]))
+            return new
+        return replace(new, coarsening=check_coarsening(self.coarsening, X.shape[0]))
 
     def scales(self, X: Counts) -> list[Scale]:
         """Return the tables in which rows are tied, the coarsest first, and the table itself."""

@@ -45,6 +45,14 @@ def score_rows(X: Block, predictor: Predictor) -> tuple[Array, Array]:
     return sums / np.where(counts > 0, counts, 1), counts
 
 
+def weighted_mean(samples: Array, weights: Array) -> float:
+    """Mean of samples (n,); ValueError where all weights are zero."""
+    if not weights.any():
+        raise ValueError("X has no tokens to score: all entries are zero.")
+    counted = weights > 0  # an impossible token of weight zero would give NaN
+    return float(np.average(samples[counted], weights=weights[counted]))
+
+
 def draw(
     n_samples: int, row_distribution: Array, A: Array, components: Array, rng: np.random.Generator
 ) -> tuple[Array, Array]:

@@ -10,7 +10,6 @@ import numpy as np
 from skcooc.heldout.predictors import (
     LEAST_SMOOTHING,
     CachedPredictions,
-    Factors,
     best_smoothing,
     log_cells,
     smoothed,
@@ -50,7 +49,7 @@ class HeldOut:
         return self.score(self.predicted(model, params, rows))
 
     def predicted(self, model: Model, params: Params, rows: Rows) -> CachedPredictions:
-        return CachedPredictions(Factors(*model.prediction_factors(params, rows)).cells(self.X))
+        return CachedPredictions(model.predict(params, rows, self.X))
 
     def score(self, predictor: Predictor) -> Validation:
         """Perplexity of a predictor; ValueError if it is NaN."""

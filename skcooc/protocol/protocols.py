@@ -38,6 +38,7 @@ Capability = Literal[
     "row states",  # states of the rows, kept from step to step
     "triples",  # a third index of every token
     "weights",  # of the rows
+    "groups",  # of the rows
 ]
 
 
@@ -156,6 +157,16 @@ class Block(Counts, Protocol):
     @property
     def row_weights(self) -> Array:
         """Weight of each row, (n,)."""
+
+    @property
+    def row_groups(self) -> Array | None:
+        """Group of each row, (n,), from 0; -1 for none. None: they are in none."""
+
+    def in_groups(self, row_groups: Array | None) -> Self:
+        """Return the rows in these groups."""
+
+    def column_sums_by_group(self, n_groups: int) -> Array:
+        """Return the tokens of each column in each group, and in other rows, (n_groups + 1, M)."""
 
     @property
     def mass(self) -> float:
@@ -282,6 +293,10 @@ class FoldIn(Protocol[P, S_co]):
     def factors(self, params: P, rows: Rows) -> tuple[Array, Array]:
         """Return A (n, k) and B (M, k) with P(y_j given x_i) = A[i] @ B[j]."""
 
+    def predict(self, params: P, rows: Rows, X: Block) -> Array:
+        """Return P(y_j given x_i) at the non-zeros of further counts of these rows, (nnz,)."""
+        return X.cells(*self.factors(params, rows)).astype(np.float64)
+
     def fixed(self, X: Block, params: P, beta: float) -> FixedComponents | None:
         """Return components for the fast fold-in, or None if it must iterate ``expect``."""
         return None
@@ -352,10 +367,6 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
     def fold_in_equations(self, params: P) -> tuple[FoldIn[Any, Any], Params]:
         """Return equations that fold in new rows, and their parameters; default self."""
         return self, params
-
-    def prediction_factors(self, params: P, rows: Rows) -> tuple[Array, Array]:
-        """Return the factors from which ``cells`` predicts further tokens; default ``factors``."""
-        return self.factors(params, rows)
 
     def mixture_prior(self, params: P) -> tuple[Array, Array] | None:
         """Return the prior of a row's mixture: weights (a,) and A (a, k); see ``factors``.

@@ -11,6 +11,7 @@ from skcooc.tables.dyads import (
     observed_cells,
     without_zeros,
 )
+from skcooc.tables.groups import known_groups, row_groups
 from skcooc.tables.reading import (
     Table,
     TextsError,
@@ -49,12 +50,14 @@ __all__ = [
     "find_names",
     "is_collection",
     "is_out_of_core",
+    "known_groups",
     "observed_cells",
     "open_table",
     "read",
     "read_in_memory",
     "read_new_triads",
     "read_rows",
+    "row_groups",
     "save_table",
     "without_zeros",
 ]

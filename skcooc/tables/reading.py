@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -143,6 +143,11 @@ class Table:
     @property
     def in_memory(self) -> bool:
         return self.blocks is None and self.counts is self.sample
+
+    def in_groups(self, row_groups: Array) -> Table:
+        """Return the table, which is in memory, with the number of the group of each row, (N,)."""
+        counts = self.sample.in_groups(row_groups)
+        return replace(self, counts=counts, sample=counts)
 
 
 def read(

@@ -1,0 +1,102 @@
+"""Aspect models of which something is known: seed columns, whole components, or earlier counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from skcooc.em.stages import unknown_rows
+from skcooc.equations.aspects import Aspects, Statistics
+from skcooc.protocol import Array, Counts, Rows
+from skcooc.simplex import normalise, sums
+
+# Shares of seeds and of earlier counts in initial aspects. Where there are seeds, which decide what
+# becomes of all, others begin near the unigram: the shape of the gamma distribution of their noise.
+SEED_SHARE, COUNTS_SHARE, NOISE_SHAPE = 0.05, 0.9, 20.0
+
+
+class GuidedParams(NamedTuple):
+    """Parameters of an aspect model, and the number of tokens to which they were fitted."""
+
+    components: Array  # (M, K)
+    weights: Array  # (K,)
+    prior: Array  # (K,)
+    n_tokens: Array  # (): the unit of seeds
+
+
+@dataclass(frozen=True, eq=False)
+class Guide:
+    """What is known of K aspects; zero where nothing is. Equal to itself alone."""
+
+    seeds: Array  # (M, K): distributions over seed columns
+    kept: Array  # (M, K): components that are kept
+    counts: Array  # (M, K): pseudo-counts
+    allowed: Array | None = None  # (G + 1, K) of bool, by group of rows; None: all
+
+
+@dataclass(frozen=True)
+class GuidedAspects(Aspects):
+    """Equations of the aspect model with known pseudo-counts b_jk and known components.
+
+    The M-step is P(y_j given z_k) ~ m_jk + eta + b_jk with expected counts m_jk. The E-step is that
+    of `Aspects`; the objective has the further terms -b_jk log P(y_j given z_k), which are not
+    tempered. Seeds s_jk, which sum to one over the columns, have b_jk = w s_jk L / K in a table of
+    L tokens: in an aspect of mean size a share w / (1 + w) is theirs, however many documents there
+    are. A component that is kept has no M-step.
+    """
+
+    guide: Guide | None = None
+    seed_strength: float = 0.0  # w
+
+    @property
+    def has_pseudo_counts(self) -> bool:
+        return True
+
+    def pseudo_counts(self, params: Any) -> Array:
+        guide, per_aspect = self.known, float(params.n_tokens) / self.n_components
+        known = self.seed_strength * per_aspect * guide.seeds + guide.counts + self.component_prior
+        return known.astype(params.components.dtype)
+
+    def prior_mass(self, params: Any) -> Array:
+        return sums(self.pseudo_counts(params), axis=0).astype(np.float64)
+
+    @property
+    def known(self) -> Guide:
+        return cast(Guide, self.guide)
+
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Any, Rows]:
+        components = self.initial_components(X, rng)
+        weights = np.full(self.n_components, 1 / self.n_components, dtype=X.dtype)
+        n_tokens = np.array(X.column_sums.sum(), dtype=X.dtype)
+        params = GuidedParams(self.with_kept(components), weights, weights, n_tokens)
+        return params, unknown_rows(params, X)
+
+    quick_start = random = start
+
+    def initial_components(self, X: Counts, rng: np.random.Generator) -> Array:
+        """The usual ones, (M, K); where there are seeds, all near the unigram."""
+        guide, unigram = self.known, (X.column_sums / X.column_sums.sum())[:, None]
+        if guide.seeds.any() or guide.allowed is not None:
+            noise = rng.gamma(NOISE_SHAPE, size=guide.seeds.shape)
+            start = normalise(unigram * noise, axis=0, otherwise=unigram)
+        else:
+            start = self.usual_start(X, rng)
+        counts = normalise(guide.counts, axis=0, otherwise=0.0)
+        for known, share in ((guide.seeds, SEED_SHARE), (counts, COUNTS_SHARE)):
+            start = np.where(known.any(axis=0), unigram + share * (known - unigram), start)
+        return start.astype(X.dtype)
+
+    def usual_start(self, X: Counts, rng: np.random.Generator) -> Array:
+        return super().start(X, rng)[0].components
+
+    def with_kept(self, components: Array) -> Array:
+        kept = self.known.kept.astype(components.dtype)
+        return np.where(kept.any(axis=0), kept, components)
+
+    def maximize(self, stats: Statistics, params: Any, beta: float) -> Any:
+        n_tokens = np.sum(stats.components, dtype=np.float64).astype(stats.components.dtype)
+        params = params._replace(n_tokens=n_tokens)
+        components, weights, prior = super().maximize(stats, params, beta)
+        return GuidedParams(self.with_kept(components), weights, prior, n_tokens)

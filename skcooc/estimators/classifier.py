@@ -1,0 +1,348 @@
+"""A classifier of rows, of which some are labelled: classes are topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils import Tags, column_or_1d
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from skcooc.base import attributes
+from skcooc.estimators.guided import GuidedAspectModel, GuidedFamily
+from skcooc.fitting import Recipe
+from skcooc.fitting.recipe import draw_seeds
+from skcooc.protocol import Array, RandomState, TableLike
+from skcooc.protocol.decorators import fit_context
+from skcooc.simplex import first_largest, normalise
+
+UNLABELLED = -1
+NOT_CALIBRATED = 1.0, 1e-6  # exponent and floor
+
+
+class AspectClassifier(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+):
+    """Classifier of rows of counts that learns from labelled and unlabelled rows.
+
+    Every class has topics of its own. A labelled row has only those of its class and free ones; an
+    unlabelled row may have all. Best with few labels; read more in the :doc:`how-to
+    </howto/few_labels>`.
+
+    Parameters
+    ----------
+    n_components_per_class : int, default=1
+        Number of topics of each class.
+
+    n_free_components : int, default=0
+        Number of topics that rows of all classes may have.
+
+    beta : float in (0, 1] or "auto", default=0.8
+        Inverse temperature; "auto" tunes it on held-out tokens.
+
+    max_iter : int, default=20
+        Number of EM iterations. More make topics that predict words better, and classes worse.
+
+    cv : int, default=5
+        Number of folds of labelled rows for the calibration of probabilities, each of which is
+        predicted by a fit without its labels; 0 uses the shares of the classes as they are.
+
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib. Results do not depend on it.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initialisation and of the folds.
+
+    Attributes
+    ----------
+    classes_ : (C,) array
+        Labels of the classes.
+    model_ : GuidedAspectModel
+        The fitted topics, for :mod:`skcooc.inspection`; their names are the labels.
+    components_ : (K, M) array
+        P(y_j given z_k): topics of the classes in the order of ``classes_``, then free ones.
+    embedding_ : (N, K) array
+        P(z_k given x_i) of the training rows.
+    calibration_ : tuple of float
+        Exponent and floor of ``predict_proba``.
+    n_features_in_ : int
+        Number M of columns.
+    feature_names_in_ : (M,) array of str
+        Names of the columns, if these are strings.
+
+    See Also
+    --------
+    skcooc.GuidedAspectModel : Seed words instead of labelled rows.
+    skcooc.MixtureFeatures : Features for the classifiers of scikit-learn.
+
+    Notes
+    -----
+    EM with known zeros in P(z given x_i), as for the naive Bayes classifier of [1]_; but every
+    token has its own topic, and responsibilities are tempered.
+
+    References
+    ----------
+    .. [1] K. Nigam, A. McCallum, S. Thrun and T. Mitchell, Text classification from labeled and
+       unlabeled documents using EM, Machine Learning 39, 2000.
+
+    Examples
+    --------
+    >>> from skcooc import AspectClassifier
+    >>> X = [[3, 2, 1, 0, 0], [1, 3, 2, 0, 1], [0, 0, 1, 2, 3], [0, 1, 0, 4, 1]]
+    >>> AspectClassifier(random_state=0).fit(X, [0, -1, 1, -1]).predict(X)
+    array([0, 0, 1, 1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components_per_class": [Interval(Integral, 1, None, closed="left")],
+        "n_free_components": [Interval(Integral, 0, None, closed="left")],
+        "beta": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "cv": [Interval(Integral, 2, None, closed="left"), Options(Integral, {0})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components_per_class: int = 1,
+        n_free_components: int = 0,
+        *,
+        beta: float | Literal["auto"] = 0.8,
+        max_iter: int = 20,
+        cv: int = 5,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components_per_class = n_components_per_class
+        self.n_free_components = n_free_components
+        self.beta, self.max_iter, self.cv = beta, max_iter, cv
+        self.n_jobs, self.random_state = n_jobs, random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit topics to all rows, and calibrate the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
+            Non-negative counts.
+        y : array-like of shape (N,)
+            Labels; -1, or None or NaN among strings, for rows without.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row, or of each token where X is Dyads.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            Where X is negative, not finite, empty or all zero, or no row is labelled.
+        """
+        labels = _labels(y)
+        known = np.flatnonzero(np.array([label is not None for label in labels], dtype=bool))
+        if not known.size:
+            raise ValueError("y has no labels: all of its values stand for rows without one.")
+        classes, codes = np.unique(np.asarray(y)[known], return_inverse=True)
+        model = self._model(len(classes))
+        model.fit_labelled(X, labels, sample_weight)
+        folds = self._folds(codes)
+        shares = np.empty((0, len(classes)))
+        if folds.max(initial=-1) >= 0:
+            shares = np.concatenate(
+                [
+                    self._without(X, labels, known[folds == fold], sample_weight, len(classes))
+                    for fold in range(self.cv)
+                ]
+            )
+            codes = np.concatenate([codes[folds == fold] for fold in range(self.cv)])
+        fitted = {
+            "classes_": classes,
+            "model_": model,
+            "components_": model.components_,
+            "embedding_": model.embedding_,
+            "calibration_": calibration(shares, codes[: len(shares)]),
+        }
+        attributes.set_fitted_attributes(self, attributes.input_attributes(model) | fitted)
+        return self
+
+    def _model(self, n_classes: int) -> LabelledAspectModel:
+        n_components = n_classes * self.n_components_per_class + self.n_free_components
+        return LabelledAspectModel(
+            n_components,
+            n_components_per_class=self.n_components_per_class,
+            tempering="joint",
+            beta=self.beta,
+            max_iter=self.max_iter,
+            solver="em",
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        )
+
+    def _folds(self, codes: Array) -> Array:
+        """Fold of each labelled row, (n,); -1 for the only one of its class."""
+        rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
+        folds = np.full(len(codes), -1)
+        for code in range(codes.max() + 1):
+            of_class = rng.permutation(np.flatnonzero(codes == code))
+            if self.cv and len(of_class) > 1:
+                folds[of_class] = np.arange(len(of_class)) % self.cv
+        return folds
+
+    def _without(
+        self,
+        X: TableLike,
+        labels: Array,
+        rows: Array,
+        sample_weight: ArrayLike | None,
+        n_classes: int,
+    ) -> Array:
+        """Shares of the classes in some rows, (n, C), of a fit without their labels."""
+        if not len(rows):
+            return np.empty((0, n_classes))
+        labels = labels.copy()
+        labels[rows] = None
+        model = self._model(n_classes).fit_labelled(X, labels, sample_weight)
+        return self._class_shares(model.embedding_[rows], n_classes)
+
+    def _class_shares(self, mixtures: Array, n_classes: int) -> Array:
+        per = self.n_components_per_class
+        of_topics = mixtures[:, : n_classes * per].astype(np.float64)
+        shares = of_topics.reshape(len(mixtures), n_classes, per).sum(axis=2)
+        return normalise(shares, axis=1, otherwise=1 / n_classes)
+
+    def predict_proba(self, X: TableLike) -> Array:
+        """Probabilities of the classes.
+
+        They are ~ (s_c + f)^a with the shares s_c of the classes in a row, those of their topics.
+        Exponent a and floor f give labelled rows, where they are not used as such, the largest
+        likelihood.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        P : (n, C) array
+        """
+        shares = self._class_shares(self.transform(X), len(self.classes_))
+        exponent, floor = self.calibration_
+        return np.exp(log_softmax(exponent * np.log(shares + floor), axis=1))
+
+    def predict(self, X: TableLike) -> Array:
+        """Most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        labels : (n,) array
+        """
+        return self.classes_[first_largest(self.predict_proba(X))]
+
+    def transform(self, X: TableLike) -> Array:
+        """Fold rows into the fitted model.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        mixtures : (n, K) array
+            P(z given x_i): topics of the classes in the order of ``classes_``, then free ones.
+        """
+        check_is_fitted(self)
+        return self.model_.transform(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class LabelledAspectModel(GuidedAspectModel):
+    """The topics of an `AspectClassifier`."""
+
+    n_components_per_class: int = 1
+
+    def fit_labelled(
+        self, X: TableLike, labels: Array, sample_weight: ArrayLike | None
+    ) -> LabelledAspectModel:
+        """Fit to rows with labels (N,), some of which are None.
+
+        Returns
+        -------
+        self : object
+        """
+        self._fit(X, None, sample_weight, labels)
+        per = self.n_components_per_class
+        names = [f"{c} {n}" if per > 1 else str(c) for c in self.groups_ for n in range(per)]
+        self.component_names_ = dict(enumerate(names))
+        return self
+
+    def recipe(self) -> Recipe:
+        return replace(super().recipe(), is_short=True)
+
+    def _family(self) -> GuidedFamily:
+        return replace(super()._family(), n_per_class=self.n_components_per_class)
+
+
+def _labels(y: ArrayLike) -> Array:
+    """Labels as objects, (N,), None where there is none; ValueError where they are no classes."""
+    labels = column_or_1d(y, warn=True, dtype=None)
+    missing = np.array([label is None or label != label for label in labels], dtype=bool)
+    if labels.dtype.kind in "iuf":
+        missing |= labels == UNLABELLED
+    if not missing.all():
+        check_classification_targets(labels[~missing])
+    found = labels.astype(object)
+    found[missing] = None
+    return found
+
+
+def calibration(shares: Array, codes: Array) -> tuple[float, float]:
+    """Exponent a and floor f with the largest likelihood of classes P_c ~ (s_c + f)^a.
+
+    >>> shares = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> exponent, floor = calibration(shares, np.array([0, 0, 1, 1]))
+    >>> float(round((1 + floor) ** exponent / floor**exponent, 1))  # 3.5 of 5 are right
+    2.3
+    """
+    if not len(shares):
+        return NOT_CALIBRATED
+
+    def loss(logs: Array) -> float:
+        exponent, floor = np.exp(logs)
+        scores = log_softmax(exponent * np.log(shares + floor), axis=1)
+        # As if one row more had all classes alike, so that the exponent stays finite.
+        return -float(scores[np.arange(len(codes)), codes].sum() + scores.mean(axis=1).mean())
+
+    found = minimize(loss, np.log([1.0, 0.05]), method="Nelder-Mead")
+    exponent, floor = np.exp(found.x).tolist()
+    return exponent, floor

@@ -1,0 +1,513 @@
+"""The aspect model where the user knows something: seeds, given topics, groups of rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from skcooc.base import attributes
+from skcooc.em import State
+from skcooc.equations.grouped_aspects import GroupedAspects
+from skcooc.equations.guided_aspects import Guide, GuidedAspects
+from skcooc.estimators.aspect import AspectFamily, AspectModel
+from skcooc.fitting import Recipe
+from skcooc.heldout import scoring
+from skcooc.heldout.predictors import smoothed
+from skcooc.protocol import Array, Block, Counts, Predictor, TableLike
+from skcooc.protocol.decorators import available_if, fit_context
+from skcooc.simplex import first_largest, normalise
+from skcooc.tables import Dyads, Table, is_collection, known_groups
+
+GroupEffects: TypeAlias = Literal["topics", "columns", "both"]
+Column: TypeAlias = "str | int"
+
+
+@dataclass(eq=False, repr=False)
+class GuidedAspectModel(AspectModel):
+    """Aspect model with what you know: seed words, given topics, groups of rows, batches.
+
+    Named topics come first, free ones after them. Read more in the :doc:`user guide
+    </guide/guided>`.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number K of topics, the named ones included.
+
+    seed_features : dict of str to list of str or int, or None, default=None
+        Columns that are typical of a topic, by the name of the topic: names, or positions. A column
+        may be typical of several topics.
+
+    seed_strength : float in [0, 1), default=0.05
+        Pseudo-counts of the seeds, as a share of the tokens of a mean topic. They act in each step,
+        and are outweighed by counts: seeds are no constraint.
+
+    fixed_components : dict of str to (M,) array, (F, M) array or None, default=None
+        Topics that are given, such as those of another model, and not changed; scaled to sum to
+        one.
+
+    group_effects : {"topics", "columns", "both"} or None, default=None
+        What depends on the ``groups`` of rows given to ``fit``. "topics": rows have the shares of
+        topics in their group as a prior, which helps rows of few tokens. "columns": each column has
+        a factor in each group, such as the effect of a batch, that is the same for all topics;
+        mixtures are free of it.
+
+    feature_names : array-like of str of shape (M,), default=None
+        Names of the columns for ``seed_features`` where X has none, such as
+        ``vectorizer.get_feature_names_out()``.
+
+    tempering : {"auto", "distinctive", "joint", "likelihood"}, default="auto"
+        See `AspectModel`. With seeds "auto" is "joint": topics have equal chances to get a token,
+        so that a large free topic does not take those of a small named one.
+
+    component_prior, row_prior : see `AspectModel`, default="auto"
+        With ``group_effects`` "topics" or "both", ``row_prior`` is the pseudo-count of the shares
+        of the group in each row, fitted or new.
+
+    leave_one_out : bool or "auto", default="auto"
+        See `AspectModel`. Not with ``group_effects``.
+
+    burstiness, annealing : see `AspectModel`, default=None
+        Topics of which something is known cannot be annealed.
+
+    Attributes
+    ----------
+    component_names_ : dict of int to str
+        Names of topics.
+    groups_ : (G,) array
+        Labels of the groups, sorted.
+    group_distribution_ : (G, K) array
+        P(z_k given g), shares of the topics in the groups; their order is that of ``groups_``.
+    column_factors_ : (G, M) array
+        Factors of the columns. In the groups that have the column their geometric mean is one.
+    components_ : (K, M) array
+        P(y_j given z_k).
+    weights_ : (K,) array
+        P(z_k), the mixture of an empty row.
+    embedding_ : (N, K) array
+        P(z_k given x_i) of the training rows. With factors of columns, in a table without them.
+
+    See Also
+    --------
+    skcooc.AspectClassifier : Labels of some rows.
+    skcooc.inspection.share_effects : Effects of covariates on the shares of topics.
+
+    Notes
+    -----
+    Seeds and given topics change the M-step alone: to the expected counts m_jk of columns in topics
+    come known ones. Factors of columns are those of a Poisson model with means s_gj sum_k theta_ik
+    P(y_j given z_k), which is like the removal of batch effects in factor models of single cells
+    [1]_. If groups consist of different topics, the factors take some of the difference.
+
+    References
+    ----------
+    .. [1] J. Welch et al., Single-cell multi-omic integration compares and contrasts features of
+       brain cell identity, Cell 177, 2019.
+    .. [2] J. Jagarlamudi, H. Daumé III and R. Udupa, Incorporating lexical priors into topic
+       models, EACL 2012.
+
+    Examples
+    --------
+    >>> from skcooc import GuidedAspectModel
+    >>> words = ["goal", "team", "match", "vote", "party", "law"]
+    >>> X = [[3, 2, 1, 0, 0, 0], [1, 3, 2, 0, 1, 0], [0, 0, 1, 2, 3, 1], [0, 1, 0, 4, 1, 2]]
+    >>> model = GuidedAspectModel(
+    ...     2,
+    ...     seed_features={"sport": ["goal"], "politics": ["vote"]},
+    ...     feature_names=words,
+    ...     random_state=0,
+    ... ).fit(X)
+    >>> model.predict(X).tolist()
+    ['sport', 'sport', 'politics', 'politics']
+    """
+
+    _: KW_ONLY
+    seed_features: Mapping[str, Sequence[Column]] | None = None
+    seed_strength: float = 0.05
+    fixed_components: Mapping[str, ArrayLike] | ArrayLike | None = None
+    group_effects: GroupEffects | None = None
+    feature_names: ArrayLike | None = None
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **AspectModel._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "seed_features": [dict, None],
+        "seed_strength": [Interval(Real, 0, 1, closed="left")],
+        "fixed_components": [dict, "array-like", None],
+        "group_effects": [StrOptions({"topics", "columns", "both"}), None],
+        "feature_names": ["array-like", None],
+    }
+
+    groups_: Array = field(init=False)
+    _row_groups: Array = field(init=False)
+
+    @property
+    def is_factorised(self) -> bool:  # type: ignore[override]
+        """Whether ``transform(X) @ components_`` is all that is predicted."""
+        return self.group_effects not in ("columns", "both")
+
+    @property
+    def group_distribution_(self) -> Array:
+        """P(z_k given g), (G, K)."""
+        return self._grouped_params.group_mixtures[:-1]
+
+    @property
+    def column_factors_(self) -> Array:
+        """Factors of the columns in groups, (G, M)."""
+        return self._grouped_params.column_factors[:-1]
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(  # type: ignore[override]  # groups come where scikit-learn has them
+        self,
+        X: TableLike,
+        y: object = None,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or a table on disk
+            Non-negative counts or weights, of shape (N, M); in memory where there are groups.
+        y : None
+            Ignored. For labels see `AspectClassifier`.
+        groups : array-like of shape (N,), default=None
+            Group of each row, such as its batch; None or NaN where it is unknown. Needed for
+            ``group_effects``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row, or of each token where X is Dyads.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            As by `AspectModel`; where none of the seeds of a topic is a column, more topics are
+            named than there are, or ``groups`` and ``group_effects`` do not go together.
+
+        Warns
+        -----
+        UserWarning
+            Where some seeds are no columns.
+        """
+        if (groups is None) != (self.group_effects is None):
+            given = "None" if groups is None else "given"
+            raise ValueError(
+                f"groups and group_effects go together: groups is {given}, and group_effects="
+                f"{self.group_effects!r}."
+            )
+        return self._fit(X, y, sample_weight, groups)
+
+    def fit_transform(
+        self,
+        X: TableLike,
+        y: object = None,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Array:
+        """Fit the model, and fold its rows in; see ``fit`` and ``transform``.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
+        y : None
+            Ignored.
+        groups : array-like of shape (N,), default=None
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        mixtures : (N, K) array
+        """
+        return self.fit(X, y, groups, sample_weight).transform(X, groups)
+
+    def transform(self, X: TableLike, groups: ArrayLike | None = None) -> Array:
+        """Fold rows into the fitted model.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame or dask array of shape (n, M), or Dyads
+        groups : array-like of shape (n,), default=None
+            Group of each row. A row whose group is unknown gets the shares of all rows as a prior,
+            and no factors.
+
+        Returns
+        -------
+        mixtures : (n, K) array
+            P(z given x_i).
+        """
+        if is_collection(X) and groups is None:
+            return super().transform(X)
+        return self.fold_in(self._rows_in_groups(X, groups))
+
+    @available_if(lambda self: self._topic_names)
+    def predict(self, X: TableLike, groups: ArrayLike | None = None) -> Array:
+        """Name of the named topic to which each row belongs.
+
+        A free topic counts for the named ones by how often it is found in one row with them: which
+        of them has the largest sum_z P(z given x_i) P(named given z), with P(named given z) ~ sum_i
+        P(x_i) P(z given x_i) P(named given x_i) over the training rows. The named topics alone have
+        only a part of a row, and decide less well.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+        groups : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        names : (n,) array of str
+
+        Raises
+        ------
+        ValueError
+            Where the training rows were not kept (table in blocks).
+        """
+        check_is_fitted(self)
+        if not len(self.embedding_):
+            raise ValueError("predict needs the training rows, which were not kept.")
+        names, mass = self._topic_names, np.asarray(self.row_distribution_)[:, None]
+        mixtures = np.asarray(self.embedding_)
+        together = (mass * mixtures).T @ mixtures[:, : len(names)]
+        links = normalise(together, axis=1, otherwise=1 / len(names))
+        of_rows = self.fold_in(self._rows_in_groups(X, groups)) @ links
+        return np.array(names, dtype=object)[first_largest(of_rows)]
+
+    def score_samples(self, X: TableLike, groups: ArrayLike | None = None) -> Array:
+        """Log-likelihood of held-out tokens, in nats per token; see `AspectModel`.
+
+        Parameters
+        ----------
+        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
+        groups : array-like of shape (n,), default=None
+            Of new rows; Dyads are of the training rows.
+
+        Returns
+        -------
+        log_likelihood : (n_samples,) array
+        """
+        return self._scores(X, groups)[0]
+
+    def score(self, X: TableLike, y: object = None, groups: ArrayLike | None = None) -> float:
+        """Mean log-likelihood of held-out tokens, in nats; larger is better.
+
+        Parameters
+        ----------
+        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
+        y : None
+            Ignored.
+        groups : array-like of shape (n,), default=None
+            Of new rows; Dyads are of the training rows.
+
+        Returns
+        -------
+        score : float
+        """
+        return scoring.weighted_mean(*self._scores(X, groups))
+
+    def perplexity(self, X: TableLike, groups: ArrayLike | None = None) -> float:
+        """Perplexity of held-out tokens, exp(-score(X)): the effective number of choices.
+
+        Parameters
+        ----------
+        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
+        groups : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        perplexity : float
+        """
+        return float(np.exp(-self.score(X, groups=groups)))
+
+    def recipe(self) -> Recipe:
+        if len(self._topic_names) > self.n_components:
+            raise ValueError(
+                f"n_components={self.n_components} is less than the number of topics that are "
+                f"named or given, {len(self._topic_names)}."
+            )
+        return super().recipe()
+
+    def _family(self) -> GuidedFamily:
+        family = super()._family()
+        if self.group_effects is not None:
+            if self.leave_one_out is True or self.burstiness is not None:
+                raise ValueError(
+                    "group_effects does not go with leave_one_out=True or burstiness: set "
+                    'leave_one_out="auto" and burstiness=None.'
+                )
+            family = replace(family, leave_one_out=False)
+        if self.seed_features and self.tempering == "auto":
+            family = replace(family, tempering="joint")
+        given = {name: getattr(family, name) for name in AspectFamily.__dataclass_fields__}
+        knowledge = Knowledge(
+            self.seed_features or {}, self._fixed, self.group_effects, self.feature_names
+        )
+        return GuidedFamily(**given, knowledge=knowledge, seed_strength=self.seed_strength)
+
+    @property
+    def _fixed(self) -> dict[str, Array]:
+        """Given topics by their names."""
+        fixed = self.fixed_components
+        if fixed is None:
+            return {}
+        if not isinstance(fixed, Mapping):
+            fixed = {f"given {n}": row for n, row in enumerate(check_array(fixed))}
+        return {name: np.asarray(row, dtype=np.float64) for name, row in fixed.items()}
+
+    @property
+    def _topic_names(self) -> list[str]:
+        """Names of the first topics."""
+        return [*(self.seed_features or {}), *self._fixed]
+
+    def _fit_table(
+        self,
+        recipe: Recipe,
+        table: Table,
+        known: attributes.Attributes,
+        data: dict[str, object],
+    ) -> bool:
+        names = dict(enumerate(self._topic_names))
+        return super()._fit_table(recipe, table, known | {"component_names_": names}, data)
+
+    @property
+    def _grouped_params(self) -> Any:
+        if not isinstance(self._fitted_model, GroupedAspects):
+            raise AttributeError("There are no groups: the model was fitted without group_effects.")
+        return self._state.params
+
+    def _rows_in_groups(self, X: TableLike, groups: ArrayLike | None) -> Block:
+        rows = self._read_rows(X)
+        if groups is None:
+            return rows
+        if self.group_effects is None:
+            raise ValueError("groups are given, but the model has group_effects=None.")
+        return rows.in_groups(known_groups(groups, self.groups_, rows.shape[0]))
+
+    def _scores(self, X: TableLike, groups: ArrayLike | None) -> tuple[Array, Array]:
+        if isinstance(X, Dyads):  # of the training rows
+            return self._score_samples(X)
+        return self._score_rows(self._rows_in_groups(X, groups))
+
+    def _predictor(self, known: Block | None) -> Predictor:
+        if self.is_factorised:
+            return super()._predictor(known)
+        mixtures = self.embedding_ if known is None else self.fold_in(known)
+        groups = self._row_groups if known is None else known.row_groups
+        predictor = InGroups(self._fitted_model, State(self._state.params, mixtures), groups)
+        return smoothed(predictor, self.unigram_, self.smoothing_)
+
+
+class InGroups(NamedTuple):
+    """Predictions for rows in groups, whose columns have factors."""
+
+    model: GroupedAspects
+    state: State
+    row_groups: Array | None
+
+    def cells(self, X: Block) -> Array:
+        return self.model.predict(*self.state, X.in_groups(self.row_groups))
+
+
+class Knowledge(NamedTuple):
+    """What the user knows of topics and rows."""
+
+    seeds: Mapping[str, Sequence[Column]]
+    fixed: Mapping[str, Array]  # (M,) each
+    group_effects: GroupEffects | None
+    feature_names: ArrayLike | None
+
+    def guide(self, n_columns: int, n_components: int, names: Array | None) -> Guide:
+        """Return seeds and given topics as columns of arrays."""
+        seeds, kept, counts = (np.zeros((n_columns, n_components)) for _ in range(3))
+        if self.feature_names is not None:
+            names = np.asarray(self.feature_names)
+            if names.shape != (n_columns,):
+                raise ValueError(
+                    f"feature_names has the shape {names.shape}; X has {n_columns} columns."
+                )
+        position = {} if names is None else {name: at for at, name in enumerate(names)}
+        unknown: list[Column] = []
+        for k, (topic, columns) in enumerate(self.seeds.items()):
+            found = [_place(column, position, n_columns) for column in columns]
+            unknown += [c for c, at in zip(columns, found, strict=True) if at is None]
+            places = [at for at in found if at is not None]
+            if not places:
+                reason = "" if position else ": X has no names of columns, give feature_names"
+                raise ValueError(f"None of the seeds of {topic!r} is a column of X{reason}.")
+            seeds[places, k] = 1 / len(set(places))
+        if unknown:
+            warnings.warn(
+                f"{len(unknown)} of the seeds are no columns of X, such as {unknown[0]!r}.",
+                UserWarning,
+                stacklevel=2,
+            )
+        for k, (topic, row) in enumerate(self.fixed.items(), start=len(self.seeds)):
+            if row.shape != (n_columns,) or not row.sum() > 0 or row.min() < 0:
+                raise ValueError(
+                    f"The given topic {topic!r} must have {n_columns} numbers that are not negative"
+                    " and not all zero."
+                )
+            kept[:, k] = row / row.sum()
+        return Guide(seeds, kept, counts)
+
+
+def _place(column: Column, position: Mapping[Column, int], n_columns: int) -> int | None:
+    """Position of a column that is given by its name, or by its position; None if unknown."""
+    if isinstance(column, str):
+        return position.get(column)
+    return int(column) if 0 <= column < n_columns else None
+
+
+@dataclass(frozen=True)
+class GuidedFamily(AspectFamily):
+    """Guided aspect models by the values of their hyper-parameters."""
+
+    _: KW_ONLY
+    knowledge: Knowledge
+    seed_strength: float
+    n_per_class: int = 0  # topics of each group that its rows alone may have
+
+    @property
+    def is_guided(self) -> bool:
+        return True
+
+    def _allowed(self, n_groups: int) -> Array | None:
+        """Which topics the rows of a group may have, (G + 1, K): their own, and free ones."""
+        if not self.n_per_class:
+            return None
+        allowed = np.ones((n_groups + 1, self.n_components), dtype=bool)
+        of_group = np.repeat(np.eye(n_groups, dtype=bool), self.n_per_class, axis=1)
+        allowed[:-1, : of_group.shape[1]] = of_group
+        return allowed
+
+    def for_table(self, X: Counts, columns: Array | None) -> AspectFamily:
+        known = self.knowledge
+        guide = known.guide(X.shape[1], self.n_components, columns)
+        if self.expected_counts is not None:
+            guide = replace(guide, counts=self.checked_counts(X))
+        options: dict[str, Any] = {"seed_strength": self.seed_strength}
+        if known.group_effects is None and not self.n_per_class:
+            return self.guided(GuidedAspects, guide, **options)
+        groups = cast(Block, X).row_groups
+        if groups is None:
+            raise ValueError(
+                f"group_effects={known.group_effects!r} needs the groups of rows: "
+                "fit(X, groups=...)."
+            )
+        n_groups = options["n_groups"] = int(groups.max()) + 1
+        guide = replace(guide, allowed=self._allowed(n_groups))
+        options["has_shares"] = known.group_effects in ("topics", "both")
+        options["has_factors"] = known.group_effects in ("columns", "both")
+        return self.guided(GroupedAspects, guide, **options)

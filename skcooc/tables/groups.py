@@ -1,0 +1,68 @@
+"""Groups of rows, such as the batches of cells: labels become numbers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skcooc.protocol import Array
+
+
+class RowGroups(NamedTuple):
+    """Rows in groups."""
+
+    labels: Array  # (G,): sorted
+    codes: Array  # (N,): position of the label of each row; -1 where it is missing
+
+
+def row_groups(groups: ArrayLike, n_rows: int) -> RowGroups:
+    """Number the groups of rows to fit; ValueError where they are not one for each row.
+
+    >>> row_groups(["b", "a", None, "b"], 4)
+    RowGroups(labels=array(['a', 'b'], dtype=object), codes=array([ 1,  0, -1,  1]))
+    """
+    given = _checked(groups, n_rows)
+    missing = _is_missing(given)
+    if missing.all():
+        raise ValueError("groups has no value that is not missing.")
+    try:
+        labels, codes = np.unique(given[~missing], return_inverse=True)
+    except TypeError:
+        raise ValueError("groups has values of several types; make all of them strings.") from None
+    all_codes = np.full(n_rows, -1)
+    all_codes[~missing] = codes
+    return RowGroups(labels, all_codes)
+
+
+def known_groups(groups: ArrayLike, labels: Array, n_rows: int) -> Array:
+    """Number the groups of new rows, (n_rows,), as those fitted; -1 where one is missing or new."""
+    given, position = _checked(groups, n_rows), {label: at for at, label in enumerate(labels)}
+    missing = _is_missing(given)
+    codes = np.array(
+        [-1 if m else position.get(g, -1) for g, m in zip(given, missing, strict=True)]
+    )
+    new = given[(codes < 0) & ~missing]
+    if len(new):
+        warnings.warn(
+            f"groups has values that were not fitted, such as {new[0]!r}: their {len(new)} row(s) "
+            "are treated as rows without a group.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return codes.astype(np.intp)
+
+
+def _checked(groups: ArrayLike, n_rows: int) -> Array:
+    given = np.asarray(groups, dtype=object)
+    if given.shape != (n_rows,):
+        raise ValueError(
+            f"groups has the shape {given.shape}; it must be ({n_rows},), one for each row of X."
+        )
+    return given
+
+
+def _is_missing(groups: Array) -> Array:
+    return np.array([group is None or group != group for group in groups], dtype=bool)
