@@ -101,7 +101,7 @@ def test_there_are_no_circles_and_misplaced_imports_are_found():
     assert circle(ALLOWED | {"protocol": {"em"}})
     assert misplaced_imports("em", "from skcooc.estimators.aspect import AspectModel")
     assert misplaced_imports("counts", "import skcooc.em.stages")
-    assert misplaced_imports("estimators", "from skcooc import tables")
+    assert misplaced_imports("estimators", "from skcooc import inspection")
     assert misplaced_imports("em", "def f():\n    from skcooc.counts import CSRCounts")
 
 

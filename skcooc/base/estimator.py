@@ -27,7 +27,7 @@ from skcooc.fitting.short_fits import ShortFits
 from skcooc.fitting.stream import FirstBatch
 from skcooc.protocol import Counts, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context, with_callbacks
-from skcooc.tables import Table, is_out_of_core, read, read_in_memory, row_groups
+from skcooc.tables import Table, is_out_of_core, read, read_in_memory
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -167,17 +167,23 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """
         if self._has_auto_size():
             return _fit_with_searched_size(self, X, y, sample_weight)
-        return self._fit(X, y, sample_weight)
+        recipe = self.recipe()
+        table, known = self._read(recipe, X, sample_weight)
+        if table.blocks is None:
+            data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+            stopped = self._fit_table(recipe, table, known, data)
+        else:
+            with self._all_or_nothing():
+                self._fit_blocks(recipe, table.sample, table.blocks, known)
+            stopped = True  # there is no need to converge
+        attributes.warn_about(self, recipe, stopped)
+        return self
 
-    def _fit(
-        self,
-        X: TableLike,
-        y: object,
-        sample_weight: ArrayLike | None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Fit to a table whose rows may be in groups."""
-        recipe, new = self.recipe(), copy.copy(self)  # a fit that fails leaves self as it was
+    def _read(
+        self, recipe: Recipe, X: TableLike, sample_weight: ArrayLike | None
+    ) -> tuple[Table, attributes.Attributes]:
+        """Return the checked table, and its attributes."""
+        new = copy.copy(self)  # a fit that fails leaves self as it was
         self._check_solver(recipe, self.beta)
         needs = {**recipe.needs, **make_solver(self.solver).needs}
         if self.early_stopping:
@@ -191,23 +197,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             searches=self.beta == "auto",
             random_state=self.random_state,
         )
-        known = (
-            attributes.input_attributes(new)
-            | attributes.size_attributes(self)
-            | {"_schema": table.schema}
-        )
-        if groups is not None:
-            labels, codes = row_groups(groups, table.counts.shape[0])
-            table, known = table.in_groups(codes), known | {"groups_": labels, "_row_groups": codes}
-        if table.blocks is None:
-            data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            stopped = self._fit_table(recipe, table, known, data)
-        else:
-            with self._all_or_nothing():
-                self._fit_blocks(recipe, table.sample, table.blocks, known)
-            stopped = True  # there is no need to converge
-        attributes.warn_about(self, recipe, stopped)
-        return self
+        known = attributes.input_attributes(new) | attributes.size_attributes(self)
+        return table, known | {"_schema": table.schema}
 
     @with_callbacks
     def fit_short(self, table: Table, known: attributes.Attributes) -> Self:

@@ -1,4 +1,4 @@
-"""Aspect models of which something is known: seed columns, whole components, or earlier counts."""
+"""Aspect models where something is known: seed columns, whole components, or earlier counts."""
 
 from __future__ import annotations
 

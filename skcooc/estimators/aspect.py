@@ -68,9 +68,9 @@ class AspectModel(CooccurrenceEstimator):
         ("joint"). "auto" is "distinctive", unless "joint" lowers held-out perplexity by 0.5 %.
 
     component_prior : float, (K, M) array or "auto", default="auto"
-        Pseudo-count of every column in every topic, for sparse data such as word pairs. "auto" is 0
-        unless a value lowers held-out perplexity by 1 %. An array, such as expected counts of an
-        earlier period, is where the topics start.
+        Pseudo-count of every column in every topic, for sparse data. "auto" is 0 unless a value
+        lowers held-out perplexity by 1 %. An array, such as counts of an earlier period, starts the
+        topics.
 
     leave_one_out : bool or "auto", default="auto"
         Whether to subtract each token's expected count from its row and column before the E-step
@@ -83,7 +83,7 @@ class AspectModel(CooccurrenceEstimator):
 
     burstiness : float > 0, "auto" or None, default=None
         Concentration a, in tokens, that discounts repetitions within a row [3]_; "auto" is 100.
-        Use it inside `RowMemory` only: alone, perplexity rises.
+        For use inside `RowMemory`.
 
     n_init : int, default=1
         Number of EM runs; the best is kept. Further ones merge two topics and split another.
@@ -115,8 +115,7 @@ class AspectModel(CooccurrenceEstimator):
     -----
     The model is P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k).
 
-    With leave-one-out or a distinctive prior the objective may rise. ``transform`` of training rows
-    differs from ``embedding_``.
+    With leave-one-out or a distinctive prior the objective may rise.
 
     References
     ----------
@@ -202,8 +201,7 @@ class AspectModel(CooccurrenceEstimator):
             )
         if family.is_guided and self.annealing is not None:
             raise ValueError(
-                "Topics of which something is known do not split: set annealing=None, got "
-                f"{self.annealing}."
+                f"Known topics do not split: set annealing=None, got {self.annealing}."
             )
         plain = family.plain({})
         return Recipe(
@@ -298,7 +296,7 @@ class AspectFamily(ModelFamily):
         return counts.T
 
     def guided(self, kind: type[GuidedAspects], guide: Guide, **options: Any) -> AspectFamily:
-        """Return a family of models of which something is known, which start without warm-up."""
+        """Return a family of models where something is known; they start without warm-up."""
         return replace(self, equations=partial(kind, guide=guide, **options), has_warmup=False)
 
     def model(self, values: Values) -> Aspects | PredictiveAspects:

@@ -1,4 +1,4 @@
-"""A classifier of rows, of which some are labelled: classes are topics."""
+"""A classifier of rows, some of them labelled: classes are topics."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class AspectClassifier(
         Number of EM iterations. More make topics that predict words better, and classes worse.
 
     cv : int, default=5
-        Number of folds of labelled rows for the calibration of probabilities, each of which is
-        predicted by a fit without its labels; 0 uses the shares of the classes as they are.
+        Number of folds of labelled rows for the calibration of probabilities: each is predicted by
+        a fit without its labels; 0 uses the shares of the classes as they are.
 
     n_jobs : int or None, default=None
         Number of threads, as in joblib. Results do not depend on it.
@@ -294,13 +294,13 @@ class LabelledAspectModel(GuidedAspectModel):
     def fit_labelled(
         self, X: TableLike, labels: Array, sample_weight: ArrayLike | None
     ) -> LabelledAspectModel:
-        """Fit to rows with labels (N,), some of which are None.
+        """Fit to rows with labels (N,), some of them None.
 
         Returns
         -------
         self : object
         """
-        self._fit(X, None, sample_weight, labels)
+        self._fit_groups(X, labels, sample_weight)
         per = self.n_components_per_class
         names = [f"{c} {n}" if per > 1 else str(c) for c in self.groups_ for n in range(per)]
         self.component_names_ = dict(enumerate(names))

@@ -25,7 +25,7 @@ from skcooc.heldout.predictors import smoothed
 from skcooc.protocol import Array, Block, Counts, Predictor, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.simplex import first_largest, normalise
-from skcooc.tables import Dyads, Table, is_collection, known_groups
+from skcooc.tables import Dyads, Table, is_collection, known_groups, row_groups
 
 GroupEffects: TypeAlias = Literal["topics", "columns", "both"]
 Column: TypeAlias = "str | int"
@@ -77,7 +77,7 @@ class GuidedAspectModel(AspectModel):
         See `AspectModel`. Not with ``group_effects``.
 
     burstiness, annealing : see `AspectModel`, default=None
-        Topics of which something is known cannot be annealed.
+        Not with topics that are known.
 
     Attributes
     ----------
@@ -208,7 +208,22 @@ class GuidedAspectModel(AspectModel):
                 f"groups and group_effects go together: groups is {given}, and group_effects="
                 f"{self.group_effects!r}."
             )
-        return self._fit(X, y, sample_weight, groups)
+        if groups is None:
+            return super().fit(X, y, sample_weight)
+        return self._fit_groups(X, groups, sample_weight)
+
+    def _fit_groups(
+        self, X: TableLike, groups: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit to rows in groups."""
+        recipe = self.recipe()
+        table, known = self._read(recipe, X, sample_weight)
+        labels, codes = row_groups(groups, table.counts.shape[0])
+        known |= {"groups_": labels, "_row_groups": codes}
+        data = {"X": X, "y": None, "metadata": {"groups": groups, "sample_weight": sample_weight}}
+        stopped = self._fit_table(recipe, table.in_groups(codes), known, data)
+        attributes.warn_about(self, recipe, stopped)
+        return self
 
     def fit_transform(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,18 +10,13 @@ from numpy.typing import ArrayLike
 from skcooc.protocol import Array
 
 
-class RowGroups(NamedTuple):
-    """Rows in groups."""
+def row_groups(groups: ArrayLike, n_rows: int) -> tuple[Array, Array]:
+    """Sorted labels of groups, (G,), and the number of each row, (n_rows,); -1 where it has none.
 
-    labels: Array  # (G,): sorted
-    codes: Array  # (N,): position of the label of each row; -1 where it is missing
-
-
-def row_groups(groups: ArrayLike, n_rows: int) -> RowGroups:
-    """Number the groups of rows to fit; ValueError where they are not one for each row.
+    ValueError where there is not one for each row.
 
     >>> row_groups(["b", "a", None, "b"], 4)
-    RowGroups(labels=array(['a', 'b'], dtype=object), codes=array([ 1,  0, -1,  1]))
+    (array(['a', 'b'], dtype=object), array([ 1,  0, -1,  1]))
     """
     given = _checked(groups, n_rows)
     missing = _is_missing(given)
@@ -34,7 +28,7 @@ def row_groups(groups: ArrayLike, n_rows: int) -> RowGroups:
         raise ValueError("groups has values of several types; make all of them strings.") from None
     all_codes = np.full(n_rows, -1)
     all_codes[~missing] = codes
-    return RowGroups(labels, all_codes)
+    return labels, all_codes
 
 
 def known_groups(groups: ArrayLike, labels: Array, n_rows: int) -> Array:
