@@ -38,7 +38,7 @@ Model = TypeVar("Model", bound=BaseEstimator)
 def fit_topics(
     adata: AnnData, model: Model, *, layer: str | None = None,
     mask_var: str | ArrayLike | None = None, key_added: str | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None, batch_key: str | None = None,
 ) -> Model:  # fmt: skip
     """Fit a model to the counts of cells, and add its topics to the AnnData.
 
@@ -50,7 +50,7 @@ def fit_topics(
     model : estimator
         Any estimator with ``components_`` and ``transform``, or a meta-estimator with one inside.
         It is fitted itself, and no clone. Mixtures and components of other libraries are
-        normalised.
+        normalised. Seeds of a `GuidedAspectModel` are names of genes.
     layer : str, default=None
         The layer with raw counts. None means ``adata.X``.
     mask_var : str or array-like of shape (M,), bool, default=None
@@ -59,6 +59,9 @@ def fit_topics(
         Key of all that is added. None means those below.
     sample_weight : array-like of shape (N,), default=None
         Weight of each cell.
+    batch_key : str, default=None
+        Column of ``adata.obs`` with the batch of each cell, which becomes the ``groups`` of a
+        `GuidedAspectModel` with ``group_effects="columns"``: mixtures are free of its effects.
 
     Returns
     -------
@@ -118,12 +121,19 @@ def fit_topics(
             f"{type(model).__name__} has no partial_fit, by which cells in a file are fitted: "
             "bring them into memory, by adata.to_memory()."
         )
-    model.fit(X, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+    given = {"sample_weight": sample_weight, "groups": _batches(adata, model, batch_key)}
+    if getattr(model, "seed_features", None) and model.feature_names is None:
+        model.set_params(feature_names=np.asarray(names))
+    model.fit(X, **{name: value for name, value in given.items() if value is not None})
     set_gene_names(model, names)
     found = unwrap(model, "components_")
     kept = getattr(found.model, "embedding_", ())
     mixtures = np.asarray(kept) if len(kept) == adata.n_obs else _fold_in(found, X)
-    options = {"layer": layer, "mask_var": mask_var if isinstance(mask_var, str) else None}
+    options = {
+        "layer": layer,
+        "mask_var": mask_var if isinstance(mask_var, str) else None,
+        "batch_key": batch_key,
+    }
     counts = row_sums(X) * (1 if sample_weight is None else np.asarray(sample_weight))
     _add(adata, found, genes, mixtures, counts, key_added, options)
     return model
@@ -174,6 +184,21 @@ def _fold_in(found: Unwrapped, X: TableLike) -> Array:
         blocks = [found.table(block) for block in (X if isinstance(X, RowBlocks) else [X])]
     mixtures = np.vstack([call_on_counts(found.model, "transform", block) for block in blocks])
     return mixtures if hasattr(found.model, "embedding_") else distributions(mixtures)
+
+
+def _batches(adata: AnnData, model: BaseEstimator, batch_key: str | None) -> Array | None:
+    """Return the batch of each cell, (N,), None where it is missing; None without a key."""
+    if batch_key is None:
+        return None
+    if not getattr(model, "group_effects", None):
+        raise TypeError(
+            f"batch_key={batch_key!r} needs a model of groups, such as GuidedAspectModel("
+            f'group_effects="columns"), got {model}.'
+        )
+    if batch_key not in adata.obs:
+        raise KeyError(f"batch_key={batch_key!r} is no column of adata.obs.")
+    batches = adata.obs[batch_key].astype(object)
+    return np.asarray(batches.where(batches.notna(), None), dtype=object)
 
 
 def _add(
