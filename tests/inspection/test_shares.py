@@ -389,7 +389,8 @@ def test_numbers_that_make_most_rows_groups_of_their_own_are_refused():
     mixtures, rows = drawn(30)
     ages = np.random.default_rng(0).normal(size=30)
     model = model_of(mixtures, rows)
-    refused(r"30 groups for 30 rows.*such as pandas\.cut\(by, 4\)", compare_shares, model, ages)
+    cure = r"30 groups for 30 rows.*use share_effects for numbers.*pandas\.cut\(by, 4\)"
+    refused(cure, compare_shares, model, ages)
     table = compare_shares(model, pd.cut(ages, 3), random_state=0, n_permutations=9)
     assert len(table) == 9
     refused("by has one group, 'a'", compare_shares, model, ["a"] * 30)
@@ -490,8 +491,11 @@ def test_bad_input():
         (list("abcd"), "month", r"needs dates; by has values such as 'a'.*to_datetime"),
         (["2024-01", "2024-13"] * 2, "month", "needs dates"),
         (np.arange(4).astype("datetime64[D]"), "hour", "freq='hour' should be"),
-        ({"a": [1] * 4, "b": [1] * 4}, "auto", r"2 columns, \['a', 'b'\]"),
-        (pd.DataFrame({"a": [1] * 4, "b": [1] * 4}), "auto", "2 columns"),
+        (dict.fromkeys("abc", [1] * 4), "auto", r"3 columns, \['a', 'b', 'c'\]: give one or two"),
+        (pd.DataFrame(dict.fromkeys("abc", [1] * 4)), "auto", "3 columns"),
+        ({}, "auto", "by has 0 columns"),
+        ({"a": [1, 1, None, None], "b": [None, None, 1, 1]}, "auto", "label in both columns"),
+        ({"a": [1] * 4, "b": list("cdcd")}, "month", "needs dates"),
     ):
         refused(message, divide, by, ROWS, freq)
     hint = r"by is a string; give the labels, such as adata\.obs\['cell_type'\]"
