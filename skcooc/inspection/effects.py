@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 DEPENDENT = 1e-8  # length of what a column adds to those before it, relative to its own
 SATURATED = 1e-8  # 1 - leverage of a row that has a coefficient to itself
-ROUNDING = 1e-12  # relative size of residuals that are zero
+ROUNDING = 1e-12  # relative size of residuals and effects that are zero
 WIDEST = 7.0  # range of log(n_half), on both sides of the mean length
 
 
@@ -196,8 +196,9 @@ def regress(shares: Array, matrix: Array, weights: Array) -> Regression:
     Q, R = np.linalg.qr(regressors)
     influence, responses = np.linalg.solve(R, Q.T), roots * shares
     coefficients = influence @ responses
-    residuals = responses - regressors @ coefficients
-    residuals[np.abs(residuals) < ROUNDING * np.abs(responses).max()] = 0
+    residuals, least = responses - regressors @ coefficients, ROUNDING * np.abs(responses).max()
+    residuals[np.abs(residuals) < least] = 0
+    coefficients[np.abs(regressors).max(axis=0)[:, None] * np.abs(coefficients) < least] = 0
     return Regression(coefficients[1:], residuals, influence[1:], (Q**2).sum(axis=1))
 
 

@@ -36,7 +36,7 @@ class MixtureIntervals(NamedTuple):
     high: Array
 
 
-class Block(NamedTuple):
+class PaddedRows(NamedTuple):
     """The counts of B rows with up to L columns each, and the distributions there."""
 
     rows: Array  # (B,): positions
@@ -61,13 +61,13 @@ def mixture_intervals(model: FactorModel, X: TableLike, *, level: float = 0.95) 
     there. An interval is the shortest one in [0, 1] with the given part of the area below the
     parabola's normal density, as for a normal mean that is known to be in [0, 1].
 
-    Words come in bursts. If counts vary as in a Dirichlet compound multinomial with concentration
-    a, the log-likelihood is divided by (n_i + a) / (1 + a); a is estimated from the second moments
-    of all counts.
+    Words repeat within a row (burstiness). If counts vary as in a Dirichlet compound multinomial
+    with concentration a, the log-likelihood is divided by (n_i + a) / (1 + a); a is estimated from
+    the second moments of all counts.
 
-    Topics are taken as known. In tables with planted mixtures, 95 % intervals cover 94 to 98 % of
-    the shares, a little less of large ones; with topics of a fit 90 to 97 %, fewer the worse the
-    topics are found.
+    Topics are taken as known. If they are, 95 % intervals cover 95 to 98 % of planted shares, and
+    92 to 95 % of those above 0.05; with topics of a fit 90 to 97 %, and 78 to 93 %, the fewer the
+    worse the topics are found.
 
     Parameters
     ----------
@@ -107,10 +107,10 @@ def mixture_intervals(model: FactorModel, X: TableLike, *, level: float = 0.95) 
     counts, q = view.counts[:, known], view.components[:, known]
     mixtures = view.mixtures.copy()
     low, high = np.zeros(mixtures.shape), np.ones(mixtures.shape)
-    for block in _blocks(counts, q):
+    for block in padded_blocks(counts, q):
         mixtures[block.rows] = likely_mixtures(block)
     factors = dispersion(counts, mixtures, q)
-    for block in _blocks(counts, q):
+    for block in padded_blocks(counts, q):
         its = mixtures[block.rows]
         means, deviations = parabolas(block, its)
         deviations *= np.sqrt(factors[block.rows])[:, None]
@@ -122,7 +122,7 @@ def mixture_intervals(model: FactorModel, X: TableLike, *, level: float = 0.95) 
     return MixtureIntervals(mixtures, low, high)
 
 
-def _blocks(counts: CSR, q: Array) -> Iterator[Block]:
+def padded_blocks(counts: CSR, q: Array) -> Iterator[PaddedRows]:
     """Rows with tokens in blocks of similar numbers of columns, largest first."""
     lengths = np.diff(counts.indptr)
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
@@ -134,11 +134,11 @@ def _blocks(counts: CSR, q: Array) -> Iterator[Block]:
         some, filled = counts[rows], np.arange(widest) < lengths[rows, None]
         n, its = np.zeros(filled.shape), np.ones((*filled.shape, len(q)))
         n[filled], its[filled] = some.data, q.T[some.indices]
-        yield Block(rows, n, its)
+        yield PaddedRows(rows, n, its)
         first += len(rows)
 
 
-def likely_mixtures(block: Block) -> Array:
+def likely_mixtures(block: PaddedRows) -> Array:
     """The mixtures of the largest likelihood, (B, K), with zeros for negligible shares."""
     n, q = block.counts, block.components
     going, mixtures = np.arange(len(n)), np.full((len(n), q.shape[2]), 1 / q.shape[2])
@@ -171,7 +171,7 @@ def dispersion(counts: CSR, mixtures: Array, q: Array) -> Array:
     return np.asarray(np.maximum((1 + totals * inverse) / (1 + inverse), 1))
 
 
-def parabolas(block: Block, mixtures: Array) -> tuple[Array, Array]:
+def parabolas(block: PaddedRows, mixtures: Array) -> tuple[Array, Array]:
     """Means and standard deviations of the normal densities of all shares, (B, K) each.
 
     For a share of zero its direction is towards the topic, against the others as they fit best; its

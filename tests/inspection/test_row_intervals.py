@@ -79,7 +79,7 @@ def literal_parabola(counts, components, mixture, topic):
 def test_parabolas_are_those_of_a_loop_over_columns():
     q = np.random.default_rng(0).dirichlet(np.full(40, 0.5), size=4)
     X = np.random.default_rng(1).multinomial(60, [0.6, 0.3, 0.1, 0] @ q, size=8).astype(float)
-    for block in row_intervals._blocks(sp.csr_array(X), q):
+    for block in row_intervals.padded_blocks(sp.csr_array(X), q):
         mixtures = row_intervals.likely_mixtures(block)
         means, deviations = row_intervals.parabolas(block, mixtures)
         for b, i in enumerate(block.rows):

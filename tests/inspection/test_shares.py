@@ -396,6 +396,20 @@ def test_numbers_that_make_most_rows_groups_of_their_own_are_refused():
     refused("by has one group, 'a'", compare_shares, model, ["a"] * 30)
 
 
+def test_groups_of_two_columns_are_their_combinations():
+    X, model = table_and_model(24)
+    arm, year = np.array(["t", "c"])[np.arange(24) % 2], 2018 + np.arange(24) % 3
+    joined = [f"{a}, {b}" for a, b in zip(arm, year, strict=True)]
+    options = {"X": X, "n_permutations": 19, "random_state": 0}
+    expected = compare_shares(model, joined, **options)
+    for form in (dict, pd.DataFrame, pl.DataFrame):
+        both = form({"arm": arm, "year": year})
+        pd.testing.assert_frame_equal(compare_shares(model, both, **options), expected)
+        shared = topic_shares(model, both, X=X)
+        pd.testing.assert_frame_equal(shared, topic_shares(model, joined, X=X))
+    assert expected["group"].unique().tolist()[:2] == ["c, 2018", "c, 2019"]
+
+
 ROWS = np.ones(4)
 DAYS = [datetime.date(2001, 1, 31), datetime.date(2001, 2, 1), datetime.date(2003, 5, 6)]
 ZONE = datetime.timezone(datetime.timedelta(hours=2))
@@ -429,6 +443,19 @@ def test_labels_numbers_and_rows_without():
         {"level": pd.Categorical(["low", "high", None, "mid"], ["low", "mid", "high"])},
     ):
         assert found(by) == {"low": [0], "mid": [3], "high": [1]}
+
+
+def test_two_columns_may_lack_labels_and_have_an_order_or_periods():
+    arm = pd.Categorical(["t", "c", "t", "t"], ["t", "c"])
+    assert found({"arm": arm, "x": [2, 1, 1, None]}) == {"t, 1": [2], "t, 2": [0], "c, 1": [1]}
+    assert list(found({"arm": arm, "x": [2, 1, 1, 1]})) == ["t, 1", "t, 2", "c, 1"]
+    by = {"arm": list("tcct"), "day": [*DAYS, None]}
+    for its in (by, {**by, "day": ["2001-01-31", "2001-02-01", "2003-05", None]}):
+        assert found(its, "year") == {"c, 2001": [1], "c, 2003": [2], "t, 2001": [0]}
+    assert found(by, weights=np.array([1, 0, 1, 1])) == {"c, 2003-05-06": [2], "t, 2001-01-31": [0]}
+    division = divide(by, ROWS)
+    assert (division.name, division.ordered) == ("arm, day", False)
+    assert found({"arm": list("abca")}) == {"a": [0, 3], "b": [1], "c": [2]}
 
 
 def test_periods_of_dates():
