@@ -194,7 +194,8 @@ def parabolas(block: PaddedRows, mixtures: Array) -> tuple[Array, Array]:
     own = np.diagonal(V, axis1=1, axis2=2)
     variances = np.where(kept, own, 1 / np.where(kept, 1, curvatures))
     steps = (V @ slopes[:, :, None])[:, :, 0]
-    means = np.where(kept, mixtures + steps, slopes * variances)
+    towards = (directions * slopes[:, :, None]).sum(axis=1)
+    means = np.where(kept, mixtures + steps, towards * variances)
     return means, np.sqrt(np.maximum(variances, SMALLEST))
 
 

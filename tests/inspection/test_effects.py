@@ -293,6 +293,8 @@ def test_a_design_is_read():
     assert terms(numbers.tolist())[0] == ["x0"]
     order = pd.Categorical(["low", "mid", "high", "mid"] * 10, ["low", "mid", "high"])
     assert terms({"level": order})[0] == ["level=mid", "level=high"]
+    years = pd.Categorical([2018, 2020, 2019, 2019] * 10)
+    assert terms({"year": years})[0] == ["year=2019", "year=2020"]
     assert terms({"one": [1, "1", 2, True] * 10})[0] == ["one=2", "one=True"]
 
 
