@@ -88,6 +88,8 @@ def share_effects(
     Topics are taken as known, and rows as independent: answers of one person are not. The model has
     to be fitted without the design. An effect is causal if the column was assigned at random.
 
+    Read more in the :doc:`how-to guide </howto/survey>`.
+
     Parameters
     ----------
     model : fitted estimator

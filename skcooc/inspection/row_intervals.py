@@ -23,6 +23,8 @@ RIDGE = 1e-3  # curvature where topics cannot be told apart
 class MixtureIntervals(NamedTuple):
     """Mixtures of N rows and K topics, and intervals of the shares in them.
 
+    Read more in the :doc:`how-to guide </howto/survey>`.
+
     Attributes
     ----------
     mixtures : (N, K) array
