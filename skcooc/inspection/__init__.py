@@ -1,6 +1,7 @@
 """Tools to read a fitted model: its topics, similar rows, its hierarchy, and exports."""
 
 from skcooc.inspection.distinguishing import distinguishing_features
+from skcooc.inspection.effects import share_effects
 from skcooc.inspection.explorer import Explorer, explore
 from skcooc.inspection.export import export_dict, export_text, to_linkage, to_pyldavis
 from skcooc.inspection.features import (
@@ -11,12 +12,14 @@ from skcooc.inspection.features import (
 from skcooc.inspection.merging import drop_topics, merge_topics
 from skcooc.inspection.models import Mixtures
 from skcooc.inspection.names import name_topics, set_names
+from skcooc.inspection.row_intervals import MixtureIntervals, mixture_intervals
 from skcooc.inspection.shares import compare_shares, topic_shares
 from skcooc.inspection.similarity import TopicStability, nearest_rows, topic_stability
 from skcooc.inspection.tables import describe
 
 __all__ = [
     "Explorer",
+    "MixtureIntervals",
     "Mixtures",
     "TopicStability",
     "characteristic_features",
@@ -28,10 +31,12 @@ __all__ = [
     "export_dict",
     "export_text",
     "merge_topics",
+    "mixture_intervals",
     "name_topics",
     "nearest_rows",
     "representative_rows",
     "set_names",
+    "share_effects",
     "to_linkage",
     "to_pyldavis",
     "top_features",

@@ -47,13 +47,38 @@ class RowGroups(NamedTuple):
 
 
 def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
-    """Group the rows of positive weight that have a label.
+    """Group the rows of positive weight that have a label, or a label in both of two columns.
 
     Labels are sorted in alphabetical order or, for a categorical column, in its own; numbers and
     dates by size. Dates are put into periods, and with a ``freq`` strings are dates in ISO 8601.
+
+    >>> divide({"arm": ["b", "a", "b"], "year": [2019, 2019, 2018]}, np.ones(3)).labels
+    ['a, 2019', 'b, 2018', 'b, 2019']
     """
-    labels = read_labels(by)
-    return group_rows(labels if freq == "auto" else parse_dates(labels), weights, freq)
+    columns = _read_factors(by)
+    if freq != "auto":
+        columns = [parse_dates(column) for column in columns]
+    if len(columns) == 1:
+        return group_rows(columns[0], weights, freq)
+    dated = [days_of(column.values[~is_missing(column.values)]) is not None for column in columns]
+    freqs = [freq if has_dates or not any(dated) else "auto" for has_dates in dated]
+    first, second = (group_rows(c, weights, f) for c, f in zip(columns, freqs, strict=True))
+    return _combinations(first, second)
+
+
+def _combinations(first: RowGroups, second: RowGroups) -> RowGroups:
+    """The groups of rows that are in a group of both divisions."""
+    members, names = [], []
+    for (a, rows), (b, others) in itertools.product(
+        zip(first.labels, first.members, strict=True),
+        zip(second.labels, second.members, strict=True),
+    ):
+        if len(both := np.intersect1d(rows, others, assume_unique=True)):
+            members.append(both)
+            names.append(f"{a}, {b}")
+    if not names:
+        raise ValueError("by has no row with a label in both columns.")
+    return RowGroups(members, np.array(names), names, f"{first.name}, {second.name}")
 
 
 def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
@@ -63,7 +88,7 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
     known = np.flatnonzero(~is_missing(column.values) & (weights > 0))
     if not len(known):
         raise ValueError(f"{column.parameter} has no label for any row with counts.")
-    values = _plain(column.values[known])
+    values = plain_values(column.values[known])
     if values.dtype.kind == "M":
         if freq not in ("auto", *FREQUENCIES):
             raise ValueError(f"freq={freq!r} should be 'auto' or one of {', '.join(FREQUENCIES)}.")
@@ -77,7 +102,7 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             what = f"{column.parameter} has infinite numbers"
             raise ValueError(f"{what}: give NaN for rows without a label.")
-        groups, numbers = _distinct(values, column.order)
+        groups, numbers = number_levels(values, column.order)
         names = [f"{g:.6g}" if isinstance(g, np.floating) else str(g) for g in groups]
     members = [known[numbers == g] for g in range(len(groups))]
     return RowGroups(members, groups, names, column.name)
@@ -93,6 +118,19 @@ def parse_dates(column: Labels) -> Labels:
     days = np.full(column.values.shape, "NaT", dtype="datetime64[D]")
     days[known] = found
     return column._replace(values=days, order=None)
+
+
+def _read_factors(by: Any) -> list[Labels]:
+    """The one or two columns of a dict or a data frame; other labels are one."""
+    import narwhals.stable.v2 as narwhals  # here, for it takes a while to import
+
+    given = narwhals.from_native(by, pass_through=True)
+    if not isinstance(given, Mapping | narwhals.DataFrame):
+        return [read_labels(by)]
+    names = list(given) if isinstance(given, Mapping) else given.columns
+    if len(names) not in (1, 2):
+        raise ValueError(f"by has {len(names)} columns, {names}: give one or two of them.")
+    return [read_labels({name: given[name]}) for name in names]
 
 
 def read_labels(by: Any, parameter: str = "by") -> Labels:
@@ -126,7 +164,7 @@ def _check_one(columns: Sequence[object], parameter: str) -> None:
         raise ValueError(f"{what}: give one of them.")
 
 
-def _plain(values: Array) -> Array:
+def plain_values(values: Array) -> Array:
     """Values as numbers, dates or strings; mixed values become strings."""
     if values.dtype.kind in "iuf":
         return values
@@ -138,7 +176,7 @@ def _plain(values: Array) -> Array:
     return np.array([str(v) for v in listed])
 
 
-def _distinct(values: Array, order: Sequence[object] | None) -> tuple[Array, Array]:
+def number_levels(values: Array, order: Sequence[object] | None) -> tuple[Array, Array]:
     """The groups, and the number of the group of each row."""
     groups, numbers = np.unique(values, return_inverse=True)
     if order is None:

@@ -133,11 +133,12 @@ def topic_shares(
     model : fitted estimator
         With ``components_`` (K, M) and ``transform``; or, without X, with ``embedding_`` (N, K) and
         ``row_distribution_`` (N,), such as `Mixtures`. Or a pipeline or a search with one inside.
-    by : array-like of shape (N,), series, or dict or data frame of one column
+    by : array-like of shape (N,), series, or dict or data frame of one or two columns
         A label, a number or a date of each row. Rows without one (None, NaN, NaT), and those
         without tokens, are in no group. Each label and number is a group, in alphabetical or
         numerical order or in that of a categorical series; dates, and periods of pandas, are put
-        into periods. Strings are labels or, with a ``freq``, dates in ISO 8601.
+        into periods. Strings are labels or, with a ``freq``, dates in ISO 8601. Of two columns the
+        groups are the combinations that occur, named such as "treated, 2019".
     feature_names : array-like of shape (M,), default=None
         Names of the columns, from which topics are named; see :func:`top_features`.
     X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
@@ -207,7 +208,8 @@ def compare_shares(
     ----------
     model, by, feature_names, X, freq, backend, names
         See :func:`topic_shares`; ValueError also if there is only one group, or if there are more
-        than half as many groups as rows.
+        than half as many groups as rows, as of a measured number: see :func:`share_effects`. With
+        two columns, a combination is compared with all other rows.
     n_resamples : int, default=200
         Number of resamples for the intervals.
     n_permutations : int or "auto", default="auto"
@@ -256,18 +258,14 @@ def compare_shares(
     members, n_topics = grouped.division.members, len(grouped.names)
     _check_groups(grouped.division)
     n_lines = (1 if len(members) == 2 else len(members)) * n_topics
-    seed = _seed(random_state)
+    seed = draw_seed(random_state)
     differ = compare_groups(grouped.topics, members, n_resamples, level, seed)
     n = max(999, 40 * n_lines) if n_permutations == "auto" else n_permutations
     p = p_values(grouped.topics, members, n, seed + 1).ravel()[:n_lines]
-    tested, adjusted = np.isfinite(p), np.full(len(p), np.nan)
-    if tested.any():
-        adjusted[tested] = false_discovery_control(p[tested], method="bh")
     keys = {name: values[:n_lines] for name, values in _line_keys(grouped).items()}
     share, rest, low, high = (values.ravel()[:n_lines] for values in differ)
-    tests = {"p": p, "p_adjusted": adjusted, "n_tests": np.full(len(p), tested.sum())}
     columns = {"share": share, "rest": rest, "difference": share - rest, "low": low, "high": high}
-    return table_of({**keys, **columns, **tests}, backend)
+    return table_of({**keys, **columns, **columns_of_tests(p)}, backend)
 
 
 def group_model(
@@ -284,10 +282,15 @@ def group_model(
     view = read_view(model, X, None, feature_names, None)
     topics, weights = row_topics(view), view.weights
     division = divide(by, topics.tokens, freq)
-    kept = hasattr(view.model, "row_distribution_")  # names are those of the fit, if they can be
-    named = topic_weights(view.model) if kept else weights
-    own = make_names(view.model, view.components, named, view.columns, view.names_fitted)
-    return GroupedModel(topics, division, override_names(names, own), weights)
+    return GroupedModel(topics, division, names_of_view(view, names), weights)
+
+
+def names_of_view(view: ModelView, names: Names | None) -> list[str]:
+    """Names of the K topics: given, or those of the fit, if it kept its rows."""
+    kept = hasattr(view.model, "row_distribution_")
+    weights = topic_weights(view.model) if kept else view.weights
+    own = make_names(view.model, view.components, weights, view.columns, view.names_fitted)
+    return override_names(names, own)
 
 
 def row_topics(view: ModelView) -> RowTopics:
@@ -329,10 +332,19 @@ def _check_groups(division: RowGroups) -> None:
         raise ValueError(f"by has one group, {division.labels[0]!r}: give at least two.")
     if 2 * n_groups > n_rows:
         what = f"by has {n_groups} groups for {n_rows} rows, too many to compare"
-        raise ValueError(f"{what}: put numbers into intervals, such as pandas.cut(by, 4).")
+        cure = "use share_effects for numbers, or put them into intervals by pandas.cut(by, 4)"
+        raise ValueError(f"{what}: {cure}.")
 
 
-def _seed(random_state: RandomState) -> int:
+def columns_of_tests(p: Array) -> dict[str, Array]:
+    """Columns of a table: p-values, those adjusted for all tests, and the number of tests."""
+    tested, adjusted = np.isfinite(p), np.full(len(p), np.nan)
+    if tested.any():
+        adjusted[tested] = false_discovery_control(p[tested], method="bh")
+    return {"p": p, "p_adjusted": adjusted, "n_tests": np.full(len(p), tested.sum())}
+
+
+def draw_seed(random_state: RandomState) -> int:
     return int(check_random_state(random_state).randint(MOST_SEED))
 
 

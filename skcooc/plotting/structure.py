@@ -104,8 +104,9 @@ class StructureDisplay(Display):
         ----------
         model : fitted estimator, or a pipeline or a search with one inside
             With ``components_``, ``embedding_`` and ``row_distribution_``.
-        by : array-like of shape (N,), series, or dict or data frame of one column, default=None
-            A label, a number or a date of each row. None means all rows in one group.
+        by : array-like of shape (N,), series, or dict or data frame, default=None
+            A label, a number or a date of each row; two columns mean their combinations. None
+            means all rows in one group.
         feature_names, freq, names
             As for :func:`skcooc.inspection.topic_shares`.
         n_rows : int, default=400

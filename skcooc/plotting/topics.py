@@ -205,7 +205,7 @@ class SharesDisplay(Display):
         ----------
         model : fitted estimator, or a pipeline or a search with one inside
             With ``components_``, ``embedding_`` and ``row_distribution_``.
-        by : array-like of shape (N,), series, or dict or data frame of one column
+        by : array-like of shape (N,), series, or dict or data frame of one or two columns
             A label, a number or a date of each row. The name of a column is that of the axis.
         topics : int or sequence of int, default=12
             Number of topics, the largest first; or their numbers.

@@ -389,10 +389,25 @@ def test_numbers_that_make_most_rows_groups_of_their_own_are_refused():
     mixtures, rows = drawn(30)
     ages = np.random.default_rng(0).normal(size=30)
     model = model_of(mixtures, rows)
-    refused(r"30 groups for 30 rows.*such as pandas\.cut\(by, 4\)", compare_shares, model, ages)
+    cure = r"30 groups for 30 rows.*use share_effects for numbers.*pandas\.cut\(by, 4\)"
+    refused(cure, compare_shares, model, ages)
     table = compare_shares(model, pd.cut(ages, 3), random_state=0, n_permutations=9)
     assert len(table) == 9
     refused("by has one group, 'a'", compare_shares, model, ["a"] * 30)
+
+
+def test_groups_of_two_columns_are_their_combinations():
+    X, model = table_and_model(24)
+    arm, year = np.array(["t", "c"])[np.arange(24) % 2], 2018 + np.arange(24) % 3
+    joined = [f"{a}, {b}" for a, b in zip(arm, year, strict=True)]
+    options = {"X": X, "n_permutations": 19, "random_state": 0}
+    expected = compare_shares(model, joined, **options)
+    for form in (dict, pd.DataFrame, pl.DataFrame):
+        both = form({"arm": arm, "year": year})
+        pd.testing.assert_frame_equal(compare_shares(model, both, **options), expected)
+        shared = topic_shares(model, both, X=X)
+        pd.testing.assert_frame_equal(shared, topic_shares(model, joined, X=X))
+    assert expected["group"].unique().tolist()[:2] == ["c, 2018", "c, 2019"]
 
 
 ROWS = np.ones(4)
@@ -428,6 +443,19 @@ def test_labels_numbers_and_rows_without():
         {"level": pd.Categorical(["low", "high", None, "mid"], ["low", "mid", "high"])},
     ):
         assert found(by) == {"low": [0], "mid": [3], "high": [1]}
+
+
+def test_two_columns_may_lack_labels_and_have_an_order_or_periods():
+    arm = pd.Categorical(["t", "c", "t", "t"], ["t", "c"])
+    assert found({"arm": arm, "x": [2, 1, 1, None]}) == {"t, 1": [2], "t, 2": [0], "c, 1": [1]}
+    assert list(found({"arm": arm, "x": [2, 1, 1, 1]})) == ["t, 1", "t, 2", "c, 1"]
+    by = {"arm": list("tcct"), "day": [*DAYS, None]}
+    for its in (by, {**by, "day": ["2001-01-31", "2001-02-01", "2003-05", None]}):
+        assert found(its, "year") == {"c, 2001": [1], "c, 2003": [2], "t, 2001": [0]}
+    assert found(by, weights=np.array([1, 0, 1, 1])) == {"c, 2003-05-06": [2], "t, 2001-01-31": [0]}
+    division = divide(by, ROWS)
+    assert (division.name, division.ordered) == ("arm, day", False)
+    assert found({"arm": list("abca")}) == {"a": [0, 3], "b": [1], "c": [2]}
 
 
 def test_periods_of_dates():
@@ -490,8 +518,11 @@ def test_bad_input():
         (list("abcd"), "month", r"needs dates; by has values such as 'a'.*to_datetime"),
         (["2024-01", "2024-13"] * 2, "month", "needs dates"),
         (np.arange(4).astype("datetime64[D]"), "hour", "freq='hour' should be"),
-        ({"a": [1] * 4, "b": [1] * 4}, "auto", r"2 columns, \['a', 'b'\]"),
-        (pd.DataFrame({"a": [1] * 4, "b": [1] * 4}), "auto", "2 columns"),
+        (dict.fromkeys("abc", [1] * 4), "auto", r"3 columns, \['a', 'b', 'c'\]: give one or two"),
+        (pd.DataFrame(dict.fromkeys("abc", [1] * 4)), "auto", "3 columns"),
+        ({}, "auto", "by has 0 columns"),
+        ({"a": [1, 1, None, None], "b": [None, None, 1, 1]}, "auto", "label in both columns"),
+        ({"a": [1] * 4, "b": list("cdcd")}, "month", "needs dates"),
     ):
         refused(message, divide, by, ROWS, freq)
     hint = r"by is a string; give the labels, such as adata\.obs\['cell_type'\]"

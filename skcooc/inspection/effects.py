@@ -1,0 +1,311 @@
+"""Effects of numbers and categories on the shares of topics in rows, by weighted least squares.
+
+The share of a topic in a row is estimated without shrinkage, so that the noise of a row's tokens is
+part of the residuals, and robust standard errors and permutations include it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
+from scipy.stats import t
+
+from skcooc.inspection.groups import Labels, is_missing, number_levels, plain_values, read_labels
+from skcooc.inspection.models import ModelView, Names, kind_of, read_view
+from skcooc.inspection.shares import (
+    BLOCK,
+    CHECKED,
+    columns_of_tests,
+    draw_seed,
+    names_of_view,
+    row_topics,
+)
+from skcooc.inspection.tables import table_of
+from skcooc.protocol import Array, FactorModel, RandomState, TableLike, refuse_anndata
+from skcooc.protocol.decorators import validated
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
+DEPENDENT = 1e-8  # length of what a column adds to those before it, relative to its own
+SATURATED = 1e-8  # 1 - leverage of a row that has a coefficient to itself
+ROUNDING = 1e-12  # relative size of residuals and effects that are zero
+WIDEST = 7.0  # range of log(n_half), on both sides of the mean length
+
+
+class Responses(NamedTuple):
+    """Shares of K topics in N rows with tokens."""
+
+    shares: Array  # (N, K): unbiased, so also negative
+    own_variance: Array  # (N, K): what the residuals of these shares do not show
+    tokens: Array  # (N,)
+    sample_weight: Array  # (N,): in the fit
+    known: Array  # mask of these rows among all
+
+
+class Regression(NamedTuple):
+    """Weighted least squares of K responses on p columns and an intercept, without its line."""
+
+    coefficients: Array  # (p, K)
+    residuals: Array  # (N, K), multiplied by the roots of the weights
+    influence: Array  # (p, N): coefficients = influence @ responses, multiplied alike
+    leverage: Array  # (N,)
+
+
+@validated(CHECKED)
+def share_effects(
+    model: FactorModel, X: TableLike, design: Any, feature_names: ArrayLike | None = None, *,
+    n_permutations: int | Literal["auto"] = "auto", level: float = 0.95,
+    backend: str = "pandas", names: Names | None = None,
+    random_state: RandomState = None,
+) -> IntoDataFrame:  # fmt: skip
+    """Effects of numbers and categories on the share of each topic in a row.
+
+    The shares s_ik of the topics in row i are regressed on the columns of the design,
+
+        s_ik = a_k + sum_d x_id b_kd + error,
+
+    and b_kd is the effect on topic k of one unit of column d, or of a level against the reference
+    level. Effects on all topics add up to zero. With a single column of two levels it is the
+    difference of :func:`compare_shares`, but for the weights of rows.
+
+    Mixtures of single rows are shrunken, and so would be effects on them. Shares of rows are here
+    the linear estimates of :func:`compare_shares`, which are noisy but unbiased. Rows are weighted
+    by precision: n_i / (n_i + n_half) for n_i tokens, where n_half is the length at which the noise
+    of tokens has the variance of what else differs between rows. It maximises the normal
+    likelihood, for all topics together. Rows fitted keep their ``sample_weight`` as a factor.
+
+    Standard errors are robust to unequal variances (HC3) and include the noise of tokens. Where
+    rows belong to one cluster each (clusterings and trees), the share is P(z given x_i), and its
+    variance m (1 - m) is added. Intervals are those of a t distribution, and not adjusted.
+    p-values are from permutations of the residuals of a regression without the column (Freedman and
+    Lane 1983), of the squared effect divided by its robust variance.
+
+    Topics are taken as known, and rows as independent: answers of one person are not. The model has
+    to be fitted without the design. An effect is causal if the column was assigned at random.
+
+    Read more in the :doc:`how-to guide </howto/survey>`.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        See :func:`topic_shares`.
+    X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
+        Counts of the rows, fitted or others.
+    design : data frame, dict of columns, or array-like of shape (N,) or (N, p)
+        What is known of the rows. Numbers are used as they are, booleans as 0 and 1. Strings and
+        categories become a column for each level but the first in alphabetical order, or in that of
+        a categorical column: the reference level. An intercept is added. ValueError for missing
+        values, dates, constant columns, and those that others determine.
+    feature_names, backend, names
+        See :func:`topic_shares`.
+    n_permutations : int or "auto", default="auto"
+        See :func:`compare_shares`.
+    level : float, default=0.95
+        Coverage of the intervals, in (0, 1).
+    random_state : int, RandomState instance or None, default=None
+        Seed of the permutations.
+
+    Returns
+    -------
+    table : data frame of that library
+        With a line for each column of the design and topic: ``term`` (the column, or
+        "column=level"), ``component`` (the row of the topic in ``components_``), ``topic`` (its
+        name), ``effect``, ``std_error``, its interval, ``low`` to ``high``, ``p`` (two-sided),
+        ``p_adjusted`` (Benjamini and Hochberg) and ``n_tests`` (the number adjusted for, the same
+        on all lines). All but the effect are NaN for a level of a single row.
+
+    References
+    ----------
+    D. Freedman and D. Lane, A nonstochastic interpretation of reported significance levels,
+    Journal of Business and Economic Statistics 1, 292-298, 1983.
+
+    J. G. MacKinnon and H. White, Some heteroskedasticity-consistent covariance matrix estimators
+    with improved finite sample properties, Journal of Econometrics 29, 305-325, 1985.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcooc import AspectModel
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> from skcooc.inspection import share_effects
+    >>> data = make_cooccurrences(200, 40, n_components=2, concentration=0.5, random_state=0)
+    >>> model = AspectModel(2, beta=0.9, random_state=0).fit(data.X)
+    >>> first = data.mixtures[:, 0]
+    >>> design = {"arm": np.where(first > 0.5, "more", "less"), "age": np.arange(200) % 50}
+    >>> table = share_effects(model, data.X, design, random_state=0)
+    >>> table[["term", "component"]].values.tolist()
+    [['arm=more', 0], ['arm=more', 1], ['age', 0], ['age', 1]]
+    >>> (table["p_adjusted"] < 0.05).tolist()
+    [True, True, False, False]
+    """
+    view = read_view(model, X, None, feature_names, None)
+    responses, seed = row_shares(view), draw_seed(random_state)
+    terms, matrix = read_design(design, responses.known)
+    weights = precision_weights(responses, matrix)
+    found = regress(responses.shares, matrix, weights)
+    errors = standard_errors(found, weights[:, None] * responses.own_variance)
+    n_tests = found.coefficients.size
+    n = max(999, 40 * n_tests) if n_permutations == "auto" else n_permutations
+    p = np.where(np.isnan(errors), np.nan, permutation_p(found, n, seed))
+    half = t.ppf((1 + level) / 2, len(matrix) - len(terms) - 1) * errors
+    its_names, n_topics = names_of_view(view, names), found.coefficients.shape[1]
+    columns = {
+        "term": np.repeat(np.array(terms, dtype=object), n_topics),
+        "component": np.tile(np.arange(n_topics), len(terms)),
+        "topic": np.tile(np.array(its_names, dtype=object), len(terms)),
+        "effect": found.coefficients.ravel(),
+        "std_error": errors.ravel(),
+        "low": (found.coefficients - half).ravel(),
+        "high": (found.coefficients + half).ravel(),
+    }
+    return table_of({**columns, **columns_of_tests(p.ravel())}, backend)
+
+
+def row_shares(view: ModelView) -> Responses:
+    topics, weights = row_topics(view), view.fitted_weights
+    known = topics.tokens > 0
+    shares = topics.linear[known] / topics.tokens[known, None]
+    of_one = kind_of(view.model) != "topic"
+    own = shares * (1 - shares) if of_one else np.zeros_like(shares)
+    return Responses(shares, own, view.row_sums[known], weights[known], known)
+
+
+def precision_weights(responses: Responses, matrix: Array) -> Array:
+    """Weights of rows by length, as far as length explains the size of their residuals, (N,)."""
+    n, given = responses.tokens, responses.sample_weight / responses.sample_weight.mean()
+
+    def weights(log_half: float) -> Array:
+        return np.asarray(given * n / (n + np.exp(log_half)))
+
+    def loss(log_half: float) -> float:
+        w = weights(log_half)
+        residuals = regress(responses.shares, matrix, w).residuals
+        return float(np.log((residuals**2).mean() + np.finfo(float).tiny) - np.log(w).mean())
+
+    middle = np.log(n.mean())
+    bounds = (middle - WIDEST, middle + WIDEST)
+    return weights(minimize_scalar(loss, bounds=bounds, method="bounded").x)
+
+
+def regress(shares: Array, matrix: Array, weights: Array) -> Regression:
+    roots = np.sqrt(weights)[:, None]
+    regressors = roots * np.column_stack([np.ones(len(matrix)), matrix])
+    Q, R = np.linalg.qr(regressors)
+    influence, responses = np.linalg.solve(R, Q.T), roots * shares
+    coefficients = influence @ responses
+    residuals, least = responses - regressors @ coefficients, ROUNDING * np.abs(responses).max()
+    residuals[np.abs(residuals) < least] = 0
+    coefficients[np.abs(regressors).max(axis=0)[:, None] * np.abs(coefficients) < least] = 0
+    return Regression(coefficients[1:], residuals, influence[1:], (Q**2).sum(axis=1))
+
+
+def standard_errors(found: Regression, own_variance: Array) -> Array:
+    """Robust standard errors (HC3), (p, K); NaN for coefficients that a single row determines."""
+    free = 1 - found.leverage
+    single = free < SATURATED
+    squares = (found.residuals / np.where(single, 1, free)[:, None]) ** 2 + own_variance
+    variance = found.influence**2 @ squares
+    size = np.abs(found.influence).max(axis=1)
+    alone = (np.abs(found.influence[:, single]) > DEPENDENT * size[:, None]).any(axis=1)
+    variance[alone] = np.nan
+    return np.sqrt(variance)
+
+
+def permutation_p(found: Regression, n_permutations: int, seed: int) -> Array:
+    """p-values of Freedman and Lane's permutations, (p, K), with the same draws for all tests.
+
+    The fitted part of the regression without a column changes neither its coefficient nor, under
+    the null hypothesis, its variance: permuted residuals of that regression are enough.
+    """
+    influence, n_rows = found.influence, found.influence.shape[1]
+    reduced = [  # residuals without the column, by the theorem of Frisch, Waugh and Lovell
+        found.residuals + np.outer(its / (its @ its), effects)
+        for its, effects in zip(influence, found.coefficients, strict=True)
+    ]
+
+    def statistics(orders: Array, d: int) -> Array:  # (b, K)
+        permuted = influence[d][orders]
+        squares, spread = (permuted @ reduced[d]) ** 2, permuted**2 @ reduced[d] ** 2
+        return np.divide(squares, spread, out=np.zeros_like(squares), where=spread > 0)
+
+    identity, larger = np.arange(n_rows)[None], np.zeros(found.coefficients.shape)
+    seen = [statistics(identity, d) * (1 - 1e-9) for d in range(len(influence))]
+    rng, at_once = np.random.default_rng(seed), max(1, BLOCK // n_rows)
+    for first in range(0, n_permutations, at_once):
+        orders = np.tile(identity, (min(at_once, n_permutations - first), 1))
+        orders = rng.permuted(orders, axis=1)
+        for d in range(len(influence)):
+            larger[d] += (statistics(orders, d) >= seen[d]).sum(axis=0)
+    return (1 + larger) / (1 + n_permutations)
+
+
+def read_design(design: Any, known: Array) -> tuple[list[str], Array]:
+    """Names of the terms and their values in the rows that are known, (N, p)."""
+    terms: dict[str, Array] = {}
+    for name, column in _columns(design).items():
+        labels = read_labels({name: column}, f"design column {name!r}")
+        if labels.values.shape != known.shape:
+            what = f"{labels.parameter} has shape {labels.values.shape}"
+            raise ValueError(f"{what}, but X has {len(known)} rows.")
+        terms |= _terms(labels, known)
+    names, matrix = list(terms), np.column_stack([*terms.values()])
+    if len(names) + 1 >= len(matrix):
+        what = f"design has {len(names)} columns for {len(matrix)} rows with tokens"
+        raise ValueError(f"{what}, levels of categories included: give fewer columns.")
+    centred = matrix - matrix.mean(axis=0)
+    new = np.abs(np.diag(np.linalg.qr(centred / np.linalg.norm(centred, axis=0))[1]))
+    if (new < DEPENDENT).any():
+        what = f"design column {names[int(np.argmax(new < DEPENDENT))]!r}"
+        raise ValueError(f"{what} is a combination of those before it: drop one of them.")
+    return names, matrix
+
+
+def _columns(design: Any) -> dict[str, Any]:
+    """The columns of a design by their names, or by x0, x1, ..."""
+    import narwhals.stable.v2 as narwhals  # here, for it takes a while to import
+
+    refuse_anndata(design, "design", "columns: give some of adata.obs.")
+    if isinstance(design, str):
+        raise TypeError(f"design is a string, {design!r}; give the values of its columns.")
+    given = narwhals.from_native(design, allow_series=True, pass_through=True)
+    if isinstance(given, narwhals.Series):
+        return {given.name or "x0": given.to_native()}
+    if isinstance(given, narwhals.DataFrame):
+        given = {name: given[name].to_native() for name in given.columns}
+    if not isinstance(given, Mapping):
+        table = given if isinstance(given, np.ndarray) else np.array(given, dtype=object)
+        if table.ndim not in (1, 2):
+            raise ValueError(f"design has shape {table.shape}: give a table of two dimensions.")
+        columns = np.atleast_2d(table.T)
+        given = {f"x{d}": column for d, column in enumerate(columns)}
+    if not given:
+        raise ValueError("design has no columns.")
+    return {str(name): column for name, column in given.items()}
+
+
+def _terms(column: Labels, known: Array) -> dict[str, Array]:
+    """A number for each row, or an indicator for each level but the first."""
+    what, name = column.parameter, str(column.name)
+    if n_missing := int(is_missing(column.values).sum()):
+        raise ValueError(f"{what} has {n_missing} missing values: drop these rows, also from X.")
+    values = column.values[known]
+    if all(isinstance(value, bool) for value in values.tolist()):
+        terms = {name: values.astype(np.float64)}
+    elif (plain := plain_values(values)).dtype.kind == "M":
+        raise ValueError(f"{what} has dates: give numbers, such as years.")
+    elif plain.dtype.kind in "iuf" and column.order is None:
+        if not np.isfinite(plain).all():
+            raise ValueError(f"{what} has infinite numbers.")
+        terms = {name: plain.astype(np.float64)}
+    else:
+        levels, numbers = number_levels(plain, column.order)
+        others = enumerate(levels[1:].tolist(), 1)
+        terms = {f"{name}={level}": np.asarray(numbers == g, float) for g, level in others}
+    if not terms or any((values == values[0]).all() for values in terms.values()):
+        raise ValueError(f"{what} is constant: drop it.")
+    return terms

@@ -1,0 +1,224 @@
+"""Intervals of the mixtures of rows, from the likelihood of their tokens with known topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import log_ndtr, ndtri, ndtri_exp
+
+from skcooc.inspection.models import kind_of, read_view
+from skcooc.inspection.shares import CHECKED
+from skcooc.protocol import CSR, Array, FactorModel, TableLike
+from skcooc.protocol.decorators import validated
+
+BLOCK = 1_000_000  # numbers in the largest array
+STEPS, TOLERANCE = 300, 1e-7  # of EM for the mixture of a row
+NEGLIGIBLE = 0.01  # tokens of a topic, relative to the least count, below which its share is zero
+SMALLEST = 1e-14  # variance of a share
+RIDGE = 1e-3  # curvature where topics cannot be told apart
+
+
+class MixtureIntervals(NamedTuple):
+    """Mixtures of N rows and K topics, and intervals of the shares in them.
+
+    Read more in the :doc:`how-to guide </howto/survey>`.
+
+    Attributes
+    ----------
+    mixtures : (N, K) array
+        The mixture of the largest likelihood. Rows sum to one.
+    low, high : (N, K) arrays
+        Ends of the intervals, in [0, 1].
+    """
+
+    mixtures: Array
+    low: Array
+    high: Array
+
+
+class PaddedRows(NamedTuple):
+    """The counts of B rows with up to L columns each, and the distributions there."""
+
+    rows: Array  # (B,): positions
+    counts: Array  # (B, L), zero where a row has fewer columns
+    components: Array  # (B, L, K): P(y given z) of these columns, or ones
+
+
+@validated(CHECKED)
+def mixture_intervals(model: FactorModel, X: TableLike, *, level: float = 0.95) -> MixtureIntervals:
+    """Intervals of the mixture of topics of each row, P(z given x).
+
+    How well a row determines its mixture depends on its length and on how different the topics of
+    its words are. Mixtures of ``transform`` are shrunken by the temperature, and so are no centre
+    of an interval. Here a mixture s_i maximises the likelihood of the row, without tempering, with
+    topics as they are. Near it, the log-likelihood is a parabola, whose curvature is the observed
+    information
+
+        H_i = sum_j n_ij phi_j phi_j' / p_ij^2,     p_ij = phi_j' s_i,  phi_jk = P(y_j given z_k),
+
+    in directions in which the shares keep the sum of one. Topics with no share in s_i keep none,
+    but for the one that the interval is of: it begins at zero, and the likelihood falls from
+    there. An interval is the shortest one in [0, 1] with the given part of the area below the
+    parabola's normal density, as for a normal mean that is known to be in [0, 1].
+
+    Words repeat within a row (burstiness). If counts vary as in a Dirichlet compound multinomial
+    with concentration a, the log-likelihood is divided by (n_i + a) / (1 + a); a is estimated from
+    the second moments of all counts.
+
+    Topics are taken as known. If they are, 95 % intervals cover 95 to 98 % of planted shares, and
+    92 to 95 % of those above 0.05; with topics of a fit 90 to 97 %, and 78 to 93 %, the fewer the
+    worse the topics are found.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A topic model with ``components_`` (K, M) and ``transform``, or a pipeline or a search with
+        one inside. ValueError for clusterings and trees, whose rows have one cluster each.
+    X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
+        Counts of the rows, fitted or others.
+    level : float, default=0.95
+        Coverage of each interval, in (0, 1).
+
+    Returns
+    -------
+    intervals : MixtureIntervals
+        ``mixtures``, ``low`` and ``high``, of shape (N, K). A row without tokens has the mixture of
+        the model, and intervals from 0 to 1.
+
+    References
+    ----------
+    B. P. Roe and M. B. Woodroofe, Setting confidence belts, Physical Review D 63, 013009, 2000.
+
+    Examples
+    --------
+    >>> from skcooc import AspectModel
+    >>> from skcooc.inspection import mixture_intervals
+    >>> X = [[90, 10, 0], [5, 1, 0], [0, 10, 30], [0, 2, 8]]
+    >>> model = AspectModel(2, beta=1, random_state=0).fit(X)
+    >>> found = mixture_intervals(model, X)
+    >>> (found.high - found.low).round(2).max(axis=1).tolist()
+    [0.04, 0.48, 0.08, 0.27]
+    """
+    view = read_view(model, X, None, None, None)
+    if kind_of(view.model) != "topic":
+        what = f"{type(view.model).__name__} has one cluster for each row"
+        raise ValueError(f"{what}; intervals are of mixtures of topics.")
+    known = view.components.any(axis=0)
+    counts, q = view.counts[:, known], view.components[:, known]
+    mixtures = view.mixtures.copy()
+    low, high = np.zeros(mixtures.shape), np.ones(mixtures.shape)
+    for block in padded_blocks(counts, q):
+        mixtures[block.rows] = likely_mixtures(block)
+    factors = dispersion(counts, mixtures, q)
+    for block in padded_blocks(counts, q):
+        its = mixtures[block.rows]
+        means, deviations = parabolas(block, its)
+        deviations *= np.sqrt(factors[block.rows])[:, None]
+        ends = shortest_intervals(means, deviations, level)
+        alone = (its > 0) & ((its > 0).sum(axis=1, keepdims=True) == 1)
+        others = np.where(alone, 0, ends[1]).max(axis=1, keepdims=True)
+        low[block.rows] = np.where(alone, 1 - others, ends[0])
+        high[block.rows] = ends[1]
+    return MixtureIntervals(mixtures, low, high)
+
+
+def padded_blocks(counts: CSR, q: Array) -> Iterator[PaddedRows]:
+    """Rows with tokens in blocks of similar numbers of columns, largest first."""
+    lengths = np.diff(counts.indptr)
+    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+    first = 0
+    while first < len(order):
+        widest = lengths[order[first]]
+        numbers = max(widest, len(q)) * len(q)  # of a row, also of its information
+        rows = order[first : first + max(1, BLOCK // numbers)]
+        some, filled = counts[rows], np.arange(widest) < lengths[rows, None]
+        n, its = np.zeros(filled.shape), np.ones((*filled.shape, len(q)))
+        n[filled], its[filled] = some.data, q.T[some.indices]
+        yield PaddedRows(rows, n, its)
+        first += len(rows)
+
+
+def likely_mixtures(block: PaddedRows) -> Array:
+    """The mixtures of the largest likelihood, (B, K), with zeros for negligible shares."""
+    n, q = block.counts, block.components
+    going, mixtures = np.arange(len(n)), np.full((len(n), q.shape[2]), 1 / q.shape[2])
+    for _ in range(STEPS):
+        before = mixtures[going]
+        p = (q @ before[:, :, None])[:, :, 0]
+        mixtures[going] = before * ((n / p)[:, None] @ q)[:, 0] / n.sum(axis=1, keepdims=True)
+        moved = np.abs(mixtures[going] - before).max(axis=1) >= TOLERANCE
+        if not moved.all():
+            going, n, q = going[moved], n[moved], q[moved]
+        if not len(going):
+            break
+    totals = block.counts.sum(axis=1, keepdims=True)
+    least = np.where(block.counts > 0, block.counts, np.inf).min(axis=1, keepdims=True)
+    mixtures[mixtures * totals < NEGLIGIBLE * least] = 0
+    return mixtures / mixtures.sum(axis=1, keepdims=True)
+
+
+def dispersion(counts: CSR, mixtures: Array, q: Array) -> Array:
+    """Variance of the counts of each row, relative to a multinomial distribution, (N,).
+
+    For a Dirichlet compound multinomial, E n_ij (n_ij - 1) is n_i (n_i - 1) p_ij (1 + a p_ij) /
+    (1 + a). Sums over the rows are equated, divided by their lengths, for a few may be very long.
+    """
+    totals, squares = (np.asarray(n.sum(axis=1)).ravel() for n in (counts, counts.power(2)))
+    pairs, rows = totals * (totals - 1), 1 / np.maximum(totals, 2)
+    equal = (pairs * rows) @ ((mixtures @ (q @ q.T)) * mixtures).sum(axis=1)  # if a is infinite
+    seen, most = (squares - totals) @ rows, pairs @ rows
+    inverse = max(seen - equal, 0) / max(most - seen, 1)  # 1 / a
+    return np.asarray(np.maximum((1 + totals * inverse) / (1 + inverse), 1))
+
+
+def parabolas(block: PaddedRows, mixtures: Array) -> tuple[Array, Array]:
+    """Means and standard deviations of the normal densities of all shares, (B, K) each.
+
+    For a share of zero its direction is towards the topic, against the others as they fit best; its
+    mean is where the parabola would have its maximum, which is below zero.
+    """
+    n, q = block.counts, block.components
+    totals, eye = n.sum(axis=1), np.eye(q.shape[2])
+    scores = q / (q @ mixtures[:, :, None])
+    weighted = n[:, :, None] * scores
+    slopes = weighted.sum(axis=1) - totals[:, None]
+    H = weighted.transpose(0, 2, 1) @ scores + RIDGE * eye
+    kept = mixtures > 0
+    both = kept[:, :, None] & kept[:, None]
+    V = np.where(both, np.linalg.inv(np.where(both, H, eye)), 0)
+    sums = V.sum(axis=2)
+    V -= sums[:, :, None] * sums[:, None] / sums.sum(axis=1)[:, None, None]
+    away = eye - mixtures[:, :, None]
+    directions = away - V @ (H @ away)
+    curvatures = (directions * (H @ directions)).sum(axis=1)
+    own = np.diagonal(V, axis1=1, axis2=2)
+    variances = np.where(kept, own, 1 / np.where(kept, 1, curvatures))
+    steps = (V @ slopes[:, :, None])[:, :, 0]
+    towards = (directions * slopes[:, :, None]).sum(axis=1)
+    means = np.where(kept, mixtures + steps, towards * variances)
+    return means, np.sqrt(np.maximum(variances, SMALLEST))
+
+
+def shortest_intervals(means: Array, deviations: Array, level: float) -> tuple[Array, Array]:
+    """Shortest intervals with this part of a normal density truncated to [0, 1].
+
+    The densities are reflected so that a mean is below 1/2, and upper tails are used, as a mean may
+    be many standard deviations below zero.
+
+    >>> [float(end.round(3)) for end in shortest_intervals(np.array(-50.0), np.array(1.0), 0.95)]
+    [0.0, 0.06]
+    """
+    above = means > 0.5
+    m = np.where(above, 1 - means, means)
+    zero, one = -m / deviations, (1 - m) / deviations  # in standard deviations from the mean
+    log_tail = log_ndtr(-zero)
+    inside = -np.expm1(log_ndtr(-one) - log_tail)  # mass in [0, 1], relative to that above zero
+    high = -ndtri_exp(log_tail + np.log1p(-level * inside))
+    half = ndtri((1 + level * inside * np.exp(log_tail)) / 2)
+    central = half <= -zero
+    low = np.where(central, m - half * deviations, 0)
+    high = m + np.where(central, half, high) * deviations
+    low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
+    return np.where(above, 1 - high, low), np.where(above, 1 - low, high)
