@@ -158,7 +158,7 @@ class AspectClassifier(
         known = np.flatnonzero(np.array([label is not None for label in labels], dtype=bool))
         if not known.size:
             raise ValueError("y has no labels: all of its values stand for rows without one.")
-        classes, codes = np.unique(np.asarray(y)[known], return_inverse=True)
+        classes, codes = np.unique(np.array(labels[known].tolist()), return_inverse=True)
         model = self._model(len(classes))
         model.fit_labelled(X, labels, sample_weight)
         folds = self._folds(codes)
@@ -320,7 +320,7 @@ def _labels(y: ArrayLike) -> Array:
     if labels.dtype.kind in "iuf":
         missing |= labels == UNLABELLED
     if not missing.all():
-        check_classification_targets(labels[~missing])
+        check_classification_targets(np.array(labels[~missing].tolist()))
     found = labels.astype(object)
     found[missing] = None
     return found
