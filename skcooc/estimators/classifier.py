@@ -186,7 +186,7 @@ class AspectClassifier(
         return LabelledAspectModel(
             n_components,
             n_components_per_class=self.n_components_per_class,
-            tempering="joint",
+            tempering="distinctive",
             beta=self.beta,
             max_iter=self.max_iter,
             solver="em",
