@@ -100,7 +100,7 @@ class GroupedAspects(GuidedAspects):
         of_class = normalise(of_class, axis=0, otherwise=0.0)
         unigram = (X.column_sums / X.column_sums.sum())[:, None]
         mixed = unigram + LABELLED_SHARE * (of_class - unigram)
-        return np.where(own.any(axis=0), mixed, start).astype(X.dtype)
+        return np.where(of_class.any(axis=0), mixed, start).astype(X.dtype)
 
     def usual_start(self, X: Counts, rng: np.random.Generator) -> Array:
         if not self.has_factors:

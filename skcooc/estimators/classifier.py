@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -19,7 +21,7 @@ from sklearn.base import (
 from sklearn.utils import Tags, column_or_1d
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skcooc.base import attributes
 from skcooc.estimators.guided import GuidedAspectModel, GuidedFamily
@@ -28,6 +30,7 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.protocol import Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 from skcooc.simplex import first_largest, normalise
+from skcooc.tables import Dyads
 
 UNLABELLED = -1
 NOT_CALIBRATED = 1.0, 1e-6  # exponent and floor
@@ -36,11 +39,10 @@ NOT_CALIBRATED = 1.0, 1e-6  # exponent and floor
 class AspectClassifier(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
 ):
-    """Classifier of rows of counts that learns from labelled and unlabelled rows.
+    """Classifier of rows of counts that learns from few labels, or seed words, and other rows.
 
     Every class has topics of its own. A labelled row has only those of its class and free ones; an
-    unlabelled row may have all. Best with few labels; read more in the :doc:`how-to
-    </howto/few_labels>`.
+    unlabelled row may have all. Read more in the :doc:`how-to </howto/few_labels>`.
 
     Parameters
     ----------
@@ -49,6 +51,14 @@ class AspectClassifier(
 
     n_free_components : int, default=0
         Number of topics that rows of all classes may have.
+
+    seed_features : dict of label to list of str or int, or None, default=None
+        Columns that are typical of a class, by its label: names, or positions. With them no row
+        needs a label.
+
+    feature_names : array-like of str of shape (M,), default=None
+        Names of the columns for ``seed_features`` where X has none, such as
+        ``vectorizer.get_feature_names_out()``.
 
     beta : float in (0, 1] or "auto", default=0.8
         Inverse temperature; "auto" tunes it on held-out tokens.
@@ -85,7 +95,7 @@ class AspectClassifier(
 
     See Also
     --------
-    skcooc.GuidedAspectModel : Seed words instead of labelled rows.
+    skcooc.GuidedAspectModel : Named topics that predict words as well as others do.
     skcooc.MixtureFeatures : Features for the classifiers of scikit-learn.
 
     Notes
@@ -109,6 +119,8 @@ class AspectClassifier(
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components_per_class": [Interval(Integral, 1, None, closed="left")],
         "n_free_components": [Interval(Integral, 0, None, closed="left")],
+        "seed_features": [dict, None],
+        "feature_names": ["array-like", None],
         "beta": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cv": [Interval(Integral, 2, None, closed="left"), Options(Integral, {0})],
@@ -121,6 +133,8 @@ class AspectClassifier(
         n_components_per_class: int = 1,
         n_free_components: int = 0,
         *,
+        seed_features: Mapping[Any, Sequence[str | int]] | None = None,
+        feature_names: ArrayLike | None = None,
         beta: float | Literal["auto"] = 0.8,
         max_iter: int = 20,
         cv: int = 5,
@@ -129,19 +143,22 @@ class AspectClassifier(
     ) -> None:
         self.n_components_per_class = n_components_per_class
         self.n_free_components = n_free_components
+        self.seed_features, self.feature_names = seed_features, feature_names
         self.beta, self.max_iter, self.cv = beta, max_iter, cv
         self.n_jobs, self.random_state = n_jobs, random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: TableLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit topics to all rows, and calibrate the probabilities of the classes.
 
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
             Non-negative counts.
-        y : array-like of shape (N,)
-            Labels; -1, or None or NaN among strings, for rows without.
+        y : array-like of shape (N,), default=None
+            Labels; -1, or None or NaN among strings, for rows without. None: no row has one.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row, or of each token where X is Dyads.
 
@@ -152,40 +169,47 @@ class AspectClassifier(
         Raises
         ------
         ValueError
-            Where X is negative, not finite, empty or all zero, or no row is labelled.
+            Where X is negative, not finite, empty or all zero, or there is neither a label nor a
+            seed.
         """
-        labels = _labels(y)
-        known = np.flatnonzero(np.array([label is not None for label in labels], dtype=bool))
-        if not known.size:
-            raise ValueError("y has no labels: all of its values stand for rows without one.")
-        classes, codes = np.unique(np.array(labels[known].tolist()), return_inverse=True)
-        model = self._model(len(classes))
-        model.fit_labelled(X, labels, sample_weight)
-        folds = self._folds(codes)
-        shares = np.empty((0, len(classes)))
-        if folds.max(initial=-1) >= 0:
-            shares = np.concatenate(
-                [
-                    self._without(X, labels, known[folds == fold], sample_weight, len(classes))
-                    for fold in range(self.cv)
-                ]
+        labels = np.full(_n_rows(X), None) if y is None else _labels(y)
+        known = np.flatnonzero([label is not None for label in labels])
+        classes = np.unique([*labels[known].tolist(), *(self.seed_features or {})])
+        if not len(classes):
+            raise ValueError(
+                "y has no labels, and there are no seed_features: a classifier requires y, labels "
+                "of some rows at least."
             )
-            codes = np.concatenate([codes[folds == fold] for fold in range(self.cv)])
+        fit = partial(self._fit_topics, X, classes, sample_weight=sample_weight)
+        model, codes = fit(labels), np.searchsorted(classes, labels[known].tolist())
+        folds = self._folds(codes)
+        parts = [np.flatnonzero(folds == fold) for fold in range(folds.max(initial=-1) + 1)]
+        shares = np.full((len(known), len(classes)), np.nan)
+        for part in parts:
+            hidden = labels.copy()
+            hidden[known[part]] = None
+            mixtures = fit(hidden).embedding_[known[part]]
+            shares[part] = self._class_shares(mixtures, len(classes))
         fitted = {
             "classes_": classes,
             "model_": model,
             "components_": model.components_,
             "embedding_": model.embedding_,
-            "calibration_": calibration(shares, codes[: len(shares)]),
+            "calibration_": calibration(shares[folds >= 0], codes[folds >= 0]),
         }
         attributes.set_fitted_attributes(self, attributes.input_attributes(model) | fitted)
         return self
 
-    def _model(self, n_classes: int) -> LabelledAspectModel:
-        n_components = n_classes * self.n_components_per_class + self.n_free_components
-        return LabelledAspectModel(
-            n_components,
-            n_components_per_class=self.n_components_per_class,
+    def _fit_topics(
+        self, X: TableLike, classes: Array, labels: Array, sample_weight: ArrayLike | None
+    ) -> LabelledAspectModel:
+        """Return a model fitted to rows with labels (N,), some of them None."""
+        seeds, per = self.seed_features or {}, self.n_components_per_class
+        model = LabelledAspectModel(
+            len(classes) * per + self.n_free_components,
+            n_components_per_class=per,
+            seed_features={label: seeds.get(label, ()) for label in classes.tolist()},
+            feature_names=self.feature_names,
             tempering="distinctive",
             beta=self.beta,
             max_iter=self.max_iter,
@@ -193,32 +217,20 @@ class AspectClassifier(
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )
+        model._fit_groups(X, labels, sample_weight, classes)
+        names = [f"{c} {n}" if per > 1 else str(c) for c in classes for n in range(per)]
+        model.component_names_ = dict(enumerate(names))
+        return model
 
     def _folds(self, codes: Array) -> Array:
         """Fold of each labelled row, (n,); -1 for the only one of its class."""
         rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
         folds = np.full(len(codes), -1)
-        for code in range(codes.max() + 1):
+        for code in np.unique(codes):
             of_class = rng.permutation(np.flatnonzero(codes == code))
             if self.cv and len(of_class) > 1:
                 folds[of_class] = np.arange(len(of_class)) % self.cv
         return folds
-
-    def _without(
-        self,
-        X: TableLike,
-        labels: Array,
-        rows: Array,
-        sample_weight: ArrayLike | None,
-        n_classes: int,
-    ) -> Array:
-        """Shares of the classes in some rows, (n, C), of a fit without their labels."""
-        if not len(rows):
-            return np.empty((0, n_classes))
-        labels = labels.copy()
-        labels[rows] = None
-        model = self._model(n_classes).fit_labelled(X, labels, sample_weight)
-        return self._class_shares(model.embedding_[rows], n_classes)
 
     def _class_shares(self, mixtures: Array, n_classes: int) -> Array:
         per = self.n_components_per_class
@@ -291,26 +303,19 @@ class LabelledAspectModel(GuidedAspectModel):
 
     n_components_per_class: int = 1
 
-    def fit_labelled(
-        self, X: TableLike, labels: Array, sample_weight: ArrayLike | None
-    ) -> LabelledAspectModel:
-        """Fit to rows with labels (N,), some of them None.
-
-        Returns
-        -------
-        self : object
-        """
-        self._fit_groups(X, labels, sample_weight)
-        per = self.n_components_per_class
-        names = [f"{c} {n}" if per > 1 else str(c) for c in self.groups_ for n in range(per)]
-        self.component_names_ = dict(enumerate(names))
-        return self
-
     def recipe(self) -> Recipe:
         return replace(super().recipe(), is_short=True)
 
     def _family(self) -> GuidedFamily:
-        return replace(super()._family(), n_per_class=self.n_components_per_class)
+        return replace(
+            super()._family(),
+            n_classes=len(self.seed_features or {}),
+            n_per_class=self.n_components_per_class,
+        )
+
+
+def _n_rows(X: TableLike) -> int:
+    return X.table_shape[0] if isinstance(X, Dyads) else _num_samples(X)
 
 
 def _labels(y: ArrayLike) -> Array:

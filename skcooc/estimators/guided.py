@@ -213,12 +213,16 @@ class GuidedAspectModel(AspectModel):
         return self._fit_groups(X, groups, sample_weight)
 
     def _fit_groups(
-        self, X: TableLike, groups: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: TableLike,
+        groups: ArrayLike,
+        sample_weight: ArrayLike | None,
+        labels: Array | None = None,
     ) -> Self:
-        """Fit to rows in groups."""
+        """Fit to rows in groups; ``labels`` are those of the groups, where some may have no row."""
         recipe = self.recipe()
         table, known = self._read(recipe, X, sample_weight)
-        labels, codes = row_groups(groups, table.counts.shape[0])
+        labels, codes = row_groups(groups, table.counts.shape[0], labels)
         known |= {"groups_": labels, "_row_groups": codes}
         data = {"X": X, "y": None, "metadata": {"groups": groups, "sample_weight": sample_weight}}
         stopped = self._fit_table(recipe, table.in_groups(codes), known, data)
@@ -443,8 +447,10 @@ class Knowledge(NamedTuple):
     group_effects: GroupEffects | None
     feature_names: ArrayLike | None
 
-    def guide(self, n_columns: int, n_components: int, names: Array | None) -> Guide:
-        """Return seeds and given topics as columns of arrays."""
+    def guide(
+        self, n_columns: int, n_components: int, names: Array | None, of_name: int = 1
+    ) -> Guide:
+        """Return seeds and given topics as columns of arrays; a name has so many topics."""
         seeds, kept, counts = (np.zeros((n_columns, n_components)) for _ in range(3))
         if self.feature_names is not None:
             names = np.asarray(self.feature_names)
@@ -455,13 +461,15 @@ class Knowledge(NamedTuple):
         position = {} if names is None else {name: at for at, name in enumerate(names)}
         unknown: list[Column] = []
         for k, (topic, columns) in enumerate(self.seeds.items()):
+            if not len(columns):
+                continue
             found = [_place(column, position, n_columns) for column in columns]
             unknown += [c for c, at in zip(columns, found, strict=True) if at is None]
             places = [at for at in found if at is not None]
             if not places:
                 reason = "" if position else ": X has no names of columns, give feature_names"
                 raise ValueError(f"None of the seeds of {topic!r} is a column of X{reason}.")
-            seeds[places, k] = 1 / len(set(places))
+            seeds[places, of_name * k : of_name * (k + 1)] = 1 / len(set(places))
         if unknown:
             warnings.warn(
                 f"{len(unknown)} of the seeds are no columns of X, such as {unknown[0]!r}.",
@@ -492,7 +500,8 @@ class GuidedFamily(AspectFamily):
     _: KW_ONLY
     knowledge: Knowledge
     seed_strength: float
-    n_per_class: int = 0  # topics of each group that its rows alone may have
+    n_classes: int = 0  # groups whose rows have topics of their own
+    n_per_class: int = 0  # and how many of each
 
     @property
     def is_guided(self) -> bool:
@@ -509,7 +518,7 @@ class GuidedFamily(AspectFamily):
 
     def for_table(self, X: Counts, columns: Array | None) -> AspectFamily:
         known = self.knowledge
-        guide = known.guide(X.shape[1], self.n_components, columns)
+        guide = known.guide(X.shape[1], self.n_components, columns, self.n_per_class or 1)
         if self.expected_counts is not None:
             guide = replace(guide, counts=self.checked_counts(X))
         options: dict[str, Any] = {"seed_strength": self.seed_strength}
@@ -521,7 +530,7 @@ class GuidedFamily(AspectFamily):
                 f"group_effects={known.group_effects!r} needs the groups of rows: "
                 "fit(X, groups=...)."
             )
-        n_groups = options["n_groups"] = int(groups.max()) + 1
+        n_groups = options["n_groups"] = self.n_classes or int(groups.max()) + 1
         guide = replace(guide, allowed=self._allowed(n_groups))
         options["has_shares"] = known.group_effects in ("topics", "both")
         options["has_factors"] = known.group_effects in ("columns", "both")

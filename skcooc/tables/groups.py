@@ -10,14 +10,16 @@ from numpy.typing import ArrayLike
 from skcooc.protocol import Array
 
 
-def row_groups(groups: ArrayLike, n_rows: int) -> tuple[Array, Array]:
+def row_groups(groups: ArrayLike, n_rows: int, labels: Array | None = None) -> tuple[Array, Array]:
     """Sorted labels of groups, (G,), and the number of each row, (n_rows,); -1 where it has none.
 
-    ValueError where there is not one for each row.
+    Or the labels given. ValueError where there is not one group for each row.
 
     >>> row_groups(["b", "a", None, "b"], 4)
     (array(['a', 'b'], dtype=object), array([ 1,  0, -1,  1]))
     """
+    if labels is not None:
+        return labels, known_groups(groups, labels, n_rows)
     given = _checked(groups, n_rows)
     missing = _is_missing(given)
     if missing.all():
