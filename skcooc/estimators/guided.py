@@ -148,7 +148,7 @@ class GuidedAspectModel(AspectModel):
     }
 
     groups_: Array = field(init=False)
-    _row_groups: Array = field(init=False)
+    row_groups_: Array = field(init=False)
 
     @property
     def is_factorised(self) -> bool:  # type: ignore[override]
@@ -223,7 +223,7 @@ class GuidedAspectModel(AspectModel):
         recipe = self.recipe()
         table, known = self._read(recipe, X, sample_weight)
         labels, codes = row_groups(groups, table.counts.shape[0], labels)
-        known |= {"groups_": labels, "_row_groups": codes}
+        known |= {"groups_": labels, "row_groups_": codes}
         data = {"X": X, "y": None, "metadata": {"groups": groups, "sample_weight": sample_weight}}
         stopped = self._fit_table(recipe, table.in_groups(codes), known, data)
         attributes.warn_about(self, recipe, stopped)
@@ -423,7 +423,7 @@ class GuidedAspectModel(AspectModel):
         if self.is_factorised:
             return super()._predictor(known)
         mixtures = self.embedding_ if known is None else self.fold_in(known)
-        groups = self._row_groups if known is None else known.row_groups
+        groups = self.row_groups_ if known is None else known.row_groups
         predictor = InGroups(self._fitted_model, State(self._state.params, mixtures), groups)
         return smoothed(predictor, self.unigram_, self.smoothing_)
 

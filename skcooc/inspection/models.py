@@ -357,6 +357,11 @@ def read_view(
     fitted = _is_fitted_table(model, counts)
     if not fitted and not hasattr(model, "transform"):
         raise ValueError(f"{type(model).__name__} has no transform: X should be the table fitted.")
+    if not fitted and hasattr(model, "column_factors_"):
+        raise ValueError(
+            "The model has factors of columns for groups of rows, and those of other rows are not "
+            "known: give the rows fitted."
+        )
     if row_names is None:
         row_names = getattr(model, "row_names_in_", own_names) if fitted else own_names
     columns = found.column_names(feature_names)

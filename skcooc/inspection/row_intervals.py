@@ -105,6 +105,8 @@ def mixture_intervals(model: FactorModel, X: TableLike, *, level: float = 0.95) 
     if kind_of(view.model) != "topic":
         what = f"{type(view.model).__name__} has one cluster for each row"
         raise ValueError(f"{what}; intervals are of mixtures of topics.")
+    if hasattr(view.model, "column_factors_"):
+        raise ValueError("There are no intervals for a model with factors of columns for groups.")
     known = view.components.any(axis=0)
     counts, q = view.counts[:, known], view.components[:, known]
     mixtures = view.mixtures.copy()
