@@ -35,8 +35,8 @@ Column: TypeAlias = "str | int"
 class GuidedAspectModel(AspectModel):
     """Aspect model guided by seed words, given topics, or groups of rows such as batches.
 
-    Topics with seeds come first, then given ones, then free ones, of which nothing is known. Read
-    more in the :doc:`user guide </guide/guided>`.
+    Topics with seeds come first, then given ones, then free ones. Read more in the :doc:`user guide
+    </guide/guided>`.
 
     Parameters
     ----------
@@ -67,18 +67,27 @@ class GuidedAspectModel(AspectModel):
         Needed where X has none, as a sparse matrix.
 
     tempering : {"auto", "distinctive", "joint", "likelihood"}, default="auto"
-        See `AspectModel`. With seeds "auto" is "joint": topics have equal chances to get a token,
-        so that a large free topic does not take those of a small named one.
+        See `AspectModel`. With seeds "auto" is "joint", so that a large free topic does not take
+        the tokens of a small named one.
 
     component_prior, row_prior : see `AspectModel`, default="auto"
         With ``group_effects`` "topics" or "both", ``row_prior`` is the pseudo-count of the shares
         of the group in each row, fitted or new.
 
-    leave_one_out : bool or "auto", default="auto"
-        See `AspectModel`. Not with ``group_effects``.
+    leave_one_out, burstiness : see `AspectModel`
+        Off with ``group_effects``.
 
-    burstiness, annealing : see `AspectModel`, default=None
-        Not with topics that are known.
+    annealing : None, default=None
+        Known topics do not split.
+
+    beta, n_init, max_iter, tol, solver : see `AspectModel`
+        Of the fit.
+
+    smoothing, validation_fraction, early_stopping : see `AspectModel`
+        Of held-out tokens.
+
+    n_jobs, warm_start, random_state : see `AspectModel`
+        Threads, and seed of the fit.
 
     Attributes
     ----------
