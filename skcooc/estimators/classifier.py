@@ -41,8 +41,9 @@ class AspectClassifier(
 ):
     """Classifier of rows of counts that learns from few labels, or seed words, and other rows.
 
-    Every class has topics of its own. A labelled row has only those of its class and free ones; an
-    unlabelled row may have all. Read more in the :doc:`how-to </howto/few_labels>`.
+    Every class has topics of its own. A labelled row has only those of its class, and free ones; an
+    unlabelled row may have all. It is meant for few labels: with ten or more a class, compare it
+    with a linear classifier. Read more in the :doc:`how-to </howto/few_labels>`.
 
     Parameters
     ----------
@@ -64,11 +65,12 @@ class AspectClassifier(
         Inverse temperature; "auto" tunes it on held-out tokens.
 
     max_iter : int, default=20
-        Number of EM iterations. More make topics that predict words better, and classes worse.
+        Number of EM iterations. With more, topics predict words better, and classes worse.
 
     cv : int, default=5
-        Number of folds of labelled rows for the calibration of probabilities: each is predicted by
-        a fit without its labels; 0 uses the shares of the classes as they are.
+        Number of folds for the calibration of probabilities. Each is a part of the labelled rows,
+        predicted by a further fit without its labels. 0 takes the shares of the classes in a row as
+        their probabilities.
 
     n_jobs : int or None, default=None
         Number of threads, as in joblib. Results do not depend on it.
@@ -81,7 +83,8 @@ class AspectClassifier(
     classes_ : (C,) array
         Labels of the classes.
     model_ : GuidedAspectModel
-        The fitted topics, for :mod:`skcooc.inspection`; their names are the labels.
+        The fitted topics, with the classes as their names; functions of :mod:`skcooc.inspection`
+        take it, and not the classifier.
     components_ : (K, M) array
         P(y_j given z_k): topics of the classes in the order of ``classes_``, then free ones.
     embedding_ : (N, K) array
@@ -100,8 +103,9 @@ class AspectClassifier(
 
     Notes
     -----
-    EM with known zeros in P(z given x_i), as for the naive Bayes classifier of [1]_; but every
-    token has its own topic, and responsibilities are tempered.
+    EM with known zeros in P(z given x_i). The naive Bayes classifier of [1]_ also learns from
+    unlabelled rows, but there a row has one class, and here a token has one; and responsibilities
+    are tempered.
 
     References
     ----------
@@ -158,7 +162,7 @@ class AspectClassifier(
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
             Non-negative counts.
         y : array-like of shape (N,), default=None
-            Labels; -1, or None or NaN among strings, for rows without. None: no row has one.
+            Labels; -1 (among numbers), None or NaN for rows without one. None: no row has one.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row, or of each token where X is Dyads.
 
@@ -241,9 +245,8 @@ class AspectClassifier(
     def predict_proba(self, X: TableLike) -> Array:
         """Probabilities of the classes.
 
-        They are ~ (s_c + f)^a with the shares s_c of the classes in a row, those of their topics.
-        Exponent a and floor f give labelled rows, where they are not used as such, the largest
-        likelihood.
+        They are ~ (s_c + f)^a, where s_c is the share of the topics of class c in a row. Exponent a
+        and floor f maximise the likelihood of the labels that were hidden for the calibration.
 
         Parameters
         ----------

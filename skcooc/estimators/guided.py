@@ -33,62 +33,73 @@ Column: TypeAlias = "str | int"
 
 @dataclass(eq=False, repr=False)
 class GuidedAspectModel(AspectModel):
-    """Aspect model with what you know: seed words, given topics, groups of rows, batches.
+    """Aspect model guided by seed words, given topics, or groups of rows such as batches.
 
-    Named topics come first, free ones after them. Read more in the :doc:`user guide
+    Topics with seeds come first, then given ones, then free ones. Read more in the :doc:`user guide
     </guide/guided>`.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number K of topics, the named ones included.
+        Number K of topics: those with seeds, those given, and free ones.
 
     seed_features : dict of str to list of str or int, or None, default=None
-        Columns that are typical of a topic, by the name of the topic: names, or positions. A column
-        may be typical of several topics.
+        For each topic to be found its name, and columns that are typical of it: their names or
+        positions. A column may be typical of several topics.
 
     seed_strength : float in [0, 1), default=0.05
-        Pseudo-counts of the seeds, as a share of the tokens of a mean topic. They act in each step,
-        and are outweighed by counts: seeds are no constraint.
+        Pseudo-counts of the seeds of a topic, together, as a share of the tokens of a topic of
+        average size. They are added in every iteration; with 0 the seeds only set the start. Counts
+        can outweigh them: seeds are no constraint.
 
     fixed_components : dict of str to (M,) array, (F, M) array or None, default=None
-        Topics that are given, such as those of another model, and not changed; scaled to sum to
-        one.
+        Topics that are given, such as those of another model, and stay as they are, scaled to sum
+        to one. Those of an array are named "given 0" and so on.
 
     group_effects : {"topics", "columns", "both"} or None, default=None
-        What depends on the ``groups`` of rows given to ``fit``. "topics": rows have the shares of
-        topics in their group as a prior, which helps rows of few tokens. "columns": each column has
-        a factor in each group, such as the effect of a batch, that is the same for all topics;
-        mixtures are free of it.
+        What depends on the ``groups`` of rows given to ``fit``. "topics": the prior of a row is the
+        shares of topics in its group, which helps rows of few tokens. "columns": each column has a
+        factor in each group, the same for all topics, such as the effect of a batch; mixtures are
+        estimated without it. "both": both.
 
     feature_names : array-like of str of shape (M,), default=None
-        Names of the columns for ``seed_features`` where X has none, such as
-        ``vectorizer.get_feature_names_out()``.
+        Names of the columns for ``seed_features``, such as ``vectorizer.get_feature_names_out()``.
+        Needed where X has none, as a sparse matrix.
 
     tempering : {"auto", "distinctive", "joint", "likelihood"}, default="auto"
-        See `AspectModel`. With seeds "auto" is "joint": topics have equal chances to get a token,
-        so that a large free topic does not take those of a small named one.
+        See `AspectModel`. With seeds "auto" is "joint", so that a large free topic does not take
+        the tokens of a small named one.
 
     component_prior, row_prior : see `AspectModel`, default="auto"
         With ``group_effects`` "topics" or "both", ``row_prior`` is the pseudo-count of the shares
         of the group in each row, fitted or new.
 
-    leave_one_out : bool or "auto", default="auto"
-        See `AspectModel`. Not with ``group_effects``.
+    leave_one_out, burstiness : see `AspectModel`
+        Off with ``group_effects``.
 
-    burstiness, annealing : see `AspectModel`, default=None
-        Not with topics that are known.
+    annealing : None, default=None
+        Known topics do not split.
+
+    beta, n_init, max_iter, tol, solver : see `AspectModel`
+        Of the fit.
+
+    smoothing, validation_fraction, early_stopping : see `AspectModel`
+        Of held-out tokens.
+
+    n_jobs, warm_start, random_state : see `AspectModel`
+        Threads, and seed of the fit.
 
     Attributes
     ----------
     component_names_ : dict of int to str
-        Names of topics.
+        Names of the topics with seeds and of those given, by their positions.
     groups_ : (G,) array
-        Labels of the groups, sorted.
+        Labels of the groups, sorted; with ``group_effects``, as are the next two.
     group_distribution_ : (G, K) array
-        P(z_k given g), shares of the topics in the groups; their order is that of ``groups_``.
+        P(z_k given g), shares of the topics in the groups, in the order of ``groups_``.
     column_factors_ : (G, M) array
-        Factors of the columns. In the groups that have the column their geometric mean is one.
+        Factors of the columns; 2 where the group has a column twice as often. Over the groups that
+        have the column their geometric mean is one, unless topics are given.
     components_ : (K, M) array
         P(y_j given z_k).
     weights_ : (K,) array
@@ -103,17 +114,17 @@ class GuidedAspectModel(AspectModel):
 
     Notes
     -----
-    Seeds and given topics change the M-step alone: to the expected counts m_jk of columns in topics
-    come known ones. Factors of columns are those of a Poisson model with means s_gj sum_k theta_ik
-    P(y_j given z_k), which is like the removal of batch effects in factor models of single cells
-    [1]_. If groups consist of different topics, the factors take some of the difference.
+    Only the M-step differs from that of `AspectModel`. Seeds are pseudo-counts [1]_. Factors s_gj
+    are those of a Poisson model with means s_gj sum_k theta_ik P(y_j given z_k), similar to batch
+    effects in factor models of single cells [2]_. If groups consist of different topics, the
+    factors take some of the difference.
 
     References
     ----------
-    .. [1] J. Welch et al., Single-cell multi-omic integration compares and contrasts features of
-       brain cell identity, Cell 177, 2019.
-    .. [2] J. Jagarlamudi, H. Daumé III and R. Udupa, Incorporating lexical priors into topic
+    .. [1] J. Jagarlamudi, H. Daumé III and R. Udupa, Incorporating lexical priors into topic
        models, EACL 2012.
+    .. [2] J. Welch et al., Single-cell multi-omic integration compares and contrasts features of
+       brain cell identity, Cell 177, 2019.
 
     Examples
     --------
@@ -157,12 +168,12 @@ class GuidedAspectModel(AspectModel):
 
     @property
     def group_distribution_(self) -> Array:
-        """P(z_k given g), (G, K)."""
+        """Shares of the topics in groups P(z_k given g), (G, K), in the order of ``groups_``."""
         return self._grouped_params.group_mixtures[:-1]
 
     @property
     def column_factors_(self) -> Array:
-        """Factors of the columns in groups, (G, M)."""
+        """Factors of the columns in groups, (G, M): 2 where a group has a column twice as often."""
         return self._grouped_params.column_factors[:-1]
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -182,8 +193,8 @@ class GuidedAspectModel(AspectModel):
         y : None
             Ignored. For labels see `AspectClassifier`.
         groups : array-like of shape (N,), default=None
-            Group of each row, such as its batch; None or NaN where it is unknown. Needed for
-            ``group_effects``.
+            Label of each row, such as its batch; None or NaN where it is unknown. To be given if,
+            and only if, ``group_effects`` is set.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row, or of each token where X is Dyads.
 
@@ -194,8 +205,9 @@ class GuidedAspectModel(AspectModel):
         Raises
         ------
         ValueError
-            As by `AspectModel`; where none of the seeds of a topic is a column, more topics are
-            named than there are, or ``groups`` and ``group_effects`` do not go together.
+            As by `AspectModel`; where none of the seeds of a topic is a column, ``n_components`` is
+            less than the number of topics with seeds and given ones, or only one of ``groups`` and
+            ``group_effects`` is given.
 
         Warns
         -----
@@ -259,7 +271,7 @@ class GuidedAspectModel(AspectModel):
         ----------
         X : array-like, sparse array or matrix, DataFrame or dask array of shape (n, M), or Dyads
         groups : array-like of shape (n,), default=None
-            Group of each row. A row whose group is unknown gets the shares of all rows as a prior,
+            Group of each row. A row whose group is unknown has the shares of all rows as its prior,
             and no factors.
 
         Returns
@@ -273,12 +285,12 @@ class GuidedAspectModel(AspectModel):
 
     @available_if(lambda self: self._topic_names)
     def predict(self, X: TableLike, groups: ArrayLike | None = None) -> Array:
-        """Name of the named topic to which each row belongs.
+        """Predict for each row the name of a topic with seeds, or a given one.
 
-        A free topic counts for the named ones by how often it is found in one row with them: which
-        of them has the largest sum_z P(z given x_i) P(named given z), with P(named given z) ~ sum_i
-        P(x_i) P(z given x_i) P(named given x_i) over the training rows. The named topics alone have
-        only a part of a row, and decide less well.
+        Every row gets a name, also a row that is about none of these topics; see ``transform``. A
+        free topic z counts for the named ones with which it occurs: the name of row i is that with
+        the largest sum_z P(z given x_i) P(name given z), where P(name given z) ~ sum_i P(x_i) P(z
+        given x_i) P(name given x_i) over the training rows.
 
         Parameters
         ----------
