@@ -212,7 +212,7 @@ class AspectClassifier(
         model = LabelledAspectModel(
             len(classes) * per + self.n_free_components,
             n_components_per_class=per,
-            seed_features={label: seeds.get(label, ()) for label in classes.tolist()},
+            seed_features={label: seeds.get(label) for label in classes.tolist()},
             feature_names=self.feature_names,
             tempering="distinctive",
             beta=self.beta,
@@ -221,10 +221,7 @@ class AspectClassifier(
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )
-        model._fit_groups(X, labels, sample_weight, classes)
-        names = [f"{c} {n}" if per > 1 else str(c) for c in classes for n in range(per)]
-        model.component_names_ = dict(enumerate(names))
-        return model
+        return model.fit_classes(X, labels, sample_weight, classes)
 
     def _folds(self, codes: Array) -> Array:
         """Fold of each labelled row, (n,); -1 for the only one of its class."""
@@ -306,6 +303,21 @@ class LabelledAspectModel(GuidedAspectModel):
 
     n_components_per_class: int = 1
 
+    def fit_classes(
+        self, X: TableLike, labels: Array, sample_weight: ArrayLike | None, classes: Array
+    ) -> Self:
+        """Fit to rows with labels (N,), some of them None, of the classes (C,).
+
+        Returns
+        -------
+        self : object
+        """
+        self._fit_groups(X, labels, sample_weight, classes)
+        per = self.n_components_per_class
+        names = [f"{c} {n}" if per > 1 else str(c) for c in classes for n in range(per)]
+        self.component_names_ = dict(enumerate(names))
+        return self
+
     def recipe(self) -> Recipe:
         return replace(super().recipe(), is_short=True)
 
@@ -324,9 +336,10 @@ def _n_rows(X: TableLike) -> int:
 def _labels(y: ArrayLike) -> Array:
     """Labels as objects, (N,), None where there is none; ValueError where they are no classes."""
     labels = column_or_1d(y, warn=True, dtype=None)
-    missing = np.array([label is None or label != label for label in labels], dtype=bool)
-    if labels.dtype.kind in "iuf":
-        missing |= labels == UNLABELLED
+    missing = np.array(
+        [label is None or label != label or label == UNLABELLED for label in labels.tolist()],
+        dtype=bool,
+    )
     if not missing.all():
         check_classification_targets(np.array(labels[~missing].tolist()))
     found = labels.astype(object)

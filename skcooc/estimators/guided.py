@@ -142,7 +142,7 @@ class GuidedAspectModel(AspectModel):
     """
 
     _: KW_ONLY
-    seed_features: Mapping[str, Sequence[Column]] | None = None
+    seed_features: Mapping[str, Sequence[Column] | None] | None = None
     seed_strength: float = 0.05
     fixed_components: Mapping[str, ArrayLike] | ArrayLike | None = None
     group_effects: GroupEffects | None = None
@@ -218,7 +218,8 @@ class GuidedAspectModel(AspectModel):
             given = "None" if groups is None else "given"
             raise ValueError(
                 f"groups and group_effects go together: groups is {given}, and group_effects="
-                f"{self.group_effects!r}."
+                f"{self.group_effects!r}. In a pipeline or a search, groups need metadata routing: "
+                "set_fit_request(groups=True)."
             )
         if groups is None:
             return super().fit(X, y, sample_weight)
@@ -454,7 +455,7 @@ class InGroups(NamedTuple):
 class Knowledge(NamedTuple):
     """What the user knows of topics and rows."""
 
-    seeds: Mapping[str, Sequence[Column]]
+    seeds: Mapping[str, Sequence[Column] | None]
     fixed: Mapping[str, Array]  # (M,) each
     group_effects: GroupEffects | None
     feature_names: ArrayLike | None
@@ -473,7 +474,7 @@ class Knowledge(NamedTuple):
         position = {} if names is None else {name: at for at, name in enumerate(names)}
         unknown: list[Column] = []
         for k, (topic, columns) in enumerate(self.seeds.items()):
-            if not len(columns):
+            if columns is None:  # a class with labels alone
                 continue
             found = [_place(column, position, n_columns) for column in columns]
             unknown += [c for c, at in zip(columns, found, strict=True) if at is None]

@@ -46,7 +46,7 @@ def known_groups(groups: ArrayLike, labels: Array, n_rows: int) -> Array:
             f"groups has values that were not fitted, such as {new[0]!r}: their {len(new)} row(s) "
             "are treated as rows without a group.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=6,  # below scikit-learn's wrapper of transform
         )
     return codes.astype(np.intp)
 
