@@ -6,8 +6,9 @@ import scipy.sparse as sp
 from sklearn.model_selection import KFold, train_test_split
 from sklearn.utils import resample
 
-from skcooc import Dyads, Triads, metrics
+from skcooc import AspectModel, Dyads, Triads, metrics
 from skcooc.tables.dyads import same_table
+from skcooc.tables.reading import transformed
 from tests.tables import random_table, refused
 
 COUNTS = random_table().toarray()
@@ -55,7 +56,9 @@ def test_pairs_frames_weights_and_dtypes():
         dyads = Dyads.from_frame(frame, "adjective", "noun", count="n")
         assert same_table(dyads.schema, expected.schema)
         np.testing.assert_array_equal(np.asarray(dyads), np.asarray(expected))
-    assert len(Dyads.from_frame(pairs, "adjective", "noun")) == 3
+    assert len(Dyads.from_frame(pairs, "adjective", "noun", count=None)) == 3
+    with pytest.warns(UserWarning, match="Column 'n' is taken as counts"):
+        assert len(Dyads.from_frame(pairs, "adjective", "noun")) == 6
     dyads = Dyads.from_pairs(["b", "a", "b"], ["x", "y", "w"], [1, 2, 1])
     assert [dyads.row_names[i] for i in dyads.rows] == ["b", "a", "a", "b"]
     assert [dyads.column_names[j] for j in dyads.columns] == ["x", "y", "y", "w"]
@@ -219,3 +222,17 @@ def test_triads_as_tables_and_invalid_triads_are_refused():
     ]:
         refused(message, Triads, *positions, **options)
     refused("0, 1 and 2 in some order", Triads([0], [0], [0]).transpose, 0, 0, 1)
+
+
+def test_transformed_counts_are_noticed():
+    counts = np.random.default_rng(0).poisson(2.0, (20, 8)) + 1
+    lengths = np.sqrt((counts**2).sum(axis=1, keepdims=True))
+    for X, kind in [
+        (counts / lengths, "rows of length one"),
+        (counts / counts.sum(axis=1, keepdims=True), "shares of rows"),
+        (np.log1p(counts), "logarithms of counts"),
+    ]:
+        with pytest.warns(UserWarning, match=kind):
+            AspectModel(2, beta=0.9, max_iter=2, random_state=0).fit(X)
+    for X in (counts, counts * 0.5, counts * 1.7):
+        assert transformed(sp.csr_array(X)) is None

@@ -81,6 +81,8 @@ Per iteration: ``beta``, ``free_energy``, ``validation_perplexity``, ``seconds``
 
 def did_you_mean(name: str, valid: Sequence[str]) -> str:
     """Return a hint: similar names, and all valid parameters."""
+    if name == "verbose":
+        return "Show progress by set_callbacks(ProgressBar()), from sklearn.callback."
     near = get_close_matches(name, valid, cutoff=0.7)
     if not near and (name.lower() == "k" or name.startswith(("n_", "num_"))):
         near = [size for size in SIZES if size in valid]

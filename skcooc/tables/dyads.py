@@ -16,6 +16,7 @@ from skcooc.counts import MAX_SINGLE, CSRCounts, check_block, narrowed
 from skcooc.protocol import CSR, Array
 
 MAX_TOKENS = 2**31 - 1
+USUAL_COUNTS = "count", "n", "freq", "weight"  # names of columns
 NEW_ROWS = (
     " To predict for new rows, make a table of their counts: pandas.crosstab(rows, columns)"
     ".reindex(columns=column_names, fill_value=0)."
@@ -165,6 +166,20 @@ def named_column(frame: Any, name: str) -> Any:
     except KeyError as error:
         names = ", ".join(map(repr, getattr(frame, "columns", frame)))
         raise ValueError(f"{name!r} is not a column of the frame, which has {names}.") from error
+
+
+def usual_counts(frame: Any, used: set[str]) -> str | None:
+    """Return the column of counts by its usual name, with a warning; None where there is none."""
+    found = [name for name in USUAL_COUNTS if name in frame and name not in used]
+    if not found:
+        return None
+    warnings.warn(
+        f"Column {found[0]!r} is taken as counts: give count={found[0]!r}, or count=None if each "
+        "line is one token.",
+        UserWarning,
+        stacklevel=3,
+    )
+    return found[0]
 
 
 class Tokens:
@@ -369,7 +384,7 @@ class Dyads(Tokens):
         frame: Any,
         row: str,
         column: str,
-        count: str | None = None,
+        count: str | None = "auto",
         *,
         like: Dyads | None = None,
     ) -> Dyads:
@@ -380,8 +395,10 @@ class Dyads(Tokens):
         frame : DataFrame or mapping
         row, column : str
             Names of the columns which hold the row and the column of a pair.
-        count : str, default=None
-            Name of the column of counts or weights, such as ratings; once each if None.
+        count : str or None, default="auto"
+            Name of the column of counts or weights, such as ratings. "auto" takes one that is named
+            "count", "n", "freq" or "weight" if there is one, and says so in a UserWarning; else, or
+            with None, each line is one token.
         like : Dyads, default=None
             As in :meth:`from_pairs`, such as the tokens that were fitted.
 
@@ -401,6 +418,7 @@ class Dyads(Tokens):
         array([[0., 0.],
                [0., 1.]], dtype=float32)
         """
+        count = usual_counts(frame, {row, column}) if count == "auto" else count
         counts = None if count is None else named_column(frame, count)
         return cls.from_pairs(
             named_column(frame, row), named_column(frame, column), counts, like=like

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -49,6 +50,7 @@ _OTHER_NAMES = (
 )
 NUMBERS = [np.float64, np.float32, *map(np.dtype, "?bhilqBHILQ")]  # others become the first
 SAMPLE_ROWS = 10_000  # of a table that is not in memory
+CHECKED_ROWS, LARGEST_LOG = 1000, 30.0  # of tables that may hold no counts
 
 
 class TextsError(ValueError):
@@ -77,7 +79,37 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
         )
     table = _canonical(estimator, X, reset)
     check_total(table.data.sum(dtype=np.float64))
+    if reset and (kind := transformed(table)):
+        warnings.warn(
+            f"X holds {kind}. The models are for counts: perplexity, smoothing and the temperature "
+            "have their meaning with numbers of tokens only. Give the counts themselves.",
+            UserWarning,
+            stacklevel=6,
+        )
     return table
+
+
+def transformed(table: CSR) -> str | None:
+    """What the table seems to hold instead of counts; None where nothing is known.
+
+    >>> transformed(sp.csr_array([[0.6, 0.8], [0.0, 1.0]]))
+    'rows of length one, as TfidfTransformer makes them'
+    """
+    some = table[:CHECKED_ROWS].astype(np.float64)
+    data = some.data[some.data > 0]
+    if not data.size or not (data % 1).any():
+        return None
+    occupied = np.diff(some.indptr) > 0
+    lengths = np.sqrt(some.power(2).sum(axis=1))[occupied]
+    totals = some.sum(axis=1)[occupied]
+    if len(lengths) > 1 and np.allclose(lengths, 1, atol=1e-4):
+        return "rows of length one, as TfidfTransformer makes them"
+    if len(totals) > 1 and np.allclose(totals, 1, atol=1e-4):
+        return "shares of rows, which sum to one"
+    counts = np.expm1(np.minimum(data, LARGEST_LOG))
+    if len(np.unique(data)) > 1 and np.allclose(counts, np.round(counts), atol=1e-3):
+        return "logarithms of counts, log(1 + n)"
+    return None
 
 
 def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:

@@ -20,6 +20,7 @@ from skcooc.tables.dyads import (
     list_tokens,
     named_column,
     unique_names,
+    usual_counts,
 )
 
 WAYS = "first", "second", "third"
@@ -131,7 +132,7 @@ class Triads(Tokens):
 
     @classmethod
     def from_frame(
-        cls, frame: Any, first: str, second: str, third: str, count: str | None = None
+        cls, frame: Any, first: str, second: str, third: str, count: str | None = "auto"
     ) -> Triads:
         """Make tokens of columns of a data frame (pandas, polars or any mapping).
 
@@ -140,13 +141,14 @@ class Triads(Tokens):
         frame : DataFrame or mapping
         first, second, third : str
             Names of the columns that hold the values of a triple.
-        count : str, default=None
-            Name of the column of counts; once each if None.
+        count : str or None, default="auto"
+            Name of the column of counts; see :meth:`Dyads.from_frame`.
 
         Returns
         -------
         triads : Triads
         """
+        count = usual_counts(frame, {first, second, third}) if count == "auto" else count
         counts = None if count is None else named_column(frame, count)
         x, y, w = (named_column(frame, name) for name in (first, second, third))
         return cls.from_triples(x, y, w, counts)
