@@ -164,7 +164,7 @@ def test_frames_and_counts_of_triads():
     assert triads.table_shape == (2, 2, 2)
     assert [list(names) for names in triads.names] == [["ann", "bob"], ["rye", "tea"], ["am", "pm"]]
     np.testing.assert_array_equal(triads, [[0, 1, 0], [0, 1, 0], [1, 1, 1], [0, 0, 0]])
-    assert len(Triads.from_frame(FRAME, "who", "what", "when")) == 3
+    assert len(Triads.from_frame(FRAME, "who", "what", "when", None)) == 3
     with pytest.raises(ValueError, match="'where' is not a column of the frame, which has 'who'"):
         Triads.from_frame(FRAME, "who", "what", "where")
     refused("1 of 2 third have no name", Triads.from_triples, ["a", "b"], ["c", "d"], ["e", None])
