@@ -171,17 +171,19 @@ def _warn(message: str) -> None:
 
 
 class TableFingerprint(NamedTuple):
-    """Fingerprint of a table: its type, and the shares of columns and rows."""
+    """Fingerprint of a table: its type, the shares of columns and rows, and the groups of rows."""
 
     dtype: np.dtype
     unigram: Array
     row_distribution: Array
+    row_groups: Array | None
 
     def matches(self, X: Counts) -> bool:
         """Return whether X has this fingerprint."""
-        dtype, unigram, shares = table_fingerprint(X)
+        dtype, unigram, shares, groups = table_fingerprint(X)
         fitted = self.row_distribution
         same_rows = shares.shape == fitted.shape and bool((shares == fitted).all())
+        same_rows = same_rows and np.array_equal(groups, self.row_groups)
         return same_rows and np.array_equal(unigram, self.unigram) and dtype == self.dtype
 
 
@@ -199,14 +201,20 @@ def fingerprint(estimator: BaseEstimator, X: Counts) -> FitFingerprint:
 def table_fingerprint(X: Counts) -> TableFingerprint:
     """Return the fingerprint of a table."""
     return TableFingerprint(
-        X.dtype, add_one_unigram(X.column_sums, X.mean_count_weight), token_distribution(X)[1]
+        X.dtype,
+        add_one_unigram(X.column_sums, X.mean_count_weight),
+        token_distribution(X)[1],
+        getattr(X, "row_groups", None),
     )
 
 
 def is_same_run(estimator: BaseEstimator, fitted: Parameters, X: Counts) -> bool:
     """Return whether EM would continue the last fit exactly."""
     known = TableFingerprint(
-        estimator.components_.dtype, estimator.unigram_, estimator.row_distribution_
+        estimator.components_.dtype,
+        estimator.unigram_,
+        estimator.row_distribution_,
+        getattr(estimator, "row_groups_", None),
     )
     return not changed_parameters(estimator, fitted, LENGTH_PARAMETERS) and known.matches(X)
 
