@@ -58,12 +58,12 @@ VARIANTS = [
 # One quick case of each class, for what no parameter changes: names, storage, bad input.
 CLASSES = [
     AspectModel(3, beta=0.9),
-    GuidedAspectModel(3, beta=0.9),
     AsymmetricClustering(3, beta=0.2),
     SymmetricClustering(3, 4, beta=0.7),
     ClusterAbstraction(3, beta=0.4),
     ClusteringProjection(3, 4, beta=0.3),
     ProductSpaceMixture(3, 4, beta=0.95),
+    GuidedAspectModel(3, beta=0.9),
 ]
 META = [
     AveragedModels(AspectModel(3, beta=0.9, max_iter=10), 2),

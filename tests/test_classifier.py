@@ -144,6 +144,22 @@ def test_order_of_rows_and_labels_does_not_matter():
     np.testing.assert_array_equal(2 - three.predict(X), one.predict(X))
 
 
+def test_seeds_stand_for_labels_or_help_them():
+    typical = (TRUTH.components / TRUTH.components.sum(axis=0)).argsort(axis=1)[:, -3:]
+    words = np.array([f"w{j}" for j in range(M)])
+    places = {c: typical[c].tolist() for c in range(3)}
+    names = {c: words[typical[c]].tolist() for c in range(3)}
+    for seeds, options in ((places, {}), (names, {"feature_names": words})):
+        model = AspectClassifier(seed_features=seeds, random_state=0, **options).fit(X)
+        assert model.classes_.tolist() == [0, 1, 2]
+        assert model.score(X, Y) > 0.9
+        assert model.calibration_ == (1.0, 1e-6)
+    two = AspectClassifier(seed_features={2: places[2]}, random_state=0)
+    both = two.fit(X, np.where(FEW == 2, -1, FEW))  # classes of labels, and one of seeds
+    assert both.classes_.tolist() == [0, 1, 2]
+    assert both.score(X, Y) > 0.9
+
+
 def test_unlabelled_rows_help():
     """Columns that no labelled row has are learned from the others."""
     truth = make_cooccurrences(**SIZES, kind="clusters", n_tokens=1500, random_state=1)

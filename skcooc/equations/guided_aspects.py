@@ -102,7 +102,7 @@ class GuidedAspects(Aspects):
         return np.where(self.is_kept, self.known.kept.astype(components.dtype), components)
 
     def merge(self, params: Any, mass: Array, shares: Array) -> tuple[Self, Any]:
-        """Equations and parameters of merged aspects, of which nothing is known."""
+        """Equations and parameters of merged aspects; nothing is known of them."""
         equations, merged = super().merge(params, mass, shares)
         nothing = np.zeros_like(merged.components)
         guide = Guide(nothing, nothing, nothing)
