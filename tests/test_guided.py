@@ -99,7 +99,7 @@ def test_unknown_seeds_are_said():
     with pytest.warns(UserWarning, match="2 of the seeds are no columns of X, such as 'rain'"):
         found = seeded(seeds={"sky": [*SEEDS["sky"], "rain", M], "sea": SEEDS["sea"]}).fit(X)
     assert_same(found, MODEL)
-    for unknown in (["rain"], [-1], [M]):
+    for unknown in (["rain"], [], [-1], [M]):
         refused("None of the seeds of 'sky' is a column", seeded(seeds={"sky": unknown}).fit, X)
     refused("is less than the number of topics .* named or given, 2", seeded(1).fit, X)
 

@@ -23,6 +23,7 @@ from skcooc.tables import CheckedBlocks
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
 
+NO_GROUPS = np.empty(0, dtype=int)
 REMEDY = "Set warm_start=False to start anew."
 # Parameters that may change before an interrupted fit resumes, since its seeds are kept.
 RESUMABLE = {"n_jobs", "random_state", "warm_start"}
@@ -176,7 +177,7 @@ class TableFingerprint(NamedTuple):
     dtype: np.dtype
     unigram: Array
     row_distribution: Array
-    row_groups: Array | None
+    row_groups: Array  # empty where there are none
 
     def matches(self, X: Counts) -> bool:
         """Return whether X has this fingerprint."""
@@ -200,11 +201,12 @@ def fingerprint(estimator: BaseEstimator, X: Counts) -> FitFingerprint:
 
 def table_fingerprint(X: Counts) -> TableFingerprint:
     """Return the fingerprint of a table."""
+    groups = getattr(X, "row_groups", None)
     return TableFingerprint(
         X.dtype,
         add_one_unigram(X.column_sums, X.mean_count_weight),
         token_distribution(X)[1],
-        getattr(X, "row_groups", None),
+        NO_GROUPS if groups is None else groups,
     )
 
 
@@ -214,7 +216,7 @@ def is_same_run(estimator: BaseEstimator, fitted: Parameters, X: Counts) -> bool
         estimator.components_.dtype,
         estimator.unigram_,
         estimator.row_distribution_,
-        getattr(estimator, "row_groups_", None),
+        getattr(estimator, "row_groups_", NO_GROUPS),
     )
     return not changed_parameters(estimator, fitted, LENGTH_PARAMETERS) and known.matches(X)
 

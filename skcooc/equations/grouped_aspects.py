@@ -97,8 +97,8 @@ class GroupedAspects(GuidedAspects):
         of_class = cast(Block, X).column_sums_by_group(self.n_groups)[:-1].T @ own
         if (own.sum(axis=1) > 1).any():
             of_class *= rng.gamma(NOISE_SHAPE, size=of_class.shape)
+        of_class = normalise(of_class, axis=0, otherwise=0.0)
         unigram = unigram_of(X)[:, None]
-        of_class = normalise(of_class, axis=0, otherwise=unigram)
         mixed = unigram + LABELLED_SHARE * (of_class - unigram)
         return np.where(of_class.any(axis=0), mixed, start).astype(X.dtype)
 
@@ -193,9 +193,14 @@ class GroupedAspects(GuidedAspects):
 
     def merge(self, params: Any, mass: Array, shares: Array) -> tuple[Self, Any]:
         equations, merged = super().merge(params, mass, shares)
-        mixtures = normalise(params.group_mixtures @ shares, axis=1, otherwise=merged.weights)
-        factors = params.column_factors
-        return equations, GroupedParams(*merged, mixtures, factors, factors @ merged.components)
+        return equations, GroupedParams(
+            **merged._asdict(),
+            group_mixtures=normalise(
+                params.group_mixtures @ shares, axis=1, otherwise=merged.weights
+            ),
+            column_factors=params.column_factors,
+            exposures=params.column_factors @ merged.components,
+        )
 
     def log_prior(self, params: Any, beta: float) -> float:
         factors = params.column_factors

@@ -71,7 +71,7 @@ class GuidedAspects(Aspects):
     @property
     def is_kept(self) -> Array:
         """Whether each component is kept, (K,)."""
-        return self.known.kept.any(axis=0)
+        return np.any(self.known.kept, axis=0)
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Any, Rows]:
         components = self.initial_components(X, rng)

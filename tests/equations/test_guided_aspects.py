@@ -379,14 +379,17 @@ def test_what_is_kept_stays_bit_by_bit():
 
 def test_no_initial_component_has_a_zero_or_another_sum():
     X = counts()
-    empty = counts(np.where((GROUPS == 0)[:, None], 0.0, TABLE))
+    empty = counts(np.where((GROUPS == 0)[:, None], 0.0, TABLE))  # no tokens in a class
+    classes = np.vstack([np.eye(3, dtype=bool), np.ones((1, 3), dtype=bool)])
     for model, table in (
         (GuidedAspects(K, guide=guide(SEEDS), seed_strength=0.1), X),
         (GuidedAspects(K, guide=guide(counts=COUNTS)), X),
         (GroupedAspects(K, guide=guide(allowed=ALLOWED), n_groups=3), X),
-        (GroupedAspects(K, guide=guide(allowed=ALLOWED), n_groups=3), empty),  # of a class
+        (GroupedAspects(K, guide=guide(allowed=classes), n_groups=3), empty),
     ):
         components = model.start(table, np.random.default_rng(0))[0].components
+        unigram = table.column_sums / table.column_sums.sum()
+        assert np.abs(components - unigram[:, None]).max(axis=0).min() > 0.01
         assert components.min() > 0
         np.testing.assert_allclose(components.sum(axis=0), 1)
 
