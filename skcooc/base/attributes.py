@@ -22,8 +22,8 @@ from skcooc.simplex import warning_of_twins
 from skcooc.tables import CheckedBlocks
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
-
 NO_GROUPS = np.empty(0, dtype=int)
+
 REMEDY = "Set warm_start=False to start anew."
 # Parameters that may change before an interrupted fit resumes, since its seeds are kept.
 RESUMABLE = {"n_jobs", "random_state", "warm_start"}
