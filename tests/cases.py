@@ -6,12 +6,14 @@ from skcooc import (
     AveragedModels,
     ClusterAbstraction,
     ClusteringProjection,
+    GuidedAspectModel,
     InterpolatedModels,
     ProductSpaceMixture,
     RowMemory,
     SymmetricClustering,
 )
 
+SEEDS = {"first": [0]}
 FAST = {"max_iter": 40, "tol": 1e-3, "random_state": 0}
 
 # One of each class, and one for each way that a fit may go.
@@ -23,6 +25,7 @@ ESTIMATORS = [
     AspectModel(3, beta=0.9, burstiness=20.0),
     AspectModel(3, beta=0.9, annealing=1.2),
     AspectModel(3, beta=0.6, annealing=0.7, early_stopping=True),
+    GuidedAspectModel(3, beta=0.9, seed_features=SEEDS),
     AsymmetricClustering(3, beta=0.2, object_weights="equal", proportions="estimated"),
     AsymmetricClustering(3, hard=True),
     AsymmetricClustering(3, axis="columns", beta=0.2, solver="momentum"),
@@ -60,6 +63,7 @@ CLASSES = [
     ClusterAbstraction(3, beta=0.4),
     ClusteringProjection(3, 4, beta=0.3),
     ProductSpaceMixture(3, 4, beta=0.95),
+    GuidedAspectModel(3, beta=0.9),
 ]
 META = [
     AveragedModels(AspectModel(3, beta=0.9, max_iter=10), 2),

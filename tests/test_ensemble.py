@@ -21,7 +21,7 @@ from skcooc.heldout import Factors
 from skcooc.inspection import describe
 from skcooc.model_selection import CountSplit, split_counts
 from skcooc.simplex import match_rows
-from skcooc.tables import Table
+from skcooc.tables import Table, TableSchema
 from tests.cases import CLASSES, FAST
 from tests.tables import planted, refused
 
@@ -154,7 +154,7 @@ def test_the_mean_is_validated_by_a_quarter_of_the_members():
     P = 0
     for seed in seeds[:2]:
         member = AspectModel(4, **values, max_iter=20, random_state=seed)
-        member.fit_short(Table(*[CSRCounts(rest)] * 2, None), {})
+        member.fit_short(Table(*[CSRCounts(rest)] * 2, TableSchema(rest.shape)), {})
         P = P + member.embedding_ @ member.components_ / 2
     b = (rest.sum(axis=0) + 1) / (rest.sum() + HARD.shape[1])
     P = (1 - mean.smoothing_) * P + mean.smoothing_ * b

@@ -7,13 +7,21 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
 import skcooc
-from skcooc import AspectModel, AsymmetricClustering, AveragedModels, ClusteringProjection
+from skcooc import (
+    AspectClassifier,
+    AspectModel,
+    AsymmetricClustering,
+    AveragedModels,
+    ClusteringProjection,
+)
 from tests.cases import CLASSES, ESTIMATORS, META, VARIANTS
 from tests.tables import planted
 
 WEIGHTED = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 PREDICT_PROBA = "takes every estimator with predict_proba and sparse input for a classifier"
 NEGATIVE = "fits negative values; see test_clusters_as_check_clustering_does"
+UNLABELLED = "-1 is no class"
+FOLDS = "sets cv to a list of folds; see test_classifier.py"
 A_CLUSTER_A_ROW = "without n_clusters every row has a cluster, and a repeated row several"
 
 # As they are, without shorter fits; and three other ways that fits may go.
@@ -39,6 +47,8 @@ def impossible(estimator):
     checks = {}
     if is_clusterer(estimator):
         checks["check_clustering"] = NEGATIVE
+    if isinstance(estimator, AspectClassifier):
+        return {"check_classifiers_classes": UNLABELLED, **dict.fromkeys(WEIGHTED, FOLDS)}
     if hasattr(estimator, "predict_proba"):
         checks["check_estimator_sparse_array"] = PREDICT_PROBA
         checks["check_estimator_sparse_matrix"] = PREDICT_PROBA
@@ -57,7 +67,7 @@ def failures(estimator):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("estimator", [*DEFAULTS, *FORKS, *META], ids=repr)
+@pytest.mark.parametrize("estimator", [*DEFAULTS, *FORKS, *META, AspectClassifier()], ids=repr)
 def test_check_estimator(estimator):
     assert failures(estimator) == []
 

@@ -15,9 +15,11 @@ from skcooc.protocol import Array
 from tests.cases import CLASSES, META
 from tests.tables import refused
 
+OF_ASPECTS = {"max_iter": 500, "solver": "momentum"}
 DIFFERENT = {
-    "AspectModel": {"max_iter": 500, "solver": "momentum"},
-    "ProductSpaceMixture": {"max_iter": 500, "solver": "momentum"},
+    "AspectModel": OF_ASPECTS,
+    "GuidedAspectModel": OF_ASPECTS,
+    "ProductSpaceMixture": OF_ASPECTS,
     "ClusteringProjection": {"tol": 1e-5},
 }
 """Defaults with a reason of their own, which their documentation gives."""

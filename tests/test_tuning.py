@@ -232,7 +232,8 @@ def test_short_fits_from_one_start_are_those_from_a_fresh_start(kind):
 
 
 def assert_start_is_kept(estimator):
-    counts, recipe = CSRCounts(PLANTED), estimator.recipe().with_seeds((0,))
+    counts = CSRCounts(PLANTED)
+    recipe = estimator.recipe().for_table(counts, None).with_seeds((0,))
     rest, heldout = hold_out(counts, *recipe.settings.division)
     kept = ShortFits(recipe, rest, heldout)
     for beta in (0.8, 1.0, 0.8):

@@ -22,6 +22,7 @@ from skcooc.simplex import warning_of_twins
 from skcooc.tables import CheckedBlocks
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
+NO_GROUPS = np.empty(0, dtype=int)
 
 REMEDY = "Set warm_start=False to start anew."
 # Parameters that may change before an interrupted fit resumes, since its seeds are kept.
@@ -171,17 +172,19 @@ def _warn(message: str) -> None:
 
 
 class TableFingerprint(NamedTuple):
-    """Fingerprint of a table: its type, and the shares of columns and rows."""
+    """Fingerprint of a table: its type, the shares of columns and rows, and the groups of rows."""
 
     dtype: np.dtype
     unigram: Array
     row_distribution: Array
+    row_groups: Array  # empty where there are none
 
     def matches(self, X: Counts) -> bool:
         """Return whether X has this fingerprint."""
-        dtype, unigram, shares = table_fingerprint(X)
+        dtype, unigram, shares, groups = table_fingerprint(X)
         fitted = self.row_distribution
         same_rows = shares.shape == fitted.shape and bool((shares == fitted).all())
+        same_rows = same_rows and np.array_equal(groups, self.row_groups)
         return same_rows and np.array_equal(unigram, self.unigram) and dtype == self.dtype
 
 
@@ -198,15 +201,22 @@ def fingerprint(estimator: BaseEstimator, X: Counts) -> FitFingerprint:
 
 def table_fingerprint(X: Counts) -> TableFingerprint:
     """Return the fingerprint of a table."""
+    groups = getattr(X, "row_groups", None)
     return TableFingerprint(
-        X.dtype, add_one_unigram(X.column_sums, X.mean_count_weight), token_distribution(X)[1]
+        X.dtype,
+        add_one_unigram(X.column_sums, X.mean_count_weight),
+        token_distribution(X)[1],
+        NO_GROUPS if groups is None else groups,
     )
 
 
 def is_same_run(estimator: BaseEstimator, fitted: Parameters, X: Counts) -> bool:
     """Return whether EM would continue the last fit exactly."""
     known = TableFingerprint(
-        estimator.components_.dtype, estimator.unigram_, estimator.row_distribution_
+        estimator.components_.dtype,
+        estimator.unigram_,
+        estimator.row_distribution_,
+        getattr(estimator, "row_groups_", NO_GROUPS),
     )
     return not changed_parameters(estimator, fitted, LENGTH_PARAMETERS) and known.matches(X)
 

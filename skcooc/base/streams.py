@@ -111,7 +111,7 @@ class Streams(Predictions):
         P. Liang and D. Klein, Online EM for unsupervised models, NAACL 2009.
         """
         if not hasattr(self, "_state"):
-            return self.fit(X, y, sample_weight)
+            return self.fit(X, y, sample_weight=sample_weight)
         recipe, start, tally = self.recipe(), perf_counter(), ProgressiveLoss()
         check_shape(self._fitted_parameters, recipe, "partial_fit", "Fit anew.")
         if self._stream is None:

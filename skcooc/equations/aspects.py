@@ -100,12 +100,12 @@ class Aspects(
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         # From random components EM may end where two aspects share one topic and another two.
         clusters = short_start(RowClusters(self.n_components), X, rng).params.components
-        return self._alike(X, mix_with(clusters, _unigram(X), UNIGRAM_SHARE))
+        return self._alike(X, mix_with(clusters, unigram_of(X), UNIGRAM_SHARE))
 
     def quick_start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Single rows far from each other: no clustering, so that starts differ."""
         clusters, _ = RowClusters(self.n_components).seeded(X, rng, MIN_SAMPLED)
-        return self._alike(X, mix_with(clusters.components, _unigram(X), QUICK_UNIGRAM_SHARE))
+        return self._alike(X, mix_with(clusters.components, unigram_of(X), QUICK_UNIGRAM_SHARE))
 
     def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         return self._alike(X, random_distributions((X.shape[1], self.n_components), X, rng))
@@ -266,7 +266,8 @@ def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array
     return X.map_row_ranges(mix, A, products, out=A)
 
 
-def _unigram(X: Counts) -> Array:
+def unigram_of(X: Counts) -> Array:
+    """P(y_j), (M,); empty columns are not zero."""
     expected = X.column_sums + NEVER * X.column_sums.mean()
     unigram: Array = (expected / expected.sum()).astype(X.dtype)
     return unigram

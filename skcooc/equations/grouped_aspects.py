@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import xlogy
 
-from skcooc.equations.aspects import Statistics
+from skcooc.equations.aspects import Statistics, unigram_of
 from skcooc.equations.guided_aspects import NOISE_SHAPE, GuidedAspects
 from skcooc.protocol import Array, Block, Capability, Counts, FoldIn, Rows
 from skcooc.simplex import normalise, sums
@@ -98,7 +98,7 @@ class GroupedAspects(GuidedAspects):
         if (own.sum(axis=1) > 1).any():
             of_class *= rng.gamma(NOISE_SHAPE, size=of_class.shape)
         of_class = normalise(of_class, axis=0, otherwise=0.0)
-        unigram = (X.column_sums / X.column_sums.sum())[:, None]
+        unigram = unigram_of(X)[:, None]
         mixed = unigram + LABELLED_SHARE * (of_class - unigram)
         return np.where(of_class.any(axis=0), mixed, start).astype(X.dtype)
 
@@ -183,13 +183,24 @@ class GroupedAspects(GuidedAspects):
         expected = use @ components.T
         factors = (stats.group_columns + FACTOR_TOKENS) / (expected + FACTOR_TOKENS)
         factors[-1] = 1
-        if not self.known.kept.any():
+        if not self.is_kept.any():
             seen = stats.group_columns[:-1] > 0
             logs = np.sum(np.log(factors[:-1]) * seen, axis=0)
             mean = np.exp(logs / np.maximum(seen.sum(axis=0), 1)).astype(factors.dtype)
             factors[:-1] /= mean
             components = normalise(components * mean[:, None], axis=0, otherwise=components)
         return components, factors
+
+    def merge(self, params: Any, mass: Array, shares: Array) -> tuple[Self, Any]:
+        equations, merged = super().merge(params, mass, shares)
+        return equations, GroupedParams(
+            **merged._asdict(),
+            group_mixtures=normalise(
+                params.group_mixtures @ shares, axis=1, otherwise=merged.weights
+            ),
+            column_factors=params.column_factors,
+            exposures=params.column_factors @ merged.components,
+        )
 
     def log_prior(self, params: Any, beta: float) -> float:
         factors = params.column_factors

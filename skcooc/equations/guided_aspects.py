@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
 from skcooc.em.stages import unknown_rows
-from skcooc.equations.aspects import Aspects, Statistics
+from skcooc.equations.aspects import Aspects, Statistics, unigram_of
 from skcooc.protocol import Array, Counts, Rows
 from skcooc.simplex import normalise, sums
 
@@ -57,14 +57,21 @@ class GuidedAspects(Aspects):
     def pseudo_counts(self, params: Any) -> Array:
         guide, per_aspect = self.known, float(params.n_tokens) / self.n_components
         known = self.seed_strength * per_aspect * guide.seeds + guide.counts + self.component_prior
-        return known.astype(params.components.dtype)
+        return np.where(self.is_kept, 0.0, known).astype(params.components.dtype)
 
     def prior_mass(self, params: Any) -> Array:
-        return sums(self.pseudo_counts(params), axis=0).astype(np.float64)
+        # No token is left out of a component that is kept, as if there were no end of others.
+        mass = sums(self.pseudo_counts(params), axis=0).astype(np.float64)
+        return np.where(self.is_kept, np.inf, mass)
 
     @property
     def known(self) -> Guide:
         return cast(Guide, self.guide)
+
+    @property
+    def is_kept(self) -> Array:
+        """Whether each component is kept, (K,)."""
+        return np.any(self.known.kept, axis=0)
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Any, Rows]:
         components = self.initial_components(X, rng)
@@ -77,7 +84,7 @@ class GuidedAspects(Aspects):
 
     def initial_components(self, X: Counts, rng: np.random.Generator) -> Array:
         """The usual ones, (M, K); where there are seeds, all near the unigram."""
-        guide, unigram = self.known, (X.column_sums / X.column_sums.sum())[:, None]
+        guide, unigram = self.known, unigram_of(X)[:, None]
         if guide.seeds.any() or guide.allowed is not None:
             noise = rng.gamma(NOISE_SHAPE, size=guide.seeds.shape)
             start = normalise(unigram * noise, axis=0, otherwise=unigram)
@@ -92,8 +99,14 @@ class GuidedAspects(Aspects):
         return super().start(X, rng)[0].components
 
     def with_kept(self, components: Array) -> Array:
-        kept = self.known.kept.astype(components.dtype)
-        return np.where(kept.any(axis=0), kept, components)
+        return np.where(self.is_kept, self.known.kept.astype(components.dtype), components)
+
+    def merge(self, params: Any, mass: Array, shares: Array) -> tuple[Self, Any]:
+        """Equations and parameters of merged aspects; nothing is known of them."""
+        equations, merged = super().merge(params, mass, shares)
+        nothing = np.zeros_like(merged.components)
+        guide = Guide(nothing, nothing, nothing)
+        return replace(equations, guide=guide), GuidedParams(*merged, params.n_tokens)
 
     def maximize(self, stats: Statistics, params: Any, beta: float) -> Any:
         n_tokens = np.sum(stats.components, dtype=np.float64).astype(stats.components.dtype)

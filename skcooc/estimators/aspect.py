@@ -8,6 +8,7 @@ from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal, cast
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -21,11 +22,11 @@ from skcooc.base import (
     Size,
 )
 from skcooc.base.merging import merged_components
-from skcooc.em import Split, TemperatureRange, annealing_schedule
+from skcooc.em import Split, State, TemperatureRange, annealing_schedule
 from skcooc.em.solvers import SolverName
 from skcooc.equations import aspects as usual_values
-from skcooc.equations.aspects import Aspects, PredictiveAspects, Tempering
-from skcooc.equations.guided_aspects import Guide, GuidedAspects
+from skcooc.equations.aspects import Aspects, Params, PredictiveAspects, Tempering
+from skcooc.equations.guided_aspects import Guide, GuidedAspects, GuidedParams
 from skcooc.fitting import ModelFamily, Recipe
 from skcooc.fitting.tuning import (
     ComponentPrior,
@@ -231,7 +232,15 @@ class AspectModel(CooccurrenceEstimator):
             tunes_smoothing=self.smoothing == "auto",
             last=self._last_values(),
             expected_counts=counts,
+            equations=Aspects if counts is None else GuidedAspects,
         )
+
+    def _warm_state(self, recipe: Recipe, X: Counts) -> State:
+        state = super()._warm_state(recipe, X)
+        if cast(AspectFamily, recipe.family).is_guided and isinstance(state.params, Params):
+            n_tokens = np.array(X.column_sums.sum(), dtype=X.dtype)
+            return state._replace(params=GuidedParams(*state.params, n_tokens))
+        return state
 
     def _last_values(self) -> Values:
         """Return the hyper-parameters of the last fit, which a warm start keeps; else none."""

@@ -18,7 +18,7 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils import Tags, column_or_1d
+from sklearn.utils import Tags, check_consistent_length, column_or_1d
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted
@@ -30,7 +30,7 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.protocol import Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 from skcooc.simplex import first_largest, normalise
-from skcooc.tables import Dyads
+from skcooc.tables import Dyads, is_missing, is_out_of_core
 
 UNLABELLED = -1
 NOT_CALIBRATED = 1.0, 1e-6  # exponent and floor
@@ -91,6 +91,8 @@ class AspectClassifier(
         P(z_k given x_i) of the training rows.
     calibration_ : tuple of float
         Exponent and floor of ``predict_proba``.
+    n_iter_ : int
+        Number of EM iterations.
     n_features_in_ : int
         Number M of columns.
     feature_names_in_ : (M,) array of str
@@ -176,7 +178,11 @@ class AspectClassifier(
             Where X is negative, not finite, empty or all zero, or there is neither a label nor a
             seed.
         """
+        if is_out_of_core(X):
+            raise ValueError(f"Labels need counts in memory, got X of type {type(X).__name__}.")
         labels = np.full(_n_rows(X), None) if y is None else _labels(y)
+        if not isinstance(X, Dyads):
+            check_consistent_length(X, labels)
         known = np.flatnonzero([label is not None for label in labels])
         classes = np.unique([*labels[known].tolist(), *(self.seed_features or {})])
         if not len(classes):
@@ -200,6 +206,7 @@ class AspectClassifier(
             "components_": model.components_,
             "embedding_": model.embedding_,
             "calibration_": calibration(shares[folds >= 0], codes[folds >= 0]),
+            "n_iter_": model.n_iter_,
         }
         attributes.set_fitted_attributes(self, attributes.input_attributes(model) | fitted)
         return self
@@ -268,6 +275,7 @@ class AspectClassifier(
         -------
         labels : (n,) array
         """
+        check_is_fitted(self)
         return self.classes_[first_largest(self.predict_proba(X))]
 
     def transform(self, X: TableLike) -> Array:
@@ -294,6 +302,7 @@ class AspectClassifier(
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.classifier_tags.poor_score = True  # columns that are no counts
         return tags
 
 
@@ -336,14 +345,11 @@ def _n_rows(X: TableLike) -> int:
 def _labels(y: ArrayLike) -> Array:
     """Labels as objects, (N,), None where there is none; ValueError where they are no classes."""
     labels = column_or_1d(y, warn=True, dtype=None)
-    missing = np.array(
-        [label is None or label != label or label == UNLABELLED for label in labels.tolist()],
-        dtype=bool,
-    )
-    if not missing.all():
-        check_classification_targets(np.array(labels[~missing].tolist()))
-    found = labels.astype(object)
+    found, missing = labels.astype(object), is_missing(labels)
     found[missing] = None
+    found[found == UNLABELLED] = None
+    if (given := found[~is_missing(found)]).size:
+        check_classification_targets(np.array(given.tolist()))
     return found
 
 

@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import attributes
+from skcooc.base import CooccurrenceEstimator, attributes
 from skcooc.em import State
 from skcooc.equations.grouped_aspects import GroupedAspects
 from skcooc.equations.guided_aspects import Guide, GuidedAspects
@@ -160,6 +160,7 @@ class GuidedAspectModel(AspectModel):
 
     groups_: Array = field(init=False)
     row_groups_: Array = field(init=False)
+    component_names_: dict[int, str] = field(init=False)
 
     @property
     def is_factorised(self) -> bool:  # type: ignore[override]
@@ -369,7 +370,15 @@ class GuidedAspectModel(AspectModel):
                 f"n_components={self.n_components} is less than the number of topics that are "
                 f"named or given, {len(self._topic_names)}."
             )
-        return super().recipe()
+        recipe = super().recipe()
+        return replace(recipe, shape={**recipe.shape, "group_effects": self.group_effects})
+
+    def merged(self, shares: Array) -> CooccurrenceEstimator:
+        new = super().merged(shares).set_params(seed_features=None, fixed_components=None)
+        new.component_names_ = {}
+        if self.group_effects is not None:
+            new.groups_, new.row_groups_ = self.groups_, self.row_groups_
+        return new
 
     def _family(self) -> GuidedFamily:
         family = super()._family()
@@ -382,6 +391,8 @@ class GuidedAspectModel(AspectModel):
             family = replace(family, leave_one_out=False)
         if self.seed_features and self.tempering == "auto":
             family = replace(family, tempering="joint")
+        equations = GuidedAspects if self.group_effects is None else GroupedAspects
+        family = replace(family, equations=equations)
         given = {name: getattr(family, name) for name in AspectFamily.__dataclass_fields__}
         knowledge = Knowledge(
             self.seed_features or {}, self._fixed, self.group_effects, self.feature_names
@@ -410,6 +421,13 @@ class GuidedAspectModel(AspectModel):
         known: attributes.Attributes,
         data: dict[str, object],
     ) -> bool:
+        if self._is_warm_start() and "groups_" in known and hasattr(self, "groups_"):
+            fitted, asked = self.groups_, cast(Array, known["groups_"])
+            if not np.array_equal(fitted, asked):
+                raise ValueError(
+                    f"warm_start=True continues a model of the groups {fitted.tolist()}, got "
+                    f"{asked.tolist()}. {attributes.REMEDY}"
+                )
         names = dict(enumerate(self._topic_names))
         return super()._fit_table(recipe, table, known | {"component_names_": names}, data)
 

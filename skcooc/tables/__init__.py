@@ -11,7 +11,7 @@ from skcooc.tables.dyads import (
     observed_cells,
     without_zeros,
 )
-from skcooc.tables.groups import known_groups, row_groups
+from skcooc.tables.groups import is_missing, known_groups, row_groups
 from skcooc.tables.reading import (
     Table,
     TextsError,
@@ -49,6 +49,7 @@ __all__ = [
     "delayed_rows",
     "find_names",
     "is_collection",
+    "is_missing",
     "is_out_of_core",
     "known_groups",
     "observed_cells",

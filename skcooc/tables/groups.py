@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils._missing import is_pandas_na
 
 from skcooc.protocol import Array
 
@@ -21,7 +22,7 @@ def row_groups(groups: ArrayLike, n_rows: int, labels: Array | None = None) -> t
     if labels is not None:
         return labels, known_groups(groups, labels, n_rows)
     given = _checked(groups, n_rows)
-    missing = _is_missing(given)
+    missing = is_missing(given)
     if missing.all():
         raise ValueError("groups has no value that is not missing.")
     try:
@@ -36,7 +37,7 @@ def row_groups(groups: ArrayLike, n_rows: int, labels: Array | None = None) -> t
 def known_groups(groups: ArrayLike, labels: Array, n_rows: int) -> Array:
     """Number the groups of new rows, (n_rows,), as those fitted; -1 where one is missing or new."""
     given, position = _checked(groups, n_rows), {label: at for at, label in enumerate(labels)}
-    missing = _is_missing(given)
+    missing = is_missing(given)
     codes = np.array(
         [-1 if m else position.get(g, -1) for g, m in zip(given, missing, strict=True)]
     )
@@ -60,5 +61,8 @@ def _checked(groups: ArrayLike, n_rows: int) -> Array:
     return given
 
 
-def _is_missing(groups: Array) -> Array:
-    return np.array([group is None or group != group for group in groups], dtype=bool)
+def is_missing(labels: Array) -> Array:
+    """Which of some labels are None, NaN or the NA of pandas, (n,)."""
+    return np.array(
+        [label is None or is_pandas_na(label) or label != label for label in labels], dtype=bool
+    )

@@ -1,0 +1,425 @@
+"""Guided and grouped aspect models: steps, objectives and limits of their equations."""
+
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from skcooc.counts import CSRCounts
+from skcooc.em import State
+from skcooc.equations.aspects import Aspects, PredictiveAspects
+from skcooc.equations.grouped_aspects import GROUP_TOKENS, GroupedAspects
+from skcooc.equations.guided_aspects import Guide, GuidedAspects
+from tests.equations.broken import Twin
+from tests.equations.literal_guided import LiteralGrouped, LiteralGuided
+from tests.equations.models import HERE, ModelCase
+
+M, K = 9, 3
+RNG = np.random.default_rng(0)
+TABLE = RNG.poisson(1.6, (11, M)).astype(float)
+TABLE[4], TABLE[:, 5] = 0, 0
+GROUPS = np.array([0, 1, 2, -1, 0, 1, 2, -1, 2, 1, 0])
+NOTHING = np.zeros((M, K))
+SEEDS, COUNTS, KEPT = (NOTHING.copy() for _ in range(3))
+SEEDS[[0, 1], 0] = SEEDS[[1, 2], 1] = 0.5
+COUNTS[3:7, 1] = 2.0
+KEPT[:4, 2] = 0.1, 0.2, 0.3, 0.4
+ALLOWED = np.array([[1, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]], dtype=bool)
+
+
+def guide(seeds=NOTHING, kept=NOTHING, counts=NOTHING, allowed=None):
+    return Guide(seeds, kept, counts, allowed)
+
+
+def guided(seeds=NOTHING, kept=NOTHING, counts=NOTHING, w=0.3, tempering="joint", prior=0.0):
+    """A model and its transcription."""
+    return (
+        GuidedAspects(K, tempering, prior, 0.0, guide(seeds, kept, counts), w),
+        LiteralGuided(seeds, kept, counts, w, tempering, prior),
+    )
+
+
+def grouped(
+    factors=False, shares=False, seeds=NOTHING, kept=NOTHING, *, allowed=None, n_groups=3, **options
+):
+    options = {"w": 0.3, "tempering": "joint", "prior": 0.0, "of": lambda n: GROUPS} | options
+    w, tempering, prior = options["w"], options["tempering"], options["prior"]
+    effects = {"n_groups": n_groups, "has_factors": factors, "has_shares": shares}
+    known = guide(seeds, kept, NOTHING, allowed)
+    literal = (seeds, kept, NOTHING, w, tempering, prior)
+    return (
+        GroupedAspects(K, tempering, prior, 2.0, known, w, **effects),
+        LiteralGrouped(
+            *literal, **effects, row_prior=2.0, allowed=allowed, groups_of=options["of"]
+        ),
+    )
+
+
+def groups_by_size(n_groups, n_tokens):
+    """Groups that the tables of the kit keep, whatever it does with them."""
+    return np.where(n_tokens > 0, np.rint(n_tokens).astype(int) % n_groups, -1)
+
+
+class Grouped(Twin):
+    """A model of rows whose groups are their sizes."""
+
+    def expect(self, X, params, rows, beta):
+        groups = groups_by_size(self.right.n_groups, X.row_sums)
+        return self.right.expect(X.in_groups(groups), params, rows, beta)
+
+    def fold_in_equations(self, params):
+        model, params = self.right.fold_in_equations(params)
+        return Grouped(model), params
+
+
+KNOWN = {
+    "order of columns": "seeds are columns",
+    "order of components": "something is known of single components",
+    "empty columns": "pseudo-counts give some of them a probability",
+}
+MOVED = {"literal slope": "the kit moves what is kept, or what has no proper M-step"}
+AXES = {
+    "order of components": "groups are no components; see test_order_is_of_no_consequence",
+    "order of columns": "factors have columns on the other axis; see there",
+}
+
+
+def grouped_case(*effects, skip, **options):
+    by_size = partial(groups_by_size, 4)
+    model, literal = grouped(
+        *effects, n_groups=4, of=lambda n: by_size(n.sum(axis=1)), w=0.3, **options
+    )
+    return ModelCase(Grouped(model), literal, X=TABLE, skip=HERE | AXES | skip)
+
+
+CASES = {
+    "guided": ModelCase(*guided(SEEDS, NOTHING, COUNTS), X=TABLE, skip=HERE | KNOWN),
+    "guided, kept": ModelCase(
+        *guided(SEEDS, KEPT, COUNTS, tempering="likelihood", prior=0.1),
+        X=TABLE,
+        skip=HERE | KNOWN | MOVED,
+    ),
+    "grouped, factors": grouped_case(True, skip=MOVED),
+    "grouped, shares": grouped_case(False, True, skip=MOVED),
+    "grouped, both": grouped_case(True, True, skip=MOVED),
+}
+
+
+MODELS = {
+    "seeds": partial(guided, SEEDS, NOTHING, COUNTS),
+    "kept": partial(guided, SEEDS, KEPT, prior=0.1),
+    "factors": partial(grouped, True, prior=0.1),
+    "shares": partial(grouped, False, True, SEEDS),
+    "both": partial(grouped, True, True, SEEDS),
+    "factors and kept": partial(grouped, True, False, SEEDS, KEPT),
+    "masks": partial(grouped, allowed=ALLOWED),
+}
+
+
+def counts(table=TABLE, groups=GROUPS, weights=None):
+    return CSRCounts(sp.csr_array(table), weights).in_groups(groups)
+
+
+def sweep(model, X, state, beta=1.0):
+    """The next state, and the objective before the step."""
+    rows, stats = model.expect(X, *state, beta)
+    objective = float(stats.free_energy) - model.log_prior(state.params, beta)
+    return State(model.maximize(stats, state.params, beta), rows), objective
+
+
+def begun(model, X, seed=1):
+    params, rows = model.start(X, np.random.default_rng(seed))
+    return State(params, np.array(rows))
+
+
+def run(model, X, n_steps, beta=1.0, state=None):
+    state, objectives = state or begun(model, X), []
+    for _ in range(n_steps):
+        state, objective = sweep(model, X, state, beta)
+        objectives.append(objective)
+    return state, np.array(objectives)
+
+
+def assert_same(mine, expected, tolerance=1e-10):
+    for name, one, two in zip(mine.params._fields, mine.params, expected.params, strict=True):
+        np.testing.assert_allclose(one, two, rtol=tolerance, atol=tolerance, err_msg=name)
+    np.testing.assert_allclose(mine.rows, expected.rows, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    ("tempering", "beta"),
+    [("joint", 1.0), *product(("joint", "likelihood", "distinctive"), [0.7])],
+)
+def test_steps_and_objectives_equal_the_transcription(name, tempering, beta):
+    model, literal = MODELS[name](tempering=tempering)
+    X = counts()
+    mine = theirs = begun(model, X)
+    for _ in range(4):
+        expected = literal.objective(TABLE, *theirs, beta)
+        mine, objective = sweep(model, X, mine, beta)
+        theirs = State(*literal.step(TABLE, *theirs, beta))
+        assert objective == pytest.approx(expected, rel=1e-10)
+        seen = TABLE.any(axis=1)  # the kit has empty rows
+        assert_same(State(mine.params, mine.rows[seen]), State(theirs.params, theirs.rows[seen]))
+
+
+def test_new_rows_have_the_prior_of_their_group_or_of_all():
+    """Fold-in: c pseudo-counts of P(z given g), or c / n_i of P(z), and no factor for -1."""
+    X = counts()
+    for effects in ((True, False), (False, True), (True, True)):
+        model, literal = grouped(*effects)
+        params = run(model, X, 5)[0].params
+        new, _ = model.fold_in_equations(params)
+        rows = np.full((len(TABLE), K), 1 / K)
+        found = new.expect(X.as_new(), params, rows, 0.8)[0]
+        nr = literal.expected(TABLE, literal.joint(params, rows, 0.8))
+        for i, g in enumerate(GROUPS):
+            n_i = TABLE[i].sum()
+            c, prior = 2.0 / max(n_i, 1), params.weights
+            if effects[1]:
+                c, prior = 2.0, params.group_mixtures[g]
+            theta = (nr[i].sum(axis=0) + c * prior) / (params.column_factors[g] @ params.components)
+            np.testing.assert_allclose(found[i], theta / theta.sum(), rtol=1e-10)
+        assert (params.column_factors[-1] == 1).all()
+
+
+def batches(seed=0, sd=0.6, n_rows=120, depth=150):
+    """Counts of rows in three groups, whose columns have log-normal factors."""
+    rng = np.random.default_rng(seed)
+    levels = np.tile(rng.lognormal(0, 1, 40), (K, 1))
+    levels[rng.random(levels.shape) < 0.25] *= 5
+    components = levels / levels.sum(axis=1, keepdims=True)
+    mixtures, groups = rng.dirichlet(np.full(K, 0.3), n_rows), rng.integers(3, size=n_rows)
+    factors = rng.lognormal(0, sd, (3, 40))
+    means = mixtures @ components * factors[groups]
+    return rng.poisson(depth * means / means.sum(axis=1, keepdims=True)).astype(float), groups
+
+
+def wide(seeds=False, kept=False, n_columns=40):
+    nothing = np.zeros((n_columns, K))
+    of_seeds, of_kept = nothing.copy(), nothing.copy()
+    of_seeds[[1, 2], 0] = 0.5 * seeds
+    of_kept[:, 2] = kept * np.random.default_rng(3).dirichlet(np.ones(n_columns))
+    return Guide(of_seeds, of_kept, nothing)
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.8])
+def test_the_objective_never_rises_in_plain_steps(beta):
+    table, groups = batches()
+    X, L = counts(table, groups), table.sum()
+    both = {"n_groups": 3, "has_factors": True, "has_shares": True}
+    models = {
+        "seeds": GuidedAspects(K, "joint", 0.1, 0.0, wide(seeds=True), 0.3),
+        "kept": GuidedAspects(K, "joint", 0.1, 0.0, wide(seeds=True, kept=True), 0.3),
+        "factors": GroupedAspects(K, guide=wide(), n_groups=3, has_factors=True),
+        "kept and factors": GroupedAspects(K, guide=wide(kept=True), n_groups=3, has_factors=True),
+        "both": GroupedAspects(K, "joint", 0.0, 5.0, wide(seeds=True), 0.1, **both),
+    }
+    for name, model in models.items():
+        objectives = run(model, X, 60, beta)[1]
+        assert np.diff(objectives).max() < 1e-10 * L, name
+        assert objectives[0] - objectives[-1] > 0.01 * L, name
+
+
+def test_factors_hardly_raise_the_objective_where_pseudo_counts_decide():
+    """Where a column has fewer tokens than its factors have pseudo-counts."""
+    model, _ = grouped(True)
+    objectives = run(model, counts(), 100)[1]
+    assert np.diff(objectives).max() < 1e-5 * TABLE.sum()
+    assert objectives[-1] < objectives[1]
+
+
+def test_factors_are_stationary_where_they_have_no_scale():
+    """With components that are kept there is no normalisation of factors."""
+    rng = np.random.default_rng(5)
+    kept = rng.dirichlet(np.ones(M), K).T
+    model, literal = grouped(True, False, NOTHING, kept)
+    (params, rows), _ = run(model, counts(), 600)
+    gradients = np.empty((3, M))
+    for g, j in np.ndindex(3, M):
+        values = []
+        for change in (1e-5, -1e-5):
+            s = params.column_factors.copy()
+            s[g, j] *= 1 + change
+            values.append(literal.objective(TABLE, params._replace(column_factors=s), rows, 1.0))
+        gradients[g, j] = (values[0] - values[1]) / 2e-5
+    assert np.abs(gradients).max() < 1e-4
+    assert params.column_factors[:3].std() > 0.1
+
+
+def test_nothing_known_is_the_plain_model_from_the_same_start():
+    X = counts()
+    for tempering, beta in (("joint", 1.0), ("distinctive", 0.7)):
+        expected, objectives = run(Aspects(K, tempering, 0.1), X, 10, beta)
+        for w, seeds in ((0.0, SEEDS), (0.9, NOTHING)):
+            model = GuidedAspects(K, tempering, 0.1, 0.0, guide(seeds), w)
+            begin = begun(Aspects(K), X)
+            params = GuidedAspects(K, guide=guide()).start(X, np.random.default_rng(1))[0]
+            np.testing.assert_array_equal(params.components, begin.params.components)
+            found, its = run(model, X, 10, beta, State(params, begin.rows))
+            for name in ("components", "weights", "prior"):
+                mine, plain = getattr(found.params, name), getattr(expected.params, name)
+                np.testing.assert_allclose(mine, plain, rtol=1e-12)
+            np.testing.assert_allclose(its, objectives, rtol=1e-12)
+
+
+def test_overwhelming_knowledge_decides():
+    X = counts()
+    found = run(GuidedAspects(K, guide=guide(SEEDS), seed_strength=1e9), X, 3)[0].params
+    np.testing.assert_allclose(found.components[:, :2], SEEDS[:, :2], atol=1e-7)
+    table = np.random.default_rng(0).random((M, K)) + 0.1
+    found = run(GuidedAspects(K, guide=guide(counts=1e9 * table)), X, 3)[0].params
+    np.testing.assert_allclose(found.components, table / table.sum(axis=0), atol=1e-7)
+
+
+def test_seeds_are_a_share_of_a_mean_component_however_many_tokens():
+    """w / (1 + w) of a component with L / K tokens."""
+    for times in (1, 1000):
+        X = counts(np.ones((6, M)) * times, None)
+        model = GuidedAspects(K, guide=guide(SEEDS), seed_strength=0.25)
+        rows = np.full((6, K), 1 / K)
+        params = begun(model, X).params._replace(components=np.full((M, K), 1 / M))
+        components = sweep(model, X, State(params, rows))[0].params.components
+        np.testing.assert_allclose(components[0, 0], (0.8 / M + 0.2 * 0.5), rtol=1e-12)
+
+
+def test_one_group_is_the_plain_model():
+    X = counts(groups=np.zeros(11, dtype=int))
+    plain = run(GuidedAspects(K, guide=guide()), X, 10)[0]
+    found = run(GroupedAspects(K, guide=guide(), n_groups=1, has_factors=True), X, 10)[0]
+    np.testing.assert_allclose(found.params.column_factors, 1, rtol=1e-12)
+    np.testing.assert_allclose(found.params.components, plain.params.components, rtol=1e-10)
+    np.testing.assert_allclose(found.rows, plain.rows, rtol=1e-10)
+
+
+def test_the_prior_of_one_group_is_that_of_all():
+    table = np.random.default_rng(2).multinomial(30, np.full(M, 1 / M), 12).astype(float)
+    X = counts(table, np.zeros(12, dtype=int))
+    model = GroupedAspects(K, "joint", 0.0, 5.0, guide(), 0.0, n_groups=1, has_shares=True)
+    params = run(model, X, 400)[0].params
+    np.testing.assert_allclose(params.group_mixtures[0], params.weights, atol=1e-4)
+
+
+def test_the_shares_of_a_group_have_pseudo_counts_of_all():
+    X = counts()
+    model, _ = grouped(False, True)
+    state = run(model, X, 3)[0]
+    rows, stats = model.expect(X, *state, 1.0)
+    params = model.maximize(stats, state.params, 1.0)
+    for g in range(3):
+        mine = TABLE.sum(axis=1) * np.equal(GROUPS, g) @ rows
+        expected = mine + GROUP_TOKENS * params.weights
+        np.testing.assert_allclose(params.group_mixtures[g], expected / expected.sum())
+    np.testing.assert_allclose(params.group_mixtures[3], params.weights)
+
+
+def test_groups_of_the_same_rows_have_no_factors():
+    table = np.tile(np.random.default_rng(0).poisson(3.0, (8, M)), (3, 1)).astype(float)
+    X = counts(table, np.repeat(np.arange(3), 8))
+    params = run(GroupedAspects(K, guide=guide(), n_groups=3, has_factors=True), X, 20)[0].params
+    np.testing.assert_allclose(params.column_factors, 1, atol=1e-10)
+
+
+def test_order_is_of_no_consequence():
+    """That of rows, columns, groups and components."""
+    rng = np.random.default_rng(4)
+    by_row, by_column, by_group = rng.permutation(11), rng.permutation(M), np.array([2, 0, 1])
+    model, _ = grouped(True, True)
+    (params, rows), _ = begun_and_run = run(model, counts(), 2)
+    one = run(model, counts(), 3, state=begun_and_run[0])[0]
+    groups = np.append(np.argsort(by_group), -1)  # the new number of each, and -1
+    every, swap = np.append(by_group, 3), [2, 0, 1]
+    moved = params._replace(
+        components=params.components[by_column][:, swap],
+        weights=params.weights[swap],
+        prior=params.prior[swap],
+        group_mixtures=params.group_mixtures[every][:, swap],
+        column_factors=params.column_factors[every][:, by_column],
+        exposures=params.exposures[every][:, swap],
+    )
+    X = counts(TABLE[by_row][:, by_column], groups[GROUPS[by_row]])
+    other = run(model, X, 3, state=State(moved, rows[by_row][:, swap]))[0]
+    np.testing.assert_allclose(other.rows, one.rows[by_row][:, swap], rtol=1e-11)
+    factors = one.params.column_factors[every][:, by_column]
+    np.testing.assert_allclose(other.params.column_factors, factors, rtol=1e-11)
+    shares = one.params.group_mixtures[every][:, swap]
+    np.testing.assert_allclose(other.params.group_mixtures, shares, rtol=1e-11)
+
+
+def test_rows_of_weight_w_are_w_rows():
+    """Also in groups."""
+    weights = np.arange(11) % 3
+    times = np.repeat(np.arange(11), weights)
+    for effects in ((True, False), (True, True)):
+        model, _ = grouped(*effects)
+        params, rows = run(model, counts(), 2)[0]
+        weighted = sweep(model, counts(weights=weights * 1.0), State(params, rows))
+        several = sweep(model, counts(TABLE[times], GROUPS[times]), State(params, rows[times]))
+        assert weighted[1] == pytest.approx(several[1], rel=1e-12)
+        for one, two in zip(weighted[0].params, several[0].params, strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-11, atol=1e-14)
+
+
+def test_what_is_kept_stays_bit_by_bit():
+    for dtype in (np.float32, np.float64):
+        X = counts().astype(dtype)
+        for model in (
+            GuidedAspects(K, "joint", 0.1, 0.0, guide(SEEDS, KEPT), 0.3),
+            GroupedAspects(K, guide=guide(SEEDS, KEPT), n_groups=3, has_factors=True),
+        ):
+            state, objectives = run(model, X, 5, 0.8)
+            components = state.params.components
+            assert components.dtype == dtype
+            np.testing.assert_array_equal(components[:, 2], KEPT[:, 2].astype(dtype))
+            assert np.isfinite(objectives).all()  # zeros that are kept have no prior
+
+
+def test_no_initial_component_has_a_zero_or_another_sum():
+    X = counts()
+    empty = counts(np.where((GROUPS == 0)[:, None], 0.0, TABLE))  # no tokens in a class
+    classes = np.vstack([np.eye(3, dtype=bool), np.ones((1, 3), dtype=bool)])
+    for model, table in (
+        (GuidedAspects(K, guide=guide(SEEDS), seed_strength=0.1), X),
+        (GuidedAspects(K, guide=guide(counts=COUNTS)), X),
+        (GroupedAspects(K, guide=guide(allowed=ALLOWED), n_groups=3), X),
+        (GroupedAspects(K, guide=guide(allowed=classes), n_groups=3), empty),
+    ):
+        components = model.start(table, np.random.default_rng(0))[0].components
+        unigram = table.column_sums / table.column_sums.sum()
+        assert np.abs(components - unigram[:, None]).max(axis=0).min() > 0.01
+        assert components.min() > 0
+        np.testing.assert_allclose(components.sum(axis=0), 1)
+
+
+def test_no_token_is_left_out_of_a_component_that_is_kept():
+    """Leave-one-out where all components are kept: only the row loses the token."""
+    kept, alpha, beta = np.random.default_rng(5).dirichlet(np.ones(M), K).T, 1.0, 0.9
+    model = PredictiveAspects(GuidedAspects(K, "joint", 0.1, 0.0, guide(kept=kept)), alpha)
+    X = counts()
+    params, rows = model.start(X, np.random.default_rng(0))
+    found = model.expect(X, params, rows, beta)[1].components
+    expected = np.zeros((M, K))
+    for i, j in np.argwhere(TABLE):
+        N = np.maximum(rows[i] * (TABLE[i].sum() + alpha) - alpha * params.weights, 0)
+        own = rows[i] * kept[j] / (rows[i] @ kept[j])
+        left = N - np.minimum(own, N) + alpha * params.weights
+        r = (left * kept[j]) ** beta
+        expected[j] += TABLE[i, j] * r / r.sum()
+    np.testing.assert_allclose(found, expected, rtol=2e-3)  # the power is approximate
+
+
+def test_merged_aspects_keep_the_sums_of_groups():
+    model, _ = grouped(True, True, SEEDS)
+    X = counts()
+    params, rows = run(model, X, 5)[0]
+    shares = np.array([[1.0, 0], [1, 0], [0, 1]])
+    mass = TABLE.sum(axis=1) @ rows
+    merged, new = model.merge(params, mass, shares)
+    assert merged.n_components == 2
+    np.testing.assert_allclose(new.group_mixtures, params.group_mixtures @ shares)
+    np.testing.assert_allclose(new.exposures, params.column_factors @ new.components)
+    state = run(merged, X, 3, state=State(new, rows @ shares))[0]
+    assert state.params.components.shape == (M, 2)

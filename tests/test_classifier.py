@@ -1,0 +1,197 @@
+"""A classifier that learns from a few labelled rows, and from all others."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+
+from skcooc import AspectClassifier, Dyads, RowBlocks
+from skcooc.datasets import make_cooccurrences
+from tests.tables import refused
+
+SIZES = {"n_rows": 150, "n_columns": 80, "n_components": 3, "concentration": 0.5}
+TRUTH = make_cooccurrences(**SIZES, kind="clusters", n_tokens=4500, random_state=1)
+X, Y = TRUTH.X.astype(float), TRUTH.labels
+N, M = X.shape
+NAMES = np.array(["sea", "sky", "sun"], dtype=object)
+
+
+def labelled(n, seed=0):
+    """Labels of n rows of each class; -1 of the others."""
+    rng = np.random.default_rng(seed)
+    y = np.full(N, -1)
+    for c in range(3):
+        y[rng.choice(np.flatnonzero(TRUTH.labels == c), n, replace=False)] = c
+    return y
+
+
+FEW = labelled(3)
+MODEL = AspectClassifier(random_state=0).fit(X, FEW)
+
+
+def test_three_labels_a_class_are_enough():
+    rest = FEW < 0
+    assert (MODEL.predict(X)[rest] == Y[rest]).mean() > 0.9
+    assert MODEL.score(X, Y) > 0.9
+    assert MODEL.classes_.tolist() == [0, 1, 2]
+    new = make_cooccurrences(**SIZES, kind="clusters", n_tokens=4500, random_state=1).X[:20]
+    np.testing.assert_array_equal(MODEL.predict(new), MODEL.predict(X)[:20])
+
+
+@pytest.mark.parametrize("cv", [0, 5])
+def test_probabilities_are_distributions_of_classes(cv):
+    for per_class, free in ((1, 0), (2, 1)):
+        options = {"cv": cv, "max_iter": 8, "random_state": 0}
+        model = AspectClassifier(per_class, free, **options).fit(X, FEW)
+        P = model.predict_proba(X)
+        assert P.shape == (N, 3)
+        np.testing.assert_allclose(P.sum(axis=1), 1)
+        np.testing.assert_array_equal(P.argmax(axis=1), model.predict(X))
+        mixtures = model.transform(X)
+        assert mixtures.shape == (N, 3 * per_class + free)
+        if not cv:
+            assert model.calibration_ == (1.0, 1e-6)
+            shares = mixtures[:, : 3 * per_class].reshape(N, 3, per_class).sum(axis=2)
+            shares /= shares.sum(axis=1, keepdims=True)
+            np.testing.assert_allclose(P, shares, atol=1e-5)
+
+
+def test_calibrated_probabilities_are_better():
+    losses = {}
+    y = labelled(8, seed=3)
+    rest = y < 0
+    for cv in (0, 5):
+        model = AspectClassifier(cv=cv, random_state=0).fit(X, y)
+        losses[cv] = log_loss(Y[rest], model.predict_proba(X)[rest])
+    assert losses[5] < 0.8 * losses[0]
+
+
+def test_labels_come_in_many_forms():
+    numbers = FEW.astype(object)
+    strings = np.where(FEW < 0, None, NAMES[FEW])
+    for y, classes in (
+        (FEW.tolist(), [0, 1, 2]),
+        (numbers, [0, 1, 2]),
+        (np.where(FEW < 0, None, numbers), [0, 1, 2]),
+        (np.where(FEW < 0, np.nan, FEW.astype(float)), [0, 1, 2]),
+        (strings, NAMES.tolist()),
+        (np.where(FEW < 0, np.nan, NAMES[FEW]), NAMES.tolist()),
+        (pd.Series(strings, dtype="string"), NAMES.tolist()),
+        (pd.Series(strings, dtype="category"), NAMES.tolist()),
+        (pd.Series(np.where(FEW < 0, None, numbers), dtype="Int64"), [0, 1, 2]),
+    ):
+        model = AspectClassifier(random_state=0).fit(X, y)
+        assert model.classes_.tolist() == classes
+        assert model.model_.component_names_ == dict(enumerate(map(str, model.classes_)))
+        np.testing.assert_array_equal(model.components_, MODEL.components_)
+        assert model.calibration_ == MODEL.calibration_
+        np.testing.assert_array_equal(model.predict(X), model.classes_[MODEL.predict(X)])
+
+
+def test_bad_labels_are_refused():
+    model = AspectClassifier()
+    refused("y has no labels", model.fit, X, np.full(N, -1))
+    refused("y has no labels", model.fit, X, [None] * N)
+    refused("inconsistent numbers of samples", model.fit, X, FEW[1:])
+    refused("Unknown label type", model.fit, X, FEW + 0.5)
+    refused("in memory, got X of type RowBlocks", model.fit, RowBlocks([X]), FEW)
+    assert not hasattr(model, "classes_")
+
+
+def test_one_class_and_one_label():
+    one = AspectClassifier(random_state=0).fit(X, np.where(FEW == 1, 1, -1))
+    assert set(one.predict(X)) == {1}
+    np.testing.assert_array_equal(one.predict_proba(X), np.ones((N, 1)))
+    y = FEW.copy()
+    y[np.flatnonzero(y == 2)[1:]] = -1  # a single label: never left out
+    model = AspectClassifier(random_state=0).fit(X, y)
+    rest = y < 0
+    assert (model.predict(X)[rest] == Y[rest]).mean() > 0.8
+    for y in (labelled(1), np.where(np.arange(N) == 5, 1, -1)):
+        assert AspectClassifier(random_state=0).fit(X, y).calibration_ == (1.0, 1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"beta": "auto"}, {"n_free_components": 1}], ids=str)
+def test_labelled_rows_have_no_share_of_other_classes(options):
+    model = AspectClassifier(2, random_state=0, max_iter=8, cv=0).set_params(**options).fit(X, FEW)
+    for c in range(3):
+        of_class = model.embedding_[np.equal(FEW, c)]
+        others = np.delete(of_class[:, :6], [2 * c, 2 * c + 1], axis=1)
+        assert (others == 0).all()
+        np.testing.assert_allclose(of_class.sum(axis=1), 1)
+    assert (model.embedding_[FEW < 0][:, :6] > 0).any(axis=0).all()
+
+
+def test_a_class_of_empty_rows():
+    empty = np.where((Y == 2)[:, None], 0, X.toarray())
+    for y in (FEW, Y):
+        model = AspectClassifier(random_state=0).fit(empty, y)
+        np.testing.assert_allclose(model.components_.sum(axis=1), 1)
+        np.testing.assert_allclose(model.predict_proba(empty).sum(axis=1), 1)
+
+
+def test_order_of_rows_and_labels_does_not_matter():
+    order = np.random.default_rng(0).permutation(N)
+    one = AspectClassifier(cv=0, random_state=0).fit(X, FEW)
+    two = AspectClassifier(cv=0, random_state=0).fit(X[order], FEW[order])
+    np.testing.assert_allclose(two.components_, one.components_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(two.embedding_, one.embedding_[order], rtol=1e-8, atol=1e-12)
+    other = np.where(FEW < 0, -1, 2 - FEW)  # the classes in the other order
+    three = AspectClassifier(cv=0, random_state=0).fit(X, other)
+    np.testing.assert_array_equal(2 - three.predict(X), one.predict(X))
+
+
+def test_seeds_stand_for_labels_or_help_them():
+    typical = (TRUTH.components / TRUTH.components.sum(axis=0)).argsort(axis=1)[:, -3:]
+    words = np.array([f"w{j}" for j in range(M)])
+    places = {c: typical[c].tolist() for c in range(3)}
+    names = {c: words[typical[c]].tolist() for c in range(3)}
+    for seeds, options in ((places, {}), (names, {"feature_names": words})):
+        model = AspectClassifier(seed_features=seeds, random_state=0, **options).fit(X)
+        assert model.classes_.tolist() == [0, 1, 2]
+        assert model.score(X, Y) > 0.9
+        assert model.calibration_ == (1.0, 1e-6)
+    two = AspectClassifier(seed_features={2: places[2]}, random_state=0)
+    both = two.fit(X, np.where(FEW == 2, -1, FEW))  # classes of labels, and one of seeds
+    assert both.classes_.tolist() == [0, 1, 2]
+    assert both.score(X, Y) > 0.9
+
+
+def test_unlabelled_rows_help():
+    """Columns that no labelled row has are learned from the others."""
+    truth = make_cooccurrences(**SIZES, kind="clusters", n_tokens=1500, random_state=1)
+    table, y = truth.X.astype(float), np.full(N, -1)
+    for c in range(3):
+        y[np.flatnonzero(truth.labels == c)[:2]] = c
+    known, scores = y >= 0, []
+    for rows in (known, np.ones(N, dtype=bool)):
+        model = AspectClassifier(cv=0, random_state=0).fit(table[rows], y[rows])
+        scores.append(model.score(table[~known], truth.labels[~known]))
+    assert scores[1] > scores[0] + 0.1
+
+
+def test_names_storage_copies_and_weights():
+    names = MODEL.get_feature_names_out()
+    assert names.tolist() == [f"aspectclassifier{k}" for k in range(3)]
+    frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(M)])
+    model = clone(MODEL).set_output(transform="pandas").fit(frame, FEW)
+    assert model.feature_names_in_.tolist() == frame.columns.tolist()
+    assert model.transform(frame).columns.tolist() == names.tolist()
+    for other in (clone(MODEL).fit(Dyads(X), FEW), clone(MODEL).fit(X.toarray(), FEW)):
+        np.testing.assert_array_equal(other.components_, MODEL.components_)
+    copied = pickle.loads(pickle.dumps(MODEL))
+    np.testing.assert_array_equal(copied.predict_proba(X), MODEL.predict_proba(X))
+    np.testing.assert_array_equal(clone(MODEL).set_params(n_jobs=2).fit(X, FEW).components_,
+                                  MODEL.components_)  # fmt: skip
+    single = clone(MODEL).fit(X.astype(np.float32), FEW)
+    assert single.components_.dtype == single.embedding_.dtype == np.float32
+    weights = np.arange(N) % 3
+    times = np.repeat(np.arange(N), weights)
+    plain = AspectClassifier(cv=0, random_state=0)
+    weighted = clone(plain).fit(X, FEW, sample_weight=weights)
+    repeated = clone(plain).fit(X[times], FEW[times])
+    np.testing.assert_allclose(weighted.components_, repeated.components_, rtol=1e-8)
+    assert MODEL.n_iter_ == 20

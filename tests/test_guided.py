@@ -1,0 +1,493 @@
+"""What the user knows: seeds, given topics, expected counts, groups of rows."""
+
+import copy
+import pickle
+import warnings
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+
+from skcooc import (
+    AspectModel,
+    AveragedModels,
+    DiskTable,
+    Dyads,
+    GuidedAspectModel,
+    InterpolatedModels,
+    RowBlocks,
+    RowMemory,
+    open_table,
+    save_table,
+)
+from skcooc.inspection import describe, drop_topics, merge_topics, top_features
+from skcooc.model_selection import split_counts
+from tests.tables import MANY_THREADS, planted, refused
+
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge")
+
+FAST = {"beta": 0.9, "max_iter": 15, "tol": 1e-3, "random_state": 0}
+TRUTH = planted(3, 4000)
+X = TRUTH.X.astype(float)
+N, M = X.shape
+WORDS = np.array([f"w{j}" for j in range(M)])
+TYPICAL = (TRUTH.components / TRUTH.components.sum(axis=0)).argsort(axis=1)[:, -4:]
+SEEDS = {"sky": TYPICAL[2, :2].tolist(), "sea": TYPICAL[0, :2].tolist()}  # of topics 2 and 0
+GROUPS = np.array(["b", "a", "c"], dtype=object)[np.random.default_rng(0).integers(3, size=N)]
+EFFECTS = ["topics", "columns", "both"]
+
+
+def seeded(n_components=3, seeds=None, **params):
+    return GuidedAspectModel(
+        n_components, seed_features=SEEDS if seeds is None else seeds, **{**FAST, **params}
+    )
+
+
+def grouped(effects="both", n_components=3, **params):
+    return GuidedAspectModel(n_components, group_effects=effects, **{**FAST, **params})
+
+
+MODEL, BATCHES = seeded().fit(X), grouped().fit(X, groups=GROUPS)
+
+
+def assert_same(one, other, tolerance=0.0):
+    names = ["components_", "embedding_", "weights_"]
+    if one.group_effects is not None:
+        names += ["group_distribution_", "column_factors_"]
+    for name in names:
+        values = getattr(one, name), getattr(other, name)
+        np.testing.assert_allclose(*values, rtol=tolerance, atol=tolerance, err_msg=name)
+
+
+# Seeds and given topics.
+
+
+def test_seeds_name_the_planted_topics():
+    assert MODEL.component_names_ == {0: "sky", 1: "sea"}
+    overlap = np.sqrt(MODEL.components_) @ np.sqrt(TRUTH.components).T
+    assert overlap.argmax(axis=1).tolist() == [2, 0, 1]
+    best = TRUTH.mixtures.argmax(axis=1)
+    named = best != 1
+    expected = np.where(best == 2, "sky", "sea")[named]
+    assert (MODEL.predict(X)[named] == expected).mean() > 0.9
+    swapped = seeded(seeds={"sea": SEEDS["sea"], "sky": SEEDS["sky"]}).fit(X)
+    overlap = np.sqrt(swapped.components_) @ np.sqrt(TRUTH.components).T
+    assert overlap.argmax(axis=1).tolist() == [0, 2, 1]
+
+
+def test_names_of_columns_come_from_the_table_or_from_the_user():
+    names = {topic: WORDS[places].tolist() for topic, places in SEEDS.items()}
+    frame = pd.DataFrame(X.toarray(), columns=WORDS)
+    for model in (
+        seeded(seeds=names).fit(frame),
+        seeded(seeds=names).fit(Dyads(X, column_names=WORDS)),
+        seeded(seeds=names, feature_names=WORDS).fit(X),
+        seeded(seeds=names, feature_names=WORDS).fit(Dyads(X)),
+    ):
+        np.testing.assert_allclose(model.components_, MODEL.components_, rtol=1e-12)
+    refused("X has no names of columns, give feature_names", seeded(seeds=names).fit, X)
+    refused(r"feature_names has the shape \(3,\)", seeded(feature_names=["a"] * 3).fit, X)
+
+
+def test_unknown_seeds_are_said():
+    with pytest.warns(UserWarning, match="2 of the seeds are no columns of X, such as 'rain'"):
+        found = seeded(seeds={"sky": [*SEEDS["sky"], "rain", M], "sea": SEEDS["sea"]}).fit(X)
+    assert_same(found, MODEL)
+    for unknown in (["rain"], [], [-1], [M]):
+        refused("None of the seeds of 'sky' is a column", seeded(seeds={"sky": unknown}).fit, X)
+    refused("is less than the number of topics .* named or given, 2", seeded(1).fit, X)
+
+
+def test_no_knowledge_is_a_plain_aspect_model():
+    options = {"beta": 1.0, "max_iter": 20, "random_state": 0, "component_prior": 0.0}
+    plain = AspectModel(3, **options).fit(X)
+    for model in (
+        GuidedAspectModel(3, **options),
+        GuidedAspectModel(3, seed_features={}, seed_strength=0.5, **options),
+        AspectModel(3, **{**options, "component_prior": np.zeros((3, M))}),
+    ):
+        found = model.fit(X)
+        np.testing.assert_allclose(found.components_, plain.components_, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found.transform(X), plain.transform(X), rtol=1e-8, atol=1e-10)
+        assert found.objective_ == pytest.approx(plain.objective_, rel=1e-12)
+
+
+def test_given_topics_stay_and_have_names():
+    given = np.where(np.arange(M) < 20, 3.0, 0.0)  # has zeros, and another sum
+    for dtype in (np.float32, np.float64):
+        for options in ({}, {"component_prior": 0.1}, {"leave_one_out": True}):
+            for solver in (1.8, "momentum"):
+                model = seeded(4, fixed_components={"mine": given}, solver=solver, **options)
+                model.fit(X.astype(dtype))
+                expected = (given / given.sum()).astype(dtype)
+                np.testing.assert_array_equal(model.components_[2], expected)
+                assert np.isfinite(model.objective_)
+    assert model.component_names_ == {0: "sky", 1: "sea", 2: "mine"}
+    assert model.get_feature_names_out().tolist() == ["sky", "sea", "mine", "guidedaspectmodel3"]
+    assert set(model.predict(X)) <= {"sky", "sea", "mine"}
+    unnamed = GuidedAspectModel(3, fixed_components=TRUTH.components[:2], **FAST).fit(X)
+    assert unnamed.component_names_ == {0: "given 0", 1: "given 1"}
+    np.testing.assert_allclose(unnamed.components_[:2], TRUTH.components[:2], rtol=1e-12)
+    assert np.sqrt(unnamed.components_[2]) @ np.sqrt(TRUTH.components[2]) > 0.95
+    for bad in (given[:-1], -given, 0 * given):
+        refused("The given topic 'mine' must have 60 numbers", seeded(4, fixed_components={
+            "mine": bad
+        }).fit, X)  # fmt: skip
+
+
+def test_expected_counts_are_a_prior():
+    table = np.random.default_rng(1).random((3, M)) + 0.1
+    huge = AspectModel(3, component_prior=1e9 * table, **FAST).fit(X)
+    np.testing.assert_allclose(
+        huge.components_, table / table.sum(axis=1, keepdims=True), rtol=1e-4
+    )
+    mine = AspectModel(3, component_prior=50 * TRUTH.components, **FAST).fit(X)
+    overlap = np.sqrt(mine.components_) @ np.sqrt(TRUTH.components).T
+    assert overlap.argmax(axis=1).tolist() == [0, 1, 2]  # topics keep their places
+    bad = AspectModel(3, component_prior=np.ones((2, M)), **FAST)
+    refused(r"component_prior is an array of shape \(2, 60\)", bad.fit, X)
+    bad = AspectModel(3, component_prior=-table, **FAST)
+    refused("Negative values in data passed to component_prior", bad.fit, X)
+
+
+# Groups of rows.
+
+
+def cells(seed=3, n_rows=200, n_columns=120, K=4, sd=0.6):
+    """Simulated cells of four programmes in three batches with log-normal effects."""
+    rng = np.random.default_rng(seed)
+    levels = np.tile(rng.lognormal(0, 1, n_columns), (K, 1))
+    raised = rng.random(levels.shape) < 0.15
+    levels *= np.where(raised, rng.lognormal(1.2, 0.4, levels.shape), 1)
+    use, batch = rng.dirichlet(np.full(K, 0.3), n_rows), rng.integers(3, size=n_rows)
+    factors = rng.lognormal(0, sd, (3, n_columns))
+    means = use @ (levels / levels.sum(axis=1, keepdims=True)) * factors[batch]
+    counts = rng.poisson(800 * means / means.sum(axis=1, keepdims=True)).astype(float)
+    return counts, use, batch, factors
+
+
+def correlation(use, found):
+    """Mean over the planted programmes, of the best topic of each."""
+    K = use.shape[1]
+    return np.corrcoef(use.T, found.T)[:K, K:].max(axis=1).mean()
+
+
+def test_factors_of_columns_take_the_batch_out():
+    options = {"beta": 1.0, "max_iter": 60, "random_state": 0}
+    counts, use, batch, factors = cells()
+    plain = AspectModel(4, **options).fit(counts)
+    model = GuidedAspectModel(4, group_effects="columns", **options).fit(counts, groups=batch)
+    assert correlation(use, model.embedding_) > 0.9
+    assert correlation(use, plain.embedding_) < 0.8
+    found, true = (np.log(F) - np.log(F).mean(axis=0) for F in (model.column_factors_, factors))
+    assert np.corrcoef(found.ravel(), true.ravel())[0, 1] > 0.95
+    np.testing.assert_allclose(np.exp(np.log(model.column_factors_).mean(axis=0)), 1)
+    new = model.transform(counts[:50], groups=batch[:50])
+    assert correlation(use[:50], new) > 0.9
+    test = split_counts(counts, random_state=0)[1]
+    assert model.score(Dyads(test)) > plain.score(Dyads(test))
+
+
+def test_shares_of_groups_help_rows_of_few_tokens():
+    rng = np.random.default_rng(2)
+    batch = np.arange(N) % 2
+    use = np.array([[0.9, 0.05, 0.05], [0.05, 0.05, 0.9]])[batch]
+    means = use @ TRUTH.components
+    table = np.array([rng.multinomial(60, row / row.sum()) for row in means]).astype(float)
+    short = np.array([rng.multinomial(2, row / row.sum()) for row in means]).astype(float)
+    model = grouped("topics", row_prior=3.0).fit(table, groups=batch)
+    plain = AspectModel(3, row_prior=3.0, **FAST).fit(table)
+    with_groups = np.abs(model.transform(short, groups=batch) @ model.components_ - means).sum()
+    assert with_groups < 0.5 * np.abs(plain.transform(short) @ plain.components_ - means).sum()
+    assert with_groups < 0.5 * np.abs(model.transform(short) @ model.components_ - means).sum()
+    empty = model.transform(np.zeros((3, M)), groups=[0, 1, None])
+    expected = [*model.group_distribution_, model.weights_]
+    np.testing.assert_allclose(empty, expected, rtol=1e-12)
+    test = np.array([rng.multinomial(4, row / row.sum()) for row in means]).astype(float)
+    assert model.score(test, groups=batch) > model.score(test)
+    assert model.perplexity(test, groups=batch) == np.exp(-model.score(test, groups=batch))
+
+
+@pytest.mark.parametrize("effects", EFFECTS)
+def test_labels_and_order_of_groups_do_not_matter(effects):
+    one = grouped(effects).fit(X, groups=GROUPS)
+    other = np.array([{"a": 30, "b": 20, "c": 10}[g] for g in GROUPS])
+    two = grouped(effects).fit(X, groups=other)
+    assert (one.groups_.tolist(), two.groups_.tolist()) == (["a", "b", "c"], [10, 20, 30])
+    np.testing.assert_allclose(two.components_, one.components_, rtol=1e-8)
+    np.testing.assert_allclose(two.column_factors_[::-1], one.column_factors_, rtol=1e-8)
+    np.testing.assert_allclose(two.group_distribution_[::-1], one.group_distribution_, rtol=1e-8)
+    np.testing.assert_allclose(one.group_distribution_.sum(axis=1), 1)
+
+
+def test_rows_whose_group_is_unknown_have_no_factor_and_the_prior_of_all():
+    rows, labels = X[:6], GROUPS[:6].copy()
+    labels[1], labels[4] = None, "new"
+    with pytest.warns(UserWarning, match=r"such as 'new': their 1 row\(s\) are treated as rows wi"):
+        found = BATCHES.transform(rows, groups=labels)
+    without, known = BATCHES.transform(rows), BATCHES.transform(rows, groups=GROUPS[:6])
+    np.testing.assert_array_equal(found[[1, 4]], without[[1, 4]])
+    np.testing.assert_array_equal(found[[0, 2, 3, 5]], known[[0, 2, 3, 5]])
+    assert np.abs(without - known).max() > 1e-3
+    np.testing.assert_array_equal(BATCHES.transform(rows, groups=[np.nan] * 6), without)
+
+
+@pytest.mark.parametrize("effects", EFFECTS)
+def test_odd_groups(effects):
+    """Unknown ones, one without counts, one of a single row, and only one."""
+    table, labels = X.toarray(), GROUPS.copy()
+    labels[:10], labels[10:13], labels[13] = None, "empty", "single"
+    table[10:13] = 0
+    model = grouped(effects).fit(table, groups=labels)
+    assert model.groups_.tolist() == ["a", "b", "c", "empty", "single"]
+    for values in (model.column_factors_, model.group_distribution_, model.components_):
+        assert np.isfinite(values).all()
+        assert (values >= 0).all()
+    np.testing.assert_allclose(model.group_distribution_[3], model.weights_, rtol=1e-6)
+    new = model.transform(table, groups=labels)
+    np.testing.assert_allclose(new.sum(axis=1), 1)
+    assert np.isfinite(model.score(table, groups=labels))
+    alone = grouped(effects).fit(X, groups=np.full(N, "all"))
+    np.testing.assert_allclose(alone.column_factors_, 1, rtol=1e-6)
+
+
+def test_groups_and_effects_go_together_and_fit():
+    message = "groups and group_effects go together"
+    refused(message, grouped().fit, X)
+    refused(message, seeded().fit, X, groups=GROUPS)
+    refused("the model has group_effects=None", MODEL.transform, X, groups=GROUPS)
+    refused(r"groups has the shape \(79,\)", grouped().fit, X, groups=GROUPS[1:])
+    refused(r"groups has the shape \(5,\)", BATCHES.transform, X, groups=GROUPS[:5])
+    mixed = GROUPS.copy()
+    mixed[0] = 1
+    refused("values of several types", grouped().fit, X, groups=mixed)
+    refused("does not go with leave_one_out=True", grouped(leave_one_out=True).fit, X, None, GROUPS)
+    refused("burstiness=None", grouped(burstiness=9.0).fit, X, None, GROUPS)
+    for name in ("column_factors_", "group_distribution_"):
+        assert not hasattr(MODEL, name)
+
+
+@pytest.mark.parametrize("effects", EFFECTS)
+def test_tokens_of_training_rows_have_the_factors_of_their_groups(effects):
+    model = grouped(effects, smoothing=0.1).fit(X, groups=GROUPS)
+    P = model.embedding_ @ model.components_
+    P *= model.column_factors_[np.searchsorted(model.groups_, GROUPS.astype(str))]
+    P = 0.9 * P / P.sum(axis=1, keepdims=True) + 0.1 * model.unigram_
+    dyads = Dyads(split_counts(X, random_state=0)[1])
+    expected = np.log(P[dyads.rows, dyads.columns])
+    np.testing.assert_allclose(model.score_samples(dyads), expected, rtol=1e-6)
+    dense = X.toarray()
+    np.testing.assert_allclose(model.transform(X, groups=GROUPS), model.embedding_, atol=0.15)
+    few = model.transform(dense[10:30], groups=GROUPS[10:30])
+    np.testing.assert_allclose(few, model.transform(dense, groups=GROUPS)[10:30], rtol=1e-9)
+
+
+# What all estimators keep.
+
+
+@pytest.mark.parametrize("effects", EFFECTS)
+def test_storage_precision_and_threads(effects, monkeypatch):
+    one = grouped(effects).fit(X, groups=GROUPS)
+    assert_same(one, grouped(effects).fit(X.toarray(), groups=list(GROUPS)))
+    assert_same(one, grouped(effects).fit(Dyads(X), groups=GROUPS))
+    single = grouped(effects).fit(X.astype(np.float32), groups=GROUPS)
+    for name in ("components_", "embedding_", "column_factors_", "group_distribution_"):
+        assert getattr(single, name).dtype == np.float32
+    assert single.transform(X.astype(np.float32), groups=GROUPS).dtype == np.float32
+    assert single.score(X, groups=GROUPS) == pytest.approx(one.score(X, groups=GROUPS), abs=1e-2)
+    monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("skcooc.counts.passes.config", MANY_THREADS)
+    two = grouped(effects, n_jobs=2).fit(X, groups=GROUPS)
+    assert_same(one, two)
+    transformed = two.transform(X, groups=GROUPS)
+    np.testing.assert_array_equal(one.transform(X, groups=GROUPS), transformed)
+
+
+def test_copies_are_equal():
+    for model, groups in ((MODEL, {}), (BATCHES, {"groups": GROUPS})):
+        for other in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
+            assert_same(model, other)
+            expected = model.transform(X, **groups)
+            np.testing.assert_array_equal(other.transform(X, **groups), expected)
+        again = clone(model)
+        assert again.get_params() == model.get_params()
+        assert not hasattr(again, "components_")
+        assert_same(model, again.fit(X, **groups))
+
+
+def test_weights_of_rows_are_repetitions():
+    weights = np.arange(N) % 3
+    times = np.repeat(np.arange(N), weights)
+    for effects in EFFECTS:
+        one = grouped(effects).fit(X, groups=GROUPS, sample_weight=weights)
+        two = grouped(effects).fit(X[times], groups=GROUPS[times])
+        np.testing.assert_allclose(one.components_, two.components_, rtol=1e-7, atol=1e-10)
+        np.testing.assert_allclose(one.column_factors_, two.column_factors_, rtol=1e-7)
+        np.testing.assert_allclose(one.group_distribution_, two.group_distribution_, rtol=1e-7)
+
+
+def test_fit_transform_is_fit_and_transform():
+    expected = BATCHES.transform(X, groups=GROUPS)
+    np.testing.assert_array_equal(grouped().fit_transform(X, groups=GROUPS), expected)
+
+
+def test_early_stopping_and_tuning_with_groups():
+    model = grouped(early_stopping=True).fit(X, groups=GROUPS)
+    assert np.isfinite([record.validation_perplexity for record in model.history_]).all()
+    assert model.column_factors_.std() > 0.01
+    tuned = grouped(beta="auto").fit(X, groups=GROUPS)
+    assert tuned.tuning_
+    assert not tuned.leave_one_out_
+    assert tuned.row_prior_ > 0
+    assert np.isfinite(tuned.score(X, groups=GROUPS))
+
+
+def test_warm_starts_go_on_with_the_same_groups_only():
+    whole = grouped(max_iter=8, tol=0, warm_start=True).fit(X, groups=GROUPS)
+    parts = grouped(max_iter=4, tol=0, warm_start=True).fit(X, groups=GROUPS)
+    assert_same(parts.fit(X, groups=GROUPS), whole)
+    model = grouped(max_iter=4, tol=0, warm_start=True).fit(X, groups=GROUPS)
+    others = np.roll(GROUPS, 1)  # rows are in other groups: no exact continuation
+    moved = copy.deepcopy(model).fit(X, groups=others)
+    begun = copy.deepcopy(model).set_params(smoothing=0.5)  # is no exact continuation
+    assert_same(moved, begun.fit(X, groups=others))
+    renamed = np.where(GROUPS == "c", "d", GROUPS)
+    refused("continues a model of the groups", model.fit, X, groups=renamed)
+    refused(
+        "continues a model of the groups", model.fit, X, groups=np.where(renamed == "d", "a", "b")
+    )
+    for effects in ("topics", None):
+        changed = copy.deepcopy(model).set_params(group_effects=effects)
+        groups = None if effects is None else GROUPS
+        refused(
+            "continues a model fitted with .*'group_effects': 'both'", changed.fit, X, None, groups
+        )
+    seeds = seeded(warm_start=True).fit(X).set_params(group_effects="topics")
+    refused("'group_effects': None", seeds.fit, X, groups=GROUPS)
+
+
+def test_an_earlier_fit_can_get_expected_counts():
+    """And lose them again."""
+    model = AspectModel(3, warm_start=True, **{**FAST, "component_prior": 0.1}).fit(X)
+    before = model.components_
+    model.set_params(component_prior=1e9 * before).fit(X)
+    np.testing.assert_allclose(model.components_, before, rtol=1e-4)
+    model.set_params(component_prior=0.1).fit(X)
+    assert np.isfinite(model.objective_)
+
+
+def test_what_does_not_suit_is_refused():
+    refused("set annealing=None, got 0.9", seeded(annealing=0.9).fit, X)
+    for model in (
+        seeded(beta=1.0, solver="alternating"),
+        AspectModel(3, beta=1.0, solver="alternating", component_prior=np.ones((3, M))),
+    ):
+        refused('"alternating" needs an AspectModel with', model.fit, X)
+
+
+# Streams, tables on disk and meta-estimators.
+
+
+def test_seeds_in_streams_and_on_disk(tmp_path):
+    names = {topic: WORDS[places].tolist() for topic, places in SEEDS.items()}
+    blocks = [X[:50], X[50:]]
+    save_table(tmp_path / "table", blocks)
+    table = open_table(tmp_path / "table")
+    assert isinstance(table, DiskTable)
+    lazy = da.from_array(X.toarray(), chunks=(50, M))
+    model = seeded(seeds=names, feature_names=WORDS)
+    stream = clone(model)
+    for block in blocks:
+        stream.partial_fit(block, sample_weight=np.ones(block.shape[0]))
+    for found in (stream, clone(model).fit(RowBlocks(blocks)), clone(model).fit(table)):
+        assert found.component_names_ == MODEL.component_names_
+        overlap = np.sqrt(found.components_) @ np.sqrt(TRUTH.components).T
+        assert overlap.argmax(axis=1)[:2].tolist() == [2, 0]
+    mixtures = MODEL.transform(lazy)
+    np.testing.assert_allclose(mixtures.compute(), MODEL.transform(X), rtol=1e-9)
+    reason = "groups of rows need counts in memory; set group_effects=None"
+    for out_of_core in (RowBlocks(blocks), table, lazy):
+        refused(reason, grouped().fit, out_of_core, groups=GROUPS)
+    for model in (grouped(), BATCHES):
+        assert not hasattr(model, "partial_fit")
+
+
+def test_meta_estimators():
+    for meta in (
+        AveragedModels(seeded(), 2),
+        RowMemory(seeded()),
+        InterpolatedModels([("guided", seeded()), ("plain", AspectModel(3, **FAST))]),
+    ):
+        model = meta.fit(X)
+        np.testing.assert_allclose(model.transform(X).sum(axis=1), 1)
+        assert np.isfinite(model.score(X))
+    model = RowMemory(seeded()).fit(X)
+    np.testing.assert_allclose(model.estimator_.components_, MODEL.components_, rtol=1e-9)
+    for effects in ("topics", "columns"):
+        for meta in (
+            AveragedModels(grouped(effects), 2),
+            RowMemory(grouped(effects)),
+            InterpolatedModels([("a", grouped(effects)), ("b", AspectModel(3, **FAST))]),
+        ):
+            refused("group_effects|makes? it the outermost|more than the product", meta.fit, X)
+
+
+def test_groups_are_routed_by_searches_and_pipelines():
+    texts = [" ".join(np.repeat(WORDS, row)) for row in X.toarray().astype(int)]
+    with config_context(enable_metadata_routing=True):
+        model = grouped("topics").set_fit_request(groups=True).set_transform_request(groups=True)
+        model.set_score_request(groups=True)
+        pipe = make_pipeline(CountVectorizer(), model).fit(texts, groups=GROUPS)
+        order = [int(word[1:]) for word in pipe[0].get_feature_names_out()]
+        rows = X[:, order].astype(np.float32)  # as integers are
+        expected = grouped("topics").fit(rows, groups=GROUPS)
+        np.testing.assert_array_equal(pipe[1].components_, expected.components_)
+        mixtures = pipe.transform(texts, groups=GROUPS)
+        np.testing.assert_array_equal(mixtures, expected.transform(rows, groups=GROUPS))
+        search = GridSearchCV(model, {"n_components": [2, 3]}, cv=KFold(2)).fit(X, groups=GROUPS)
+        folds = list(KFold(2).split(X))
+        scores = [
+            grouped("topics").fit(X[a], groups=GROUPS[a]).score(X[b], groups=GROUPS[b])
+            for a, b in folds
+        ]
+        found = [search.cv_results_[f"split{n}_test_score"][1] for n in (0, 1)]
+        np.testing.assert_allclose(found, scores)
+        assert search.best_estimator_.groups_.tolist() == ["a", "b", "c"]
+
+
+# Inspection.
+
+
+def test_names_in_tables_and_of_merged_topics():
+    frame = describe(MODEL)
+    assert frame["name"].tolist()[:2] == ["sky", "sea"]
+    assert len(top_features(MODEL, n_features=3)) == 3
+    assert MODEL.get_feature_names_out().tolist() == ["sky", "sea", "guidedaspectmodel2"]
+    merged = merge_topics(MODEL, [[0, 2]])
+    assert merged.component_names_ == {1: "sea"}
+    assert not hasattr(merged, "predict")  # topics have other places
+    np.testing.assert_allclose(merged.transform(X).sum(axis=1), 1)
+    assert merge_topics(MODEL, [[0, 1]]).component_names_ == {}
+    assert drop_topics(MODEL, [0]).component_names_ == {0: "sea"}
+    again = merged.set_params(warm_start=True).fit(X)
+    assert again.components_.shape == (2, M)
+    assert MODEL.component_names_ == {0: "sky", 1: "sea"}
+
+
+def test_merged_topics_keep_groups():
+    merged = merge_topics(BATCHES, [[0, 1]])
+    np.testing.assert_array_equal(merged.column_factors_, BATCHES.column_factors_)
+    first = BATCHES.group_distribution_[:, :2].sum(axis=1)
+    np.testing.assert_allclose(merged.group_distribution_[:, 0], first)
+    mixtures = merged.transform(X, groups=GROUPS)
+    np.testing.assert_allclose(mixtures.sum(axis=1), 1)
+    assert np.isfinite([merged.score(X, groups=GROUPS), merged.score(Dyads(X))]).all()
+    with warnings.catch_warnings(action="ignore"):
+        again = merged.set_params(warm_start=True).fit(X, groups=GROUPS)
+    assert again.group_distribution_.shape == (3, 2)
