@@ -95,7 +95,7 @@ class Aspects(
 
     @property
     def supports_alternating(self) -> bool:
-        return not self.has_pseudo_counts
+        return not self.component_prior
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         # From random components EM may end where two aspects share one topic and another two.
@@ -155,9 +155,8 @@ class Aspects(
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         # Eqs. (7), (9)
-        expected, mass = stats.components, sums(stats.components, axis=0)
-        if self.has_pseudo_counts:
-            expected = expected + self.pseudo_counts(params)
+        mass = sums(stats.components, axis=0)
+        expected = self.with_pseudo_counts(stats.components, params)
         components = normalise(expected, axis=0, otherwise=params.components)
         weights = prior = mass / mass.sum()
         if self.tempering == "distinctive":
@@ -171,23 +170,18 @@ class Aspects(
             B *= params.prior ** (1 - beta)
         return B
 
-    @property
-    def has_pseudo_counts(self) -> bool:
-        return self.component_prior > 0
-
-    def pseudo_counts(self, params: Params) -> float | Array:
-        """Pseudo-counts of columns in aspects: of all, or (M, K)."""
-        return self.component_prior
+    def with_pseudo_counts(self, expected: Array, params: Params) -> Array:
+        """Expected counts of columns in aspects, (M, K), and pseudo-counts."""
+        return expected + self.component_prior if self.component_prior else expected
 
     def prior_mass(self, params: Params) -> float | Array:
         """Pseudo-counts of each aspect in all."""
         return self.component_prior * len(params.components)
 
     def log_prior(self, params: Params, beta: float) -> float:
-        if not self.has_pseudo_counts:
-            return 0.0
         # A warm start may have zeros, for which it is -inf.
-        return float(np.sum(xlogy(self.pseudo_counts(params), params.components), dtype=np.float64))
+        prior = self.component_prior
+        return float(np.sum(xlogy(prior, params.components), dtype=np.float64)) if prior else 0.0
 
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
         return params._replace(components=mix_with(params.components, distribution, share))

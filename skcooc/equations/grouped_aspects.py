@@ -183,7 +183,7 @@ class GroupedAspects(GuidedAspects):
         expected = use @ components.T
         factors = (stats.group_columns + FACTOR_TOKENS) / (expected + FACTOR_TOKENS)
         factors[-1] = 1
-        if not self.is_kept.any():
+        if not self.known.is_kept.any():
             seen = stats.group_columns[:-1] > 0
             logs = np.sum(np.log(factors[:-1]) * seen, axis=0)
             mean = np.exp(logs / np.maximum(seen.sum(axis=0), 1)).astype(factors.dtype)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
+from scipy.special import xlogy
 
 from skcooc.em.stages import unknown_rows
 from skcooc.equations.aspects import Aspects, Statistics, unigram_of
 from skcooc.protocol import Array, Counts, Rows
-from skcooc.simplex import normalise, sums
+from skcooc.simplex import normalise
 
 # Shares of seeds and of earlier counts in initial aspects. Where there are seeds, which decide what
 # becomes of all, others begin near the unigram: the shape of the gamma distribution of their noise.
@@ -35,6 +37,16 @@ class Guide:
     counts: Array  # (M, K): pseudo-counts
     allowed: Array | None = None  # (G + 1, K) of bool, by group of rows; None: all
 
+    @cached_property
+    def is_kept(self) -> Array:
+        """Whether each component is kept, (K,)."""
+        return np.any(self.kept, axis=0)
+
+    @cached_property
+    def cells(self) -> tuple[Array, ...]:
+        """Columns and aspects with seeds or pseudo-counts, of components that are not kept."""
+        return np.nonzero((self.seeds + self.counts) * ~self.is_kept)
+
 
 @dataclass(frozen=True)
 class GuidedAspects(Aspects):
@@ -51,27 +63,40 @@ class GuidedAspects(Aspects):
     seed_strength: float = 0.0  # w
 
     @property
-    def has_pseudo_counts(self) -> bool:
-        return True
+    def supports_alternating(self) -> bool:
+        return False
 
     def pseudo_counts(self, params: Any) -> Array:
+        """Known pseudo-counts at the cells of `Guide.cells`, (n,)."""
         guide, per_aspect = self.known, float(params.n_tokens) / self.n_components
-        known = self.seed_strength * per_aspect * guide.seeds + guide.counts + self.component_prior
-        return np.where(self.is_kept, 0.0, known).astype(params.components.dtype)
+        known = self.seed_strength * per_aspect * guide.seeds[guide.cells]
+        return known + guide.counts[guide.cells]
+
+    def with_pseudo_counts(self, expected: Array, params: Any) -> Array:
+        cells = self.known.cells
+        if not len(cells[0]):
+            return super().with_pseudo_counts(expected, params)
+        expected = expected + expected.dtype.type(self.component_prior)
+        expected[cells] += self.pseudo_counts(params).astype(expected.dtype)
+        return expected
 
     def prior_mass(self, params: Any) -> Array:
         # No token is left out of a component that is kept, as if there were no end of others.
-        mass = sums(self.pseudo_counts(params), axis=0).astype(np.float64)
-        return np.where(self.is_kept, np.inf, mass)
+        of_aspect, K = self.known.cells[1], self.n_components
+        known = np.bincount(of_aspect, weights=self.pseudo_counts(params), minlength=K)
+        mass = known + self.component_prior * len(params.components)
+        return np.where(self.known.is_kept, np.inf, mass)
+
+    def log_prior(self, params: Any, beta: float) -> float:
+        guide, free = self.known, params
+        if self.component_prior and guide.is_kept.any():
+            free = params._replace(components=params.components[:, ~guide.is_kept])
+        known = xlogy(self.pseudo_counts(params), params.components[guide.cells])
+        return super().log_prior(free, beta) + float(np.sum(known, dtype=np.float64))
 
     @property
     def known(self) -> Guide:
         return cast(Guide, self.guide)
-
-    @property
-    def is_kept(self) -> Array:
-        """Whether each component is kept, (K,)."""
-        return np.any(self.known.kept, axis=0)
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Any, Rows]:
         components = self.initial_components(X, rng)
@@ -99,7 +124,10 @@ class GuidedAspects(Aspects):
         return super().start(X, rng)[0].components
 
     def with_kept(self, components: Array) -> Array:
-        return np.where(self.is_kept, self.known.kept.astype(components.dtype), components)
+        guide = self.known
+        if not guide.is_kept.any():
+            return components
+        return np.where(guide.is_kept, guide.kept.astype(components.dtype), components)
 
     def merge(self, params: Any, mass: Array, shares: Array) -> tuple[Self, Any]:
         """Equations and parameters of merged aspects; nothing is known of them."""
