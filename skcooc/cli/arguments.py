@@ -147,7 +147,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     named("--text", help="text column (default: detected; otherwise the file is read as pairs)")
     what = "with texts: column of groups, to compare their shares of topics; of a list, the first"
     named("--group", help=what)
-    what = "with texts: column of batches, such as sources, whose words are to count alike"
+    what = "with texts: column of batches, such as sources, whose own words are to make no topics"
     named("--batch", help=what)
     what = "with texts: column of times, numbers or dates such as 2024-05-31, divided into periods"
     named("--time", help=what)

@@ -30,14 +30,8 @@ def articles(tmp_path):
 
 
 def test_topics_with_seeds_carry_their_names(summary, articles, seeds, tmp_path):
-    out, found, pipeline = summary(
-        articles, "--seeds", seeds, "--group", "category", "--html", tmp_path / "a.html"
-    )
-    words = pipeline[0].get_feature_names_out()
-    X = pipeline[0].transform([a[1] for a in ARTICLES])
-    guided = GuidedAspectModel(3, seed_features=SEEDS, feature_names=words, max_iter=10)
-    expected = guided.set_params(random_state=0).fit(X)
-    np.testing.assert_array_equal(pipeline[1].components_, expected.components_)
+    options = "--seeds", seeds, "--group", "category", "--html", tmp_path / "a.html"
+    out, found, _ = summary(articles, *options)
     for name, word in (("music", "violin"), ("food", "wine")):
         assert word in next(line for line in out.splitlines() if f"%  {name}: " in line)
     assert found["names"][:2] == ["music", "food"]
