@@ -1,4 +1,4 @@
-"""``python -m skcooc``: compare models on a corpus, and report their topics."""
+"""``python -m skcooc``: the command ``skcooc`` where only Python is on the path."""
 
 from skcooc.cli import main
 

@@ -231,7 +231,7 @@ def command_line(X):
             table = Path(folder, "counts.npz")
             sp.save_npz(table, X)
             options = ["--model", model, "-k", "3", "--max-iter", "10", "--jobs", "1"]
-            cli.main([*options, "--skip-lda", "-o", f"{folder}/out", str(table)])
+            cli.main([*options, "-o", f"{folder}/out", str(table)])
             written = sorted(Path(folder, "out").glob("*.csv"))
             texts = [path.read_text() for path in written]
             summary = json.loads(Path(folder, "out", "summary.json").read_text())

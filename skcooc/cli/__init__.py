@@ -1,23 +1,25 @@
-"""Command line: read data, compare models on held-out tokens, report, write."""
+"""Command line: read data, fit a model, report its topics, write, compare models."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from sklearn.base import is_clusterer
 
 from skcooc.cli.arguments import Arguments, parse
-from skcooc.cli.comparison import MODELS, compare, refit
+from skcooc.cli.comparison import compare
+from skcooc.cli.models import MODELS, fit, make_model, python_lines
 from skcooc.cli.reading import read
-from skcooc.cli.report import report, shares_by_division
+from skcooc.cli.report import comparison_table, report, shares_by_division
 from skcooc.cli.terminal import Screen, printable, say
-from skcooc.cli.texts import InputError
+from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.cli.writing import check_path, paths_to_write, write, write_page
 from skcooc.inspection.explorer.page import environment
 
-__all__ = ["main"]
+__all__ = ["main", "read_counts"]
 
 WORKED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 LONGEST_ERROR = 1000  # characters
@@ -67,17 +69,26 @@ def _run(options: Arguments) -> None:
             environment()
         except ImportError as error:
             raise InputError(f"--html: {error}") from error
-    comparison = compare(table, options, screen)
-    model = refit(table, comparison.chosen, screen)
+    model = make_model(table, options)
+    screen.announce("fitting the model to all data")
+    notes = fit(screen.watch(model), table.X, table.batches).notes
+    model.set_callbacks()  # none, as the model is saved
+    python = python_lines(table, options, model)
     with screen.step("report"):
         divisions = shares_by_division(table, model)
-        text = report(table, comparison, model, options, divisions)
+        text = report(table, model, options, divisions, notes, python)
     screen.announce("")  # a blank line after the bars
     say(text, sys.stdout)
     sys.stdout.flush()
+    entries = []
+    if options.compare:
+        entries = compare(table, options, screen)
+        screen.announce("")
+        say(f"\n{comparison_table(entries, options)}", sys.stdout)
+        sys.stdout.flush()
     if options.output is not None:
         with screen.step("writing"):
-            written = write(options.output, table, comparison, model, divisions)
+            written = write(options.output, table, model, divisions, entries, python)
         say(f"\nWritten to {printable(str(options.output))}: {', '.join(written)}\n", sys.stdout)
     if options.html is not None:
         source = table.title if options.data is None else options.data.resolve().name
@@ -86,6 +97,27 @@ def _run(options: Arguments) -> None:
             write_page(options.html, table, model, title)
         say(f"\nWritten: {printable(str(options.html))}\n", sys.stdout)
     sys.stdout.flush()
+
+
+def read_counts(data: str | Path | None = None, **options: object) -> NamedCounts:
+    """Read data as the command line does.
+
+    Parameters
+    ----------
+    data : str or Path, default=None
+        File or folder; the King James Bible if None.
+    **options : str or number
+        Options of the command line by their names, such as ``text="body", min_df=2``.
+
+    Returns
+    -------
+    table : NamedCounts
+        Counts ``X`` of shape (N, M), ``row_names``, ``column_names``, and where they are asked for
+        ``groups``, ``times``, ``batches`` and ``seeds``.
+    """
+    given = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+    source = [] if data is None else ["--", str(data)]
+    return read(parse([*given, *source], models=list(MODELS)), Screen(wanted=False))
 
 
 def _fail(message: str, code: int) -> int:

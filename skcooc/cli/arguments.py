@@ -10,13 +10,20 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 DESCRIPTION = """\
-Fit a topic model or a clustering to co-occurrence data, and compare held-out perplexities.
+Fit a topic model or a clustering to co-occurrence data, and report what it finds.
 
 Without DATA, it fits the chapters of the King James Bible, which is part of the package."""
 
 MODELS_HELP = """\
 aspect, product-space: topic models; asymmetric, projection: clusters of rows; symmetric: clusters
 of rows and of columns; abstraction: a tree of clusters (default: %(default)s)"""
+
+# Options that say what is read, and how.
+READING = (
+    "row", "column", "count", "text", "group", "time", "batch", "row_names", "column_names",
+    "stop_words", "min_df", "max_df", "seeds",
+)  # fmt: skip
+TEST_SIZE = 0.1
 
 EPILOG = """\
 DATA is one of
@@ -29,27 +36,35 @@ DATA is one of
   FILE.mtx        a matrix of counts in Matrix Market format
 Except for .npz, .parquet and folders, files may be compressed, as in FILE.csv.gz.
 
-A part of the counts of each row is held out for testing, and models are fitted to the others.
-Perplexity is exp(-mean log P(column | row)) of the test data: the effective number of columns
-among which a model hesitates; lower is better. "With cache" is the perplexity of the model combined
-with a within-document cache (skcooc.RowMemory), because words tend to repeat. Finally, the chosen
-model is fitted to all data.
+A table of at least 10 columns, all numbers but perhaps the first, is a matrix of counts; its empty
+cells are zeros.
+
+--seeds names a file with typical words of topics: lines such as "cars: car, engine", or JSON such
+as {"cars": ["car", "engine"]}, which words with commas need. Further topics are free.
+
+With --compare a part of the counts of each row is held out for testing, and models are fitted to
+the others. Perplexity is exp(-mean log P(column | row)) of the test data: the effective number of
+columns among which a model hesitates; lower is better. "With cache" is the perplexity of the model
+combined with a within-document cache (skcooc.RowMemory), because words tend to repeat.
+
+Names are written to .csv files as they are: to a spreadsheet, = + - @ at their start are formulas.
 
 The report goes to stdout, progress to stderr if it is a terminal. Output files are written all or
 none. The exit code is 0 for success, 2 for wrong arguments or unusable data, 1 if output cannot be
 written or memory is not enough, and 130 if interrupted. Errors are one line on stderr.
 
 examples
-  python -m skcooc
-  python -m skcooc reviews/ --components 16 --output result
-  python -m skcooc news.csv --text body --group desk --time date --html topics.html --title News
-  python -m skcooc plays.csv --row listener --column song --count times
-  python -m skcooc counts.npz --column-names vocabulary.txt --beta 0.8"""
+  skcooc
+  skcooc reviews/ --components 16 --output result
+  skcooc news.csv --text body --group desk --time date --html topics.html --title News
+  skcooc news.csv --text body --seeds topics.txt --compare
+  skcooc plays.csv --row listener --column song --count times
+  skcooc counts.npz --column-names vocabulary.txt --beta 0.8"""
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """Arguments of a run; see ``python -m skcooc --help``."""
+    """Arguments of a run; see ``skcooc --help``."""
 
     data: Path | None
     row: str | None
@@ -58,19 +73,21 @@ class Arguments:
     text: str | None
     group: str | None
     time: str | None
+    batch: str | None
     row_names: Path | None
     column_names: Path | None
-    stop_words: Literal["english", "none"]
+    stop_words: Literal["english", "none"] | None
     min_df: int | float | None
     max_df: int | float | None
+    seeds: Path | None
     model: str
     components: int
     beta: float | Literal["auto"]
     max_iter: int
+    compare: bool
     test_size: float
     seed: int
     jobs: int
-    skip_lda: bool
     nearest: list[str]
     top: int
     order: Literal["characteristic", "probable"]
@@ -95,7 +112,7 @@ class _Once(argparse.Action):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"skcooc: error: {message} (see python -m skcooc --help)\n")
+        self.exit(2, f"skcooc: error: {message} (see skcooc --help)\n")
 
 
 def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Arguments:
@@ -103,14 +120,24 @@ def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Arguments:
     from skcooc import __version__  # skcooc is imported before its command line
 
     parser = _Parser(
-        prog="python -m skcooc", description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False,
+        prog="skcooc", description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"skcooc {__version__}")
     _add_data(parser)
     _add_model(parser, models)
     _add_output(parser)
-    return Arguments(**vars(parser.parse_args(argv)))
+    given = parser.parse_args(argv)
+    for name in ("seeds", "batch"):
+        if getattr(given, name) is not None and given.model != "aspect":
+            parser.error(f"--{name} needs --model aspect, not {given.model}")
+    if given.compare and given.batch is not None:
+        parser.error("--compare does not go with --batch: models with factors have no cache")
+    if given.test_size is None:
+        given.test_size = TEST_SIZE
+    elif not given.compare:
+        parser.error("--test-size needs --compare")
+    return Arguments(**vars(given))
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
@@ -118,7 +145,10 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("columns (.csv, .tsv, .jsonl, .json, .parquet)")
     named = partial(group.add_argument, metavar="NAME", action=_Once)
     named("--text", help="text column (default: detected; otherwise the file is read as pairs)")
-    named("--group", help="with texts: column of groups, to compare their shares of topics")
+    what = "with texts: column of groups, to compare their shares of topics; of a list, the first"
+    named("--group", help=what)
+    what = "with texts: column of batches, such as sources, whose own words are to make no topics"
+    named("--batch", help=what)
     what = "with texts: column of times, numbers or dates such as 2024-05-31, divided into periods"
     named("--time", help=what)
     what = (
@@ -135,7 +165,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         matrices(f"--{side}-names", type=Path, metavar="FILE", help=what)
     texts = parser.add_argument_group("texts").add_argument
     what = "stop words to drop (default: english)"
-    texts("--stop-words", choices=["english", "none"], default="english", help=what)
+    texts("--stop-words", choices=["english", "none"], help=what)
     limits = partial(texts, type=_document_frequency, metavar="N")
     what = (
         "drop words in fewer documents: a number, or a share below 1 "
@@ -151,16 +181,19 @@ def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
     add("--model", choices=models, default=models[0], help=MODELS_HELP)
     what = "number of topics or clusters (default: %(default)s)"
     add("-k", "--components", type=_positive, default=32, metavar="K", help=what)
+    what = "file with typical words of named topics (--model aspect); see below"
+    add("--seeds", type=Path, metavar="FILE", help=what)
     what = 'inverse temperature in (0, 1], or "auto" to tune it (default: auto)'
     add("--beta", type=_beta, default="auto", help=what)
     what = "maximum number of EM iterations (default: %(default)s)"
     add("--max-iter", type=_positive, default=500, metavar="N", help=what)
-    what = "share of the counts held out for testing, at most 0.5 (default: 0.1)"
-    add("--test-size", type=_share, default=0.1, metavar="SHARE", help=what)
+    what = "compare held-out perplexities: with a baseline without topics, other fits, and LDA"
+    add("--compare", action="store_true", help=what)
+    what = f"with --compare: share of the counts held out, at most 0.5 (default: {TEST_SIZE})"
+    add("--test-size", type=_share, metavar="SHARE", help=what)
     what = "random seed of the test data and of initialisations (default: %(default)s)"
     add("--seed", type=_seed, default=0, metavar="N", help=what)
     add("--jobs", type=_jobs, default=-1, metavar="N", help="threads (default: -1, all cores)")
-    add("--skip-lda", action="store_true", help="do not fit scikit-learn's LDA")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:

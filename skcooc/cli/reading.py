@@ -11,7 +11,7 @@ import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib import import_module
@@ -26,6 +26,7 @@ import scipy.sparse as sp
 
 from skcooc.cli import texts
 from skcooc.cli.arguments import Arguments, first_given
+from skcooc.cli.seeds import read_seeds
 from skcooc.cli.terminal import Screen
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.counts import check_sparse_structure
@@ -33,7 +34,7 @@ from skcooc.inspection.groups import YEAR_MONTH
 from skcooc.protocol import Array
 
 # Names of options: columns of records, names of matrices, limits of texts.
-FIELDS = "row", "column", "count", "text", "group", "time"
+FIELDS = "row", "column", "count", "text", "group", "time", "batch"
 NAMES = "row_names", "column_names"
 LIMITS = "min_df", "max_df"
 
@@ -55,16 +56,26 @@ MIN_WORDS = 5  # in the mean
 MIN_DISTINCT = 0.5  # share of the values
 MIN_LENGTH_RATIO = 4  # to the words of other fields, such as titles
 TITLES = "title", "subject", "name", "headline", "id"  # fields whose values name texts
+MIN_COLUMNS = 10  # of a matrix; pairs have few columns besides
 MAX_TIME = 2.0**53  # larger numbers are not one apart
 
 
 def read(options: Arguments, screen: Screen) -> NamedCounts:
     """The data that the options ask for; InputError if they cannot be read or used."""
-    if options.data is not None:
-        return texts.validate(_read_path(options.data, options, screen))
-    if option := first_given(options, *FIELDS, *NAMES):
+    if options.data is None and (option := first_given(options, *FIELDS, *NAMES)):
         raise InputError(f"{option} needs DATA")
-    return texts.validate(texts.read_bible(options, screen))
+    table = texts.validate(
+        texts.read_bible(options, screen)
+        if options.data is None
+        else _read_path(options.data, options, screen)
+    )
+    if options.seeds is None:
+        return table
+    seeds = read_seeds(options.seeds, table.column_names, table.kinds[1])
+    if len(seeds) > options.components:
+        what = f"{len(seeds)} topics are named, but --components is {options.components}"
+        raise InputError(f"{options.seeds}: {what}")
+    return replace(table, seeds=seeds)
 
 
 def _read_path(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
@@ -138,19 +149,27 @@ def _read_names(path: Path | None, size: int, side: str) -> Sequence[str]:
 
 @dataclass(frozen=True)
 class Records:
-    """Records with named fields, all strings, and the place of each in its file."""
+    """Records with named fields, and the place of each in its file."""
 
     path: Path
-    names: Sequence[str]
-    values: Sequence[Sequence[str]]
+    names: Mapping[str, int]  # with their positions
+    values: Sequence[Sequence[object]]
     places: Sequence[str]  # "line 2", for messages
 
     def field(self, name: str) -> list[str]:
-        """The values of a field; InputError if there is none."""
+        """The values of a field as strings; InputError if there is none."""
+        return [_string(value) for value in self._values(name)]
+
+    def labels(self, name: str) -> Array:
+        """The labels in a field, (N,): the first of a list, None if empty."""
+        firsts = (v[0] if isinstance(v, list) and v else v for v in self._values(name))
+        return np.array([_string(value).strip() or None for value in firsts], dtype=object)
+
+    def _values(self, name: str) -> list[object]:
         if name not in self.names:
             columns = ", ".join(self.names)
             raise InputError(f"{self.path}: no column {name!r}; the columns are {columns}")
-        position = self.names.index(name)
+        position = self.names[name]
         return [record[position] for record in self.values]
 
 
@@ -222,7 +241,7 @@ def _records_of_objects(path: Path, objects: Iterable[tuple[int, Any]], unit: st
         if not isinstance(record, dict):
             raise InputError(f"{path}, {unit} {number}: not an object with named values")
     names = list(dict.fromkeys(chain.from_iterable(record for _, record in numbered)))
-    values = ((number, [_string(r.get(name)) for name in names]) for number, r in numbered)
+    values = ((number, [r.get(name) for name in names]) for number, r in numbered)
     return _make_records(path, names, values, unit)
 
 
@@ -241,8 +260,7 @@ def _read_parquet(path: Path) -> Records:
             frame = nw.read_parquet(str(path), backend=backend)
         except (errors, OSError, ValueError) as error:
             raise InputError(f"{path}: not a Parquet file") from error
-        values = [[_string(value) for value in row] for row in frame.iter_rows()]
-        return _make_records(path, frame.columns, enumerate(values, 1), "row")
+        return _make_records(path, frame.columns, enumerate(frame.iter_rows(), 1), "row")
     raise InputError(f"{path}: Parquet needs pyarrow or polars: `pip install pyarrow`")
 
 
@@ -256,7 +274,7 @@ def _string(value: object) -> str:
 
 
 def _make_records(
-    path: Path, names: Sequence[str], numbered: Iterable[tuple[int, Sequence[str]]], unit: str
+    path: Path, names: Sequence[str], numbered: Iterable[tuple[int, Sequence[object]]], unit: str
 ) -> Records:
     pairs = list(numbered)
     if len(set(names)) < len(names):
@@ -266,14 +284,18 @@ def _make_records(
     if not names:
         raise InputError(f"{path}: no named values in any of {len(pairs)} records")
     places = [f"{unit} {number}" for number, _ in pairs]
-    return Records(path, names, [values for _, values in pairs], places)
+    positions = {name: at for at, name in enumerate(names)}
+    return Records(path, positions, [values for _, values in pairs], places)
 
 
 def _count_records(records: Records, options: Arguments, screen: Screen) -> NamedCounts:
-    """Counts of texts if a field has some, else of pairs; InputError if ambiguous."""
+    """Counts of texts if a field has some, else of a matrix or pairs; InputError if ambiguous."""
     text = _text_field(records, options)
     if text is None:
-        return _count_pairs(records, options)
+        if option := first_given(options, "group", "time", "batch", "min_df", "max_df"):
+            what = "applies to texts only; name their column with --text"
+            raise InputError(f"{records.path}: {option} {what}")
+        return _count_matrix(records, options) or _count_pairs(records, options)
     if option := first_given(options, "column", "count"):
         raise InputError(f"{records.path}: {option} applies to pairs only, not to --text")
     values = records.field(text)
@@ -285,8 +307,9 @@ def _count_records(records: Records, options: Arguments, screen: Screen) -> Name
     title = f"{records.path}, texts of {text!r}"
     table = texts.count_words(values, names, title, options, screen)
     if options.group is not None:
-        labels = [value.strip() or None for value in records.field(options.group)]
-        table = replace(table, groups=np.array(labels, dtype=object))
+        table = replace(table, groups=records.labels(options.group))
+    if options.batch is not None:
+        table = replace(table, batches=records.labels(options.batch))
     if options.time is not None:
         table = replace(table, times=_parse_times(records, options.time))
     return table
@@ -298,7 +321,8 @@ def _text_field(records: Records, options: Arguments) -> str | None:
         return options.text
     if options.column or options.count:
         return None
-    n_words = {name: _mean_words(records.field(name)[:N_SAMPLE]) for name in records.names}
+    sample = replace(records, values=records.values[:N_SAMPLE])
+    n_words = {name: _mean_words(sample.field(name)) for name in sample.names}
     longest, *others = sorted(records.names, key=lambda name: -n_words[name])
     if not n_words[longest]:
         return None
@@ -361,10 +385,33 @@ def _parse_date(value: str) -> np.datetime64:
     return np.datetime64(date.replace(tzinfo=None), "s")  # local, as in the explorer
 
 
+def _count_matrix(records: Records, options: Arguments) -> NamedCounts | None:
+    """A matrix of counts, perhaps with names of rows first; None if the records are pairs."""
+    names = list(records.names)
+    if len(names) < MIN_COLUMNS or first_given(options, "row", "column", "count"):
+        return None
+    row_names = records.field(names[0])
+    has_names = names[0].strip().lower() in ("", *TITLES) or not all(map(_is_number, row_names))
+    try:
+        cells = [[value or 0 for value in record[has_names:]] for record in records.values]
+        counts = np.array(cells, dtype=float)
+    except (TypeError, ValueError):
+        return None
+    if not has_names:
+        row_names = [f"row {i}" for i in range(len(counts))]
+    return NamedCounts(sp.coo_array(counts), row_names, names[has_names:], str(records.path))
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
 def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
-    path, names = records.path, records.names
-    if option := first_given(options, "group", "time", "min_df", "max_df"):
-        raise InputError(f"{path}: {option} applies to texts only; name their column with --text")
+    path, names = records.path, list(records.names)
     used = options.row, options.column
     count = options.count or ("count" if "count" in names and "count" not in used else None)
     others = [name for name in names if name != count]

@@ -1,4 +1,4 @@
-"""The report: perplexities, temperature, components, group shares, nearest rows."""
+"""The report: components, temperature, group shares, nearest rows, Python; the comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_clusterer
 
 from skcooc.cli.arguments import Arguments
-from skcooc.cli.comparison import Comparison, Entry
+from skcooc.cli.comparison import Entry
 from skcooc.cli.terminal import printable
 from skcooc.cli.texts import NamedCounts
 from skcooc.inspection import export_text, name_topics, nearest_rows
@@ -44,25 +44,36 @@ class SharesByDivision(NamedTuple):
 
 
 def report(
-    table: NamedCounts, comparison: Comparison, model: BaseEstimator, options: Arguments,
-    divisions: Sequence[SharesByDivision],
+    table: NamedCounts, model: BaseEstimator, options: Arguments,
+    divisions: Sequence[SharesByDivision], notes: Sequence[str], python: Sequence[str],
 ) -> str:  # fmt: skip
     sections = [
-        _data(table, options),
-        _perplexities(comparison, options),
-        _temperature(comparison.chosen),
+        _data(table),
         _tree(table, model, options) if has_tree(model) else _components(table, model, options),
+        _temperature(model),
+        (line for note in notes for line in _wrapped(note)),
     ]
     noun = "nodes" if has_tree(model) else _noun(model)
     sections += [_shares_by_division(division, noun, table.kinds[0]) for division in divisions]
     if not is_clusterer(model):  # all rows of a cluster are equally near
         sections.append(_neighbors(table, model, _example_rows(table, model, options.nearest)))
-    paragraphs = []
-    for section in sections:
-        lines = map(printable, section)
-        cut = (line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines)
-        paragraphs.append("\n".join(cut))
+    paragraphs = ["\n".join(map(_cut, section)) for section in sections]
+    lines = "\n".join(f"  {printable(line)}" for line in python)  # not cut, to be copied
+    paragraphs.append(f"The same {noun} in Python\n\n{lines}")
     return "\n\n".join(filter(None, paragraphs)) + "\n"
+
+
+def comparison_table(entries: Sequence[Entry], options: Arguments) -> str:
+    return "\n".join(map(_cut, _perplexities(entries, options))) + "\n"
+
+
+def _cut(line: str) -> str:
+    line = printable(line)
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def _example_rows(table: NamedCounts, model: FactorModel, wanted: list[str]) -> list[int]:
@@ -84,12 +95,11 @@ def _noun(model: FactorModel) -> str:
     return "clusters" if is_clusterer(model) else "topics"
 
 
-def _data(table: NamedCounts, options: Arguments) -> Iterator[str]:
+def _data(table: NamedCounts) -> Iterator[str]:
     (n, m), (rows, columns) = table.X.shape, table.kinds
     unit = "co-occurrences" if table.texts is None else "tokens"
     yield from textwrap.wrap(table.title, WIDTH)
-    size = f"{n:,} {rows}, {m:,} {columns}, {table.X.sum():,.0f} {unit}"
-    yield f"{size}; {100 * options.test_size:.0f} % of them held out for testing"
+    yield f"{n:,} {rows}, {m:,} {columns}, {table.X.sum():,.0f} {unit}"
     if empty := int((table.X.sum(axis=1) == 0).sum()):
         yield f"{rows} without any of these {columns}: {empty:,}"
     if (words := table.dropped) is not None:
@@ -106,11 +116,11 @@ def _data(table: NamedCounts, options: Arguments) -> Iterator[str]:
         yield from textwrap.wrap(text, WIDTH)
 
 
-def _perplexities(comparison: Comparison, options: Arguments) -> Iterator[str]:
-    kind = _noun(comparison.chosen)
-    yield f"Test perplexity, {options.components} {kind}"
+def _perplexities(entries: Sequence[Entry], options: Arguments) -> Iterator[str]:
+    held_out = f"{100 * options.test_size:.0f} % of the tokens"
+    yield f"Test perplexity, {options.components} components: {held_out} are held out"
     yield ""
-    lines = [HEADINGS, *(_cells(entry) for entry in comparison.entries)]
+    lines = [HEADINGS, *(_cells(entry) for entry in entries)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     rule = tuple("-" * width for width in widths)
     for label, *cells in [lines[0], rule, *lines[1:]]:
@@ -119,15 +129,13 @@ def _perplexities(comparison: Comparison, options: Arguments) -> Iterator[str]:
     yield ""
     yield "  smoothing: weight of the unigram in the predictions, tuned on validation data if fit"
     yield "    holds some out, else 0.001; LDA needs none"
-    yield f"  with cache: the {kind} and a within-document cache (skcooc.RowMemory), because words"
+    yield "  with cache: the model and a within-document cache (skcooc.RowMemory), because words"
     yield "    tend to repeat; the first line is the topic-free baseline to beat"
-    compilation = f"{comparison.compile_seconds:.1f} s of compilation"
-    yield f"  seconds: fit time, without {compilation}. LDA and models with --beta are"
+    yield "  seconds: fit time, in a first run with compilation. LDA and models with --beta are"
     yield "    fitted twice, as the cache needs a validation fit; both count"
-    wrap = textwrap.TextWrapper(WIDTH, initial_indent="  ", subsequent_indent="    ").wrap
-    for note in dict.fromkeys(note for entry in comparison.entries for note in entry.notes):
-        labels = "; ".join(entry.label for entry in comparison.entries if note in entry.notes)
-        yield from wrap(f"{labels}: {note}")
+    for note in dict.fromkeys(note for entry in entries for note in entry.notes):
+        labels = "; ".join(entry.label for entry in entries if note in entry.notes)
+        yield from _wrapped(f"{labels}: {note}")
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:
@@ -138,11 +146,11 @@ def _cells(entry: Entry) -> tuple[str, ...]:
     return entry.label, *("-" if value is None else format(value, form) for value, form in cells)
 
 
-def _temperature(chosen: BaseEstimator) -> Iterator[str]:
-    trials = chosen.tuning_
+def _temperature(model: BaseEstimator) -> Iterator[str]:
+    trials = model.tuning_
     if not trials:
         return
-    beta = f"{chosen.beta_:.3f}"
+    beta = f"{model.beta_:.3f}"
     yield f"Tuned inverse temperature: beta = {beta}, on validation data"
     first = trials[0]
     if first.n_components is not None:
@@ -161,7 +169,7 @@ def _temperature(chosen: BaseEstimator) -> Iterator[str]:
 def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> Iterator[str]:
     has_members = hasattr(model, "column_labels_")
     listed = "most frequent ones" if has_members else f"{ORDERS[options.order]} {table.kinds[1]}"
-    head = f"{_noun(model).capitalize()}, most frequent first, fitted to all data: share"
+    head = f"{_noun(model).capitalize()}, most frequent first: share"
     if has_members:
         yield f"{head}, {listed}"
         yield ""
@@ -174,8 +182,10 @@ def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> I
     features = component_features(Unwrapped(model), names, options.top, options.order)
     share, documents = topic_weights(model), rows_by_topic(model)
     documents = documents / documents.sum()
-    for k in np.argsort(-share):
-        words = textwrap.shorten(" ".join(features[k]), WIDTH - 18, placeholder="")
+    named = getattr(model, "component_names_", {})
+    for k in np.argsort(-share).tolist():
+        name = f"{named[k]}: " if k in named else ""
+        words = textwrap.shorten(name + " ".join(features[k]), WIDTH - 18, placeholder="")
         yield f"  {100 * share[k]:4.1f} %  {100 * documents[k]:5.1f} %  {words}"
 
 
@@ -197,7 +207,7 @@ def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
 def _tree(table: NamedCounts, model: TreeModel, options: Arguments) -> Iterator[str]:
     """The tree of clusters, with as many words as fit into the width, at least one."""
     words = f"{ORDERS[options.order]} {table.kinds[1]}"
-    yield f"Tree of clusters, fitted to all data: {words} of each node, share"
+    yield f"Tree of clusters: {words} of each node, share"
     yield ""
     for n_features in range(options.top, 0, -1):
         text = export_text(model, table.column_names, n_features=n_features, order=options.order)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -56,6 +56,8 @@ class NamedCounts:
     dropped: Dropped | None = None
     groups: Array | None = None  # (N,): labels, None for rows without one
     times: Array | None = None  # (N,): numbers or dates
+    batches: Array | None = None  # (N,): labels, None for rows without one
+    seeds: Mapping[str, Sequence[str]] | None = None  # names of topics, and typical columns
 
     def position(self, name: str) -> int:
         """Position of a row; InputError if there is none, or it has no counts."""
@@ -94,7 +96,8 @@ def validate(table: NamedCounts) -> NamedCounts:
         need = f"need {MIN_TOKENS} to {MAX_TOKENS}, to hold out a part of them"
         raise InputError(f"{table.title}: counts sum to {n_tokens:.10g}; {need}")
     is_observed = X.sum(axis=1) > 0
-    for option, labels in (("--group", table.groups), ("--time", table.times)):
+    divided = {"--group": table.groups, "--time": table.times, "--batch": table.batches}
+    for option, labels in divided.items():
         if labels is not None:
             known = [label is not None and label == label for label in labels]  # no NaN, no NaT
             if not (is_observed & known).any():
@@ -160,13 +163,13 @@ def count_words(
     least, most = (5, 0.25) if n >= 1000 else (2 if n >= 100 else 1, 0.5)
     min_df = least if options.min_df is None else options.min_df
     max_df = most if options.max_df is None else options.max_df
-    stop_words = None if options.stop_words == "none" else options.stop_words
+    stop_words = None if options.stop_words == "none" else "english"
     limits = {"min_df": min_df, "max_df": max_df}
     vectorizer = CountVectorizer(stop_words=stop_words, token_pattern=WORD, **limits)
     try:
         X, words, dropped = _fit_vectorizer(vectorizer, texts, screen)
     except ValueError as error:
-        given = f"--stop-words {options.stop_words} --min-df {min_df} --max-df {max_df}"
+        given = f"--stop-words {stop_words or 'none'} --min-df {min_df} --max-df {max_df}"
         raise InputError(
             f"{title}: no words are left in {n} documents with {given}: relax these"
         ) from error

@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 
 from skcooc import inspection
 from skcooc.cli.arguments import Arguments, first_given
-from skcooc.cli.comparison import Comparison
+from skcooc.cli.comparison import Entry
 from skcooc.cli.report import SharesByDivision, has_tree
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.inspection.models import topic_weights
@@ -48,7 +48,8 @@ def check_path(path: Path, options: Arguments) -> None:
         raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), str(parent))
     if not os.access(parent, os.W_OK | os.X_OK):
         raise PermissionError(EACCES, os.strerror(EACCES), str(parent))
-    for source in filter(None, (options.data, options.row_names, options.column_names)):
+    read = options.data, options.row_names, options.column_names, options.seeds
+    for source in filter(None, read):
         if path.resolve() == source.resolve():
             what = "an input file, which would be overwritten"
             raise InputError(f"{path}: {what}: choose another path")
@@ -78,10 +79,10 @@ def all_or_none(folder: Path) -> Iterator[Path]:
 
 
 def write(
-    folder: Path, table: NamedCounts, comparison: Comparison, model: BaseEstimator,
-    divisions: Sequence[SharesByDivision],
+    folder: Path, table: NamedCounts, model: BaseEstimator,
+    divisions: Sequence[SharesByDivision], entries: Sequence[Entry], python: Sequence[str],
 ) -> list[str]:  # fmt: skip
-    """Write model, parameters and comparison into a folder; returns names of files.
+    """Write model, parameters and comparison, if any, into a folder; returns names of files.
 
     ``components.csv`` has one line a column, P(y given z), ``embedding.csv`` one line a row, P(z
     given x); ``model.joblib`` includes the vectorizer of texts.
@@ -95,8 +96,9 @@ def write(
         for name, lines in tables.items():
             with (partial / name).open("w", newline="", **UNICODE) as file:
                 csv.writer(file).writerows(lines)
-        summary = json.dumps(_summary(table, comparison, model), indent=2, ensure_ascii=False)
-        (partial / "summary.json").write_text(summary + "\n", **UNICODE)
+        summary = _summary(table, model, topics, entries) | {"python": python}
+        text = json.dumps(summary, indent=2, ensure_ascii=False)
+        (partial / "summary.json").write_text(text + "\n", **UNICODE)
         joblib.dump(_with_vectorizer(table, model), partial / "model.joblib")
     return [*RESULTS, *shares]
 
@@ -137,23 +139,27 @@ def _with_vectorizer(table: NamedCounts, model: BaseEstimator) -> BaseEstimator:
     return Pipeline([("vectorizer", table.vectorizer), ("model", model)])
 
 
-def _summary(table: NamedCounts, comparison: Comparison, model: BaseEstimator) -> dict[str, object]:
+def _summary(
+    table: NamedCounts, model: BaseEstimator, topics: Sequence[str], entries: Sequence[Entry]
+) -> dict[str, object]:
     fields, names = ("stage", "beta", "prior", "n_components"), table.column_names
     trials = [
         {name: getattr(trial, name) for name in fields} | trial.validation._asdict()
-        for trial in comparison.chosen.tuning_
+        for trial in model.tuning_
     ]
+    parameters = {k: v for k, v in model.get_params().items() if k != "feature_names"}
+    compared = {"comparison": [asdict(entry) for entry in entries]} if entries else {}
     tree = {"tree": inspection.export_dict(model, names)} if has_tree(model) else {}
     return {
         "data": table.title,
         "n_rows": table.X.shape[0],
         "n_columns": table.X.shape[1],
         "n_tokens": float(table.X.sum()),
-        "comparison": [asdict(entry) for entry in comparison.entries],
-        "compile_seconds": comparison.compile_seconds,
+        **compared,
         "tuning": trials,
         "model": type(model).__name__,
-        "parameters": model.get_params(),
+        "parameters": parameters,
+        "names": topics,
         "weights": topic_weights(model).tolist(),
         "top_features": inspection.top_features(model, names),
         "characteristic_features": inspection.characteristic_features(model, names),

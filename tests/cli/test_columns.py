@@ -1,6 +1,7 @@
 import csv
 import gzip
 import re
+import time
 from importlib import import_module
 
 import joblib
@@ -106,6 +107,29 @@ def test_a_column_of_counts_is_neither_rows_nor_columns(error, tmp_path):
     assert "one column, 'user', but pairs need two besides counts" in error(path)
 
 
+def test_a_table_of_many_numbers_is_a_matrix(error, tmp_path):
+    counts = np.random.default_rng(0).poisson(3.0, (5, 12))
+    counts[:, 0], counts[1, 2] = range(5), 0
+    words = [f"w{j}" for j in range(12)]
+    for first, names in (("doc", [f"d{i}" for i in range(5)]), ("id", list(range(5)))):
+        lines = [[name, *line] for name, line in zip(names, counts.tolist(), strict=True)]
+        lines[1][3] = ""
+        table = read_with(written(tmp_path / "a.csv", [first, *words], lines))
+        np.testing.assert_array_equal(table.X.toarray(), counts)
+        assert (table.row_names, table.column_names) == (list(map(str, names)), words)
+    path = written(tmp_path / "a.csv", words, counts.tolist())
+    table = read_with(path)
+    assert (table.X.shape, table.row_names[4]) == ((5, 12), "row 4")
+    assert "counts sum to 5;" in error(path, "--row", "w0", "--column", "w1")
+    few = written(tmp_path / "a.csv", words[:9], counts[:, :9].tolist())
+    assert "'w0' occurs only once" in error(few)
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(f"w{j}" for j in range(100_000)) + f"\n{'1,' * 99_999}2" * 2)
+    begin = time.process_time()
+    assert read_with(path).X.shape == (2, 100_000)
+    assert time.process_time() - begin < 5
+
+
 def test_titles_and_repeated_long_names_are_no_texts_and_texts_may_be_long(tmp_path):
     titled = [(*a[:1], " ".join(a[1].split()[:2]) + f" of the {a[0]}", 3 * a[1]) for a in ARTICLES]
     path = written(tmp_path / "a.csv", ("id", "title", "text"), titled)
@@ -127,7 +151,7 @@ def sections(report):
 def test_the_report_and_a_file_have_the_shares_by_group_and_time(run, tmp_path):
     desks = [(*a[:2], "home" if i % 3 else "sport", a[3]) for i, a in enumerate(ARTICLES)]
     path, folder = written(tmp_path / "a.csv", HEADER, desks), tmp_path / "out"
-    arguments = ["--skip-lda", "--beta", ".8", "--output", folder, "--group", "category"]
+    arguments = ["--beta", ".8", "--output", folder, "--group", "category"]
     out = run(path, *arguments, "--time", "date")
     assert any(line.startswith("Shares by group: the 3 largest topics") for line in sections(out))
     assert "  home (documents: 20)" in sections(out)
@@ -152,13 +176,13 @@ def test_the_report_and_a_file_have_the_shares_by_group_and_time(run, tmp_path):
 def test_rows_without_a_label_are_in_no_group_and_the_largest_are_printed(run, error, tmp_path):
     few = [(*a[:2], a[2] if i else " ", "") for i, a in enumerate(ARTICLES)]
     path = written(tmp_path / "a.csv", HEADER, few)
-    out = run(path, "--skip-lda", "--beta", ".8", "--group", "category")
+    out = run(path, "--beta", ".8", "--group", "category")
     assert "  home (documents: 14)" in out
     assert "(documents: 1)" not in out
     assert "no text with words has a value for --time" in error(path, "--time", "date")
     many = [(*a[:2], str(max(i, 10)), a[3]) for i, a in enumerate(ARTICLES)]
     path = written(tmp_path / "a.csv", HEADER, many)
-    out = run(path, "--skip-lda", "--beta", ".8", "--group", "category")
+    out = run(path, "--beta", ".8", "--group", "category")
     assert "  10 (documents: 11)\n" in out
     assert "  21 (documents: 1)\n" in out
     assert re.search(r"11 \(documents: 1\)\n    100\.0 %  100\.0 %  \w", out)
@@ -169,7 +193,7 @@ def test_words_left_out_are_counted_and_pages_have_headings(run, texts, monkeypa
     texts.write_text(
         "\n".join(f"common {text} rare{i} pair{i // 2}" for i, text in enumerate(DOCUMENTS))
     )
-    arguments = texts, "--skip-lda", "--beta", ".8", "--min-df", "3"
+    arguments = texts, "--beta", ".8", "--min-df", "3"
     out = run(*arguments)
     told = " ".join(out.split("words dropped, ")[1].split("\n\n")[0].split())
     assert told == (
@@ -183,7 +207,7 @@ def test_words_left_out_are_counted_and_pages_have_headings(run, texts, monkeypa
     frequent = re.search(r"stop words: 10 in .* --max-df 9 \((.*?)\)", " ".join(few.split()))[1]
     assert re.fullmatch(r"common 100 %, \w+ 33 %, \.\.\.", frequent)
     page = tmp_path / "topics.html"
-    run(texts, "--skip-lda", "--beta", ".8", "--html", page)
+    run(texts, "--beta", ".8", "--html", page)
     assert "<title>documents.txt</title>" in page.read_text(encoding="utf-8")
-    run(texts, "--skip-lda", "--beta", ".8", "--html", page, "--title", "A & B")
+    run(texts, "--beta", ".8", "--html", page, "--title", "A & B")
     assert "<title>A &amp; B</title>" in page.read_text(encoding="utf-8")

@@ -4,6 +4,8 @@ import re
 import runpy
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,21 +15,21 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from skcooc import AspectModel, Dyads, RowMemory, metrics
 from skcooc.cli import main
-from skcooc.cli.comparison import refit
-from skcooc.cli.terminal import Screen
-from skcooc.cli.texts import NamedCounts
 from skcooc.inspection import export_dict, export_text, name_topics
 from skcooc.model_selection import split_counts
 from tests.cli.conftest import FAST, written
 from tests.cli.odd import DOCUMENTS, TOPICS
 from tests.inspection.pages import read_payload
-from tests.tables import planted
 
 
 def test_a_report_of_pairs_and_of_other_models(run, npz, X, tmp_path, summary):
-    out = run(npz)
+    out = run(npz, "--compare")
+    assert out.startswith(alone := run(npz))  # the topics come first, and are the same
+    assert "perplexity, 3 components" not in alone
+    assert "perplexity, 3 components: 30 % of" in run(npz, "--compare", "--test-size", "0.3")
     for line in (
-        "30 rows, 20 columns, 3,000 co-occurrences; 10 % of them held out",
+        "30 rows, 20 columns, 3,000 co-occurrences\n",
+        "Test perplexity, 3 components: 10 % of the tokens are held out",
         "topic-free baseline: unigram",
         "EM at beta = 1, until convergence",
         "EM at beta = 1, early stopping",
@@ -37,29 +39,27 @@ def test_a_report_of_pairs_and_of_other_models(run, npz, X, tmp_path, summary):
         "Nearest rows by their topics",
     ):
         assert line in out
-    assert max(map(len, out.splitlines())) <= 100
+    assert max(len(s) for s in out.splitlines() if " = AspectModel" not in s) <= 100 + len(str(npz))
     assert "\x1b" not in out
     cells = sp.coo_array(X)
     triples = [(f"f{j}", f"u{i}", n) for i, j, n in zip(*cells.coords, cells.data, strict=True)]
     path = written(tmp_path / "pairs.tsv", ("film", "user", "stars"), triples, "\t")
-    named = ["--skip-lda", "--beta", ".8", "--row", "user", "--column", "film"]
+    named = ["--beta", ".8", "--row", "user", "--column", "film"]
     n, m = (np.unique(positions).size for positions in cells.coords)
     expected = f"{n} values of user, {m} values of film, 3,000 co-occurrences"
     assert expected in run(path, *named, "--count", "stars")
     assert f"{cells.nnz:,} co-occurrences" in run(path, *named)
     for model in ("product-space", "asymmetric", "projection", "symmetric"):
-        out, found, _ = summary(npz, "--model", model, "--skip-lda")
+        out, found, _ = summary(npz, "--model", model)
         kind = "topics" if model == "product-space" else "clusters"
-        assert f"3 {kind}" in out
         assert f"{kind.capitalize()}, most frequent first" in out
         assert ("Nearest rows" in out) == (kind == "topics")
         assert sum(found["weights"]) == pytest.approx(1)
 
 
 def test_a_hierarchy_is_printed_as_a_tree(summary, npz, run, texts):
-    out, found, model = summary(npz, "--model", "abstraction", "--skip-lda", "--top", 5)
-    assert "3 clusters" in out
-    assert "Tree of clusters, fitted to all data" in out
+    out, found, model = summary(npz, "--model", "abstraction", "--top", 5)
+    assert "Tree of clusters: characteristic columns" in out
     assert "Nearest rows" not in out
     columns = [f"column {j}" for j in range(20)]
     tree = export_text(model, columns, n_features=5).splitlines()
@@ -67,7 +67,7 @@ def test_a_hierarchy_is_printed_as_a_tree(summary, npz, run, texts):
     assert found["tree"] == export_dict(model, columns)
     assert len(found["weights"]) == 5
     for top in (1, 40):  # or as many words as fit
-        out = run(texts, "--model", "abstraction", "--skip-lda", "--beta", ".8", "--top", top)
+        out = run(texts, "--model", "abstraction", "--beta", ".8", "--top", top)
         lines = [line for line in out.splitlines() if "|--- " in line]
         assert len(lines) == 5
         assert max(map(len, lines)) <= 96
@@ -76,19 +76,19 @@ def test_a_hierarchy_is_printed_as_a_tree(summary, npz, run, texts):
 
 def test_a_page_of_texts_and_one_of_counts(run, texts, npz, tmp_path):
     page = tmp_path / "new" / "topics.html"
-    assert f"Written: {page}" in run(texts, "--skip-lda", "--html", page)
+    assert f"Written: {page}" in run(texts, "--html", page)
     shown = read_payload(page.read_text(encoding="utf-8"))
     assert ["".join(row["parts"]) for row in shown["documents"]] == DOCUMENTS
     assert shown["documents"][0]["name"].startswith("1: ")
     assert len(shown["topics"]) == 3
-    run(npz, "--skip-lda", "--html", page)
+    run(npz, "--html", page)
     shown = read_payload(page.read_text(encoding="utf-8"))
     assert shown["features"][0][0].startswith("column ")
     assert not shown["facts"]["texts"]
 
 
 def test_the_table_holds_what_the_library_computes(summary, npz, X):
-    comparison = summary(npz, "--seed", 5, "--skip-lda")[1]["comparison"]
+    comparison = summary(npz, "--seed", 5, "--compare")[1]["comparison"]
     train, test = split_counts(X, 0.1, 5)
     unigram = metrics.perplexity(test, np.ones((30, 1)), [metrics.unigram(train)])
     assert comparison[0]["perplexity"] == pytest.approx(unigram)
@@ -103,7 +103,7 @@ def test_the_table_holds_what_the_library_computes(summary, npz, X):
 
 
 def test_memory_is_that_of_the_library(summary, npz, X):
-    out, found, _ = summary(npz, "--seed", 5)
+    out, found, _ = summary(npz, "--seed", 5, "--compare")
     *_, chosen, lda = found["comparison"]
     train, test = split_counts(X, 0.1, 5)
     with pytest.warns(UserWarning, match="did not converge"):
@@ -118,24 +118,13 @@ def test_memory_is_that_of_the_library(summary, npz, X):
     assert f"  {line:,.1f}  " in table[0]
 
 
-def test_the_final_fit_has_the_tuned_parameters():
-    X = planted(10, 8000, n_rows=800, n_columns=160).X  # rows of ten tokens
-    names = [list(map(str, range(n))) for n in X.shape]
-    chosen = AspectModel(20, max_iter=60, tol=1e-4, random_state=0).fit(X)
-    assert chosen.leave_one_out_
-    model = refit(NamedCounts(X, *names, "short texts"), chosen, Screen(wanted=False))
-    for name in ("beta", "smoothing", "component_prior", "leave_one_out", "row_prior"):
-        assert getattr(model, f"{name}_") == getattr(chosen, f"{name}_")
-
-
 def test_beta_given_a_collapse_and_the_same_report_again(run, npz):
-    out = run(npz, "--skip-lda", "--beta", 0.9)
-    assert "LDA of scikit-learn" not in out
+    out = run(npz, "--beta", 0.9, "--compare")
     assert "EM at beta = 0.9 (--beta)" in out
     assert "Tuned inverse temperature" not in out
-    out = run(npz, "--beta", 0.05, "--max-iter", 100, "--skip-lda")
+    out = run(npz, "--beta", 0.05, "--max-iter", 100)
     assert "the model has collapsed" in " ".join(out.split())
-    first, again = (re.sub(r" [\d.]+$|.*seconds:.*", "", run(npz), flags=re.M) for _ in range(2))
+    first, again = (re.sub(r" [\d.]+$", "", run(npz, "--compare"), flags=re.M) for _ in range(2))
     assert first == again
 
 
@@ -144,7 +133,7 @@ def test_names_of_a_matrix(error, run, npz, tmp_path):
     rows.write_text("\n".join(f"site-{i}" for i in range(30)))
     columns.write_text("\n".join(f"bin-{j}" for j in range(20)))
     names = ["--row-names", rows, "--column-names", columns]
-    out = run(npz, *names, "--nearest", "site-7", "--nearest", "site-9", "--skip-lda")
+    out = run(npz, *names, "--nearest", "site-7", "--nearest", "site-9")
     assert "\n  site-7\n" in out
     assert "\n  site-9\n" in out
     assert "bin-" in out
@@ -155,7 +144,7 @@ def test_names_of_a_matrix(error, run, npz, tmp_path):
 def test_lines_of_a_file_and_a_folder(run, tmp_path):
     path = tmp_path / "documents.txt"
     path.write_text("\n\n".join(DOCUMENTS))
-    out = run(path, "--skip-lda")
+    out = run(path)
     path.unlink()
     assert "30 documents, 15 words, 360 tokens" in out
     assert f"  1: {DOCUMENTS[0][:20]}" in out or f"  2: {DOCUMENTS[1][:20]}" in out
@@ -163,23 +152,23 @@ def test_lines_of_a_file_and_a_folder(run, tmp_path):
     for i, text in enumerate(DOCUMENTS):
         (tmp_path / ("sub" if i % 2 else ".") / f"{i}.txt").write_text(text)
     (tmp_path / ".hidden").write_bytes(b"\xff")
-    out = run(tmp_path, "--nearest", os.path.join("sub", "1.txt"), "--skip-lda")
+    out = run(tmp_path, "--nearest", os.path.join("sub", "1.txt"))
     assert "30 documents, 15 words, 360 tokens" in out
 
 
 def test_aspects_are_the_topics_and_documents_without_words_are_counted(run, texts, error):
     for order in ("characteristic", "probable"):
-        out = run(texts, "--top", "5", "--seed", "2", "--order", order, "--skip-lda")
+        out = run(texts, "--top", "5", "--seed", "2", "--order", order)
         assert f"{order} words" in out
         aspects = [line.split("%  ")[2].split() for line in out.splitlines() if "%  " in line]
         assert sorted(map(sorted, aspects)) == sorted(sorted(topic.split()) for topic in TOPICS)
     texts.write_text(texts.read_text() + "\n42 43 44")
-    assert "documents without any of these words: 1" in run(texts, "--skip-lda")
+    assert "documents without any of these words: 1" in run(texts)
     assert "has no counts" in error(texts, "--nearest", "31: 42 43 44")
 
 
 def test_output_of_texts_and_of_a_matrix(summary, texts, tmp_path, X):
-    out, found, pipeline = summary(texts)
+    out, found, pipeline = summary(texts, "--compare")
     output = tmp_path / "new" / "out"
     assert f"Written to {output}: components.csv" in out
     names = {"components.csv", "embedding.csv", "summary.json", "model.joblib"}
@@ -199,7 +188,8 @@ def test_output_of_texts_and_of_a_matrix(summary, texts, tmp_path, X):
     assert [trial["n_components"] for trial in found["tuning"]][-3:] == [3, None, None]
     assert found["tuning"][0]["stage"] == "coarse"
     scipy.io.mmwrite(tmp_path / "counts.mtx", X)
-    out, _, alone = summary(tmp_path / "counts.mtx", "--skip-lda")
+    out, found, alone = summary(tmp_path / "counts.mtx")
+    assert "comparison" not in found
     assert "30 rows, 20 columns, 3,000 co-occurrences" in out
     assert isinstance(alone, AspectModel)
     assert alone.transform(X).shape == (30, 3)
@@ -211,7 +201,10 @@ def test_help_and_version_and_as_a_program(capsys, npz, monkeypatch):
             main([argument])
         assert exit.value.code == 0
         assert text in capsys.readouterr().out
-    program = [sys.executable, "-m", "skcooc", str(npz), "--skip-lda", *FAST]
+    scripts = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    module, name = re.search(r'\[project.scripts\]\nskcooc = "(.*):(.*)"', scripts).groups()
+    assert getattr(import_module(module), name) is main
+    program = [sys.executable, "-m", "skcooc", str(npz), *FAST]
     done = subprocess.run(program, capture_output=True, text=True, timeout=900)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Tuned inverse temperature" in done.stdout
@@ -224,7 +217,7 @@ def test_help_and_version_and_as_a_program(capsys, npz, monkeypatch):
 
 def test_without_data_it_shows_the_bible(run, tmp_path):
     page = tmp_path / "bible.html"
-    out = run("--skip-lda", "--html", page)
+    out = run("--html", page)
     assert "The King James Bible, by chapter\n1,189 documents, " in out
     assert all(f"{word} " in out for word in ("unto", "shall", "thou"))  # dropped, in most chapters
     topics = [

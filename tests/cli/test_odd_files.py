@@ -8,7 +8,7 @@ from tests.cli.odd import FITTED, JUNK, READ, REFUSED
 from tests.inspection.pages import read_payload
 from tests.tables import refused
 
-CHEAP = ["-k", "2", "--beta", ".9", "--max-iter", "2", "--jobs", "1", "--skip-lda"]
+CHEAP = ["-k", "2", "--beta", ".9", "--max-iter", "2", "--jobs", "1"]
 RESULTS = {"components.csv", "embedding.csv", "summary.json", "model.joblib", "page.html"}
 
 
@@ -76,7 +76,7 @@ def test_is_read(put, capsys, monkeypatch):
         (n, m), (rows, columns) = table.X.shape, table.kinds
         raise Enough(f"{n} {rows}, {m} {columns}".replace("\x1b", "\\x1b"))
 
-    monkeypatch.setattr("skcooc.cli.compare", shape)
+    monkeypatch.setattr("skcooc.cli.make_model", shape)
     for place, arguments, expected in put(READ):
         before = contents(place)
         refused(f"^{expected}", main, arguments, error=Enough)

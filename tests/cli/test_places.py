@@ -14,13 +14,13 @@ from skcooc.cli.terminal import printable
 from tests.cli.conftest import FAST, written
 from tests.cli.odd import DOCUMENTS
 
-CHEAP = [*FAST, "--beta", ".9", "--skip-lda"]
+CHEAP = [*FAST, "--beta", ".9"]
 
 
 @pytest.fixture
 def failed(error):
     """Run where the output cannot be written; the one line that is said of it."""
-    return lambda *arguments: error("--beta", ".9", "--skip-lda", *arguments, code=1)
+    return lambda *arguments: error("--beta", ".9", *arguments, code=1)
 
 
 def everything(folder):
@@ -29,7 +29,7 @@ def everything(folder):
 
 def test_what_is_read_is_not_written_over(error, npz, tmp_path):
     names, rows, link = (tmp_path / name for name in ("components.csv", "rows", "link.npz"))
-    names.write_text("\n".join(f"bin-{j}" for j in range(20)))
+    names.write_text("\n".join(f"a{j}: column {j}" for j in range(3)) + 18 * "\n")
     rows.write_text("\n".join(map(str, range(30))))
     link.symlink_to(npz)
     before = everything(tmp_path)
@@ -37,6 +37,7 @@ def test_what_is_read_is_not_written_over(error, npz, tmp_path):
         ("--html", link),
         ("-o", tmp_path, "--column-names", names),
         ("-o", tmp_path, "--column-names", names, "--row-names", rows),
+        ("-o", tmp_path, "--seeds", names),
     ):
         assert "an input file, which would be overwritten" in error(npz, *options)
         assert everything(tmp_path) == before
@@ -53,7 +54,7 @@ def test_results_are_no_texts_of_the_next_time(error, tmp_path):
 
 
 def test_what_cannot_be_written_shows_before_the_work(failed, npz, tmp_path, monkeypatch):
-    monkeypatch.setattr("skcooc.cli.compare", None)  # it is not called
+    monkeypatch.setattr("skcooc.cli.fit", None)  # it is not called
     (tmp_path / "summary.json").mkdir()
     assert "summary.json: not a regular file" in failed(npz, "-o", tmp_path)
     assert "not a regular file" in failed(npz, "--html", tmp_path)
@@ -68,7 +69,7 @@ def test_what_cannot_be_written_shows_before_the_work(failed, npz, tmp_path, mon
 
 def test_all_is_written_or_nothing(failed, run, npz, tmp_path, monkeypatch):
     arguments = npz, "-o", tmp_path / "a" / "out", "--html", tmp_path / "b" / "page.html"
-    run("--skip-lda", "--beta", ".9", *arguments)
+    run("--beta", ".9", *arguments)
     before = everything(tmp_path)
 
     def full(*_):
@@ -87,7 +88,7 @@ def test_all_is_written_or_nothing(failed, run, npz, tmp_path, monkeypatch):
 def test_a_link_to_a_page_stays_one_and_output_fits_its_encoding(run, npz, tmp_path, monkeypatch):
     (tmp_path / "page.html").write_text("old")
     (tmp_path / "link.html").symlink_to("page.html")
-    run(npz, "--skip-lda", "--beta", ".9", "--html", tmp_path / "link.html")
+    run(npz, "--beta", ".9", "--html", tmp_path / "link.html")
     assert (tmp_path / "link.html").is_symlink()
     assert "<html" in (tmp_path / "page.html").read_text(encoding="utf-8")
     (tmp_path / "a.txt").write_text("\n".join(DOCUMENTS).replace("cat", "кот"), encoding="utf-8")
@@ -110,7 +111,7 @@ def test_bad_input_is_one_line(error, npz, tmp_path, monkeypatch, X, capsys):
             sp.save_npz(tmp_path / "x.npz", invalid)
             assert "x.npz: not a sparse matrix of SciPy" in error(tmp_path / "x.npz")
     exhausted = Mock(side_effect=MemoryError("Unable to allocate 7.28 TiB"))
-    monkeypatch.setattr("skcooc.cli.compare", exhausted)
+    monkeypatch.setattr("skcooc.cli.fit", exhausted)
     assert main([str(npz)]) == 1
     expected = "skcooc: error: not enough memory: Unable to allocate 7.28 TiB\n"
     assert capsys.readouterr().err == expected
@@ -130,7 +131,8 @@ def test_wrong_arguments(capsys):
     for arguments in (
         "--components 0", "--components three", "--beta 0", "--beta 1.5", "--beta cold",
         "--test-size 0", "--test-size 0.6", "--min-df -1", "--max-df 1.5", "--seed -1",
-        "--jobs 0", "--model oracle", "--unknown", "one two",
+        "--jobs 0", "--model oracle", "--unknown", "one two", "--test-size 0.2", "--skip-lda",
+        "--compare --batch a", "--seeds a --model symmetric", "--batch a --model abstraction",
     ):  # fmt: skip
         with pytest.raises(SystemExit) as exit:
             main(arguments.split())
@@ -158,9 +160,9 @@ def shown(monkeypatch, capsys):
 
 
 STEPS = (
-    "counting words", "compiling", "topic-free baseline", "EM at beta = 1, until convergence",
-    "EM at beta = 0.9", "LDA of scikit-learn", "final fit to all data, beta = 0.9", "report",
-    "writing", "page",
+    "counting words", "fitting the model to all data", "report", "topic-free baseline",
+    "EM at beta = 1, until convergence", "EM at beta = 0.9", "LDA of scikit-learn", "writing",
+    "page",
 )  # fmt: skip
 
 
@@ -170,12 +172,13 @@ def test_every_step_is_shown(shown, texts, tmp_path, monkeypatch, rich):
         pytest.importorskip("rich")
     else:
         monkeypatch.setattr("skcooc.cli.terminal.find_spec", lambda name: None)
-    text, out = shown(texts, "-o", tmp_path / "out", "--html", tmp_path / "page.html")
+    to = "-o", tmp_path / "out", "--html", tmp_path / "page.html"
+    text, out = shown(texts, "--compare", *to)
     places = [text.find(step) for step in STEPS]
     assert -1 not in places
     assert places == sorted(places)
     assert ("100%" in text) == rich
-    assert "compiling\n" not in out
+    assert "fitting the model" not in out
 
 
 @pytest.mark.parametrize("is_folder", [True, False])
@@ -187,9 +190,9 @@ def test_names_are_no_commands(shown, tmp_path, is_folder, monkeypatch):
         (folder / f"{i}.txt").write_text(text)
     pairs = [(i % 8, i % 5) for i in range(160)]
     table = written(tmp_path / "[bold]a[" / "]\x1b[2J.csv", ("user", "item"), pairs)
-    text, _ = shown(folder if is_folder else table, "--skip-lda")
+    text, _ = shown(folder if is_folder else table)
     assert "[bold]a[/]\\x1b[2J" in text.replace("\n", "")
 
 
 def test_nothing_is_shown_if_not_wanted(shown, texts):
-    assert shown(texts, "--skip-lda", "--no-progress")[0] == ""
+    assert shown(texts, "--no-progress")[0] == ""

@@ -238,7 +238,7 @@ class Writing:
 
     def _commanded(self, path: Path) -> str:
         _write(path, self.table)
-        options = ["-k", "2", "--beta", "0.9", "--max-iter", "2", "--skip-lda", "--no-progress"]
+        options = ["-k", "2", "--beta", "0.9", "--max-iter", "2", "--no-progress"]
         said, told = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told):
             code = tried(lambda: main([str(path), *options, "--jobs", "1"]))

@@ -193,7 +193,7 @@ def test_the_command_line_has_both_sides(tmp_path, capsys):
     path = tmp_path / "pairs.tsv"
     path.write_text("\n".join(lines), encoding="utf-8")
     page, folder = tmp_path / "pairs.html", tmp_path / "result"
-    to = ["--skip-lda", "--html", str(page), "--output", str(folder)]
+    to = ["--html", str(page), "--output", str(folder)]
     assert main([str(path), "--model", "symmetric", "-k", "3", *to]) == 0
     out = capsys.readouterr().out
     assert "9 values of adjective, 8 values of noun" in out
