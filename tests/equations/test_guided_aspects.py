@@ -109,7 +109,7 @@ CASES = {
 
 MODELS = {
     "seeds": partial(guided, SEEDS, NOTHING, COUNTS),
-    "kept": partial(guided, SEEDS, KEPT, prior=0.1),
+    "kept": partial(guided, SEEDS, KEPT, COUNTS + 1.0, prior=0.1),  # some of what is kept
     "factors": partial(grouped, True, prior=0.1),
     "shares": partial(grouped, False, True, SEEDS),
     "both": partial(grouped, True, True, SEEDS),
@@ -409,6 +409,15 @@ def test_no_token_is_left_out_of_a_component_that_is_kept():
         r = (left * kept[j]) ** beta
         expected[j] += TABLE[i, j] * r / r.sum()
     np.testing.assert_allclose(found, expected, rtol=2e-3)  # the power is approximate
+
+
+def test_the_prior_mass_is_the_sum_of_all_pseudo_counts():
+    """Which leave-one-out EM needs to know the expected counts of components."""
+    model, literal = guided(SEEDS, KEPT, COUNTS, prior=0.1)
+    params = run(model, counts(), 2)[0].params
+    expected = literal.pseudo_counts(TABLE.sum()).sum(axis=0)
+    np.testing.assert_allclose(model.prior_mass(params)[:2], expected[:2])
+    assert model.prior_mass(params)[2] == np.inf
 
 
 def test_merged_aspects_keep_the_sums_of_groups():
