@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
@@ -31,7 +32,7 @@ from skcooc.fitting.stream import (
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Array, Block, TableLike
 from skcooc.protocol.decorators import available_if, with_callbacks
-from skcooc.tables import CheckedBlocks, read_in_memory
+from skcooc.tables import CheckedBlocks, read_batch
 
 
 def _follows_streams(self: Streams) -> bool:
@@ -63,7 +64,12 @@ class Streams(Predictions):
 
     @available_if(_follows_streams)
     def partial_fit(
-        self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None
+        self,
+        X: TableLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        by_name: bool = False,
     ) -> Self:
         """Update the model with a mini-batch of new rows.
 
@@ -92,6 +98,10 @@ class Streams(Predictions):
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row, or of each token where X is Dyads.
+        by_name : bool, default=False
+            Whether columns are found by their names: X may have them in another order, without
+            those that have no counts, and with new ones, which are appended. In every component the
+            new columns start with their share of the tokens. Default: X needs the columns fitted.
 
         Returns
         -------
@@ -100,8 +110,9 @@ class Streams(Predictions):
         Raises
         ------
         ValueError
-            Where X is negative, not finite, empty or all zero, or has other columns; where the last
-            fit was interrupted, or had parameters that cannot follow a stream.
+            Where X is negative, not finite, empty or all zero, or has other columns; where names of
+            columns are missing or repeated and ``by_name=True``; where the last fit was
+            interrupted, or had parameters that cannot follow a stream.
 
         References
         ----------
@@ -118,13 +129,16 @@ class Streams(Predictions):
             raise ValueError(
                 "partial_fit needs a completed fit whose parameters allow streams. Fit anew."
             )
-        table = read_in_memory(self, X, sample_weight, reset=False)
-        batch, now = table.sample, self._position
+        new = copy.copy(self)  # a batch that is refused leaves self as it was
+        table = read_batch(new, X, sample_weight, by_name=by_name)
+        batch = table.sample
+        now = self._position.with_columns(self._fitted_model, batch.shape[1])
         totals = now.stream.column_sums + batch.column_sums
-        after = self._follower(recipe).step(now, batch, totals, tally)
+        after = self._follower(recipe, now.stream).step(now, batch, totals, tally)
         mass = batch.row_sums * batch.row_weights
         self._set_stream_attributes(after, mass, tally, perf_counter() - start, converged=False)
         self._schema, self._passes, self._heldout_predictions = table.schema, None, None
+        self.__dict__.update(attributes.input_attributes(new))
         return self
 
     def _fit_blocks(
@@ -162,7 +176,7 @@ class Streams(Predictions):
         passes = BlockTasks(root, PASS, len(blocks.blocks), data)
         now, stopped = self._position, False
         while done.number < max_passes and not (done.converged or stopped):
-            start, follower = perf_counter(), self._follower(recipe)
+            start, follower = perf_counter(), self._follower(recipe, now.stream)
             now, done, tally = follower.make_pass(now, blocks, totals, done, passes.after_block)
             self._passes = done
             self._set_stream_attributes(
@@ -178,13 +192,13 @@ class Streams(Predictions):
         stream = cast(Stream, self._stream).as_stream
         return Position(*self._state, self.beta_, self.smoothing_, stream)
 
-    def _follower(self, recipe: Recipe) -> StreamTrainer:
+    def _follower(self, recipe: Recipe, stream: Stream) -> StreamTrainer:
         return StreamTrainer(
             self._fitted_model,
             self._search(recipe),
             self.validation_fraction,
             self.smoothing,
-            self.unigram_,
+            add_one_unigram(stream.column_sums, stream.mean_count_weight),
             self.n_jobs,
         )
 

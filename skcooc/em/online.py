@@ -63,9 +63,8 @@ def blend(kept: Averages, stats: Any, n_tokens: float) -> Averages:
     """Return the mean after one more batch."""
     weight = step_size(kept, n_tokens)
     batch = scale_statistics(stats, weight / n_tokens)
-    mean = type(stats)(
-        *(old * (1 - weight) + new for old, new in zip(kept.stats, batch, strict=True))
-    )
+    pairs = zip(kept.stats, batch, strict=True)
+    mean = type(stats)(*(_widened(old, np.shape(new)) * (1 - weight) + new for old, new in pairs))
     return Averages(mean, kept.n_tokens + n_tokens, kept.n_batches + 1)
 
 
@@ -111,6 +110,24 @@ def smooth_for_new_columns(
         share = float(new.sum() / (kept.n_tokens + batch.sum()))
         params = model.mix_with(params, _distribution(new, components), share)
     return params
+
+
+def add_columns(model: OnlineModel, params: Any, n_columns: int) -> Any:
+    """Return parameters with so many further columns, which have no counts so far."""
+    without = model.restrict(params, np.empty(0, dtype=np.intp))  # shows which arrays have columns
+
+    def add(old: Array, none: Array) -> Array:
+        has_columns = old.shape != none.shape
+        return _widened(old, (len(old) + n_columns, *old.shape[1:])) if has_columns else old
+
+    return type(params)(*map(add, params, without))
+
+
+def _widened(old: Any, shape: tuple[int, ...]) -> Any:
+    """Return an array with zeros for the columns that it lacks."""
+    if np.shape(old) == shape:
+        return old
+    return np.pad(old, [(0, n - m) for m, n in zip(old.shape, shape, strict=True)])
 
 
 def _distribution(column_sums: Array, components: Array) -> Array:

@@ -66,7 +66,8 @@ class NativeMember:
     """An estimator of this package; immutable, as all members.
 
     ``fit`` returns a fitted copy, ``partial_fit`` a copy updated with further rows; X is the input
-    as it was given, and ``counts`` the checked one.
+    as it was given, and ``counts`` the checked one, whose columns are
+    in the order fitted.
     """
 
     estimator: Predictions
@@ -85,10 +86,10 @@ class NativeMember:
         return NativeMember(clone(self.estimator).fit(X, sample_weight=sample_weight))
 
     def partial_fit(
-        self, X: TableLike, counts: Block, sample_weight: ArrayLike | None
+        self, X: TableLike, counts: Block, sample_weight: ArrayLike | None, by_name: bool
     ) -> NativeMember:
         new = copy.deepcopy(self.estimator)
-        return NativeMember(new.partial_fit(X, sample_weight=sample_weight))
+        return NativeMember(new.partial_fit(X, sample_weight=sample_weight, by_name=by_name))
 
     def fold_in(self, X: Block) -> Array:
         return self.estimator.fold_in(X)
@@ -122,7 +123,7 @@ class TransformerMember:
         return self._fitted_to(clone(self.estimator).fit, counts, sample_weight)
 
     def partial_fit(
-        self, X: TableLike, counts: Block, sample_weight: ArrayLike | None
+        self, X: TableLike, counts: Block, sample_weight: ArrayLike | None, by_name: bool
     ) -> TransformerMember:
         return self._fitted_to(copy.deepcopy(self.estimator).partial_fit, counts, sample_weight)
 
@@ -174,7 +175,10 @@ class TopicFreeMember:
         distribution = add_one_unigram(rows_with(counts), 1).astype(counts.dtype)
         return TopicFreeMember(Factors(self.fold_in(counts), distribution[:, None]))
 
-    partial_fit = fit  # no state to update
+    def partial_fit(
+        self, X: TableLike, counts: Block, sample_weight: ArrayLike | None, by_name: bool
+    ) -> TopicFreeMember:
+        return self.fit(X, counts, sample_weight)  # no state to update
 
     def fold_in(self, X: Block) -> Array:
         return np.ones((X.shape[0], 1), dtype=X.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -21,7 +22,7 @@ from skcooc.heldout.neighbors import RowIndex
 from skcooc.heldout.validation import HoldOutOptions, add_one_unigram, hold_out
 from skcooc.protocol import CSR, Array, Block, Predictor, RandomState, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
-from skcooc.tables import Table, read, read_in_memory
+from skcooc.tables import Table, read, read_batch, read_in_memory
 
 N_NEIGHBORS = 50  # "auto"
 MAX_ROWS = 10_000  # with a column, above which it does not count for neighbours
@@ -199,7 +200,12 @@ class RowMemory(MetaModel):
     @available_if(lambda self: hasattr(self.estimator, "partial_fit"))
     @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
-        self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None
+        self,
+        X: TableLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        by_name: bool = False,
     ) -> Self:
         """Update with a batch of further rows.
 
@@ -215,6 +221,9 @@ class RowMemory(MetaModel):
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row; of each token if X is Dyads.
+        by_name : bool, default=False
+            Whether columns are found by their names, and new ones appended. Only estimators of this
+            package learn new ones.
 
         Returns
         -------
@@ -222,10 +231,13 @@ class RowMemory(MetaModel):
         """
         self._check_neighbors(False)
         new, first = copy.copy(self), not hasattr(self, "estimator_")
-        table = read_in_memory(new, X, sample_weight, reset=first)
+        check = read_in_memory if first else partial(read_batch, by_name=by_name)
+        table = check(new, X, sample_weight)
         member = member_of(clone(self.estimator)) if first else self._member
-        member = member.partial_fit(X, table.sample, sample_weight)
-        frequencies = rows_with(table.sample) + (0 if first else self._frequencies)
+        member = member.partial_fit(X, table.sample, sample_weight, by_name)
+        frequencies = rows_with(table.sample)
+        if not first:
+            frequencies[: len(self._frequencies)] += self._frequencies
         self._set_fitted(
             member, table, frequencies, attributes.input_attributes(new), False, Journal()
         )

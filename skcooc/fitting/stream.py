@@ -120,6 +120,16 @@ class Position(NamedTuple):
     smoothing: float
     stream: Stream
 
+    def with_columns(self, model: Online, n_columns: int) -> Position:
+        """Return the same model of a table that has more columns, without counts so far."""
+        sums = self.stream.column_sums
+        if not (n_new := n_columns - len(sums)):
+            return self
+        params = online.add_columns(model, self.params, n_new)
+        return self._replace(
+            params=params, stream=self.stream._replace(column_sums=np.pad(sums, (0, n_new)))
+        )
+
 
 class FoldedBatch(NamedTuple):
     """Rows of a batch, folded in."""

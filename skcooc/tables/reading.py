@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,8 +33,10 @@ from skcooc.tables.dyads import (
     Dyads,
     TableSchema,
     Tokens,
+    find_names,
     observed_cells,
     same_table,
+    unique_names,
 )
 from skcooc.tables.triads import Triads
 
@@ -311,6 +314,59 @@ def read_in_memory(
         schema = X.schema
     counts = CSRCounts(table, weights)
     return Table(counts, counts, schema._replace(seen=observed_cells(table)))
+
+
+def read_batch(
+    estimator: BaseEstimator,
+    X: TableLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    by_name: bool = False,
+) -> Table:
+    """Check further rows of a fitted estimator, which have its columns.
+
+    With ``by_name`` they may have them in any order, lack some, and have new ones: these follow the
+    known columns in the table, and in the names that the estimator gets. ValueError where there are
+    no names, or some twice.
+    """
+    if not by_name:
+        return read_in_memory(estimator, X, sample_weight, reset=False)
+    known = _distinct(getattr(estimator, "column_names_in_", None), type(estimator).__name__)
+    table = read_in_memory(estimator, X, sample_weight)
+    names = _distinct(table.schema.column_names, "X")
+    unique_names(np.concatenate([known.astype(object), names.astype(object)]), "columns")
+    places = find_names(known, names)
+    new = places < 0
+    places[new] = len(known) + np.arange(np.count_nonzero(new))
+    columns = np.concatenate([known, names[new]])
+    counts = table.sample.table
+    arrays = counts.data, places[counts.indices], counts.indptr
+    aligned = sp.csr_array(arrays, shape=(counts.shape[0], len(columns)))
+    aligned.sort_indices()
+    estimator.n_features_in_ = len(columns)
+    check_names(estimator, columns, reset=True)
+    schema = table.schema._replace(
+        shape=aligned.shape, column_names=columns, seen=observed_cells(aligned)
+    )
+    batch = CSRCounts(aligned, table.sample.weights)
+    return Table(batch, batch, schema)
+
+
+def _distinct(names: Array | None, whose: str) -> Array:
+    """Return names of columns; ValueError where there are none, or some twice."""
+    if names is None:
+        raise ValueError(
+            f"by_name=True finds columns by their names, but {whose} has none: give data frames or "
+            "Dyads with names to all calls, or set by_name=False."
+        )
+    if repeated := len(names) - len(unique_names(names, "columns")[0]):
+        first = next(name for name, n in Counter(names.tolist()).items() if n > 1)
+        raise ValueError(
+            f"by_name=True needs distinct names of columns, but {repeated} of the {len(names)} "
+            f"names of {whose} repeat others, such as {first!r}. Rename these columns, or add them "
+            "up."
+        )
+    return names
 
 
 def _counts_of(
