@@ -11,9 +11,10 @@ from skcooc import AspectModel, AsymmetricClustering, Dyads, InterpolatedModels,
 from skcooc.counts import thin
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors
-from skcooc.heldout.memory import Memory, with_cache
+from skcooc.heldout.memory import CacheValidation, Memory, best_memory, memory_cells, with_cache
 from skcooc.metrics import perplexity_of
 from skcooc.model_selection import split_counts
+from skcooc.tables import as_counts
 from tests.cases import FAST
 from tests.tables import planted, refused
 
@@ -209,6 +210,41 @@ def test_the_validation_part_of_the_model_is_used():
     assert len(fits) == 3
     RowMemory(Counting(3, beta=0.9, **FAST), **GIVEN).fit(KNOWN)
     assert len(fits) == 4
+
+
+def test_models_are_tuned_for_the_cache_around_them(monkeypatch):
+    """A literal cache says the same; alone the model is what it was."""
+    seen, real = [], CacheValidation.perplexity
+
+    def perplexity(self, predictor):
+        seen.append((self, predictor, real(self, predictor)))
+        return seen[-1][-1] * (factors[-1] if len(seen) == 1 else 1)  # the first is leave-one-out
+
+    monkeypatch.setattr(CacheValidation, "perplexity", perplexity)
+    short = planted(**SIZES, n_tokens=1200, burstiness=20).X.astype(float)
+    estimator = AspectModel(12, component_prior=0.02, tempering="distinctive", **FAST)
+    factors, fitted = [], []
+    for factor in (0.5, 2.0):
+        seen.clear()
+        factors.append(factor)
+        fitted.append(RowMemory(estimator, discount=0.4, random_state=0).fit(short))
+        assert 1 < len(seen) <= 3
+    assert [model.estimator_.leave_one_out_ for model in fitted] == [True, False]
+    cache, predictor, found = seen[0]
+    (seed,) = draw_seeds(0, 1)
+    known, heldout = thin(short, 0.1, seed)
+    background = 1 + (known.toarray() > 0).sum(axis=0)
+    background = background / background.sum()
+    np.testing.assert_array_equal(cache.X.table.toarray(), heldout.toarray())
+
+    given = [None, 0.4, None, 0.0]
+    memory = best_memory(memory_cells(known, as_counts(heldout), predictor, background), given)
+    whole = with_cache(known, predictor, background, memory)
+    assert found == pytest.approx(perplexity_of(heldout, whole), rel=1e-9)
+    seen.clear()
+    clone(estimator).fit(short)
+    RowMemory(clone(estimator).set_params(beta=0.8), random_state=0).fit(short)
+    assert not seen
 
 
 def test_streams_and_blocks_predict_new_rows_only():

@@ -337,6 +337,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             seeds=(),
             resumable=self.warm_start,
             names=frozenset(self._get_param_names()),
+            cache=self._cache,
         )
 
     def _make_solver(self) -> Solver:

@@ -22,6 +22,7 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.stream import FirstBatch, Passes, Stream, fold_in, over_rows
 from skcooc.fitting.tuning import Trial
 from skcooc.heldout import scoring
+from skcooc.heldout.memory import Asked
 from skcooc.heldout.predictors import Factors, smoothed
 from skcooc.heldout.validation import HeldOutPredictions
 from skcooc.protocol import (
@@ -72,6 +73,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _fitted_model: Any  # its equations
     _fitted_parameters: dict[str, object]
     _schema: TableSchema
+    _cache: Asked | None = None  # parameters of the cache around it, for which it is tuned
     _unfinished: Journal | None = None
     _end: EMState | None  # kept for a warm start
     _stream: FirstBatch | Stream | None

@@ -19,7 +19,7 @@ from skcooc.base.predictions import Predictions
 from skcooc.fitting.fit import in_threads
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.heldout import Factors
-from skcooc.heldout.memory import rows_with
+from skcooc.heldout.memory import Asked, rows_with
 from skcooc.heldout.validation import HeldOutPredictions, add_one_unigram
 from skcooc.protocol import CSR, Array, Block, T, TableLike
 from skcooc.tables import is_out_of_core, without_zeros
@@ -71,6 +71,7 @@ class NativeMember:
     """
 
     estimator: Predictions
+    cache: Asked | None = None  # parameters of the cache around the estimator
 
     @property
     def heldout_predictions(self) -> HeldOutPredictions | None:
@@ -83,20 +84,24 @@ class NativeMember:
         return self.estimator.factors
 
     def fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> NativeMember:
-        return NativeMember(clone(self.estimator).fit(X, sample_weight=sample_weight))
+        new = clone(self.estimator)
+        new._cache = self.cache
+        return replace(self, estimator=new.fit(X, sample_weight=sample_weight))
 
     def partial_fit(
         self, X: TableLike, counts: Block, sample_weight: ArrayLike | None, by_name: bool
     ) -> NativeMember:
         new = copy.deepcopy(self.estimator)
-        return NativeMember(new.partial_fit(X, sample_weight=sample_weight, by_name=by_name))
+        new._cache = self.cache
+        new.partial_fit(X, sample_weight=sample_weight, by_name=by_name)
+        return replace(self, estimator=new)
 
     def fold_in(self, X: Block) -> Array:
         return self.estimator.fold_in(X)
 
     def without_rows(self) -> NativeMember:
         """Return the member without arrays of the training rows, to be sent to workers."""
-        return NativeMember(self.estimator._without_rows())
+        return replace(self, estimator=self.estimator._without_rows())
 
 
 @dataclass(frozen=True)
@@ -190,8 +195,8 @@ class TopicFreeMember:
 Member: TypeAlias = NativeMember | TransformerMember | TopicFreeMember
 
 
-def member_of(estimator: BaseEstimator | None) -> Member:
-    """A member, not yet fitted; None is the topic-free baseline."""
+def member_of(estimator: BaseEstimator | None, cache: Asked | None = None) -> Member:
+    """A member, not yet fitted, and the cache around it; None is the topic-free baseline."""
     if estimator is None:
         return TopicFreeMember()
     if not isinstance(estimator, Predictions):
@@ -201,7 +206,7 @@ def member_of(estimator: BaseEstimator | None) -> Member:
             f"{type(estimator).__name__} predicts more than the product of its mixtures and "
             "components, and a meta-estimator uses only that product: make it the outermost."
         )
-    return NativeMember(estimator)
+    return NativeMember(estimator, cache)
 
 
 def members_of(named: Sequence[tuple[str, BaseEstimator]], whose: str) -> list[Member]:

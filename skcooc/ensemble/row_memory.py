@@ -17,7 +17,7 @@ from skcooc.ensemble.members import MEMBER_TYPES, Member, MetaModel, member_of
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors, NearestRows
-from skcooc.heldout.memory import Memory, best_memory, memory_cells, rows_with, with_cache
+from skcooc.heldout.memory import Asked, Memory, best_memory, memory_cells, rows_with, with_cache
 from skcooc.heldout.neighbors import RowIndex
 from skcooc.heldout.validation import HoldOutOptions, add_one_unigram, hold_out
 from skcooc.protocol import CSR, Array, Block, Predictor, RandomState, TableLike
@@ -51,8 +51,9 @@ class RowMemory(MetaModel):
     (1 - t) P_ij + t Q_ij replaces P_ij.
 
     The numbers are estimated together on the tokens that the estimator holds out to tune its
-    own hyper-parameters. If it holds out none, a second copy is fitted to a part of the tokens.
-    Only predictions change, not ``transform``, ``components_`` and other attributes of the model.
+    own hyper-parameters; whether its priors and leave-one-out responsibilities are worth it is
+    decided with the cache. If it holds out none, a second copy is fitted to a part of the tokens.
+    The cache adds to predictions only: ``transform``, ``components_`` and the like are the model's.
 
     Read more in the :doc:`user guide </guide/memory>`.
 
@@ -190,7 +191,7 @@ class RowMemory(MetaModel):
         self._check_neighbors(table.in_memory)
         known, sample = attributes.input_attributes(new), table.sample
         with self._journal(sample) as journal:
-            member = member_of(self.estimator)
+            member = member_of(self.estimator, self._asked)
             member = journal.get_or_compute(
                 ("all",), lambda: member.fit(X, sample, sample_weight), checkpoint=True
             )
@@ -233,7 +234,7 @@ class RowMemory(MetaModel):
         new, first = copy.copy(self), not hasattr(self, "estimator_")
         check = read_in_memory if first else partial(read_batch, by_name=by_name)
         table = check(new, X, sample_weight)
-        member = member_of(clone(self.estimator)) if first else self._member
+        member = member_of(clone(self.estimator), self._asked) if first else self._member
         member = member.partial_fit(X, table.sample, sample_weight, by_name)
         frequencies = rows_with(table.sample)
         if not first:
@@ -287,8 +288,7 @@ class RowMemory(MetaModel):
 
     def _estimate(self, member: Member, X: Block, keeps: bool, journal: Journal) -> Memory:
         """The numbers given, and estimates of the others on held-out tokens."""
-        given = self.concentration, self.discount, self.smoothing
-        asked = [None if value == "auto" else float(value) for value in given]
+        *asked, _ = self._asked
         searches = keeps and self.neighbors != 0
         if not searches and None not in asked:
             return Memory(*cast(list[float], asked))
@@ -314,12 +314,18 @@ class RowMemory(MetaModel):
         if searches:
             near = NearestRows(rest.table, n_neighbors=self._n_neighbors, max_rows=MAX_ROWS)
         cells = memory_cells(rest.table, heldout.X, predictor, background, near)
-        without = best_memory(cells, [*asked, 0.0])
+        without = best_memory(cells, self._asked)
         if not searches:
             return without
         found = best_memory(cells, [*asked, None])
         gain = cells.log_likelihood(found)[0] - cells.log_likelihood(without)[0]
         return without if self.neighbors == "auto" and gain < MIN_GAIN else found
+
+    @property
+    def _asked(self) -> Asked:
+        """The parameters of a cache without neighbours that are given."""
+        given = self.concentration, self.discount, self.smoothing
+        return [*(None if value == "auto" else float(value) for value in given), 0.0]
 
     @property
     def _n_neighbors(self) -> int:

@@ -17,10 +17,11 @@ from skcooc.em.stages import StageSchedule, ignore, unknown_rows
 from skcooc.fitting.journal import Journal, JournalListener, Name
 from skcooc.fitting.new_rows import best_row_prior
 from skcooc.fitting.progress import Listener, Listeners, Progress
-from skcooc.fitting.recipe import LearnedStructure, Recipe
+from skcooc.fitting.recipe import LearnedStructure, Recipe, Settings
 from skcooc.fitting.short_fits import ShortFit, ShortFits
-from skcooc.fitting.tuning import Trial, TrialRecord, Tunable, tune
+from skcooc.fitting.tuning import Trial, TrialRecord, Tunable, tune, validation_perplexity
 from skcooc.heldout import HeldOut, Validation
+from skcooc.heldout.memory import CacheValidation
 from skcooc.heldout.predictors import CachedPredictions
 from skcooc.heldout.validation import (
     HeldOutPredictions,
@@ -166,7 +167,8 @@ def tuned_start(
         X = train.with_threads(settings.n_threads, map)
         fits = ShortFits(recipe.without_burstiness, X, heldout)
         heard = Listeners(JournalListener(journal), listener)
-        chosen = tune(tunables, settings.names, fits, record, heard.trial)
+        judge = _judge(settings, train, heldout)
+        chosen = tune(tunables, settings.names, fits, record, heard.trial, judge)
         best = record.best
         if recipe.concentration is not None:  # predictions should be as bursty as the final fit
             bursty = journal.get_or_compute(BURSTY, ShortFits(recipe, X, heldout), chosen.values)
@@ -178,6 +180,14 @@ def tuned_start(
         structure = LearnedStructure(model, model, None)
     params = best.params if recipe.init_from else None
     return Start(structure, record.trials, chosen.beta, best.validation, best.predicted, params)
+
+
+def _judge(settings: Settings, train: Block, heldout: HeldOut) -> Callable[[ShortFit], float]:
+    """Return the perplexity by which a tunable has to be worth it: in the cache, if any."""
+    if settings.cache is None:
+        return validation_perplexity
+    cache = CacheValidation.from_tables(train, heldout.X, settings.cache)
+    return lambda fit: cache.perplexity(fit.predicted)
 
 
 def _with_row_prior(recipe: Recipe, chosen: Trial, params: Params, heldout: HeldOut) -> Model:

@@ -23,6 +23,7 @@ from skcooc.em.stages import (
 )
 from skcooc.fitting.tuning import N_TEMPERATURES, Temperature, Tunable, Values
 from skcooc.heldout import HeldOut
+from skcooc.heldout.memory import Asked
 from skcooc.heldout.validation import HoldOutOptions
 from skcooc.protocol import Array, Block, Capability, Counts, Model, Params, RandomState
 
@@ -52,6 +53,7 @@ class Settings:
     seeds: tuple[int, ...]  # one for each restart
     resumable: bool  # whether the fit keeps what a warm start needs
     names: frozenset[str]  # of all parameters of the estimator
+    cache: Asked | None = None  # parameters of the cache around the model; None: there is none
 
     @property
     def n_threads(self) -> int:

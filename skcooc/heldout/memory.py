@@ -11,13 +11,23 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from skcooc.heldout.predictors import Discounted, Interpolated, rows_of, smoothed, values_at
+from skcooc.heldout.predictors import (
+    Discounted,
+    Interpolated,
+    Unigram,
+    rows_of,
+    smoothed,
+    values_at,
+)
+from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import CSR, Array, Block, Predictor
 
 STARTS = ((30.0, 0.5, 0.02, 0.3), (1.0, 0.8, 0.3, 0.3))  # typical of texts, and of rare pairs
 BOUNDS = (1e-3, 1e-3), (1e6, 1 - 1e-3)  # least and largest concentration, and share
 CURVES, INVERSES = (np.exp, expit, expit, expit), (np.log, logit, logit, logit)
 MAX_TOKENS = 100_000  # tokens used to estimate the parameters
+MAX_COMPARED = 20_000  # tokens used to compare models in a cache
+Asked = Sequence[float | None]  # of the four parameters those that are given; None: estimated
 
 
 class Memory(NamedTuple):
@@ -128,9 +138,9 @@ def memory_cells(
     predictor: Predictor,
     background: Array,
     neighbors: Predictor | None = None,
+    max_tokens: int = MAX_TOKENS,
 ) -> MemoryCells:
-    at = np.flatnonzero(X.weighted_counts > 0)
-    at = at[:: -(-len(at) // MAX_TOKENS)]
+    at = _scored_cells(X, max_tokens)
     rows, columns = rows_of(X.table)[at], X.indices[at]
     counts = values_at(known, rows, columns)
     totals = np.bincount(rows_of(known), weights=known.data, minlength=known.shape[0])
@@ -142,9 +152,37 @@ def memory_cells(
     )
 
 
+def _scored_cells(X: Block, max_tokens: int) -> Array:
+    at = np.flatnonzero(X.weighted_counts > 0)
+    return at[:: -(-len(at) // max_tokens)]
+
+
+@dataclass(frozen=True)
+class CacheValidation:
+    """Validation tokens, predicted by models in a within-document cache."""
+
+    X: Block  # (N, M)
+    cells: MemoryCells  # of any predictor
+    asked: Asked
+
+    @classmethod
+    def from_tables(cls, known: Block, X: Block, asked: Asked) -> Self:
+        background = add_one_unigram(rows_with(known), 1)
+        cells = memory_cells(
+            known.table, X, Unigram(background), background, max_tokens=MAX_COMPARED
+        )
+        return cls(X, cells, asked)
+
+    def perplexity(self, predictor: Predictor) -> float:
+        """Return the perplexity with the parameters of the cache that are best."""
+        P = predictor.cells(self.X)[_scored_cells(self.X, MAX_COMPARED)]
+        cells = self.cells._replace(P=P, Q=P)
+        return float(np.exp(-cells.log_likelihood(best_memory(cells, self.asked))[0]))
+
+
 def best_memory(
     cells: MemoryCells,
-    asked: Sequence[float | None] = (None, None, None, 0.0),
+    asked: Asked = (None, None, None, 0.0),
     starts: Sequence[tuple[float, ...]] = STARTS,
 ) -> Memory:
     """Parameters with the largest likelihood; values in ``asked`` other than None are kept.
@@ -163,6 +201,9 @@ def best_memory(
         value, slopes = cells.log_likelihood(at)
         chain = np.array([at.concentration, *(p * (1 - p) for p in at[1:])])
         return -value, -(slopes * chain)[free]
+
+    if not free:
+        return memory(())
 
     def scaled(values: tuple[float, ...]) -> list[float]:
         return [float(INVERSES[i](values[i])) for i in free]
