@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
 
-from skcooc import AspectModel, Dyads, RowMemory
+from skcooc import AspectModel, Dyads, GuidedAspectModel, RowMemory
 from tests.contract import assert_same_fit as assert_same
 from tests.tables import planted, refused
-from tests.test_stream_mixin import SHORT, STREAMERS, every_streamer
+from tests.test_stream_mixin import SHORT, STREAMERS
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -20,6 +20,10 @@ X = planted(n_rows=240, n_tokens=12000).X.toarray().astype(float)
 NAMES = np.array([f"w{j}" for j in range(60)], dtype=object)
 EARLY = 40  # columns of the first batch
 MODEL = AspectModel(3, beta=0.9, **SHORT)
+GUIDED = [
+    GuidedAspectModel(3, beta=0.9, seed_features={"a": ["w1", "w2"], "b": ["w30"]}, **SHORT),
+    GuidedAspectModel(3, beta=0.9, fixed_components={"a": np.arange(1.0, 41)}, **SHORT),
+]
 OF_COLUMNS = {
     "components",
     "nodes",
@@ -56,7 +60,7 @@ def widened(model):
     return twin
 
 
-@every_streamer
+@pytest.mark.parametrize("estimator", [*STREAMERS, *GUIDED], ids=repr)
 def test_new_columns_are_columns_that_had_no_counts_so_far(estimator):
     """Also where a batch lacks columns. The twin is widened by hand, and then gets matrices."""
     model = clone(estimator).partial_fit(frame(FIRST, slice(EARLY)))

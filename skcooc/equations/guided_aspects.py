@@ -127,7 +127,9 @@ class GuidedAspects(Aspects):
         guide = self.known
         if not guide.is_kept.any():
             return components
-        return np.where(guide.is_kept, guide.kept.astype(components.dtype), components)
+        kept = np.zeros_like(components)
+        kept[: len(guide.kept)] = guide.kept  # a stream may have further columns
+        return np.where(guide.is_kept, kept, components)
 
     def merge(self, params: Any, mass: Array, shares: Array) -> tuple[Self, Any]:
         """Equations and parameters of merged aspects; nothing is known of them."""
