@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
-from skcooc.ensemble.members import MetaModel
+from skcooc.ensemble.members import MetaModel, check_in_memory
 from skcooc.fitting import Recipe, tuning
 from skcooc.fitting.fit import in_threads, split_threads, tuned_start
 from skcooc.fitting.journal import Journal
@@ -176,7 +176,13 @@ class AveragedModels(MetaModel):
         Returns
         -------
         self : object
+
+        Raises
+        ------
+        TypeError
+            Where X is not in memory: a dask array, RowBlocks or a DiskTable.
         """
+        check_in_memory(X, self)
         self.estimator._validate_params()
         self.estimator.check_sizes()
         new = copy.copy(self)

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import _BaseComposition
 
 from skcooc.base import attributes
-from skcooc.ensemble.members import Member, MetaModel, members_of
+from skcooc.ensemble.members import Member, MetaModel, check_in_memory, members_of
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout.predictors import (
@@ -163,9 +163,12 @@ class InterpolatedModels(MetaModel, _BaseComposition):
 
         Raises
         ------
+        TypeError
+            If X is not in memory: a dask array, RowBlocks or a DiskTable.
         ValueError
             If a model has negative components or takes no weights, or names are not unique.
         """
+        check_in_memory(X, self)
         members = members_of(self.estimators, type(self).__name__)
         names = [name for name, _ in self.estimators]
         self._validate_names(names)

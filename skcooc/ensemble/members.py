@@ -121,10 +121,7 @@ class TransformerMember:
     def fit(
         self, X: TableLike, counts: Block, sample_weight: ArrayLike | None
     ) -> TransformerMember:
-        if is_out_of_core(X):
-            raise TypeError(
-                f"{type(self.estimator).__name__} needs a table in memory, got {type(X).__name__}."
-            )
+        check_in_memory(X, self.estimator)
         return self._fitted_to(clone(self.estimator).fit, counts, sample_weight)
 
     def partial_fit(
@@ -222,6 +219,16 @@ def members_of(named: Sequence[tuple[str, BaseEstimator]], whose: str) -> list[M
         )
     validate_parameter_constraints({name: MEMBER_TYPES for name, _ in named}, dict(named), whose)
     return [member_of(estimator) for _, estimator in named]
+
+
+def check_in_memory(X: TableLike, estimator: BaseEstimator) -> None:
+    """Raise TypeError where an estimator cannot be fitted to a table because of its place."""
+    if is_out_of_core(X):
+        raise TypeError(
+            f"{type(estimator).__name__} needs a table in memory, got {type(X).__name__}: fit it "
+            "to a sample of the rows, such as X[:10_000].compute() of a dask array or a block, and "
+            "transform the others. Single models of skcooc, such as AspectModel, are fitted to all."
+        )
 
 
 def _distributions(P: Array) -> Array:
