@@ -183,12 +183,17 @@ class AspectClassifier(
         labels = np.full(_n_rows(X), None) if y is None else _labels(y)
         if not isinstance(X, Dyads):
             check_consistent_length(X, labels)
+        if y is None and not self.seed_features:
+            raise ValueError(
+                "AspectClassifier requires y to be passed, but the target y is None, and there are "
+                "no seed_features."
+            )
         known = np.flatnonzero([label is not None for label in labels])
         classes = np.unique([*labels[known].tolist(), *(self.seed_features or {})])
         if not len(classes):
             raise ValueError(
-                "y has no labels, and there are no seed_features: a classifier requires y, labels "
-                "of some rows at least."
+                "y has no labels, all of its values stand for rows without one, and there are no "
+                "seed_features."
             )
         fit = partial(self._fit_topics, X, classes, sample_weight=sample_weight)
         model, codes = fit(labels), np.searchsorted(classes, labels[known].tolist())

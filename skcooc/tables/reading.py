@@ -53,7 +53,7 @@ _OTHER_NAMES = (
 )
 NUMBERS = [np.float64, np.float32, *map(np.dtype, "?bhilqBHILQ")]  # others become the first
 SAMPLE_ROWS = 10_000  # of a table that is not in memory
-CHECKED_ROWS, LARGEST_LOG = 1000, 30.0  # of tables that may hold no counts
+CHECKED_ROWS, LARGEST_LOG = 1000, 9.0  # of tables that may hold no counts
 
 
 class TextsError(ValueError):
@@ -109,8 +109,10 @@ def transformed(table: CSR) -> str | None:
         return "rows of length one, as TfidfTransformer makes them"
     if len(totals) > 1 and np.allclose(totals, 1, atol=1e-4):
         return "shares of rows, which sum to one"
-    counts = np.expm1(np.minimum(data, LARGEST_LOG))
-    if len(np.unique(data)) > 1 and np.allclose(counts, np.round(counts), atol=1e-3):
+    if data.max() > LARGEST_LOG or np.ptp(data) == 0:
+        return None
+    counts = np.expm1(data)
+    if np.allclose(counts, np.rint(counts), rtol=1e-5, atol=1e-4):
         return "logarithms of counts, log(1 + n)"
     return None
 
