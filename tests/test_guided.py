@@ -102,6 +102,8 @@ def test_unknown_seeds_are_said():
     for unknown in (["rain"], [], [-1], [M]):
         refused("None of the seeds of 'sky' is a column", seeded(seeds={"sky": unknown}).fit, X)
     refused("is less than the number of topics .* named or given, 2", seeded(1).fit, X)
+    same = seeded(3).set_params(fixed_components={"sky": np.ones(M)})
+    refused("Two topics have the name", same.fit, X)
 
 
 def test_no_knowledge_is_a_plain_aspect_model():

@@ -365,10 +365,13 @@ class GuidedAspectModel(AspectModel):
         return float(np.exp(-self.score(X, groups=groups)))
 
     def recipe(self) -> Recipe:
-        if len(self._topic_names) > self.n_components:
+        names = self._topic_names
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"Two topics have the name {min(twice)!r}: one with seeds, one given.")
+        if len(names) > self.n_components:
             raise ValueError(
                 f"n_components={self.n_components} is less than the number of topics that are "
-                f"named or given, {len(self._topic_names)}."
+                f"named or given, {len(names)}."
             )
         recipe = super().recipe()
         return replace(recipe, shape={**recipe.shape, "group_effects": self.group_effects})
