@@ -33,14 +33,15 @@ TYPES, ACTIVITIES, BATCHES, GENES = 6, 2, 3, 800
 
 
 @experiment(minutes=2, quick={"components": 6, "seeds": [0]}, needs=["tomotopy"])
-def seed_words(components: int = 12, seeds: Sequence[int] = (0, 1, 2, 3, 4)) -> Iterator[Row]:
+def seed_words(components: int = 12, seeds: Sequence[int] = tuple(range(10))) -> Iterator[Row]:
     """Do named topics find the documents that they name?
 
     Four newsgroups, four seeds each; a tenth of the tokens is held out. Accuracy is that of the
     named topic with the largest share of a document, or that of `predict`, which counts free topics
     for the named ones; `AspectClassifier` has a topic for each name and no others. "Named
     afterwards": each group is the topic of a plain fit with the largest probability of its seeds.
-    LDA has a larger prior of each seed in its topic (tomotopy), alpha optimised, 300 sweeps.
+    LDA has a prior of 1 of each seed in its topic (tomotopy), alpha optimised, 300 sweeps; with
+    10 and 100 it was equal on two other splits, with 400 and 2000 worse.
     """
     X, _, labels, words = corpora.newsgroups4()
     places = {name: [int(np.flatnonzero(words == w)[0]) for w in SEEDS[name]] for name in SEEDS}

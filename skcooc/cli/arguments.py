@@ -187,7 +187,7 @@ def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
     add("--beta", type=_beta, default="auto", help=what)
     what = "maximum number of EM iterations (default: %(default)s)"
     add("--max-iter", type=_positive, default=500, metavar="N", help=what)
-    what = "compare held-out perplexities: with a baseline without topics, other fits, and LDA"
+    what = "compare held-out perplexities: with the topic-free baseline, other fits, and LDA"
     add("--compare", action="store_true", help=what)
     what = f"with --compare: share of the counts held out, at most 0.5 (default: {TEST_SIZE})"
     add("--test-size", type=_share, metavar="SHARE", help=what)
