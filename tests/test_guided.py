@@ -152,6 +152,9 @@ def test_expected_counts_are_a_prior():
     mine = AspectModel(3, component_prior=50 * TRUTH.components, **FAST).fit(X)
     overlap = np.sqrt(mine.components_) @ np.sqrt(TRUTH.components).T
     assert overlap.argmax(axis=1).tolist() == [0, 1, 2]  # topics keep their places
+    equal = AspectModel(3, component_prior=np.full((3, M), 0.5), **FAST).fit(X)  # like a number
+    plain = AspectModel(3, component_prior=0.5, **FAST).fit(X)
+    assert equal.objective_ == pytest.approx(plain.objective_, rel=1e-3)
     bad = AspectModel(3, component_prior=np.ones((2, M)), **FAST)
     refused(r"component_prior is an array of shape \(2, 60\)", bad.fit, X)
     bad = AspectModel(3, component_prior=-table, **FAST)

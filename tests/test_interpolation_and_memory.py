@@ -212,7 +212,8 @@ def test_the_validation_part_of_the_model_is_used():
     assert len(fits) == 4
 
 
-def test_models_are_tuned_for_the_cache_around_them(monkeypatch):
+@pytest.mark.parametrize("averaged", [False, True])
+def test_models_are_tuned_for_the_cache_around_them(monkeypatch, averaged):
     """A literal cache says the same; alone the model is what it was."""
     seen, real = [], CacheValidation.perplexity
 
@@ -222,14 +223,17 @@ def test_models_are_tuned_for_the_cache_around_them(monkeypatch):
 
     monkeypatch.setattr(CacheValidation, "perplexity", perplexity)
     short = planted(**SIZES, n_tokens=1200, burstiness=20).X.astype(float)
-    estimator = AspectModel(12, component_prior=0.02, tempering="distinctive", **FAST)
+    single = AspectModel(12, component_prior=0.02, tempering="distinctive", **FAST)
+    estimator = skcooc.AveragedModels(single, 2, random_state=0) if averaged else single
     factors, fitted = [], []
     for factor in (0.5, 2.0):
         seen.clear()
         factors.append(factor)
         fitted.append(RowMemory(estimator, discount=0.4, random_state=0).fit(short))
         assert 1 < len(seen) <= 3
-    assert [model.estimator_.leave_one_out_ for model in fitted] == [True, False]
+    models = [model.estimator_ for model in fitted]
+    models = [model.estimators_[0] if averaged else model for model in models]
+    assert [model.leave_one_out_ for model in models] == [True, False]
     cache, predictor, found = seen[0]
     (seed,) = draw_seeds(0, 1)
     known, heldout = thin(short, 0.1, seed)
@@ -243,7 +247,8 @@ def test_models_are_tuned_for_the_cache_around_them(monkeypatch):
     assert found == pytest.approx(perplexity_of(heldout, whole), rel=1e-9)
     seen.clear()
     clone(estimator).fit(short)
-    RowMemory(clone(estimator).set_params(beta=0.8), random_state=0).fit(short)
+    fixed = {"estimator__beta" if averaged else "beta": 0.8}
+    RowMemory(clone(estimator).set_params(**fixed), random_state=0).fit(short)
     assert not seen
 
 

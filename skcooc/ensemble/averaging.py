@@ -64,7 +64,7 @@ class AveragedModels(MetaModel):
     estimator : estimator of this package
         Clones are fitted, with other ``random_state``, ``n_jobs`` and ``max_iter``; ``n_init``,
         ``tol`` and ``warm_start`` are ignored. An `AspectModel` with ``leave_one_out="auto"`` has
-        plain members.
+        plain members, except in a `RowMemory`, where these are compared with leave-one-out ones.
 
     n_estimators : int, default=16
         Number S of members. The perplexity falls with it, ever more slowly.
@@ -189,7 +189,9 @@ class AveragedModels(MetaModel):
         table = read_in_memory(new, X, sample_weight)  # a fit that fails leaves self as it was
         known = attributes.input_attributes(new) | {"_schema": table.schema}
         counts = table.sample
-        recipe = self.estimator.recipe().for_table(counts, table.schema.column_names)
+        single = clone(self.estimator)
+        single._cache = self._cache
+        recipe = single.recipe().for_table(counts, table.schema.column_names)
         with self._journal(counts) as journal:
             seeds = journal.get_or_compute(
                 ("seeds",), draw_seeds, self.random_state, self.n_estimators
@@ -229,7 +231,8 @@ class AveragedModels(MetaModel):
         settings = recipe.settings
         rest, heldout = hold_out(table.sample, *settings.division)
         tunables = recipe.family.tunables(table.sample) if settings.tunes else []
-        tunables = [tunable for tunable in tunables if not isinstance(tunable, NOT_OF_MEMBERS)]
+        if settings.cache is None:
+            tunables = [tunable for tunable in tunables if not isinstance(tunable, NOT_OF_MEMBERS)]
         start = journal.get_or_compute(
             ("start",), tuned_start, recipe, rest, heldout, tunables, None, journal
         )

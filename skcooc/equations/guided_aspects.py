@@ -12,11 +12,12 @@ from scipy.special import xlogy
 from skcooc.em.stages import unknown_rows
 from skcooc.equations.aspects import Aspects, Statistics, unigram_of
 from skcooc.protocol import Array, Counts, Rows
-from skcooc.simplex import normalise
+from skcooc.simplex import hellinger, normalise
 
 # Shares of seeds and of earlier counts in initial aspects. Where there are seeds, which decide what
 # becomes of all, others begin near the unigram: the shape of the gamma distribution of their noise.
 SEED_SHARE, COUNTS_SHARE, NOISE_SHAPE = 0.05, 0.9, 20.0
+ALIKE = 1e-2  # Hellinger distance of equal distributions of earlier counts, which rounding leaves
 
 
 class GuidedParams(NamedTuple):
@@ -116,7 +117,8 @@ class GuidedAspects(Aspects):
         else:
             start = self.usual_start(X, rng)
         counts = normalise(guide.counts, axis=0, otherwise=0.0)
-        for known, share in ((guide.seeds, SEED_SHARE), (counts, COUNTS_SHARE)):
+        alike = (hellinger(counts.T) < ALIKE).sum(axis=0) > 1  # they tell no aspects apart
+        for known, share in ((guide.seeds, SEED_SHARE), (counts * ~alike, COUNTS_SHARE)):
             start = np.where(known.any(axis=0), unigram + share * (known - unigram), start)
         return start.astype(X.dtype)
 
