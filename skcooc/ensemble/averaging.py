@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,7 @@ from skcooc.fitting.fit import in_threads, split_threads, tuned_start
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Validation
+from skcooc.heldout.memory import Asked, CacheValidation
 from skcooc.heldout.predictors import CachedPredictions, Factors, side_by_side, weighted
 from skcooc.heldout.validation import (
     HeldOutPredictions,
@@ -97,7 +98,7 @@ class AveragedModels(MetaModel):
         for interpretation, see :func:`skcooc.inspection.describe`. Not available if members have
         different numbers of components.
     tuning_ : list of Trial
-        Trials of a single fit; the last one, of stage "mean", is that of the mean.
+        Trials of a single fit, and of stage "mean" those of the mean.
     n_iter_ : int
         Total number of EM iterations of the members.
 
@@ -189,9 +190,7 @@ class AveragedModels(MetaModel):
         table = read_in_memory(new, X, sample_weight)  # a fit that fails leaves self as it was
         known = attributes.input_attributes(new) | {"_schema": table.schema}
         counts = table.sample
-        single = clone(self.estimator)
-        single._cache = self._cache
-        recipe = single.recipe().for_table(counts, table.schema.column_names)
+        recipe = self.estimator.recipe().for_table(counts, table.schema.column_names)
         with self._journal(counts) as journal:
             seeds = journal.get_or_compute(
                 ("seeds",), draw_seeds, self.random_state, self.n_estimators
@@ -227,27 +226,41 @@ class AveragedModels(MetaModel):
     def _tune(
         self, recipe: Recipe, table: Table, known: attributes.Attributes, journal: Journal
     ) -> MeanPrediction:
-        """Tune a single fit, and let a part of the members predict the held-out tokens."""
+        """Tune a single fit, and let a part of the members predict the held-out tokens.
+
+        In a cache they do so with leave-one-out responsibilities, too, where rows are short.
+        """
         settings = recipe.settings
         rest, heldout = hold_out(table.sample, *settings.division)
         tunables = recipe.family.tunables(table.sample) if settings.tunes else []
-        if settings.cache is None:
-            tunables = [tunable for tunable in tunables if not isinstance(tunable, NOT_OF_MEMBERS)]
+        plain = [tunable for tunable in tunables if not isinstance(tunable, NOT_OF_MEMBERS)]
         start = journal.get_or_compute(
-            ("start",), tuned_start, recipe, rest, heldout, tunables, None, journal
+            ("start",), tuned_start, recipe, rest, heldout, plain, None, journal
         )
         chosen = next((trial.values for trial in start.trials if trial.chosen), {})
         largest = recipe.with_values(chosen).equations.largest_beta
         beta = min(LARGER_BETA * start.beta, largest) if settings.tunes else start.beta
-        values = {**chosen, "beta": beta}
+        candidates: list[tuning.Values] = [{**chosen, "beta": beta}]
+        if self._cache is not None:
+            found = [tunable for tunable in tunables if isinstance(tunable, tuning.LeaveOneOut)]
+            candidates += [tunable.usual_values(LARGER_BETA) for tunable in found]
         seeds = settings.seeds[: -(-len(settings.seeds) // PART)]
         few = Table(rest, rest, table.schema)
-        members = self._fit_members(few, known, values, seeds, Journal())
-        predicted = CachedPredictions(mean_of(members).cells(heldout.X))
-        validation = heldout.score(predicted)
+        means = list[MeanPrediction]()
+        for values in candidates:
+            members = self._fit_members(few, known, values, seeds, Journal())
+            predicted = CachedPredictions(mean_of(members).cells(heldout.X))
+            means.append(MeanPrediction(values, [], heldout.score(predicted), predicted))
+        best = means[0]
+        if len(means) > 1:
+            cache = CacheValidation.from_tables(rest, heldout.X, cast(Asked, self._cache))
+            best = min(means, key=lambda mean: cache.perplexity(mean.predicted))
         trials = [trial._replace(chosen=False) for trial in start.trials]
-        trials.append(tuning.Trial("mean", values, validation, chosen=True))
-        return MeanPrediction(values, trials, validation, predicted)
+        trials += [
+            tuning.Trial("mean", mean.values, mean.validation, chosen=mean is best)
+            for mean in means
+        ]
+        return best._replace(trials=trials)
 
     def _fit_members(
         self,

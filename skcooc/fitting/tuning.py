@@ -360,6 +360,11 @@ class LeaveOneOut:
     n_trials: int = N_LEAVE_ONE_OUT
     min_gain: float = MIN_GAIN
 
+    def usual_values(self, factor: float) -> Values:
+        """Return the usual values, with this times the usual inverse temperature."""
+        beta = self.within.guess or self.within.high
+        return {**self.usual, "leave_one_out": True, "beta": min(factor * beta, 1.0)}
+
     def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
         best = _required(best)
         yield from line_search(
