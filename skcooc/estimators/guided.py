@@ -240,7 +240,7 @@ class GuidedAspectModel(AspectModel):
         known |= {"groups_": labels, "row_groups_": codes}
         data = {"X": X, "y": None, "metadata": {"groups": groups, "sample_weight": sample_weight}}
         stopped = self._fit_table(recipe, table.in_groups(codes), known, data)
-        attributes.warn_about(self, recipe, stopped)
+        attributes.warn_about(self, recipe, table, stopped)
         return self
 
     def fit_transform(
