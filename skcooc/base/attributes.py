@@ -173,11 +173,11 @@ def _too_many_components(estimator: BaseEstimator, shape: tuple[int, ...]) -> st
         given = getattr(estimator, "axis", "rows" if name == "n_clusters" else name)
         divided = [side for side in sizes if side[:3] in given] or list(sizes)
         side = min(divided, key=lambda side: sizes[side])
-        if (size := getattr(estimator, name)) > sizes[side]:
+        if (size := getattr(estimator, name)) > (least := sizes[side]):
             return (
-                f"{name}={size} is more than the {sizes[side]} {side} of X, so that some have "
-                f"nothing to describe: set {name} to much less. If a row of X is a pair, such as "
-                "user and item, use Dyads.from_frame."
+                f"{name}={size}, but X has {least} {side if least > 1 else side[:-1]}, so that "
+                f"some have nothing to describe: set {name} to much less. If a row of X is a pair, "
+                "such as user and item, use Dyads.from_frame."
             )
     return None
 
