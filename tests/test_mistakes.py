@@ -1,4 +1,4 @@
-"""Usual mistakes, as docs/howto/mistakes.md lists them: what is raised or warned, and the remedy."""
+"""Usual mistakes, as docs/howto/mistakes.md lists them: errors, warnings and remedies."""
 
 import re
 import warnings
@@ -137,7 +137,7 @@ def outcomes(call):
         warnings.simplefilter("always")
         try:
             call()
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             yield {kind.__name__ for kind in type(error).__mro__}, str(error)
         yield from (({warning.category.__name__}, str(warning.message)) for warning in told)
 
@@ -169,7 +169,7 @@ def test_hints_leave_what_an_estimator_has_as_it_is():
     model = fitted()
     missing = "labels_", "predict", "coef_", "components", "nothing"
     assert not any(hasattr(model, name) for name in missing)
-    with pytest.raises(AttributeError, match="attribute 'nothing'$"):
+    with pytest.raises(AttributeError, match=r"attribute 'nothing'$"):
         model.nothing  # noqa: B018
     with pytest.raises(AttributeError, match="Use column_labels_ or row_labels_"):
         type("Two", (AspectModel,), {"row_labels_": 0, "column_labels_": 0})().labels_  # noqa: B018
