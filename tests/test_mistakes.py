@@ -18,7 +18,9 @@ from sklearn.feature_extraction.text import (
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from skcooc import AspectModel, AsymmetricClustering, Dyads
+from skcooc import AspectModel, AsymmetricClustering, Dyads, GuidedAspectModel, inspection, metrics
+from skcooc.model_selection import ComponentSearchCV
+from skcooc.plotting import HierarchyDisplay, KSelectionDisplay
 from tests.tables import planted
 
 PAGE = Path(__file__).parents[1] / "docs" / "howto" / "mistakes.md"
@@ -178,3 +180,44 @@ def test_hints_leave_what_an_estimator_has_as_it_is():
     with warnings.catch_warnings(action="error"):  # other tables than the training table
         model.perplexity(FRAME[::-1])
         model.score(FRAME)
+
+
+def seeds(columns):
+    return GuidedAspectModel(3, seed_features={"a": columns}).fit(FRAME)
+
+
+def pairs(**options):
+    return Dyads.from_frame(PAIRS, "user", "item", **options)
+
+
+def perplexity(factor):
+    return metrics.perplexity(X, fitted().embedding_ * factor, fitted().components_)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: inspection.describe(X, fitted()), "a fitted model of topics or clusters has"),
+        (lambda: inspection.describe(FEW.fit(X), ["a"]), "vectorizer.get_feature_names_out()"),
+        (lambda: inspection.explore(fitted(), TEXTS), "give vectorizer.transform(X)"),
+        (lambda: inspection.nearest_rows(fitted(), [0]), "AspectModel.embedding_"),
+        (lambda: inspection.topic_stability(AspectModel, X), "AspectModel(...)"),
+        (lambda: inspection.export_text(fitted()), "which ClusterAbstraction has"),
+        (lambda: HierarchyDisplay.from_estimator(fitted()), "which ClusterAbstraction has"),
+        (lambda: KSelectionDisplay.from_search(fitted()), "which a fitted ComponentSearchCV has"),
+        (lambda: metrics.perplexity(X, fitted(), fitted()), "embedding_ and components_"),
+        (lambda: metrics.npmi_coherence(fitted(), X), "give its array, components_"),
+        (lambda: perplexity(2), "sums to 2, but probabilities sum to one"),
+        (lambda: ComponentSearchCV(FEW, {"n_components": [3]}).fit(X), "such as [5, 10]"),
+        (lambda: seeds("word1"), "give a list, ['word1']"),
+        (lambda: seeds(["zebra"]), "Given are 'zebra'; X has 60 columns"),
+        (lambda: pairs(count="item"), "pandas.to_numeric"),
+        (lambda: pairs(count="n", like=PAIRS), "should be the Dyads fitted, got DataFrame"),
+    ],
+)
+def test_other_functions_say_what_to_give(call, told):
+    assert [told in message for _, message in outcomes(call)] == [True]
+
+
+def test_factors_that_are_probabilities_are_scored():
+    assert perplexity(1) > 1
