@@ -19,7 +19,7 @@ from skcooc.fitting.journal import Journal
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Counts, Model
 from skcooc.simplex import warning_of_twins
-from skcooc.tables import CheckedBlocks
+from skcooc.tables import CheckedBlocks, Table
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
 NO_GROUPS = np.empty(0, dtype=int)
@@ -135,7 +135,7 @@ def at_iteration(X: Counts, smoothing: float | Literal["auto"], known: Attribute
     return attributes
 
 
-def warn_about(estimator: BaseEstimator, recipe: Recipe, stopped: bool) -> None:
+def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: bool) -> None:
     """Warn where a fit did not converge, collapsed to the unigram, or has nearly equal topics."""
     if not (estimator.converged_ or stopped or recipe.is_short):
         _warn(
@@ -145,18 +145,41 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, stopped: bool) -> None:
     if is_collapsed(estimator.components_, estimator.weights_, len(estimator.embedding_)):
         remedy = "Use a larger beta, or beta='auto'."
         if recipe.equations.largest_beta == 1 and (estimator.beta_ == 1 or estimator.tuning_):
-            remedy = "Give counts in larger units, if they are not numbers of tokens."
+            mean = table.counts.column_sums.sum() / table.counts.shape[0]
+            remedy = (
+                f"X has {mean:.3g} tokens a row. If the data have more, X holds shares or other "
+                "small values: give the counts themselves."
+            )
         _warn(
             f"All {len(estimator.components_)} components are the unigram: at "
             f"beta={estimator.beta_:.3g} the model has collapsed, or rows and columns are "
             f"independent. {remedy}"
         )
+    elif message := _too_many_components(estimator, table.schema.shape):
+        _warn(message, UserWarning)
     elif (
         estimator.converged_
         and "n_components" in estimator.size_parameters  # they are topics
         and (message := warning_of_twins(estimator.components_))
     ):
         _warn(message)
+
+
+def _too_many_components(estimator: BaseEstimator, shape: tuple[int, ...]) -> str | None:
+    """Return a message where there are more components than rows or columns; else None."""
+    n_rows, *_, n_columns = shape
+    sizes = {"rows": n_rows or np.inf, "columns": n_columns}  # rows of blocks are not counted
+    for name in estimator.size_parameters * (len(shape) == 2):
+        given = getattr(estimator, "axis", "rows" if name == "n_clusters" else name)
+        divided = [side for side in sizes if side[:3] in given] or list(sizes)
+        side = min(divided, key=lambda side: sizes[side])
+        if (size := getattr(estimator, name)) > (least := sizes[side]):
+            return (
+                f"{name}={size}, but X has {least} {side if least > 1 else side[:-1]}, so that "
+                f"some have nothing to describe: set {name} to much less. If a row of X is a pair, "
+                "such as user and item, use Dyads.from_frame."
+            )
+    return None
 
 
 def is_collapsed(components: Array, weights: Array, n_rows: int) -> bool:
@@ -167,8 +190,8 @@ def is_collapsed(components: Array, weights: Array, n_rows: int) -> bool:
     return bool((distances < COLLAPSED).all())
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, ConvergenceWarning, stacklevel=5)
+def _warn(message: str, category: type[Warning] = ConvergenceWarning) -> None:
+    warnings.warn(message, category, stacklevel=5)
 
 
 class TableFingerprint(NamedTuple):

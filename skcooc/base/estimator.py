@@ -176,7 +176,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             with self._all_or_nothing():
                 self._fit_blocks(recipe, table.sample, table.blocks, known)
             stopped = True  # there is no need to converge
-        attributes.warn_about(self, recipe, stopped)
+        attributes.warn_about(self, recipe, table, stopped)
         return self
 
     def _read(

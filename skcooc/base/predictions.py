@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
+from difflib import get_close_matches
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +26,7 @@ from skcooc.fitting.tuning import Trial
 from skcooc.heldout import scoring
 from skcooc.heldout.memory import Asked
 from skcooc.heldout.predictors import Factors, smoothed
-from skcooc.heldout.validation import HeldOutPredictions
+from skcooc.heldout.validation import HeldOutPredictions, add_one_unigram
 from skcooc.protocol import (
     CSR,
     Array,
@@ -48,6 +50,20 @@ from skcooc.tables.blocks import check_row_blocks
 from skcooc.version import __version__, check_version
 
 VERSION = "_skcooc_version"  # in the state of a pickled estimator
+INSTEAD = {  # attributes of other libraries, and what to use
+    **dict.fromkeys(("labels_", "topics_", "fit_predict"), "embedding_.argmax(axis=1)"),
+    "predict": "transform(X).argmax(axis=1)",
+    "predict_proba": "transform(X)",
+    **dict.fromkeys(("cluster_centers_", "coef_", "means_", "topic_word_"), "components_"),
+    "get_topics": "components_",
+    "doc_topic_": "embedding_",
+    **dict.fromkeys(("inertia_", "bound_", "reconstruction_err_", "loglikelihood_"), "objective_"),
+    **dict.fromkeys(("perplexity_", "bound", "log_perplexity"), "perplexity(Dyads(test))"),
+    **dict.fromkeys(
+        ("show_topics", "print_topics", "get_topic_info", "get_topic"),
+        "skcooc.inspection.describe(model)",
+    ),
+}
 
 
 class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -198,8 +214,32 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         perplexity : float
+
+        Warns
+        -----
+        UserWarning
+            Where X is the training table, whose tokens are not held out. ``score``, which
+            scikit-learn's searches call, does not warn.
         """
+        check_is_fitted(self)
+        if self._is_training_table(X):
+            warnings.warn(
+                "X is the training table, so its perplexity says nothing about new tokens. Hold "
+                "some out: train, test = skcooc.model_selection.split_counts(X), fit train, and "
+                "give Dyads(test).",
+                UserWarning,
+                stacklevel=2,
+            )
         return float(np.exp(-self.score(X)))
+
+    def _is_training_table(self, X: TableLike) -> bool:
+        """Return whether X has the shape of the training table, and its sums, up to scale."""
+        if getattr(X, "table_shape", getattr(X, "shape", ())) != self._schema.shape:
+            return False
+        rows = self._read_rows(X.to_csr() if isinstance(X, Dyads) else X)
+        unigram = add_one_unigram(rows.column_sums, rows.mean_count_weight)
+        shares = rows.row_sums / max(rows.row_sums.sum(), 1)
+        return np.allclose(unigram, self.unigram_) and np.allclose(shares, self.row_distribution_)
 
     def joint_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Array:
         """Return P(x_i, y_j) = P(x_i) sum_k P(z_k given x_i) P(y_j given z_k).
@@ -482,6 +522,28 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         tags.input_tags.positive_only = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    if not TYPE_CHECKING:  # it would hide misspelt names
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise AttributeError, with the name that is meant, if there is one."""
+            if hasattr(type(self), name):  # a property or a method that says why it is missing
+                return object.__getattribute__(self, name)
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if not name.startswith("_"):
+                message += self._instead(name)
+            raise AttributeError(message, name=name, obj=self)
+
+    def _instead(self, name: str) -> str:
+        """Return what to use instead of an attribute that is missing; empty if that is unknown."""
+        annotated = (vars(kind).get("__annotations__", ()) for kind in type(self).__mro__)
+        known = {*dir(type(self)), *vars(self)}.union(*annotated)
+        if name in known:
+            return "" if "n_features_in_" in vars(self) else ": not fitted yet, call fit first"
+        near = sorted(one for one in known if one.endswith(f"_{name}") and name.endswith("_"))
+        if not near:
+            near = [INSTEAD[name]] if name in INSTEAD else get_close_matches(name, known, 1, 0.8)
+        return f". Use {' or '.join(near)}" if near else ""
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "row_distribution_")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import re
 from builtins import map as serial_map
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, Self
@@ -48,6 +50,91 @@ N_PARTS = 8  # of the rows, whatever the number of threads
 # Capabilities of whole tables that are not in memory.
 OUT_OF_CORE: frozenset[Capability] = frozenset(("paths", "each step", "row states"))
 
+TEXTS = (
+    "X holds texts or other strings, not counts: count the words of texts with a vectorizer, such "
+    "as scikit-learn's CountVectorizer; for pairs, such as user and item, take Dyads.from_frame."
+)
+REMEDIES = (  # parts of messages of scikit-learn and NumPy, which values are meant, what to do
+    (
+        "Negative values",
+        lambda x: x < 0,
+        "Counts must be 0 or more. From HashingVectorizer? Use alternate_sign=False. Centred, "
+        "scaled or embedded? Give the counts themselves.",
+    ),
+    (
+        "contains NaN",
+        np.isnan,
+        "A pair that never occurs has the count 0: X.fillna(0), numpy.nan_to_num(X), or "
+        "pivot_table(..., fill_value=0).",
+    ),
+    ("infinity or a value", np.isinf, "Logarithms of 0? Give the counts themselves."),
+    (
+        "array element with a sequence|with dim 3",
+        None,
+        "Count lists of tokens by CountVectorizer(analyzer=list), and gensim's pairs of id and "
+        "count by gensim.matutils.corpus2csc(X).T.",
+    ),
+    ("not 'dict'", None, "Dicts of counts become a table by scikit-learn's DictVectorizer."),
+    ("not '[a-z_]*generator'", None, "Give rows of counts: a list or an array."),
+    (
+        "features, but .* is expecting",
+        None,
+        "Count new texts by transform of the vectorizer that was fitted. If rows and columns are "
+        "exchanged, give X.T.",
+    ),
+    (
+        "feature names should match",
+        None,
+        "Take the columns of the fit, with 0 where one is missing: "
+        "X.reindex(columns=model.column_names_in_, fill_value=0); Dyads take like=train.",
+    ),
+    ("could not be promoted", None, "Leave out columns that hold no counts, such as dates."),
+)
+
+
+class TextsError(ValueError):
+    """X holds texts or other strings instead of counts."""
+
+
+@contextmanager
+def explained(X: Any) -> Iterator[None]:
+    """Say what to do where scikit-learn or NumPy refuse X, with the number of invalid values."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        message = re.split(r"\n\w+ does not accept missing| This means", str(error))[0]
+        message = message.removesuffix(".")
+        if re.search("string to float|bytes/strings", message):
+            raise TextsError(f"{TEXTS}{_without_numbers(X)}") from None  # without the text itself
+        for pattern, is_invalid, remedy in REMEDIES:
+            if re.search(pattern, message):
+                n = "" if is_invalid is None else _share_of_values(X, is_invalid)
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                end = "" if message.endswith(("\n", ". ")) else ". "
+                raise kind(f"{message}{end}{n}{remedy}{_without_numbers(X)}") from None
+        raise
+
+
+def _share_of_values(X: Any, is_invalid: Callable[[Array], Array]) -> str:
+    options = {"ensure_all_finite": False, "ensure_2d": False, "allow_nd": True}
+    checked = check_array(X, accept_sparse=True, dtype=np.float64, **options)
+    values = checked.tocoo().data if sp.issparse(checked) else checked
+    return f"It has {np.count_nonzero(is_invalid(values)):,} such values, of {values.size:,}. "
+
+
+def _without_numbers(X: Any) -> str:
+    """Return a remedy that names the columns of a data frame that hold no numbers, if some do."""
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return ""
+    names = [name for name in X.columns if _kind(X[name]) not in "biuf"]
+    few = f"{str(names[:3])[:-1]}, ...]" if len(names) > 3 else f"{names}"
+    return f" No numbers are in {few}: leave these columns out, if they are no pairs." * bool(names)
+
+
+def _kind(column: Any) -> str:
+    dtype = getattr(column, "dtype", None)
+    return getattr(dtype, "kind", np.asarray(column).dtype.kind)
+
 
 def check_sparse_structure(X: Any, name: str = "X") -> Any:
     """X in native byte order; ValueError if indices of a sparse array do not fit its shape.
@@ -56,6 +143,8 @@ def check_sparse_structure(X: Any, name: str = "X") -> Any:
     not copied. TypeError if X is an AnnData.
     """
     refuse_anndata(X, name, FIT_ANNDATA)
+    if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
+        raise ValueError(f"{name} holds dates or times ({X.dtype}), not counts: count them first.")
     if isinstance(X, np.ndarray) and not X.dtype.isnative:
         return X.astype(X.dtype.newbyteorder("="))
     if not sp.issparse(X):
@@ -77,14 +166,15 @@ def check_sparse_structure(X: Any, name: str = "X") -> Any:
 
 def check_block(X: Any, **options: Any) -> Any:
     """Checked counts, an array or in CSR form, that may have no rows; ValueError as for X."""
-    return check_array(
-        check_sparse_structure(X),
-        accept_sparse="csr",
-        ensure_non_negative=np.shape(X)[:1] != (0,),
-        ensure_min_samples=0,
-        input_name="X",
-        **options,
-    )
+    with explained(X):
+        return check_array(
+            check_sparse_structure(X),
+            accept_sparse="csr",
+            ensure_non_negative=np.shape(X)[:1] != (0,),
+            ensure_min_samples=0,
+            input_name="X",
+            **options,
+        )
 
 
 def float_table(X: Any, integers: DTypeLike = np.float32) -> CSR:

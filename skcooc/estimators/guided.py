@@ -240,7 +240,7 @@ class GuidedAspectModel(AspectModel):
         known |= {"groups_": labels, "row_groups_": codes}
         data = {"X": X, "y": None, "metadata": {"groups": groups, "sample_weight": sample_weight}}
         stopped = self._fit_table(recipe, table.in_groups(codes), known, data)
-        attributes.warn_about(self, recipe, stopped)
+        attributes.warn_about(self, recipe, table, stopped)
         return self
 
     def fit_transform(
@@ -497,12 +497,19 @@ class Knowledge(NamedTuple):
         for k, (topic, columns) in enumerate(self.seeds.items()):
             if columns is None:  # a class with labels alone
                 continue
+            if isinstance(columns, str):
+                raise TypeError(f"The seeds of {topic!r} are a string: give a list, [{columns!r}].")
             found = [_place(column, position, n_columns) for column in columns]
             unknown += [c for c, at in zip(columns, found, strict=True) if at is None]
             places = [at for at in found if at is not None]
             if not places:
-                reason = "" if position else ": X has no names of columns, give feature_names"
-                raise ValueError(f"None of the seeds of {topic!r} is a column of X{reason}.")
+                named = position or not any(isinstance(column, str) for column in columns)
+                reason = "" if named else ": X has no names of columns, give feature_names"
+                few = ", ".join(map(repr, columns[:3]))
+                raise ValueError(
+                    f"None of the seeds of {topic!r} is a column of X{reason}. Given are {few}; "
+                    f"X has {n_columns} columns."
+                )
             seeds[places, of_name * k : of_name * (k + 1)] = 1 / len(set(places))
         if unknown:
             warnings.warn(

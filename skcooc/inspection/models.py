@@ -20,6 +20,12 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.hierarchy import Tree
 from skcooc.protocol import CSR, Array, FactorModel, TableLike, refuse_anndata
 
+OWNERS = {  # what has an attribute that is missing
+    "components_": ", which a fitted model of topics or clusters has: give that first.",
+    "embedding_": ": give Mixtures(model.transform(X), like=model).",
+    "tree_": ", which ClusterAbstraction has.",
+    "best_n_components_": ", which a fitted ComponentSearchCV has.",
+}
 FACTORS = ("components_", "embedding_", "row_distribution_")
 HOW_MANY = [Interval(Integral, 0, None, closed="left")]  # columns or rows of each component
 COUNTS_OF_CELLS = "counts: give adata.X, or the layer fitted, with the genes fitted."
@@ -96,7 +102,8 @@ def unwrap(given: Any, *attributes: str) -> Unwrapped:
     missing = next(name for name in attributes if not hasattr(innermost, name))
     inside = ", ".join(type(layer.model).__name__ for layer in chain[1:])
     hints = (hint for layer in chain for hint in _hints(layer.model, attributes))
-    hint = next(hints, f", nor has the estimator inside: {inside}." if inside else ".")
+    alone = OWNERS.get(missing, ".")
+    hint = next(hints, f", nor has the estimator inside: {inside}." if inside else alone)
     raise TypeError(f"{type(given).__name__} has no {missing}{hint}")
 
 
@@ -173,7 +180,10 @@ def check_names(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
     refuse_anndata(names, parameter, f"names: give adata.{side}.")
     checked = np.asarray(names, dtype=object)
     if checked.shape != (n,):
-        raise ValueError(f"{parameter} has shape {checked.shape}, but the model has {n} {what}")
+        remedy = ": give vectorizer.get_feature_names_out()" if what == "columns" else ""
+        raise ValueError(
+            f"{parameter} has shape {checked.shape}, but the model has {n} {what}{remedy}."
+        )
     return checked
 
 
@@ -408,6 +418,11 @@ def check_order(X: TableLike, model: Any) -> None:
 def _check_counts(X: TableLike, model: Any) -> CSR:
     if (kind := type(X).__name__) in ("RowBlocks", "DiskTable"):
         raise TypeError(f"X is a {kind}: give rows in memory, such as a sparse array of some rows.")
+    if isinstance(X, Sequence) and any(isinstance(row, str) for row in X):
+        raise TypeError(
+            f"X holds texts, but {type(model).__name__} takes counts: give "
+            "vectorizer.transform(X), or the pipeline that has the vectorizer as its first step."
+        )
     dtypes = [np.float64, np.float32]
     checked = check_array(X, accept_sparse="csr", dtype=dtypes, ensure_non_negative=True)
     counts, n_columns = sp.csr_array(checked, copy=True), np.shape(model.components_)[1]

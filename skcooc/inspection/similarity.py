@@ -54,6 +54,9 @@ def nearest_rows(
     (array([[2, 1]]), array([[0.1 , 0.63]]))
     """
     refuse_anndata(embedding, "embedding", "mixtures: give adata.obsm['X_topics'].")
+    if hasattr(embedding, "fit"):
+        name = type(embedding).__name__
+        raise TypeError(f"embedding is the model: give an array, {name}.embedding_.")
     P = check_array(embedding, dtype=[np.float64, np.float32], ensure_non_negative=True)
     given = np.atleast_1d(rows)
     if given.dtype.kind not in "iub":
@@ -185,6 +188,8 @@ def topic_stability(
     if n_runs < 2:
         raise ValueError(f"n_runs={n_runs} should be at least 2: runs are compared.")
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_runs).tolist()
+    if isinstance(estimator, type):
+        raise TypeError(f"estimator is a class: give an estimator, {estimator.__name__}(...).")
     seeded = [name for name in estimator.get_params() if name.rpartition("__")[2] == "random_state"]
     run = delayed(lambda seed: clone(estimator).set_params(**dict.fromkeys(seeded, seed)).fit(X))
     models = Parallel(n_jobs=n_jobs, require="sharedmem")(run(seed) for seed in seeds)

@@ -24,6 +24,8 @@ from skcooc.metrics.validation import (
 from skcooc.protocol import CSR, Array, Predictor, TableLike
 from skcooc.tables import Dyads, as_counts
 
+SUM_TOLERANCE = 1e-3  # by which sums of probabilities may exceed one
+
 
 def unigram(X: TableLike) -> Array:
     """Add-one distribution of the columns, (m_j + 1) / (L + M).
@@ -331,10 +333,19 @@ def _perplexity(X: CSR, predictor: Predictor) -> float:
 
 def _factorisation(X: TableLike, mixtures: ArrayLike, components: ArrayLike) -> tuple[CSR, Factors]:
     X = check_observed(X)
+    if hasattr(mixtures, "fit"):
+        raise TypeError("mixtures is a model: give its arrays, embedding_ and components_.")
     A, B = check_array(mixtures, dtype=np.float64), check_array(components, dtype=np.float64).T
     if A.shape != (X.shape[0], B.shape[1]) or B.shape[0] != X.shape[1]:
         raise ValueError(
             f"X of shape {X.shape} does not match mixtures of shape {A.shape} and components of "
             f"shape {B.T.shape}"
+        )
+    largest = float((A @ B.sum(axis=0)).max(initial=0))
+    if largest > 1 + SUM_TOLERANCE:
+        raise ValueError(
+            f"A row of mixtures @ components sums to {largest:.4g}, but probabilities sum to "
+            "one. Divide the components by their sums: components / "
+            "components.sum(axis=1, keepdims=True)."
         )
     return X, Factors(A, B)

@@ -121,6 +121,8 @@ def _named(components: ArrayLike | Names) -> TypeGuard[Names]:
 def _top_columns(components: ArrayLike | Names, n_features: int) -> list[list[Hashable]]:
     if n_features < 1:
         raise ValueError(f"n_features={n_features} should be at least 1")
+    if hasattr(components, "fit"):
+        raise TypeError("components is a model: give its array, components_.")
     if _named(components):
         return [list[Hashable](topic)[:n_features] for topic in components]
     order = np.argsort(-check_array(components), axis=1, kind="stable")

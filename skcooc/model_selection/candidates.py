@@ -87,11 +87,14 @@ def check_candidates(candidates: Sequence | str, names: Sequence[str]) -> list[S
     """Candidates from few components to many, each once; None for "auto"."""
     if isinstance(candidates, str):
         return None
-    given = np.asarray(candidates)
+    given = np.atleast_1d(np.asarray(candidates))
     shape = (len(given),) if len(names) == 1 else (len(given), len(names))
     if given.shape != shape or not given.size or given.dtype.kind not in "iu" or given.min() < 1:
         what = "numbers" if len(names) == 1 else f"pairs of {' and '.join(names)}"
-        raise ValueError(f"candidates should be {what}, at least 1, got {candidates!r}.")
+        some = [5, 10] if len(names) == 1 else [(5, 5), (10, 8)]
+        raise ValueError(
+            f"candidates should be {what}, at least 1, such as {some}, got {candidates!r}."
+        )
     sizes = {tuple(row) for row in given.reshape(len(given), -1).tolist()}
     return sorted(sizes, key=cost_order)
 

@@ -1,6 +1,6 @@
 """Tables that users give, and their checks: they become counts."""
 
-from skcooc.counts import check_sparse_structure, check_total
+from skcooc.counts import TextsError, check_sparse_structure, check_total, explained
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks, delayed_rows
 from skcooc.tables.disk import DiskTable, open_table, save_table
 from skcooc.tables.dyads import (
@@ -14,7 +14,6 @@ from skcooc.tables.dyads import (
 from skcooc.tables.groups import is_missing, known_groups, row_groups
 from skcooc.tables.reading import (
     Table,
-    TextsError,
     all_cells,
     as_counts,
     check_same_table,
@@ -48,6 +47,7 @@ __all__ = [
     "check_table",
     "check_total",
     "delayed_rows",
+    "explained",
     "find_names",
     "is_collection",
     "is_missing",

@@ -369,7 +369,11 @@ class Dyads(Tokens):
                 "Found input variables with inconsistent numbers of samples: "
                 f"{[len(rows), len(columns), len(n)]}"
             )
+        if n.dtype.kind in "USO" and any(isinstance(one, str) for one in n.tolist()):
+            raise TypeError("counts holds strings: give numbers, such as by pandas.to_numeric.")
         n = check_array(n, ensure_2d=False, ensure_non_negative=True, input_name="counts")
+        if not isinstance(like, Dyads | None):
+            raise TypeError(f"like should be the Dyads fitted, got {type(like).__name__}.")
         if like is not None:
             known, i, j = place_pairs(like.schema, rows, columns)
             return like.like(*list_tokens(n[known], i, j))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -23,6 +24,7 @@ from skcooc.counts import (
     NewTriples,
     check_sparse_structure,
     check_total,
+    explained,
     float_table,
 )
 from skcooc.protocol import CSR, Array, Block, Capability, Counts, RandomState, TableLike
@@ -37,27 +39,23 @@ from skcooc.tables.dyads import (
     observed_cells,
     same_table,
     unique_names,
+    without_zeros,
 )
 from skcooc.tables.triads import Triads
 
 if TYPE_CHECKING:
     from skcooc.counts.dask import DaskCounts
 
-_TEXTS = (
-    "X holds texts or other strings, not counts: count the words of texts with a vectorizer, such "
-    "as scikit-learn's CountVectorizer; for pairs, such as user and item, take Dyads.from_frame."
-)
-_OTHER_NAMES = (
+OTHER_NAMES = (
     "The feature names should match those that were passed during fit: X has other column names, "
     "or has them in another order."
 )
 NUMBERS = [np.float64, np.float32, *map(np.dtype, "?bhilqBHILQ")]  # others become the first
 SAMPLE_ROWS = 10_000  # of a table that is not in memory
 CHECKED_ROWS, LARGEST_LOG = 1000, 9.0  # of tables that may hold no counts
-
-
-class TextsError(ValueError):
-    """X holds texts or other strings instead of counts."""
+# Share of the tokens of one row or column that is too large, where there are so many at least;
+# number of rows from which on a column that counts them is no accident.
+LARGEST_LINE, MIN_LINES, MIN_NUMBERED = 0.9, 3, 10
 
 
 def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
@@ -80,41 +78,121 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
             f"{type(X).__name__} is a table that fit of an estimator reads. Elsewhere give its "
             "blocks, one at a time, as in [estimator.transform(block) for block in X]."
         )
-    table = _canonical(estimator, X, reset)
+    with explained(X):
+        table = _canonical(estimator, X, reset)
     check_total(table.data.sum(dtype=np.float64))
-    if reset and (kind := transformed(table)):
-        warnings.warn(
-            f"X holds {kind}. The models are for counts: perplexity, smoothing and the temperature "
-            "have their meaning with numbers of tokens only. Give the counts themselves.",
-            UserWarning,
-            stacklevel=6,
-        )
+    if reset:
+        names = getattr(estimator, "feature_names_in_", None)
+        for message in doubts(table, range(table.shape[1]) if names is None else names):
+            warnings.warn(message, UserWarning, stacklevel=7)
     return table
+
+
+def doubts(table: CSR, names: Sequence[object]) -> Iterator[str]:
+    """Messages on a table that seems to hold other values than counts, or a line too many.
+
+    >>> list(doubts(sp.csr_array([[9.0, 1], [6, 0], [3, 1]]), ["a", "b"]))
+    ["Row 0 is the sum of all others: leave totals out, as by pandas.crosstab's margins=False."]
+    """
+    if kind := transformed(table):
+        yield (
+            f"X holds {kind}. The models are for counts: perplexity, smoothing and the temperature "
+            "have their meaning with numbers of tokens only. Give the counts themselves: those of "
+            "CountVectorizer, or of HashingVectorizer(norm=None)."
+        )
+    sums = table.sum(axis=1), table.sum(axis=0)
+    total = sums[0].sum()
+    for side, (one, other) in enumerate((sums, sums[::-1])):
+        line = int(one.argmax())
+        name = f"Row {line}" if side == 0 else f"Column {names[line]!r}"
+        if len(one) < MIN_LINES or not total:
+            continue
+        if one[line] > LARGEST_LINE * total:
+            yield (
+                f"{name} has {100 * one[line] / total:.3g} % of all tokens, {one[line]:,.10g} of "
+                f"{total:,.10g}, so that the model describes little else. If it is a total or an "
+                "identifier, leave it out."
+            )
+        elif 2 * one[line] == total and np.array_equal(_line(table, side, line), other / 2):
+            yield (
+                f"{name} is the sum of all others: leave totals out, as by pandas.crosstab's "
+                "margins=False."
+            )
+    n_rows = len(sums[0])
+    if n_rows >= MIN_NUMBERED:
+        steps = _line(table, 0, n_rows - 1) - _line(table, 0, 0)
+        for j in np.flatnonzero(steps == n_rows - 1).tolist():
+            if (np.diff(_line(table, 1, j)) == 1).all():
+                yield (
+                    f"Column {names[j]!r} numbers the rows: leave it out, as by "
+                    "pandas.read_csv(..., index_col=0)."
+                )
+
+
+def _line(table: CSR, side: int, number: int) -> Array:
+    """Return a row, or a column, as a vector."""
+    line: Array = (table[:, [number]] if side else table[[number]]).toarray().ravel()
+    return line
 
 
 def transformed(table: CSR) -> str | None:
     """What the table seems to hold instead of counts; None where nothing is known.
 
     >>> transformed(sp.csr_array([[0.6, 0.8], [0.0, 1.0]]))
-    'rows of length one, as TfidfTransformer makes them'
+    'rows of length one, as TfidfVectorizer makes them'
     """
-    some = table[:CHECKED_ROWS].astype(np.float64)
-    data = some.data[some.data > 0]
+    some = without_zeros(table[:CHECKED_ROWS]).astype(np.float64)
+    data = some.data
     if not data.size or not (data % 1).any():
         return None
+    if _is_similarity(table):
+        return "a symmetric matrix with a constant diagonal, such as similarities or distances"
     occupied = np.diff(some.indptr) > 0
     lengths = np.sqrt(some.power(2).sum(axis=1))[occupied]
-    totals = some.sum(axis=1)[occupied]
     if len(lengths) > 1 and np.allclose(lengths, 1, atol=1e-4):
-        return "rows of length one, as TfidfTransformer makes them"
-    if len(totals) > 1 and np.allclose(totals, 1, atol=1e-4):
-        return "shares of rows, which sum to one"
+        return "rows of length one, as TfidfVectorizer makes them"
+    if kind := _same_totals(some):
+        return kind
+    if table.shape == some.shape and math.isclose(some.sum(), 1, abs_tol=1e-4):
+        return "shares of all tokens, which sum to one"
+    if _has_column_weights(some):
+        return "counts times weights of columns, as TfidfVectorizer(norm=None) makes them"
     if data.max() > LARGEST_LOG or np.ptp(data) == 0:
         return None
-    counts = np.expm1(data)
-    if np.allclose(counts, np.rint(counts), rtol=1e-5, atol=1e-4):
+    some.data = np.expm1(some.data)
+    if _are_whole(some.data):
         return "logarithms of counts, log(1 + n)"
-    return None
+    return "logarithms of normalised counts, log(1 + n)" if _same_totals(some) else None
+
+
+def _are_whole(values: Array) -> bool:
+    return np.allclose(values, np.rint(values), rtol=1e-5, atol=1e-4)
+
+
+def _same_totals(table: CSR) -> str | None:
+    """What rows are that have the same total; None where they have others."""
+    totals = table.sum(axis=1)[np.diff(table.indptr) > 0]
+    if len(totals) < 2 or not np.allclose(totals, totals[0], rtol=1e-4):
+        return None
+    is_one = math.isclose(totals[0], 1, rel_tol=1e-3)
+    return f"shares of rows, which sum to {'one' if is_one else f'{totals[0]:.6g}'}"
+
+
+def _has_column_weights(table: CSR) -> bool:
+    """Whether values are multiples of the smallest of their column, which is another for others."""
+    least = np.full(table.shape[1], np.inf)
+    np.minimum.at(least, table.indices, table.data)
+    occupied = least[np.isfinite(least)]
+    several = len(table.data) >= 2 * len(occupied) and np.ptp(occupied) > 0
+    return several and _are_whole(table.data / least[table.indices])
+
+
+def _is_similarity(table: CSR) -> bool:
+    if table.shape[0] != table.shape[1] or table.shape[0] < MIN_LINES or table.data.max() > 1:
+        return False
+    diagonal = table.diagonal()
+    same = diagonal[0] in (0, 1) and np.ptp(diagonal) == 0
+    return same and bool(abs(table - table.T).max() < 1e-6)
 
 
 def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
@@ -126,20 +204,8 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
         dtype = np.result_type(table.dtype, integers) if X.weights is None else table.dtype
         return table.astype(dtype, copy=False)
     options = {"accept_sparse": "csr", "dtype": NUMBERS, "ensure_non_negative": True}
-    try:
-        return float_table(
-            validate_data(estimator, check_sparse_structure(X), reset=reset, **options), integers
-        )
-    except ValueError as error:
-        if str(error).startswith("Negative values in data"):
-            values = X.data if sp.issparse(X) else np.asarray(X)
-            raise ValueError(
-                f"{error} Of the values {np.count_nonzero(values < 0)} are below 0; counts must be "
-                "0 or more. From HashingVectorizer? Use alternate_sign=False."
-            ) from None
-        if not str(error).startswith("could not convert string to float"):
-            raise
-        raise TextsError(_TEXTS) from None  # without the text itself
+    checked = validate_data(estimator, check_sparse_structure(X), reset=reset, **options)
+    return float_table(checked, integers)
 
 
 def is_collection(X: TableLike) -> bool:
@@ -160,7 +226,7 @@ def check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> N
     if reset and names is not None:
         estimator.feature_names_in_ = names.astype(object)
     if not reset and not (names is None or known is None or np.array_equal(known, names)):
-        raise ValueError(_OTHER_NAMES)
+        raise ValueError(OTHER_NAMES)
 
 
 def check_weights(sample_weight: ArrayLike, X: CSR | Array, **options: bool) -> Array:
@@ -223,11 +289,20 @@ def read(
 
 def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
     """Check new rows of a fitted estimator; ValueError if they have other columns."""
-    if (names := _numbers(X)) is not None:  # scikit-learn compares strings alone
-        known = getattr(estimator, "column_names_in_", None)
-        if not (known is None or np.array_equal(known, names)):
-            raise ValueError(_OTHER_NAMES)
-    return NewRows(check_table(estimator, X, reset=False))
+    with explained(X):
+        if (names := _numbers(X)) is not None:  # scikit-learn compares strings alone
+            known = getattr(estimator, "column_names_in_", None)
+            if not (known is None or np.array_equal(known, names)):
+                raise ValueError(OTHER_NAMES)
+    table = check_table(estimator, X, reset=False)
+    if len(table.indptr) > 1 and not table.data.any():
+        warnings.warn(
+            f"None of the {table.shape[0]} rows of X has a token in the {table.shape[1]} columns "
+            "of the fit. Count new texts by transform of the vectorizer that was fitted.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return NewRows(table)
 
 
 def as_counts(table: CSR) -> Block:
@@ -244,7 +319,7 @@ def all_cells(n_rows: int, n_columns: int, dtype: DTypeLike) -> Block:
 
 def check_same_table(fitted: TableSchema, X: Tokens, name: str) -> None:
     if not same_table(fitted, X.schema):
-        remedy = " Tokens of new rows are scored as a matrix: X.to_csr()."
+        remedy = " Make X with like=train; tokens of new rows are scored as a matrix: X.to_csr()."
         raise ValueError(
             f"X has tokens of a table of shape {X.table_shape}, but {name} was fitted on a table "
             f"of shape {fitted.shape}, or with other names.{remedy * isinstance(X, Dyads)}"
