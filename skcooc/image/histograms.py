@@ -13,12 +13,12 @@ from scipy.ndimage import gaussian_filter, uniform_filter1d
 from scipy.signal import fftconvolve
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.image.sites import block_of_pixels, n_blocks
 from skcooc.protocol import CSR, Array
 from skcooc.protocol.decorators import fit_context
+from skcooc.protocol.scikit_learn import Interval
 
 BANDWIDTH = 1.0  # octaves
 BRIGHTEST = 1e30  # bins are float32

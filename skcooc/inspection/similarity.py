@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import Interval
 
 from skcooc.inspection.models import unwrap
 from skcooc.protocol import Array, Components, RandomState, TableLike, refuse_anndata
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import Interval
 from skcooc.simplex import hellinger, match_rows
 
 SAME_TOPIC = 0.8  # affinity from which topics of two runs are the same

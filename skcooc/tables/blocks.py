@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
-from sklearn.utils._param_validation import Interval
 
 from skcooc.counts import CSRCounts
 from skcooc.protocol import CSR, Array, Capability, TableLike
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import Interval
 
 if TYPE_CHECKING:
     from skcooc.counts.dask import DaskCounts
