@@ -214,8 +214,12 @@ def delayed_rows(
     >>> delayed_rows(blocks, n_columns=40).numblocks
     (3, 1)
     """
-    import dask.array as da
-    from dask import delayed
+    try:
+        import dask.array as da
+        from dask import delayed
+    except ImportError as error:
+        hint = "Install it with `pip install 'skcooc[dask]'`."
+        raise ImportError(f"Blocks on workers need dask. {hint}") from error
 
     meta = sp.csr_array((0, n_columns), dtype=dtype)
     shape = (np.nan, n_columns)
