@@ -50,7 +50,7 @@ def progress():
 def explore():
     from skcooc.inspection import explore as page
 
-    page(model().fit(X))
+    page(model().fit(X), X)
 
 
 def anndata():

@@ -69,7 +69,10 @@ def test_frames_are_read_and_made(library):
     if library != "pyarrow":  # scikit-learn reads no names from its tables
         named = clone(model).fit(frame)
         np.testing.assert_allclose(named.components_, plain.components_, rtol=1e-4)
-        assert list(named.feature_names_in_) == names
+        if (
+            library == "pandas" or HAS_CALLBACKS
+        ):  # scikit-learn 1.8 does not read those of new polars
+            assert list(named.feature_names_in_) == names
         assert clone(model).set_output(transform=library).fit_transform(X).shape == (40, 3)
     pairs = make({"user": ["a", "a", "b", "c"], "item": ["x", "y", "x", "z"], "n": [2, 1, 1, 3]})
     dyads = Dyads.from_frame(pairs, "user", "item", count="n")

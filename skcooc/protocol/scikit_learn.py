@@ -25,7 +25,7 @@ from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 from sklearn.utils.metaestimators import _safe_split as safe_split
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_n_features as check_n_features
-from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
 
 __all__ = [
@@ -95,6 +95,13 @@ else:
 
     def with_callbacks(method: object) -> object:
         return method
+
+
+def check_sample_weight(sample_weight: Any, X: Any, **options: Any) -> Any:
+    """Checked weights of rows; before version 1.9 weights may all be zero."""
+    if not HAS_CALLBACKS:
+        options.pop("allow_all_zero_weights", None)
+    return _check_sample_weight(sample_weight, X, **options)
 
 
 def __getattr__(name: str) -> Any:
