@@ -168,7 +168,8 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         """Count responses around every site, given their :meth:`bins`; (N, M) of float32."""
         height, width = self.grid(bins.shape[1:])
         blocks = block_counts(bins, self.step, self.n_features_out_)
-        shares = blocks / (blocks.sum(axis=1)[:, None] / len(bins))
+        # SciPy 1.13 makes this a COO array, which has no columns.
+        shares = (blocks / (blocks.sum(axis=1)[:, None] / len(bins))).tocsr()
         columns = []
         for channel in range(len(bins)):
             own = shares[:, channel * self.n_bins : (channel + 1) * self.n_bins].toarray()
