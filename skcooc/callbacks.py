@@ -12,9 +12,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
 
-from sklearn.utils._param_validation import Interval
-
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import Interval
 from skcooc.version import __version__, check_version
 
 __all__ = ["Checkpoint", "read_checkpoint"]

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import NotFittedError
 
 import skcooc
@@ -20,6 +19,10 @@ from tests.contract import X, every_class, every_estimator, fitted, is_hard, qui
 from tests.tables import refused
 from tests.watching import Interruption, Stop, Watcher
 
+ProgressBar, ScoringMonitor = (
+    getattr(pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9"), name)
+    for name in ("ProgressBar", "ScoringMonitor")
+)
 pytestmark = pytest.mark.usefixtures("few_starts")
 
 SHORT = {"max_iter": 9, "tol": 1e-6, "random_state": 0}

@@ -163,7 +163,7 @@ def test_input_is_not_changed_and_refused_batches_keep_the_model():
     before = pickle.dumps(model)
     repeated = ["w4" if name == "w3" else name for name in NAMES]
     twice = Dyads(X[SECOND], column_names=repeated)
-    refused("unique", *by_name(model, frame(SECOND).set_axis(repeated, axis=1)))
+    refused("unique|distinct", *by_name(model, frame(SECOND).set_axis(repeated, axis=1)))
     refused("1 of the 60 names of X repeat others, such as 'w4'", *by_name(model, twice))
     refused("by their names, but X has none", *by_name(model, X[SECOND]))
     numbers = pd.DataFrame(X[SECOND], columns=np.arange(5, 65))

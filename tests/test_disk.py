@@ -15,6 +15,7 @@ from skcooc.counts import CSRCounts, disk
 from skcooc.fitting.progress import BlockTasks
 from skcooc.tables import CheckedBlocks
 from tests.contract import assert_same_fit
+from tests.data import requires_callbacks
 from tests.tables import planted, random_table, refused
 from tests.watching import Watcher
 
@@ -245,6 +246,7 @@ def watched(estimator, X):
     return tree.ended
 
 
+@requires_callbacks
 def test_callbacks_hear_of_every_block_of_an_iteration(table, monkeypatch):
     gone_through, after_block = [], BlockTasks.after_block
     counting = lambda self: [gone_through.append(1), after_block(self)]  # noqa: E731
@@ -267,6 +269,7 @@ class Files:
         return (self.X[at : at + self.size] for at in range(0, self.X.shape[0], self.size))
 
 
+@requires_callbacks
 def test_callbacks_hear_of_every_block_of_a_pass(monkeypatch):
     monkeypatch.setattr("skcooc.fitting.stream.PASS_TOL", -1.0)
     for blocks in (Files(X, 50), [X[:50], X[50:60], X[60:]]):

@@ -22,6 +22,7 @@ from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.model_selection import TemperatureSearchCV
 from tests.clusters import ASPECTS, SHORT, X, blocks_of, in_blocks, local_cluster
 from tests.contract import assert_same_fit as assert_same
+from tests.data import requires_callbacks
 from tests.tables import refused
 from tests.watching import At
 
@@ -147,6 +148,7 @@ def test_what_is_sent_to_workers_does_not_grow_with_the_rows(estimator):
     assert sizes[1] < sizes[0] + 200
 
 
+@requires_callbacks
 def test_a_fit_goes_on_from_a_checkpoint_or_a_warm_start(workers, tmp_path):
     table = in_blocks(X, 100)
     whole = clone(ASPECTS).set_callbacks(Checkpoint(tmp_path / "model", every=7)).fit(table)
@@ -269,6 +271,7 @@ def assert_left(client, n_futures):
         time.sleep(0.01)
 
 
+@requires_callbacks
 def test_no_futures_are_left_behind(workers):
     def stop():
         raise ZeroDivisionError
@@ -296,6 +299,7 @@ def undisturbed(client):
 
 
 @pytest.mark.parametrize(("victims", "persist_every"), [([0], 10), ([0, 1], 1000)], ids=str)
+@requires_callbacks
 def test_a_fit_outlives_its_workers(workers, victims, persist_every, undisturbed, monkeypatch):
     """Lost rows are recomputed, from the last states that the scheduler has or from the start."""
     monkeypatch.setattr(counts_on_workers, "PERSIST_EVERY", persist_every)

@@ -16,6 +16,7 @@ from skcooc import (
     RowMemory,
 )
 from tests.clusters import ASPECTS, X, in_blocks, local_cluster, workers_here
+from tests.data import requires_callbacks
 from tests.tables import refused
 from tests.watching import At
 
@@ -79,6 +80,7 @@ def test_tables_and_parameters_that_do_not_fit_workers_are_refused(workers):
     refused("X should be in blocks of rows", model.transform, da.ones((6, 60), chunks=(3, 20)))
 
 
+@requires_callbacks
 def test_a_lost_scheduler_and_rows_that_are_lost_with_it():
     with local_cluster(1, processes=False) as cluster, cluster_of.Client(cluster):
         model = clone(ASPECTS).set_callbacks(At(3, cluster.close))

@@ -1,3 +1,4 @@
+import inspect
 import re
 from inspect import signature
 from typing import Self, get_type_hints
@@ -72,9 +73,9 @@ KINDS += [GaborHistograms, TextureSegmenter]
 
 def described(kind):
     """The attributes that a docstring lists."""
-    _, section = kind.__doc__.split("    Attributes\n    ----------\n")
-    section = re.split(r"\n\n    [A-Z][\w ]+\n    ---", section)[0]
-    return re.findall(r"(\w+_)\b(?=[\w, ]* : )", "\n".join(re.findall(r"^    \w.*", section, re.M)))
+    _, section = inspect.getdoc(kind).split("Attributes\n----------\n")
+    section = re.split(r"\n\n[A-Z][\w ]+\n---", section)[0]
+    return re.findall(r"(\w+_)\b(?=[\w, ]* : )", "\n".join(re.findall(r"^\w.*", section, re.M)))
 
 
 def typed(kind, name):

@@ -168,6 +168,24 @@ def test_what_is_underscored_stays_at_home_and_the_table_has_all_rooms():
         assert "def recipe(self)" in read(path), path
 
 
+SCIKIT_LEARN = "protocol/scikit_learn.py"
+
+
+def private_imports(source):
+    """Names that scikit-learn may rename at any time, and its callbacks, which it may lack."""
+    for module, names in imported(source):
+        if module.split(".")[0] == "sklearn":
+            inside = module == "sklearn.callback" or "._" in module
+            yield from (name for name in [module, *names] if inside or private(name))
+
+
+def test_private_names_of_scikit_learn_are_imported_in_one_module():
+    assert set(private_imports(SOURCES[SCIKIT_LEARN])) >= {"_fit_context", "CallbackContext"}
+    assert not list(private_imports("from sklearn.base import clone"))
+    others = {name: source for name, source in SOURCES.items() if name != SCIKIT_LEARN}
+    assert not (found := offences(lambda source: list(private_imports(source)), others)), found
+
+
 def run(program):
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=900)
 

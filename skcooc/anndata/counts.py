@@ -60,7 +60,7 @@ def read_counts(adata: AnnData, layer: str | None, genes: Array) -> TableLike:
 def get_entry(entries: Mapping[str, Any], key: str, what: str, where: str) -> Any:
     """The value of a key; KeyError with all keys if it is missing."""
     if key not in entries:
-        there = ", ".join(map(repr, entries)) or "none"
+        there = ", ".join(repr(name) for name in entries if name is not None) or "none"
         raise KeyError(f"There is no {what} {key!r} in {where}. There: {there}.")
     return entries[key]
 

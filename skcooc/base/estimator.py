@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal, Self
 from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
-from sklearn.callback import CallbackSupportMixin
 
 from skcooc.base import attributes, quantities
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, did_you_mean, fill_docstring
@@ -27,6 +26,7 @@ from skcooc.fitting.short_fits import ShortFits
 from skcooc.fitting.stream import FirstBatch
 from skcooc.protocol import Counts, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context, with_callbacks
+from skcooc.protocol.scikit_learn import CallbackSupportMixin
 from skcooc.tables import Table, is_out_of_core, read, read_in_memory
 
 

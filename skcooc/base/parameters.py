@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from inspect import cleandoc
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from skcooc.em import SOLVERS, TemperatureRange
+from skcooc.protocol.scikit_learn import Interval, StrOptions
 
 CONSTRAINTS: dict[str, Any] = {
     "beta": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
@@ -89,7 +89,7 @@ Per iteration: ``beta``, ``free_energy``, ``validation_perplexity``, ``seconds``
 def did_you_mean(name: str, valid: Sequence[str]) -> str:
     """Return a hint: similar names, and all valid parameters."""
     if name == "verbose":
-        return "Show progress by set_callbacks(ProgressBar()), from sklearn.callback."
+        return "Show progress by set_callbacks(ProgressBar()), from sklearn.callback (1.9+)."
     near = (
         [OTHERS[name]] if OTHERS.get(name) in valid else get_close_matches(name, valid, cutoff=0.7)
     )
@@ -112,23 +112,25 @@ def fill_docstring(
     >>> print(fill_docstring(doc, "Parameters", of_beta, {"beta": 1.0}))
     A model.
     <BLANKLINE>
-        Parameters
-        ----------
-        k : int
-            Size.
-        beta : float, default=1.0
-            Inverse temperature.
-    <BLANKLINE>
+    Parameters
+    ----------
+    k : int
+        Size.
+    beta : float, default=1.0
+        Inverse temperature.
     """
-    if docstring is None or f"    {section}\n" not in docstring:
+    if docstring is None:
+        return None
+    docstring = cleandoc(docstring)  # Python 3.13 takes the indentation away, earlier ones do not
+    if f"{section}\n---" not in docstring:
         return docstring
-    before, after = docstring.split(f"    {section}\n", 1)
-    end = re.search(r"\n\n(?=    [A-Z][\w ]+\n    ---)|\n    $", after)
+    before, after = docstring.split(f"{section}\n", 1)
+    end = re.search(r"\n\n(?=[A-Z][\w ]+\n---)", after)
     own, rest = (after[: end.start()], after[end.start() :]) if end else (after, "")
     gap = "\n\n" if "\n\n" in own else "\n"  # as between the section's own paragraphs
     for name, text in paragraphs.items():
-        if not re.search(rf"^    (\w+, )*{name.split(' : ')[0]}(, \w+)* : ", own, flags=re.M):
+        if not re.search(rf"^(\w+, )*{name.split(' : ')[0]}(, \w+)* : ", own, flags=re.M):
             default = defaults.get(name.split(" : ")[0], fill_docstring)
             shown = "" if default is fill_docstring else f", default={default!r}".replace("'", '"')
-            own += f"{gap}    {name}{shown}\n        " + text.replace("\n", "\n        ")
-    return f"{before}    {section}\n{own}{rest}"
+            own += f"{gap}{name}{shown}\n    " + text.replace("\n", "\n    ")
+    return f"{before}{section}\n{own}{rest}"

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_array
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import quantities, recommendations
@@ -39,6 +38,7 @@ from skcooc.protocol import (
     TableLike,
 )
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import Interval
 from skcooc.tables import (
     Dyads,
     TableSchema,

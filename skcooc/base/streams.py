@@ -10,7 +10,6 @@ from typing import Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.callback import CallbackContext
 
 from skcooc.base import attributes
 from skcooc.base.attributes import check_as_before, check_shape
@@ -32,6 +31,7 @@ from skcooc.fitting.stream import (
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Array, Block, TableLike
 from skcooc.protocol.decorators import available_if, with_callbacks
+from skcooc.protocol.scikit_learn import CallbackContext
 from skcooc.tables import CheckedBlocks, read_batch
 
 

@@ -7,7 +7,6 @@ from typing import NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base.estimator import CooccurrenceEstimator
@@ -18,6 +17,7 @@ from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
 from skcooc.protocol import Array, Block, Counts, Triples
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import Interval
 from skcooc.tables import Triads, check_same_triads, read_new_triads
 
 

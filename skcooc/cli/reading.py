@@ -9,6 +9,7 @@ import math
 import pickle
 import re
 import sys
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -108,6 +109,12 @@ def _load_npz(path: Path) -> sp.sparray:
         return sp.load_npz(file)
 
 
+def _load_matrix_market(path: Path) -> Any:
+    with warnings.catch_warnings():  # SciPy 1.18 asks for matrix or array, which is the same here
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return scipy.io.mmread(path)
+
+
 class MatrixFormat(NamedTuple):
     suffixes: tuple[str, ...]
     load: Callable[[Path], Any]
@@ -116,7 +123,7 @@ class MatrixFormat(NamedTuple):
 
 MATRICES = (
     MatrixFormat((".npz",), _load_npz, "a sparse matrix of SciPy"),
-    MatrixFormat((".mtx", ".mtx.gz"), scipy.io.mmread, "in Matrix Market format"),
+    MatrixFormat((".mtx", ".mtx.gz"), _load_matrix_market, "in Matrix Market format"),
 )
 
 

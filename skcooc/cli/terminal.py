@@ -10,7 +10,8 @@ from importlib.util import find_spec
 from typing import TextIO, TypeVar
 
 from sklearn.base import BaseEstimator
-from sklearn.callback import ProgressBar
+
+from skcooc.protocol import scikit_learn
 
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
 Item = TypeVar("Item")
@@ -48,8 +49,8 @@ class Screen:
 
     def watch(self, model: Estimator) -> Estimator:
         """Give a model a progress bar, if it supports callbacks."""
-        if self._bars and hasattr(model, "set_callbacks"):
-            model.set_callbacks(ProgressBar())
+        if self._bars and scikit_learn.HAS_CALLBACKS and hasattr(model, "set_callbacks"):
+            model.set_callbacks(scikit_learn.ProgressBar())
         return model
 
     def track(self, items: Sequence[Item], label: str) -> Iterable[Item]:

@@ -4,9 +4,9 @@ import lzma
 from importlib.resources import files
 
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import StrOptions
 
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import StrOptions
 
 SECTIONS = {  # section: its last book
     "Law": "Deuteronomy",

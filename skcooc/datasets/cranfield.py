@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import fetch_file, get_data_home
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval
 
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import Interval
 
 BASE_URL = (
     "https://raw.githubusercontent.com/feroshjacob/cranfield/"

@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.hierarchy import Tree, binary_tree
 from skcooc.protocol import Array
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import Interval, StrOptions
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
@@ -32,6 +31,7 @@ from skcooc.heldout.validation import (
 )
 from skcooc.protocol import Array, Block, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
+from skcooc.protocol.scikit_learn import Interval
 from skcooc.simplex import match_rows, normalise
 from skcooc.tables import Table, read_in_memory
 

@@ -15,12 +15,12 @@ from sklearn.base import (
     clone,
 )
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
 from skcooc.protocol import Array, TableLike
 from skcooc.protocol.decorators import fit_context
+from skcooc.protocol.scikit_learn import Interval
 
 
 class MixtureFeatures(

@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.metaestimators import _BaseComposition
 
 from skcooc.base import attributes
 from skcooc.ensemble.members import Member, MetaModel, check_in_memory, members_of
@@ -31,11 +29,12 @@ from skcooc.heldout.predictors import (
 from skcooc.heldout.validation import HeldOutPredictions, HoldOutOptions, add_one_unigram, hold_out
 from skcooc.protocol import Array, Block, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
+from skcooc.protocol.scikit_learn import BaseComposition, Interval
 from skcooc.simplex import normalise
 from skcooc.tables import read_in_memory
 
 
-class InterpolatedModels(MetaModel, _BaseComposition):
+class InterpolatedModels(MetaModel, BaseComposition):
     """Weighted mean of the predictions of different models.
 
     Different models capture different structure of a table. Their mean

@@ -11,8 +11,6 @@ from typing import ClassVar, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
-from sklearn.callback import CallbackSupportMixin
-from sklearn.utils._param_validation import validate_parameter_constraints
 
 from skcooc.base.parameters import ATTRIBUTES, fill_docstring
 from skcooc.base.predictions import Predictions
@@ -22,6 +20,7 @@ from skcooc.heldout import Factors
 from skcooc.heldout.memory import Asked, rows_with
 from skcooc.heldout.validation import HeldOutPredictions, add_one_unigram
 from skcooc.protocol import CSR, Array, Block, T, TableLike
+from skcooc.protocol.scikit_learn import CallbackSupportMixin, validate_parameter_constraints
 from skcooc.tables import is_out_of_core, without_zeros
 
 S = TypeVar("S")

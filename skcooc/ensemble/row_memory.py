@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import attributes
 from skcooc.ensemble.members import MEMBER_TYPES, Member, MetaModel, member_of
@@ -22,6 +21,7 @@ from skcooc.heldout.neighbors import RowIndex
 from skcooc.heldout.validation import HoldOutOptions, add_one_unigram, hold_out
 from skcooc.protocol import CSR, Array, Block, Predictor, RandomState, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
+from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.tables import Table, read, read_batch, read_in_memory
 
 N_NEIGHBORS = 50  # "auto"

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import (
     ANNEALING,
@@ -40,6 +39,7 @@ from skcooc.fitting.tuning import (
     prior_range,
 )
 from skcooc.protocol import Array, Block, Counts
+from skcooc.protocol.scikit_learn import Interval, StrOptions
 
 BURSTINESS = 100.0  # tokens: "auto"
 DEFAULT_TEMPERING: Tempering = "distinctive"

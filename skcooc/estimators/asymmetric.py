@@ -9,7 +9,6 @@ from numbers import Real
 from typing import Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_proportions
@@ -26,6 +25,7 @@ from skcooc.equations.memberships import (
 from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
 from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array
+from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
 
 N_TEMPERATURES = 5  # tried: predictions hardly change within a factor of 1.5

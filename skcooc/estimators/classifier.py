@@ -19,9 +19,8 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils import Tags, check_consistent_length, column_or_1d
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes
 from skcooc.estimators.guided import GuidedAspectModel, GuidedFamily
@@ -29,6 +28,7 @@ from skcooc.fitting import Recipe
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.protocol import Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
+from skcooc.protocol.scikit_learn import Interval, Options, StrOptions, num_samples
 from skcooc.simplex import first_largest, normalise
 from skcooc.tables import Dyads, is_missing, is_out_of_core
 
@@ -344,7 +344,7 @@ class LabelledAspectModel(GuidedAspectModel):
 
 
 def _n_rows(X: TableLike) -> int:
-    return X.table_shape[0] if isinstance(X, Dyads) else _num_samples(X)
+    return X.table_shape[0] if isinstance(X, Dyads) else num_samples(X)
 
 
 def _labels(y: ArrayLike) -> Array:

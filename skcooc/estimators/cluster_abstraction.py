@@ -13,7 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
@@ -27,6 +26,7 @@ from skcooc.fitting import FixedModel, LearnedStructure, Recipe, Settings
 from skcooc.heldout import HeldOut
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
 from skcooc.protocol import CSR, Array, Block, Capability, Counts, TableLike
+from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
 
 

@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import (
@@ -36,6 +35,7 @@ from skcooc.fitting import FixedModel, Recipe
 from skcooc.heldout.predictors import Factors
 from skcooc.heldout.scoring import score_rows
 from skcooc.protocol import Array, Block, TableLike
+from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
 
 

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
@@ -24,6 +23,7 @@ from skcooc.heldout import scoring
 from skcooc.heldout.predictors import smoothed
 from skcooc.protocol import Array, Block, Counts, Predictor, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
+from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest, normalise
 from skcooc.tables import Dyads, Table, is_collection, known_groups, row_groups
 

@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from skcooc.base import (
     ANNEALING,
@@ -21,6 +20,7 @@ from skcooc.em.solvers import SolverName
 from skcooc.equations.product_aspects import PredictiveProducts, ProductAspects
 from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array
+from skcooc.protocol.scikit_learn import StrOptions
 
 
 @dataclass(eq=False, repr=False)

@@ -7,8 +7,6 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from skcooc.base import ASPECT_TEMPERATURES, CONSTRAINTS, TriadEstimator
 from skcooc.em import TemperatureRange
 from skcooc.em.solvers import SolverName
@@ -23,6 +21,7 @@ from skcooc.fitting.tuning import (
     prior_range,
 )
 from skcooc.protocol import Block
+from skcooc.protocol.scikit_learn import Interval, StrOptions
 
 Pair = tuple[float, float]
 

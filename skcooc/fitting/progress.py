@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from sklearn.callback import CallbackContext, CallbackSupportMixin
-
 from skcooc.em import EMState, Record, State
 from skcooc.fitting.recipe import Recipe
 from skcooc.fitting.tuning import Trial, Tunable
+from skcooc.protocol.scikit_learn import CallbackContext, CallbackSupportMixin
 
 
 class Listener:

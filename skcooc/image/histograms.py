@@ -13,12 +13,12 @@ from scipy.ndimage import gaussian_filter, uniform_filter1d
 from scipy.signal import fftconvolve
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.image.sites import block_of_pixels, n_blocks
 from skcooc.protocol import CSR, Array
 from skcooc.protocol.decorators import fit_context
+from skcooc.protocol.scikit_learn import Interval
 
 BANDWIDTH = 1.0  # octaves
 BRIGHTEST = 1e30  # bins are float32
@@ -168,7 +168,8 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         """Count responses around every site, given their :meth:`bins`; (N, M) of float32."""
         height, width = self.grid(bins.shape[1:])
         blocks = block_counts(bins, self.step, self.n_features_out_)
-        shares = blocks / (blocks.sum(axis=1)[:, None] / len(bins))
+        # SciPy 1.13 makes this a COO array, which has no columns.
+        shares = (blocks / (blocks.sum(axis=1)[:, None] / len(bins))).tocsr()
         columns = []
         for channel in range(len(bins)):
             own = shares[:, channel * self.n_bins : (channel + 1) * self.n_bins].toarray()

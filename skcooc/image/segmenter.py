@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.estimators.asymmetric import AsymmetricClustering
@@ -18,6 +17,7 @@ from skcooc.image.histograms import GaborHistograms, block_counts, check_image
 from skcooc.image.sites import PottsSites, Segments, grid_coarsening, n_blocks, row_softmax
 from skcooc.protocol import CSR, Array, RandomState
 from skcooc.protocol.decorators import fit_context
+from skcooc.protocol.scikit_learn import HasMethods, Interval
 from skcooc.simplex import first_largest, log
 
 LARGEST_SEED = np.iinfo(np.int32).max

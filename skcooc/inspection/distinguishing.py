@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 from scipy.stats import chi2
-from sklearn.utils._param_validation import Interval
 
 from skcooc.inspection.models import HOW_MANY, ModelView, read_view
 from skcooc.inspection.names import make_names
 from skcooc.inspection.tables import table_of
 from skcooc.protocol import Array, FactorModel, TableLike
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import Interval
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame

@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr
-from sklearn.utils._param_validation import StrOptions
 
 from skcooc.inspection.models import (
     FACTORS,
@@ -20,6 +19,7 @@ from skcooc.inspection.models import (
 )
 from skcooc.protocol import Array, Components, FactorModel
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import StrOptions
 
 Order = Literal["characteristic", "probable"]
 ORDER = [StrOptions({"characteristic", "probable"})]

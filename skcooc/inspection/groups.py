@@ -11,9 +11,9 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._missing import is_pandas_na
 
 from skcooc.protocol import Array, refuse_anndata
+from skcooc.protocol.scikit_learn import is_pandas_na
 
 MOST_PERIODS = 24  # for which freq="auto" takes the shortest period
 MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}

@@ -19,7 +19,6 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control, norm, t
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.inspection.groups import RowGroups, divide
 from skcooc.inspection.models import ModelView, Names, kind_of, read_view, topic_weights
@@ -27,6 +26,7 @@ from skcooc.inspection.names import make_names, override_names, resolve_model
 from skcooc.inspection.tables import table_of
 from skcooc.protocol import CSR, Array, FactorModel, RandomState, TableLike
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import Interval, StrOptions
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils.extmath import svd_flip
 
 from skcooc.inspection.models import unwrap
 from skcooc.protocol import Array, Components, RandomState, TableLike, refuse_anndata
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import Interval
 from skcooc.simplex import hellinger, match_rows
 
 SAME_TOPIC = 0.8  # affinity from which topics of two runs are the same
@@ -81,10 +82,15 @@ def map_positions(components: Array) -> Array:
     """Positions of topics on a map, (K, 2), by scaling of their Hellinger distances."""
     if len(components) < 3:
         return np.column_stack([np.arange(len(components)), np.zeros(len(components))])
-    from sklearn.manifold import MDS  # here, for it takes a while to import
+    from sklearn.manifold import smacof  # here, for it takes a while to import
 
-    how = {"metric": "precomputed", "init": "classical_mds", "normalized_stress": False}
-    found = MDS(**how, n_init=1).fit_transform(hellinger(components))
+    distances = hellinger(components)
+    squares = distances**2
+    centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
+    values, vectors = np.linalg.eigh(-centred / 2)
+    start = svd_flip(vectors[:, :-3:-1], None)[0] * np.sqrt(np.maximum(values[:-3:-1], 0))
+    how = {"init": start, "n_init": 1, "eps": 1e-6, "normalized_stress": False}
+    found = smacof(distances, **how)[0]
     # Axes have no meaning: rotate the longest to the horizontal.
     _, _, axes = np.linalg.svd(found - found.mean(axis=0), full_matrices=False)
     return (found - found.mean(axis=0)) @ axes.T

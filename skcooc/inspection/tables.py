@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import StrOptions
 
 from skcooc.inspection.blocks import associated_clusters, column_clusters, unwrap_coclustering
 from skcooc.inspection.features import ORDER, Order, rank_columns, representative_rows
@@ -16,6 +15,7 @@ from skcooc.inspection.models import FACTORS, HOW_MANY, Names, rows_by_topic, to
 from skcooc.inspection.names import cluster_names, name_topics, override_names
 from skcooc.protocol import Array, FactorModel
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import StrOptions
 from skcooc.simplex import nearest_other, warning_of_twins
 
 if TYPE_CHECKING:

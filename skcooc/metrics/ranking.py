@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.metrics.validation import (
     NOTHING_NEW,
@@ -21,6 +20,7 @@ from skcooc.metrics.validation import (
 )
 from skcooc.protocol import Array, TableLike
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.tables import Dyads, as_table, check_sparse_structure, find_names
 
 

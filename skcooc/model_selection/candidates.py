@@ -7,9 +7,9 @@ from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _num_samples
 
 from skcooc.protocol import Array, TableLike
+from skcooc.protocol.scikit_learn import num_samples
 
 FIRST = 2, 3, 5, 8  # numbers tried first
 FACTOR = 2  # between the numbers after those
@@ -105,7 +105,7 @@ def cost_order(sizes: Sizes) -> tuple[float, Sizes]:
 
 def limits_of(names: Sequence[str], X: TableLike, most: int) -> Sizes:
     """Largest numbers to try: at most the number of rows or columns that are clustered."""
-    shape = X.table_shape if hasattr(X, "table_shape") else (_num_samples(X), np.shape(X)[1])
+    shape = X.table_shape if hasattr(X, "table_shape") else (num_samples(X), np.shape(X)[1])
     sides = tuple(min(n, most) for n in shape)
     return sides if len(names) == 2 else (min(sides),)
 

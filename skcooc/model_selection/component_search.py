@@ -13,9 +13,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
-from sklearn.callback import CallbackContext
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.fitting.journal import Journal, resume_or_new
@@ -53,6 +51,7 @@ from skcooc.model_selection.recommendation import recommend, table_of
 from skcooc.model_selection.search import Hooks, RunParallel, Search, cv_results, search_task
 from skcooc.protocol import Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
+from skcooc.protocol.scikit_learn import CallbackContext, HasMethods, Interval, StrOptions
 
 DEFAULT_SPLITS = 5  # parts of the tokens; one of them is scored unless folds are given
 # Components that gain less than this in a cache, relative to what they gain alone, are judged

@@ -12,13 +12,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator, check_cv, train_test_split
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, check_array, check_random_state
-from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _check_method_params
+from sklearn.utils import check_array, check_random_state
 
 from skcooc.counts import check_sparse_structure, check_total, divide, float_table
 from skcooc.heldout.scoring import warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, RandomState, TableLike
+from skcooc.protocol.scikit_learn import check_method_params, safe_indexing, safe_split
 from skcooc.tables import Dyads, Triads
 
 ParamMapping: TypeAlias = Mapping[str, object]  # parameters by name
@@ -203,12 +202,12 @@ class RowFold:
 
     @property
     def training(self) -> Data:
-        X, y = _safe_split(self.estimator, self.data.X, self.data.y, self.train)
-        return Data(X, y, _check_method_params(self.data.X, self.data.params, self.train))
+        X, y = safe_split(self.estimator, self.data.X, self.data.y, self.train)
+        return Data(X, y, check_method_params(self.data.X, self.data.params, self.train))
 
     def score(self, model: BaseEstimator) -> float:
-        y = None if self.data.y is None else _safe_indexing(self.data.y, self.test)
-        return float(model.score(_safe_indexing(self.data.X, self.test), y))
+        y = None if self.data.y is None else safe_indexing(self.data.y, self.test)
+        return float(model.score(safe_indexing(self.data.X, self.test), y))
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackContext
 from sklearn.metrics import check_scoring
-from sklearn.model_selection._search import BaseSearchCV, _yield_masked_array_for_each_param
 from sklearn.utils import Tags, get_tags, indexable
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
@@ -23,6 +21,12 @@ from skcooc.counts.passes import threads
 from skcooc.model_selection.folds import Data, ParamMapping
 from skcooc.protocol import Array, TableLike
 from skcooc.protocol.decorators import available_if
+from skcooc.protocol.scikit_learn import (
+    BaseSearchCV,
+    CallbackContext,
+    CallbackSupportMixin,
+    yield_masked_array_for_each_param,
+)
 
 Container: TypeAlias = Literal["default", "pandas", "polars"]
 Hooks: TypeAlias = dict[str, Any]  # arguments of callback hooks during a fit
@@ -33,7 +37,7 @@ def _estimator_has(method: str) -> Callable[[BaseSearchCV], bool]:
     return lambda search: hasattr(getattr(search, "best_estimator_", search.estimator), method)
 
 
-class Search(BaseSearchCV):
+class Search(BaseSearchCV, CallbackSupportMixin):
     """Base class of the searches, compatible with scikit-learn's; subclasses define ``fit``."""
 
     scoring = None  # required by the base class; the score is the estimator's own
@@ -149,4 +153,4 @@ def cv_results(params: Sequence[ParamMapping], tables: dict[str, Array]) -> dict
     scores = results["mean_test_score"]
     known = np.where(np.isnan(scores), -np.inf, scores)
     results["rank_test_score"] = rankdata(-known, method="min").astype(np.int32)
-    return results | dict(_yield_masked_array_for_each_param(params))
+    return results | dict(yield_masked_array_for_each_param(params))

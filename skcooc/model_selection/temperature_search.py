@@ -12,11 +12,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
-from sklearn.callback import CallbackContext
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d
-from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from skcooc.em import TemperatureRange
 from skcooc.fitting.journal import Journal, resume_or_new
@@ -26,6 +24,7 @@ from skcooc.model_selection.folds import N_FOLDS, Fold, Folding, ParamMapping, T
 from skcooc.model_selection.search import Hooks, Search, cv_results, fit_task, search_task
 from skcooc.protocol import Array, TableLike
 from skcooc.protocol.decorators import fit_context
+from skcooc.protocol.scikit_learn import CallbackContext, HasMethods, StrOptions
 
 CLEAR_GAP = 0.01  # of log perplexity; smaller gaps may be due to the smaller training part
 RESOLUTION = 0.03  # largest step of inverse temperatures, or of their logarithms

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.typing import ColorType
     from sklearn.model_selection import GridSearchCV
-    from sklearn.model_selection._search import BaseSearchCV
+
+    from skcooc.protocol.scikit_learn import BaseSearchCV
 
 WIDTH, HEIGHT, LEFT, BELOW, MARGIN = 320.0, 210.0, 52.0, 40.0, 10.0  # points
 SELECTION_WIDTH, SELECTION_HEIGHT, LABEL_LENGTH = 500.0, 360.0, 125.0  # points

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from numba import njit
-from sklearn.base import _fit_context
-from sklearn.callback import with_callbacks as _with_callbacks
-from sklearn.utils._param_validation import validate_params
 from sklearn.utils.metaestimators import available_if as _available_if
+
+from skcooc.protocol import scikit_learn
 
 F = TypeVar("F", bound=Callable[..., object])
 Result = TypeVar("Result")
@@ -17,19 +16,22 @@ Result = TypeVar("Result")
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[F], F]:
     """Check the parameters of an estimator before its fit."""
-    decorator = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
+    decorator = scikit_learn.fit_context(
+        prefer_skip_nested_validation=prefer_skip_nested_validation
+    )
     return cast(Callable[[F], F], decorator)
 
 
 def validated(constraints: Mapping[str, Any]) -> Callable[[F], F]:
     """Check the arguments of a function or method."""
-    decorator = validate_params(dict(constraints), prefer_skip_nested_validation=True)
+    check = scikit_learn.validate_params
+    decorator = check(dict(constraints), prefer_skip_nested_validation=True)
     return cast(Callable[[F], F], decorator)
 
 
 def with_callbacks(method: F) -> F:
     """End the callbacks when a method does."""
-    return cast(F, _with_callbacks(method))
+    return cast(F, scikit_learn.with_callbacks(method))
 
 
 def available_if(check: Callable[[Any], bool]) -> Callable[[F], F]:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
-from sklearn.utils._param_validation import Interval
 
 from skcooc.counts import CSRCounts
 from skcooc.protocol import CSR, Array, Capability, TableLike
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import Interval
 
 if TYPE_CHECKING:
     from skcooc.counts.dask import DaskCounts
@@ -214,8 +214,12 @@ def delayed_rows(
     >>> delayed_rows(blocks, n_columns=40).numblocks
     (3, 1)
     """
-    import dask.array as da
-    from dask import delayed
+    try:
+        import dask.array as da
+        from dask import delayed
+    except ImportError as error:
+        hint = "Install it with `pip install 'skcooc[dask]'`."
+        raise ImportError(f"Blocks on workers need dask. {hint}") from error
 
     meta = sp.csr_array((0, n_columns), dtype=dtype)
     shape = (np.nan, n_columns)

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array
-from sklearn.utils._missing import is_pandas_na
 
 from skcooc.counts import MAX_SINGLE, CSRCounts, check_block, narrowed
 from skcooc.protocol import CSR, Array
+from skcooc.protocol.scikit_learn import is_pandas_na
 
 MAX_TOKENS = 2**31 - 1
 USUAL_COUNTS = "count", "n", "freq", "weight"  # names of columns

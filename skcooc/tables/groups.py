@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._missing import is_pandas_na
 
 from skcooc.protocol import Array
+from skcooc.protocol.scikit_learn import is_pandas_na
 
 
 def row_groups(groups: ArrayLike, n_rows: int, labels: Array | None = None) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from skcooc.counts import (
     CSRCounts,
@@ -28,6 +28,7 @@ from skcooc.counts import (
     float_table,
 )
 from skcooc.protocol import CSR, Array, Block, Capability, Counts, RandomState, TableLike
+from skcooc.protocol.scikit_learn import check_n_features, check_sample_weight
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks, check_row_blocks, load_on_workers
 from skcooc.tables.disk import DiskTable
 from skcooc.tables.dyads import (
@@ -199,7 +200,7 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
     integers = getattr(estimator, "_integers", np.float32)
     if isinstance(X, Dyads):
         table = X.to_csr()
-        _check_n_features(estimator, table, reset=reset)
+        check_n_features(estimator, table, reset=reset)
         check_names(estimator, X.column_names, reset)
         dtype = np.result_type(table.dtype, integers) if X.weights is None else table.dtype
         return table.astype(dtype, copy=False)
@@ -230,7 +231,7 @@ def check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> N
 
 
 def check_weights(sample_weight: ArrayLike, X: CSR | Array, **options: bool) -> Array:
-    weights: Array = _check_sample_weight(sample_weight, X, ensure_non_negative=True, **options)
+    weights: Array = check_sample_weight(sample_weight, X, ensure_non_negative=True, **options)
     return weights
 
 
@@ -357,7 +358,7 @@ def _read_triads(estimator: BaseEstimator, X: object, sample_weight: ArrayLike |
     if not counts.weighted_counts.any():
         raise _no_tokens(estimator, triads.table_shape)
     check_total(counts.weighted_counts.sum(dtype=np.float64))
-    _check_n_features(estimator, counts.table, reset=True)
+    check_n_features(estimator, counts.table, reset=True)
     check_names(estimator, triads.names[2], reset=True)
     return Table(counts, counts, triads.schema)
 

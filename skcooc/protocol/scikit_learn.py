@@ -1,0 +1,112 @@
+"""Private names of scikit-learn, imported here alone, and its callbacks where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Self
+
+import sklearn
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._chunking import get_chunk_n_rows
+from sklearn.utils._missing import is_pandas_na
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    Options,
+    StrOptions,
+    validate_parameter_constraints,
+    validate_params,
+)
+from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
+from sklearn.utils.metaestimators import _safe_split as safe_split
+from sklearn.utils.validation import _check_method_params as check_method_params
+from sklearn.utils.validation import _check_n_features as check_n_features
+from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _num_samples as num_samples
+
+__all__ = [
+    "HAS_CALLBACKS",
+    "BaseComposition",
+    "CallbackContext",
+    "CallbackSupportMixin",
+    "HasMethods",
+    "Interval",
+    "Options",
+    "ProgressBar",
+    "StrOptions",
+    "check_method_params",
+    "check_n_features",
+    "check_sample_weight",
+    "fit_context",
+    "get_chunk_n_rows",
+    "is_pandas_na",
+    "num_samples",
+    "safe_indexing",
+    "safe_split",
+    "validate_parameter_constraints",
+    "validate_params",
+    "with_callbacks",
+]
+
+HAS_CALLBACKS = find_spec("sklearn.callback") is not None  # since version 1.9
+
+
+class Tasks:
+    """Tasks of a fit without callbacks, with the methods of scikit-learn's CallbackContext."""
+
+    def subcontext(self, **options: object) -> Self:
+        return self
+
+    def call_on_fit_task_begin(self, **data: object) -> Self:
+        return self
+
+    def call_on_fit_task_end(self, **data: object) -> bool:
+        return False
+
+    @contextmanager
+    def propagate_callback_context(self, estimator: object) -> Iterator[Self]:
+        yield self
+
+
+class WithoutCallbacks:
+    """Mixin class of estimators where scikit-learn has no callbacks."""
+
+    def set_callbacks(self, *callbacks: object) -> Self:
+        """Accept no callback; RuntimeError where one is given."""
+        if callbacks:
+            raise RuntimeError(
+                "Callbacks, such as ProgressBar and Checkpoint, need scikit-learn 1.9 or later; "
+                f"found {sklearn.__version__}. Install a later version, or fit without callbacks."
+            )
+        return self
+
+    def _init_callback_context(self, **options: object) -> Tasks:
+        return Tasks()
+
+
+if HAS_CALLBACKS or TYPE_CHECKING:
+    from sklearn.callback import CallbackContext, CallbackSupportMixin, ProgressBar, with_callbacks
+else:
+    CallbackContext, CallbackSupportMixin, ProgressBar = Tasks, WithoutCallbacks, None
+
+    def with_callbacks(method: object) -> object:
+        return method
+
+
+def check_sample_weight(sample_weight: Any, X: Any, **options: Any) -> Any:
+    """Checked weights of rows; before version 1.9 weights may all be zero."""
+    if not HAS_CALLBACKS:
+        options.pop("allow_all_zero_weights", None)
+    return _check_sample_weight(sample_weight, X, **options)
+
+
+def __getattr__(name: str) -> Any:
+    """What is slow to import, and needed only for searches."""
+    if name in {"BaseSearchCV", "yield_masked_array_for_each_param"}:
+        search = import_module("sklearn.model_selection._search")
+        return getattr(search, name if name[0] == "B" else f"_{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
