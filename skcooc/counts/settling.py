@@ -133,20 +133,23 @@ def momentum_step(now, before, plain, last, s):  # type: ignore[no-untyped-def]
 
 @compiled
 def solve_rows(  # type: ignore[no-untyped-def]
-    indptr, indices, data, B, power, otherwise, row_prior, tol, max_iter, start, stop, rows
+    indptr, indices, data, B, power, otherwise, row_prior, tol, max_iter, start, stop, path, rows
 ):
-    """Iterate EM on rows start..stop, which are initial mixtures, until it converges."""
+    """Iterate EM on rows start..stop, which are initial mixtures, until it converges.
+
+    ``path`` are five vectors to work on, zeros. Numbers are copied one by one: numba takes seconds
+    to compile the assignment of an array.
+    """
     n_components, limit = rows.shape[1], np.sqrt(max(0.0, 1.0 - power))
-    path = np.zeros((5, B.shape[1]), B.dtype)
     now, before, plain, last, a = path[0], path[1], path[2], path[3], path[4]
     zero = B.dtype.type(0)
     for i in range(start, stop):
-        now[:n_components] = rows[i]
-        n_tokens = np.float64(data[indptr[i] : indptr[i + 1]].sum())
+        n_tokens, age = np.float64(data[indptr[i] : indptr[i + 1]].sum()), 0
+        for k in range(n_components):
+            now[k] = before[k] = last[k] = rows[i, k]
         share = row_prior / (row_prior + n_tokens**2) if row_prior > 0 else 0.0
         of_prior = B.dtype.type(share)
         of_tokens = B.dtype.type((1 - share) / n_tokens if n_tokens > 0 else 0.0)
-        before[:], last[:], age = now, now, 0
         for _ in range(max_iter):
             power_loop(now, power, zero, a)
             expected_counts(indices, data, indptr[i], indptr[i + 1], B, a, plain)
@@ -154,7 +157,8 @@ def solve_rows(  # type: ignore[no-untyped-def]
                 for k in range(n_components):
                     plain[k] = of_tokens * plain[k] + of_prior * otherwise[k]
             if not normalise(plain) > 0:  # the row has no tokens that components explain
-                plain[:n_components] = otherwise
+                for k in range(n_components):
+                    plain[k] = otherwise[k]
                 break
             furthest, back = movement(now, plain, last)
             if furthest <= tol:
@@ -162,7 +166,8 @@ def solve_rows(  # type: ignore[no-untyped-def]
             age = 0 if back else age
             momentum_step(now, before, plain, last, max(limit, 3 / (2 * age + 3)))
             age += 1
-        rows[i] = plain[:n_components]
+        for k in range(n_components):
+            rows[i, k] = plain[k]
 
 
 def padded_to_lines(table: Array, dtype: np.dtype[np.floating]) -> Array:
@@ -184,10 +189,16 @@ class RowMixtures(NonZeros):
         tokens becomes ``fixed.otherwise``.
         """
         new, kind = np.array(rows, dtype=self.dtype, order="C"), self.dtype.type
-        table = self.indptr, self.indices, self.data, padded_to_lines(fixed.components, self.dtype)
+        table = self.indptr, self.indices, self.data
+        B = padded_to_lines(fixed.components, self.dtype)
         prior = fixed.otherwise.astype(self.dtype), float(fixed.row_prior)
-        given = *table, kind(fixed.power), *prior, kind(tol), max_iter
-        self._run_ranges(self.indptr, new.shape[1], lambda i, k: solve_rows(*given, i, k, new))
+        given = *table, B, kind(fixed.power), *prior, kind(tol), max_iter
+
+        def solve(start: int, stop: int) -> None:
+            path = np.zeros((5, B.shape[1]), self.dtype)
+            solve_rows(*given, start, stop, path, new)
+
+        self._run_ranges(self.indptr, new.shape[1], solve)
         return new
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core.event import Event, Listener, register
 from sklearn.utils.metaestimators import available_if as _available_if
 
 from skcooc.protocol import scikit_learn
 
+logger = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., object])
 Result = TypeVar("Result")
 
@@ -50,3 +53,21 @@ def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., R
         return njit(**options, cache=True)(function)
     except RuntimeError:
         return njit(**options)(function)
+
+
+class CompilationNotice(Listener):
+    """Logs, once a process, that loops of this package are compiled: none was found on disk."""
+
+    is_logged = False
+
+    def on_start(self, event: Event) -> None:
+        if not self.is_logged and event.data["dispatcher"].py_func.__module__.startswith("skcooc."):
+            self.is_logged = True
+            logger.info("Compiling loops, once: that takes seconds, and the results stay on disk.")
+
+    def on_end(self, event: Event) -> None:
+        pass
+
+
+NOTICE = CompilationNotice()
+register("numba:compile", NOTICE)

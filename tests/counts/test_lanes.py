@@ -83,6 +83,22 @@ def test_loops_compile_without_a_cache_folder(monkeypatch):
     assert decorators.compiled(lambda x: x + 1)(2) == 3
 
 
+def test_compilation_is_logged_once(monkeypatch, caplog):
+    def messages(module, arguments):
+        loop = decorators.njit(lambda x: x + 1)
+        loop.py_func.__module__ = module
+        caplog.clear()
+        for argument in arguments:
+            loop(argument)
+        return [record.levelname for record in caplog.records]
+
+    monkeypatch.setattr(decorators.NOTICE, "is_logged", False)
+    with caplog.at_level("INFO", "skcooc"):
+        assert messages("numba.of_others", [1]) == []
+        assert messages("skcooc.counts.made_up", [1, 1, 1.0]) == ["INFO"]
+        assert messages("skcooc.counts.made_up", [1]) == []
+
+
 def found_again(loop):
     """Whether numba knows a loop of an earlier process: by what it encloses, other loops not so."""
     cells = loop.py_func.__closure__ or ()
