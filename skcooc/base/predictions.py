@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -36,6 +35,7 @@ from skcooc.protocol import (
     Statistics,
     TableLike,
 )
+from skcooc.protocol.bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from skcooc.protocol.decorators import validated
 from skcooc.tables import (
     Dyads,
@@ -53,6 +53,7 @@ VERSION = "_skcooc_version"  # in the state of a pickled estimator
 class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Methods of fitted estimators that need P(k given x) and P(y given k) only."""
 
+    fit: Callable[..., Self]
     n_jobs: int | None
     random_state: RandomState
     beta_: float

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BiclusterMixin
 from sklearn.utils._param_validation import StrOptions
 
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
@@ -24,6 +23,7 @@ from skcooc.equations.coclusters import (
 from skcooc.equations.memberships import POWERS, ObjectWeights, no_temperature, temperatures
 from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array, Counts
+from skcooc.protocol.bases import BiclusterMixin
 from skcooc.simplex import first_largest
 
 # Ranges of beta: times the mean number of tokens of a row or column, and relative to the critical

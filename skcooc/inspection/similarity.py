@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval
 
 from skcooc.inspection.models import unwrap
-from skcooc.protocol import Array, Components, RandomState, TableLike, refuse_anndata
+from skcooc.protocol import Array, FactorModel, RandomState, TableLike, refuse_anndata
 from skcooc.protocol.decorators import validated
 from skcooc.simplex import hellinger, match_rows
 
@@ -101,7 +101,7 @@ class TopicStability:
         Affinity of each of its topics and the one matched to it in every other run.
     """
 
-    model: Components
+    model: FactorModel
     affinities: Array
 
     @property
