@@ -26,7 +26,7 @@ from skcooc.inspection.models import (
     unwrap,
 )
 from skcooc.inspection.names import make_names
-from skcooc.protocol import Array, TableLike
+from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.tables import RowBlocks
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def fit_topics(
 
 
 def add_topics(
-    adata: AnnData, model: BaseEstimator, *, layer: str | None = None, key_added: str | None = None
+    adata: AnnData, model: Estimator, *, layer: str | None = None, key_added: str | None = None
 ) -> None:
     """Add the mixtures of further cells under a fitted model.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.protocol import Array, Block, TableLike
+from skcooc.protocol.bases import BaseEstimator, ClusterMixin
 from skcooc.protocol.decorators import available_if
 from skcooc.simplex import first_largest
 from skcooc.tables import is_collection

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, field, replace
 from inspect import Parameter, signature
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from numpy.typing import ArrayLike
 from sklearn import config_context
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from skcooc.base import attributes, quantities
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, did_you_mean, fill_docstring
@@ -25,9 +25,11 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.short_fits import ShortFits
 from skcooc.fitting.stream import FirstBatch
 from skcooc.protocol import Counts, RandomState, TableLike
+from skcooc.protocol.bases import BaseEstimator, CallbackSupportMixin
 from skcooc.protocol.decorators import fit_context, with_callbacks
-from skcooc.protocol.scikit_learn import CallbackSupportMixin
 from skcooc.tables import Table, is_out_of_core, read, read_in_memory
+
+E = TypeVar("E", bound="CooccurrenceEstimator")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -48,7 +50,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     n_jobs: int | None = None
     warm_start: bool = False
     random_state: RandomState = None
-    component_search_: BaseEstimator = field(init=False)  # a ComponentSearchCV
+    component_search_: Any = field(init=False)  # a ComponentSearchCV
 
     size_parameters: ClassVar[tuple[str, ...]] = ()  # names of the numbers of components
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
@@ -431,8 +433,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
 
 def _fit_with_searched_size(
-    model: CooccurrenceEstimator, X: TableLike, y: object, sample_weight: ArrayLike | None
-) -> CooccurrenceEstimator:
+    model: E, X: TableLike, y: object, sample_weight: ArrayLike | None
+) -> E:
     """Fit a copy with sizes searched, or kept for a warm start; take its attributes."""
     names = model.size_parameters
     if is_out_of_core(X):
@@ -460,7 +462,7 @@ def _fit_with_searched_size(
 
 def _size_search(
     estimator: CooccurrenceEstimator, X: TableLike, sample_weight: ArrayLike | None
-) -> BaseEstimator:
+) -> Any:
     """Search for the sizes on checked data."""
     from skcooc.model_selection import ComponentSearchCV
 

@@ -7,15 +7,13 @@ import copy
 import numpy as np
 
 from skcooc.base import attributes
-from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base.estimator import E
 from skcooc.em import State
 from skcooc.protocol import Array
 from skcooc.simplex import normalise
 
 
-def merged_components(
-    self: CooccurrenceEstimator, shares: Array, mass: Array, parameter: str
-) -> CooccurrenceEstimator:
+def merged_components(self: E, shares: Array, mass: Array, parameter: str) -> E:
     """Return a copy with L components, each a mass-weighted sum of the K fitted ones.
 
     Component k, of mass (K,), has the shares (K, L) in the new ones; ``parameter`` is the name of

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,6 +36,7 @@ from skcooc.protocol import (
     Statistics,
     TableLike,
 )
+from skcooc.protocol.bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
 from skcooc.tables import (
@@ -69,6 +69,7 @@ INSTEAD = {  # attributes of other libraries, and what to use
 class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Methods of fitted estimators that need P(k given x) and P(y given k) only."""
 
+    fit: Callable[..., Self]
     n_jobs: int | None
     random_state: RandomState
     beta_: float

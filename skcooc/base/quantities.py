@@ -37,11 +37,12 @@ class FittedModel(Protocol):
     _fitted_model: Any
     _state: State
     _schema: TableSchema
-    _read_rows: Callable[[TableLike], Block]
-    _run_with_threads: Callable[[Callable[[Block], Array], Block], Array]
-    _mixture_prior: Callable[[], tuple[Array, Array]]
-    _score_samples: Callable[[TableLike], tuple[Array, Array]]
-    _predictor: Callable[[Block | None], Predictor]
+
+    def _read_rows(self, X: TableLike) -> Block: ...
+    def _run_with_threads(self, function: Callable[[Block], Array], X: Block) -> Array: ...
+    def _mixture_prior(self) -> tuple[Array, Array]: ...
+    def _score_samples(self, X: TableLike) -> tuple[Array, Array]: ...
+    def _predictor(self, known: Block | None) -> Predictor: ...
 
 
 def row_names(model: FittedModel) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -34,9 +34,11 @@ class Recommendations(NamedTuple):
 class Recommender(FittedModel, Protocol):
     """A fitted estimator that recommends columns."""
 
-    fold_in: Callable[[Block], Array]
-    _make_predictor: Callable[[Array, CSR | None, Array | None], Predictor]
-    _training_table: Callable[[], CSR | None]
+    def fold_in(self, X: Block) -> Array: ...
+    def _make_predictor(
+        self, mixtures: Array, known: CSR | None, rows: Array | None = None
+    ) -> Predictor: ...
+    def _training_table(self) -> CSR | None: ...
 
 
 class Asked(NamedTuple):

@@ -56,7 +56,6 @@ class Streams(Predictions):
     beta: float | Literal["auto"]
     smoothing: float | Literal["auto"]
     validation_fraction: float
-    fit: Callable[..., Self]
     recipe: Callable[[], Recipe]
     _has_auto_size: Callable[[], bool]
     _is_warm_start: Callable[[], bool]

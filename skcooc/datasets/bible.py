@@ -29,8 +29,16 @@ domain; in the United Kingdom its printing is subject to rights of the Crown. It
 https://github.com/aruljohn/Bible-kjv (commit a9aa4e5, MIT licence)."""
 
 
+class BibleTexts(Bunch):
+    data: list[str]
+    names: list[str]
+    groups: list[str]
+    sections: list[str]
+    DESCR: str
+
+
 @validated({"unit": [StrOptions({"chapter", "verse"})]})
-def load_bible(*, unit: str = "chapter") -> Bunch:
+def load_bible(*, unit: str = "chapter") -> BibleTexts:
     """Load the King James Bible, by chapter or by verse, with books and sections as groups.
 
     The text is in the public domain and part of the package: nothing is downloaded, and results do
@@ -87,7 +95,7 @@ def load_bible(*, unit: str = "chapter") -> Bunch:
         groups += [book] * (len(data) - len(groups))
         sections += [section] * (len(data) - len(sections))
     description = DESCR.format(n_texts=f"{len(data):,}", unit=unit)
-    return Bunch(data=data, names=names, groups=groups, sections=sections, DESCR=description)
+    return BibleTexts(data=data, names=names, groups=groups, sections=sections, DESCR=description)
 
 
 def _chapters() -> list[tuple[str, list[str]]]:

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.datasets import fetch_file, get_data_home
 from sklearn.utils import Bunch
 
+from skcooc.protocol import Array
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
 
@@ -42,6 +43,16 @@ copies of the collection, the one read here among them, have 1 in its place; -1 
 which rows count as relevant: all of them (8.2 documents a query) or those above zero (7.2)."""
 
 
+class Cranfield(Bunch):
+    data: list[str]
+    titles: list[str]
+    ids: Array
+    queries: list[str]
+    query_ids: Array
+    relevance: Array
+    DESCR: str
+
+
 @validated(
     {
         "data_home": [str, PathLike, None],
@@ -53,7 +64,7 @@ which rows count as relevant: all of them (8.2 documents a query) or those above
 def fetch_cranfield(
     *, data_home: str | PathLike[str] | None = None, download_if_missing: bool = True,
     n_retries: int = 3, delay: float = 1.0,
-) -> Bunch:  # fmt: skip
+) -> Cranfield:  # fmt: skip
     """Load the Cranfield collection, downloading it (1.9 MB) the first time.
 
     Parameters
@@ -108,13 +119,13 @@ def _check_local(path: Path, checksum: str) -> Path:
     return path
 
 
-def _parse(documents: list[Any], queries: list[Any], judgements: list[Any]) -> Bunch:
+def _parse(documents: list[Any], queries: list[Any], judgements: list[Any]) -> Cranfield:
     queries = [query for query in queries if query["query number"] > 0]  # the last is a sentinel
     keys = ("query_num", "id", "position")
     relevance = np.array([[int(row[key]) for key in keys] for row in judgements], dtype=np.int64)
     last = np.append(relevance[1:, 0] != relevance[:-1, 0], True)
     relevance[last, 2] = -1
-    return Bunch(
+    return Cranfield(
         data=[" ".join(document["body"].split()) for document in documents],
         titles=[" ".join(document["title"].split()) for document in documents],
         ids=np.array([document["id"] for document in documents], dtype=np.int64),

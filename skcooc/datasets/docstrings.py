@@ -22,6 +22,7 @@ import sklearn
 from sklearn.datasets import get_data_home
 from sklearn.utils import Bunch
 
+from skcooc.protocol import Array
 from skcooc.protocol.decorators import validated
 
 logger = logging.getLogger(__name__)
@@ -57,7 +58,15 @@ Folder = str | PathLike[str] | None
 
 
 @validated({"data_home": [str, PathLike, None]})
-def load_docstrings(*, data_home: Folder = None) -> Bunch:
+class Docstrings(Bunch):
+    data: list[str]
+    target: Array
+    target_names: list[str]
+    names: list[str]
+    DESCR: str
+
+
+def load_docstrings(*, data_home: Folder = None) -> Docstrings:
     """Load the docstrings of NumPy, SciPy and scikit-learn, labelled by module.
 
     The corpus is read off the installed packages by importing their public modules. Each object
@@ -102,7 +111,7 @@ def load_docstrings(*, data_home: Folder = None) -> Bunch:
         versions=", ".join(f"{p.__name__} {p.__version__}" for p in PACKAGES),
         min_words=MIN_WORDS, n_documents=len(target), n_modules=len(target_names),
     )  # fmt: skip
-    return Bunch(
+    return Docstrings(
         data=documents["data"], target=target, target_names=target_names.tolist(),
         names=documents["names"], DESCR=description,
     )  # fmt: skip

@@ -12,11 +12,21 @@ from numpy.typing import DTypeLike
 from sklearn.utils import Bunch, check_random_state
 
 from skcooc.hierarchy import Tree, binary_tree
-from skcooc.protocol import Array
+from skcooc.protocol import CSR, Array
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
+
+
+class Cooccurrences(Bunch):
+    X: CSR
+    mixtures: Array
+    components: Array
+    labels: Array
+    column_labels: Array | None
+    blocks: Array | None
+    tree: Tree | None
 
 
 @validated(
@@ -38,7 +48,7 @@ def make_cooccurrences(
     n_tokens: int = 10_000, kind: str = "aspects", n_column_clusters: int | None = None,
     concentration: float = 0.1, burstiness: float | None = None,
     random_state: int | np.random.RandomState | None = None, dtype: DTypeLike = np.int64,
-) -> Bunch:  # fmt: skip
+) -> Cooccurrences:  # fmt: skip
     """Generate a sparse table of co-occurrence counts with known structure.
 
     A token is a pair of a row x, drawn uniformly, and a column y, drawn from
@@ -125,7 +135,7 @@ def make_cooccurrences(
         raise ValueError(
             f"The largest count, {X.data.max()}, does not fit into dtype={cast.dtype}."
         )
-    return Bunch(X=cast, **planted._asdict())
+    return Cooccurrences(X=cast, **planted._asdict())
 
 
 class Planted(NamedTuple):

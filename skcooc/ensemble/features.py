@@ -7,18 +7,18 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    MetaEstimatorMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
 from skcooc.protocol import Array, TableLike
+from skcooc.protocol.bases import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    MetaEstimatorMixin,
+    TransformerMixin,
+)
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import Interval
 

@@ -27,7 +27,7 @@ from skcooc.heldout.predictors import (
     weighted,
 )
 from skcooc.heldout.validation import HeldOutPredictions, HoldOutOptions, add_one_unigram, hold_out
-from skcooc.protocol import Array, Block, RandomState, TableLike
+from skcooc.protocol import Array, Block, Estimator, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import BaseComposition, Interval
 from skcooc.simplex import normalise
@@ -111,9 +111,9 @@ class InterpolatedModels(MetaModel, BaseComposition):
     np.True_
     """
 
-    estimators_: list[BaseEstimator | None]
+    estimators_: list[Estimator]
     interpolation_weights_: Array
-    named_estimators_: dict[str, BaseEstimator]
+    named_estimators_: dict[str, Estimator]
     _members: list[Member]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

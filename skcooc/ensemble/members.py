@@ -6,11 +6,11 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 
 from skcooc.base.parameters import ATTRIBUTES, fill_docstring
 from skcooc.base.predictions import Predictions
@@ -20,7 +20,12 @@ from skcooc.heldout import Factors
 from skcooc.heldout.memory import Asked, rows_with
 from skcooc.heldout.validation import HeldOutPredictions, add_one_unigram
 from skcooc.protocol import CSR, Array, Block, T, TableLike
-from skcooc.protocol.scikit_learn import CallbackSupportMixin, validate_parameter_constraints
+from skcooc.protocol.bases import (
+    BaseEstimator,
+    CallbackSupportMixin,
+    MetaEstimatorMixin,
+)
+from skcooc.protocol.scikit_learn import validate_parameter_constraints
 from skcooc.tables import is_out_of_core, without_zeros
 
 S = TypeVar("S")
@@ -90,7 +95,7 @@ class NativeMember:
     def partial_fit(
         self, X: TableLike, counts: Block, sample_weight: ArrayLike | None, by_name: bool
     ) -> NativeMember:
-        new = copy.deepcopy(self.estimator)
+        new: Any = copy.deepcopy(self.estimator)
         new._cache = self.cache
         new.partial_fit(X, sample_weight=sample_weight, by_name=by_name)
         return replace(self, estimator=new)
@@ -112,7 +117,7 @@ class TransformerMember:
     coefficients: x is proportional to their product with the components.
     """
 
-    estimator: BaseEstimator
+    estimator: TransformerMixin
     are_mixtures: bool = False  # whether rows of transform sum to one
     fitted: Factors = UNFITTED
     heldout_predictions: ClassVar[None] = None
@@ -147,7 +152,7 @@ class TransformerMember:
         return _distributions(coefficients)
 
     def _fitted_to(
-        self, fit: Callable[[CSR], BaseEstimator], X: Block, sample_weight: ArrayLike | None
+        self, fit: Callable[[CSR], TransformerMixin], X: Block, sample_weight: ArrayLike | None
     ) -> TransformerMember:
         if sample_weight is not None:
             raise ValueError(

@@ -19,7 +19,7 @@ from skcooc.heldout import Factors, NearestRows
 from skcooc.heldout.memory import Asked, Memory, best_memory, memory_cells, rows_with, with_cache
 from skcooc.heldout.neighbors import RowIndex
 from skcooc.heldout.validation import HoldOutOptions, add_one_unigram, hold_out
-from skcooc.protocol import CSR, Array, Block, Predictor, RandomState, TableLike
+from skcooc.protocol import CSR, Array, Block, Estimator, Predictor, RandomState, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.tables import Table, read, read_batch, read_in_memory
@@ -123,12 +123,13 @@ class RowMemory(MetaModel):
     True
     """
 
-    estimator_: BaseEstimator | None
+    estimator_: Estimator
     concentration_: float
     discount_: float
     neighbors_: int
     neighbor_share_: float
     _member: Member
+    _frequencies: Array
     _known: RowIndex | None  # the training table
     n_jobs = None
     is_factorised = False  # the cache is no component

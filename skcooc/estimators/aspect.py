@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -187,7 +187,7 @@ class AspectModel(CooccurrenceEstimator):
         """Pseudo-count of a row; without leave-one-out of a new row, times its tokens."""
         return float(self._fitted_model.row_prior)
 
-    def merged(self, shares: Array) -> CooccurrenceEstimator:
+    def merged(self, shares: Array) -> Self:
         """Return a fitted model of L topics, sums of the K fitted ones by shares (K, L)."""
         kept = len(self.embedding_) > 0  # of a table in blocks no rows are
         mass = self.component_distribution_ if kept else self._state.params.weights

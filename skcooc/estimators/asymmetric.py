@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import ArrayLike
 
@@ -160,7 +160,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     def labels_(self) -> Array:
         return first_largest(self.posteriors_)
 
-    def merged(self, shares: Array) -> CooccurrenceEstimator:
+    def merged(self, shares: Array) -> Self:
         """Return a fitted model of L clusters, sums of the K fitted ones by shares (K, L)."""
         if not isinstance(self._fitted_model, RowClusters):
             raise TypeError(

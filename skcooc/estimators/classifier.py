@@ -12,12 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import log_softmax
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
 from sklearn.utils import Tags, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -27,6 +21,12 @@ from skcooc.estimators.guided import GuidedAspectModel, GuidedFamily
 from skcooc.fitting import Recipe
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.protocol import Array, RandomState, TableLike
+from skcooc.protocol.bases import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import Interval, Options, StrOptions, num_samples
 from skcooc.simplex import first_largest, normalise
@@ -121,6 +121,15 @@ class AspectClassifier(
     >>> AspectClassifier(random_state=0).fit(X, [0, -1, 1, -1]).predict(X)
     array([0, 0, 1, 1])
     """
+
+    classes_: Array
+    model_: GuidedAspectModel
+    components_: Array
+    embedding_: Array
+    calibration_: tuple[float, float]
+    n_iter_: int
+    n_features_in_: int
+    feature_names_in_: Array
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components_per_class": [Interval(Integral, 1, None, closed="left")],

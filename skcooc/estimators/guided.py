@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import CooccurrenceEstimator, attributes
+from skcooc.base import attributes
 from skcooc.em import State
 from skcooc.equations.grouped_aspects import GroupedAspects
 from skcooc.equations.guided_aspects import Guide, GuidedAspects
@@ -243,7 +243,7 @@ class GuidedAspectModel(AspectModel):
         attributes.warn_about(self, recipe, table, stopped)
         return self
 
-    def fit_transform(
+    def fit_transform(  # type: ignore[override]
         self,
         X: TableLike,
         y: object = None,
@@ -376,7 +376,7 @@ class GuidedAspectModel(AspectModel):
         recipe = super().recipe()
         return replace(recipe, shape={**recipe.shape, "group_effects": self.group_effects})
 
-    def merged(self, shares: Array) -> CooccurrenceEstimator:
+    def merged(self, shares: Array) -> Self:
         new = super().merged(shares).set_params(seed_features=None, fixed_components=None)
         new.component_names_ = {}
         if self.group_effects is not None:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BiclusterMixin
 
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_proportions
@@ -23,6 +22,7 @@ from skcooc.equations.coclusters import (
 from skcooc.equations.memberships import POWERS, ObjectWeights, no_temperature, temperatures
 from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array, Counts
+from skcooc.protocol.bases import BiclusterMixin
 from skcooc.protocol.scikit_learn import StrOptions
 from skcooc.simplex import first_largest
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +16,7 @@ from skcooc.estimators.asymmetric import AsymmetricClustering
 from skcooc.image.histograms import GaborHistograms, block_counts, check_image
 from skcooc.image.sites import PottsSites, Segments, grid_coarsening, n_blocks, row_softmax
 from skcooc.protocol import CSR, Array, RandomState
+from skcooc.protocol.bases import BaseEstimator, ClusterMixin
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import HasMethods, Interval
 from skcooc.simplex import first_largest, log

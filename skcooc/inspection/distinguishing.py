@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,12 +15,13 @@ from scipy.stats import chi2
 from skcooc.inspection.models import HOW_MANY, ModelView, read_view
 from skcooc.inspection.names import make_names
 from skcooc.inspection.tables import table_of
-from skcooc.protocol import Array, FactorModel, TableLike
+from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
+    import pandas
+    import polars
 
 BLOCK = 2**20  # numbers at once
 SPARE = 5  # times as many columns are examined as are asked for
@@ -30,11 +31,26 @@ FARTHEST, STEPS = 30.0, 45  # of logits; halvings of an interval twice as long
 COLUMNS = "component", "name", "feature", "count", "probability", "log_ratio", "low", "high"
 
 
+@overload
+def distinguishing_features(
+    model: Estimator, X: TableLike, feature_names: ArrayLike | None = None, *,
+    n_features: int = 10, level: float = 0.95, backend: Literal["pandas"] = "pandas",
+) -> pandas.DataFrame: ...  # fmt: skip
+@overload
+def distinguishing_features(
+    model: Estimator, X: TableLike, feature_names: ArrayLike | None = ..., *,
+    n_features: int = ..., level: float = ..., backend: Literal["polars"],
+) -> polars.DataFrame: ...  # fmt: skip
+@overload
+def distinguishing_features(
+    model: Estimator, X: TableLike, feature_names: ArrayLike | None = ..., *,
+    n_features: int = ..., level: float = ..., backend: str,
+) -> Any: ...  # fmt: skip
 @validated({"n_features": HOW_MANY, "level": [Interval(Real, 0, 1, closed="neither")]})
 def distinguishing_features(
-    model: FactorModel, X: TableLike, feature_names: ArrayLike | None = None, *,
+    model: Estimator, X: TableLike, feature_names: ArrayLike | None = None, *,
     n_features: int = 10, level: float = 0.95, backend: str = "pandas",
-) -> IntoDataFrame:  # fmt: skip
+) -> Any:  # fmt: skip
     """Columns more frequent in a component than in the others, with log-ratios.
 
     The ratio of a column y in component z, compared with all others together, is

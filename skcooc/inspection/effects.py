@@ -7,7 +7,7 @@ part of the residuals, and robust standard errors and permutations include it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,11 +25,18 @@ from skcooc.inspection.shares import (
     row_topics,
 )
 from skcooc.inspection.tables import table_of
-from skcooc.protocol import Array, FactorModel, RandomState, TableLike, refuse_anndata
+from skcooc.protocol import (
+    Array,
+    Estimator,
+    RandomState,
+    TableLike,
+    refuse_anndata,
+)
 from skcooc.protocol.decorators import validated
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
+    import pandas
+    import polars
 
 DEPENDENT = 1e-8  # length of what a column adds to those before it, relative to its own
 SATURATED = 1e-8  # 1 - leverage of a row that has a coefficient to itself
@@ -56,13 +63,32 @@ class Regression(NamedTuple):
     leverage: Array  # (N,)
 
 
+@overload
+def share_effects(
+    model: Estimator, X: TableLike, design: Any, feature_names: ArrayLike | None = None, *,
+    n_permutations: int | Literal["auto"] = "auto", level: float = 0.95,
+    backend: Literal["pandas"] = "pandas", names: Names | None = None,
+    random_state: RandomState = None,
+) -> pandas.DataFrame: ...  # fmt: skip
+@overload
+def share_effects(
+    model: Estimator, X: TableLike, design: Any, feature_names: ArrayLike | None = ..., *,
+    n_permutations: int | Literal["auto"] = ..., level: float = ..., backend: Literal["polars"],
+    names: Names | None = ..., random_state: RandomState = ...,
+) -> polars.DataFrame: ...  # fmt: skip
+@overload
+def share_effects(
+    model: Estimator, X: TableLike, design: Any, feature_names: ArrayLike | None = ..., *,
+    n_permutations: int | Literal["auto"] = ..., level: float = ..., backend: str,
+    names: Names | None = ..., random_state: RandomState = ...,
+) -> Any: ...  # fmt: skip
 @validated(CHECKED)
 def share_effects(
-    model: FactorModel, X: TableLike, design: Any, feature_names: ArrayLike | None = None, *,
+    model: Estimator, X: TableLike, design: Any, feature_names: ArrayLike | None = None, *,
     n_permutations: int | Literal["auto"] = "auto", level: float = 0.95,
     backend: str = "pandas", names: Names | None = None,
     random_state: RandomState = None,
-) -> IntoDataFrame:  # fmt: skip
+) -> Any:  # fmt: skip
     """Effects of numbers and categories on the share of each topic in a row.
 
     The shares s_ik of the topics in row i are regressed on the columns of the design,

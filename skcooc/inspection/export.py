@@ -13,7 +13,7 @@ from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import ORDER, Order, rank_columns
 from skcooc.inspection.models import FACTORS, HOW_MANY, TreeModel, distributions, unwrap
 from skcooc.inspection.names import name_topics, user_names
-from skcooc.protocol import Array, FactorModel, TableLike
+from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.protocol.decorators import validated
 
 LEAST = 1e-12  # of probabilities in the arguments of pyLDAvis, which takes logarithms
@@ -38,7 +38,7 @@ class Node(TypedDict, total=False):
 
 @validated({"n_features": HOW_MANY, "order": ORDER})
 def export_text(
-    model: TreeModel, feature_names: ArrayLike | None = None, *,
+    model: Estimator, feature_names: ArrayLike | None = None, *,
     n_features: int = 5, order: Order = "characteristic",
 ) -> str:  # fmt: skip
     """The hierarchy as text, a line for each node, in the style of scikit-learn.
@@ -87,7 +87,7 @@ def export_text(
 
 @validated({"n_features": HOW_MANY, "order": ORDER})
 def export_dict(
-    model: TreeModel, feature_names: ArrayLike | None = None, *,
+    model: Estimator, feature_names: ArrayLike | None = None, *,
     n_features: int = 10, order: Order = "characteristic",
 ) -> Node:  # fmt: skip
     """The hierarchy as nested dictionaries, ready for :func:`json.dumps`.
@@ -138,7 +138,7 @@ def export_dict(
     return nodes[tree.preorder[0]]
 
 
-def to_linkage(model: TreeModel) -> Array:
+def to_linkage(model: Estimator) -> Array:
     """The tree as a linkage matrix, for ``scipy.cluster.hierarchy.dendrogram``.
 
     A node with more than two children is joined step by step, at one height; a node with a single
@@ -178,7 +178,7 @@ def to_linkage(model: TreeModel) -> Array:
 
 
 def to_pyldavis(
-    model: FactorModel, X: TableLike, feature_names: ArrayLike | None = None
+    model: Estimator, X: TableLike, feature_names: ArrayLike | None = None
 ) -> dict[str, Array]:
     """The arguments of ``pyLDAvis.prepare``, as plain arrays; needs no pyLDAvis.
 

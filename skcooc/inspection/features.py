@@ -17,7 +17,7 @@ from skcooc.inspection.models import (
     topic_weights,
     unwrap,
 )
-from skcooc.protocol import Array, Components, FactorModel
+from skcooc.protocol import Array, Estimator, FactorModel
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import StrOptions
 
@@ -27,7 +27,7 @@ ORDER = [StrOptions({"characteristic", "probable"})]
 
 @validated({"n_features": HOW_MANY})
 def top_features(
-    model: Components, feature_names: ArrayLike | None = None, *, n_features: int = 10
+    model: Estimator, feature_names: ArrayLike | None = None, *, n_features: int = 10
 ) -> list[list[str]]:
     """The most probable columns of each component.
 
@@ -65,7 +65,7 @@ def top_features(
 
 @validated({"n_features": HOW_MANY})
 def characteristic_features(
-    model: FactorModel, feature_names: ArrayLike | None = None, *, n_features: int = 10
+    model: Estimator, feature_names: ArrayLike | None = None, *, n_features: int = 10
 ) -> list[list[str]]:
     """The columns most over-represented in each component, or in a node of a tree.
 
@@ -110,7 +110,7 @@ def characteristic_features(
 
 @validated({"n_rows": HOW_MANY})
 def representative_rows(
-    model: FactorModel, row_names: ArrayLike | None = None, *, n_rows: int = 5
+    model: Estimator, row_names: ArrayLike | None = None, *, n_rows: int = 5
 ) -> list[list[Hashable]]:
     """The rows that most distinguish each component, cluster, or node of a hierarchy.
 

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol, Self, TypeVar, overload
 
 import numpy as np
 
 from skcooc.inspection.models import unwrap
 from skcooc.inspection.names import user_names
-from skcooc.protocol import Array, FactorModel
+from skcooc.protocol import Array, Estimator
 
 
-def merge_topics(model: FactorModel, groups: Sequence[Iterable[int]]) -> FactorModel:
+class Mergeable(Protocol):
+    """A fitted model whose components can be merged."""
+
+    def merged(self, shares: Array) -> Self: ...
+
+
+M = TypeVar("M", bound=Mergeable)
+
+
+@overload
+def merge_topics(model: M, groups: Sequence[Iterable[int]]) -> M: ...
+@overload
+def merge_topics(model: Estimator, groups: Sequence[Iterable[int]]) -> Any: ...
+def merge_topics(model: Estimator, groups: Sequence[Iterable[int]]) -> Any:
     """Merge the topics of each group in a copy of a fitted model.
 
     A merged topic is the mean of its members, weighted by their shares of the tokens, and its
@@ -57,7 +70,11 @@ def merge_topics(model: FactorModel, groups: Sequence[Iterable[int]]) -> FactorM
     return _with_components(inner, sorted(members + rest, key=min))
 
 
-def drop_topics(model: FactorModel, topics: Iterable[int]) -> FactorModel:
+@overload
+def drop_topics(model: M, topics: Iterable[int]) -> M: ...
+@overload
+def drop_topics(model: Estimator, topics: Iterable[int]) -> Any: ...
+def drop_topics(model: Estimator, topics: Iterable[int]) -> Any:
     """Drop some topics, such as meaningless ones, from a copy of a fitted model.
 
     The shares of the others are normalised, in every row and of all tokens. The others may
@@ -110,7 +127,7 @@ def _check_topics(numbers: Iterable[int], K: int) -> list[int]:
     return [int(k) for k in topics]
 
 
-def _with_components(inner: Any, members: Sequence[Sequence[int]]) -> FactorModel:
+def _with_components(inner: Any, members: Sequence[Sequence[int]]) -> Any:
     """A copy of the model with a component for each group of members."""
     shares: Array = np.zeros((len(inner.components_), len(members)))
     for number, group in enumerate(members):

@@ -20,7 +20,7 @@ from skcooc.inspection.models import (
     topic_weights,
     unwrap,
 )
-from skcooc.protocol import Array, FactorModel
+from skcooc.protocol import Array, Estimator
 from skcooc.protocol.decorators import validated
 
 SEPARATOR = " · "  # between the columns of a name
@@ -29,7 +29,7 @@ M = TypeVar("M")
 
 @validated({"n_features": HOW_MANY})
 def name_topics(
-    model: FactorModel, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
+    model: Estimator, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
     *, n_features: int = 3,
 ) -> list[str]:  # fmt: skip
     """A name for each component, cluster or node: set, or of characteristic columns.
@@ -133,7 +133,7 @@ class ResolvedModel(NamedTuple):
 
 
 def resolve_model(
-    model: FactorModel, feature_names: ArrayLike | None, names: Names | None
+    model: Estimator, feature_names: ArrayLike | None, names: Names | None
 ) -> ResolvedModel:
     """Find the model inside of a pipeline or a search; TypeError if there is none."""
     inside = unwrap(model, *FACTORS)

@@ -10,7 +10,7 @@ from scipy.special import log_ndtr, ndtri, ndtri_exp
 
 from skcooc.inspection.models import kind_of, read_view
 from skcooc.inspection.shares import CHECKED
-from skcooc.protocol import CSR, Array, FactorModel, TableLike
+from skcooc.protocol import CSR, Array, Estimator, TableLike
 from skcooc.protocol.decorators import validated
 
 BLOCK = 1_000_000  # numbers in the largest array
@@ -47,7 +47,7 @@ class PaddedRows(NamedTuple):
 
 
 @validated(CHECKED)
-def mixture_intervals(model: FactorModel, X: TableLike, *, level: float = 0.95) -> MixtureIntervals:
+def mixture_intervals(model: Estimator, X: TableLike, *, level: float = 0.95) -> MixtureIntervals:
     """Intervals of the mixture of topics of each row, P(z given x).
 
     How well a row determines its mixture depends on its length and on how different the topics of

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,12 +24,13 @@ from skcooc.inspection.groups import RowGroups, divide
 from skcooc.inspection.models import ModelView, Names, kind_of, read_view, topic_weights
 from skcooc.inspection.names import make_names, override_names, resolve_model
 from skcooc.inspection.tables import table_of
-from skcooc.protocol import CSR, Array, FactorModel, RandomState, TableLike
+from skcooc.protocol import CSR, Array, Estimator, RandomState, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
+    import pandas
+    import polars
 
 FEW = 5  # rows of a group, below which its share sets no scale
 BLOCK = 8_000_000  # numbers in the largest array
@@ -112,11 +113,28 @@ class Differences(NamedTuple):
     high: Array
 
 
+@overload
 def topic_shares(
-    model: FactorModel, by: Any, feature_names: ArrayLike | None = None, *,
+    model: Estimator, by: Any, feature_names: ArrayLike | None = None, *,
+    X: TableLike | None = None, freq: str = "auto", backend: Literal["pandas"] = "pandas",
+    names: Names | None = None,
+) -> pandas.DataFrame: ...  # fmt: skip
+@overload
+def topic_shares(
+    model: Estimator, by: Any, feature_names: ArrayLike | None = ..., *,
+    X: TableLike | None = ..., freq: str = ..., backend: Literal["polars"],
+    names: Names | None = ...,
+) -> polars.DataFrame: ...  # fmt: skip
+@overload
+def topic_shares(
+    model: Estimator, by: Any, feature_names: ArrayLike | None = ..., *,
+    X: TableLike | None = ..., freq: str = ..., backend: str, names: Names | None = ...,
+) -> Any: ...  # fmt: skip
+def topic_shares(
+    model: Estimator, by: Any, feature_names: ArrayLike | None = None, *,
     X: TableLike | None = None, freq: str = "auto", backend: str = "pandas",
     names: Names | None = None,
-) -> IntoDataFrame:  # fmt: skip
+) -> Any:  # fmt: skip
     """Share of each topic in the tokens of each group of rows.
 
     The tokens of a group are pooled, and its shares s maximise their likelihood,
@@ -178,14 +196,36 @@ def topic_shares(
     return table_of({**_line_keys(grouped), **columns}, backend)
 
 
+@overload
+def compare_shares(
+    model: Estimator, by: Any, feature_names: ArrayLike | None = None, *,
+    X: TableLike | None = None, freq: str = "auto", n_resamples: int = 200,
+    n_permutations: int | Literal["auto"] = "auto", level: float = 0.95,
+    backend: Literal["pandas"] = "pandas", names: Names | None = None,
+    random_state: RandomState = None,
+) -> pandas.DataFrame: ...  # fmt: skip
+@overload
+def compare_shares(
+    model: Estimator, by: Any, feature_names: ArrayLike | None = ..., *,
+    X: TableLike | None = ..., freq: str = ..., n_resamples: int = ...,
+    n_permutations: int | Literal["auto"] = ..., level: float = ..., backend: Literal["polars"],
+    names: Names | None = ..., random_state: RandomState = ...,
+) -> polars.DataFrame: ...  # fmt: skip
+@overload
+def compare_shares(
+    model: Estimator, by: Any, feature_names: ArrayLike | None = ..., *,
+    X: TableLike | None = ..., freq: str = ..., n_resamples: int = ...,
+    n_permutations: int | Literal["auto"] = ..., level: float = ..., backend: str,
+    names: Names | None = ..., random_state: RandomState = ...,
+) -> Any: ...  # fmt: skip
 @validated(CHECKED)
 def compare_shares(
-    model: FactorModel, by: Any, feature_names: ArrayLike | None = None, *,
+    model: Estimator, by: Any, feature_names: ArrayLike | None = None, *,
     X: TableLike | None = None, freq: str = "auto", n_resamples: int = 200,
     n_permutations: int | Literal["auto"] = "auto", level: float = 0.95,
     backend: str = "pandas", names: Names | None = None,
     random_state: RandomState = None,
-) -> IntoDataFrame:  # fmt: skip
+) -> Any:  # fmt: skip
     """Test for differences between the share of a topic in a group and in all others.
 
     Shares are those of :func:`topic_shares`: the tokens of the group are pooled, and so are those
@@ -269,7 +309,7 @@ def compare_shares(
 
 
 def group_model(
-    model: FactorModel, by: Any, feature_names: ArrayLike | None, freq: str, names: Names | None,
+    model: Estimator, by: Any, feature_names: ArrayLike | None, freq: str, names: Names | None,
     X: TableLike | None,
 ) -> GroupedModel:  # fmt: skip
     if X is None:

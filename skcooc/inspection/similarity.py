@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import svd_flip
 
 from skcooc.inspection.models import unwrap
-from skcooc.protocol import Array, Components, RandomState, TableLike, refuse_anndata
+from skcooc.protocol import Array, FactorModel, RandomState, TableLike, refuse_anndata
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
 from skcooc.simplex import hellinger, match_rows
@@ -110,7 +110,7 @@ class TopicStability:
         Affinity of each of its topics and the one matched to it in every other run.
     """
 
-    model: Components
+    model: FactorModel
     affinities: Array
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,26 +13,46 @@ from skcooc.inspection.blocks import associated_clusters, column_clusters, unwra
 from skcooc.inspection.features import ORDER, Order, rank_columns, representative_rows
 from skcooc.inspection.models import FACTORS, HOW_MANY, Names, rows_by_topic, topic_weights, unwrap
 from skcooc.inspection.names import cluster_names, name_topics, override_names
-from skcooc.protocol import Array, FactorModel
+from skcooc.protocol import Array, Estimator
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import StrOptions
 from skcooc.simplex import nearest_other, warning_of_twins
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
+    import pandas
+    import polars
 
 AXES = {"rows": unwrap, "columns": unwrap_coclustering}
 Columns = dict[str, Array | Sequence[object]]
 
 
+@overload
+def describe(
+    model: Estimator, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
+    *, n_features: int = 10, n_rows: int = 3, order: Order = "characteristic",
+    axis: Literal["rows", "columns"] = "rows", names: Names | None = None,
+    backend: Literal["pandas"] = "pandas",
+) -> pandas.DataFrame: ...  # fmt: skip
+@overload
+def describe(
+    model: Estimator, feature_names: ArrayLike | None = ..., row_names: ArrayLike | None = ..., *,
+    n_features: int = ..., n_rows: int = ..., order: Order = ...,
+    axis: Literal["rows", "columns"] = ..., names: Names | None = ..., backend: Literal["polars"],
+) -> polars.DataFrame: ...  # fmt: skip
+@overload
+def describe(
+    model: Estimator, feature_names: ArrayLike | None = ..., row_names: ArrayLike | None = ..., *,
+    n_features: int = ..., n_rows: int = ..., order: Order = ...,
+    axis: Literal["rows", "columns"] = ..., names: Names | None = ..., backend: str,
+) -> Any: ...  # fmt: skip
 @validated(
     {"n_features": HOW_MANY, "n_rows": HOW_MANY, "order": ORDER, "axis": [StrOptions(set(AXES))]}
 )
 def describe(
-    model: FactorModel, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
+    model: Estimator, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
     *, n_features: int = 10, n_rows: int = 3, order: Order = "characteristic",
     axis: Literal["rows", "columns"] = "rows", names: Names | None = None, backend: str = "pandas",
-) -> IntoDataFrame:  # fmt: skip
+) -> Any:  # fmt: skip
     """A table with a line for each component, cluster, or node of a hierarchy.
 
     Some entries are lists of equal length. For one line per feature, as for a plot or a join, use
@@ -168,7 +188,7 @@ def _associations(joint: Array, names: Sequence[str]) -> Columns:
     }
 
 
-def table_of(columns: Mapping[str, Array | Sequence[object]], backend: str) -> IntoDataFrame:
+def table_of(columns: Mapping[str, Array | Sequence[object]], backend: str) -> Any:
     """Columns as a data frame of a library; ImportError if it is not installed."""
     import narwhals  # scikit-learn needs it too; only tables do here
 

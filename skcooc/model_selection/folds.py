@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,12 +24,19 @@ ParamMapping: TypeAlias = Mapping[str, object]  # parameters by name
 Folding: TypeAlias = int | BaseCrossValidator | Iterable[tuple[Array, Array]] | None
 
 N_FOLDS = 10
+Listed = TypeVar("Listed", Dyads, Triads)
 SPLIT_SEED = 0  # of the folds where only their number is given
 
 
+@overload
 def split_counts(
-    X: Dyads | Triads | TableLike, test_size: float = 0.1, random_state: RandomState = None
-) -> tuple[Dyads, Dyads] | tuple[Triads, Triads] | tuple[CSR, CSR]:
+    X: Listed, test_size: float = 0.1, random_state: RandomState = None
+) -> tuple[Listed, Listed]: ...
+@overload
+def split_counts(
+    X: TableLike, test_size: float = 0.1, random_state: RandomState = None
+) -> tuple[CSR, CSR]: ...
+def split_counts(X: Any, test_size: float = 0.1, random_state: RandomState = None) -> Any:
     """Divide the tokens of a table into two tables of the same shape.
 
     A count of n is n tokens, divided between both parts. To evaluate recommendations, hold out

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.counts.passes import threads
 from skcooc.model_selection.folds import Data, ParamMapping
-from skcooc.protocol import Array, TableLike
+from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.protocol.decorators import available_if
 from skcooc.protocol.scikit_learn import (
     BaseSearchCV,
@@ -43,7 +43,7 @@ class Search(BaseSearchCV, CallbackSupportMixin):
     scoring = None  # required by the base class; the score is the estimator's own
     estimator: BaseEstimator
     n_jobs: int | None
-    best_estimator_: BaseEstimator
+    best_estimator_: Estimator
     best_params_: dict[str, Any]
     best_index_: int
     best_score_: float

@@ -30,7 +30,7 @@ from skcooc.plotting.canvas import (
     styled,
     text_width,
 )
-from skcooc.protocol import Array, TableLike
+from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.tables import check_sparse_structure
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class AssociationDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: TwoSided, X: TableLike | None = None, feature_names: ArrayLike | None = None,
+        cls, model: Estimator, X: TableLike | None = None, feature_names: ArrayLike | None = None,
         row_names: ArrayLike | None = None, *, n_features: int = 4, ax: Axes | None = None,
         scale: Scale = "counts", cmap: str | Colormap = "RdBu_r", fontsize: float = 9,
         sides: tuple[str, str] = ("rows", "columns"),

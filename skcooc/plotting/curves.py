@@ -20,15 +20,12 @@ from skcooc.plotting.canvas import (
     styled,
     text_width,
 )
-from skcooc.protocol import Array, FactorModel
+from skcooc.protocol import Array, Estimator, FactorModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
     from matplotlib.typing import ColorType
-    from sklearn.model_selection import GridSearchCV
-
-    from skcooc.protocol.scikit_learn import BaseSearchCV
 
 WIDTH, HEIGHT, LEFT, BELOW, MARGIN = 320.0, 210.0, 52.0, 40.0, 10.0  # points
 SELECTION_WIDTH, SELECTION_HEIGHT, LABEL_LENGTH = 500.0, 360.0, 125.0  # points
@@ -92,7 +89,7 @@ class PerplexityDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: FactorModel, over: str | None = None, *,
+        cls, model: Estimator, over: str | None = None, *,
         name: str | None = None, ax: Axes | None = None,
     ) -> PerplexityDisplay:  # fmt: skip
         """Draw the perplexity of the validation tokens of a fit.
@@ -121,7 +118,7 @@ class PerplexityDisplay(Display):
 
     @classmethod
     def from_search(
-        cls, search: GridSearchCV, over: str | None = None, *, ax: Axes | None = None
+        cls, search: Estimator, over: str | None = None, *, ax: Axes | None = None
     ) -> PerplexityDisplay:
         """Draw the results of a search: the mean over the folds, and one standard deviation.
 
@@ -263,7 +260,7 @@ class KSelectionDisplay(Display):
         self.still_falling, self.other = still_falling, other
 
     @classmethod
-    def from_search(cls, search: BaseSearchCV) -> KSelectionDisplay:
+    def from_search(cls, search: Estimator) -> KSelectionDisplay:
         """Draw the results of a search for the number of components.
 
         Parameters
@@ -412,7 +409,7 @@ def _validations(model: FactorModel) -> Iterator[tuple[str, list[tuple[float, fl
     yield "component_prior", priors
 
 
-def search_curves(search: GridSearchCV, over: str | None) -> tuple[list[Curve], str]:
+def search_curves(search: Estimator, over: str | None) -> tuple[list[Curve], str]:
     """A curve for each combination of other parameters, and the parameter they are over."""
     search = unwrap(search, "cv_results_").model
     results = search.cv_results_

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import Order, component_features
-from skcooc.inspection.models import FACTORS, Names, TreeModel, Unwrapped, names_by_number, unwrap
+from skcooc.inspection.models import FACTORS, Names, Unwrapped, names_by_number, unwrap
 from skcooc.inspection.names import user_names
 from skcooc.plotting.canvas import (
     FONT,
@@ -26,7 +26,7 @@ from skcooc.plotting.canvas import (
     text_width,
     wrap,
 )
-from skcooc.protocol import Array, Components
+from skcooc.protocol import Array, Estimator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +99,7 @@ class HierarchyDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: TreeModel, feature_names: ArrayLike | None = None, *, n_features: int = 5,
+        cls, model: Estimator, feature_names: ArrayLike | None = None, *, n_features: int = 5,
         order: Order = "characteristic", names: Names | None = None, ax: Axes | None = None,
         max_depth: int | None = None, fontsize: float = 9,
     ) -> HierarchyDisplay:  # fmt: skip
@@ -252,7 +252,7 @@ class AbstractionDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: TreeModel, feature: str | int, feature_names: ArrayLike | None = None, *,
+        cls, model: Estimator, feature: str | int, feature_names: ArrayLike | None = None, *,
         ax: Axes | None = None, label_from: float = 0.1, cmap: str | Colormap = "YlGnBu",
     ) -> AbstractionDisplay:  # fmt: skip
         """Draw the nodes at which a fitted model places the occurrences of a column.
@@ -385,7 +385,7 @@ class SplitsDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Components, feature_names: ArrayLike | None = None, *, n_features: int = 3,
+        cls, model: Estimator, feature_names: ArrayLike | None = None, *, n_features: int = 3,
         order: Order = "characteristic", names: Names | None = None, ax: Axes | None = None,
     ) -> SplitsDisplay:  # fmt: skip
         """Draw the splits of a fitted model.

@@ -25,7 +25,7 @@ from skcooc.plotting.canvas import (
     topic_colours,
     topic_ranks,
 )
-from skcooc.protocol import Array, FactorModel
+from skcooc.protocol import Array, Estimator
 from skcooc.protocol.decorators import validated
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class StructureDisplay(Display):
     @classmethod
     @validated({"n_rows": HOW_MANY})
     def from_estimator(
-        cls, model: FactorModel, by: Any = None, feature_names: ArrayLike | None = None, *,
+        cls, model: Estimator, by: Any = None, feature_names: ArrayLike | None = None, *,
         freq: str = "auto", n_rows: int = 400, topics: int | Sequence[int] = 14,
         names: Names | None = None, ax: Axes | None = None,
     ) -> StructureDisplay:  # fmt: skip

@@ -24,7 +24,7 @@ from skcooc.plotting.canvas import (
     topic_colours,
     topic_ranks,
 )
-from skcooc.protocol import Array, FactorModel
+from skcooc.protocol import Array, Estimator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +81,7 @@ class TopicMapDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: FactorModel, feature_names: ArrayLike | None = None, *,
+        cls, model: Estimator, feature_names: ArrayLike | None = None, *,
         names: Names | None = None, ax: Axes | None = None,
     ) -> TopicMapDisplay:  # fmt: skip
         """Draw the map of the topics of a fitted model.

@@ -25,7 +25,7 @@ from skcooc.plotting.canvas import (
     topic_colours,
     topic_ranks,
 )
-from skcooc.protocol import Array, FactorModel, TableLike
+from skcooc.protocol import Array, Estimator, TableLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +87,7 @@ class TopicsDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: FactorModel, feature_names: ArrayLike | None = None, *, n_features: int = 8,
+        cls, model: Estimator, feature_names: ArrayLike | None = None, *, n_features: int = 8,
         order: Order = "characteristic",
         topics: int | Sequence[int] = 12, names: Names | None = None,
     ) -> TopicsDisplay:  # fmt: skip
@@ -195,7 +195,7 @@ class SharesDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: FactorModel, by: Any, feature_names: ArrayLike | None = None, *,
+        cls, model: Estimator, by: Any, feature_names: ArrayLike | None = None, *,
         X: TableLike | None = None, freq: str = "auto", topics: int | Sequence[int] = 12,
         names: Names | None = None,
     ) -> SharesDisplay:  # fmt: skip

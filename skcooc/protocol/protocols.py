@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 Array: TypeAlias = NDArray[Any]
 CSR: TypeAlias = sp.csr_array  # of non-negative floats, checked
+Estimator: TypeAlias = Any  # fitted; or a pipeline, a search or another one with it inside
 TableLike: TypeAlias = Any  # what a user gives: array-like, sparse, DataFrame, Dyads, not checked
 RandomState: TypeAlias = int | np.random.RandomState | None
 
@@ -446,15 +447,10 @@ class Predictor(Protocol):
         """Return P(y_j given x_i) at the non-zeros of other counts of these rows, (nnz,)."""
 
 
-class Components(Protocol):
-    """A fitted estimator of this or another library."""
-
-    components_: Array  # (K, M): P(y given z), up to a factor of each component
-
-
-class FactorModel(Components, Protocol):
+class FactorModel(Protocol):
     """A fitted estimator whose P(y given x) is a product of two factors."""
 
+    components_: Array  # (K, M): P(y given z), up to a factor of each component
     embedding_: Array  # (N, K): P(z given x)
     row_distribution_: Array  # (N,): P(x)
     weights_: Array  # (K,): the prior, P(z given a row without tokens)

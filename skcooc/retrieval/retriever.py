@@ -9,13 +9,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state, check_scalar, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator
 from skcooc.estimators.aspect import AspectModel
 from skcooc.protocol import CSR, Array, RandomState, TableLike
+from skcooc.protocol.bases import BaseEstimator
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import HasMethods, Interval, get_chunk_n_rows
 from skcooc.retrieval.index import DocumentIndex, inverse_document_frequency, nearest
