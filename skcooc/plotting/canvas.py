@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from skcooc.inspection.names import SEPARATOR
+from skcooc.inspection.palette import topic_colors
 from skcooc.protocol import Array
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 POINTS = 72.0  # per inch
 FONT = 9.0  # points: names and words
-PALE = 0.5  # share of white in the second colours
 NEUTRAL = "0.55"  # lines that are to be seen on white and on black
 
 P = ParamSpec("P")
@@ -128,29 +128,11 @@ def colours() -> list[str]:
     return list(matplotlib.rcParams["axes.prop_cycle"].by_key()["color"])
 
 
-def palette() -> list[str]:
-    """The colours of topics: those of the style, then the same with white in them."""
-    from matplotlib.colors import to_hex, to_rgb
-
-    paler = [[(1 - PALE) * c + PALE for c in to_rgb(name)] for name in colours()]
-    return colours() + [to_hex((r, g, b)) for r, g, b in paler]
-
-
-def topic_ranks(weights: Array) -> Array:
-    """Rank of each topic, (K,): 0 is the largest. It gives the colour in all displays.
-
-    >>> topic_ranks(np.array([0.2, 0.5, 0.3]))
-    array([2, 0, 1])
-    """
-    ranks = np.empty(len(weights), dtype=int)
-    ranks[np.argsort(-weights, kind="stable")] = np.arange(len(weights))
-    return ranks
-
-
 def topic_colours(ranks: Iterable[int]) -> list[str]:
-    """A colour for each rank, grey for those after the last colour."""
-    known = palette()
-    return [known[rank] if rank < len(known) else NEUTRAL for rank in ranks]
+    """A colour for each rank."""
+    listed = list(ranks)
+    known = topic_colors(max(listed, default=-1) + 1)
+    return [known[rank] for rank in listed]
 
 
 def draw_lines(

@@ -11,19 +11,18 @@ from numpy.typing import ArrayLike
 from skcooc.inspection.groups import RowGroups, divide
 from skcooc.inspection.models import HOW_MANY, Names
 from skcooc.inspection.names import resolve_model, select_topics
+from skcooc.inspection.palette import topic_ranks
 from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
     Display,
     declutter,
     framed_axes,
-    palette,
     shorten,
     size_in_points,
     styled,
     text_width,
     topic_colours,
-    topic_ranks,
 )
 from skcooc.protocol import Array, Estimator
 from skcooc.protocol.decorators import validated
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT, LONGEST = 340.0, 170.0, 130.0  # points: of the axes, and of the longest text
 TO_LABELS = 9.0  # points: of the lines from small groups to their labels
 LEAST = 5  # rows of a group that are kept, if it has them
+MOST_TOPICS = 14  # that have a colour
 APART = 0.008  # between groups, as a share of the width
 LABEL = 1.2 * FONT  # points: from one upright label to the next
 
@@ -128,16 +128,12 @@ class StructureDisplay(Display):
     @styled
     def plot(self, ax: Axes | None = None) -> StructureDisplay:
         """Draw; see :meth:`from_estimator`."""
-        n_colours = len(palette())
-        if len(self.topics) > n_colours:
+        if len(self.topics) > MOST_TOPICS:
             raise ValueError(
-                f"topics selects {len(self.topics)}, but there are {n_colours} colours: give at "
-                f"most {n_colours}."
+                f"topics selects {len(self.topics)}, but there are {MOST_TOPICS} colours: give at "
+                f"most {MOST_TOPICS}."
             )
-        ranks = self.ranks
-        if ranks is None or max(ranks) >= n_colours:
-            ranks = range(len(self.topics))
-        shades = topic_colours(ranks)
+        shades = topic_colours(range(len(self.topics)) if self.ranks is None else self.ranks)
         names = [self.names[k] for k in self.topics]
         layers = np.ascontiguousarray(self.bars.mixtures[:, self.topics].T)
         if len(self.topics) < len(self.names):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from skcooc.inspection.models import Names
 from skcooc.inspection.names import resolve_model
+from skcooc.inspection.palette import topic_ranks
 from skcooc.inspection.similarity import map_positions
 from skcooc.plotting.canvas import (
     FONT,
@@ -22,7 +23,6 @@ from skcooc.plotting.canvas import (
     styled,
     text_width,
     topic_colours,
-    topic_ranks,
 )
 from skcooc.protocol import Array, Estimator
 

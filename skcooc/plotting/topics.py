@@ -12,6 +12,7 @@ from skcooc.inspection.features import Order, rank_columns
 from skcooc.inspection.groups import RowGroups, runs
 from skcooc.inspection.models import FACTORS, Names, unwrap
 from skcooc.inspection.names import resolve_model, select_topics
+from skcooc.inspection.palette import topic_ranks
 from skcooc.inspection.shares import FEW, group_model
 from skcooc.plotting.canvas import (
     FONT,
@@ -23,7 +24,6 @@ from skcooc.plotting.canvas import (
     styled,
     text_width,
     topic_colours,
-    topic_ranks,
 )
 from skcooc.protocol import Array, Estimator, TableLike
 

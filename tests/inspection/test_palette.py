@@ -1,0 +1,57 @@
+from itertools import combinations
+
+import numpy as np
+
+from skcooc.inspection.palette import topic_colors
+
+# Machado, Oliveira and Fernandes (2009), severity 1, for linear RGB.
+VISIONS = {
+    "normal": np.eye(3),
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+}
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+PAPER = {False: "#ffffff", True: "#15181c"}
+
+
+def linear(color):
+    c = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+
+
+def lab(color, vision):
+    t = TO_XYZ @ np.clip(np.array(VISIONS[vision]) @ linear(color), 0, 1) / [0.95047, 1, 1.08883]
+    x, y, z = np.where(t > 0.008856, np.cbrt(t), 7.787 * t + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def contrast(color, other):
+    low, high = sorted(TO_XYZ[1] @ linear(c) for c in (color, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_twelve_colours_differ_for_all_and_are_seen_on_both_backgrounds():
+    for dark in (False, True):
+        colors = topic_colors(12, dark)
+        for vision in VISIONS:
+            places = [lab(color, vision) for color in colors]
+            apart = min(np.linalg.norm(a - b) for a, b in combinations(places, 2))
+            assert apart > 15, (dark, vision)
+        assert min(contrast(color, PAPER[dark]) for color in colors) >= 2.99
+    assert min(contrast(color, PAPER[True]) for color in topic_colors(12)) > 2.4
+
+
+def test_a_colour_does_not_depend_on_the_number_of_topics_and_shades_are_seen():
+    for dark in (False, True):
+        many = topic_colors(72, dark)
+        assert many[:5] == topic_colors(5, dark)
+        assert len(set(many)) == 72
+        assert min(contrast(color, PAPER[dark]) for color in many) > 2
