@@ -13,6 +13,7 @@ from skcooc.fitting import tuning
 from skcooc.fitting.short_fits import ShortFits
 from skcooc.fitting.tuning import (
     ComponentPrior,
+    LeaveOneOut,
     OneOf,
     SmallerPseudoCounts,
     Temperature,
@@ -153,12 +154,28 @@ def test_smaller_pseudo_counts_are_tried_one_after_the_other_and_the_better_one_
 
     factors = {"component_prior": 0.25, "row_prior": 0.3}
     usual = {"component_prior": 0.02, "row_prior": 1.0}
-    smaller = SmallerPseudoCounts([{name: factors[name]} for name in shares], usual, always=True)
+    smaller = SmallerPseudoCounts([{name: factors[name]} for name in shares], usual)
     trials, best = tried([Temperature(TemperatureRange(0.6, 0.6)), smaller], loss)
     assert len(trials) == 1 + len(shares)
     assert best.row_prior == (1.0 if len(shares) == 2 else 0.3)
-    none = SmallerPseudoCounts([], usual, always=False)
-    assert tried([Temperature(RANGE), none], loss)[1].stage == "beta"
+
+
+@pytest.mark.parametrize(
+    ("first", "n_trials", "chosen"),
+    [(1.02, 1, "beta"), (1.005, 5, "left out"), (0.98, 5, "left out")],
+)
+def test_leave_one_out_is_dropped_at_once_unless_smaller_pseudo_counts_may_make_it_better(
+    first, n_trials, chosen
+):
+    def loss(beta, component_prior=0.0, row_prior=0.0, leave_one_out=False):
+        return 1 + leave_one_out * (first - 1 + abs(beta - 0.8) / 100 + component_prior - 0.02)
+
+    usual = {"component_prior": 0.02, "row_prior": 1.0}
+    within = TemperatureRange(0.5, 1.0, "linear", 0.8, 0.04)
+    left_out = LeaveOneOut(within, usual, [{"component_prior": 0.25}, {"row_prior": 0.3}])
+    trials, best = tried([Temperature(TemperatureRange(0.9, 0.9)), left_out], loss)
+    assert (len(trials) - 1, best.stage) == (n_trials, chosen)
+    assert n_trials == 1 or best.values["component_prior"] == 0.005
 
 
 def test_a_search_that_was_cut_short_goes_on():

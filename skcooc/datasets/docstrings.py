@@ -57,7 +57,6 @@ they differ between environments. They are under the licences of the packages (B
 Folder = str | PathLike[str] | None
 
 
-@validated({"data_home": [str, PathLike, None]})
 class Docstrings(Bunch):
     data: list[str]
     target: Array
@@ -66,6 +65,7 @@ class Docstrings(Bunch):
     DESCR: str
 
 
+@validated({"data_home": [str, PathLike, None]})
 def load_docstrings(*, data_home: Folder = None) -> Docstrings:
     """Load the docstrings of NumPy, SciPy and scikit-learn, labelled by module.
 

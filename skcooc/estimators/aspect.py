@@ -350,9 +350,9 @@ class AspectFamily(ModelFamily):
             for share in usual_values.PSEUDO_COUNT_FACTORS
             if all(getattr(self, name) == "auto" for name in share)
         ]
-        smaller = SmallerPseudoCounts(shares, usual, always)
         last = [OneOf("tempering", ["joint"], MIN_GAIN_JOINT)] if self.tempering == "auto" else []
         if always:
+            smaller = SmallerPseudoCounts(shares, usual)
             return [Temperature(self.beta_range(X)), smaller, *last]
         K, few = self.n_components, usual_values.n_pilot_components(self.n_components)
         pilot = ASPECT_TEMPERATURES._replace(guess=usual_values.usual_beta(X, few))
@@ -364,10 +364,8 @@ class AspectFamily(ModelFamily):
         ]
         if self.component_prior == "auto":
             tunables.append(ComponentPrior(prior_range(X, K), only_thin=self.tunes_smoothing))
-        if self.leave_one_out == "auto" and not self.annealed:
-            if usual_values.has_short_rows(X, K):
-                tunables.append(LeaveOneOut(self._predictive_range(X), usual))
-            tunables.append(smaller)
+        if self.leave_one_out == "auto" and not self.annealed and usual_values.has_short_rows(X, K):
+            tunables.append(LeaveOneOut(self._predictive_range(X), usual, shares))
         return [*tunables, *last]
 
     def is_leave_one_out(self, values: Values) -> bool:

@@ -352,13 +352,18 @@ class ComponentPrior:
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Leave-one-out responsibilities with the usual pseudo-counts, and their temperature."""
+    """Leave-one-out responsibilities: their temperature, then smaller pseudo-counts."""
 
     within: TemperatureRange
     usual: Values  # pseudo-counts
+    shares: Sequence[Values]  # of pseudo-counts that are tried in turn, where that may be worth it
     name: str = "left out"
-    n_trials: int = N_LEAVE_ONE_OUT
+    n_temperatures: int = N_LEAVE_ONE_OUT
     min_gain: float = MIN_GAIN
+
+    @property
+    def n_trials(self) -> int:
+        return self.n_temperatures + len(self.shares)
 
     def usual_values(self, factor: float) -> Values:
         """Return the usual values, with this times the usual inverse temperature."""
@@ -367,13 +372,18 @@ class LeaveOneOut:
 
     def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
         best = _required(best)
-        yield from line_search(
+        at = {**best.values, **self.usual, "leave_one_out": True}
+        worth = (1 + self.min_gain) * best.validation.perplexity  # as smaller pseudo-counts may be
+        found = yield from line_search(
             self.within,
-            self.n_trials,
-            lambda beta: {**best.values, **self.usual, "leave_one_out": True, "beta": beta},
-            enough=(1 - self.min_gain) * best.validation.perplexity,
+            self.n_temperatures,
+            lambda beta: at | {"beta": beta},
+            enough=worth,
             patience=1,
         )
+        beta = min(found, key=found.__getitem__)
+        if found[beta] < worth:
+            yield from smaller(at | {"beta": beta}, found[beta], self.shares)
 
 
 @dataclass(frozen=True)
@@ -382,7 +392,6 @@ class SmallerPseudoCounts:
 
     shares: Sequence[Values]
     usual: Values
-    always: bool  # whether the model is leave-one-out anyway
     name: str = "smaller"
     min_gain: float = MIN_GAIN
 
@@ -391,15 +400,18 @@ class SmallerPseudoCounts:
         return len(self.shares)
 
     def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
-        at, least = dict(_required(best).values), _required(best).validation.perplexity
-        if not (self.always or at.get("leave_one_out")):
-            return
-        at |= {**self.usual, "leave_one_out": True}
-        for share in self.shares:
-            tried = at | {name: at[name] * factor for name, factor in share.items()}
-            perplexity = yield tried
-            if perplexity < least:
-                at, least = tried, perplexity
+        best = _required(best)
+        at = {**best.values, **self.usual, "leave_one_out": True}
+        yield from smaller(at, best.validation.perplexity, self.shares)
+
+
+def smaller(at: Values, least: float, shares: Sequence[Values]) -> Proposals:
+    """Propose values times each of some shares, from the best so far, whose perplexity is given."""
+    for share in shares:
+        tried = {**at, **{name: at[name] * factor for name, factor in share.items()}}
+        perplexity = yield tried
+        if perplexity < least:
+            at, least = tried, perplexity
 
 
 @dataclass(frozen=True)

@@ -143,10 +143,10 @@ def test_it_is_chosen_for_short_rows():
     chosen, plain = (
         AspectModel(**options, leave_one_out=how).fit(train) for how in ("auto", False)
     )
-    left_out = [p for p in chosen.tuning_ if p.stage in ("left out", "smaller")]
+    left_out = [p for p in chosen.tuning_ if p.stage in ("left out")]
     tried = [(probe.prior, probe.row_prior) for probe in left_out]
     assert chosen.leave_one_out_ > plain.leave_one_out_
-    assert [trial.stage for trial in chosen.tuning_[-2:]] == ["smaller", "tempering"]
+    assert [trial.stage for trial in chosen.tuning_[-2:]] == ["left out", "tempering"]
     assert "left out" not in [probe.stage for probe in plain.tuning_]
     assert chosen.perplexity(Dyads(test)) < plain.perplexity(Dyads(test))
     assert chosen.beta_ in [probe.beta for probe in left_out]
