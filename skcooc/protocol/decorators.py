@@ -62,14 +62,18 @@ class _Cache(FunctionCache):
         """Return a loop; None, so that it is compiled again, if it cannot be read."""
         try:
             return super().load_overload(*arguments)
-        except (OSError, EOFError, pickle.UnpicklingError):
-            return None
+        except (EOFError, pickle.UnpicklingError):  # of a file that was cut off
+            with suppress(OSError):
+                self.flush()
+        except OSError:
+            pass
+        return None
 
     def save_overload(self, *arguments: Any) -> None:
         """Write a loop; a warning if that is not possible, since the fit can go on."""
         try:
             super().save_overload(*arguments)
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
+        except OSError as error:
             warnings.warn(
                 f"Compiled loops are not kept in {self.cache_path} ({error}): every process "
                 "compiles them again. Make room, or set NUMBA_CACHE_DIR to another folder.",
