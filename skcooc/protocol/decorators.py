@@ -91,7 +91,7 @@ def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., R
     options = {"nogil": True, "fastmath": True, "no_cfunc_wrapper": True, **options}
     loop: Any = njit(**options)(function)
     with suppress(RuntimeError):  # there is no such folder
-        loop._cache = _Cache(function)
+        vars(loop).update(_cache=_Cache(function))  # as njit(cache=True) does with its own
     return cast(Callable[..., Result], loop)
 
 

@@ -45,7 +45,7 @@ class Lock(Protocol):
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[Path]:
-    """A path next to ``path`` for its unfinished parts, of which it has one writer.
+    """A path next to ``path`` for unfinished parts; only one writer at a time has it.
 
     What a killed writer left there is removed. BlockingIOError, with process and time, while
     another writer is at work; the system frees the lock of a process that ends, however it does.

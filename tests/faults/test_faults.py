@@ -12,7 +12,6 @@ from sklearn.base import clone
 
 from skcooc import callbacks
 from skcooc.callbacks import Checkpoint, read_checkpoint
-from skcooc.counts import passes
 from skcooc.fitting.journal import Journal
 from skcooc.protocol.decorators import compiled
 from tests.faults import resources
@@ -106,9 +105,7 @@ def test_no_room_no_memory_two_writers_threads_and_forks(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "lock",
-    [global_compiler_lock, callbacks.WRITING, passes._ONE_BLAS_THREAD._lock],
-    ids=["compiler", "writing", "BLAS"],
+    "lock", [global_compiler_lock, callbacks.WRITING], ids=["compiler", "writing"]
 )
 def test_a_process_forked_while_a_thread_has_a_lock_fits(lock, tmp_path):
     taken = Event()
