@@ -7,12 +7,14 @@ import hashlib
 import os
 import pickle
 from collections.abc import Callable
+from contextlib import ExitStack
 from numbers import Integral
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
 
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.locks import exclusive, free_in_forks
 from skcooc.protocol.scikit_learn import Interval
 from skcooc.version import __version__, check_version
 
@@ -23,6 +25,8 @@ MAGIC = b"skcooc checkpoint, version "  # the first line of a file, before the v
 DIGEST = hashlib.sha256().digest_size  # bytes at the end: checksum of all others
 CHUNK = 2**20
 WRITING = Lock()  # restarts that are fitted in parallel write to one file
+free_in_forks(WRITING)
+LOCKED: dict[tuple[int, Path], ExitStack] = {}  # by the estimator and the file of its checkpoints
 KINDS = {b"\x80": "a pickle", b"PK": "a zip archive, such as .npz", b"\x93NUMPY": "a numpy array"}
 
 
@@ -55,9 +59,10 @@ class Checkpoint:
     Notes
     -----
     This scikit-learn callback concerns the estimator that it is set on, not nested estimators. Each
-    fit needs its own file, several times as large as parameters and ``embedding_``. It is written
-    first to a hidden file in the same folder. A killed process may leave this file; the next fit or
-    checkpoint with this path removes it.
+    fit needs its own file, several times as large as parameters and ``embedding_``: a second fit
+    with this path is refused with a BlockingIOError. Hidden files in the same folder hold the lock
+    and what is being written. A killed process leaves them; the next fit with this path removes
+    them.
 
     ``random_state`` should be a number if tokens are sampled or folds drawn before the fit
     begins: for RowBlocks, dask arrays, and stateful splitters.
@@ -98,9 +103,13 @@ class Checkpoint:
             )
         if path.is_dir():
             raise IsADirectoryError(f"The checkpoint {path} is a folder: give the path of a file.")
-        _partial(path).unlink(missing_ok=True)
+        locked = ExitStack()
+        locked.enter_context(exclusive(path))
+        LOCKED[id(estimator), path] = locked
 
-    def teardown(self, estimator: Any, context: Any) -> None: ...
+    def teardown(self, estimator: Any, context: Any) -> None:
+        # Another fit with this path, which was refused, has no lock to give back.
+        LOCKED.pop((id(estimator), Path(self.path)), ExitStack()).close()
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None: ...
 

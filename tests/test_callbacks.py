@@ -1,7 +1,10 @@
 import os
 import pickle
+import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from errno import ENOSYS
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,8 +17,10 @@ from skcooc import AspectModel, AsymmetricClustering, ClusterAbstraction, Dyads,
 from skcooc.callbacks import Checkpoint, read_checkpoint, write_checkpoint
 from skcooc.em import EMState, OverRelaxation
 from skcooc.image import grid_coarsening
+from skcooc.protocol.locks import exclusive
 from tests.cases import ESTIMATORS, VARIANTS
 from tests.contract import X, every_class, every_estimator, fitted, is_hard, quick
+from tests.faults.killing import child, outcome
 from tests.tables import refused
 from tests.watching import Interruption, Stop, Watcher
 
@@ -194,6 +199,86 @@ def test_callbacks_are_not_written_and_bad_parameters_are_refused_before_the_fit
             model.set_callbacks(Checkpoint(path, every=1), begun).fit(X)
         assert begun.seen == 0
         assert not hasattr(model, "components_")
+
+
+class Meanwhile(Watcher):
+    """Calls a function once, during a fit."""
+
+    def __init__(self, function):
+        self.function, self.n_calls = function, 0
+
+    def on_fit_task_end(self, estimator, context):
+        self.n_calls += 1
+        if self.n_calls == 1:
+            self.function()
+
+
+def test_a_second_fit_with_a_checkpoint_is_refused_at_once_and_the_first_goes_on(tmp_path):
+    path, begun = tmp_path / "model", Interruption(at=1)
+    checkpoint, whole = Checkpoint(path, every=2), clone(MODEL).fit(X)
+
+    def second():
+        for other in (Checkpoint(path), checkpoint):
+            model = clone(MODEL).set_callbacks(other, begun)
+            told = f"written by process {os.getpid()} since 20.*{path.name}"
+            refused(told, model.fit, X, error=BlockingIOError)
+            assert not hasattr(model, "components_")
+
+    meanwhile = Meanwhile(second)
+    assert_same(clone(MODEL).set_callbacks(checkpoint, meanwhile).fit(X), whole)
+    assert (meanwhile.n_calls > 1, begun.seen) == (True, 0)
+    assert os.listdir(tmp_path) == ["model"]
+    interrupted(clone(MODEL), X, path, at=2)  # gives its lock back, too
+    assert_same(clone(MODEL).set_callbacks(Checkpoint(path)).fit(X), whole)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_locks_of_other_processes_count_as_long_as_these_live_and_not_in_their_children(tmp_path):
+    path = tmp_path / "model"
+
+    def fit():
+        return outcome(clone(MODEL).set_callbacks(Checkpoint(path)).fit(X))
+
+    assert child(lambda: child(lambda: _sleep_with(path), 0.5) or fit()) == fit()
+    with exclusive(path):
+        refused("is being written by process", fit, error=BlockingIOError)
+        assert "is being written by process" in child(lambda: _refusal(fit))
+        pid = os.fork()
+        if not pid:
+            _sleep_with_lock_of_parent()
+    try:
+        assert fit() == fit()
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def _sleep_with(path):
+    with exclusive(path):
+        time.sleep(60)
+
+
+def _sleep_with_lock_of_parent():
+    time.sleep(60)
+    os._exit(0)
+
+
+def _refusal(fit):
+    try:
+        return fit()
+    except BlockingIOError as error:
+        return str(error)
+
+
+def test_file_systems_without_locks_warn(tmp_path, monkeypatch):
+    def refuse(file):
+        raise OSError(ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr("skcooc.protocol.locks._lock", refuse)
+    model = clone(MODEL).set_callbacks(Checkpoint(tmp_path / "model", every=1))
+    with pytest.warns(UserWarning, match="model cannot be locked .*one fit at a time"):
+        model.fit(X)
+    assert os.listdir(tmp_path) == ["model"]
 
 
 def test_killed_writes_leave_one_file_and_parallel_ones_do_not_collide(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ from sklearn.base import clone
 
 import skcooc
 from skcooc import AspectModel, AsymmetricClustering, RowBlocks, open_table, save_table
-from skcooc.counts import CSRCounts, disk
+from skcooc.counts import CSRCounts
+from skcooc.counts import disk as disk_counts
 from skcooc.fitting.progress import BlockTasks
-from skcooc.tables import CheckedBlocks
+from skcooc.tables import CheckedBlocks, disk
 from tests.contract import assert_same_fit
 from tests.data import requires_callbacks
 from tests.tables import planted, random_table, refused
@@ -39,7 +41,7 @@ X = planted(n_rows=120, n_tokens=6000).X.astype(float)
 def small_blocks(monkeypatch):
     """Bands of sixteen rows, two of them in a block."""
     monkeypatch.setattr("skcooc.tables.disk.MAX_BAND_HEIGHT", 16)
-    monkeypatch.setattr(disk, "BLOCK", 2 * 16 * X.nnz // X.shape[0])
+    monkeypatch.setattr(disk_counts, "BLOCK", 2 * 16 * X.nnz // X.shape[0])
 
 
 @pytest.fixture
@@ -127,10 +129,10 @@ DAMAGES = [
     lambda path: np.save(path / "codes.npy", np.load(path / "codes.npy")[:-1]),
     lambda path: os.truncate(path / "rows.npy", 300),
     lambda path: os.truncate(path / "others.npy", 0),
-    lambda path: os.truncate(path / "facts.npz", 1000),
+    lambda path: os.truncate(path / "facts.bin", 1000),
     lambda path: flip_byte(path, "columns.npy", 3),
     lambda path: flip_byte(path, "columns.npy", -9),
-    lambda path: flip_byte(path, "facts.npz", 200),
+    lambda path: flip_byte(path, "facts.bin", 200),
 ]
 
 
@@ -144,20 +146,48 @@ def test_damaged_files_are_detected(tmp_path):
             refused(f"{number} table is a damaged table", lambda: use(open_table(path)))  # noqa: B023
 
 
+def write_in_place(path, content):
+    with path.open("r+b") as file:
+        file.write(content)
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["new", "opened before"])
+def test_every_changed_byte_is_detected_and_its_file_named(tmp_path, before):
+    """200 bytes of all files; also of a table that was fitted before, whose facts are known."""
+    save_table(tmp_path / "table", [X])
+    table, rng = open_table(tmp_path / "table"), np.random.default_rng(0)
+    expected = table.counts.bands.to_csr().toarray()
+    paths = sorted(path for path in table.path.iterdir() if not before or path.suffix == ".npy")
+    ends = np.cumsum([path.stat().st_size for path in paths])
+    for place in rng.choice(ends[-1], 200, replace=False).tolist():
+        number = np.searchsorted(ends, place, side="right")
+        whole, content = (kind(paths[number].read_bytes()) for kind in (bytes, bytearray))
+        content[place - ends[number]] ^= rng.integers(1, 256).item()
+        write_in_place(paths[number], content)
+        for use in (lambda table: table.counts, list):
+            used = lambda: use(table if before else open_table(table.path))  # noqa: B023, E731
+            refused(rf"table: .*{paths[number].name} was", used)
+        write_in_place(paths[number], whole)
+    np.testing.assert_array_equal(table.counts.bands.to_csr().toarray(), expected)
+
+
 def test_a_missing_file_and_another_format_are_told(tmp_path):
     save_table(tmp_path / "table", [X])
     (tmp_path / "table" / "codes.npy").unlink()
     refused("codes", open_table, tmp_path / "table", error=FileNotFoundError)
-    with np.load(tmp_path / "table" / "facts.npz") as facts:
-        np.savez(tmp_path / "table" / "facts.npz", **{**facts, "version": 0})
-    refused("of format 0; this version of skcooc reads format 1", open_table, tmp_path / "table")
+    content = (tmp_path / "table" / disk.FACTS).read_bytes().partition(b"\n")[2]
+    magic = b"skcooc table, format 0"
+    line = b"%s %08x\n" % (magic, zlib.crc32(magic + content))
+    (tmp_path / "table" / disk.FACTS).write_bytes(line + content)
+    refused("is a skcooc table, format 0; .* reads .* format 2", open_table, tmp_path / "table")
 
 
 @pytest.mark.skipif(not MAPS.exists(), reason="reads the memory maps of the process")
 def test_a_pass_keeps_no_file_in_memory(table):
     for _ in table:
         assert str(table.path) not in MAPS.read_text()
-    assert table.counts.n_blocks > 1  # a fit of all rows maps the files
+    counts = table.counts
+    assert counts.n_blocks > 1  # a fit of all rows maps the files
     assert str(table.path) in MAPS.read_text()
 
 
@@ -188,7 +218,7 @@ def test_a_fit_is_that_in_memory_with_any_number_of_threads(table, estimator, mo
 @pytest.mark.parametrize(
     ("estimator", "owner", "name", "broken"),
     [
-        (ASPECTS, disk, "add_statistics", lambda total, stats: total),  # of one block
+        (ASPECTS, disk_counts, "add_statistics", lambda total, stats: total),  # of one block
         (LEFT_OUT, CSRCounts, "part_of", lambda self, mass: self),  # totals of the block
     ],
 )

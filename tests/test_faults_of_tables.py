@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,6 +15,7 @@ from skcooc.metrics import average_precision_by_query, npmi_coherence, perplexit
 from skcooc.model_selection import split_counts
 from skcooc.plotting import AssociationDisplay
 from tests.cases import CLASSES
+from tests.faults.killing import child
 from tests.tables import random_table, refused
 
 X = sp.csr_array(np.array([[3.0, 0.0, 1.0], [0.0, 2.0, 0.0], [0.5, 0.0, 4.0]]))
@@ -104,17 +107,31 @@ def test_other_folders_are_not_deleted(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table", "table.partial"]
 
 
-def test_the_first_of_two_writers_leaves_its_table(tmp_path):
+def test_the_second_of_two_writers_is_refused_at_once(tmp_path):
     def while_another_writes():
         yield X[:2]
-        save_table(tmp_path / "table", [2 * X])
+        with pytest.raises(BlockingIOError, match=f"written by process {os.getpid()} since 2"):
+            save_table(tmp_path / "table", [2 * X])
         yield X[2:]
 
-    with pytest.raises(FileExistsError, match="another process"):
-        save_table(tmp_path / "table", while_another_writes())
+    save_table(tmp_path / "table", while_another_writes())
     assert [path.name for path in tmp_path.iterdir()] == ["table"]
     read = sp.vstack(list(open_table(tmp_path / "table")))
-    np.testing.assert_array_equal(read.toarray(), 2 * X.toarray())
+    np.testing.assert_array_equal(read.toarray(), X.toarray())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_what_killed_writers_left_is_removed(tmp_path):
+    def forever():
+        while True:
+            yield X
+
+    for _ in range(2):
+        assert child(lambda: save_table(tmp_path / "table", forever()), 0.1) is None
+        names = {path.name for path in tmp_path.iterdir()}
+        assert names == {".table.skcooc-lock", ".table.skcooc-partial"}
+    save_table(tmp_path / "table", [X])
+    assert [path.name for path in tmp_path.iterdir()] == ["table"]
 
 
 def test_numbers_of_rows_passes_and_samples_are_checked_at_once(tmp_path):

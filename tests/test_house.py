@@ -60,6 +60,7 @@ FITS = [
 
 
 def enters_few_files(most, call):
+    call(X)  # compiled loops are loaded, which is no part of a fit
     with files_entered() as files:
         call(X)
     assert len(files) > 5

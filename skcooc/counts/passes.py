@@ -37,6 +37,7 @@ from skcooc.counts.lanes import (
     store,
 )
 from skcooc.protocol import CSR, Array, Map, T
+from skcooc.protocol.locks import free_in_forks
 
 MAX_BAND_HEIGHT = 4096  # rows: with 64 components, their factors and sums fill 2 MiB
 MIN_BAND_HEIGHT = 1024  # rows, even if there are fewer than N_BANDS bands then
@@ -66,6 +67,7 @@ class _OneBlasThread:
 
     def __init__(self) -> None:
         self._lock, self._inside = Lock(), 0
+        free_in_forks(self._lock)
 
     def __enter__(self) -> None:
         with self._lock:

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import logging
+import pickle
+import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import config, njit
+from numba.core.caching import FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.event import Event, Listener, register
 from sklearn.utils.metaestimators import available_if as _available_if
 
 from skcooc.protocol import scikit_learn
+from skcooc.protocol.locks import free_in_forks
+
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    raise ImportError(
+        "skcooc cannot run with NUMBA_DISABLE_JIT=1: its loops are made of vector instructions, "
+        "which Python does not have. Unset this environment variable."
+    )
+free_in_forks(global_compiler_lock)
 
 logger = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., object])
@@ -42,6 +55,33 @@ def available_if(check: Callable[[Any], bool]) -> Callable[[F], F]:
     return cast(Callable[[F], F], _available_if(check))
 
 
+class _Cache(FunctionCache):
+    """Compiled loops on disk, as far as it has room and whole files."""
+
+    def load_overload(self, *arguments: Any) -> Any:
+        """Return a loop; None, so that it is compiled again, if it cannot be read."""
+        try:
+            return super().load_overload(*arguments)
+        except (EOFError, pickle.UnpicklingError):  # of a file that was cut off
+            with suppress(OSError):
+                self.flush()
+        except OSError:
+            pass
+        return None
+
+    def save_overload(self, *arguments: Any) -> None:
+        """Write a loop; a warning if that is not possible, since the fit can go on."""
+        try:
+            super().save_overload(*arguments)
+        except OSError as error:
+            warnings.warn(
+                f"Compiled loops are not kept in {self.cache_path} ({error}): every process "
+                "compiles them again. Make room, or set NUMBA_CACHE_DIR to another folder.",
+                UserWarning,
+                stacklevel=2,
+            )
+
+
 def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., Result]:
     """Compile a loop without the GIL, with further options of numba.
 
@@ -49,10 +89,10 @@ def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., R
     """
     # Function pointers for C would take time to compile.
     options = {"nogil": True, "fastmath": True, "no_cfunc_wrapper": True, **options}
-    try:
-        return njit(**options, cache=True)(function)
-    except RuntimeError:
-        return njit(**options)(function)
+    loop: Any = njit(**options)(function)
+    with suppress(RuntimeError):  # there is no such folder
+        vars(loop).update(_cache=_Cache(function))  # as njit(cache=True) does with its own
+    return cast(Callable[..., Result], loop)
 
 
 class CompilationNotice(Listener):

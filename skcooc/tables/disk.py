@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
-import shutil
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Literal
-from uuid import uuid4
-from zipfile import BadZipFile
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,13 +17,15 @@ from numpy.lib import format as npy
 from skcooc.counts import MAX_BAND_HEIGHT, Bands, CSRCounts, DiskCounts, check_block, float_table
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.locks import exclusive
 from skcooc.tables.blocks import POSITIVE
 from skcooc.tables.dyads import as_table, without_zeros
 
-FORMAT = 1  # of the files; raised whenever it changes
+MAGIC = b"skcooc table, format 2"  # first in the file of facts; the number is raised at changes
+FACTS = "facts.bin"  # a line with format and checksum, and an .npz
+HEADER = 128  # bytes of an .npy file before its numbers
 FILES = "rows", "codes", "others", "lengths", "columns"  # arrays of Bands, in their order
 LIMITS = 1, 1, 2, 0, 0  # columns of Bands.limits that say where bands begin in these
-FACTS = "shape", "height", "limits", "checksums", "row_sums", "column_sums", "n_tokens"
 BATCH_SIZE = 1000  # rows
 WIDEST = 2**31 - 1  # columns: their indices take four bytes
 CHUNK = 2**20  # numbers of a file that are converted at a time
@@ -42,7 +40,8 @@ class DiskTable:
     block by block, which keeps no mixtures of rows.
 
     Iteration yields CSR arrays of ``batch_size`` rows, which ``transform`` takes. ValueError is
-    raised when counts are read whose checksum differs from that of writing.
+    raised when files are read whose checksums differ from those of writing: by every iteration, and
+    when a fit of all rows begins.
 
     Read more in the :doc:`how-to guide </howto/large_data>`.
 
@@ -69,15 +68,12 @@ class DiskTable:
         n_rows, n_columns = facts["shape"].tolist()
         self.shape: tuple[int, int] = n_rows, n_columns
         self._height, self._limits = int(facts["height"]), facts["limits"]
-        self._checksums = facts["checksums"]
+        self._headers, self._checksums = facts["headers"].tolist(), facts["checksums"]
         self._sums = facts["row_sums"], facts["column_sums"], float(facts["n_tokens"])
         self.nnz = int(self._limits[-1, 1])
-        files = self._open_files("r")
-        self.dtype: np.dtype[np.floating] = files[2].dtype
-        if [len(file) for file in files] != self._limits[-1, LIMITS].tolist():
-            raise self._damaged("files do not fit together")
+        self.dtype: np.dtype[np.floating] = self._open_files("r")[2].dtype
 
-    @cached_property
+    @property
     def counts(self) -> DiskCounts:
         """Counts for a fit of all rows; reads all files once to compare checksums."""
         # Nothing is written, but compiled loops know arrays that cannot be written as another type.
@@ -98,23 +94,29 @@ class DiskTable:
         return f"<DiskTable: {self.nnz} counts of a table of shape {self.shape}>"
 
     def _read_facts(self) -> dict[str, Array]:
-        try:
-            with np.load(self.path / "facts.npz") as facts:
-                version = int(facts["version"])
-                if version == FORMAT:
-                    return {name: facts[name] for name in FACTS}
-        except (BadZipFile, EOFError, KeyError, ValueError, zlib.error) as error:
-            raise self._damaged(f"facts.npz cannot be read ({error})") from error
-        raise ValueError(
-            f"{self.path} is a table of format {version}; this version of skcooc reads format "
-            f"{FORMAT}. Write it again by save_table."
-        )
+        line, _, content = (self.path / FACTS).read_bytes().partition(b"\n")
+        magic, _, checksum = line.rpartition(b" ")
+        if checksum != _checksum(magic + content):
+            raise self._damaged(FACTS, "was truncated or changed")
+        if magic != MAGIC:
+            raise ValueError(
+                f"{self.path} is a {magic.decode()}; this version of skcooc reads {MAGIC.decode()}."
+                " Write it again by save_table."
+            )
+        with np.load(io.BytesIO(content)) as facts:
+            return dict(facts)
 
     def _open_files(self, mode: Literal["r", "c"]) -> list[Array]:
+        return [self._open_file(*file, mode) for file in zip(FILES, self._headers, strict=True)]
+
+    def _open_file(self, name: str, header: int, mode: Literal["r", "c"]) -> Array:
+        path = self.path / f"{name}.npy"
+        if _header(path) != header:
+            raise self._damaged(path.name, "was truncated or changed")
         try:
-            return [np.load(self.path / f"{name}.npy", mmap_mode=mode) for name in FILES]
-        except (EOFError, ValueError) as error:
-            raise self._damaged(str(error)) from error
+            return np.load(path, mmap_mode=mode)
+        except ValueError as error:
+            raise self._damaged(path.name, f"was truncated ({error})") from error
 
     def _read_band(self, band: int) -> Bands:
         # A copy: the files are closed again, so that no more is in memory.
@@ -130,12 +132,14 @@ class DiskTable:
         return part
 
     def _verify(self, part: Bands, band: int) -> None:
-        if not np.array_equal(checksums(part), self._checksums[band]):
+        changed = np.flatnonzero(checksums(part) != self._checksums[band])
+        if changed.size:
             first = band * self._height
-            raise self._damaged(f"checksums of rows {first} to {first + part.shape[0]} differ")
+            where = f"was changed in rows {first} to {first + part.shape[0]}"
+            raise self._damaged(f"{FILES[changed[0]]}.npy", where)
 
-    def _damaged(self, reason: str) -> ValueError:
-        return ValueError(f"{self.path} is a damaged table: {reason}. Write it again.")
+    def _damaged(self, name: str, how: str) -> ValueError:
+        return ValueError(f"{self.path} is a damaged table: {name} {how}. Write it again.")
 
 
 @validated({"batch_size": POSITIVE})
@@ -194,7 +198,7 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
     ----------
     path : path
         A folder that does not exist yet. It appears when all is written. A process that is killed
-        leaves a hidden folder next to it, whose name ends with ``.skcooc-partial``.
+        leaves hidden files next to it, which the next call with this path removes.
     blocks : iterable of array-likes, sparse arrays or matrices, or Dyads, each of shape (n, M)
         Read once: a generator will do. All get the type of the widest, as in a fit.
 
@@ -202,6 +206,8 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
     ------
     FileExistsError
         If ``path`` exists already.
+    BlockingIOError
+        If another process is writing to it.
     ValueError
         If there are no blocks, their numbers of columns differ or are above 2^31 - 1, or counts are
         negative, not finite or all zero.
@@ -210,25 +216,14 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
     --------
     open_table : Opens the folder.
     """
-    with atomic_folder(path) as folder:
-        _write(folder, regroup_rows(check_widths(map(_canonical, blocks)), MAX_BAND_HEIGHT))
-
-
-@contextmanager
-def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to write to, hidden next to ``path`` until all is written."""
     path = Path(path)
-    if path.exists():
-        raise FileExistsError(f"{path} exists already.")
-    partial = path.with_name(f".{path.name}.{uuid4().hex}.skcooc-partial")
-    partial.mkdir(parents=True)
-    try:
-        yield partial
-        if path.exists():
-            raise FileExistsError(f"{path} was written by another process: choose another path.")
-        os.replace(partial, path)  # fails if another process was faster still
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with exclusive(path) as partial:
+        if os.path.lexists(path):
+            raise FileExistsError(f"{path} exists already.")
+        partial.mkdir()
+        _write(partial, regroup_rows(check_widths(map(_canonical, blocks)), MAX_BAND_HEIGHT))
+        os.replace(partial, path)
 
 
 def _canonical(block: TableLike) -> CSR:
@@ -289,17 +284,30 @@ def _write(folder: Path, blocks: Iterator[CSR]) -> None:
     if not n_tokens:
         raise ValueError("All counts are zero: a table needs at least one token.")
     n_rows = sum(map(len, row_sums))
+    content = io.BytesIO()
     np.savez(
-        folder / "facts.npz",
-        version=FORMAT,
+        content,
         shape=(n_rows, len(column_sums)),
         height=MAX_BAND_HEIGHT,
         limits=np.array(limits),
+        headers=[_header(folder / f"{name}.npy") for name in FILES],
         checksums=np.array(sums),
         row_sums=np.concatenate(row_sums),
         column_sums=column_sums,
         n_tokens=n_tokens,
     )
+    facts = content.getvalue()
+    (folder / FACTS).write_bytes(MAGIC + b" " + _checksum(MAGIC + facts) + b"\n" + facts)
+
+
+def _checksum(content: bytes) -> bytes:
+    return b"%08x" % zlib.crc32(content)
+
+
+def _header(path: Path) -> int:
+    """CRC-32 of the header of an .npy file, which says what its numbers are."""
+    with path.open("rb") as file:
+        return zlib.crc32(file.read(HEADER))
 
 
 def checksums(bands: Bands) -> Array:

@@ -1,3 +1,6 @@
+import os
+import runpy
+import shutil
 import sys
 
 import numpy as np
@@ -72,14 +75,11 @@ def test_arrays_begin_with_a_cache_line():
 
 def test_loops_compile_without_a_cache_folder(monkeypatch):
     """numba refuses to cache where it finds no folder that it can write to."""
-    compile_plainly = decorators.njit
 
-    def njit(cache=False, **options):
-        if cache:
-            raise RuntimeError("cannot cache function: no locator available")
-        return compile_plainly(**options)
+    def refused(function):
+        raise RuntimeError("cannot cache function: no locator available")
 
-    monkeypatch.setattr(decorators, "njit", njit)
+    monkeypatch.setattr(decorators, "_Cache", refused)
     assert decorators.compiled(lambda x: x + 1)(2) == 3
 
 
@@ -97,6 +97,30 @@ def test_compilation_is_logged_once(monkeypatch, caplog):
         assert messages("numba.of_others", [1]) == []
         assert messages("skcooc.counts.made_up", [1, 1, 1.0]) == ["INFO"]
         assert messages("skcooc.counts.made_up", [1]) == []
+
+
+def test_loops_compile_where_the_cache_is_damaged_full_or_read_only(tmp_path, monkeypatch):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "cache"))
+    added = lambda: decorators.compiled(lambda x: x + 1)  # noqa: E731
+    assert added()(2) == 3
+    for name in ("*.nbc", "*.nbi"):
+        for file in tmp_path.rglob(name):
+            os.truncate(file, 10)
+        assert added()(2) == 3
+        loop = added()
+        assert loop(2) == 3
+        assert loop.stats.cache_hits.total() == 1  # it is whole again
+    loop = added()
+    shutil.rmtree(tmp_path / "cache")
+    (tmp_path / "cache").write_text("no folder, so that no file can be written")
+    with pytest.warns(UserWarning, match="Compiled loops are not kept in .*cache"):
+        assert loop(2) == 3
+
+
+def test_python_loops_are_refused_at_the_import(monkeypatch):
+    monkeypatch.setattr("numba.config.DISABLE_JIT", 1)
+    with pytest.raises(ImportError, match="cannot run with NUMBA_DISABLE_JIT=1"):
+        runpy.run_path(decorators.__file__)
 
 
 def found_again(loop):

@@ -19,7 +19,7 @@ from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
 from tests.tables import planted
 
-PARTIAL = ".model.skcooc-partial"
+PARTS = {".model.skcooc-lock", ".model.skcooc-partial"}
 SHARE = 0.6  # of the time of an undisturbed fit: the longest that a process lives
 
 
@@ -50,7 +50,7 @@ def chain(whole: Whole, rng: np.random.Generator, most: int) -> int:
                 assert found == whole.outcome, f"{whole.kind}: another result"
                 assert left <= {"model"}, left
                 return n_kills
-            assert left <= {"model", PARTIAL}, left
+            assert left <= {"model", *PARTS}, left
 
 
 def child(function, delay: float = np.inf) -> str | None:

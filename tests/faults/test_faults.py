@@ -2,15 +2,29 @@
 
 import contextlib
 import os
+import time
+from threading import Event, Thread
 
 import numpy as np
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 from sklearn.base import clone
 
+from skcooc import callbacks
 from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.fitting.journal import Journal
+from skcooc.protocol.decorators import compiled
 from tests.faults import resources
-from tests.faults.killing import ASPECTS, KINDS, QUICK, chain, fitted, outcome, undisturbed
+from tests.faults.killing import (
+    ASPECTS,
+    KINDS,
+    QUICK,
+    chain,
+    child,
+    fitted,
+    outcome,
+    undisturbed,
+)
 from tests.watching import Watcher
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
@@ -88,3 +102,26 @@ def test_no_room_no_memory_two_writers_threads_and_forks(tmp_path):
     assert whole
     assert resources.flips(path, np.random.default_rng(0), 20) == 20
     assert {*resources.side_by_side(4), *resources.after_threads(2)} == {expected}
+
+
+@pytest.mark.parametrize(
+    "lock", [global_compiler_lock, callbacks.WRITING], ids=["compiler", "writing"]
+)
+def test_a_process_forked_while_a_thread_has_a_lock_fits(lock, tmp_path):
+    taken = Event()
+
+    def hold():
+        with lock:
+            taken.set()
+            time.sleep(0.1)
+
+    def fit():
+        compiled(lambda x: x + 1)(2)
+        return outcome(fitted(clone(ASPECTS).set_callbacks(Checkpoint(tmp_path / "model"))))
+
+    expected = fit()
+    thread = Thread(target=hold)
+    thread.start()
+    taken.wait()
+    assert child(fit, 20.0) == expected
+    thread.join()

@@ -1,0 +1,125 @@
+"""Paths that one writer has at a time, and locks that a forked process finds free."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from errno import EAGAIN, ENOLCK, ENOSYS, ENOTSUP
+from pathlib import Path
+from typing import IO, Protocol
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: IO[str]) -> None:
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError from error
+else:
+    import fcntl
+
+    def _lock(file: IO[str]) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+WITHOUT_LOCKS = ENOLCK, ENOSYS, ENOTSUP  # errors of file systems
+HEADER = 1  # bytes that Windows locks, which others cannot read
+HELD: set[IO[str]] = set()  # files of locks
+
+
+class Lock(Protocol):
+    """A lock of a module, as of threading."""
+
+    def acquire(self) -> object:
+        """Wait for the lock."""
+
+    def release(self) -> None:
+        """Free the lock."""
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[Path]:
+    """A path next to ``path`` for unfinished parts; only one writer at a time has it.
+
+    What a killed writer left there is removed. BlockingIOError, with process and time, while
+    another writer is at work; the system frees the lock of a process that ends, however it does.
+    """
+    lock, partial = (path.with_name(f".{path.name}.skcooc-{part}") for part in ("lock", "partial"))
+    with _locked(lock, path):
+        remove(partial)
+        try:
+            yield partial
+        finally:
+            remove(partial)
+
+
+@contextmanager
+def _locked(lock: Path, path: Path) -> Iterator[None]:
+    file = _open_locked(lock, path)
+    HELD.add(file)
+    try:
+        file.truncate(0)
+        file.write(f" {os.getpid()} since {time.strftime('%Y-%m-%d %H:%M:%S')}")
+        file.flush()
+        yield
+    finally:
+        if file in HELD:
+            HELD.remove(file)
+            if sys.platform == "win32":  # where an open file cannot be removed
+                file.close()
+            with suppress(FileNotFoundError, PermissionError):
+                lock.unlink()
+            file.close()
+
+
+def _open_locked(lock: Path, path: Path) -> IO[str]:
+    while True:
+        file = lock.open("a+", encoding="utf-8")
+        try:
+            _lock(file)
+        except OSError as error:
+            if error.errno in WITHOUT_LOCKS:
+                told = f"{path} cannot be locked ({error.strerror}): give it to one fit at a time."
+                warnings.warn(told, UserWarning, stacklevel=2)
+                return file
+            file.seek(HEADER)
+            writer = file.read()
+            file.close()
+            told = f"is being written by process {writer}: wait for it, or give another path"
+            raise BlockingIOError(EAGAIN, told, str(path)) from error
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), lock.stat()):
+                return file
+        file.close()  # its writer has just removed it
+
+
+def remove(path: Path) -> None:
+    """Remove a file or folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def free_in_forks(lock: Lock) -> None:
+    """Let a fork wait for a lock, so that the child does not find it taken by no thread."""
+    if hasattr(os, "register_at_fork"):  # not on Windows
+        os.register_at_fork(
+            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+        )
+
+
+def _leave_to_parent() -> None:
+    """Close the files of locks in a child, which would outlive its parent with them."""
+    while HELD:
+        HELD.pop().close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
