@@ -90,7 +90,7 @@ def test_the_order_of_columns_does_not_matter(estimator):
     assert_same(named, plain)
     assert_same(shuffled, plain)
     # New columns are appended as they come; but for that the model is the same.
-    start = clone(estimator).fit(frame(FIRST, slice(EARLY))).set_params(beta=0.9)
+    start = clone(estimator).set_params(beta=0.9).fit(frame(FIRST, slice(EARLY)))
     one, two = (pickle.loads(pickle.dumps(start)) for _ in range(2))
     one.partial_fit(frame(SECOND), by_name=True)
     two.partial_fit(frame(SECOND, order=slice(None, None, -1)), by_name=True)

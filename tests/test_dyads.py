@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import KFold, train_test_split
@@ -236,3 +237,11 @@ def test_transformed_counts_are_noticed():
             AspectModel(2, beta=0.9, max_iter=2, random_state=0).fit(X)
     for X in (counts, counts * 0.5, counts * 1.7):
         assert transformed(sp.csr_array(X)) is None
+
+
+def test_tables_of_three_libraries_have_the_same_tokens_and_names():
+    columns = {"sea": [1, 2, 0], "sky": [0, 3, 1]}
+    for table in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
+        dyads = Dyads(table)
+        assert dyads.column_names.tolist() == ["sea", "sky"]
+        assert dyads.to_csr().toarray().tolist() == [[1, 0], [2, 3], [0, 1]]

@@ -138,7 +138,11 @@ def test_models_that_cannot_stream_have_no_partial_fit_and_refused_batches_keep_
     assert pickle.dumps(model) == before
     refused("Fit anew", clone(model).fit(X).set_params(n_components=4).partial_fit, X)
     grouped = AsymmetricClustering(3, beta=0.2, coarsening=[np.arange(240) // 2]).fit(X)
-    refused("Fit anew", grouped.set_params(coarsening=None).partial_fit, X)
+    refused("changed: coarsening. Set", grouped.set_params(coarsening=None).partial_fit, X)
+    for name, value in (("beta", 0.8), ("tempering", "joint"), ("component_prior", 0.1)):
+        changed = clone(model).fit(X).set_params(n_jobs=2, **{name: value})
+        refused(f"changed: {name}. Set them back, or fit anew", changed.partial_fit, X)
+    model.set_params(n_jobs=2, max_iter=9, smoothing=0.01).partial_fit(X)
 
 
 def automatic(estimator):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.base import attributes
-from skcooc.base.attributes import check_as_before, check_shape
+from skcooc.base.attributes import changed_parameters, check_as_before, check_shape
 from skcooc.base.predictions import Predictions
 from skcooc.callbacks import PASS
 from skcooc.em import Record, State, TemperatureRange
@@ -33,6 +33,12 @@ from skcooc.protocol import Array, Block, TableLike
 from skcooc.protocol.decorators import available_if, with_callbacks
 from skcooc.protocol.scikit_learn import CallbackContext
 from skcooc.tables import CheckedBlocks, read_batch
+
+# Parameters that each batch may have anew, and those of whole fits, which batches ignore.
+OF_BATCHES = frozenset(
+    {"smoothing", "validation_fraction", "max_iter", "tol", "solver", "n_init", "random_state"}
+    | {"warm_start", "early_stopping"}
+)
 
 
 def _follows_streams(self: Streams) -> bool:
@@ -111,7 +117,7 @@ class Streams(Predictions):
         ValueError
             Where X is negative, not finite, empty or all zero, or has other columns; where names of
             columns are missing or repeated and ``by_name=True``; where the last fit was
-            interrupted, or had parameters that cannot follow a stream.
+            interrupted, or had other parameters of the model or ones that cannot follow a stream.
 
         References
         ----------
@@ -124,6 +130,11 @@ class Streams(Predictions):
             return self.fit(X, y, sample_weight=sample_weight)
         recipe, start, tally = self.recipe(), perf_counter(), ProgressiveLoss()
         check_shape(self._fitted_parameters, recipe, "partial_fit", "Fit anew.")
+        if changed := changed_parameters(self, self._fitted_parameters, OF_BATCHES):
+            raise ValueError(
+                f"partial_fit goes on with the parameters of the first batch; changed: "
+                f"{', '.join(changed)}. Set them back, or fit anew."
+            )
         if self._stream is None:
             raise ValueError(
                 "partial_fit needs a completed fit whose parameters allow streams. Fit anew."

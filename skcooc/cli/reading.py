@@ -9,6 +9,7 @@ import math
 import pickle
 import re
 import sys
+import tokenize
 import warnings
 import zipfile
 import zlib
@@ -43,7 +44,7 @@ MAX_NAMES = 10**7  # rows or columns, as each has a name
 # Errors of the readers of NumPy and SciPy for a file that is not what its name says.
 DAMAGED = (
     ValueError, TypeError, KeyError, AttributeError, NotImplementedError, OverflowError, EOFError,
-    pickle.UnpicklingError, zipfile.BadZipFile, zlib.error,
+    pickle.UnpicklingError, zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError,
 )  # fmt: skip
 
 PARQUET = {"pyarrow": "ArrowException", "polars.exceptions": "PolarsError"}  # their base errors

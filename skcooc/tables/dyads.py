@@ -314,7 +314,7 @@ class Dyads(Tokens):
                 "Dyads of two of three indices."
             )
         if column_names is None and hasattr(X, "columns"):
-            column_names = list(X.columns)
+            column_names = list(getattr(X, "column_names", X.columns))  # of pyarrow, or others
         cells = sp.coo_array(check_block(X, estimator="Dyads"))
         *positions, self.weights = list_tokens(cells.data, *cells.coords)
         self.positions = tuple(positions)
