@@ -292,7 +292,8 @@ def test_bad_blocks_and_weights_are_found_before_the_fit():
         refused(r"features|[Nn]egative|0 token|no block", model.fit, RowBlocks(bad))
     for wrong in (np.ones(239), np.ones(241), -np.ones(240), np.zeros(240)):
         with pytest.raises(
-            ValueError, match="sample_weight|negative" if wrong.any() else "non-zero"
+            ValueError,
+            match="sample_weight|negative" if wrong.any() else "non-zero|weights, are zero",
         ):
             model.fit(RowBlocks(batches(X)), sample_weight=wrong)
     refused("early_stopping=True", clone(model).set_params(early_stopping=True).fit, RowBlocks([X]))

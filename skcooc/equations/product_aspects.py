@@ -138,7 +138,9 @@ def _merged(B: Array, n_groups: int) -> Array:
     n_components = B.shape[1]
     if n_groups == n_components:
         return np.eye(n_components, dtype=B.dtype)
-    labels = fcluster(linkage(np.sqrt(B.T), "ward"), n_groups, "maxclust") - 1
+    merges = linkage(np.sqrt(B.T), "ward")
+    # Not by "maxclust": SciPy before 1.15 finds K - 2 groups where K - 1 are asked for.
+    labels = fcluster(merges, merges[-n_groups, 2], "distance") - 1
     return np.eye(n_groups, dtype=B.dtype)[labels]
 
 

@@ -197,3 +197,5 @@ def table_of(columns: Mapping[str, Array | Sequence[object]], backend: str) -> A
     except ImportError as error:
         hint = f"Install it with `pip install {backend}`."
         raise ImportError(f"The table needs {backend} for backend={backend!r}. {hint}") from error
+    except AssertionError as error:  # narwhals 2.0; a later one raises such a ValueError
+        raise ValueError(f"Unsupported backend: {backend!r}.") from error

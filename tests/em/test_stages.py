@@ -15,6 +15,7 @@ from skcooc.equations.aspects import Aspects
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout.validation import hold_out
 from skcooc.image import grid_coarsening
+from tests.data import requires_callbacks
 from tests.em.toys import HERE, Halving, Point
 from tests.equations.running import energies
 from tests.tables import planted, random_table
@@ -259,6 +260,7 @@ class KeepPosteriors(Watcher):
         return len(self.posteriors) >= self.after
 
 
+@requires_callbacks
 def test_callbacks_see_all_rows_and_can_stop_on_a_coarse_scale():
     early, late = KeepPosteriors(2), KeepPosteriors(10_000)
     stopped, finished = (

@@ -25,6 +25,7 @@ from skcooc.model_selection.folds import Data
 from skcooc.model_selection.path import ComponentPath, PathPoint, are_distinct
 from skcooc.simplex import match_rows
 from skcooc.tables import as_counts
+from tests.data import requires_callbacks
 from tests.tables import planted
 from tests.watching import Interruption
 
@@ -281,6 +282,7 @@ def test_auto_doubles_sizes_and_then_refines():
     assert max(seen, key=seen.get) == (6, 3)
 
 
+@requires_callbacks
 def test_an_interrupted_search_resumes(tmp_path, monkeypatch):
     whole = searched(TINY)
     broken = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
@@ -323,6 +325,7 @@ def same(first, second):
             np.testing.assert_array_equal(first.cv_results_[name], values)
 
 
+@requires_callbacks
 @pytest.mark.filterwarnings("ignore:The .* is still falling falling")
 def test_other_data_do_not_resume_and_threads_and_the_kind_of_table_do_not_matter():
     broken = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)

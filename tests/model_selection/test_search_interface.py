@@ -15,8 +15,10 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads
 from skcooc.model_selection import TemperatureSearchCV
+from skcooc.protocol.scikit_learn import ProgressBar
 from tests.cases import FAST
 from tests.contract import TEXTS
+from tests.data import requires_callbacks
 from tests.tables import planted, refused
 from tests.test_estimators import impossible
 from tests.watching import Watcher
@@ -132,6 +134,7 @@ class Watch(Watcher):
         self.ended.append(context.task_name)
 
 
+@requires_callbacks
 def test_fits_are_tasks_of_callbacks(capsys):
     watch = Watch()
     search_of().set_callbacks(watch).fit(X)
@@ -139,8 +142,7 @@ def test_fits_are_tasks_of_callbacks(capsys):
     assert watch.began[:2] == ["fit", "search"]
     assert watch.ended[-2:] == ["refit-with-best-params", "fit"]
     assert {"beta = 0.85, fold 0", "beta = 0.85, fold 1"} <= set(watch.began)
-    callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
-    bar = callback.ProgressBar(max_propagation_depth=2)
+    bar = ProgressBar(max_propagation_depth=2)
     search_of(n_jobs=2).set_callbacks(bar).fit(X)
     assert "TemperatureSearchCV" in "".join(capsys.readouterr())  # the command line redirects rich
 
