@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -129,10 +130,22 @@ def colours() -> list[str]:
 
 
 def topic_colours(ranks: Iterable[int]) -> list[str]:
-    """A colour for each rank."""
+    """A colour for each rank, those of dark pages where the style sets a dark background."""
+    import matplotlib
+    from matplotlib.colors import to_rgba
+
+    *rgb, opacity = to_rgba(matplotlib.rcParams["axes.facecolor"])
     listed = list(ranks)
-    known = topic_colors(max(listed, default=-1) + 1)
+    known = topic_colors(max(listed, default=-1) + 1, dark=opacity > 0 and max(rgb) < 0.5)
     return [known[rank] for rank in listed]
+
+
+def ink_on(colour: str) -> str:
+    """Black or white, the one that is read more easily on a colour."""
+    from matplotlib.colors import to_rgb
+
+    luminance = np.dot(np.array(to_rgb(colour)) ** 2.2, (0.2126, 0.7152, 0.0722))
+    return "black" if luminance > 0.18 else "white"
 
 
 def draw_lines(
@@ -184,7 +197,8 @@ def shorten(text: str, width: float, fontsize: float = FONT, *, cut: bool = Fals
 def fold(text: str, width: float, fontsize: float = FONT, n_lines: int = 2) -> list[str]:
     """Break a text into lines no wider than so many points; an ellipsis marks what is left out.
 
-    Names that are joined by dots move to a new line as wholes, and no line has a dot at its ends.
+    Lines end after spaces, commas, slashes and underscores. Names that are joined by dots move to a
+    new line as wholes, and no line has a dot at its ends.
 
     >>> fold("tea · cup", 100.0), fold("tea · cup", 20.0)
     (['tea · cup'], ['tea', 'cup'])
@@ -196,14 +210,16 @@ def fold(text: str, width: float, fontsize: float = FONT, n_lines: int = 2) -> l
             lines[-1] = longer
             continue
         lines.append("")
-        for word in name.split(" "):
-            longer = f"{lines[-1]} {word}".strip()
-            if text_width(longer, fontsize) <= width or not lines[-1]:
+        for word in re.split(r"(?<=[ ,/_])", name):
+            longer = f"{lines[-1]}{word}"
+            if text_width(longer.strip(), fontsize) <= width or not lines[-1]:
                 lines[-1] = longer
             else:
                 lines.append(word)
-    kept = lines[:n_lines]
-    kept[-1] = shorten(kept[-1], width, fontsize, cut=len(lines) > n_lines)
+    lines = [line.strip() for line in lines]
+    kept = [shorten(line, width, fontsize) for line in lines[:n_lines]]
+    if len(lines) > n_lines:
+        kept[-1] = shorten(lines[n_lines - 1], width, fontsize, cut=True)
     return kept
 
 
