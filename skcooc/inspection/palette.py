@@ -16,8 +16,8 @@ DARK = (
     "#00a3ff", "#ff991f", "#85f57a", "#ad52c2", "#85ebff", "#eb8585",
     "#cc5214", "#2970f5", "#85ebc2", "#e03347", "#99a3d6", "#eb298f",
 )  # fmt: skip
-# Shares of ink in a colour, or of paper if negative, on light and on dark backgrounds. The second is
-# that at which 24 colours are furthest apart.
+# Shares of ink in a colour, or of paper if negative, on light and on dark backgrounds; with the
+# second ones, 24 colours are furthest apart.
 SHADES = (0.0, 0.5, -0.3, 0.22, -0.15, 0.65), (0.0, -0.38, 0.45, -0.2, 0.25, 0.65)
 
 N_COLORS = len(LIGHT) * len(SHADES[0])

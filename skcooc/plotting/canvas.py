@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 POINTS = 72.0  # per inch
 FONT = 9.0  # points: names and words
+AIR = 5.0  # points around all panels of a display
 NEUTRAL = "0.55"  # lines that are to be seen on white and on black
 
 P = ParamSpec("P")
@@ -107,6 +108,29 @@ def framed_axes(
     ax = new_axes(*whole)
     ax.set_position((left / whole[0], below / whole[1], width / whole[0], height / whole[1]))
     return ax
+
+
+def new_panel_figure(width: float, height: float, ax: Axes | None) -> Figure | SubFigure:
+    """A new figure, its size in points; or a subfigure in the place of ax, which is removed.
+
+    The figure of ax gets a constrained layout, if it has none, for the texts of the panels.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    layout = ConstrainedLayoutEngine(w_pad=AIR / POINTS, h_pad=AIR / POINTS)
+    if ax is None:
+        return plt.figure(figsize=(width / POINTS, height / POINTS), layout=layout)
+    place, whole = ax.get_subplotspec(), ax.get_figure(root=True)
+    if place is None or whole is None:
+        raise ValueError(
+            "A display of several panels divides the place of ax in a grid: give ax of "
+            "plt.subplots or add_subplot, not of add_axes."
+        )
+    if whole.get_layout_engine() is None:
+        whole.set_layout_engine(layout)
+    ax.remove()
+    return whole.add_subfigure(place)
 
 
 def size_in_points(ax: Axes) -> tuple[float, float]:

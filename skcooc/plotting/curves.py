@@ -12,13 +12,14 @@ from skcooc.inspection.models import unwrap
 from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
-    POINTS,
     Display,
     colours,
     fold,
     framed_axes,
+    new_panel_figure,
     styled,
     text_width,
+    topic_colours,
 )
 from skcooc.protocol import Array, Estimator, FactorModel
 
@@ -260,13 +261,28 @@ class KSelectionDisplay(Display):
         self.still_falling, self.other = still_falling, other
 
     @classmethod
-    def from_search(cls, search: Estimator) -> KSelectionDisplay:
+    def from_estimator(cls, model: Estimator, *, ax: Axes | None = None) -> KSelectionDisplay:
+        """Draw the search inside of a fit with an "auto" number of components.
+
+        Parameters
+        ----------
+        model : fitted estimator, or a pipeline with one inside
+            With ``component_search_``, over one number of components.
+        ax : matplotlib Axes, default=None, for a new figure
+            Of ``subplots`` or ``add_subplot``; the panels take its place.
+        """
+        return cls.from_search(unwrap(model, "component_search_").model.component_search_, ax=ax)
+
+    @classmethod
+    def from_search(cls, search: Estimator, *, ax: Axes | None = None) -> KSelectionDisplay:
         """Draw the results of a search for the number of components.
 
         Parameters
         ----------
         search : fitted ComponentSearchCV
             Over one number of components.
+        ax : matplotlib Axes, default=None, for a new figure
+            As for :meth:`from_estimator`.
         """
         search = unwrap(search, "best_n_components_", "still_falling_").model
         results = search.cv_results_
@@ -292,15 +308,14 @@ class KSelectionDisplay(Display):
         )
         measured = Measurements(*(values[order] for values in measured))
         other = "integrated likelihood (ICL), nats" if hard else NEW_WORDS
-        return cls(measured, search.best_n_components_, search.still_falling_, other=other).plot()
+        display = cls(measured, search.best_n_components_, search.still_falling_, other=other)
+        return display.plot(ax)
 
     @styled
-    def plot(self) -> KSelectionDisplay:
+    def plot(self, ax: Axes | None = None) -> KSelectionDisplay:
         """Draw; see :meth:`from_search`."""
-        import matplotlib.pyplot as plt
-
-        size = SELECTION_WIDTH / POINTS, SELECTION_HEIGHT / POINTS
-        figure, self.axes_ = plt.subplots(2, 2, figsize=size, sharex=True, layout="constrained")
+        figure = new_panel_figure(SELECTION_WIDTH, SELECTION_HEIGHT, ax)
+        self.axes_ = figure.subplots(2, 2, sharex=True)
         perplexity, other, distinct, agreement = self.axes_.flat
         self.ax_ = perplexity
         measured = self.measured
@@ -309,12 +324,13 @@ class KSelectionDisplay(Display):
         self._draw_distinct(distinct)
         self._draw_agreement(agreement)
         line = "--" if self.still_falling else "-"
-        for ax in self.axes_.flat:
-            ax.axvline(self.chosen, color=colours()[5], linewidth=0.9, linestyle=line, zorder=0)
-            scale_sizes(ax, measured.n_components)
-            remove_box(ax)
-        for ax in self.axes_[-1]:
-            ax.set_xlabel("number of components K", fontsize=FONT)
+        chosen_colour = topic_colours([1])[0]
+        for panel in self.axes_.flat:
+            panel.axvline(self.chosen, color=chosen_colour, linewidth=0.9, linestyle=line, zorder=0)
+            scale_sizes(panel, measured.n_components)
+            remove_box(panel)
+        for panel in self.axes_[-1]:
+            panel.set_xlabel("number of components K", fontsize=FONT)
         title = f"Chosen: {self.chosen}"
         if self.still_falling:
             title = f"Still falling at {self.chosen}: try larger numbers"

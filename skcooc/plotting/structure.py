@@ -32,12 +32,13 @@ from skcooc.simplex import hellinger
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
-WIDTH, HEIGHT, LONGEST = 340.0, 170.0, 130.0  # points: of the axes, and of the longest text
+WIDTH, HEIGHT, LONGEST = 340.0, 170.0, 145.0  # points: of the axes, and of the longest text
 TO_LABELS = 9.0  # points: of the lines from small groups to their labels
 LEAST = 5  # rows of a group that are kept, if it has them
 FEW_TOPICS, LINE = 12, 1.4 * FONT  # topics in a legend of the usual height; points for another
-INSIDE, AIR = 7.0, 1.5  # points: font in the bars, and around a name there
+INSIDE, AIR = 7.0, 0.7  # points: font in the bars, and around a name there
 APART = 0.008  # between groups, as a share of the width
 LABEL = 1.2 * FONT  # points: from one upright label to the next
 
@@ -175,7 +176,7 @@ class StructureDisplay(Display):
                 )  # fmt: skip
         self._draw_axes()
         self._write_groups(edges, labels, upright)
-        self.texts_ = {}
+        self.texts_: dict[int, Text] = {}
         for k, top, bottom, colour in zip(self.topics, tops, bottoms, shades, strict=False):
             self._write_inside(k, edges, top, bottom, ink_on(colour))
         return self
@@ -195,7 +196,7 @@ class StructureDisplay(Display):
         texts = [SEPARATOR.join(words[:n]) for n in range(len(words), 0, -1)]
         ends = np.cumsum([0, *self.bars.sizes])
         for text, rotation in ((text, rotation) for text in texts for rotation in (0, 90)):
-            size = text_width(text, INSIDE) + 2 * AIR, INSIDE * 1.2 + 2 * AIR
+            size = text_width(text, INSIDE) + 2 * AIR, INSIDE * 1.15 + 2 * AIR
             width, height = size[::-1] if rotation else size
             places = []
             for own, a, b in zip(edges, ends[:-1], ends[1:], strict=True):
