@@ -17,6 +17,7 @@ from skcooc.plotting.canvas import (
     fold,
     framed_axes,
     new_panel_figure,
+    size_in_points,
     styled,
     text_width,
     topic_colours,
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.typing import ColorType
 
-WIDTH, HEIGHT, LEFT, BELOW, MARGIN = 320.0, 210.0, 52.0, 40.0, 10.0  # points
+WIDTH, HEIGHT, LEFT, BELOW, MARGIN = 320.0, 210.0, 52.0, 44.0, 10.0  # points
 SELECTION_WIDTH, SELECTION_HEIGHT, LABEL_LENGTH = 500.0, 360.0, 125.0  # points
+LONGEST, LEGEND_LINE = 160.0, 1.7 * FONT  # points: width of a name, and height of its lines
 LABELS = {
     "beta": "inverse temperature β",
     "component_prior": "pseudo-count",
@@ -148,10 +150,12 @@ class PerplexityDisplay(Display):
         """Draw; see :meth:`from_estimator` and :meth:`from_search`."""
         new = ax is None
         if ax is None:
-            names, legend = [curve.name for curve in self.curves], 0.0
-            if len(names) > 1:
-                legend = 40 + max(text_width(name, FONT) for name in (*names, "held out"))
-            ax = framed_axes(WIDTH, HEIGHT, LEFT, BELOW, MARGIN + legend, MARGIN)
+            names = dict.fromkeys(curve.name for curve in self.curves)
+            lines, legend = [line for name in names for line in fold_name(name)], 0.0
+            if len(self.curves) > 1:
+                legend = 40 + max(text_width(line, FONT) for line in (*lines, "held out"))
+            height = max(HEIGHT, LEGEND_LINE * (len(lines) + 2))
+            ax = framed_axes(WIDTH, height, LEFT, BELOW, MARGIN + legend, MARGIN)
         self.ax_ = ax
         drawn: dict[str, ColorType] = {}
         self.lines_ = [self._draw(curve, drawn) for curve in self.curves]
@@ -179,7 +183,8 @@ class PerplexityDisplay(Display):
 
         ax = self.ax_
         y = np.concatenate([curve.perplexity for curve in self.curves])
-        ax.set_xlabel(LABELS.get(self.over, self.over), fontsize=FONT)
+        label = fold(LABELS.get(self.over, self.over), size_in_points(ax)[0])
+        ax.set_xlabel("\n".join(label), fontsize=FONT)
         all_held_out = all(curve.held_out for curve in self.curves)
         ax.set_ylabel("held-out perplexity" if all_held_out else "perplexity", fontsize=FONT)
         if self.over not in ("iterations", "beta"):
@@ -194,13 +199,19 @@ class PerplexityDisplay(Display):
     def _draw_legend(self, beside: bool) -> None:
         from matplotlib.lines import Line2D
 
-        handles, names = self.ax_.get_legend_handles_labels()
+        handles, labels = self.ax_.get_legend_handles_labels()
+        names = ["\n".join(fold_name(label)) for label in labels]
         if not all(curve.held_out for curve in self.curves):
             handles += [Line2D([], [], color=NEUTRAL, linestyle=line) for line in ("-", "--")]
             names += ["held out", "training"]
         if len(names) > 1:
             place = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if beside else {"loc": "best"}
             self.ax_.legend(handles, names, fontsize=FONT, frameon=False, **place)
+
+
+def fold_name(name: str) -> list[str]:
+    """The name of a curve on lines for a legend."""
+    return fold(name, LONGEST, FONT, 3)
 
 
 class Measurements(NamedTuple):

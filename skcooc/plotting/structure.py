@@ -151,7 +151,7 @@ class StructureDisplay(Display):
             names = [*names, "others"]
             layers = np.vstack([layers, np.maximum(1 - layers.sum(axis=0), 0)])
         names = [shorten(name, LONGEST) for name in names]
-        right = 30 + max(text_width(name, FONT) for name in names)
+        right = 30 + 1.05 * max(text_width(name, FONT) for name in names)
         sizes = self.bars.sizes
         unit = (1 - APART * (len(sizes) - 1)) / sum(sizes)
         begin = np.cumsum([0, *sizes[:-1]]) * unit + APART * np.arange(len(sizes))

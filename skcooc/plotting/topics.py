@@ -17,6 +17,7 @@ from skcooc.inspection.shares import FEW, group_model
 from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
+    POINTS,
     Display,
     fold,
     new_panel_figure,
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
 
 PANELS_A_ROW = 3
 WORDS_WIDTH, WORD_HEIGHT = 175.0, 13.5  # points: of a panel of words, and of a word
-LONGEST_WORD = 90.0  # points
 SHARES_WIDTH, SHARES_HEIGHT = 150.0, 130.0  # points: of a panel of shares
-GROUP_HEIGHT, LONGEST_GROUP = 12.5, 130.0  # points: of a group, and of its name
+GROUP_HEIGHT, LONGEST = 12.5, 100.0  # points: of a group, and longest name of it and of a word
+TITLE, AROUND = 125.0, 22.0  # points: width of a title and the air around it, the air
 NUMBERS = 36.0  # points: width of the numbers beside panels over time
 MAX_DATES = 4  # below a panel
 HEADROOM = 1.08  # length of an axis, in units of what it shows
@@ -126,10 +127,14 @@ class TopicsDisplay(Display):
     def plot(self, ax: Axes | None = None) -> TopicsDisplay:
         """Draw; see :meth:`from_estimator`."""
         most = max(len(topic.features) for topic in self.topics)
-        self.axes_ = new_panels(len(self.topics), WORDS_WIDTH, 66 + WORD_HEIGHT * most, ax=ax)
+        words = [shorten(word, LONGEST) for topic in self.topics for word in topic.features]
+        beside = max((text_width(word, FONT) for word in words), default=0.0)
+        width = max(WORDS_WIDTH, TITLE + beside)
+        self.axes_ = new_panels(len(self.topics), width, 66 + WORD_HEIGHT * most, ax=ax)
         self.ax_ = self.axes_[0]
         for topic, panel in zip(self.topics, self.axes_, strict=True):
             self._draw(panel, topic, most)
+            set_panel_title(panel, f"{topic.weight:.1%} {topic.name}", beside)
         self.figure_.supxlabel("P(word given topic); mark: P(word)", fontsize=FONT + 1)
         return self
 
@@ -139,14 +144,13 @@ class TopicsDisplay(Display):
         ax.vlines(topic.unigram, y - 0.35, y + 0.35, color=NEUTRAL, linewidth=1.6)
         if topic.intervals is not None:
             ax.hlines(y, *topic.intervals, color=NEUTRAL, linewidth=1.0)
-        words = [shorten(word, LONGEST_WORD) for word in topic.features]
+        words = [shorten(word, LONGEST) for word in topic.features]
         ax.set_yticks(y, words, fontsize=FONT, parse_math=False)
         ax.tick_params("y", length=0)
         ends = topic.probabilities if topic.intervals is None else topic.intervals[1]
         longest = max([*topic.probabilities, *topic.unigram, *ends], default=1.0)
         ax.set(ylim=(most - 0.4, -0.6), xlim=(0, 1.05 * longest))
         mark_percent(ax.xaxis)
-        set_panel_title(ax, f"{topic.weight:.1%} {topic.name}", 0.6 * WORDS_WIDTH)
 
 
 class SharesDisplay(Display):
@@ -231,14 +235,18 @@ class SharesDisplay(Display):
     def plot(self, ax: Axes | None = None) -> SharesDisplay:
         """Draw; see :meth:`from_estimator`."""
         ordered = self.division.ordered
-        labels = [shorten(label, LONGEST_GROUP) for label in self.division.labels]
+        labels = [shorten(label, LONGEST) for label in self.division.labels]
         n_across = min(len(self.names), PANELS_A_ROW)
         beside = NUMBERS if ordered else max(text_width(label, FONT) for label in labels)
         room = beside / n_across
         height = SHARES_HEIGHT if ordered else max(66 + GROUP_HEIGHT * len(labels), 90)
         width = n_across * (SHARES_WIDTH + room)
-        caption = self._caption(width)
-        below = 1.45 * (FONT + 1) * len(caption)
+        panels = -(-len(self.names) // n_across) * height
+        name = self.division.name or "group"
+        label = fold(name, 0.9 * (width if ordered else panels), FONT + 1)
+        across, up = (label, ["share of tokens"]) if ordered else (["share of tokens"], label)
+        caption = [*across, *self._caption(width)]
+        below = 1.45 * (FONT + 1) * (len(caption) - 1)
         self.axes_ = new_panels(
             len(self.names), SHARES_WIDTH + room, height, ax=ax, below=below,
             sharex=ordered, sharey=not ordered,
@@ -249,13 +257,10 @@ class SharesDisplay(Display):
                 self._draw_line(panel, k)
             else:
                 self._draw_dots(panel, k, labels)
-            set_panel_title(panel, self.names[k], 0.7 * SHARES_WIDTH)
-        share, group = "share of tokens", self.division.name or "group"
-        across, up = (group, share) if ordered else (share, group)
-        self.figure_.supxlabel("\n".join([across, *caption]), fontsize=FONT + 1)
-        panels = -(-len(self.names) // n_across) * height
+            set_panel_title(panel, self.names[k], room)
+        self.figure_.supxlabel("\n".join(caption), fontsize=FONT + 1, parse_math=False)
         middle = (below + panels / 2) / (below + panels)
-        self.figure_.supylabel(up, y=middle, fontsize=FONT + 1)
+        self.figure_.supylabel("\n".join(up), y=middle, fontsize=FONT + 1, parse_math=False)
         return self
 
     def _caption(self, width: float) -> list[str]:
@@ -323,7 +328,12 @@ def new_panels(
     return np.array(axes.flat[:n])
 
 
-def set_panel_title(ax: Axes, name: str, width: float) -> None:
+def set_panel_title(ax: Axes, name: str, beside: float) -> None:
+    """Write a title where there is room: not as wide as the texts beside the panel, in points."""
+    figure = ax.figure
+    n_across = min(len(figure.axes), PANELS_A_ROW)
+    panel = figure.bbox.width * POINTS / figure.dpi / n_across
+    width = min(TITLE, panel - beside) - AROUND
     ax.set_title("\n".join(fold(name, width)), fontsize=FONT, loc="left", parse_math=False)
 
 
