@@ -12,6 +12,7 @@ from skcooc.inspection.groups import RowGroups, divide
 from skcooc.inspection.models import HOW_MANY, Names
 from skcooc.inspection.names import SEPARATOR, resolve_model, select_topics
 from skcooc.inspection.palette import N_COLORS, topic_ranks
+from skcooc.inspection.similarity import order_by_similarity
 from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
@@ -28,7 +29,6 @@ from skcooc.plotting.canvas import (
 )
 from skcooc.protocol import Array, Estimator
 from skcooc.protocol.decorators import validated
-from skcooc.simplex import hellinger
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -246,24 +246,6 @@ class StructureDisplay(Display):
             handles, names, fontsize=FONT, handlelength=1, labelspacing=0.2,
             loc="upper left", bbox_to_anchor=(1, 1.03), borderaxespad=0.2,
         )  # fmt: skip
-
-
-def order_by_similarity(mixtures: Array) -> list[int]:
-    """The topics of mixtures (n, K), those with mass in the same rows beside each other.
-
-    >>> order_by_similarity(np.array([[0.6, 0.0, 0.4], [0.0, 1.0, 0.0], [0.5, 0.1, 0.4]]))
-    [1, 2, 0]
-    """
-    if len(mixtures.T) < 3:
-        return list(range(len(mixtures.T)))
-    from scipy.cluster.hierarchy import leaves_list, linkage
-    from scipy.spatial.distance import squareform
-
-    rows_given_topic = mixtures.T + 1e-9
-    distances = hellinger(rows_given_topic / rows_given_topic.sum(axis=1, keepdims=True))
-    pairs = squareform(distances, checks=False)
-    order: list[int] = leaves_list(linkage(pairs, "average", optimal_ordering=True)).tolist()
-    return order
 
 
 def sample_rows(mixtures: Array, division: RowGroups, n_rows: int) -> Bars:
