@@ -16,7 +16,11 @@ DARK = (
     "#00a3ff", "#ff991f", "#85f57a", "#ad52c2", "#85ebff", "#eb8585",
     "#cc5214", "#2970f5", "#85ebc2", "#e03347", "#99a3d6", "#eb298f",
 )  # fmt: skip
-SHADES = 0.0, 0.45, -0.3, 0.22, -0.15, 0.62  # share of ink in a colour, or of paper if negative
+# Shares of ink in a colour, or of paper if negative, on light and on dark backgrounds; with the
+# second ones, 24 colours are furthest apart.
+SHADES = (0.0, 0.5, -0.3, 0.22, -0.15, 0.65), (0.0, -0.38, 0.45, -0.2, 0.25, 0.65)
+
+N_COLORS = len(LIGHT) * len(SHADES[0])
 
 
 def topic_colors(n_topics: int, dark: bool = False) -> list[str]:
@@ -30,7 +34,7 @@ def topic_colors(n_topics: int, dark: bool = False) -> list[str]:
     hues, ink, paper = (DARK, 255, 24) if dark else (LIGHT, 0, 255)
 
     def shaded(rank: int) -> str:
-        hue, share = hues[rank % len(hues)], SHADES[rank // len(hues) % len(SHADES)]
+        hue, share = hues[rank % len(hues)], SHADES[dark][rank % N_COLORS // len(hues)]
         other = ink if share > 0 else paper
         values = (int(hue[i : i + 2], 16) for i in (1, 3, 5))
         mixed = (round((1 - abs(share)) * value + abs(share) * other) for value in values)

@@ -96,6 +96,24 @@ def map_positions(components: Array) -> Array:
     return (found - found.mean(axis=0)) @ axes.T
 
 
+def order_by_similarity(mixtures: Array) -> list[int]:
+    """The topics of mixtures (n, K), those with mass in the same rows beside each other.
+
+    >>> order_by_similarity(np.array([[0.6, 0.0, 0.4], [0.0, 1.0, 0.0], [0.5, 0.1, 0.4]]))
+    [1, 2, 0]
+    """
+    if len(mixtures.T) < 3:
+        return list(range(len(mixtures.T)))
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    rows_given_topic = mixtures.T + 1e-9
+    distances = hellinger(rows_given_topic / rows_given_topic.sum(axis=1, keepdims=True))
+    pairs = squareform(distances, checks=False)
+    order: list[int] = leaves_list(linkage(pairs, "average", optimal_ordering=True)).tolist()
+    return order
+
+
 @dataclass(frozen=True)
 class TopicStability:
     """The topics of one run, matched with those of all others; see `topic_stability`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 POINTS = 72.0  # per inch
 FONT = 9.0  # points: names and words
+AIR = 5.0  # points around all panels of a display
 NEUTRAL = "0.55"  # lines that are to be seen on white and on black
 
 P = ParamSpec("P")
@@ -108,6 +110,29 @@ def framed_axes(
     return ax
 
 
+def new_panel_figure(width: float, height: float, ax: Axes | None) -> Figure | SubFigure:
+    """A new figure, its size in points; or a subfigure in the place of ax, which is removed.
+
+    The figure of ax gets a constrained layout, if it has none, for the texts of the panels.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    layout = ConstrainedLayoutEngine(w_pad=AIR / POINTS, h_pad=AIR / POINTS)
+    if ax is None:
+        return plt.figure(figsize=(width / POINTS, height / POINTS), layout=layout)
+    place, whole = ax.get_subplotspec(), ax.get_figure(root=True)
+    if place is None or whole is None:
+        raise ValueError(
+            "A display of several panels divides the place of ax in a grid: give ax of "
+            "plt.subplots or add_subplot, not of add_axes."
+        )
+    if whole.get_layout_engine() is None:
+        whole.set_layout_engine(layout)
+    ax.remove()
+    return whole.add_subfigure(place)
+
+
 def size_in_points(ax: Axes) -> tuple[float, float]:
     box = ax.get_window_extent()
     scale = POINTS / ax.figure.dpi
@@ -129,10 +154,22 @@ def colours() -> list[str]:
 
 
 def topic_colours(ranks: Iterable[int]) -> list[str]:
-    """A colour for each rank."""
+    """A colour for each rank, those of dark pages where the style sets a dark background."""
+    import matplotlib
+    from matplotlib.colors import to_rgba
+
+    *rgb, opacity = to_rgba(matplotlib.rcParams["axes.facecolor"])
     listed = list(ranks)
-    known = topic_colors(max(listed, default=-1) + 1)
+    known = topic_colors(max(listed, default=-1) + 1, dark=opacity > 0 and max(rgb) < 0.5)
     return [known[rank] for rank in listed]
+
+
+def ink_on(colour: str) -> str:
+    """Black or white, the one that is read more easily on a colour."""
+    from matplotlib.colors import to_rgb
+
+    luminance = np.dot(np.array(to_rgb(colour)) ** 2.2, (0.2126, 0.7152, 0.0722))
+    return "black" if luminance > 0.18 else "white"
 
 
 def draw_lines(
@@ -184,7 +221,8 @@ def shorten(text: str, width: float, fontsize: float = FONT, *, cut: bool = Fals
 def fold(text: str, width: float, fontsize: float = FONT, n_lines: int = 2) -> list[str]:
     """Break a text into lines no wider than so many points; an ellipsis marks what is left out.
 
-    Names that are joined by dots move to a new line as wholes, and no line has a dot at its ends.
+    Lines end after spaces, commas, slashes and underscores. Names that are joined by dots move to a
+    new line as wholes, and no line has a dot at its ends.
 
     >>> fold("tea · cup", 100.0), fold("tea · cup", 20.0)
     (['tea · cup'], ['tea', 'cup'])
@@ -196,14 +234,16 @@ def fold(text: str, width: float, fontsize: float = FONT, n_lines: int = 2) -> l
             lines[-1] = longer
             continue
         lines.append("")
-        for word in name.split(" "):
-            longer = f"{lines[-1]} {word}".strip()
-            if text_width(longer, fontsize) <= width or not lines[-1]:
+        for word in re.split(r"(?<=[ ,/_])", name):
+            longer = f"{lines[-1]}{word}"
+            if text_width(longer.strip(), fontsize) <= width or not lines[-1]:
                 lines[-1] = longer
             else:
                 lines.append(word)
-    kept = lines[:n_lines]
-    kept[-1] = shorten(kept[-1], width, fontsize, cut=len(lines) > n_lines)
+    lines = [line.strip() for line in lines]
+    kept = [shorten(line, width, fontsize) for line in lines[:n_lines]]
+    if len(lines) > n_lines:
+        kept[-1] = shorten(lines[n_lines - 1], width, fontsize, cut=True)
     return kept
 
 

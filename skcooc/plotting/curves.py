@@ -12,13 +12,15 @@ from skcooc.inspection.models import unwrap
 from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
-    POINTS,
     Display,
     colours,
     fold,
     framed_axes,
+    new_panel_figure,
+    size_in_points,
     styled,
     text_width,
+    topic_colours,
 )
 from skcooc.protocol import Array, Estimator, FactorModel
 
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.typing import ColorType
 
-WIDTH, HEIGHT, LEFT, BELOW, MARGIN = 320.0, 210.0, 52.0, 40.0, 10.0  # points
+WIDTH, HEIGHT, LEFT, BELOW, MARGIN = 320.0, 210.0, 52.0, 44.0, 10.0  # points
 SELECTION_WIDTH, SELECTION_HEIGHT, LABEL_LENGTH = 500.0, 360.0, 125.0  # points
+LONGEST, LEGEND_LINE = 160.0, 1.7 * FONT  # points: width of a name, and height of its lines
 LABELS = {
     "beta": "inverse temperature β",
     "component_prior": "pseudo-count",
@@ -147,10 +150,12 @@ class PerplexityDisplay(Display):
         """Draw; see :meth:`from_estimator` and :meth:`from_search`."""
         new = ax is None
         if ax is None:
-            names, legend = [curve.name for curve in self.curves], 0.0
-            if len(names) > 1:
-                legend = 40 + max(text_width(name, FONT) for name in (*names, "held out"))
-            ax = framed_axes(WIDTH, HEIGHT, LEFT, BELOW, MARGIN + legend, MARGIN)
+            names = dict.fromkeys(curve.name for curve in self.curves)
+            lines, legend = [line for name in names for line in fold_name(name)], 0.0
+            if len(self.curves) > 1:
+                legend = 40 + max(text_width(line, FONT) for line in (*lines, "held out"))
+            height = max(HEIGHT, LEGEND_LINE * (len(lines) + 2))
+            ax = framed_axes(WIDTH, height, LEFT, BELOW, MARGIN + legend, MARGIN)
         self.ax_ = ax
         drawn: dict[str, ColorType] = {}
         self.lines_ = [self._draw(curve, drawn) for curve in self.curves]
@@ -178,7 +183,8 @@ class PerplexityDisplay(Display):
 
         ax = self.ax_
         y = np.concatenate([curve.perplexity for curve in self.curves])
-        ax.set_xlabel(LABELS.get(self.over, self.over), fontsize=FONT)
+        label = fold(LABELS.get(self.over, self.over), size_in_points(ax)[0])
+        ax.set_xlabel("\n".join(label), fontsize=FONT)
         all_held_out = all(curve.held_out for curve in self.curves)
         ax.set_ylabel("held-out perplexity" if all_held_out else "perplexity", fontsize=FONT)
         if self.over not in ("iterations", "beta"):
@@ -193,13 +199,19 @@ class PerplexityDisplay(Display):
     def _draw_legend(self, beside: bool) -> None:
         from matplotlib.lines import Line2D
 
-        handles, names = self.ax_.get_legend_handles_labels()
+        handles, labels = self.ax_.get_legend_handles_labels()
+        names = ["\n".join(fold_name(label)) for label in labels]
         if not all(curve.held_out for curve in self.curves):
             handles += [Line2D([], [], color=NEUTRAL, linestyle=line) for line in ("-", "--")]
             names += ["held out", "training"]
         if len(names) > 1:
             place = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if beside else {"loc": "best"}
             self.ax_.legend(handles, names, fontsize=FONT, frameon=False, **place)
+
+
+def fold_name(name: str) -> list[str]:
+    """The name of a curve on lines for a legend."""
+    return fold(name, LONGEST, FONT, 3)
 
 
 class Measurements(NamedTuple):
@@ -260,13 +272,28 @@ class KSelectionDisplay(Display):
         self.still_falling, self.other = still_falling, other
 
     @classmethod
-    def from_search(cls, search: Estimator) -> KSelectionDisplay:
+    def from_estimator(cls, model: Estimator, *, ax: Axes | None = None) -> KSelectionDisplay:
+        """Draw the search inside of a fit with an "auto" number of components.
+
+        Parameters
+        ----------
+        model : fitted estimator, or a pipeline with one inside
+            With ``component_search_``, over one number of components.
+        ax : matplotlib Axes, default=None, for a new figure
+            Of ``subplots`` or ``add_subplot``; the panels take its place.
+        """
+        return cls.from_search(unwrap(model, "component_search_").model.component_search_, ax=ax)
+
+    @classmethod
+    def from_search(cls, search: Estimator, *, ax: Axes | None = None) -> KSelectionDisplay:
         """Draw the results of a search for the number of components.
 
         Parameters
         ----------
         search : fitted ComponentSearchCV
             Over one number of components.
+        ax : matplotlib Axes, default=None, for a new figure
+            As for :meth:`from_estimator`.
         """
         search = unwrap(search, "best_n_components_", "still_falling_").model
         results = search.cv_results_
@@ -292,15 +319,14 @@ class KSelectionDisplay(Display):
         )
         measured = Measurements(*(values[order] for values in measured))
         other = "integrated likelihood (ICL), nats" if hard else NEW_WORDS
-        return cls(measured, search.best_n_components_, search.still_falling_, other=other).plot()
+        display = cls(measured, search.best_n_components_, search.still_falling_, other=other)
+        return display.plot(ax)
 
     @styled
-    def plot(self) -> KSelectionDisplay:
+    def plot(self, ax: Axes | None = None) -> KSelectionDisplay:
         """Draw; see :meth:`from_search`."""
-        import matplotlib.pyplot as plt
-
-        size = SELECTION_WIDTH / POINTS, SELECTION_HEIGHT / POINTS
-        figure, self.axes_ = plt.subplots(2, 2, figsize=size, sharex=True, layout="constrained")
+        figure = new_panel_figure(SELECTION_WIDTH, SELECTION_HEIGHT, ax)
+        self.axes_ = figure.subplots(2, 2, sharex=True)
         perplexity, other, distinct, agreement = self.axes_.flat
         self.ax_ = perplexity
         measured = self.measured
@@ -309,12 +335,13 @@ class KSelectionDisplay(Display):
         self._draw_distinct(distinct)
         self._draw_agreement(agreement)
         line = "--" if self.still_falling else "-"
-        for ax in self.axes_.flat:
-            ax.axvline(self.chosen, color=colours()[5], linewidth=0.9, linestyle=line, zorder=0)
-            scale_sizes(ax, measured.n_components)
-            remove_box(ax)
-        for ax in self.axes_[-1]:
-            ax.set_xlabel("number of components K", fontsize=FONT)
+        chosen_colour = topic_colours([1])[0]
+        for panel in self.axes_.flat:
+            panel.axvline(self.chosen, color=chosen_colour, linewidth=0.9, linestyle=line, zorder=0)
+            scale_sizes(panel, measured.n_components)
+            remove_box(panel)
+        for panel in self.axes_[-1]:
+            panel.set_xlabel("number of components K", fontsize=FONT)
         title = f"Chosen: {self.chosen}"
         if self.still_falling:
             title = f"Still falling at {self.chosen}: try larger numbers"

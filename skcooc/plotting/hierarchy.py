@@ -18,8 +18,10 @@ from skcooc.plotting.canvas import (
     Display,
     colours,
     draw_lines,
+    fold,
     framed_axes,
     new_axes,
+    shorten,
     shrink_to_fit,
     size_in_points,
     styled,
@@ -37,11 +39,13 @@ LINE = 1.3  # height of a line of text
 APART = 0.45  # between texts one above the other
 GAP = 1.8  # between columns of texts
 AIR = 0.5  # between a text and a line, and around all
+LONGEST = 18.0  # width of a word, or of a name and a word
 
 # AbstractionDisplay, in points
 ACROSS, DOWN = 25.0, 36.0  # between clusters and between levels of a new figure
 LARGEST = 30.0  # diameter of the circle of a node that has all occurrences
 BELOW = 38.0  # for half a circle and an upright share below it
+TITLE, TITLE_LINE, TITLE_LINES = 10.0, 12.5, 3  # font, height of a line, and most lines
 
 # Points: the line that all tokens are below, and the thinnest
 HIERARCHY_WIDEST, ABSTRACTION_WIDEST, THINNEST = 8.0, 6.0, 0.6
@@ -165,7 +169,8 @@ class HierarchyDisplay(Display):
             room = np.minimum(distances[1:], distances[:-1]) / fontsize - APART
             for node, space in zip(level.tolist(), room, strict=True):
                 n_lines = int(min(space / LINE + 1e-9, len(self.features[node])))
-                lines[node] = wrap(self._words(node), n_lines, fontsize)
+                words = [shorten(word, LONGEST * fontsize, fontsize) for word in self._words(node)]
+                lines[node] = wrap(words, n_lines, fontsize)
         return lines
 
     def _words(self, node: int) -> list[str]:
@@ -185,7 +190,7 @@ class HierarchyDisplay(Display):
     ) -> tuple[dict[int, float], Array]:
         """Width of each text, and start of the column of each depth."""
         widths = {
-            v: 1.04 * max(text_width(line, fontsize) for line in text) for v, text in lines.items()
+            v: 1.07 * max(text_width(line, fontsize) for line in text) for v, text in lines.items()
         }
         columns = np.zeros(self.tree.depths.max() + 1)
         for node, width in widths.items():
@@ -295,9 +300,12 @@ class AbstractionDisplay(Display):
         n_clusters, n_levels = len(tree.leaves), tree.depths.max() + 1
         if ax is None:
             width, height = max((n_clusters + 0.6) * ACROSS, 120.0), (n_levels - 0.5) * DOWN + BELOW
-            ax = framed_axes(width, height, left=36.0, below=32.0, right=8.0, above=22.0)
+            above = 10 + TITLE_LINE * len(fold(self.name, width, TITLE, TITLE_LINES))
+            ax = framed_axes(width, height, left=36.0, below=32.0, right=8.0, above=above)
         self.ax_ = ax
         width, height = size_in_points(ax)
+        title = fold(self.name, width, TITLE, TITLE_LINES)
+        ax.set_title("\n".join(title), fontsize=TITLE, parse_math=False)
         across, down = width / (n_clusters + 0.6), (height - BELOW) / (n_levels - 0.5)
         ax.set(xlim=(-0.8, n_clusters - 0.2), ylim=(1 - n_levels - BELOW / down, 0.5))
         largest = min(1.4 * across, 1.2 * down, LARGEST)
@@ -318,7 +326,6 @@ class AbstractionDisplay(Display):
         ax.tick_params("y", length=0, labelsize=FONT)
         ax.set_xlabel("cluster", fontsize=FONT)
         ax.set_ylabel("level", fontsize=FONT)
-        ax.set_title(self.name, fontsize=10, parse_math=False)
         ax.spines[:].set_visible(False)
 
     def _draw_lines(self, x: Array, y: Array) -> None:
@@ -430,6 +437,7 @@ class SplitsDisplay(Display):
         if self.labels is not None:  # of the first cluster of each group
             own = [self.labels[group[0]] for group in groups]
             names = [f"{numbers}: {label}" for numbers, label in zip(names, own, strict=True)]
+        names = [shorten(name, WIDTH) for name in names]
         y = -positions(self.division_.tree)
         if ax is None:
             right = max(text_width(name, FONT) for name in names) * 1.04 + 14

@@ -10,14 +10,17 @@ from numpy.typing import ArrayLike
 
 from skcooc.inspection.groups import RowGroups, divide
 from skcooc.inspection.models import HOW_MANY, Names
-from skcooc.inspection.names import resolve_model, select_topics
-from skcooc.inspection.palette import topic_ranks
+from skcooc.inspection.names import SEPARATOR, resolve_model, select_topics
+from skcooc.inspection.palette import N_COLORS, topic_ranks
+from skcooc.inspection.similarity import order_by_similarity
 from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
     Display,
     declutter,
+    fold,
     framed_axes,
+    ink_on,
     shorten,
     size_in_points,
     styled,
@@ -29,11 +32,13 @@ from skcooc.protocol.decorators import validated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
-WIDTH, HEIGHT, LONGEST = 340.0, 170.0, 130.0  # points: of the axes, and of the longest text
+WIDTH, HEIGHT, LONGEST = 340.0, 170.0, 145.0  # points: of the axes, and of the longest text
 TO_LABELS = 9.0  # points: of the lines from small groups to their labels
 LEAST = 5  # rows of a group that are kept, if it has them
-MOST_TOPICS = 14  # that have a colour
+FEW_TOPICS, LINE = 12, 1.4 * FONT  # topics in a legend of the usual height; points for another
+INSIDE, AIR = 7.0, 0.7  # points: font in the bars, and around a name there
 APART = 0.008  # between groups, as a share of the width
 LABEL = 1.2 * FONT  # points: from one upright label to the next
 
@@ -66,11 +71,13 @@ class StructureDisplay(Display):
         Name of the variable by which rows are grouped.
     ranks : sequence of int, default=None
         Rank of each topic with a colour among all topics, which gives its colour, as in the other
-        displays of topics. None, or a rank of 14 or more, means the order of ``topics``.
+        displays of topics. None means the order of ``topics``.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
+    texts_ : dict of int to matplotlib Text
+        The names in the bars, by topic.
 
     Examples
     --------
@@ -95,7 +102,7 @@ class StructureDisplay(Display):
     @validated({"n_rows": HOW_MANY})
     def from_estimator(
         cls, model: Estimator, by: Any = None, feature_names: ArrayLike | None = None, *,
-        freq: str = "auto", n_rows: int = 400, topics: int | Sequence[int] = 14,
+        freq: str = "auto", n_rows: int = 400, topics: int | Sequence[int] = 24,
         names: Names | None = None, ax: Axes | None = None,
     ) -> StructureDisplay:  # fmt: skip
         """Draw the mixtures of the rows of the training matrix.
@@ -111,8 +118,9 @@ class StructureDisplay(Display):
             As for :func:`skcooc.inspection.topic_shares`.
         n_rows : int, default=400
             Approximate number of rows; of each group five at least.
-        topics : int or sequence of int, default=14
-            Number of topics with a colour, the largest first, or their numbers; 14 at most.
+        topics : int or sequence of int, default=24
+            Number of topics with a colour, the largest ones, drawn so that those of similar rows
+            are neighbours; or their numbers from below. 72 at most.
         ax : matplotlib Axes, default=None, for a new figure
         """
         its = resolve_model(model, feature_names, names)
@@ -122,16 +130,18 @@ class StructureDisplay(Display):
         bars = sample_rows(its.mixtures, division, n_rows)
         if by is None:
             bars = bars._replace(labels=[""])
+        if isinstance(topics, int | np.integer):
+            shown = [shown[k] for k in order_by_similarity(bars.mixtures[:, shown])]
         ranks = topic_ranks(getattr(its.model, "ranking_weights_", its.weights))[shown].tolist()
         return cls(bars, shown, its.names, name=division.name, ranks=ranks).plot(ax)
 
     @styled
     def plot(self, ax: Axes | None = None) -> StructureDisplay:
         """Draw; see :meth:`from_estimator`."""
-        if len(self.topics) > MOST_TOPICS:
+        if len(self.topics) > N_COLORS:
             raise ValueError(
-                f"topics selects {len(self.topics)}, but there are {MOST_TOPICS} colours: give at "
-                f"most {MOST_TOPICS}."
+                f"topics selects {len(self.topics)}, but there are {N_COLORS} colours: give at "
+                f"most {N_COLORS}."
             )
         shades = topic_colours(range(len(self.topics)) if self.ranks is None else self.ranks)
         names = [self.names[k] for k in self.topics]
@@ -141,7 +151,7 @@ class StructureDisplay(Display):
             names = [*names, "others"]
             layers = np.vstack([layers, np.maximum(1 - layers.sum(axis=0), 0)])
         names = [shorten(name, LONGEST) for name in names]
-        right = 30 + max(text_width(name, FONT) for name in names)
+        right = 30 + 1.05 * max(text_width(name, FONT) for name in names)
         sizes = self.bars.sizes
         unit = (1 - APART * (len(sizes) - 1)) / sum(sizes)
         begin = np.cumsum([0, *sizes[:-1]]) * unit + APART * np.arange(len(sizes))
@@ -150,20 +160,60 @@ class StructureDisplay(Display):
         widths = [text_width(label, FONT) for label in labels]
         room = [WIDTH * (own[-1] - own[0]) for own in edges]
         upright = any(width > most for width, most in zip(widths, room, strict=True))
-        below = 28 + (TO_LABELS + max(widths) if upright else FONT)
-        self.ax_ = framed_axes(WIDTH, HEIGHT, 52.0, below, right, 8.0) if ax is None else ax
+        caption = self._caption()
+        below = 16 + FONT * 1.3 * len(caption) + (TO_LABELS + max(widths) if upright else FONT)
+        height = HEIGHT + LINE * max(0, len(names) - FEW_TOPICS)
+        self.ax_ = framed_axes(WIDTH, height, 52.0, below, right, 8.0) if ax is None else ax
+        self.ax_.set_xlabel("\n".join(caption), parse_math=False)
         tops = np.cumsum(layers, axis=0)
         bottoms = np.vstack([np.zeros(layers.shape[1]), tops[:-1]])
         ends = np.cumsum([0, *sizes])
-        for name, values, bottom, colour in zip(names, layers, bottoms, shades, strict=True):
+        for name, top, bottom, colour in zip(names, tops, bottoms, shades, strict=True):
             for g, (own, a, b) in enumerate(zip(edges, ends[:-1], ends[1:], strict=True)):
                 self.ax_.stairs(
-                    (bottom + values)[a:b], own, baseline=bottom[a:b], fill=True, color=colour,
+                    top[a:b], own, baseline=bottom[a:b], fill=True, color=colour,
                     linewidth=0, label=name if g == 0 else None,
                 )  # fmt: skip
         self._draw_axes()
         self._write_groups(edges, labels, upright)
+        self.texts_: dict[int, Text] = {}
+        for k, top, bottom, colour in zip(self.topics, tops, bottoms, shades, strict=False):
+            self._write_inside(k, edges, top, bottom, ink_on(colour))
         return self
+
+    def _caption(self) -> list[str]:
+        n, n_rows = len(self.bars.mixtures), self.bars.n_rows
+        rows = f"{n} of {n_rows} rows" if n < n_rows else f"{n} rows"
+        several = len(self.bars.sizes) > 1
+        return fold(rows + (f", by {self.name or 'group'}" if several else ""), WIDTH)
+
+    def _write_inside(
+        self, topic: int, edges: list[Array], top: Array, bottom: Array, ink: str
+    ) -> None:
+        """Write the first words of a name where its layer is thickest, across or upright."""
+        across, down = size_in_points(self.ax_)
+        words = self.names[topic].split(SEPARATOR)
+        texts = [SEPARATOR.join(words[:n]) for n in range(len(words), 0, -1)]
+        ends = np.cumsum([0, *self.bars.sizes])
+        for text, rotation in ((text, rotation) for text in texts for rotation in (0, 90)):
+            size = text_width(text, INSIDE) + 2 * AIR, INSIDE * 1.15 + 2 * AIR
+            width, height = size[::-1] if rotation else size
+            places = []
+            for own, a, b in zip(edges, ends[:-1], ends[1:], strict=True):
+                n = int(np.ceil(width / across / (own[1] - own[0])))
+                if n <= b - a:
+                    low = np.lib.stride_tricks.sliding_window_view(bottom[a:b], n).max(axis=1)
+                    high = np.lib.stride_tricks.sliding_window_view(top[a:b], n).min(axis=1)
+                    at = int(np.argmax(high - low))
+                    x, y = (own[at] + own[at + n]) / 2, (low[at] + high[at]) / 2
+                    places.append((high[at] - low[at], x, y))
+            if places and max(places)[0] * down >= height:
+                _, x, y = max(places)
+                self.texts_[topic] = self.ax_.text(
+                    x, y, text, fontsize=INSIDE, color=ink, ha="center", va="center",
+                    rotation=rotation, parse_math=False,
+                )  # fmt: skip
+                return
 
     def _write_groups(self, edges: list[Array], labels: list[str], upright: bool) -> None:
         """Write labels below their groups; upright ones are decluttered, with lines to groups."""
@@ -187,10 +237,6 @@ class StructureDisplay(Display):
         ax = self.ax_
         ax.set(xlim=(0, 1), ylim=(0, 1))
         ax.set_yticks([0, 0.5, 1], ["0%", "50%", "100%"])
-        n, n_rows = len(self.bars.mixtures), self.bars.n_rows
-        rows = f"{n} of {n_rows} rows" if n < n_rows else f"{n} rows"
-        several = len(self.bars.sizes) > 1
-        ax.set_xlabel(rows + (f", by {self.name or 'group'}" if several else ""))
         ax.set_ylabel("share of the row")
         ax.spines[:].set_visible(False)
         handles, names = ax.get_legend_handles_labels()

@@ -17,8 +17,8 @@ from skcooc.plotting.canvas import (
     NEUTRAL,
     Display,
     draw_lines,
+    fold,
     framed_axes,
-    shorten,
     size_in_points,
     styled,
     text_width,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SIDE, FEW_TOPICS = 500.0, 25  # points: width of a new map of at most so many topics
-LONGEST = 130.0  # points: of a name
+LONGEST, LINE = 100.0, 1.25 * FONT  # points: width of a name, and height of its one or two lines
 FILLED = 0.08  # share of the map that circles would cover without overlaps
 AIR = 4.0  # points around all
 
@@ -121,24 +121,28 @@ class TopicMapDisplay(Display):
 
     def _centers(self, size: Array, largest: float) -> Array:
         """The places in points, with margins for names."""
-        margin = np.array([largest + 0.3 * LONGEST, largest + 1.5 * FONT])
+        margin = np.array([largest + 0.4 * LONGEST, largest + 1.5 * FONT])
         extent = np.maximum(np.ptp(self.at, axis=0), 1e-9)
         unit = np.min(np.maximum(size - 2 * margin, 0.2 * size) / extent)
         middle = (self.at.max(axis=0) + self.at.min(axis=0)) / 2
         return size / 2 + unit * (self.at - middle)
 
     def _write_names(self, centers: Array, radii: Array, order: Array) -> None:
-        names = [shorten(self.names[k], LONGEST) for k in order]
-        sizes = [(1.04 * text_width(name, FONT), 1.25 * FONT) for name in names]
+        names = [fold(self.names[k], LONGEST) for k in order]
+        sizes = [
+            (1.04 * max(text_width(line, FONT) for line in lines), LINE * len(lines))
+            for lines in names
+        ]
         boxes = place_names(centers[order], radii[order], sizes, size_in_points(self.ax_))
         self.texts_, lines = {}, []
-        for k, name, box in zip(order.tolist(), names, boxes, strict=True):
+        for k, folded, box in zip(order.tolist(), names, boxes, strict=True):
             if box is None:
                 continue
             x, y = (box[:2] + box[2:]) / 2
             self.texts_[k] = self.ax_.text(
-                x, y, name, fontsize=FONT, ha="center", va="center", parse_math=False
-            )
+                x, y, "\n".join(folded), fontsize=FONT, ha="center", va="center",
+                linespacing=1.05, parse_math=False,
+            )  # fmt: skip
             if (line := leader_line(centers[k], radii[k], box)) is not None:
                 lines.append(line)
         draw_lines(self.ax_, lines, NEUTRAL, 0.6)

@@ -20,6 +20,7 @@ from skcooc.plotting.canvas import (
     POINTS,
     Display,
     fold,
+    new_panel_figure,
     shorten,
     styled,
     text_width,
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 PANELS_A_ROW = 3
-AIR = 5.0  # points around all panels
 WORDS_WIDTH, WORD_HEIGHT = 175.0, 13.5  # points: of a panel of words, and of a word
 SHARES_WIDTH, SHARES_HEIGHT = 150.0, 130.0  # points: of a panel of shares
-GROUP_HEIGHT, LONGEST_GROUP = 12.5, 130.0  # points: of a group, and of its name
+GROUP_HEIGHT, LONGEST = 12.5, 100.0  # points: of a group, and longest name of it and of a word
+TITLE, AROUND = 125.0, 22.0  # points: width of a title and the air around it, the air
 NUMBERS = 36.0  # points: width of the numbers beside panels over time
 MAX_DATES = 4  # below a panel
 HEADROOM = 1.08  # length of an axis, in units of what it shows
@@ -89,7 +90,7 @@ class TopicsDisplay(Display):
     def from_estimator(
         cls, model: Estimator, feature_names: ArrayLike | None = None, *, n_features: int = 8,
         order: Order = "characteristic",
-        topics: int | Sequence[int] = 12, names: Names | None = None,
+        topics: int | Sequence[int] = 12, names: Names | None = None, ax: Axes | None = None,
     ) -> TopicsDisplay:  # fmt: skip
         """Draw the topics of a fitted model.
 
@@ -101,6 +102,8 @@ class TopicsDisplay(Display):
             As for :func:`skcooc.inspection.describe`.
         topics : int or sequence of int, default=12
             Number of topics, the largest first; or their numbers.
+        ax : matplotlib Axes, default=None, for a new figure
+            Of ``subplots`` or ``add_subplot``; the panels take its place.
         """
         its = resolve_model(model, feature_names, names)
         unigram, top = its.weights @ its.components, rank_columns(its.model, n_features, order)
@@ -118,16 +121,20 @@ class TopicsDisplay(Display):
             )
             for k in select_topics(its.weights, topics)
         ]
-        return cls(panels).plot()
+        return cls(panels).plot(ax)
 
     @styled
-    def plot(self) -> TopicsDisplay:
+    def plot(self, ax: Axes | None = None) -> TopicsDisplay:
         """Draw; see :meth:`from_estimator`."""
         most = max(len(topic.features) for topic in self.topics)
-        self.axes_ = new_panels(len(self.topics), WORDS_WIDTH, 66 + WORD_HEIGHT * most)
+        words = [shorten(word, LONGEST) for topic in self.topics for word in topic.features]
+        beside = max((text_width(word, FONT) for word in words), default=0.0)
+        width = max(WORDS_WIDTH, TITLE + beside)
+        self.axes_ = new_panels(len(self.topics), width, 66 + WORD_HEIGHT * most, ax=ax)
         self.ax_ = self.axes_[0]
-        for topic, ax in zip(self.topics, self.axes_, strict=True):
-            self._draw(ax, topic, most)
+        for topic, panel in zip(self.topics, self.axes_, strict=True):
+            self._draw(panel, topic, most)
+            set_panel_title(panel, f"{topic.weight:.1%} {topic.name}", beside)
         self.figure_.supxlabel("P(word given topic); mark: P(word)", fontsize=FONT + 1)
         return self
 
@@ -137,13 +144,13 @@ class TopicsDisplay(Display):
         ax.vlines(topic.unigram, y - 0.35, y + 0.35, color=NEUTRAL, linewidth=1.6)
         if topic.intervals is not None:
             ax.hlines(y, *topic.intervals, color=NEUTRAL, linewidth=1.0)
-        ax.set_yticks(y, topic.features, fontsize=FONT, parse_math=False)
+        words = [shorten(word, LONGEST) for word in topic.features]
+        ax.set_yticks(y, words, fontsize=FONT, parse_math=False)
         ax.tick_params("y", length=0)
         ends = topic.probabilities if topic.intervals is None else topic.intervals[1]
         longest = max([*topic.probabilities, *topic.unigram, *ends], default=1.0)
         ax.set(ylim=(most - 0.4, -0.6), xlim=(0, 1.05 * longest))
         mark_percent(ax.xaxis)
-        set_panel_title(ax, f"{topic.weight:.1%} {topic.name}", 0.6 * WORDS_WIDTH)
 
 
 class SharesDisplay(Display):
@@ -197,7 +204,7 @@ class SharesDisplay(Display):
     def from_estimator(
         cls, model: Estimator, by: Any, feature_names: ArrayLike | None = None, *,
         X: TableLike | None = None, freq: str = "auto", topics: int | Sequence[int] = 12,
-        names: Names | None = None,
+        names: Names | None = None, ax: Axes | None = None,
     ) -> SharesDisplay:  # fmt: skip
         """Draw the shares in groups of rows.
 
@@ -211,6 +218,8 @@ class SharesDisplay(Display):
             Number of topics, the largest first; or their numbers.
         feature_names, X, freq, names
             As for :func:`skcooc.inspection.topic_shares`, with the same warning without X.
+        ax : matplotlib Axes, default=None, for a new figure
+            Of ``subplots`` or ``add_subplot``; the panels take its place.
         """
         grouped = group_model(model, by, feature_names, freq, names, X)
         shown, members = select_topics(grouped.weights, topics), grouped.division.members
@@ -218,38 +227,40 @@ class SharesDisplay(Display):
         own_names = [grouped.names[k] for k in shown]
         own = unwrap(model, *FACTORS).model
         ranks = topic_ranks(getattr(own, "ranking_weights_", grouped.weights))[shown].tolist()
-        return cls(
-            grouped.division, shares[:, shown], own_names, overall[shown], ranks=ranks
-        ).plot()
+        return cls(grouped.division, shares[:, shown], own_names, overall[shown], ranks=ranks).plot(
+            ax
+        )
 
     @styled
-    def plot(self) -> SharesDisplay:
+    def plot(self, ax: Axes | None = None) -> SharesDisplay:
         """Draw; see :meth:`from_estimator`."""
         ordered = self.division.ordered
-        labels = [shorten(label, LONGEST_GROUP) for label in self.division.labels]
+        labels = [shorten(label, LONGEST) for label in self.division.labels]
         n_across = min(len(self.names), PANELS_A_ROW)
         beside = NUMBERS if ordered else max(text_width(label, FONT) for label in labels)
         room = beside / n_across
         height = SHARES_HEIGHT if ordered else max(66 + GROUP_HEIGHT * len(labels), 90)
-        caption = self._caption(n_across * (SHARES_WIDTH + room))
-        below = 1.45 * (FONT + 1) * len(caption)
+        width = n_across * (SHARES_WIDTH + room)
+        panels = -(-len(self.names) // n_across) * height
+        name = self.division.name or "group"
+        label = fold(name, 0.9 * (width if ordered else panels), FONT + 1)
+        across, up = (label, ["share of tokens"]) if ordered else (["share of tokens"], label)
+        caption = [*across, *self._caption(width)]
+        below = 1.45 * (FONT + 1) * (len(caption) - 1)
         self.axes_ = new_panels(
-            len(self.names), SHARES_WIDTH + room, height, below=below,
+            len(self.names), SHARES_WIDTH + room, height, ax=ax, below=below,
             sharex=ordered, sharey=not ordered,
         )  # fmt: skip
         self.ax_ = self.axes_[0]
-        for k, ax in enumerate(self.axes_):
+        for k, panel in enumerate(self.axes_):
             if ordered:
-                self._draw_line(ax, k)
+                self._draw_line(panel, k)
             else:
-                self._draw_dots(ax, k, labels)
-            set_panel_title(ax, self.names[k], 0.7 * SHARES_WIDTH)
-        share, group = "share of tokens", self.division.name or "group"
-        across, up = (group, share) if ordered else (share, group)
-        self.figure_.supxlabel("\n".join([across, *caption]), fontsize=FONT + 1)
-        panels = -(-len(self.names) // n_across) * height
+                self._draw_dots(panel, k, labels)
+            set_panel_title(panel, self.names[k], room)
+        self.figure_.supxlabel("\n".join(caption), fontsize=FONT + 1, parse_math=False)
         middle = (below + panels / 2) / (below + panels)
-        self.figure_.supylabel(up, y=middle, fontsize=FONT + 1)
+        self.figure_.supylabel("\n".join(up), y=middle, fontsize=FONT + 1, parse_math=False)
         return self
 
     def _caption(self, width: float) -> list[str]:
@@ -301,28 +312,28 @@ class SharesDisplay(Display):
 
 
 def new_panels(
-    n: int, width: float, height: float, *, below: float = 0.0, sharex: bool = False,
-    sharey: bool = False,
+    n: int, width: float, height: float, *, ax: Axes | None = None, below: float = 0.0,
+    sharex: bool = False, sharey: bool = False,
 ) -> Array:  # fmt: skip
-    """The n axes of a new figure; width and height of each, and a margin below, in points."""
-    import matplotlib.pyplot as plt
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
+    """The n axes of panels; width and height of each in a new figure, and a margin, in points."""
     across = min(n, PANELS_A_ROW)
     down = -(-n // across)
-    size = across * width / POINTS, (down * height + below) / POINTS
-    layout = ConstrainedLayoutEngine(w_pad=AIR / POINTS, h_pad=AIR / POINTS)
-    figure = plt.figure(figsize=size, layout=layout)
+    figure = new_panel_figure(across * width, down * height + below, ax)
     axes = figure.subplots(down, across, squeeze=False, sharex=sharex, sharey=sharey)
-    for ax in axes.flat[n:]:
-        ax.remove()
+    for unused in axes.flat[n:]:
+        unused.remove()
     if sharex:  # the last panel of a column has the numbers
-        for ax in axes.flat[max(0, n - across) : n]:
-            ax.tick_params(labelbottom=True)
+        for last in axes.flat[max(0, n - across) : n]:
+            last.tick_params(labelbottom=True)
     return np.array(axes.flat[:n])
 
 
-def set_panel_title(ax: Axes, name: str, width: float) -> None:
+def set_panel_title(ax: Axes, name: str, beside: float) -> None:
+    """Write a title where there is room: not as wide as the texts beside the panel, in points."""
+    figure = ax.figure
+    n_across = min(len(figure.axes), PANELS_A_ROW)
+    panel = figure.bbox.width * POINTS / figure.dpi / n_across
+    width = min(TITLE, panel - beside) - AROUND
     ax.set_title("\n".join(fold(name, width)), fontsize=FONT, loc="left", parse_math=False)
 
 

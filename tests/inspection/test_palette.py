@@ -55,3 +55,5 @@ def test_a_colour_does_not_depend_on_the_number_of_topics_and_shades_are_seen():
         assert many[:5] == topic_colors(5, dark)
         assert len(set(many)) == 72
         assert min(contrast(color, PAPER[dark]) for color in many) > 2
+        places = [lab(color, "normal") for color in many[:24]]
+        assert min(np.linalg.norm(a - b) for a, b in combinations(places, 2)) > 15, dark

@@ -144,7 +144,7 @@ def test_texts_are_legible_the_first_month_is_written_and_titles_have_no_dots_at
     assert all(line == line.strip(" ·") for line in lines)
 
 
-LARGE = aspects(200)
+LARGE, LETTERS = aspects(200), "ABCDEFGHIJKLMNOPQRSTUVWX"
 LABELS = np.where(np.arange(200) < 3, "few", labels(200))
 
 
@@ -189,10 +189,45 @@ def test_bars_are_stacked_to_one_with_labels_of_small_groups():
     display = StructureDisplay.from_estimator(LARGE)
     assert display.ax_.get_xlabel() == "200 rows"
     assert len(display.ax_.get_legend().get_texts()) == 5  # all topics, and no others
-    display = StructureDisplay.from_estimator(aspects(n_topics=16))
-    assert len(display.ax_.get_legend().get_texts()) == 15
-    with pytest.raises(ValueError, match="topics selects 15, but there are 14 colours"):
-        StructureDisplay.from_estimator(aspects(n_topics=16), topics=15)
+    display = StructureDisplay.from_estimator(aspects(n_topics=25))
+    assert len(display.ax_.get_legend().get_texts()) == 25
+    with pytest.raises(ValueError, match="topics selects 73, but there are 72 colours"):
+        StructureDisplay.from_estimator(aspects(n_topics=74), topics=73)
+
+
+def separated(n_topics, n_rows=480):
+    """Rows that are nearly of one topic each; topics 2t and 2t + 1 are mixed with each other."""
+    model = aspects(n_rows, n_topics, n_columns=4 * n_topics)
+    main = np.arange(n_rows) % n_topics
+    model.embedding_ = np.full((n_rows, n_topics), 0.05 / n_topics)
+    model.embedding_[np.arange(n_rows), main] += 0.8
+    model.embedding_[np.arange(n_rows), main ^ 1] += 0.15
+    return model
+
+
+def test_24_topics_have_a_colour_each_a_name_in_the_bars_and_similar_neighbours():
+    model = separated(24)
+    display = StructureDisplay.from_estimator(model, np.arange(480) % 24 // 6, names=[*LETTERS])
+    colours = {patch.get_facecolor() for patch in display.ax_.patches}
+    assert len(colours) == 24
+    at = np.argsort(display.topics)  # of each topic, from below
+    assert (np.abs(at[::2] - at[1::2]) == 1).all()
+    assert len(display.texts_) == 24
+    assert_legible(display)
+    layers = {label.get_text(): [] for label in display.ax_.get_legend().get_texts()}
+    for at, patch in enumerate(display.ax_.patches):
+        layers[LETTERS[display.topics[at // 4]]].append(patch.get_data())
+    pixels = display.ax_.transData.inverted()
+    for text in display.texts_.values():
+        box = text.get_window_extent().transformed(pixels)
+        (inside,) = (data for data in layers[text.get_text()] if holds(data, box.x0, box.x1))
+        own = (inside.edges[:-1] < box.x1) & (inside.edges[1:] > box.x0)
+        assert (inside.baseline[own] <= box.y0).all()
+        assert (box.y1 <= inside.values[own]).all()
+
+
+def holds(data, left, right):
+    return data.edges[0] <= left and right <= data.edges[-1]
 
 
 def test_a_topic_has_one_colour_in_all_displays():

@@ -1,0 +1,118 @@
+"""What every display can do: given axes, any style, long names, a place in the documentation."""
+
+import inspect
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+from skcooc import plotting
+from skcooc.em import Split
+from skcooc.hierarchy import binary_tree
+from skcooc.plotting.association import MatrixSide
+from skcooc.plotting.canvas import fold, text_width
+from skcooc.plotting.curves import Curve
+from tests.inspection.planted import stand_in
+from tests.plotting.common import aspects, assert_legible, labels
+from tests.plotting.test_curves import component_search
+from tests.tables import refused
+
+DISPLAYS = [getattr(plotting, name) for name in plotting.__all__ if name.endswith("Display")]
+PANELS = {"KSelectionDisplay", "SharesDisplay", "TopicsDisplay"}
+GALLERY = Path(__file__).parents[2] / "docs/examples/GALLERY_HEADER.rst"
+LONG = "a very long name_of a thing/with parts,of all kinds_and still more of them to be broken"
+pytestmark = pytest.mark.filterwarnings("ignore:Without X:UserWarning")
+
+
+def make(name, word, n_topics=5):
+    """A display, not drawn yet or drawn on a figure of its own, whose names begin with a word."""
+    model = aspects(n_topics=n_topics)
+    model.feature_names_in_ = np.array([f"{word}{j}" for j in range(30)])
+    by = {word: [f"{word} {label}" for label in labels()]}
+    tree = binary_tree(4)
+    if name == "AbstractionDisplay":
+        return plotting.AbstractionDisplay(tree, np.full(tree.n_nodes, 1 / tree.n_nodes), word)
+    if name == "AssociationDisplay":
+        side = MatrixSide(np.arange(3), np.full(3, 1 / 3), [[f"{word}{j}"] for j in range(3)])
+        return plotting.AssociationDisplay(np.full((3, 3), 1 / 9), side, side)
+    if name == "HierarchyDisplay":
+        return plotting.HierarchyDisplay.from_estimator(stand_in(), model.feature_names_in_)
+    if name == "KSelectionDisplay":
+        searched = SimpleNamespace(component_search_=component_search())
+        return plotting.KSelectionDisplay.from_estimator(searched)
+    if name == "PerplexityDisplay":
+        x = np.arange(1.0, 4.0)
+        curves = [Curve(f"{word} {k}", x, 20 + k + x) for k in range(3)]
+        return plotting.PerplexityDisplay(curves, over=word)
+    if name == "SegmentationDisplay":
+        return plotting.SegmentationDisplay(np.zeros((2, 3)), np.array([[0, 0, 1], [0, 1, 1]]))
+    if name == "SplitsDisplay":
+        splits = [Split(0.02, ((0, 2), (1,))), Split(0.05, ((0,), (2,)))]
+        return plotting.SplitsDisplay(splits, labels=[f"{word} {k}" for k in range(3)])
+    display = getattr(plotting, name)
+    if name in ("SharesDisplay", "StructureDisplay"):
+        return display.from_estimator(model, by)
+    return display.from_estimator(model)
+
+
+@pytest.mark.parametrize("display", DISPLAYS, ids=lambda one: one.__name__)
+def test_all_draw_fitted_models_on_given_axes_in_any_style(display):
+    for method in (display.from_estimator, display.plot):
+        assert inspect.signature(method).parameters["ax"].default is None
+    for name in ("default", "dark_background"):
+        with plt.style.context(name):
+            figure, (left, right) = plt.subplots(1, 2, figsize=(14, 6))
+            drawn = make(display.__name__, "word").plot(right)
+            assert drawn.figure_.get_figure(root=True) is figure
+            assert (display.__name__ in PANELS) == (right not in figure.axes)
+            assert (drawn.ax_ is right) == (display.__name__ not in PANELS)
+            assert left in figure.axes
+            figure.draw_without_rendering()
+            if display.__name__ in PANELS:
+                boxes = [panel.get_window_extent() for panel in np.ravel(drawn.axes_)]
+                assert min(box.x0 for box in boxes) > left.get_window_extent().x1
+                assert min(box.height for box in boxes) > 30
+
+
+def test_panels_need_a_place_in_a_grid():
+    for name in sorted(PANELS):
+        display = make(name, "word")
+        refused("not of add_axes", display.plot, plt.figure().add_axes((0, 0, 1, 1)))
+
+
+@pytest.mark.parametrize("word", ["word", LONG, LONG.replace(" ", "_"), "w" * 90], ids=len)
+@pytest.mark.parametrize("display", DISPLAYS, ids=lambda one: one.__name__)
+def test_no_text_is_beyond_its_figure(display, word):
+    drawn = make(display.__name__, word).plot()
+    assert_legible(drawn)
+
+
+def test_lines_end_at_separators():
+    lines = fold(LONG, 90.0, 9.0, 20)
+    assert max(text_width(line, 9.0) for line in lines) <= 90
+    rest = LONG
+    for line, following in pairwise(lines):
+        rest = rest[len(line) :]
+        assert line[-1] in ",/_" or rest[0] == " "
+        rest = rest.strip()
+        assert rest.startswith(following)
+    assert fold("w" * 90, 90.0)[0].endswith("…")
+
+
+def test_topics_have_brighter_colours_on_a_dark_background():
+    def drawn():
+        return sum(to_rgb(make("TopicsDisplay", "word").ax_.patches[0].get_facecolor()))
+
+    light = drawn()
+    with plt.style.context("dark_background"):
+        assert drawn() > light
+
+
+def test_the_gallery_has_a_line_for_every_display():
+    lines = GALLERY.read_text().splitlines()
+    for display in DISPLAYS:
+        assert sum(f"plotting.{display.__name__}`" in line for line in lines) == 1, display
