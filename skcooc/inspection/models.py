@@ -362,6 +362,8 @@ def read_view(
     check_order(X, model)
     X, own_names = split_row_names(X)
     counts = _check_counts(X, model)
+    if texts is not None:
+        texts = [text if isinstance(text, str) else "" for text in texts]
     if texts is not None and len(texts) != counts.shape[0]:
         raise ValueError(f"texts has {len(texts)} entries, but X has {counts.shape[0]} rows.")
     fitted = _is_fitted_table(model, counts)

@@ -23,7 +23,7 @@ SIZES = {"desk": (1400, 900), "phone": (390, 800)}
 Q = stand_in(X).components_
 SKEWED = np.where(X @ (Q[0] > Q[1:].max(axis=0)) > X.sum(axis=1) / 3, "much", "little")
 LATE = ["2024-05", "2024-06", "2024-06"]  # one row of May
-VIEWS = ["Nodes", "Shares", "Map", "Documents", "Tree", "About"]
+VIEWS = ["Nodes", "Shares", "Documents", "Tree", "About"]
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_all_views_fit(open_page, size):
 
 def test_a_name_survives_a_reload_and_is_exported(open_page):
     page = open_page("tree.html")
-    page.locator(".topics a").nth(2).click()
+    page.locator(".all a").nth(2).click()
     page.get_by_label("Name", exact=True).fill("<i>mine</i> & yours #1")
     page.get_by_role("button", name="Rename").click()
     for _ in range(2):
@@ -119,7 +119,6 @@ def test_a_name_survives_a_reload_and_is_exported(open_page):
 
 def test_a_map_leads_to_a_topic_and_back(open_page):
     page = open_page("tree.html")
-    page.get_by_role("link", name="Map").click()
     page.locator(".map a").nth(1).click()
     assert page.locator("#slider").count() == 1
     page.go_back()
@@ -128,7 +127,7 @@ def test_a_map_leads_to_a_topic_and_back(open_page):
 
 def test_the_slider_goes_from_probability_to_ratio(open_page):
     page = open_page("tree.html")
-    page.locator(".topics a").first.click()
+    page.locator(".all a").first.click()
     for place, column in (("0", 3), ("1", 4)):
         page.locator("#slider").fill(place)
         cells = page.locator(f"main table >> nth=0 >> td:nth-child({column})").all_inner_texts()
@@ -140,9 +139,9 @@ def test_the_slider_goes_from_probability_to_ratio(open_page):
 
 def test_filters_and_search(open_page):
     page = open_page("tree.html")
-    every = page.locator(".topics a").count()
+    every = page.locator(".all a").count()
     page.get_by_label("Filter").fill("no such word")
-    assert page.locator(".topics a").count() == 0 < every
+    assert page.locator(".all a").count() == 0 < every
     page.get_by_label("Search").fill("<script>alert")
     assert page.locator("tbody th").all_inner_texts() == [EVIL]
     assert page.locator("article").count() > 0
@@ -176,7 +175,7 @@ def test_a_tree_is_followed_to_a_document_without_a_mouse(open_page):
 
 def test_shares_at_one_glance_and_lines_break_where_a_month_is_left_out_or_has_one_row(open_page):
     page = open_page("months.html")
-    assert page.locator(".detail tbody tr").count() == 3  # the largest, before one is chosen
+    assert page.locator(".all tbody tr").count() == 3  # the largest, before one is chosen
     page.locator("#view-shares").click()
     marked = page.locator(".heat .marked").all()
     titles = [cell.get_attribute("title") for cell in marked]
@@ -199,7 +198,6 @@ def test_shares_at_one_glance_and_lines_break_where_a_month_is_left_out_or_has_o
 @pytest.mark.parametrize("size", SIZES)
 def test_labels_of_a_map_differ_and_none_is_lost(open_page, size):
     page = open_page("months.html", size)
-    page.get_by_role("link", name="Map").click()
     labels = page.locator(".map text").all_text_contents()
     assert len(set(labels)) == 3
     assert {label[-5:] for label in labels} == {"north", "south", "tea"}
@@ -235,7 +233,6 @@ def test_all_members_of_a_cluster_are_found_and_sides_have_their_names(open_page
     page.get_by_role("link", name="Nouns 1").click()
     assert page.locator(".block h2").inner_text().endswith("nouns 1")
     page = open_page("pairs.html")
-    assert page.locator("h2", has_text="All clusters and their nouns").count() == 1
     page.get_by_role("link", name="Adjectives", exact=True).click()
     assert page.locator("#found").inner_text() == "60 of 60 adjectives"
     page.get_by_label("Search").fill("noun 399")
@@ -246,7 +243,6 @@ def test_in_a_notebook(open_page):
     """In a frame without an address, links lead to views of the page and nowhere else."""
     page = open_page("frame.html")
     frame = page.frame_locator("iframe")
-    frame.get_by_role("link", name="Map").click()
     frame.locator(".map a").first.click()
     frame.get_by_label("Name", exact=True).fill("mine")
     frame.get_by_role("button", name="Rename").click()
@@ -255,7 +251,7 @@ def test_in_a_notebook(open_page):
 
 def test_everything_has_a_name_for_those_who_listen(open_page):
     page = open_page("tree.html")
-    for view in ("", "#topic=2", "#view=map", "#view=documents", "#view=tree"):
+    for view in ("", "#topic=2", "#view=__proto__&topic=999", "#view=documents", "#view=tree"):
         page.goto(page.url.split("#")[0] + view)
         nameless = page.evaluate(
             """() => [...document.querySelectorAll("a, button, input, select, summary, [role=img]")]

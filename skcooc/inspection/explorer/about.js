@@ -35,5 +35,5 @@ function aboutView() {
   ];
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, "About this page"),
     el("h3", {}, "What is left out"), el("ul", {}, left.map((line) => el("li", {}, line))),
-    el("h3", {}, "How to read it"), el("ul", {}, how.map((line) => el("li", {}, line))));
+    el("h3", {}, "How well it predicts"), errors(), el("h3", {}, "How to read it"), el("ul", {}, how.map((line) => el("li", {}, line))));
 }

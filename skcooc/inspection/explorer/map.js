@@ -1,7 +1,7 @@
 // The map of topics: near each other where their distributions are alike.
 
-function mapView() {
-  const width = room();
+// The map in so many pixels, beside the table or alone.
+function topicMap(width) {
   const height = Math.min(580, Math.max(340, width * 0.66));
   const at = data.topics.map(({ at: place }) => place);
   const scale = fit(at, width, height, 54);
@@ -9,12 +9,12 @@ function mapView() {
   const radius = (k) => 3 + (Math.min(width, height) / (4 * Math.sqrt(at.length) + 4)) * (Math.sqrt(data.topics[k].weight) / most);
   const circles = byMass.map((k) => {
     const [x, y] = scale(at[k]);
-    return svgLink(k, svg("circle", { cx: x, cy: y, r: radius(k) }),
-      svg("title", {}, `${nameOf(k)}, ${percent(data.topics[k].weight)}`));
+    return svgLink(k, svg("circle", { class: `k${k}`, cx: x, cy: y, r: radius(k) }),
+      svg("title", {}, `${nameOf(k)}, ${percent(data.topics[k].weight)}: ${topWords(k)}`));
   });
   const label = briefs();
   const labels = placed(byMass.map((k) => [k, ...scale(at[k])]), width, height, radius, label);
-  return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, `Map of ${nouns}`),
+  return el("section", {},
     el("p", { class: "quiet" }, "Near each other where their distributions are alike: Hellinger distances in two " +
       `dimensions, as well as can be. Areas are shares of the ${units}. Axes mean nothing.` +
       (labels.length < byMass.length ? ` No room for ${plural(byMass.length - labels.length, "label")}.` : "")),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import resources
 from os import PathLike
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -15,6 +17,7 @@ from numpy.typing import ArrayLike
 from skcooc.inspection.explorer.payload import Payload, payload, to_json
 from skcooc.inspection.models import Names, read_view
 from skcooc.inspection.names import make_names, override_names
+from skcooc.inspection.palette import topic_colors
 from skcooc.protocol import TableLike
 
 # In the order of their dependencies.
@@ -43,21 +46,32 @@ class Explorer:
     @cached_property
     def html(self) -> str:
         """The page, a document that needs no other file and no network."""
+        ranks = [topic["rank"] for topic in self.shown["topics"]]
+        light, dark = (topic_colors(len(ranks), is_dark) for is_dark in (False, True))
+        rules, dark_rules = (
+            "".join(f".k{k} {{ --topic: {colors[rank]}; }}\n" for k, rank in enumerate(ranks))
+            for colors in (light, dark)
+        )
+        colors = f"{rules}@media (prefers-color-scheme: dark) {{\n{dark_rules}}}\n"
         template = environment().from_string(_file("page.html"))
         page = template.render(
-            title=self.title, style=_file("style.css"),
+            title=self.title, style=_file("style.css") + colors,
             script="\n".join(_file(f"{name}.js") for name in SCRIPTS),
             payload=to_json({"title": self.title, **self.shown}),
         )  # fmt: skip
         return str(page)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the page into a file, such as "topics.html"; OSError if that fails."""
+        """Write the page into a file, such as "topics.html", at once; OSError if that fails."""
         folder = Path(path).parent
         if not folder.is_dir():
             raise FileNotFoundError(f"There is no folder {str(folder)!r} to write the page into.")
         # Half a surrogate pair cannot be encoded.
-        Path(path).write_text(self.html, encoding="utf-8", errors="replace")
+        content = self.html.encode("utf-8", "replace")
+        with NamedTemporaryFile(dir=folder, delete=False) as file:
+            file.write(content)
+        os.chmod(file.name, 0o644)
+        os.replace(file.name, path)
 
     def _repr_html_(self) -> str:
         return (
@@ -72,15 +86,16 @@ def explore(
     row_names: ArrayLike | None = None, *, texts: Sequence[str] | None = None,
     groups: Any = None, times: Any = None,
     names: Names | None = None, title: str | None = None, sides: tuple[str, str] | None = None,
+    max_bytes: int = 2_000_000,
 ) -> Explorer:  # fmt: skip
     """A page to look through a fitted model: one HTML file that needs nothing else.
 
     It shows the topics by their share of the tokens, with names that can be edited; the
     columns and rows of each topic, and its share in groups and over time; the shares of all topics
-    in groups, marked if the interval is above the share in all rows; a map of the topics; the rows
-    with their perplexities, and the words of texts coloured by topic; the tree of a
-    `ClusterAbstraction`; the blocks of a `SymmetricClustering`; and a search. Long texts are cut
-    and rows sampled to keep the file below 2 MB, as the page then notes. Jinja2 is needed:
+    in groups, marked if the interval is above the share in all rows; maps of the topics and of the
+    rows; the rows with their perplexities, and the words of texts coloured by topic; the tree of a
+    `ClusterAbstraction`; the blocks of a `SymmetricClustering`; and a search. Each topic has one
+    colour, as in the displays of :mod:`skcooc.plotting`. Jinja2 is needed:
     ``pip install 'skcooc[explore]'``.
 
     Parameters
@@ -96,8 +111,8 @@ def explore(
         Names of the rows, such as titles. None means those of the table fitted, of dyads, or the
         index of a data frame; else the beginnings of the texts, or positions.
     texts : sequence of N str, default=None
-        The texts of the rows. None means X itself if a pipeline takes texts; else rows are shown by
-        their most frequent columns.
+        The texts of the rows; None or NaN for a missing one. None means X itself if a
+        pipeline takes texts; else rows are shown by their most frequent columns.
     groups : array-like of shape (N,), series, or dict or data frame of one column, default=None
         A label of each row, or None or NaN. The forty largest groups are shown.
     times : array-like of shape (N,), series, or dict or data frame of one column, default=None
@@ -112,6 +127,9 @@ def explore(
     sides : pair of str, default=None
         Plural names of the rows and the columns, such as ("adjectives", "nouns"). None means
         documents, or rows if there are no texts, and features.
+    max_bytes : int, default=2_000_000
+        Size of the page. Texts are cut evenly to keep it, and if that does not suffice, rows are
+        sampled; the page notes both.
 
     Returns
     -------
@@ -147,7 +165,7 @@ def explore(
     _check_sides(sides)
     view = read_view(model, X, texts, feature_names, row_names)
     made = make_names(view.model, view.components, view.weights, view.columns, view.names_fitted)
-    shown = payload(view, override_names(names, made), groups, times, sides)
+    shown = payload(view, override_names(names, made), groups, times, sides, max_bytes)
     return Explorer(shown, type(view.model).__name__ if title is None else title)
 
 

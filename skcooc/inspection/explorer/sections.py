@@ -22,7 +22,6 @@ MANY = 100  # topics, above which fewer features of each are kept
 NOTHING = 1e-9  # probabilities that are shown as zero
 LEAST = 3.0  # tokens of a feature in a topic, below which its ratio is not used
 
-MOST_ROWS = 1000  # shown at all
 PER_TOPIC = 8  # representative rows of a topic
 EXTREME = 15  # rows that are predicted worst, and best
 BLOCK = 50_000  # non-zeros at once
@@ -150,16 +149,31 @@ def representative_documents(view: ModelView) -> list[list[int]]:
     return [[i for i in rows if view.mixtures[i, k] >= SOME] for k, rows in enumerate(ranked)]
 
 
-def select_documents(view: ModelView, first_of_all: list[list[int]], found: Array) -> Array:
+def select_documents(
+    view: ModelView, first_of_all: list[list[int]], found: Array, most: int
+) -> Array:
     """The rows shown: representative and extreme ones, and a sample of the others."""
     known = np.flatnonzero(np.isfinite(found))
     by_error = known[np.argsort(found[known], kind="stable")]
     first = {i for rows in first_of_all for i in rows}
     first |= set(by_error[:EXTREME].tolist()) | set(by_error[-EXTREME:].tolist())
     rest = np.setdiff1d(np.flatnonzero(view.row_sums), sorted(first))
-    room = max(0, MOST_ROWS - len(first))
+    room = max(0, most - len(first))
     sample = np.random.default_rng(0).permutation(rest)[:room]
     return np.sort(np.concatenate([np.array(sorted(first), dtype=int), sample]))
+
+
+def row_places(view: ModelView, topic_places: Array) -> Array:
+    """Places of the rows on the map of topics, (N, 2): the mean of its topics by squared shares.
+
+    Rows of equal shares are spread around it in a spiral, so that they are seen one by one.
+    """
+    sharp = view.mixtures**2
+    number = np.arange(len(sharp))
+    angle, radius = 2.399963 * number, np.sqrt((number * 0.618034) % 1)
+    spiral = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    extent = max(float(np.ptp(topic_places, axis=0).max()), 1e-9)
+    return sharp / sharp.sum(axis=1, keepdims=True) @ topic_places + 0.07 * extent * spiral
 
 
 def document_entries(

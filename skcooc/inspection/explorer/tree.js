@@ -15,7 +15,7 @@ function treeView() {
 function node(v, children, depth) {
   const leaf = data.tree.leaves[v];
   const head = el("summary", { id: `node-${v}` },
-    leaf ? el("b", {}, `Cluster ${leaf.cluster}: `) : null, el("span", {}, nameOf(v)),
+    swatch(v), leaf ? el("b", {}, `Cluster ${leaf.cluster}: `) : null, el("span", {}, nameOf(v)),
     el("span", { class: "quiet" }, ` ${percent(data.topics[v].weight)}${leaf ? `, ${rowCount(leaf.n_rows)}` : ""}`));
   const more = el("p", { class: "words" }, topWords(v), " · ", link({ view: "topics", topic: String(v) }, {}, "more"));
   if (leaf) {
