@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import resources
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -19,6 +20,8 @@ from skcooc.inspection.models import Names, read_view
 from skcooc.inspection.names import make_names, override_names
 from skcooc.inspection.palette import topic_colors
 from skcooc.protocol import TableLike
+from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import Interval
 
 # In the order of their dependencies.
 SCRIPTS = (
@@ -59,19 +62,22 @@ class Explorer:
             script="\n".join(_file(f"{name}.js") for name in SCRIPTS),
             payload=to_json({"title": self.title, **self.shown}),
         )  # fmt: skip
-        return str(page)
+        return str(page).encode("utf-8", "replace").decode()  # half surrogates cannot be written
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the page into a file, such as "topics.html", at once; OSError if that fails."""
         folder = Path(path).parent
         if not folder.is_dir():
             raise FileNotFoundError(f"There is no folder {str(folder)!r} to write the page into.")
-        # Half a surrogate pair cannot be encoded.
-        content = self.html.encode("utf-8", "replace")
+        content = self.html.encode()
         with NamedTemporaryFile(dir=folder, delete=False) as file:
-            file.write(content)
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, path)
+            try:
+                file.write(content)
+                file.close()
+                os.chmod(file.name, 0o644)
+                os.replace(file.name, path)
+            finally:
+                Path(file.name).unlink(missing_ok=True)
 
     def _repr_html_(self) -> str:
         return (
@@ -81,6 +87,7 @@ class Explorer:
         )
 
 
+@validated({"max_bytes": [Interval(Integral, 1, None, closed="left")]})
 def explore(
     model: Any, X: TableLike, feature_names: ArrayLike | None = None,
     row_names: ArrayLike | None = None, *, texts: Sequence[str] | None = None,
@@ -112,7 +119,8 @@ def explore(
         index of a data frame; else the beginnings of the texts, or positions.
     texts : sequence of N str, default=None
         The texts of the rows; None or NaN for a missing one. None means X itself if a
-        pipeline takes texts; else rows are shown by their most frequent columns.
+        pipeline takes texts; else rows are shown by their most frequent columns. ValueError for
+        bytes and lists.
     groups : array-like of shape (N,), series, or dict or data frame of one column, default=None
         A label of each row, or None or NaN. The forty largest groups are shown.
     times : array-like of shape (N,), series, or dict or data frame of one column, default=None
@@ -129,7 +137,7 @@ def explore(
         documents, or rows if there are no texts, and features.
     max_bytes : int, default=2_000_000
         Size of the page. Texts are cut evenly to keep it, and if that does not suffice, rows are
-        sampled; the page notes both.
+        sampled, and texts left out; the page notes this, and whether it is larger nevertheless.
 
     Returns
     -------
@@ -165,8 +173,11 @@ def explore(
     _check_sides(sides)
     view = read_view(model, X, texts, feature_names, row_names)
     made = make_names(view.model, view.components, view.weights, view.columns, view.names_fitted)
-    shown = payload(view, override_names(names, made), groups, times, sides, max_bytes)
-    return Explorer(shown, type(view.model).__name__ if title is None else title)
+    title = type(view.model).__name__ if title is None else title
+    without_content = Explorer({"topics": [{"rank": 0} for _ in made]}, title)
+    room = max_bytes - len(without_content.html.encode())
+    shown = payload(view, override_names(names, made), groups, times, sides, room)
+    return Explorer(shown, title)
 
 
 def _check_sides(sides: object) -> None:

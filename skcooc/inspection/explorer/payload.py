@@ -19,16 +19,16 @@ from skcooc.simplex import TWINS, nearest_other
 
 MOST_FEATURES = 6000  # that can be searched
 LONGEST_TEXT, SHORTEST_TEXT = 4000, 60  # characters
-SCRIPTS_ROOM = 100_000  # bytes of the page without its content
+FACTS_ROOM = 1000  # bytes of what is said of the table and the page
 
 Payload = dict[str, Any]
 
 
 def payload(
     view: ModelView, names: list[str], groups: ArrayLike | None, times: ArrayLike | None,
-    sides: tuple[str, str] | None, max_bytes: int,
+    sides: tuple[str, str] | None, room: int,
 ) -> Payload:  # fmt: skip
-    """The content of a page. Texts are cut, then rows sampled, so that the page is small enough."""
+    """The content of a page in so many bytes: texts are cut, then rows sampled, to keep them."""
     sums = view.row_sums
     divisions = {
         "groups": None if groups is None else sections.groups_by_label(groups, sums),
@@ -56,12 +56,15 @@ def payload(
             "errors": sections.histogram(error),
             "places": [[round_short(value) for value in place] for place in places[rows]],
         }
-        room = max_bytes - SCRIPTS_ROOM - len(to_json(page).encode())
-        listed, limit = _documents(view, rows, error, max(room, 1))
-        excess = len(to_json(listed).encode()) / max(room, 1)
+        left, shortest = (
+            room - FACTS_ROOM - len(to_json(page).encode()),
+            SHORTEST_TEXT if most else 0,
+        )
+        listed, limit = _documents(view, rows, error, max(left, 1), shortest)
+        excess = len(to_json(listed).encode()) / max(left, 1)
         if excess <= 1 or most == 0:
             facts = {**_facts(view, error, limit, rows, page), "sides": sides}
-            return {**page, "documents": listed, "facts": facts}
+            return {**page, "documents": listed, "facts": {**facts, "too_large": excess > 1}}
         most = int(0.95 * min(most, len(rows)) / excess)
 
 
@@ -73,15 +76,15 @@ def to_json(value: object) -> str:
 
 
 def _documents(
-    view: ModelView, rows: Array, error: Array, room: int
+    view: ModelView, rows: Array, error: Array, room: int, shortest: int
 ) -> tuple[list[dict[str, Any]], int]:
     """The rows with texts cut to the room there is, and the length of a text."""
     find, limit = sections.column_finder(view), min(room // (2 * max(len(rows), 1)), LONGEST_TEXT)
     while True:
-        limit = max(limit, SHORTEST_TEXT)
+        limit = max(limit, shortest)
         listed = list(sections.document_entries(view, rows, error, limit, find))
         excess = len(to_json(listed).encode()) / room
-        if excess <= 1 or limit == SHORTEST_TEXT:
+        if excess <= 1 or limit == shortest:
             return listed, limit
         limit = int(0.95 * limit / excess)
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from skcooc.inspection.blocks import cluster_orders
 from skcooc.inspection.features import most_representative
 from skcooc.inspection.groups import CURE, group_rows, is_missing, parse_dates, read_labels, runs
-from skcooc.inspection.models import ModelView, call_on_counts
+from skcooc.inspection.models import ModelView, call_on_counts, distributions
 from skcooc.protocol import Array
 
 MIXES = np.linspace(0, 1, 11)  # positions of the slider between probability and ratio
@@ -173,7 +173,7 @@ def row_places(view: ModelView, topic_places: Array) -> Array:
     angle, radius = 2.399963 * number, np.sqrt((number * 0.618034) % 1)
     spiral = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     extent = max(float(np.ptp(topic_places, axis=0).max()), 1e-9)
-    return sharp / sharp.sum(axis=1, keepdims=True) @ topic_places + 0.07 * extent * spiral
+    return distributions(sharp) @ topic_places + 0.07 * extent * spiral
 
 
 def document_entries(
@@ -214,7 +214,8 @@ def _split_text(view: ModelView, i: int, limit: int, find: Callable[[str], int |
     if view.texts is None:
         return _frequent_columns(view, i)
     text = view.texts[i]
-    text = text if len(text) <= limit else text[:limit].rsplit(" ", 1)[0] + " …"
+    if len(text) > limit:
+        text = text[:limit].rsplit(" ", 1)[0] + " …" if limit else ""
     found = list(_spans(text, find))
     pieces, end = list[str](), 0
     for word, _ in found:
