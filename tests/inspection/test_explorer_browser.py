@@ -125,6 +125,52 @@ def test_a_map_leads_to_a_topic_and_back(open_page):
     assert page.locator(".map").count() == 1
 
 
+def test_focus_on_a_map_reads_the_words(open_page):
+    page = open_page("tree.html")
+    topic = page.locator(".map a").nth(1)
+    topic.focus()
+    words = page.locator(".all tbody tr").nth(1).locator("td").last.inner_text()
+    assert words in page.locator(".pointed").inner_text()
+    assert words in topic.get_attribute("aria-label")
+
+
+def test_a_map_of_documents_opens_them_by_click_and_by_keys(open_page):
+    page = open_page("tree.html")
+    page.get_by_role("link", name="Documents").click()
+    points, opened = page.locator(".map circle"), page.locator(".opened article")
+    assert points.count() == len(X)
+    assert opened.count() == 0
+    points.nth(4).click(force=True)
+    assert opened.locator(".text").inner_text() == texts_of(X)[4]
+    chosen = page.locator(".map .chosen")
+    seen = [chosen.get_attribute("data-number")]
+    for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp", "Enter"):
+        page.locator(".map").press(key)
+        seen.append(chosen.get_attribute("data-number"))
+        assert opened.locator(".text").inner_text() == texts_of(X)[int(seen[-1])]
+    assert seen == [*seen[:3], seen[1], seen[0], seen[0]]
+    assert len(set(seen[:3])) == 3
+    page.reload()
+    assert chosen.get_attribute("data-number") == "4"
+    page.locator(".map").press("Escape")
+    assert opened.count() == chosen.count() == 0
+    assert "doc=" not in page.url
+
+
+def test_an_address_that_names_no_view_shows_the_first_one(open_page):
+    page = open_page("tree.html")
+    first = page.locator("main").inner_text()
+    for address in (
+        "#view=__proto__",
+        "#view=constructor&topic=__proto__&doc=__proto__",
+        "#topic=999",
+    ):
+        page.goto(page.url.split("#")[0] + address)
+        page.reload()
+        assert page.locator("main").inner_text() == first
+        assert page.locator("#views [aria-current]").inner_text() == "Nodes"
+
+
 def test_the_slider_goes_from_probability_to_ratio(open_page):
     page = open_page("tree.html")
     page.locator(".all a").first.click()
