@@ -141,6 +141,9 @@ def test_nothing_that_is_given_is_markup_and_no_address_is_in_the_page(model, pa
     shown = pages.read_payload(evil.html)
     assert [topic["name"] for topic in shown["topics"]] == [EVIL, "<b>", "]]>"]
     assert shown["title"] == EVIL
+    for name, content in (("og:title", EVIL), ("og:description", f"3 topics: <b>; {EVIL}; ]]>")):
+        given = re.search(f'<meta property="{name}" content="(.*?)">', evil.html)[1]
+        assert unescape(given) == content
     frame = evil._repr_html_()
     assert frame.count("<") == 2
     assert unescape(re.search(r'srcdoc="(.*?)"', frame, re.S)[1]) == evil.html

@@ -209,6 +209,8 @@ def test_a_tree_is_followed_to_a_document_without_a_mouse(open_page):
     page.get_by_role("link", name="Tree").focus()
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Fold all", exact=True).press("Enter")
+    sizes = [int(text.split()[-2]) for text in page.locator("summary").all_text_contents()]
+    assert (len(sizes), sizes[0], sum(sizes)) == (7, len(X), 3 * len(X))
     assert page.locator("details[open]").count() == 0
     for _ in range(3):
         page.locator("summary:visible").last.press("Enter")

@@ -16,9 +16,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.explorer.payload import Payload, payload, to_json
-from skcooc.inspection.models import Names, read_view
+from skcooc.inspection.models import Names, kind_of, read_view
 from skcooc.inspection.names import make_names, override_names
-from skcooc.inspection.palette import topic_colors
+from skcooc.inspection.palette import topic_colors, topic_ranks
 from skcooc.protocol import TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
@@ -28,6 +28,8 @@ SCRIPTS = (
     "dom", "state", "words", "shares", "overview", "topics", "map", "documents", "tree", "members",
     "blocks", "search", "about", "main",
 )  # fmt: skip
+
+N_DESCRIBED = 5  # topics in the description of a page
 
 
 class Explorer:
@@ -58,11 +60,19 @@ class Explorer:
         colors = f"{rules}@media (prefers-color-scheme: dark) {{\n{dark_rules}}}\n"
         template = environment().from_string(_file("page.html"))
         page = template.render(
-            title=self.title, style=_file("style.css") + colors,
+            title=self.title, description=self._description, style=_file("style.css") + colors,
             script="\n".join(_file(f"{name}.js") for name in SCRIPTS),
             payload=to_json({"title": self.title, **self.shown}),
         )  # fmt: skip
         return str(page).encode("utf-8", "replace").decode()  # half surrogates cannot be written
+
+    @property
+    def _description(self) -> str:
+        """One line for previews of links: the number of topics, and the names of the largest."""
+        topics, kind = self.shown["topics"], self.shown["facts"]["kind"]
+        largest = sorted(topics, key=lambda topic: topic["rank"])[:N_DESCRIBED]
+        names = "; ".join(topic["name"] for topic in largest)
+        return f"{len(topics)} {kind}s: {names}{'; …' if len(topics) > N_DESCRIBED else ''}"
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the page into a file, such as "topics.html", at once; OSError if that fails."""
@@ -174,9 +184,12 @@ def explore(
     view = read_view(model, X, texts, feature_names, row_names)
     made = make_names(view.model, view.components, view.weights, view.columns, view.names_fitted)
     title = type(view.model).__name__ if title is None else title
-    without_content = Explorer({"topics": [{"rank": 0} for _ in made]}, title)
-    room = max_bytes - len(without_content.html.encode())
-    shown = payload(view, override_names(names, made), groups, times, sides, room)
+    named = override_names(names, made)
+    ranked = zip(topic_ranks(view.weights).tolist(), named, strict=True)
+    topics = [{"rank": rank, "name": name} for rank, name in ranked]
+    frame = Explorer({"topics": topics, "facts": {"kind": kind_of(view.model)}}, title)
+    room = max_bytes - len(frame.html.encode())
+    shown = payload(view, named, groups, times, sides, room)
     return Explorer(shown, title)
 
 
