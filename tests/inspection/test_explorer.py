@@ -3,6 +3,7 @@ import re
 import sys
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -270,6 +271,14 @@ def test_topics_and_rows_without_mass():
     alike = stand_in(X)
     alike.components_[:] = alike.components_[0]
     assert len(explore(alike, X).html)
+
+
+def test_rows_of_equal_shares_are_spread_over_a_disk():
+    view = SimpleNamespace(mixtures=np.full((400, 2), 0.5))
+    places = sections.row_places(view, np.array([[0.0, 0.0], [10.0, 0.0]])) - [5, 0]
+    radius, angle = np.hypot(*places.T), np.arctan2(*places.T)
+    parts, _, _ = np.histogram2d(radius**2 / 0.49, angle, [2, 4], [[0, 1], [-np.pi, np.pi]])
+    np.testing.assert_allclose(parts, 50, atol=5)
 
 
 def rows_of(counts, rows):

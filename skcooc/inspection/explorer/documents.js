@@ -63,6 +63,7 @@ function rowMap() {
     for (const point of points) point.classList.remove("chosen");
     if (number === null) return clear(panel, el("p", { class: "quiet" }, `Choose a point to read its ${rowNoun}.`));
     points[number].classList.add("chosen");
+    points[number].parentNode.append(points[number]); // above the others
     return clear(panel, el("button", { type: "button", onclick: close }, "Close"), article(number));
   }
   function choose(number) {
@@ -80,9 +81,10 @@ function rowMap() {
   };
   const picked = (event) => { const n = event.target.getAttribute("data-number"); if (n !== null) choose(Number(n)); };
   const chosen = Object.hasOwn(data.documents, state.doc) && /^\d+$/.test(state.doc) ? Number(state.doc) : null;
-  mark(chosen);
-  return el("div", { class: "first" }, svg("svg", { class: "map rows", width: across, height, viewBox: `0 0 ${across} ${height}`, tabindex: "0",
+  const drawn = el("div", { class: "first" }, svg("svg", { class: "map rows", width: across, height, viewBox: `0 0 ${across} ${height}`, tabindex: "0",
     role: "application", "aria-label": `Map of ${rowNouns}: the arrows go from one to the next, Escape closes it`, onclick: picked, onkeydown: keys }, points), panel);
+  mark(chosen);
+  return drawn;
 }
 
 const main = (number) => data.documents[number].mixture[0]?.[0] ?? 0;

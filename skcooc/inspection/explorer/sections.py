@@ -166,14 +166,14 @@ def select_documents(
 def row_places(view: ModelView, topic_places: Array) -> Array:
     """Places of the rows on the map of topics, (N, 2): the mean of its topics by squared shares.
 
-    Rows of equal shares are spread around it in a spiral, so that they are seen one by one.
+    Rows are spread evenly over a disk around it, so that those of equal shares are seen one by one.
     """
     sharp = view.mixtures**2
     number = np.arange(len(sharp))
-    angle, radius = 2.399963 * number, np.sqrt((number * 0.618034) % 1)
-    spiral = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    angle, radius = 2 * np.pi * 0.754878 * number, np.sqrt((number * 0.569840) % 1)
+    disk = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     extent = max(float(np.ptp(topic_places, axis=0).max()), 1e-9)
-    return distributions(sharp) @ topic_places + 0.07 * extent * spiral
+    return distributions(sharp) @ topic_places + 0.07 * extent * disk
 
 
 def document_entries(
