@@ -277,7 +277,7 @@ def test_rows_of_equal_shares_are_spread_over_a_disk():
     view = SimpleNamespace(mixtures=np.full((400, 2), 0.5))
     places = sections.row_places(view, np.array([[0.0, 0.0], [10.0, 0.0]])) - [5, 0]
     radius, angle = np.hypot(*places.T), np.arctan2(*places.T)
-    parts, _, _ = np.histogram2d(radius**2 / 0.49, angle, [2, 4], [[0, 1], [-np.pi, np.pi]])
+    parts, _, _ = np.histogram2d(radius**2 / 2.5**2, angle, [2, 4], [[0, 1], [-np.pi, np.pi]])
     np.testing.assert_allclose(parts, 50, atol=5)
 
 

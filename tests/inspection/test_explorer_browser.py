@@ -183,6 +183,33 @@ def test_the_slider_goes_from_probability_to_ratio(open_page):
     assert page.url.endswith("t=1")
 
 
+ANSWERS = {  # what is clicked, or typed into the search, and where the answer is
+    "what topics": ("", ".all tbody a"),
+    "how much": ("", ".all td.number"),
+    "which words": ("", ".all td.wide-only"),
+    "which are alike": ("", ".map text"),
+    "which documents": (".all a", ".detail article"),
+    "which group": ("#view-shares", ".heat td.number"),
+    "when": ("#view-shares", ".lines svg"),
+    "how good": ("#view-about", ".errors svg"),
+    "one document": ("type cup ball", "article mark"),
+    "where is a word, and of which topics": ("type cup", "main tbody .legend"),
+}
+
+
+@pytest.mark.parametrize("question", ANSWERS)
+def test_answers_are_at_most_one_click_or_search_away(open_page, question):
+    """As a table of docs/examples/plot_look_at_a_model.py says."""
+    step, answer = ANSWERS[question]
+    page = open_page("tree.html")
+    if step.startswith("type "):
+        page.locator("#query").fill(step.removeprefix("type "))
+    elif step:
+        page.locator(step).first.click()
+    page.locator(answer).first.wait_for()
+    assert page.locator(answer).first.text_content() or answer.endswith("svg")
+
+
 def test_filters_and_search(open_page):
     page = open_page("tree.html")
     every = page.locator(".all a").count()

@@ -172,8 +172,9 @@ def row_places(view: ModelView, topic_places: Array) -> Array:
     number = np.arange(len(sharp))
     angle, radius = 2 * np.pi * 0.754878 * number, np.sqrt((number * 0.569840) % 1)
     disk = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    spread = 0.07 if len(topic_places) > 2 else 0.25  # there is room beside two topics
     extent = max(float(np.ptp(topic_places, axis=0).max()), 1e-9)
-    return distributions(sharp) @ topic_places + 0.07 * extent * disk
+    return distributions(sharp) @ topic_places + spread * extent * disk
 
 
 def document_entries(
