@@ -4,7 +4,7 @@ An HTML report of a topic model
 
 :func:`~skcooc.inspection.explore` writes a topic model into one HTML page: the words of each topic,
 its documents, its share in groups of documents, and a map. The page needs only a browser and no
-network. Below it stands in a frame; try *Map* and *Documents*.
+network. Below it stands in a frame; try *Shares* and *Documents*.
 """
 
 # %%
@@ -32,5 +32,26 @@ explore(
     groups={"section": bible.sections},
     title="The King James Bible",
 )
+
+# %%
+# Clicks or searches to an answer about K topics, counted in a browser on this page, and read from
+# the layout of pyLDAvis 3.4.1:
+#
+# ========================================  =========  ============
+# question                                  this page  pyLDAvis
+# ========================================  =========  ============
+# What topics are there?                    0          K, no names
+# How much of each?                         0          K
+# Which words define a topic?               0          1
+# Which documents belong to one?            1, scroll  not possible
+# In which group is it?                     1          not possible
+# When?                                     1, scroll  not possible
+# What is one document about?               1          not possible
+# Which topics share a word?                1          1, if listed
+# Which topics are alike?                   0          0
+# How good is the model?                    1          not possible
+# Where is a word?                          1          not possible
+# Share what I see                          0: address 0: address
+# ========================================  =========  ============
 
 # sphinx_gallery_thumbnail_path = "landing/explorer.png"

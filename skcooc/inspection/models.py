@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
+from numbers import Integral, Number
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.hierarchy import Tree
 from skcooc.protocol import CSR, Array, FactorModel, TableLike, refuse_anndata
-from skcooc.protocol.scikit_learn import Interval
+from skcooc.protocol.scikit_learn import Interval, is_pandas_na
 
 OWNERS = {  # what has an attribute that is missing
     "components_": ", which a fitted model of topics or clusters has: give that first.",
@@ -362,6 +362,8 @@ def read_view(
     check_order(X, model)
     X, own_names = split_row_names(X)
     counts = _check_counts(X, model)
+    if texts is not None:
+        texts = [_read_text(text, i) for i, text in enumerate(texts)]
     if texts is not None and len(texts) != counts.shape[0]:
         raise ValueError(f"texts has {len(texts)} entries, but X has {counts.shape[0]} rows.")
     fitted = _is_fitted_table(model, counts)
@@ -454,8 +456,22 @@ def _is_fitted_table(model: Any, counts: CSR) -> bool:
 
 
 def distributions(P: ArrayLike) -> Array:
+    """Rows divided by their sums; rows of zeros, as NMF may have, remain."""
     checked = np.asarray(P, dtype=np.float64)
-    return checked / checked.sum(axis=1, keepdims=True)
+    sums = checked.sum(axis=1, keepdims=True)
+    return checked / np.where(sums > 0, sums, 1)
+
+
+def _read_text(text: object, i: int) -> str:
+    """A text, a number as text, or "" for a missing one; ValueError for anything else."""
+    if isinstance(text, str):
+        return text
+    if text is None or is_pandas_na(text):
+        return ""
+    if isinstance(text, Number):
+        return str(text) if text == text else ""
+    hint = ": decode it, such as by text.decode()" if isinstance(text, bytes) else ""
+    raise ValueError(f"texts should be strings, but texts[{i}] is {type(text).__name__}{hint}.")
 
 
 def _texts_of(X: TableLike) -> list[str] | None:

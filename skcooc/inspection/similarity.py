@@ -85,6 +85,8 @@ def map_positions(components: Array) -> Array:
     from sklearn.manifold import smacof  # here, for it takes a while to import
 
     distances = hellinger(components)
+    if not distances.any():
+        return np.zeros((len(components), 2))
     squares = distances**2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
     values, vectors = np.linalg.eigh(-centred / 2)

@@ -1,7 +1,9 @@
+import os
 import re
 import sys
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -140,6 +142,9 @@ def test_nothing_that_is_given_is_markup_and_no_address_is_in_the_page(model, pa
     shown = pages.read_payload(evil.html)
     assert [topic["name"] for topic in shown["topics"]] == [EVIL, "<b>", "]]>"]
     assert shown["title"] == EVIL
+    for name, content in (("og:title", EVIL), ("og:description", f"3 topics: <b>; {EVIL}; ]]>")):
+        given = re.search(f'<meta property="{name}" content="(.*?)">', evil.html)[1]
+        assert unescape(given) == content
     frame = evil._repr_html_()
     assert frame.count("<") == 2
     assert unescape(re.search(r'srcdoc="(.*?)"', frame, re.S)[1]) == evil.html
@@ -165,23 +170,115 @@ def test_a_large_table_is_below_two_megabytes(tmp_path):
     assert (tmp_path / "topics.html").stat().st_size < 2_000_000
     facts = page.shown["facts"]
     assert 60 <= facts["cut"] < len(text)
-    assert len(page.shown["documents"]) == sections.MOST_ROWS
+    listed = set(range(len(page.shown["documents"])))
     assert (len(page.shown["groups"]["labels"]), page.shown["groups"]["n"]) == (40, 60)
-    listed = set(range(sections.MOST_ROWS))
     assert all(set(rows) <= listed for rows in page.shown["representative"])
 
 
-def test_only_texts_that_are_shown_are_cut(model, monkeypatch):
-    for name in ("MOST_ROWS", "PER_TOPIC", "EXTREME"):
-        monkeypatch.setattr(sections, name, 1)
+def test_only_texts_that_are_shown_are_cut_and_the_page_says_where(model, monkeypatch):
+    monkeypatch.setattr(sections, "PER_TOPIC", 1)
+    monkeypatch.setattr(sections, "EXTREME", 1)
     names = [str(i) for i in range(len(X))]
-    documents = explore(model, X, row_names=names).shown["documents"]
-    shown = {document["name"] for document in documents}
+    few = explore(model, X, texts=["tea"] * len(X), row_names=names, max_bytes=1).shown
+    shown = {document["name"] for document in few["documents"]}
     assert 0 < len(shown) < len(X)
+    monkeypatch.setattr(sections, "select_documents", lambda *_: np.array(sorted(map(int, shown))))
     for are_shown in (False, True):
         texts = ["tea " * 2000 if (name in shown) == are_shown else "tea" for name in names]
-        facts = explore(model, X, texts=texts, row_names=names).shown["facts"]
-        assert (facts["cut"] is not None) == are_shown
+        page = explore(model, X, texts=texts, row_names=names).shown
+        cut = page["facts"]["cut"]
+        assert (cut is not None) == are_shown
+        longest = max(len("".join(document["parts"])) for document in page["documents"])
+        assert longest <= (cut + 2 if are_shown else 3)
+
+
+def test_rows_are_kept_up_to_max_bytes_and_a_small_page_says_what_it_lacks(model):
+    rows = np.vstack([X + i // 50 for i in range(0, 2000, len(X))])
+    embedding = np.random.default_rng(0).dirichlet(np.ones(3), size=len(rows))
+    many = stand_in(X)
+    many.embedding_, many.row_distribution_ = embedding, rows.sum(axis=1) / rows.sum()
+    del many.transform
+    texts = ["tea ball " * 50] * len(rows)
+    found, n = {}, len(rows)
+    least = len(explore(many, rows, texts=texts, max_bytes=1).html.encode())
+    for size in (2_000_000, 1_000_000, 300_000, least + 2000, 1):
+        page = explore(many, rows, texts=texts, max_bytes=size)
+        facts = page.shown["facts"]
+        found[size] = len(page.shown["documents"]), facts["cut"], facts["too_large"]
+        assert (len(page.html.encode()) > size) == facts["too_large"]
+    whole, cut, sampled, small, smallest = found.values()
+    assert whole == (n, None, False)
+    assert cut[0] == n > sampled[0] > small[0] == smallest[0]
+    assert all(60 <= limit < 450 for _, limit, _ in (cut, sampled))
+    assert 0 < small[1] < 60
+    assert smallest[1:] == (0, True)
+    for wrong in (0, -5, 2.5, "small"):
+        refused(
+            "'max_bytes' parameter of explore must be an int in", explore, model, X, max_bytes=wrong
+        )
+
+
+def test_texts_that_are_missing_numbers_or_hold_half_a_surrogate(model, tmp_path):
+    texts = ["tea \ud800 cup", None, np.nan, pd.NA, 1984, 2.5, *texts_of(X)[6:]]
+    page = explore(model, X, texts=texts, feature_names=WORDS)
+    page.save(tmp_path / "topics.html")
+    shown = pages.read_payload((tmp_path / "topics.html").read_text(encoding="utf-8"))
+    found = ["".join(document["parts"]) for document in shown["documents"]]
+    assert found[:7] == ["tea ? cup", "", "", "", "1984", "2.5", texts[6]]
+    assert [document["name"] for document in shown["documents"]][1:5] == [
+        "row 1",
+        "row 2",
+        "row 3",
+        "1984",
+    ]
+    for wrong, message in (
+        (b"tea", r"texts\[2\] is bytes: decode it"),
+        (["tea"], r"texts\[2\] is list\."),
+    ):
+        refused(message, explore, model, X, texts=["a", "b", wrong, *texts[3:]])
+
+
+def test_a_page_that_cannot_be_saved_leaves_the_old_one_alone(page, tmp_path, monkeypatch):
+    path = tmp_path / "topics.html"
+    path.write_text("old")
+
+    def full(*_):
+        raise OSError("no space left")
+
+    for name in ("replace", "chmod"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, full)
+            with pytest.raises(OSError, match="no space left"):
+                page.save(path)
+        assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [
+            (path.name, "old")
+        ]
+    page.save(path)
+    assert [file.read_text(encoding="utf-8") for file in tmp_path.iterdir()] == [page.html]
+    refused(
+        "There is no folder", page.save, tmp_path / "no" / "topics.html", error=FileNotFoundError
+    )
+
+
+@pytest.mark.filterwarnings("error")
+def test_topics_and_rows_without_mass():
+    collapsed = stand_in(X)
+    collapsed.components_[1], collapsed.embedding_[:, 1], collapsed.embedding_[3] = 0, 0, 0
+    shown = explore(collapsed, X, texts=texts_of(X), groups=GROUPS).shown
+    assert [topic["weight"] > 0 for topic in shown["topics"]] == [True, False, True]
+    assert [len(topic["features"]) > 0 for topic in shown["topics"]] == [True, False, True]
+    assert shown["documents"][3]["mixture"] == []
+    alike = stand_in(X)
+    alike.components_[:] = alike.components_[0]
+    assert len(explore(alike, X).html)
+
+
+def test_rows_of_equal_shares_are_spread_over_a_disk():
+    view = SimpleNamespace(mixtures=np.full((400, 2), 0.5))
+    places = sections.row_places(view, np.array([[0.0, 0.0], [10.0, 0.0]])) - [5, 0]
+    radius, angle = np.hypot(*places.T), np.arctan2(*places.T)
+    parts, _, _ = np.histogram2d(radius**2 / 2.5**2, angle, [2, 4], [[0, 1], [-np.pi, np.pi]])
+    np.testing.assert_allclose(parts, 50, atol=5)
 
 
 def rows_of(counts, rows):

@@ -10,6 +10,8 @@ function aboutView() {
   }
   if (f.n_empty) left.push(`${rowCount(f.n_empty)} without any ${unit}: ${f.n_empty === 1 ? "it is" : "they are"} in no group, and not shown.`);
   if (f.cut) left.push(`Texts are cut after ${count(f.cut)} characters.`);
+  if (f.cut === 0) left.push("There is no room for texts in a page of the size asked for.");
+  if (f.too_large) left.push(`The page is larger than asked for: the ${nouns} and their most representative ${rowNouns} need that.`);
   if (f.n_features < f.n_columns) {
     left.push(`Of ${columnCount(f.n_columns)}, the search has the shares of ${count(f.n_features)}: those listed with a ${noun}, and the most frequent ones.`);
   }
@@ -35,5 +37,5 @@ function aboutView() {
   ];
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, "About this page"),
     el("h3", {}, "What is left out"), el("ul", {}, left.map((line) => el("li", {}, line))),
-    el("h3", {}, "How to read it"), el("ul", {}, how.map((line) => el("li", {}, line))));
+    el("h3", {}, "How well it predicts"), errors(), el("h3", {}, "How to read it"), el("ul", {}, how.map((line) => el("li", {}, line))));
 }

@@ -22,7 +22,7 @@ function documentsView() {
   controls.push(field("Filter", el("input", { id: "words", type: "search", value: state.of,
     oninput: (event) => change({ of: event.target.value }) })));
   show(true);
-  return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, capital(rowNouns)), errors(),
+  return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, capital(rowNouns)), rowMap(),
     el("div", { class: "bar" }, controls), list);
 }
 
@@ -45,6 +45,49 @@ function here() {
   const [shown, all] = [data.documents.length, data.facts.n_rows];
   return shown < all ? `the ${count(shown)} on this page, a part of all ${rowCount(all)}` : rowCount(all);
 }
+
+// All rows on a map, near the topics they are of; the arrows go from one to the next.
+function rowMap() {
+  const width = room();
+  const [across, height] = [width < 900 ? width : Math.floor(0.46 * width), 420];
+  const scale = fit(data.places, across, height, 14);
+  const order = data.places.map((_, number) => number).sort((a, b) => main(a) - main(b) || a - b);
+  const points = data.places.map((place, number) => {
+    const [x, y] = scale(place);
+    return svg("circle", { class: `k${main(number)}`, cx: x.toFixed(1), cy: y.toFixed(1), r: data.places.length > 500 ? 3 : 5, "data-number": number },
+      svg("title", {}, data.documents[number].name));
+  });
+  const panel = el("div", { class: "opened" });
+  const close = () => { keep({ doc: "" }); mark(null); };
+  function mark(number) {
+    for (const point of points) point.classList.remove("chosen");
+    if (number === null) return clear(panel, el("p", { class: "quiet" }, `Choose a point to read its ${rowNoun}.`));
+    points[number].classList.add("chosen");
+    points[number].parentNode.append(points[number]); // above the others
+    return clear(panel, el("button", { type: "button", onclick: close }, "Close"), article(number));
+  }
+  function choose(number) {
+    keep({ doc: String(number) });
+    mark(number);
+    say(data.documents[number].name);
+  }
+  const keys = (event) => {
+    if (event.key === "Escape") return close();
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Enter: 0 }[event.key];
+    if (step === undefined) return null;
+    event.preventDefault();
+    const at = state.doc === "" ? 0 : order.indexOf(Number(state.doc)) + step;
+    return choose(order[Math.max(0, Math.min(order.length - 1, at))]);
+  };
+  const picked = (event) => { const n = event.target.getAttribute("data-number"); if (n !== null) choose(Number(n)); };
+  const chosen = Object.hasOwn(data.documents, state.doc) && /^\d+$/.test(state.doc) ? Number(state.doc) : null;
+  const drawn = el("div", { class: "first" }, svg("svg", { class: "map rows", width: across, height, viewBox: `0 0 ${across} ${height}`, tabindex: "0",
+    role: "application", "aria-label": `Map of ${rowNouns}: the arrows go from one to the next, Escape closes it`, onclick: picked, onkeydown: keys }, points), panel);
+  mark(chosen);
+  return drawn;
+}
+
+const main = (number) => data.documents[number].mixture[0]?.[0] ?? 0;
 
 const texts = new Map();
 function holds(number, wanted) {

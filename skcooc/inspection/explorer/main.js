@@ -3,7 +3,6 @@
 const VIEWS = {
   topics: [capital(nouns), topicsView],
   ...(data.groups || data.times ? { shares: [SHARES, sharesView] } : {}),
-  map: ["Map", mapView],
   documents: [capital(rowNouns), documentsView],
   ...(data.tree ? { tree: ["Tree", treeView] } : {}),
   ...(data.blocks ? { blocks: ["Blocks", blocksView] } : {}),
@@ -18,13 +17,13 @@ function room() {
 
 function draw({ moved: elsewhere = false } = {}) {
   const focused = document.activeElement ? document.activeElement.id : "";
-  const [label, view] = state.view === "search" ? ["Search", searchView] : VIEWS[state.view] ?? VIEWS.topics;
+  const [label, view] = state.view === "search" ? ["Search", searchView] : VIEWS[state.view];
   clear(byId("views"), Object.entries(VIEWS).map(([key, [name]]) =>
-    link({ view: key, topic: "", of: "", group: "", time: "" }, { id: `view-${key}`, "aria-current": key === state.view ? "page" : null }, name)));
+    link({ view: key, topic: "", of: "", group: "", time: "", doc: "" }, { id: `view-${key}`, "aria-current": key === state.view ? "page" : null }, name)));
   const scrolled = document.querySelector(".list")?.scrollTop ?? 0;
   clear(byId("main"), view());
   bringIntoView(document.querySelector(".list"), scrolled);
-  document.title = `${state.topic !== "" && data.topics[state.topic] ? nameOf(state.topic) : label} – ${data.title}`;
+  document.title = `${state.topic !== "" ? nameOf(state.topic) : label} – ${data.title}`;
   const same = focused && byId(focused);
   if (same) same.focus({ preventScroll: true });
   if (elsewhere && !(same && same.closest("header"))) {

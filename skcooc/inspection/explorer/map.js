@@ -1,31 +1,32 @@
 // The map of topics: near each other where their distributions are alike.
 
-function mapView() {
-  const width = room();
+// The map in so many pixels, beside the table or alone.
+function topicMap(width) {
   const height = Math.min(580, Math.max(340, width * 0.66));
   const at = data.topics.map(({ at: place }) => place);
   const scale = fit(at, width, height, 54);
   const most = Math.sqrt(data.topics[byMass[0]].weight);
   const radius = (k) => 3 + (Math.min(width, height) / (4 * Math.sqrt(at.length) + 4)) * (Math.sqrt(data.topics[k].weight) / most);
+  const pointed = el("p", { class: "pointed" }, `Point at a ${noun} to read its ${wordNouns}.`);
   const circles = byMass.map((k) => {
     const [x, y] = scale(at[k]);
-    return svgLink(k, svg("circle", { cx: x, cy: y, r: radius(k) }),
-      svg("title", {}, `${nameOf(k)}, ${percent(data.topics[k].weight)}`));
+    const said = `${nameOf(k)}, ${percent(data.topics[k].weight)}: ${topWords(k)}`;
+    return svgLink(k, said, () => clear(pointed, swatch(k), said), svg("circle", { class: `k${k}`, cx: x, cy: y, r: radius(k) }));
   });
   const label = briefs();
   const labels = placed(byMass.map((k) => [k, ...scale(at[k])]), width, height, radius, label);
-  return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, `Map of ${nouns}`),
+  return el("section", {},
     el("p", { class: "quiet" }, "Near each other where their distributions are alike: Hellinger distances in two " +
       `dimensions, as well as can be. Areas are shares of the ${units}. Axes mean nothing.` +
       (labels.length < byMass.length ? ` No room for ${plural(byMass.length - labels.length, "label")}.` : "")),
     svg("svg", { class: "map", width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": `Map of ${nouns}` },
-      circles, labels.map(([k, x, y]) => svg("text", { x, y, "aria-hidden": "true" }, label.get(k)))));
+      circles, labels.map(([k, x, y]) => svg("text", { x, y, "aria-hidden": "true" }, label.get(k)))), pointed);
 }
 
-function svgLink(k, ...children) {
+function svgLink(k, said, point, circle) {
   const change = { view: "topics", topic: String(k) };
-  return svg("a", { href: written({ ...state, ...change }), "aria-label": `${nameOf(k)}, ${percent(data.topics[k].weight)}`,
-    onclick: (event) => { event.preventDefault(); go(change); } }, ...children);
+  return svg("a", { href: written({ ...state, ...change }), "aria-label": said, onfocus: point, onpointerenter: point,
+    onclick: (event) => { event.preventDefault(); go(change); } }, circle);
 }
 
 const LONGEST = 22; // characters of a label
@@ -55,17 +56,16 @@ function fit(points, width, height, margin) {
   return ([x, y]) => [width / 2 + unit * (x - (left + right) / 2), height / 2 - unit * (y - (low + high) / 2)];
 }
 
-// Labels below, above or beside their circles, the largest first, none over another, and over
-// circles only where there is no other room.
+// Labels around their circles, the largest first, none over another or over a circle.
 function placed(places, width, height, radius, label) {
   const boxes = [];
   const circles = places.map(([k, x, y]) => [x - radius(k), y - radius(k), x + radius(k), y + radius(k)]);
   return places.flatMap(([k, x, y]) => {
     const [half, r] = [3.6 * label.get(k).length + 3, radius(k)];
-    const tries = [[x, y + r + 12], [x, y - r - 5], [x + r + half + 2, y + 4], [x - r - half - 2, y + 4]];
-    const free = tries.map(([a, b]) => [Math.max(half, Math.min(a, width - half)), b])
-      .filter(([a, b]) => b <= height - 3 && b >= 12 && boxes.every((box) => !overlap(box, around(a, b, half))));
-    const at = free.find(([a, b]) => circles.every((circle) => !overlap(circle, around(a, b, half)))) ?? free[0];
+    const near = [[0, r + 12], [0, -r - 5], [r + half + 2, 4], [-r - half - 2, 4], [half, r + 12], [-half, r + 12], [half, -r - 5], [-half, -r - 5]];
+    const at = [...near, ...near.map(([a, b]) => [a, b + 14 * Math.sign(b)])]
+      .map(([a, b]) => [Math.max(half, Math.min(x + a, width - half)), y + b])
+      .find(([a, b]) => b <= height - 3 && b >= 12 && [...boxes, ...circles].every((box) => !overlap(box, around(a, b, half))));
     if (!at) return [];
     boxes.push(around(...at, half));
     return [[k, ...at]];

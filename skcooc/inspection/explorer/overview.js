@@ -1,20 +1,29 @@
 // What topics are about, and where they are: all topics at once.
 
-const LARGEST = 12; // topics of the first view
-
-// Beside the list, before a topic is chosen.
+// The first screen: the map beside the table, before a topic is chosen.
 function opening() {
-  const shown = byMass.slice(0, LARGEST);
-  const rows = shown.map((k) => el("tr", {}, el("th", { scope: "row" }, toTopic(k)),
+  const width = room();
+  const across = width < 900 ? width : Math.floor(0.46 * width);
+  const rows = (found) => found.map((k) => el("tr", {}, el("th", { scope: "row" }, swatch(k), link({ topic: String(k) }, { id: `topic-${k}` }, nameOf(k))),
     el("td", { class: "number" }, percent(data.topics[k].weight)),
-    el("td", { class: "number" }, percent(data.topics[k].documents)), el("td", {}, topWords(k))));
-  const all = shown.length === byMass.length;
-  return [
-    el("h2", {}, all ? `All ${nouns} and their ${wordNouns}` : `The largest ${shown.length} of ${byMass.length} ${nouns}`),
-    el("p", { class: "quiet" }, `Choose a ${noun} to see its ${columnNouns} and ${rowNouns}.`,
+    el("td", { class: "number" }, percent(data.topics[k].documents)), el("td", { class: "wide-only" }, topWords(k))));
+  const list = el("div", { class: "all" });
+  const show = () => {
+    const found = byMass.filter((k) => matches(k, state.of));
+    clear(list, table(`All ${nouns}`, [noun, [SHARE, "number"], [LARGEST_IN, "number"], [wordNouns, "wide-only"]], rows(found)));
+    return found.length;
+  };
+  const filter = el("input", { id: "filter", type: "search", value: state.of, oninput: (event) => {
+    keep({ of: event.target.value });
+    say(plural(show(), noun));
+  } });
+  show();
+  return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, `${plural(data.topics.length, noun)} by share`),
+    el("p", { class: "quiet" }, `Choose a ${noun}, on the map or in the table, to see its ${columnNouns} and ${rowNouns}.`,
       data.groups || data.times ? [" Where they are: ", link({ view: "shares" }, {}, SHARES), "."] : null),
-    table(`The largest ${nouns}`, [noun, [SHARE, "number"], [LARGEST_IN, "number"], wordNouns], rows),
-  ];
+    el("div", { class: "first" }, topicMap(across),
+      el("section", {}, el("div", { class: "bar" }, field("Filter", filter),
+        el("button", { type: "button", id: "export", onclick: exportNames }, "Export names (JSON)")), list)));
 }
 
 const SHARES = "Shares";
@@ -36,7 +45,7 @@ function shade(share, weight) {
 function heat() {
   const { labels, sizes } = data.groups;
   const head = [noun, ["all", "number"], ...labels.map((label) => [breakable(label), "number"])];
-  const rows = byMass.map((k) => el("tr", {}, el("th", { scope: "row" }, toTopic(k)),
+  const rows = byMass.map((k) => el("tr", {}, el("th", { scope: "row" }, swatch(k), toTopic(k)),
     el("td", { class: "number" }, percent(data.topics[k].weight)), labels.map((label, g) => heatCell(label, g, k))));
   const alone = sizes.some((n) => n === 1) ? " A group of one is not marked." : "";
   return el("section", {}, el("h3", {}, called("groups", `${capital(nouns)} by group`)),
@@ -66,7 +75,7 @@ function timelines() {
   return el("section", {}, el("h3", {}, called("times", `${capital(nouns)} over time`)),
     el("p", { class: "quiet" }, `From ${labels[0]} to ${labels.at(-1)}; each ${noun} on a scale of its own, whose upper end is written. ` +
       `Lines break where there are no ${rowNouns}, or one alone.`),
-    el("ul", { class: "lines" }, byMass.map((k) => el("li", {}, toTopic(k), el("span", { class: "quiet" }, ` up to ${percent(peak(k))}`), spark(k)))));
+    el("ul", { class: "lines" }, byMass.map((k) => el("li", {}, swatch(k), toTopic(k), el("span", { class: "quiet" }, ` up to ${percent(peak(k))}`), spark(k)))));
 }
 
 function spark(k) {
@@ -75,7 +84,7 @@ function spark(k) {
   const x = (g) => 3 + ((width - 6) * (at[g] - at[0])) / (at.at(-1) - at[0] || 1);
   const y = (g) => 3 + (height - 6) * (1 - Math.min(share[g][k], most) / most);
   const said = `${nameOf(k)}: ${labels.map((label, g) => `${label} ${percent(share[g][k])}`).join(", ")}`;
-  return svg("svg", { class: "curve", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said },
+  return svg("svg", { class: `curve k${k}`, width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said },
     svg("g", { class: "axis" }, svg("line", { x1: 0, x2: width, y1: height - 3, y2: height - 3 })),
     joined().map((piece) => (piece.length > 1 ? svg("path", { class: "line", d: path(piece.map((g) => [x(g), y(g)])) })
       : svg("circle", { class: "point", cx: x(piece[0]), cy: y(piece[0]), r: 2.5 }))));

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import resources
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.explorer.payload import Payload, payload, to_json
-from skcooc.inspection.models import Names, read_view
+from skcooc.inspection.models import Names, kind_of, read_view
 from skcooc.inspection.names import make_names, override_names
+from skcooc.inspection.palette import topic_colors, topic_ranks
 from skcooc.protocol import TableLike
+from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import Interval
 
 # In the order of their dependencies.
 SCRIPTS = (
     "dom", "state", "words", "shares", "overview", "topics", "map", "documents", "tree", "members",
     "blocks", "search", "about", "main",
 )  # fmt: skip
+
+N_DESCRIBED = 5  # topics in the description of a page
 
 
 class Explorer:
@@ -43,21 +51,43 @@ class Explorer:
     @cached_property
     def html(self) -> str:
         """The page, a document that needs no other file and no network."""
+        ranks = [topic["rank"] for topic in self.shown["topics"]]
+        light, dark = (topic_colors(len(ranks), is_dark) for is_dark in (False, True))
+        rules, dark_rules = (
+            "".join(f".k{k} {{ --topic: {colors[rank]}; }}\n" for k, rank in enumerate(ranks))
+            for colors in (light, dark)
+        )
+        colors = f"{rules}@media (prefers-color-scheme: dark) {{\n{dark_rules}}}\n"
         template = environment().from_string(_file("page.html"))
         page = template.render(
-            title=self.title, style=_file("style.css"),
+            title=self.title, description=self._description, style=_file("style.css") + colors,
             script="\n".join(_file(f"{name}.js") for name in SCRIPTS),
             payload=to_json({"title": self.title, **self.shown}),
         )  # fmt: skip
-        return str(page)
+        return str(page).encode("utf-8", "replace").decode()  # half surrogates cannot be written
+
+    @property
+    def _description(self) -> str:
+        """One line for previews of links: the number of topics, and the names of the largest."""
+        topics, kind = self.shown["topics"], self.shown["facts"]["kind"]
+        largest = sorted(topics, key=lambda topic: topic["rank"])[:N_DESCRIBED]
+        names = "; ".join(topic["name"] for topic in largest)
+        return f"{len(topics)} {kind}s: {names}{'; …' if len(topics) > N_DESCRIBED else ''}"
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the page into a file, such as "topics.html"; OSError if that fails."""
+        """Write the page into a file, such as "topics.html", at once; OSError if that fails."""
         folder = Path(path).parent
         if not folder.is_dir():
             raise FileNotFoundError(f"There is no folder {str(folder)!r} to write the page into.")
-        # Half a surrogate pair cannot be encoded.
-        Path(path).write_text(self.html, encoding="utf-8", errors="replace")
+        content = self.html.encode()
+        with NamedTemporaryFile(dir=folder, delete=False) as file:
+            try:
+                file.write(content)
+                file.close()
+                os.chmod(file.name, 0o644)
+                os.replace(file.name, path)
+            finally:
+                Path(file.name).unlink(missing_ok=True)
 
     def _repr_html_(self) -> str:
         return (
@@ -67,20 +97,22 @@ class Explorer:
         )
 
 
+@validated({"max_bytes": [Interval(Integral, 1, None, closed="left")]})
 def explore(
     model: Any, X: TableLike, feature_names: ArrayLike | None = None,
     row_names: ArrayLike | None = None, *, texts: Sequence[str] | None = None,
     groups: Any = None, times: Any = None,
     names: Names | None = None, title: str | None = None, sides: tuple[str, str] | None = None,
+    max_bytes: int = 2_000_000,
 ) -> Explorer:  # fmt: skip
     """A page to look through a fitted model: one HTML file that needs nothing else.
 
     It shows the topics by their share of the tokens, with names that can be edited; the
     columns and rows of each topic, and its share in groups and over time; the shares of all topics
-    in groups, marked if the interval is above the share in all rows; a map of the topics; the rows
-    with their perplexities, and the words of texts coloured by topic; the tree of a
-    `ClusterAbstraction`; the blocks of a `SymmetricClustering`; and a search. Long texts are cut
-    and rows sampled to keep the file below 2 MB, as the page then notes. Jinja2 is needed:
+    in groups, marked if the interval is above the share in all rows; maps of the topics and of the
+    rows; the rows with their perplexities, and the words of texts coloured by topic; the tree of a
+    `ClusterAbstraction`; the blocks of a `SymmetricClustering`; and a search. Each topic has one
+    colour, as in the displays of :mod:`skcooc.plotting`. Jinja2 is needed:
     ``pip install 'skcooc[explore]'``.
 
     Parameters
@@ -96,8 +128,9 @@ def explore(
         Names of the rows, such as titles. None means those of the table fitted, of dyads, or the
         index of a data frame; else the beginnings of the texts, or positions.
     texts : sequence of N str, default=None
-        The texts of the rows. None means X itself if a pipeline takes texts; else rows are shown by
-        their most frequent columns.
+        The texts of the rows; None or NaN for a missing one. None means X itself if a
+        pipeline takes texts; else rows are shown by their most frequent columns. ValueError for
+        bytes and lists.
     groups : array-like of shape (N,), series, or dict or data frame of one column, default=None
         A label of each row, or None or NaN. The forty largest groups are shown.
     times : array-like of shape (N,), series, or dict or data frame of one column, default=None
@@ -112,6 +145,9 @@ def explore(
     sides : pair of str, default=None
         Plural names of the rows and the columns, such as ("adjectives", "nouns"). None means
         documents, or rows if there are no texts, and features.
+    max_bytes : int, default=2_000_000
+        Size of the page. Texts are cut evenly to keep it, and if that does not suffice, rows are
+        sampled, and texts left out; the page notes this, and whether it is larger nevertheless.
 
     Returns
     -------
@@ -147,8 +183,14 @@ def explore(
     _check_sides(sides)
     view = read_view(model, X, texts, feature_names, row_names)
     made = make_names(view.model, view.components, view.weights, view.columns, view.names_fitted)
-    shown = payload(view, override_names(names, made), groups, times, sides)
-    return Explorer(shown, type(view.model).__name__ if title is None else title)
+    title = type(view.model).__name__ if title is None else title
+    named = override_names(names, made)
+    ranked = zip(topic_ranks(view.weights).tolist(), named, strict=True)
+    topics = [{"rank": rank, "name": name} for rank, name in ranked]
+    frame = Explorer({"topics": topics, "facts": {"kind": kind_of(view.model)}}, title)
+    room = max_bytes - len(frame.html.encode())
+    shown = payload(view, named, groups, times, sides, room)
+    return Explorer(shown, title)
 
 
 def _check_sides(sides: object) -> None:

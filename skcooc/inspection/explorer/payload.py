@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from skcooc.inspection.explorer import sections
 from skcooc.inspection.explorer.sections import PageGroups, round_short
 from skcooc.inspection.models import ModelView, kind_of
+from skcooc.inspection.palette import topic_ranks
 from skcooc.inspection.shares import FEW, RowTopics, compare_groups, row_topics
 from skcooc.inspection.similarity import map_positions
 from skcooc.protocol import Array
@@ -18,16 +19,16 @@ from skcooc.simplex import TWINS, nearest_other
 
 MOST_FEATURES = 6000  # that can be searched
 LONGEST_TEXT, SHORTEST_TEXT = 4000, 60  # characters
-ROOM = 1_800_000  # bytes of the whole content
+FACTS_ROOM = 1000  # bytes of what is said of the table and the page
 
 Payload = dict[str, Any]
 
 
 def payload(
     view: ModelView, names: list[str], groups: ArrayLike | None, times: ArrayLike | None,
-    sides: tuple[str, str] | None,
+    sides: tuple[str, str] | None, room: int,
 ) -> Payload:  # fmt: skip
-    """The content of a page. Texts are cut so that it is no larger than ``ROOM``."""
+    """The content of a page in so many bytes: texts are cut, then rows sampled, to keep them."""
     sums = view.row_sums
     divisions = {
         "groups": None if groups is None else sections.groups_by_label(groups, sums),
@@ -38,19 +39,33 @@ def payload(
     labels = view.labels("labels_") if hasattr(view.model, "tree_") else None
     topics = row_topics(view)
     leaves = [] if labels is None else sections.leaf_rows(view, labels)
-    rows = sections.select_documents(view, [*representative, *leaves], error)
-    numbers = {i: number for number, i in enumerate(rows.tolist())}
-    page = {
-        **_topics(view, topics, names),
-        **{kind: shown and _division(topics, shown, rows) for kind, shown in divisions.items()},
-        "representative": [[numbers[i] for i in documents] for documents in representative],
-        "tree": None if labels is None else sections.tree_section(view, labels, leaves, numbers),
-        "blocks": sections.block_section(view) if hasattr(view.model, "association_") else None,
-        "errors": sections.histogram(error),
-    }
-    listed, limit = _documents(view, rows, error, ROOM - len(to_json(page).encode()))
-    facts = {**_facts(view, error, limit, rows, page), "sides": sides}
-    return {**page, "documents": listed, "facts": facts}
+    shown = _topics(view, topics, names)
+    places = sections.row_places(view, np.array([line["at"] for line in shown["topics"]]))
+    most = len(view.rows)
+    while True:
+        rows = sections.select_documents(view, [*representative, *leaves], error, most)
+        numbers = {i: number for number, i in enumerate(rows.tolist())}
+        page = {
+            **shown,
+            **{kind: by and _division(topics, by, rows) for kind, by in divisions.items()},
+            "representative": [[numbers[i] for i in documents] for documents in representative],
+            "tree": None
+            if labels is None
+            else sections.tree_section(view, labels, leaves, numbers),
+            "blocks": sections.block_section(view) if hasattr(view.model, "association_") else None,
+            "errors": sections.histogram(error),
+            "places": [[round_short(value) for value in place] for place in places[rows]],
+        }
+        left, shortest = (
+            room - FACTS_ROOM - len(to_json(page).encode()),
+            SHORTEST_TEXT if most else 0,
+        )
+        listed, limit = _documents(view, rows, error, max(left, 1), shortest)
+        excess = len(to_json(listed).encode()) / max(left, 1)
+        if excess <= 1 or most == 0:
+            facts = {**_facts(view, error, limit, rows, page), "sides": sides}
+            return {**page, "documents": listed, "facts": {**facts, "too_large": excess > 1}}
+        most = int(0.95 * min(most, len(rows)) / excess)
 
 
 def to_json(value: object) -> str:
@@ -61,15 +76,15 @@ def to_json(value: object) -> str:
 
 
 def _documents(
-    view: ModelView, rows: Array, error: Array, room: int
+    view: ModelView, rows: Array, error: Array, room: int, shortest: int
 ) -> tuple[list[dict[str, Any]], int]:
     """The rows with texts cut to the room there is, and the length of a text."""
     find, limit = sections.column_finder(view), min(room // (2 * max(len(rows), 1)), LONGEST_TEXT)
     while True:
-        limit = max(limit, SHORTEST_TEXT)
+        limit = max(limit, shortest)
         listed = list(sections.document_entries(view, rows, error, limit, find))
         excess = len(to_json(listed).encode()) / room
-        if excess <= 1 or limit == SHORTEST_TEXT:
+        if excess <= 1 or limit == shortest:
             return listed, limit
         limit = int(0.95 * limit / excess)
 
@@ -79,12 +94,13 @@ def _topics(view: ModelView, topics: RowTopics, names: list[str]) -> Payload:
     columns = _page_columns(view, found)
     numbers = {j: number for number, j in enumerate(columns.tolist())}
     shares, documents = topics.overall, topics.documents([np.flatnonzero(view.row_sums)])[0]
-    lines = []
+    lines, ranks = [], topic_ranks(view.weights)
     for k, (name, place) in enumerate(zip(names, map_positions(view.components), strict=True)):
         intervals = None if view.intervals is None else view.intervals[:, k]
         entry = sections.topic_entry(shares[k], found[k], numbers, intervals)
         at = [round_short(value) for value in place]
-        lines.append({**entry, "name": name, "at": at, "documents": round_short(documents[k])})
+        counted = {"documents": round_short(documents[k]), "rank": int(ranks[k])}
+        lines.append({**entry, "name": name, "at": at, **counted})
     if len(lines) > 1:
         for line, k, distance in zip(lines, *nearest_other(view.components), strict=True):
             line["nearest"] = [int(k), round_short(distance)]

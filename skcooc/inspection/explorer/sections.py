@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from skcooc.inspection.blocks import cluster_orders
 from skcooc.inspection.features import most_representative
 from skcooc.inspection.groups import CURE, group_rows, is_missing, parse_dates, read_labels, runs
-from skcooc.inspection.models import ModelView, call_on_counts
+from skcooc.inspection.models import ModelView, call_on_counts, distributions
 from skcooc.protocol import Array
 
 MIXES = np.linspace(0, 1, 11)  # positions of the slider between probability and ratio
@@ -22,7 +22,6 @@ MANY = 100  # topics, above which fewer features of each are kept
 NOTHING = 1e-9  # probabilities that are shown as zero
 LEAST = 3.0  # tokens of a feature in a topic, below which its ratio is not used
 
-MOST_ROWS = 1000  # shown at all
 PER_TOPIC = 8  # representative rows of a topic
 EXTREME = 15  # rows that are predicted worst, and best
 BLOCK = 50_000  # non-zeros at once
@@ -150,16 +149,32 @@ def representative_documents(view: ModelView) -> list[list[int]]:
     return [[i for i in rows if view.mixtures[i, k] >= SOME] for k, rows in enumerate(ranked)]
 
 
-def select_documents(view: ModelView, first_of_all: list[list[int]], found: Array) -> Array:
+def select_documents(
+    view: ModelView, first_of_all: list[list[int]], found: Array, most: int
+) -> Array:
     """The rows shown: representative and extreme ones, and a sample of the others."""
     known = np.flatnonzero(np.isfinite(found))
     by_error = known[np.argsort(found[known], kind="stable")]
     first = {i for rows in first_of_all for i in rows}
     first |= set(by_error[:EXTREME].tolist()) | set(by_error[-EXTREME:].tolist())
     rest = np.setdiff1d(np.flatnonzero(view.row_sums), sorted(first))
-    room = max(0, MOST_ROWS - len(first))
+    room = max(0, most - len(first))
     sample = np.random.default_rng(0).permutation(rest)[:room]
     return np.sort(np.concatenate([np.array(sorted(first), dtype=int), sample]))
+
+
+def row_places(view: ModelView, topic_places: Array) -> Array:
+    """Places of the rows on the map of topics, (N, 2): the mean of its topics by squared shares.
+
+    Rows are spread evenly over a disk around it, so that those of equal shares are seen one by one.
+    """
+    sharp = view.mixtures**2
+    number = np.arange(len(sharp))
+    angle, radius = 2 * np.pi * 0.754878 * number, np.sqrt((number * 0.569840) % 1)
+    disk = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    spread = 0.07 if len(topic_places) > 2 else 0.25  # there is room beside two topics
+    extent = max(float(np.ptp(topic_places, axis=0).max()), 1e-9)
+    return distributions(sharp) @ topic_places + spread * extent * disk
 
 
 def document_entries(
@@ -200,7 +215,8 @@ def _split_text(view: ModelView, i: int, limit: int, find: Callable[[str], int |
     if view.texts is None:
         return _frequent_columns(view, i)
     text = view.texts[i]
-    text = text if len(text) <= limit else text[:limit].rsplit(" ", 1)[0] + " …"
+    if len(text) > limit:
+        text = text[:limit].rsplit(" ", 1)[0] + " …" if limit else ""
     found = list(_spans(text, find))
     pieces, end = list[str](), 0
     for word, _ in found:

@@ -83,7 +83,7 @@ function curve(k) {
   const said = `Share of ${nameOf(k)} over time, from ${percent(points[0])} at ${labels[0]} to ` +
     `${percent(points.at(-1))} at ${labels.at(-1)}`;
   const overall = y(data.topics[k].weight);
-  return svg("svg", { class: "curve", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said },
+  return svg("svg", { class: `curve k${k}`, width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said },
     [0, most / 2, most].map((value) => svg("g", { class: "axis" },
       svg("line", { x1: left, x2: width - 10, y1: y(value), y2: y(value) }),
       svg("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, percent(value)))),

@@ -1,7 +1,7 @@
 // What is looked at, and the names that were given: all of it in the address, so that it lasts.
 
 const PLAIN = {
-  view: "topics", topic: "", q: "", of: "", group: "", time: "", sort: "", t: "0.4", against: "all", block: "",
+  view: "topics", topic: "", q: "", of: "", group: "", time: "", sort: "", t: "0.4", against: "all", block: "", doc: "",
 };
 const state = { ...PLAIN, names: {} };
 const addressed = location.protocol !== "about:"; // a frame in a notebook has no address
@@ -19,10 +19,12 @@ function readAddress() {
   if (!addressed) return;
   const parts = new URLSearchParams(location.hash.slice(1));
   for (const key of Object.keys(PLAIN)) state[key] = parts.get(key) ?? PLAIN[key];
+  if (!Object.hasOwn(data.topics, state.topic) || !/^\d+$/.test(state.topic)) state.topic = "";
+  if (state.view !== "search" && !Object.hasOwn(VIEWS, state.view)) state.view = PLAIN.view;
   state.names = {};
   for (const [key, name] of parts) {
     const k = key.startsWith("name.") ? key.slice(5) : "";
-    if (/^\d+$/.test(k) && data.topics[k]) state.names[k] = name;
+    if (/^\d+$/.test(k) && Object.hasOwn(data.topics, k)) state.names[k] = name;
   }
 }
 

@@ -1,10 +1,11 @@
 // The list of topics, and one of them.
 
 function topicsView() {
-  const chosen = state.topic === "" || !data.topics[state.topic] ? null : Number(state.topic);
-  return el("div", { class: chosen === null ? "panes" : "panes one" },
+  if (state.topic === "") return opening();
+  const chosen = Number(state.topic);
+  return el("div", { class: "panes one" },
     el("section", { class: "list", "aria-label": `All ${nouns}` }, listOfTopics(chosen)),
-    el("section", { class: "detail", "aria-live": "off" }, chosen === null ? el("div", { class: "wide-only" }, opening()) : topic(chosen)));
+    el("section", { class: "detail k" + chosen, "aria-live": "off" }, topic(chosen)));
 }
 
 function listOfTopics(chosen) {
@@ -13,7 +14,7 @@ function listOfTopics(chosen) {
   const show = () => {
     const found = byMass.filter((k) => matches(k, state.of));
     clear(list, found.map((k) => {
-      const mass = el("i", { class: "mass", "aria-hidden": "true" });
+      const mass = el("i", { class: `mass k${k}`, "aria-hidden": "true" });
       mass.style.width = `${(100 * data.topics[k].weight) / most}%`;
       return el("li", {}, link({ topic: String(k) },
         { id: `topic-${k}`, "aria-current": k === chosen ? "true" : null },
@@ -46,8 +47,8 @@ function topic(k) {
   const step = (to, label) => byMass[to] === undefined ? null
     : link({ topic: String(byMass[to]) }, { class: "button" }, label);
   return [
-    link({ topic: "" }, { class: "button narrow-only" }, `← All ${nouns}`),
-    el("h2", { tabindex: "-1", id: "heading" }, nameOf(k)),
+    link({ topic: "" }, { class: "button" }, `← All ${nouns}`),
+    el("h2", { tabindex: "-1", id: "heading" }, swatch(k), nameOf(k)),
     el("p", { class: "quiet" }, `${percent(weight)} of all ${units}; the largest ${noun} in ${percent(documents)} of the ${rowNouns}. ` +
       `By share, it is ${place + 1} of ${byMass.length}; the model counts it as component ${k}.` +
       (affinity === undefined ? "" : ` The members of the average agree on it by ${affinity.toFixed(2)} (mean cosine).`),

@@ -6,17 +6,19 @@ function treeView() {
   const root = el("div", {}, node(data.tree.order[0], children, 0));
   const all = (open) => { for (const branch of root.querySelectorAll("details.inner")) branch.open = open; };
   return el("section", { class: "tree" }, el("h2", { tabindex: "-1", id: "heading" }, "Tree of clusters"),
-    el("p", { class: "quiet" }, `${capital(columnNouns)} that a node generates, and its share of the ${units}. ${capital(rowNouns)} are at the leaves.`),
+    el("p", { class: "quiet" }, `${capital(columnNouns)} that a node generates, its share of the ${units}, and the number of ${rowNouns} below it. ${capital(rowNouns)} are at the leaves.`),
     el("div", { class: "bar" },
       el("button", { type: "button", id: "unfold", onclick: () => all(true) }, "Unfold all"),
       el("button", { type: "button", id: "fold", onclick: () => all(false) }, "Fold all")), root);
 }
 
+const rowsBelow = (v, children) => data.tree.leaves[v]?.n_rows ?? children[v].reduce((sum, child) => sum + rowsBelow(child, children), 0);
+
 function node(v, children, depth) {
   const leaf = data.tree.leaves[v];
   const head = el("summary", { id: `node-${v}` },
-    leaf ? el("b", {}, `Cluster ${leaf.cluster}: `) : null, el("span", {}, nameOf(v)),
-    el("span", { class: "quiet" }, ` ${percent(data.topics[v].weight)}${leaf ? `, ${rowCount(leaf.n_rows)}` : ""}`));
+    swatch(v), leaf ? el("b", {}, `Cluster ${leaf.cluster}: `) : null, el("span", {}, nameOf(v)),
+    el("span", { class: "quiet" }, ` ${percent(data.topics[v].weight)}, ${rowCount(rowsBelow(v, children))}`));
   const more = el("p", { class: "words" }, topWords(v), " · ", link({ view: "topics", topic: String(v) }, {}, "more"));
   if (leaf) {
     const details = el("details", { class: "leaf" }, head, more);

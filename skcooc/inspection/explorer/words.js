@@ -1,29 +1,28 @@
 // Documents, with their words coloured by topic.
 
-const COLOURS = 6;
+const MENTIONED = 6; // topics of a document that are coloured
 
-// The colours of the topics of a document: that in focus first, then those with large shares.
-function colours(document_, focus) {
+// The topics of a document that are coloured: that in focus first, then those with large shares.
+function coloured(document_, focus) {
   const order = document_.mixture.map(([k]) => k).filter((k) => k !== focus);
   if (focus !== null && document_.topics.includes(focus)) order.unshift(focus);
-  return new Map(order.slice(0, COLOURS).map((k, place) => [k, place]));
+  return order.slice(0, MENTIONED);
 }
 
-function parts(document_, colour) {
+function parts(document_, shown) {
   return document_.parts.map((part, place) => {
     if (place % 2 === 0) return part;
     const k = document_.topics[(place - 1) / 2];
-    if (!colour.has(k)) return part;
-    return el("mark", { class: `w${colour.get(k)}`, title: nameOf(k) }, part);
+    return shown.includes(k) ? el("mark", { class: `k${k}`, title: nameOf(k) }, part) : part;
   });
 }
 
-function legend(document_, colour) {
+const swatch = (k) => el("span", { class: `swatch k${k}`, "aria-hidden": "true" });
+
+function legend(document_, shown) {
   const shares = new Map(document_.mixture);
   return el("ul", { class: "legend", "aria-label": `${capital(nouns)} in it` },
-    [...colour].map(([k, place]) => el("li", {},
-      el("span", { class: `swatch w${place}`, "aria-hidden": "true" }), toTopic(k),
-      shares.has(k) ? ` ${percent(shares.get(k))}` : null)));
+    shown.map((k) => el("li", {}, swatch(k), toTopic(k), shares.has(k) ? ` ${percent(shares.get(k))}` : null)));
 }
 
 function about(number) {
@@ -40,10 +39,10 @@ function about(number) {
 
 function article(number, focus = null) {
   const document_ = data.documents[number];
-  const colour = colours(document_, focus);
+  const shown = coloured(document_, focus);
   return el("article", { class: "document" },
     el("h4", {}, document_.name), el("p", { class: "quiet" }, about(number)),
-    legend(document_, colour), el("p", { class: "text" }, parts(document_, colour)));
+    legend(document_, shown), el("p", { class: "text" }, parts(document_, shown)));
 }
 
 const articles = (numbers, focus = null) =>
