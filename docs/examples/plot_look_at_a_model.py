@@ -35,7 +35,7 @@ explore(
 
 # %%
 # Clicks or searches to an answer about K topics, counted in a browser on this page, and read from
-# the layout of pyLDAvis 3.4.1:
+# the layout of pyLDAvis 3.4.1; both keep the view in the address:
 #
 # ========================================  =========  ============
 # question                                  this page  pyLDAvis
@@ -51,7 +51,7 @@ explore(
 # Which topics are alike?                   0          0
 # How good is the model?                    1          not possible
 # Where is a word?                          1          not possible
-# Share what I see                          0: address 0: address
+# Share what I see                          0          0
 # ========================================  =========  ============
 
 # sphinx_gallery_thumbnail_path = "landing/explorer.png"
