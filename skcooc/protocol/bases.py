@@ -1,7 +1,8 @@
 """Base classes of scikit-learn, with types.
 
 scikit-learn has no types, so mypy would accept every parameter and attribute of a class that
-inherits from it: it sees only what is declared here. Other type checkers see both.
+inherits from it: it sees only what is declared here. Other type checkers see both. Each class is
+written twice, as pyright does not follow aliases of base classes.
 """
 
 from __future__ import annotations
