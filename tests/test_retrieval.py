@@ -9,9 +9,8 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.utils.estimator_checks import check_estimator
 
-from skcooc import AspectModel, AspectRetriever, Dyads
-from skcooc.retrieval import retriever as retrieval
-from skcooc.retrieval.index import DocumentIndex
+from skcooc import AspectModel, AspectRetriever, Dyads, retrieval
+from skcooc.retrieval import DocumentIndex
 from tests.tables import random_table, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*queries have no known word")

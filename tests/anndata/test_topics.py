@@ -223,7 +223,7 @@ def quiet():
 
 @pytest.mark.parametrize("mask_var", [None, "highly_variable"])
 def test_a_file_is_read_in_blocks(adata, backed, mask_var, monkeypatch):
-    monkeypatch.setattr("skcooc.anndata.counts.CELLS", 25)
+    monkeypatch.setattr("skcooc.anndata.CELLS", 25)
     cells = backed()
     found = fit_topics(cells, AspectModel(3, beta=0.9, random_state=0), mask_var=mask_var)
     genes = slice(None) if mask_var is None else np.flatnonzero(adata.var[mask_var])

@@ -20,7 +20,7 @@ from skcooc.equations.product_aspects import ProductAspects
 from skcooc.equations.projections import FactorialProjections
 from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
 from skcooc.equations.tree_clusters import Abstractions
-from skcooc.testing.checks import CHECKS, planned, run_check, simplices
+from skcooc.testing import CHECKS, planned, run_check, simplices
 
 
 def halved(P):

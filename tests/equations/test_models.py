@@ -7,8 +7,7 @@ import pytest
 
 import skcooc.equations
 from skcooc.equations.aspects import Aspects
-from skcooc.testing import CHECKS, check_model
-from skcooc.testing.checks import Case, tables
+from skcooc.testing import CHECKS, Case, check_model, tables
 from tests.equations import broken
 from tests.equations import models as of_the_papers
 from tests.equations.broken import TWINS, Twin, check_with_twins
