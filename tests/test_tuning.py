@@ -10,7 +10,7 @@ from skcooc.counts import CSRCounts
 from skcooc.em import TemperatureRange
 from skcooc.equations.aspects import has_short_rows, usual_beta
 from skcooc.fitting import tuning
-from skcooc.fitting.short_fits import ShortFits
+from skcooc.fitting.fit import ShortFits
 from skcooc.fitting.tuning import (
     ComponentPrior,
     LeaveOneOut,

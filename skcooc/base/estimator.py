@@ -18,11 +18,10 @@ from skcooc.em import EMState, State, TemperatureRange, make_solver
 from skcooc.em.solvers import SolverName
 from skcooc.em.stages import Solver
 from skcooc.fitting import Recipe, Settings
-from skcooc.fitting.fit import fit, short_fits
+from skcooc.fitting.fit import ShortFits, fit, short_fits
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.progress import Progress
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.fitting.short_fits import ShortFits
 from skcooc.fitting.stream import FirstBatch
 from skcooc.protocol import Counts, RandomState, TableLike
 from skcooc.protocol.bases import BaseEstimator, CallbackSupportMixin

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
+from threading import Lock
 from typing import NamedTuple, Protocol, cast
 
 import numpy as np
@@ -13,23 +14,24 @@ from joblib import Parallel, delayed
 from skcooc.counts.passes import n_threads, threads
 from skcooc.em import EMResult, EMState, Record, State
 from skcooc.em import fit as run_em
+from skcooc.em.search import vertex
 from skcooc.em.stages import StageSchedule, ignore, unknown_rows
 from skcooc.fitting.journal import Journal, JournalListener, Name
-from skcooc.fitting.new_rows import best_row_prior
 from skcooc.fitting.progress import Listener, Listeners, Progress
 from skcooc.fitting.recipe import LearnedStructure, Recipe, Settings
-from skcooc.fitting.short_fits import ShortFit, ShortFits
-from skcooc.fitting.tuning import Trial, TrialRecord, Tunable, tune, validation_perplexity
-from skcooc.heldout import HeldOut, Validation
+from skcooc.fitting.stream import fold_in
+from skcooc.fitting.tuning import Trial, TrialRecord, Tunable, Values, tune, validation_perplexity
+from skcooc.heldout import Validation
 from skcooc.heldout.memory import CacheValidation
-from skcooc.heldout.predictors import CachedPredictions
+from skcooc.heldout.predictors import CachedPredictions, log_cells, smoothed
 from skcooc.heldout.validation import (
+    HeldOut,
     HeldOutPredictions,
     add_one_unigram,
     chosen_smoothing,
     hold_out,
 )
-from skcooc.protocol import Array, Block, Counts, Model, Params, T
+from skcooc.protocol import CSR, Array, Block, Counts, Model, Params, T
 
 START: Name = ("start",)  # parts of a journal
 STRUCTURE: Name = (*START, "structure")
@@ -37,6 +39,10 @@ TRIALS: Name = (*START, "trials")
 BURSTY: Name = (*START, "bursty")
 RESTARTS: Name = ("restart",)
 UNIGRAM_SHARE = 0.01  # of the unigram in components that go on with more tokens
+N_KNOWN = (1, 2, 4)  # known columns of a row, for the prior of new rows
+N_ROWS = 300  # that are folded in for it, at most
+PSEUDO_COUNTS = (0.5, 1.0, 2.0, 4.0, 8.0)  # tried for it
+MAX_ITER = 10  # EM steps of its fold-in
 
 
 class Start(NamedTuple):
@@ -130,15 +136,6 @@ def _mass(X: Block) -> Array:
 
 def _shares(X: Block, mass: float) -> Array:
     return X.row_sums * X.row_weights / mass
-
-
-def short_fits(recipe: Recipe, X: Block) -> ShortFits:
-    """Return short fits to counts, some of them held out; with one thread."""
-    rest, heldout = hold_out(X, *recipe.settings.division)
-    structure = _structure(recipe, rest, heldout, None, Journal())
-    if recipe.structure is not None:
-        recipe = recipe.with_model(structure.initial)
-    return ShortFits(recipe.without_burstiness, rest.with_threads(1, map), heldout)
 
 
 def tuned_start(
@@ -333,3 +330,106 @@ def in_threads(function: Callable[..., T], tasks: Sequence[tuple], n_jobs: int |
             return [function(*task) for task in tasks]
         parallel = Parallel(n_jobs=n_outer, prefer="threads", require="sharedmem")
         return list(parallel(delayed(function)(*task) for task in tasks))
+
+
+class ShortFit(NamedTuple):
+    """A fit of a few iterations, and what it predicts of the held-out tokens."""
+
+    validation: Validation
+    predicted: CachedPredictions
+    params: Params
+
+
+class ShortFits:
+    """Fits of a few iterations with some values of hyper-parameters.
+
+    All start from one state, which is kept: after the warm-up, if there is one. Threads may call it
+    side by side.
+    """
+
+    def __init__(self, recipe: Recipe, X: Block, heldout: HeldOut) -> None:
+        self._recipe, self._heldout = recipe, heldout
+        self._short = recipe.with_settings(recipe.settings.short)
+        self._tables = recipe.scales(X)
+        self._lock = Lock()
+        self._starts: dict[tuple[int, Model], State] = {}
+
+    def __call__(self, values: Values) -> ShortFit:
+        recipe = self._short.with_values(values)
+        parts = recipe.schedule(self._tables, values["beta"], annealed=False)
+        n_shared = 0
+        if recipe.family.has_warmup:  # what comes before the last stage does not depend on beta
+            n_shared = len(parts) - 1 - (recipe.concentration is not None)
+        warmup = recipe.warmup_model or recipe.equations
+        start = self._start(parts[:n_shared], parts[0], warmup)
+        found = run_em(parts[n_shared:], self._rng, recipe.settings.solver, start=start)
+        predicted = self._heldout.predicted(recipe.equations, found.params, found.rows)
+        return ShortFit(self._heldout.score(predicted), predicted, found.params)
+
+    def _start(self, shared: Sequence[StageSchedule], first: StageSchedule, warmup: Model) -> State:
+        """Return the state after the stages that all fits share, from the same initialisation."""
+        with self._lock:
+            if (key := (len(shared), warmup)) not in self._starts:
+                state = first.begin(self._rng)
+                if shared:
+                    solver = self._short.settings.solver
+                    state = run_em(shared, self._rng, solver, start=state).state
+                self._starts[key] = state
+            return self._starts[key]
+
+    @property
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(self._recipe.settings.seeds[0])
+
+
+def short_fits(recipe: Recipe, X: Block) -> ShortFits:
+    """Return short fits to counts, some of them held out; with one thread."""
+    rest, heldout = hold_out(X, *recipe.settings.division)
+    structure = _structure(recipe, rest, heldout, None, Journal())
+    if recipe.structure is not None:
+        recipe = recipe.with_model(structure.initial)
+    return ShortFits(recipe.without_burstiness, rest.with_threads(1, map), heldout)
+
+
+def best_row_prior(
+    with_prior: Callable[[float], Model],
+    params: Params,
+    beta: float,
+    heldout: HeldOut,
+    smoothing: float,
+    seed: int,
+) -> float:
+    """Return the pseudo-count with which a few tokens of a row predict others best.
+
+    All of them are validation tokens: those that the components have seen would be trusted too
+    much. If no row has two of them, it is the pseudo-count in the middle.
+    """
+    rng = np.random.default_rng(seed)
+    long = np.flatnonzero(np.diff(heldout.X.table.indptr) > 1)
+    rows = np.sort(rng.choice(long, min(N_ROWS, len(long)), replace=False))
+    n_columns = np.diff(heldout.X.table.indptr)[rows]
+    repeated = np.concatenate([rows[n_columns > n] for n in N_KNOWN])
+    if not repeated.size:
+        return PSEUDO_COUNTS[len(PSEUDO_COUNTS) // 2]
+    n_known = np.concatenate([np.full(np.sum(n_columns > n), n) for n in N_KNOWN])
+    both = heldout.X.take(repeated)
+    tokens = few_columns(both.table, n_known, rng)
+    X, rest = both.replaced(tokens).as_new(), both.table.data - tokens
+
+    def loss(row_prior: float) -> float:
+        model, of_rows = with_prior(row_prior).fold_in_equations(params)
+        states = fold_in(model, of_rows, beta, X, 1, max_iter=MAX_ITER)
+        predicted = CachedPredictions(model.predict(of_rows, states, both))
+        logs = log_cells(smoothed(predicted, heldout.background, smoothing), both)
+        return -float((rest * logs).sum() / rest.sum())
+
+    return float(np.exp(vertex({float(np.log(c)): loss(c) for c in PSEUDO_COUNTS})))
+
+
+def few_columns(X: CSR, n: Array, rng: np.random.Generator) -> Array:
+    """Return a token of n columns of each row, (nnz,), drawn in proportion to their counts."""
+    of_row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    waiting = rng.exponential(size=X.nnz) / X.data  # the first n events of each row
+    is_drawn = np.zeros(X.nnz, dtype=bool)
+    is_drawn[np.lexsort((waiting, of_row))] = np.arange(X.nnz) - X.indptr[of_row] < n[of_row]
+    return np.where(is_drawn, np.minimum(X.data, 1), 0).astype(X.dtype)

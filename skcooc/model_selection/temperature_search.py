@@ -17,12 +17,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d
 
 from skcooc.em import TemperatureRange
+from skcooc.fitting.fit import ShortFits
 from skcooc.fitting.journal import Journal, resume_or_new
-from skcooc.fitting.short_fits import ComposableEstimator, ShortFits
 from skcooc.heldout import Validation
 from skcooc.model_selection.folds import N_FOLDS, Fold, Folding, ParamMapping, Target, make_folds
 from skcooc.model_selection.search import Hooks, Search, cv_results, fit_task, search_task
-from skcooc.protocol import Array, TableLike
+from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import CallbackContext, HasMethods, StrOptions
 
@@ -328,7 +328,7 @@ class GridPoint:
         last, steps = self._target.parts(clone(self._estimator))
         if steps is not None:
             X = steps.fit_transform(X, y)
-        estimator: ComposableEstimator = last
+        estimator: Estimator = last  # it has short_fits, as find_target checks
         return estimator.short_fits(X, self._target.weights(params))
 
     def _probe(self, pairs: Sequence[tuple[int, int]]) -> list[float]:
