@@ -1,65 +1,460 @@
-"""Protocols between counts, equations and predictors, and shared types."""
+"""Protocols: what counts, equations, predictors and fitted estimators offer each other."""
 
-from skcooc.protocol.protocols import (
-    CSR,
-    Alternating,
-    Array,
-    Block,
-    Capability,
-    Clustering,
-    Counts,
-    Equations,
-    Estimator,
-    FactorModel,
-    FixedComponents,
-    FoldIn,
-    Map,
-    MergeableClusters,
-    Model,
-    OnlineModel,
-    P,
-    Params,
-    Predictor,
-    RandomState,
-    Rows,
-    RowSample,
-    S,
-    Splittable,
-    Statistics,
-    T,
-    TableLike,
-    Triples,
-    refuse_anndata,
-)
+from __future__ import annotations
 
-__all__ = [
-    "CSR",
-    "Alternating",
-    "Array",
-    "Block",
-    "Capability",
-    "Clustering",
-    "Counts",
-    "Equations",
-    "Estimator",
-    "FactorModel",
-    "FixedComponents",
-    "FoldIn",
-    "Map",
-    "MergeableClusters",
-    "Model",
-    "OnlineModel",
-    "P",
-    "Params",
-    "Predictor",
-    "RandomState",
-    "RowSample",
-    "Rows",
-    "S",
-    "Splittable",
-    "Statistics",
-    "T",
-    "TableLike",
-    "Triples",
-    "refuse_anndata",
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
+
+Array: TypeAlias = NDArray[Any]
+CSR: TypeAlias = sp.csr_array  # of non-negative floats, checked
+Estimator: TypeAlias = Any  # fitted; or a pipeline, a search or another one with it inside
+TableLike: TypeAlias = Any  # what a user gives: array-like, sparse, DataFrame, Dyads, not checked
+RandomState: TypeAlias = int | np.random.RandomState | None
+
+Rows: TypeAlias = Array  # (n, k): the state of the rows: distributions, or expected counts
+Params: TypeAlias = Any  # NamedTuple of arrays; `weights` (k,) are those of an empty row
+Statistics: TypeAlias = Any  # NamedTuple of sums over rows; its `free_energy` is in nats
+
+T = TypeVar("T")
+P = TypeVar("P")  # the parameters of a model
+S = TypeVar("S")  # its statistics
+S_co = TypeVar("S_co", covariant=True)
+A = TypeVar("A")
+
+# Capabilities of a table, which equations or parameters may need:
+Capability = Literal[
+    "divide",  # tokens of all rows that are held out
+    "coarsen",  # rows that are tied in groups
+    "exchange",  # moves of items that are rows and columns at once
+    "alternation",  # steps of the rows at fixed columns, and of the columns
+    "left_out",  # leave-one-out responsibilities of tokens, or of rows
+    "replaced",  # other counts in the place of its own
+    "paths",  # mixtures along the paths of a tree
+    "all rows",  # all of them in one place, for the start
+    "each step",  # all of them in every step
+    "row states",  # states of the rows, kept from step to step
+    "triples",  # a third index of every token
+    "weights",  # of the rows
+    "groups",  # of the rows
 ]
+
+
+def refuse_anndata(given: object, name: str, instead: str) -> None:
+    """Raise TypeError for an AnnData, which NumPy would take apart cell by cell, for minutes."""
+    kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(given).__mro__)
+    if ("anndata", "AnnData") in kinds:  # and not a view of its arrays
+        kind = type(given).__name__
+        raise TypeError(f"{name} is an {kind}, which holds more than {instead}")
+
+
+class Map(Protocol):
+    """The built-in map, or one that works side by side."""
+
+    def __call__(self, function: Callable[[A], T], arguments: Iterable[A], /) -> Iterable[T]:
+        """Return function(argument) for each argument, in order."""
+
+
+class FixedComponents(NamedTuple):
+    """Components of new rows: a_k ~ c_k / n_i + a_k^p sum_j n_ij B_jk / sum_l B_jl a_l^p."""
+
+    components: Array  # (M, k): B, with all that tempering makes of the components
+    power: float  # p, in (0, 1]
+    otherwise: Array  # (k,): the mixture of an empty row
+    row_prior: float = 0.0  # c = row_prior * otherwise
+
+
+class RowSample(NamedTuple):
+    """Some of the distinct rows of a table."""
+
+    rows: CSR
+    keys: Array  # of their content, uint64
+    weights: Array  # of all rows of the table that have this content
+
+
+class Pass(Protocol):
+    """Result of a pass over the non-zeros; see ``mixture`` and ``alternate`` of a Block."""
+
+    @property
+    def rows(self) -> Array:
+        """(n, k)."""
+
+    @property
+    def columns(self) -> Array:
+        """Rows counted by their weights, (M, k)."""
+
+    @property
+    def log_likelihood(self) -> float:
+        """sum n_ij log(A[i] @ B[j]), rows counted by their weights, in nats."""
+
+
+class Counts(Protocol):
+    """A whole table of counts, wherever it lies: the view of initialisation and of EM.
+
+    A row may stand for several: sums over rows count each by its weight.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows N and of columns M."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Floating point type of the products."""
+
+    @property
+    def column_sums(self) -> Array:
+        """Tokens of each column, rows by their weights, (M,)."""
+
+    @property
+    def mean_count_weight(self) -> float:
+        """Mean weight of a token, if n_ij stands for ceil(n_ij) tokens; 1 for counts."""
+
+    def tdot(self, D: Rows) -> Array:
+        """X.T @ D, rows counted by their weights: (N, k) -> (M, k)."""
+
+    def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
+        """Return row states and statistics of a model's E-step, made where the counts are."""
+
+    def map_rows(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+        """Return function(*states), made of states of these rows, where they are."""
+
+    def map_blocks(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+        """Return function(block, *states) of all blocks: one entry a row, where it is."""
+
+    def total(self, function: Callable[..., Array], *states: Rows) -> Array:
+        """Return the sum of function(block, *states) over all blocks, here."""
+
+    def draw(self, n_rows: int, seed: int) -> RowSample:
+        """Draw distinct rows without replacement; all if there are fewer."""
+
+    def collect_rows(self, states: Rows) -> Array:
+        """Return states of these rows as an array for users, which outlives the counts."""
+
+    def with_threads(self, n_threads: int, map: Map) -> Self:
+        """Return a view whose passes use these threads."""
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks of an E-step; 1 where progress is unknown before it ends."""
+
+    def with_progress(self, after_block: Callable[[], None]) -> Self:
+        """Return a view that calls a function after each block of an E-step."""
+
+    def array(self, values: Array) -> Array:
+        """Return these numbers where arrays of the counts live."""
+
+
+class Block(Counts, Protocol):
+    """Rows in one place: the view of an E-step."""
+
+    @property
+    def row_sums(self) -> Array:
+        """Tokens of each row, (n,), without its weight."""
+
+    @property
+    def row_weights(self) -> Array:
+        """Weight of each row, (n,)."""
+
+    @property
+    def row_groups(self) -> Array | None:
+        """Group of each row, (n,), from 0; -1 for none. None: they are in none."""
+
+    def in_groups(self, row_groups: Array | None) -> Self:
+        """Return the rows in these groups."""
+
+    def column_sums_by_group(self, n_groups: int) -> Array:
+        """Return the tokens of each column in each group, and in other rows, (n_groups + 1, M)."""
+
+    @property
+    def mass(self) -> float:
+        """Tokens of the whole table that these rows are part of, by their weights."""
+
+    def part_of(self, mass: float) -> Self:
+        """Return the rows as part of a table with so many tokens."""
+
+    @property
+    def weighted_counts(self) -> Array:
+        """Number of tokens of each non-zero, row weights included, (nnz,)."""
+
+    @property
+    def indices(self) -> Array:
+        """Columns of the non-zeros, (nnz,)."""
+
+    def dot(self, D: Array) -> Array:
+        """X @ D: (M, k) -> (n, k)."""
+
+    def mixture(self, A: Array, B: Array) -> Pass:
+        """Return w @ B and w.T @ A, with w_ij = n_ij / (A[i] @ B[j])."""
+
+    def alternate(self, A: Array, B: Array) -> Pass:
+        """Make steps of A, then of B, which raise the likelihood of counts with means A[i] @ B[j].
+
+        Returns each new factor times the totals of the other, and the likelihood before.
+        """
+
+    def cells(self, A: Array, B: Array) -> Array:
+        """A[i] @ B[j] at the non-zeros, (nnz,)."""
+
+    def map_row_ranges(
+        self, function: Callable[..., object], *arrays: Array, out: Array | None = None
+    ) -> Array:
+        """Fill an array with function(*arrays, out), range of rows by range of rows."""
+
+    def power(self, P: Array, exponent: float) -> Array:
+        """Return P (m, k), not negative, to the power of the exponent."""
+
+    def map_slices(self, function: Callable[[int, int], T]) -> list[T]:
+        """Return function(start, stop) for slices of the rows, the same for any threads."""
+
+    def sum_rows(self, cells: Array) -> Array:
+        """Return sums over each row of values at the non-zeros, (n,), in float64."""
+
+    def n_log_n(self, axis: Literal[0, 1]) -> Array:
+        """Return sums of n_ij log n_ij over each column (0), rows by weight, or each row (1)."""
+
+    def coarsen(self, labels: Array) -> Self:
+        """Tie rows: each group becomes its mean row, with the weight of all its members."""
+
+    @property
+    def table(self) -> CSR:
+        """The counts as SciPy has them."""
+
+    @property
+    def weights(self) -> Array | None:
+        """Weights of the rows, (n,), where they were given."""
+
+    def replaced(self, counts: Array) -> Self:
+        """Return the rows with other counts at the non-zeros, (nnz,)."""
+
+    def take(self, rows: Array) -> Self:
+        """Return the given rows, in that order."""
+
+    def occupied(self) -> tuple[Self, Array]:
+        """Return the rows without empty columns, and the columns that are left."""
+
+    def astype(self, dtype: DTypeLike) -> Self:
+        """Return the counts in this type."""
+
+    def as_new(self) -> Block:
+        """Return the rows as new rows of a fitted model."""
+
+    def solve_mixtures(self, fixed: FixedComponents, rows: Rows, tol: float, max_iter: int) -> Rows:
+        """Return the mixtures to which EM converges, (n, k), each row on its own."""
+
+    def divide(self, fraction: float, seed: int, *, occupied: bool = False) -> tuple[Self, Self]:
+        """Hold out this share of the tokens; return the rest, and the held-out ones.
+
+        With ``occupied`` something of every row that has tokens is held out.
+        """
+
+    def exchange(self, labels: Array, n_clusters: int) -> Array:
+        """Move every item, in turn, where it raises mutual information most; return the labels.
+
+        For a square table whose rows and columns are the same items.
+        """
+
+    def path_scores(self, tau: Array, q: Array, slots: Array, nodes: Array) -> Array:
+        """Return sum_j n_ij log sum_s tau[i, s] q[j, nodes[s]] over the slots s of a leaf, (n, K).
+
+        Slot s stands for node nodes[s] on the path to the leaf c with slots[c] <= s < slots[c + 1].
+        """
+
+    def path_mixture(
+        self, tau: Array, q: Array, slots: Array, nodes: Array, posteriors: Array
+    ) -> tuple[Array, Array]:
+        """Return expected counts of slots, given the leaf, (n, S), and at nodes, (M, V)."""
+
+    def left_out(
+        self,
+        means: tuple[Array, Array],
+        powers: tuple[Array, Array],
+        per_total: tuple[Array, Array],
+        pseudo_counts: tuple[Array, float],
+        beta: float,
+    ) -> Pass:
+        """Return expected counts of rows and columns from leave-one-out responsibilities."""
+
+    def left_out_rows(self, shares: Array, B: Array, totals: Array, prior: float) -> Array:
+        """Return changes of sum_j n_ij log B[j, k], (n, k), without the row's own counts."""
+
+
+class FoldIn(Protocol[P, S_co]):
+    """Equations that fold rows into parameters: pure functions, which change no argument."""
+
+    def expect(self, X: Block, params: P, rows: Rows, beta: float) -> tuple[Rows, S_co]:
+        """E-step: return new row states, and statistics that add up over blocks of rows."""
+
+    def restrict(self, params: P, columns: Array) -> P:
+        """Return parameters for these columns alone: new rows with these need no others."""
+
+    def factors(self, params: P, rows: Rows) -> tuple[Array, Array]:
+        """Return A (n, k) and B (M, k) with P(y_j given x_i) = A[i] @ B[j]."""
+
+    def predict(self, params: P, rows: Rows, X: Block) -> Array:
+        """Return P(y_j given x_i) at the non-zeros of further counts of these rows, (nnz,)."""
+        return X.cells(*self.factors(params, rows)).astype(np.float64)
+
+    def fixed(self, X: Block, params: P, beta: float) -> FixedComponents | None:
+        """Return components for the fast fold-in, or None if it must iterate ``expect``."""
+        return None
+
+
+class Triples(Counts, Protocol):
+    """Table with the capability "triples": a third index between rows and columns.
+
+    Factors of rows, in methods of a Block, are those of the rows and, below them, of that index.
+    """
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Size of the middle index, M, and number of columns, L."""
+
+    @property
+    def middle_sums(self) -> Array:
+        """Tokens of each value of the middle index, (M,)."""
+
+
+class Equations(FoldIn[P, S], Protocol[P, S]):
+    """A mixture model: its equations, as pure functions of a frozen object."""
+
+    @property
+    def needs(self) -> Mapping[Capability, str]:
+        """Capabilities needed of a table: the parameter that asks, and what to set instead."""
+
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
+        """Return initial parameters and row states."""
+
+    def quick_start(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
+        """Return a cheap initial state, for one of many short fits whose predictions are averaged.
+
+        The more these differ, the better is the mean, so nothing is gained by a search.
+        """
+        return self.start(X, rng)
+
+    def maximize(self, stats: S, params: P, beta: float) -> P:
+        """M-step: return parameters, given the statistics of all rows."""
+
+    def log_prior(self, params: P, beta: float) -> float:
+        """Return the log prior of the parameters; free energy minus it never rises."""
+
+    def free_parameters(self, params: P, n_rows: int) -> int:
+        """Return the number of free parameters of P(y given x) of so many rows."""
+        raise NotImplementedError
+
+    @property
+    def patience(self) -> int:
+        """Iterations without a lower objective, after which EM has converged."""
+        return 1
+
+    @property
+    def largest_beta(self) -> float:
+        """Largest inverse temperature: 1 where it is the exponent of a likelihood."""
+        return 1.0
+
+    @property
+    def stages(self) -> Sequence[tuple[Model, int | None]]:
+        """Models fitted in turn, ever less constrained, and their largest numbers of iterations."""
+        return [(self, None)]
+
+    @property
+    def supports_alternating(self) -> bool:
+        """True if rows and columns can be fitted in turn at beta = 1; see Alternating."""
+        return False
+
+    def fold_in_equations(self, params: P) -> tuple[FoldIn[Any, Any], Params]:
+        """Return equations that fold in new rows, and their parameters; default self."""
+        return self, params
+
+    def mixture_prior(self, params: P) -> tuple[Array, Array] | None:
+        """Return the prior of a row's mixture: weights (a,) and A (a, k); see ``factors``.
+
+        None where a mixture is a parameter of its row.
+        """
+        return None
+
+
+Model: TypeAlias = Equations[Any, Any]
+
+
+class OnlineModel(Equations[P, S], Protocol[P, S]):
+    """A model whose parameters can follow a stream of rows."""
+
+    def mix_with(self, params: P, distribution: Array, share: float) -> P:
+        """Return parameters whose components have this share of a distribution, (M,)."""
+
+    def batch_equations(self) -> FoldIn[P, Any]:
+        """Return equations that fold in a mini-batch before its E-step; default self."""
+        return self
+
+
+class Alternating(Equations[P, S], Protocol[P, S]):
+    """A model whose rows and columns can be fitted in turn, at beta = 1."""
+
+    def alternate(self, X: Block, params: P, rows: Rows) -> tuple[Rows, S]:
+        """Return better row states, and statistics for an M-step to better parameters.
+
+        The free energy is the one before; neither step raises it.
+        """
+
+
+class Clustering(Equations[P, S], Protocol[P, S]):
+    """A model of clusters, whose best temperature depends on the size of the rows or columns."""
+
+    def object_size(self, X: Counts) -> float:
+        """Return the mean number of tokens of a clustered row or column."""
+
+    def critical_beta(self, X: Counts) -> float:
+        """Return the inverse temperature below which all clusters coincide."""
+
+
+class Splittable(Equations[P, S], Protocol[P, S]):
+    """A model of clusters, or of topics, that split while the temperature falls.
+
+    The states of its rows are their posterior distributions over the clusters.
+    """
+
+    n_clusters: int
+
+    def random(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
+        """Return random clusters, from which a single one is made."""
+        return self.start(X, rng)
+
+    def mix_components(self, params: P, shares: Array) -> P:
+        """Return parameters of clusters that are mixtures of these, with shares (K, K')."""
+
+    def perturb(self, params: P, rng: np.random.Generator, amount: float) -> P:
+        """Return parameters with noise of this relative size."""
+
+
+class MergeableClusters(Clustering[P, S], Splittable[P, S], Protocol[P, S]):
+    """Clusters of one side, which begin with spare ones that are merged."""
+
+    def seeded(self, X: Counts, rng: np.random.Generator, n_sampled: int) -> tuple[P, Rows]:
+        """Return clusters that begin with rows or columns far from each other, of so many."""
+
+    def overlaps(self, X: Counts, params: P, rows: Rows) -> Array:
+        """Return Bhattacharyya coefficients of clusters' responsibilities, (K, K), in counts."""
+
+
+class Predictor(Protocol):
+    """Prediction of further tokens of the rows of one table."""
+
+    def cells(self, X: Block) -> Array:
+        """Return P(y_j given x_i) at the non-zeros of other counts of these rows, (nnz,)."""
+
+
+class FactorModel(Protocol):
+    """A fitted estimator whose P(y given x) is a product of two factors."""
+
+    components_: Array  # (K, M): P(y given z), up to a factor of each component
+    embedding_: Array  # (N, K): P(z given x)
+    row_distribution_: Array  # (N,): P(x)
+    weights_: Array  # (K,): the prior, P(z given a row without tokens)
+    beta_: float
+
+    def transform(self, X: TableLike) -> Array:
+        """Return P(z given x) of rows, (n, K)."""

@@ -13,7 +13,7 @@ import sklearn.base
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 
-from skcooc.protocol.protocols import Array, TableLike
+from skcooc.protocol import Array, TableLike
 
 __all__ = [
     "BaseEstimator",
