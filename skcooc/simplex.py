@@ -85,8 +85,7 @@ def first_largest(scores: Array) -> Array:
     """
     largest = scores.max(axis=1, keepdims=True)
     slack = 8 * np.finfo(scores.dtype).eps * (1 + np.abs(largest))
-    positions: Array = (scores >= largest - slack).argmax(axis=1)
-    return positions
+    return (scores >= largest - slack).argmax(axis=1)
 
 
 def cosines(P: Array, Q: Array) -> Array:

@@ -10,14 +10,3 @@ from skcooc.base.parameters import (
     Size,
 )
 from skcooc.base.triads import TriadEstimator
-
-__all__ = [
-    "ANNEALING",
-    "ASPECT_TEMPERATURES",
-    "CONSTRAINTS",
-    "FALLING",
-    "SIZE",
-    "CooccurrenceEstimator",
-    "Size",
-    "TriadEstimator",
-]

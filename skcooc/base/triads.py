@@ -148,8 +148,7 @@ class TriadEstimator(CooccurrenceEstimator):
     @property
     def middle_components_(self) -> Array:
         """P(y_j given z_k), (K, M)."""
-        components: Array = self._state.params.middle.T
-        return components
+        return self._state.params.middle.T
 
     def _warm_state(self, recipe: Recipe, X: Counts) -> State:
         """Return the initial state; ValueError where values of the second index are new."""

@@ -13,27 +13,6 @@ from skcooc.counts.csr import (
     narrowed,
 )
 from skcooc.counts.disk import DiskCounts
-from skcooc.counts.passes import MAX_BAND_HEIGHT, Bands, Mixture
+from skcooc.counts.passes import MAX_BAND_HEIGHT, Bands
 from skcooc.counts.thinning import divide, thin
 from skcooc.counts.triples import NewTriples, TripleCounts
-
-__all__ = [
-    "MAX_BAND_HEIGHT",
-    "MAX_SINGLE",
-    "Bands",
-    "CSRCounts",
-    "DiskCounts",
-    "Mixture",
-    "NewRows",
-    "NewTriples",
-    "TextsError",
-    "TripleCounts",
-    "check_block",
-    "check_sparse_structure",
-    "check_total",
-    "divide",
-    "explained",
-    "float_table",
-    "narrowed",
-    "thin",
-]

@@ -263,8 +263,7 @@ def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array
 def unigram_of(X: Counts) -> Array:
     """P(y_j), (M,); empty columns are not zero."""
     expected = X.column_sums + NEVER * X.column_sums.mean()
-    unigram: Array = (expected / expected.sum()).astype(X.dtype)
-    return unigram
+    return (expected / expected.sum()).astype(X.dtype)
 
 
 def _factors_and_sums(X: Block) -> Array:

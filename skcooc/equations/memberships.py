@@ -335,8 +335,7 @@ def seed_gains(objects: CSR, overall: Array, sizes: Array) -> Array:
     """Gains in log-likelihood of rows by clusters that begin with rows, (n, n)."""
     ratios = scaled_rows(objects, (1 - UNIGRAM_SHARE) / UNIGRAM_SHARE * reciprocals(sizes))
     ratios.data = np.log1p(ratios.data * reciprocals(overall)[ratios.indices])
-    gains: Array = (objects.astype(np.float64) @ ratios.T).toarray()
-    return gains
+    return (objects.astype(np.float64) @ ratios.T).toarray()
 
 
 def best_start(model: Mergeable, X: Counts, rng: np.random.Generator) -> State:

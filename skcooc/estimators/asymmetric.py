@@ -147,14 +147,12 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     @property
     def object_weights_(self) -> ObjectWeights:
-        weights: ObjectWeights = self._fitted_model.object_weights
-        return weights
+        return self._fitted_model.object_weights
 
     @property
     def posteriors_(self) -> Array:
         params, rows = self._state
-        posteriors: Array = self._fitted_model.posteriors(params, rows)
-        return posteriors
+        return self._fitted_model.posteriors(params, rows)
 
     @property
     def labels_(self) -> Array:

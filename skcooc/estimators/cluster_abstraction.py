@@ -186,8 +186,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     def tree_(self) -> Tree:
         """Parents, depths, leaves and paths of the nodes."""
         check_is_fitted(self)
-        tree: Tree = self._fitted_model.tree
-        return tree
+        return self._fitted_model.tree
 
     @property
     def n_clusters_(self) -> int:
@@ -197,8 +196,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     @property
     def posteriors_(self) -> Array:
         """P(c given x_i), (N, K)."""
-        posteriors: Array = self._fitted_model.leaves(self._state.rows)
-        return posteriors
+        return self._fitted_model.leaves(self._state.rows)
 
     @property
     def labels_(self) -> Array:
@@ -241,8 +239,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         )
 
     def _posteriors(self, X: Block) -> Array:
-        posteriors: Array = self._fitted_model.leaves(self._row_states(X))
-        return posteriors
+        return self._fitted_model.leaves(self._row_states(X))
 
     @property
     def _n_posteriors(self) -> int:

@@ -200,8 +200,7 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
     def lambda_(self) -> Array:
         """Parameter of the prior Dir(lambda) of the centers, (K,)."""
         check_is_fitted(self)
-        lambda_: Array = self._state.params.lambda_
-        return lambda_
+        return self._state.params.lambda_
 
     def project(self, X: TableLike) -> Array:
         """Return the mean topics of the tokens of rows.

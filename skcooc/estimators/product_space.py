@@ -127,13 +127,11 @@ class ProductSpaceMixture(CooccurrenceEstimator):
 
     @property
     def column_components_(self) -> Array:
-        components: Array = self._state.params.components.T
-        return components
+        return self._state.params.components.T
 
     @property
     def joint_(self) -> Array:
-        joint: Array = self._state.params.joint
-        return joint
+        return self._state.params.joint
 
     def recipe(self) -> Recipe:
         sizes = self.n_row_components, self.n_column_components

@@ -156,8 +156,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     @property
     def column_posteriors_(self) -> Array:
-        J: Array = self._state.params.memberships
-        return J
+        return self._state.params.memberships
 
     @property
     def column_labels_(self) -> Array:
@@ -165,8 +164,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     @property
     def joint_(self) -> Array:
-        joint: Array = self._state.params.joint
-        return joint
+        return self._state.params.joint
 
     @property
     def association_(self) -> Array:

@@ -141,8 +141,7 @@ class TriadicAspectModel(TriadEstimator):
 
     @property
     def exponents_(self) -> Pair:
-        exponents: Pair = self._fitted_model.exponents
-        return exponents
+        return self._fitted_model.exponents
 
     def recipe(self) -> Recipe:
         prior, exponents = self.component_prior, self.exponents

@@ -112,8 +112,7 @@ def order_by_similarity(mixtures: Array) -> list[int]:
     rows_given_topic = mixtures.T + 1e-9
     distances = hellinger(rows_given_topic / rows_given_topic.sum(axis=1, keepdims=True))
     pairs = squareform(distances, checks=False)
-    order: list[int] = leaves_list(linkage(pairs, "average", optimal_ordering=True)).tolist()
-    return order
+    return leaves_list(linkage(pairs, "average", optimal_ordering=True)).tolist()
 
 
 @dataclass(frozen=True)

@@ -132,8 +132,7 @@ def doubts(table: CSR, names: Sequence[object]) -> Iterator[str]:
 
 def _line(table: CSR, side: int, number: int) -> Array:
     """Return a row, or a column, as a vector."""
-    line: Array = (table[:, [number]] if side else table[[number]]).toarray().ravel()
-    return line
+    return (table[:, [number]] if side else table[[number]]).toarray().ravel()
 
 
 def transformed(table: CSR) -> str | None:
@@ -231,8 +230,7 @@ def check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> N
 
 
 def check_weights(sample_weight: ArrayLike, X: CSR | Array, **options: bool) -> Array:
-    weights: Array = check_sample_weight(sample_weight, X, ensure_non_negative=True, **options)
-    return weights
+    return check_sample_weight(sample_weight, X, ensure_non_negative=True, **options)
 
 
 @dataclass(frozen=True)
