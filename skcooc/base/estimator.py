@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from inspect import Parameter, signature
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes, quantities
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, did_you_mean, fill_docstring
@@ -234,7 +236,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         -------
         aic : float
         """
-        return quantities.aic(self, X)
+        log_likelihood, _, n_free = quantities.evidence(self, X)
+        return 2 * (n_free - log_likelihood)
 
     def bic(self, X: TableLike) -> float:
         """Bayesian information criterion (BIC) of the model for X; lower is better.
@@ -274,12 +277,19 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         >>> len(min(models, key=lambda model: model.bic(Dyads(X))).components_)
         3
         """
-        return quantities.bic(self, X)
+        log_likelihood, n_tokens, n_free = quantities.evidence(self, X)
+        return n_free * float(np.log(n_tokens)) - 2 * log_likelihood
 
     @property
     def n_parameters_(self) -> int:
         """Number of free parameters of P(x, y), those of the training rows included."""
-        return quantities.n_parameters(self)
+        check_is_fitted(self)
+        if not len(self.embedding_):
+            raise AttributeError(
+                "n_parameters_ counts the training rows, which are not kept where a table is read "
+                "in blocks."
+            )
+        return quantities.free_parameters(self, len(self.embedding_))
 
     def _fit_table(
         self,

@@ -23,7 +23,7 @@ from skcooc.fitting.stream import FirstBatch, Passes, Stream, fold_in, over_rows
 from skcooc.fitting.tuning import Trial
 from skcooc.heldout import scoring
 from skcooc.heldout.memory import Asked
-from skcooc.heldout.predictors import Factors, smoothed
+from skcooc.heldout.predictors import Factors, smoothed, with_background
 from skcooc.heldout.validation import HeldOutPredictions, add_one_unigram
 from skcooc.protocol import (
     CSR,
@@ -39,6 +39,7 @@ from skcooc.protocol import (
 from skcooc.protocol.bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
+from skcooc.simplex import normalise
 from skcooc.tables import (
     Dyads,
     TableSchema,
@@ -331,7 +332,17 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         >>> bool(usual > strange)
         True
         """
-        return quantities.row_log_likelihood(self, X)
+        table = self._read_rows(X)
+        weights, mixtures = self._mixture_prior()
+        if not len(weights):
+            raise quantities.NoRowsError
+        factors = Factors(mixtures, self.components_.T)
+        predictor = with_background(factors, self.unigram_, self.smoothing_)
+
+        def log_likelihoods(X: Block) -> Array:
+            return scoring.log_likelihoods(X, weights, predictor)
+
+        return self._run_with_threads(log_likelihoods, table)
 
     @validated({"n": [Interval(Integral, 1, None, closed="left")], "exclude_seen": ["boolean"]})
     def recommend(
@@ -394,27 +405,39 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     @property
     def component_distribution_(self) -> Array:
         """Share of the tokens P(z) = sum_i P(x_i) P(z given x_i), (K,)."""
-        return quantities.component_distribution(self)
+        return quantities.marginal(self).astype(self.embedding_.dtype)
 
     @property
     def column_embedding_(self) -> Array:
         """P(z given y_j), (M, K); rows sum to one."""
-        return quantities.column_embedding(self)
+        P = quantities.marginal(self)
+        posteriors = normalise((P[:, None] * self.components_).T, axis=1, otherwise=P)
+        return posteriors.astype(self.components_.dtype)
 
     @property
     def row_components_(self) -> Array:
         """P(x_i given z), (K, N); rows sum to one."""
-        return quantities.row_components(self)
+        joint = (quantities.masses(self)[:, None] * self.embedding_).T
+        mass = quantities.marginal(self)[:, None]
+        P = np.where(mass > 0, joint / np.where(mass > 0, mass, 1), self.row_distribution_)
+        return P.astype(self.embedding_.dtype)
 
     @property
     def row_names_in_(self) -> Array:
         """Names of the training rows, (N,); AttributeError where there are none."""
-        return quantities.row_names(self)
+        names = self._schema.row_names
+        if names is None or len(names) != len(self.embedding_):
+            raise AttributeError(f"{type(self).__name__} was fitted to rows without names.")
+        return names
 
     @property
     def column_names_in_(self) -> Array:
         """Names of the columns, (M,), also numbers; AttributeError where there are none."""
-        return quantities.column_names(self)
+        own = self._schema.names[len(self._schema.shape) - 1]  # of Triads the third index
+        names: Array | None = getattr(self, "feature_names_in_", own)
+        if names is None:
+            raise AttributeError(f"{type(self).__name__} was fitted to columns without names.")
+        return names
 
     def _map_dask_blocks(self, method: str, X: TableLike, n_columns: int) -> TableLike:
         """Return a dask array of a method's results, computed block by block."""

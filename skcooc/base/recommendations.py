@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base.quantities import FittedModel, NoRowsError, positions
+from skcooc.base.quantities import NoRowsError, positions
 from skcooc.heldout.scoring import Ranked, ranked
-from skcooc.protocol import CSR, Array, Block, Predictor, TableLike
+from skcooc.protocol import CSR, Array, TableLike
 from skcooc.tables import all_cells, find_names, observed_cells
 from skcooc.tables.dyads import Cells
+
+if TYPE_CHECKING:
+    from skcooc.base.predictions import Predictions
 
 CHUNK_SIZE = 2**20  # probabilities that are in memory at a time
 
@@ -31,16 +34,6 @@ class Recommendations(NamedTuple):
     """P(y given x), (n_rows, n), float64."""
 
 
-class Recommender(FittedModel, Protocol):
-    """A fitted estimator that recommends columns."""
-
-    def fold_in(self, X: Block) -> Array: ...
-    def _make_predictor(
-        self, mixtures: Array, known: CSR | None, rows: Array | None = None
-    ) -> Predictor: ...
-    def _training_table(self) -> CSR | None: ...
-
-
 class Asked(NamedTuple):
     """Rows to recommend columns for."""
 
@@ -52,7 +45,7 @@ class Asked(NamedTuple):
 
 
 def recommend(
-    model: Recommender, rows: ArrayLike | TableLike, n: int, *, exclude_seen: bool
+    model: Predictions, rows: ArrayLike | TableLike, n: int, *, exclude_seen: bool
 ) -> Recommendations:
     check_is_fitted(model)
     shape = np.shape(rows)
@@ -72,12 +65,12 @@ def recommend(
     return Recommendations(items.reshape(*leading, n), best.values.reshape(*leading, n))
 
 
-def _new(model: Recommender, rows: TableLike) -> Asked:
+def _new(model: Predictions, rows: TableLike) -> Asked:
     X = model._read_rows(rows)
     return Asked(model.fold_in(X), X.table, observed_cells(X.table), np.arange(X.shape[0]))
 
 
-def _fitted(model: Recommender, rows: ArrayLike, exclude_seen: bool) -> Asked:
+def _fitted(model: Predictions, rows: ArrayLike, exclude_seen: bool) -> Asked:
     """Return training rows, given by positions or names."""
     if not len(model.embedding_):
         raise NoRowsError
@@ -93,7 +86,7 @@ def _fitted(model: Recommender, rows: ArrayLike, exclude_seen: bool) -> Asked:
     return Asked(mixtures, None if known is None else known[chosen], schema.seen, chosen, chosen)
 
 
-def _are_counts(model: Recommender, rows: Any) -> bool:
+def _are_counts(model: Predictions, rows: Any) -> bool:
     """Return whether positions are counts by mistake: a Series of columns, or only 0 and 1."""
     names, values = model._schema.column_names, np.asarray(rows)
     if names is not None and hasattr(rows, "iloc") and set(rows.index) == set(names.tolist()):
@@ -126,7 +119,7 @@ def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
     return found
 
 
-def _predicted(model: Recommender, asked: Asked) -> Iterator[tuple[slice, Array]]:
+def _predicted(model: Predictions, asked: Asked) -> Iterator[tuple[slice, Array]]:
     """Yield slices of rows and their P(y given x); -inf in excluded columns."""
     n_columns = model.components_.shape[1]
     for first in range(0, len(asked.rows), step := max(1, CHUNK_SIZE // n_columns)):
