@@ -25,9 +25,10 @@ from skcooc.fitting.journal import Journal
 from skcooc.fitting.progress import Progress
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.stream import FirstBatch
-from skcooc.protocol import Counts, RandomState, TableLike
+from skcooc.protocol import Array, Counts, RandomState, TableLike
 from skcooc.protocol.bases import BaseEstimator, CallbackSupportMixin
 from skcooc.protocol.decorators import fit_context, with_callbacks
+from skcooc.simplex import normalise
 from skcooc.tables import Table, is_out_of_core, read, read_in_memory
 
 E = TypeVar("E", bound="CooccurrenceEstimator")
@@ -427,6 +428,37 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         attributes.check_shape(self._fitted_parameters, recipe, "warm_start=True")
         attributes.check_columns(self.components_, X)
         return attributes.cast_state(X, self._state)
+
+    def _with_merged_components(self, shares: Array, mass: Array) -> Self:
+        """Return a copy with L components, each a mass-weighted sum of the K fitted ones.
+
+        Component k, of mass (K,), has the shares (K, L) in the new ones. Attributes of the fit
+        itself, such as the history, are dropped.
+        """
+        shares = shares.astype(self.components_.dtype)
+        params, rows = self._state
+        model, params = self._fitted_model.merge(params, mass.astype(shares.dtype), shares)
+        rows = normalise(np.asarray(rows) @ shares, axis=1, otherwise=params.weights)
+        new = copy.copy(self).set_params(**{self.size_parameters[0]: shares.shape[1]})
+        known = {
+            "_fitted_parameters": new.get_params(deep=False),
+            "tuning_": self.tuning_,
+            "_unfinished": None,
+            "_stream": None,
+            "_passes": None,
+            "_heldout_predictions": None,
+        }
+        found = attributes.prediction_attributes(
+            model,
+            State(params, rows),
+            self.beta_,
+            self.smoothing_,
+            self.unigram_,
+            self.row_distribution_,
+        )
+        inputs = attributes.input_attributes(self) | attributes.size_attributes(new)
+        attributes.set_fitted_attributes(new, inputs | known | found)
+        return new
 
     def _journal(self, X: Counts) -> Journal:
         """Return the journal of the interrupted fit to resume, or an empty one.

@@ -20,7 +20,6 @@ from skcooc.base import (
     CooccurrenceEstimator,
     Size,
 )
-from skcooc.base.merging import merged_components
 from skcooc.em import Split, State, TemperatureRange, annealing_schedule
 from skcooc.em.solvers import SolverName
 from skcooc.equations import aspects as usual_values
@@ -191,7 +190,7 @@ class AspectModel(CooccurrenceEstimator):
         """Return a fitted model of L topics, sums of the K fitted ones by shares (K, L)."""
         kept = len(self.embedding_) > 0  # of a table in blocks no rows are
         mass = self.component_distribution_ if kept else self._state.params.weights
-        return merged_components(self, shares, mass, "n_components")
+        return self._with_merged_components(shares, mass)
 
     def recipe(self) -> Recipe:
         family = self._family()

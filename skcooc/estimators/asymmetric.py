@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_proportions
-from skcooc.base.merging import merged_components
 from skcooc.em import Split, annealing_schedule
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import (
@@ -169,7 +168,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         if self.object_weights_ != "counts":
             tokens = self.row_distribution_
             mass = (tokens * size_factors(tokens, self.object_weights_)) @ self.embedding_
-        return merged_components(self, shares, mass, "n_clusters")
+        return self._with_merged_components(shares, mass)
 
     def recipe(self) -> Recipe:
         weights = self._weights()
