@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
-from skcooc.tables import is_missing, known_groups, row_groups
+from skcooc.protocol.scikit_learn import is_missing
+from skcooc.tables import known_groups, row_groups
 from tests.tables import random_table, refused
 
 TABLE = random_table()

@@ -28,9 +28,9 @@ from skcooc.protocol.bases import (
     TransformerMixin,
 )
 from skcooc.protocol.decorators import fit_context
-from skcooc.protocol.scikit_learn import Interval, Options, StrOptions, num_samples
+from skcooc.protocol.scikit_learn import Interval, Options, StrOptions, is_missing, num_samples
 from skcooc.simplex import first_largest, normalise
-from skcooc.tables import Dyads, is_missing, is_out_of_core
+from skcooc.tables import Dyads, is_out_of_core
 
 UNLABELLED = -1
 NOT_CALIBRATED = 1.0, 1e-6  # exponent and floor

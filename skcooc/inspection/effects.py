@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.stats import t
 
-from skcooc.inspection.groups import Labels, is_missing, number_levels, plain_values, read_labels
+from skcooc.inspection.groups import Labels, number_levels, plain_values, read_labels
 from skcooc.inspection.models import ModelView, Names, kind_of, read_view
 from skcooc.inspection.shares import (
     BLOCK,
@@ -33,6 +33,7 @@ from skcooc.protocol import (
     refuse_anndata,
 )
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import is_missing
 
 if TYPE_CHECKING:
     import pandas

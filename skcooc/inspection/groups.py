@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcooc.protocol import Array, refuse_anndata
-from skcooc.protocol.scikit_learn import is_pandas_na
+from skcooc.protocol.scikit_learn import is_missing
 
 MOST_PERIODS = 24  # for which freq="auto" takes the shortest period
 MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
@@ -232,13 +232,6 @@ def runs(places: Array) -> list[slice]:
     wide = WIDE / 2 if places.dtype.kind == "M" and usual >= A_PERIOD else WIDE
     ends = [0, *(1 + np.flatnonzero(steps > wide * usual)).tolist(), len(places)]
     return [slice(a, b) for a, b in itertools.pairwise(ends)]
-
-
-def is_missing(values: Array) -> Array:
-    """Mask of None, NaN, NaT and NA."""
-    if values.dtype.kind == "O":
-        return np.array([v is None or is_pandas_na(v) or v != v for v in values], dtype=bool)
-    return values != values
 
 
 def days_of(values: Array) -> Array | None:

@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 import sklearn
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
@@ -28,6 +29,8 @@ from sklearn.utils.validation import _check_n_features as check_n_features
 from sklearn.utils.validation import _check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
 
+from skcooc.protocol import Array
+
 __all__ = [
     "HAS_CALLBACKS",
     "BaseComposition",
@@ -43,6 +46,7 @@ __all__ = [
     "check_sample_weight",
     "fit_context",
     "get_chunk_n_rows",
+    "is_missing",
     "is_pandas_na",
     "num_samples",
     "safe_indexing",
@@ -102,6 +106,13 @@ def check_sample_weight(sample_weight: Any, X: Any, **options: Any) -> Any:
     if not HAS_CALLBACKS:
         options.pop("allow_all_zero_weights", None)
     return _check_sample_weight(sample_weight, X, **options)
+
+
+def is_missing(values: Array) -> Array:
+    """Mask of None, NaN, NaT and the NA of pandas, (n,)."""
+    if values.dtype.kind == "O":
+        return np.array([v is None or is_pandas_na(v) or v != v for v in values], dtype=bool)
+    return np.asarray(values != values)
 
 
 def __getattr__(name: str) -> Any:

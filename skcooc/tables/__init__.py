@@ -11,7 +11,7 @@ from skcooc.tables.dyads import (
     observed_cells,
     without_zeros,
 )
-from skcooc.tables.groups import is_missing, known_groups, row_groups
+from skcooc.tables.groups import known_groups, row_groups
 from skcooc.tables.reading import (
     Table,
     all_cells,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.protocol import Array
-from skcooc.protocol.scikit_learn import is_pandas_na
+from skcooc.protocol.scikit_learn import is_missing
 
 
 def row_groups(groups: ArrayLike, n_rows: int, labels: Array | None = None) -> tuple[Array, Array]:
@@ -59,10 +59,3 @@ def _checked(groups: ArrayLike, n_rows: int) -> Array:
             f"groups has the shape {given.shape}; it must be ({n_rows},), one for each row of X."
         )
     return given
-
-
-def is_missing(labels: Array) -> Array:
-    """Which of some labels are None, NaN or the NA of pandas, (n,)."""
-    return np.array(
-        [label is None or is_pandas_na(label) or label != label for label in labels], dtype=bool
-    )

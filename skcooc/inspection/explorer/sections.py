@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 
 from skcooc.inspection.blocks import cluster_orders
 from skcooc.inspection.features import most_representative
-from skcooc.inspection.groups import CURE, group_rows, is_missing, parse_dates, read_labels, runs
+from skcooc.inspection.groups import CURE, group_rows, parse_dates, read_labels, runs
 from skcooc.inspection.models import ModelView, call_on_counts, distributions
 from skcooc.protocol import Array
+from skcooc.protocol.scikit_learn import is_missing
 
 MIXES = np.linspace(0, 1, 11)  # positions of the slider between probability and ratio
 N_SHOWN = 20  # features at a position of the slider
