@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from skcooc.em import Record, State
-from skcooc.em.stages import unknown_rows
 from skcooc.fitting import Recipe
 from skcooc.fitting.fit import AttributesAt, Fit, Start, token_distribution
 from skcooc.fitting.journal import Journal
@@ -211,17 +210,6 @@ class TableFingerprint(NamedTuple):
         return same_rows and np.array_equal(unigram, self.unigram) and dtype == self.dtype
 
 
-class FitFingerprint(NamedTuple):
-    """Parameters and table of a fit at its beginning."""
-
-    parameters: Parameters
-    table: TableFingerprint
-
-
-def fingerprint(estimator: BaseEstimator, X: Counts) -> FitFingerprint:
-    return FitFingerprint(estimator.get_params(deep=False), table_fingerprint(X))
-
-
 def table_fingerprint(X: Counts) -> TableFingerprint:
     """Return the fingerprint of a table."""
     groups = getattr(X, "row_groups", None)
@@ -286,12 +274,3 @@ def check_columns(components: Array, X: Counts) -> None:
             f"warm_start=True cannot continue with X: {new.size} of its columns, such as {new[0]},"
             f" have probability zero in components_. {REMEDY}"
         )
-
-
-def cast_state(X: Counts, state: State) -> State:
-    """Return a state in the dtype of X; equally many rows keep their mixtures."""
-    params, rows = state
-    params = type(params)(*(array.astype(X.dtype) for array in params))
-    if len(rows) != X.shape[0]:
-        return State(params, unknown_rows(params, X))
-    return State(params, X.array(rows).astype(X.dtype))

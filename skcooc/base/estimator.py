@@ -16,15 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.base import attributes, quantities
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, did_you_mean, fill_docstring
 from skcooc.base.streams import Streams
-from skcooc.em import EMState, State, TemperatureRange, make_solver
+from skcooc.em import EMState, State, TemperatureRange, make_solver, online
 from skcooc.em.solvers import SolverName
-from skcooc.em.stages import Solver
+from skcooc.em.stages import Solver, unknown_rows
 from skcooc.fitting import Recipe, Settings
 from skcooc.fitting.fit import ShortFits, fit, short_fits
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.progress import Progress
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.fitting.stream import FirstBatch
+from skcooc.fitting.stream import Stream
 from skcooc.protocol import Array, Counts, RandomState, TableLike
 from skcooc.protocol.bases import BaseEstimator, CallbackSupportMixin
 from skcooc.protocol.decorators import fit_context, with_callbacks
@@ -318,9 +318,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         progress.end()
         if attributes.streaming_obstacle(recipe.with_model(found.model)) is None:
             seed = draw_seeds(self.random_state, 1)[0]
-            known["_stream"] = FirstBatch(
-                found.run.stats, found.mass, X.column_sums, X.mean_count_weight, seed
-            )
+            averages = online.averages(found.run.stats, found.mass)
+            known["_stream"] = Stream(averages, X.column_sums, X.mean_count_weight, seed)
         attributes.set_fitted_attributes(self, attributes.fit_attributes(found) | known)
         return found.run.stopped
 
@@ -427,7 +426,11 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """Return the initial state of a new run; equally many rows keep their mixtures."""
         attributes.check_shape(self._fitted_parameters, recipe, "warm_start=True")
         attributes.check_columns(self.components_, X)
-        return attributes.cast_state(X, self._state)
+        params, rows = self._state
+        params = type(params)(*(array.astype(X.dtype) for array in params))
+        if len(rows) != X.shape[0]:
+            return State(params, unknown_rows(params, X))
+        return State(params, X.array(rows).astype(X.dtype))
 
     def _with_merged_components(self, shares: Array, mass: Array) -> Self:
         """Return a copy with L components, each a mass-weighted sum of the K fitted ones.
@@ -467,7 +470,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """
         before = self._unfinished if self.warm_start else None
         journal = Journal(self) if before is None else before.copy_for(self)
-        parameters, table = journal.get_or_compute(("of",), attributes.fingerprint, self, X)
+        parameters = journal.get_or_compute(("parameters",), self.get_params, False)
+        table = journal.get_or_compute(("table",), attributes.table_fingerprint, X)
         if before is not None:
             attributes.check_as_before(self, parameters, table.matches(X))
         return journal

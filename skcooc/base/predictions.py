@@ -19,7 +19,7 @@ from skcooc.base.recommendations import Recommendations
 from skcooc.em import EMState, Record, State
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.fitting.stream import FirstBatch, Passes, Stream, fold_in, over_rows
+from skcooc.fitting.stream import Passes, Stream, fold_in, over_rows
 from skcooc.fitting.tuning import Trial
 from skcooc.heldout import scoring
 from skcooc.heldout.memory import Asked
@@ -94,7 +94,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _cache: Asked | None = None  # parameters of the cache around it, for which it is tuned
     _unfinished: Journal | None = None
     _end: EMState | None  # kept for a warm start
-    _stream: FirstBatch | Stream | None
+    _stream: Stream | None
     _passes: Passes | None
     _heldout_predictions: HeldOutPredictions | None
     is_factorised: ClassVar[bool] = True  # that is all it predicts, but for smoothing

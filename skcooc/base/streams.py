@@ -21,7 +21,6 @@ from skcooc.fitting.progress import BlockTasks
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.stream import (
     Batch,
-    FirstBatch,
     Passes,
     Position,
     ProgressiveLoss,
@@ -175,7 +174,7 @@ class Streams(Predictions):
         if self._search(recipe)(sample):
             batch = batch.divided(self.validation_fraction, seed)
         self.fit(batch.X.table, sample_weight=batch.X.weights)
-        self._stream = cast(FirstBatch, self._stream)._replace(seed=seed)
+        self._stream = cast(Stream, self._stream)._replace(seed=seed)
 
     @with_callbacks
     def _make_passes(self, recipe: Recipe, blocks: CheckedBlocks, done: Passes) -> None:
@@ -199,7 +198,7 @@ class Streams(Predictions):
     @property
     def _position(self) -> Position:
         """Current state of stepwise EM."""
-        stream = cast(Stream, self._stream).as_stream
+        stream = cast(Stream, self._stream)
         return Position(*self._state, self.beta_, self.smoothing_, stream)
 
     def _follower(self, recipe: Recipe, stream: Stream) -> StreamTrainer:

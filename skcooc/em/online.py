@@ -7,7 +7,7 @@ follows what the held-out tokens of each batch ask for.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -145,47 +145,36 @@ class StreamTemperature(NamedTuple):
     direction: int = 1  # 1 towards larger beta, -1 towards smaller
 
 
-class TemperatureOutcome(Protocol):
-    """Outcome of a temperature."""
-
-    @property
-    def validation(self) -> Validation | None:
-        """On the held-out tokens of a batch; None where there are none."""
-
-
-T = TypeVar("T", bound=TemperatureOutcome)
-
-
 def track_beta(
     now: StreamTemperature,
     within: TemperatureRange,
     n_tokens: float,
-    fold_in: Callable[[float], T],
-) -> tuple[StreamTemperature, T]:
+    fold_in: Callable[[float], tuple[Rows, Validation | None]],
+) -> tuple[StreamTemperature, Rows, Validation | None]:
     """Try the temperature next to the present one, and keep it if it predicts better.
 
     ``fold_in(beta)`` folds in the batch at a temperature. Where the present one stays, the other
     direction is next. Without held-out tokens nothing is tried.
 
-    >>> class Batch(NamedTuple):
-    ...     validation: Validation
     >>> def fold_in(beta):
-    ...     return Batch(Validation((beta - 0.8) ** 2, 0.0))
+    ...     return np.empty(0), Validation((beta - 0.8) ** 2, 0.0)
     >>> now = StreamTemperature(0.7)
     >>> for batch in range(9):
-    ...     now, _ = track_beta(now, TemperatureRange(0.5, 1.0), 1000.0, fold_in)
+    ...     now, *_ = track_beta(now, TemperatureRange(0.5, 1.0), 1000.0, fold_in)
     >>> round(now.beta, 2)
     0.8
     """
+    rows, validation = fold_in(now.beta)
     if not n_tokens:
-        return now, fold_in(now.beta)
-    stay, beta = fold_in(now.beta), _neighbour(now, within, n_tokens)
-    go = stay if beta == now.beta else fold_in(beta)
-    if stay.validation is None or go.validation is None:
-        return now, stay
-    if go.validation.perplexity < stay.validation.perplexity:
-        return StreamTemperature(beta, now.direction), go
-    return StreamTemperature(now.beta, -now.direction), stay
+        return now, rows, validation
+    beta, other_rows, other = _neighbour(now, within, n_tokens), rows, validation
+    if beta != now.beta:
+        other_rows, other = fold_in(beta)
+    if validation is None or other is None:
+        return now, rows, validation
+    if other.perplexity < validation.perplexity:
+        return StreamTemperature(beta, now.direction), other_rows, other
+    return StreamTemperature(now.beta, -now.direction), rows, validation
 
 
 def _neighbour(now: StreamTemperature, within: TemperatureRange, n_tokens: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from threading import Lock
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -73,13 +73,8 @@ class Fit(NamedTuple):
         return self.start.structure.model
 
 
-class AttributesAt(Protocol):
-    """Makes the attributes of an estimator that would have stopped at an iteration."""
-
-    def __call__(
-        self, start: Start, journal: Journal, record: Record, state: State
-    ) -> dict[str, object]:
-        """Return attributes by their names."""
+# Makes the attributes of an estimator that would have stopped at an iteration.
+AttributesAt = Callable[[Start, Journal, Record, State], dict[str, object]]
 
 
 def fit(
@@ -173,7 +168,7 @@ def tuned_start(
     if recipe.structure is None:
         model = recipe.with_values(chosen.values).equations
         if recipe.family.has_tunable_row_prior(chosen.values):
-            model = _with_row_prior(recipe, chosen, best.params, heldout)
+            model = with_best_row_prior(recipe, chosen, best.params, heldout)
         structure = LearnedStructure(model, model, None)
     params = best.params if recipe.init_from else None
     return Start(structure, record.trials, chosen.beta, best.validation, best.predicted, params)
@@ -185,16 +180,6 @@ def _judge(settings: Settings, train: Block, heldout: HeldOut) -> Callable[[Shor
         return validation_perplexity
     cache = CacheValidation.from_tables(train, heldout.X, settings.cache)
     return lambda fit: cache.perplexity(fit.predicted)
-
-
-def _with_row_prior(recipe: Recipe, chosen: Trial, params: Params, heldout: HeldOut) -> Model:
-    """Return the equations with the values chosen, and the best prior of new rows."""
-
-    def model(row_prior: float) -> Model:
-        return recipe.with_values({**chosen.values, "row_prior": row_prior}).equations
-
-    smoothing, seed = chosen.validation.smoothing, recipe.settings.seeds[0]
-    return model(best_row_prior(model, params, chosen.beta, heldout, smoothing, seed))
 
 
 def _structure(
@@ -391,26 +376,24 @@ def short_fits(recipe: Recipe, X: Block) -> ShortFits:
     return ShortFits(recipe.without_burstiness, rest.with_threads(1, map), heldout)
 
 
-def best_row_prior(
-    with_prior: Callable[[float], Model],
-    params: Params,
-    beta: float,
-    heldout: HeldOut,
-    smoothing: float,
-    seed: int,
-) -> float:
-    """Return the pseudo-count with which a few tokens of a row predict others best.
+def with_best_row_prior(recipe: Recipe, chosen: Trial, params: Params, heldout: HeldOut) -> Model:
+    """Return the equations with which a few tokens of a new row predict others best.
 
-    All of them are validation tokens: those that the components have seen would be trusted too
-    much. If no row has two of them, it is the pseudo-count in the middle.
+    They have the values chosen, and a pseudo-count of new rows. All tokens are validation tokens:
+    those that the components have seen would be trusted too much. If no row has two of them, the
+    pseudo-count is the one in the middle.
     """
-    rng = np.random.default_rng(seed)
+
+    def with_prior(row_prior: float) -> Model:
+        return recipe.with_values({**chosen.values, "row_prior": row_prior}).equations
+
+    rng = np.random.default_rng(recipe.settings.seeds[0])
     long = np.flatnonzero(np.diff(heldout.X.table.indptr) > 1)
     rows = np.sort(rng.choice(long, min(N_ROWS, len(long)), replace=False))
     n_columns = np.diff(heldout.X.table.indptr)[rows]
     repeated = np.concatenate([rows[n_columns > n] for n in N_KNOWN])
     if not repeated.size:
-        return PSEUDO_COUNTS[len(PSEUDO_COUNTS) // 2]
+        return with_prior(PSEUDO_COUNTS[len(PSEUDO_COUNTS) // 2])
     n_known = np.concatenate([np.full(np.sum(n_columns > n), n) for n in N_KNOWN])
     both = heldout.X.take(repeated)
     tokens = few_columns(both.table, n_known, rng)
@@ -418,12 +401,13 @@ def best_row_prior(
 
     def loss(row_prior: float) -> float:
         model, of_rows = with_prior(row_prior).fold_in_equations(params)
-        states = fold_in(model, of_rows, beta, X, 1, max_iter=MAX_ITER)
+        states = fold_in(model, of_rows, chosen.beta, X, 1, max_iter=MAX_ITER)
         predicted = CachedPredictions(model.predict(of_rows, states, both))
-        logs = log_cells(smoothed(predicted, heldout.background, smoothing), both)
-        return -float((rest * logs).sum() / rest.sum())
+        smooth = smoothed(predicted, heldout.background, chosen.validation.smoothing)
+        return -float((rest * log_cells(smooth, both)).sum() / rest.sum())
 
-    return float(np.exp(vertex({float(np.log(c)): loss(c) for c in PSEUDO_COUNTS})))
+    losses = {float(np.log(c)): loss(c) for c in PSEUDO_COUNTS}
+    return with_prior(float(np.exp(vertex(losses))))
 
 
 def few_columns(X: CSR, n: Array, rng: np.random.Generator) -> Array:

@@ -129,17 +129,12 @@ def resume_or_new(estimator: BaseEstimator, *data: object) -> Journal:
             asked[name] = type(value)
     if isinstance(asked.get("random_state"), np.random.RandomState):
         del asked["random_state"]
-    key = _hashed([sorted(asked.items()), data])
+    try:
+        key = joblib.hash([sorted(asked.items()), data])
+    except (pickle.PicklingError, AttributeError, TypeError, ValueError):
+        key = None  # a part cannot be pickled: such a fit is like no other
     journal, before = Journal(estimator, key), getattr(estimator, "_unfinished", None)
     if before is not None and key is not None and before.key == key:
         journal = before.copy_for(estimator)
     estimator._unfinished = journal
     return journal
-
-
-def _hashed(asked: object) -> str | None:
-    """Return a hash, or None where a part cannot be pickled: such a fit is like no other."""
-    try:
-        return cast(str, joblib.hash(asked))
-    except (pickle.PicklingError, AttributeError, TypeError, ValueError):
-        return None

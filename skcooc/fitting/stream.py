@@ -82,26 +82,6 @@ class Stream(NamedTuple):
     seed: int  # of the held-out tokens of its batches
     direction: int = 1  # in which the next temperature is tried
 
-    @property
-    def as_stream(self) -> Stream:
-        return self
-
-
-class FirstBatch(NamedTuple):
-    """Summary of a fit as the first batch of a stream."""
-
-    stats: Statistics
-    n_tokens: float
-    column_sums: Array  # (M,)
-    mean_count_weight: float
-    seed: int
-
-    @property
-    def as_stream(self) -> Stream:
-        """Stream after one batch."""
-        averages = online.averages(self.stats, self.n_tokens)
-        return Stream(averages, self.column_sums, self.mean_count_weight, self.seed)
-
 
 class Passes(NamedTuple):
     """Progress of a fit over blocks, in addition to the stream."""
@@ -129,13 +109,6 @@ class Position(NamedTuple):
         return self._replace(
             params=params, stream=self.stream._replace(column_sums=np.pad(sums, (0, n_new)))
         )
-
-
-class FoldedBatch(NamedTuple):
-    """Rows of a batch, folded in."""
-
-    rows: Rows
-    validation: Validation | None
 
 
 @dataclass(frozen=True)
@@ -167,13 +140,13 @@ class Batch:
         beta: float,
         n_jobs: int | None,
         judge: HeldOut | None,
-    ) -> FoldedBatch:
+    ) -> tuple[Rows, Validation | None]:
         """Fold the rows in by a few E-steps, and predict the held-out tokens."""
         new = self.X.as_new()
         rows = fold_in(
             model.batch_equations(), params, beta, new, n_jobs, max_iter=INNER_ITERATIONS
         )
-        return FoldedBatch(rows, judge(model, params, rows) if judge else None)
+        return rows, judge(model, params, rows) if judge else None
 
 
 @dataclass
@@ -231,19 +204,19 @@ class StreamTrainer:
             params = online.smooth_for_new_columns(
                 self.model, now.params, kept, totals, learnt.column_sums
             )
-            temperature, folded = track_beta(
+            temperature, rows, validation = track_beta(
                 StreamTemperature(now.beta, stream.direction),
                 within or TemperatureRange(now.beta, now.beta),
                 batch.n_heldout,
                 lambda beta: batch.folded(self.model, params, beta, self.n_jobs, judge),
             )
             mass, beta = float(totals.sum()), temperature.beta
-            step = online.step(self.model, learnt, params, folded.rows, beta, kept, mass)
-        tally.add(step.free_energy, folded.validation, batch.n_heldout)
+            step = online.step(self.model, learnt, params, rows, beta, kept, mass)
+        tally.add(step.free_energy, validation, batch.n_heldout)
         smoothing = now.smoothing
-        if folded.validation is not None and self.smoothing == "auto":
+        if validation is not None and self.smoothing == "auto":
             weight = online.step_size(kept, float(learnt.column_sums.sum()))
-            smoothing += weight * (folded.validation.smoothing - smoothing)
+            smoothing += weight * (validation.smoothing - smoothing)
         stream = Stream(
             step.averages, totals, stream.mean_count_weight, stream.seed, temperature.direction
         )
