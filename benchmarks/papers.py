@@ -22,6 +22,7 @@ from benchmarks import corpora
 from benchmarks.baselines import as_rows, baselines
 from benchmarks.experiment import ROOT, Row, experiment, load
 from benchmarks.peers import shares
+from benchmarks.process import EachIteration
 from skcooc import (
     AspectModel,
     AsymmetricClustering,
@@ -242,15 +243,22 @@ def _curves(
     name: str, K: int, beta: float, max_iter: int, train: Any, test: Any
 ) -> tuple[list[float], list[float]]:
     """Perplexity of test and of training tokens after each iteration."""
-    callback = _Scores([test, train], unigram(train))
+    curves: tuple[list[float], list[float]] = [], []
+    smoothing = {"background": unigram(train), "smoothing": SMOOTHING}
+
+    def score(mixtures: np.ndarray, components: np.ndarray) -> None:
+        for part, curve in zip((test, train), curves, strict=True):
+            curve.append(perplexity(part, mixtures, components, **smoothing))
+
     model = CURVES[name](K, beta=beta)
     model.set_params(max_iter=max_iter, tol=0.0, solver="em", random_state=0)
     if name == TO_THE_LETTER:
         for factors in islice(predictive_em(model, train), max_iter):
-            callback.score(*factors)
+            score(*factors)
     else:
-        model.set_callbacks(callback).fit(train)
-    return callback.curves[0], callback.curves[1]
+        each = EachIteration(lambda fitted: score(fitted.embedding_, fitted.components_))
+        model.set_callbacks(each).fit(train)
+    return curves
 
 
 def predictive_em(model: AspectModel, X: sp.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -275,37 +283,6 @@ def predictive_em(model: AspectModel, X: sp.csr_array) -> Iterator[tuple[np.ndar
         rest = np.maximum(N[rows] - q, 0) * np.maximum(C[X.indices] - q, 0)
         rest /= np.maximum(C.sum(axis=0) - q, np.finfo(q.dtype).tiny)
         q = shares(rest ** (1.0 if iteration < WARM_UP else beta), otherwise=1 / K)
-
-
-class _Scores:
-    """A scikit-learn callback that scores the model on parts of the tokens."""
-
-    def __init__(self, parts: Sequence[Any], background: np.ndarray) -> None:
-        self.parts, self.background = parts, background
-        self.curves: list[list[float]] = [[] for _ in parts]
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        """Nothing to prepare."""
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Nothing to close."""
-
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Nothing to note."""
-
-    def on_fit_task_end(
-        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
-    ) -> bool:
-        """Score the estimator as it would be if EM had stopped here."""
-        if context.task_name == "iteration":
-            self.score(fitted_estimator.embedding_, fitted_estimator.components_)
-        return False
-
-    def score(self, mixtures: np.ndarray, components: np.ndarray) -> None:
-        """Add a point to each curve."""
-        smoothing = {"background": self.background, "smoothing": SMOOTHING}
-        for part, curve in zip(self.parts, self.curves, strict=True):
-            curve.append(perplexity(part, mixtures, components, **smoothing))
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:

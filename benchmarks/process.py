@@ -1,4 +1,4 @@
-"""Fresh processes for measurements, and the memory that a process holds."""
+"""Fresh processes, the memory that a process holds, and callbacks after each iteration."""
 
 from __future__ import annotations
 
@@ -41,3 +41,23 @@ def reset_peak() -> int:
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     return memory("VmRSS")
+
+
+class EachIteration:
+    """A scikit-learn callback: passes the estimator, as if EM stopped there, to a function."""
+
+    def __init__(self, action: Callable[[Any], None]) -> None:
+        self._action = action
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Nothing to prepare."""
+
+    teardown = on_fit_task_begin = setup
+
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+    ) -> bool:
+        """Let the function see the end of an iteration."""
+        if context.task_name == "iteration":
+            self._action(fitted_estimator)
+        return False

@@ -62,7 +62,7 @@ def sklearn_lda(X: Any, K: int, size: int, seed: int) -> Passes:
         yield lambda known: Factors(model.transform(known), shares(model.components_))
 
 
-def gensim_lda(X: Any, K: int, size: int, seed: int) -> Passes:
+def gensim_lda(X: Any, K: int, size: int, seed: int, dtype: type = np.float64) -> Passes:
     """gensim's online variational Bayes, which estimates its priors."""
     from gensim.matutils import Sparse2Corpus  # only this method needs it
     from gensim.models import LdaModel
@@ -77,7 +77,7 @@ def gensim_lda(X: Any, K: int, size: int, seed: int) -> Passes:
         alpha="auto",
         eta="auto",
         eval_every=None,
-        dtype=np.float64,
+        dtype=dtype,
         random_state=seed,
     )
     training = corpus(X)

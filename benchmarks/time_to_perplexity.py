@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import LatentDirichletAllocation, MiniBatchNMF
 
-from benchmarks import corpora, peers
+from benchmarks import corpora, peers, streams
 from benchmarks.baselines import as_rows, baselines
 from benchmarks.experiment import Row, experiment
 from benchmarks.peers import Factors
+from benchmarks.process import EachIteration
 from skcooc import AspectModel
 from skcooc.metrics import best_smoothing, perplexity, unigram
 from skcooc.model_selection import split_counts
@@ -61,8 +62,9 @@ def time_to_perplexity(
         yield shared | {"model": f"tomotopy LDA, eta = {eta}", **reached(curve, goal)}
         curve = [(s, score(factors)) for s, factors in aspect_model(inner, K)]
         yield shared | {"model": "AspectModel, tuning included", **reached(curve, goal)}
-        for name, steps in OTHERS.items():
-            curve = [(s, score(factors)) for s, factors in within(steps(inner, K), longest)]
+        for name, method in OTHERS.items():
+            steps = within(passes(method, inner, K), longest)
+            curve = [(s, score(factors)) for s, factors in steps]
             yield shared | {"model": name, **reached(curve, goal)}
         yield from (shared | row for row in as_rows(baselines(inner, test, seed)))
 
@@ -114,87 +116,35 @@ def gibbs_lda(X: Any, K: int, eta: float, sweeps: int) -> Iterator[Step]:
             yield clock.seconds, Factors(mixtures, np.vstack([d.components for d in draws]))
 
 
-class Recorder:
-    """A callback that keeps the factors after each iteration; the clock stands still meanwhile."""
-
-    def __init__(self) -> None:
-        self.steps: list[Step] = []
-        self.seconds = 0.0
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        """Start the clock."""
-        self.start = perf_counter()
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Nothing to do."""
-
-    on_fit_task_begin = teardown
-
-    def on_fit_task_end(
-        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
-    ) -> bool:
-        """Copy the factors of an iteration."""
-        self.seconds += perf_counter() - self.start
-        if context.task_name == "iteration":
-            fitted = fitted_estimator
-            factors = Factors(fitted.embedding_.copy(), fitted.components_.copy())
-            self.steps.append((self.seconds, factors))
-        self.start = perf_counter()
-        return False
-
-
 def aspect_model(X: Any, K: int) -> list[Step]:
-    """AspectModel after every iteration of its final fit."""
-    recorder = Recorder()
-    AspectModel(K, n_jobs=2, random_state=0).set_callbacks(recorder).fit(X)
-    return recorder.steps
+    """AspectModel after every iteration of its final fit; the clock stands still meanwhile."""
+    steps: list[Step] = []
+    pauses, start = 0.0, perf_counter()
 
+    def keep(fitted: Any) -> None:
+        nonlocal pauses
+        now = perf_counter()
+        factors = Factors(fitted.embedding_.copy(), fitted.components_.copy())
+        steps.append((now - start - pauses, factors))
+        pauses += perf_counter() - now
 
-def sklearn_lda(X: Any, K: int) -> Iterator[Step]:
-    """scikit-learn's online variational Bayes, pass after pass."""
-    clock = Clock()
-    model = LatentDirichletAllocation(
-        K, learning_method="online", batch_size=1000, total_samples=X.shape[0], n_jobs=1
-    )
-    while True:
-        for first in range(0, X.shape[0], 1000):
-            clock(model.partial_fit, X[first : first + 1000])
-        components = model.components_ / model.components_.sum(axis=1, keepdims=True)
-        yield clock.seconds, Factors(model.transform(X), components)
-
-
-def minibatch_nmf(X: Any, K: int) -> Iterator[Step]:
-    """scikit-learn's NMF with the Kullback-Leibler loss, pass after pass."""
-    clock = Clock()
-    model = MiniBatchNMF(K, beta_loss="kullback-leibler", batch_size=1000, random_state=0)
-    while True:
-        for first in range(0, X.shape[0], 1000):
-            clock(model.partial_fit, X[first : first + 1000])
-        yield clock.seconds, peers.as_distributions(model.transform(X), model.components_)
-
-
-def gensim_lda(X: Any, K: int) -> Iterator[Step]:
-    """gensim's online variational Bayes, pass after pass."""
-    from gensim.matutils import Sparse2Corpus
-    from gensim.models import LdaModel
-
-    clock, corpus = Clock(), Sparse2Corpus(X.T.tocsc())
-    words = dict(enumerate(map(str, range(X.shape[1]))))
-    model = LdaModel(
-        id2word=words, num_topics=K, chunksize=1000, alpha="auto", eta="auto", eval_every=None
-    )
-    while True:
-        clock(model.update, corpus)
-        gamma = model.inference(list(corpus))[0]
-        mixtures = gamma / gamma.sum(axis=1, keepdims=True)
-        yield clock.seconds, Factors(mixtures, model.get_topics())
+    AspectModel(K, n_jobs=2, random_state=0).set_callbacks(EachIteration(keep)).fit(X)
+    return steps
 
 
 OTHERS = {
-    "scikit-learn LDA, online": sklearn_lda,
-    "scikit-learn MiniBatchNMF": minibatch_nmf,
-    "gensim LDA": gensim_lda,
+    "scikit-learn LDA, online": streams.sklearn_lda,
+    "scikit-learn MiniBatchNMF": streams.minibatch_nmf,
+    "gensim LDA": partial(streams.gensim_lda, dtype=np.float32),
 }
+
+
+def passes(method: Callable[..., streams.Passes], X: Any, K: int) -> Iterator[Step]:
+    """An online method after each pass over batches of 1000 rows."""
+    clock, done = Clock(), method(X, K, 1000, 0)
+    while True:
+        factors = clock(next, done)
+        yield clock.seconds, factors(X)
 
 
 def within(steps: Iterator[Step], seconds: float) -> Iterator[Step]:
