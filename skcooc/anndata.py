@@ -218,7 +218,8 @@ def _add(
     """Add mixtures of cells (N, K), components by gene (M, K), and facts about topics."""
     model, shares = found.model, counts / counts.sum() @ mixtures
     cells = np.bincount(mixtures[counts > 0].argmax(axis=1), minlength=len(shares))
-    components = _components(model)
+    own = hasattr(model, "embedding_")
+    components = np.asarray(model.components_) if own else distributions(model.components_)
     adata.obsm[key_added or "X_topics"] = mixtures
     columns = genes_of_columns(found, adata.var_names[genes])
     if columns is None:
@@ -239,12 +240,6 @@ def _add(
         "cells": cells / max(cells.sum(), 1),
         "params": {name: value for name, value in params.items() if value is not None},
     }
-
-
-def _components(model: Any) -> Array:
-    """P(gene given topic), (K, M)."""
-    own = hasattr(model, "embedding_")
-    return np.asarray(model.components_) if own else distributions(model.components_)
 
 
 def _names(found: Unwrapped, components: Array) -> list[str]:

@@ -147,7 +147,7 @@ def write_checkpoint(path: str | os.PathLike[str], estimator: Any) -> None:
     path, estimator = Path(path), copy.copy(estimator)
     for name in [name for name in vars(estimator) if "_callback" in name]:
         delattr(estimator, name)
-    partial = _partial(path)
+    partial = path.with_name(f".{path.name}.skcooc-partial")
     with WRITING:
         try:
             with open(partial, "w+b") as file:
@@ -159,10 +159,6 @@ def write_checkpoint(path: str | os.PathLike[str], estimator: Any) -> None:
             os.replace(partial, path)
         finally:
             partial.unlink(missing_ok=True)
-
-
-def _partial(path: Path) -> Path:
-    return path.with_name(f".{path.name}.skcooc-partial")
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Any:

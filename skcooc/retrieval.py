@@ -174,7 +174,8 @@ class AspectRetriever(BaseEstimator):
         new.components_ = np.vstack([model.components_ for model in new.estimators_])
         new.embedding_ = np.hstack([model.embedding_ for model in new.estimators_]) / len(sizes)
         new.embedding_[table @ np.ones(table.shape[1]) == 0] = 0
-        new.idf_ = inverse_document_frequency(table)
+        documents = np.bincount(table.indices[table.data > 0], minlength=table.shape[1])
+        new.idf_ = np.log((table.shape[0] + 1) / (documents + 1)) + 1
         index = DocumentIndex(new, table)
         self.__dict__ = new.__dict__
         self._index = index
@@ -352,12 +353,6 @@ def nearest(similarity: Array, n: int) -> tuple[Array, Array]:
     """Positions of the n most similar documents of each query, and their similarities."""
     first = np.argsort(-similarity, axis=1, kind="stable")[:, :n]
     return first, np.take_along_axis(similarity, first, axis=1)
-
-
-def inverse_document_frequency(table: CSR) -> Array:
-    """log((N + 1) / (df + 1)) + 1 of every column, (M,)."""
-    documents = np.bincount(table.indices[table.data > 0], minlength=table.shape[1])
-    return np.log((table.shape[0] + 1) / (documents + 1)) + 1
 
 
 def damp_counts(table: CSR) -> CSR:

@@ -489,17 +489,8 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return prior
 
     def _row_states(self, X: Block) -> Array:
-        return self._converged_states(*self._fold_in_model(), X)
-
-    def _converged_states(
-        self,
-        model: FoldIn[Params, Statistics],
-        params: Params,
-        X: Block,
-        start: Array | None = None,
-    ) -> Array:
-        """Return the converged row states of checked rows, iterated from ``start``."""
-        return fold_in(model, params, self.beta_, X, self.n_jobs, start)
+        """Return the row states of checked rows, to which fold-in converges."""
+        return fold_in(*self._fold_in_model(), self.beta_, X, self.n_jobs)
 
     def _run_with_threads(self, function: Callable[[Block], Array], X: Block) -> Array:
         return over_rows(function, X, self.n_jobs)

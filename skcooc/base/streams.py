@@ -157,7 +157,11 @@ class Streams(Predictions):
         done = Passes()
         if not (self._is_warm_start() and self._stream is not None):
             self.__dict__.pop("_state", None)  # also where the fit of a sample was cut short
-            self._fit_sample(recipe, sample)
+            (seed,), batch = draw_seeds(self.random_state, 1), Batch(sample)
+            if self._search(recipe)(sample):  # without the tokens that the passes hold out
+                batch = batch.divided(self.validation_fraction, seed)
+            self.fit(batch.X.table, sample_weight=batch.X.weights)
+            self._stream = cast(Stream, self._stream)._replace(seed=seed)
         elif self._passes is None:
             check_shape(self._fitted_parameters, recipe, "warm_start=True")
         else:
@@ -167,14 +171,6 @@ class Streams(Predictions):
             done = self._passes
         self.__dict__.update(known)
         self._make_passes(recipe, blocks, done)
-
-    def _fit_sample(self, recipe: Recipe, sample: Block) -> None:
-        """Fit sampled rows, without the tokens that the passes hold out."""
-        (seed,), batch = draw_seeds(self.random_state, 1), Batch(sample)
-        if self._search(recipe)(sample):
-            batch = batch.divided(self.validation_fraction, seed)
-        self.fit(batch.X.table, sample_weight=batch.X.weights)
-        self._stream = cast(Stream, self._stream)._replace(seed=seed)
 
     @with_callbacks
     def _make_passes(self, recipe: Recipe, blocks: CheckedBlocks, done: Passes) -> None:

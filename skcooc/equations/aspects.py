@@ -418,11 +418,6 @@ ROW_PRIOR = 2.0  # of new rows without leave-one-out
 TOKENS_PER_ASPECT = 2  # tokens of a row per aspect, below which leave-one-out is tried
 
 
-def n_pilot_components(n_components: int) -> int:
-    """Number of aspects of the pilot search for the temperature."""
-    return min(n_components, max(LEAST_ASPECTS, n_components // 4))
-
-
 def has_short_rows(X: Block, n_components: int) -> bool:
     return mean_length(X) < TOKENS_PER_ASPECT * n_components
 

@@ -153,7 +153,7 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         return np.inf if self.object_weights == "equal" else 1.0
 
     def object_size(self, X: Counts) -> float:
-        return float(_mean_positive(X.column_sums))
+        return float(X.column_sums.sum() / max(1, int(np.count_nonzero(X.column_sums))))
 
     def critical_beta(self, X: Counts) -> float:
         totals = X.column_sums
@@ -191,7 +191,3 @@ def _factors_and_shares(X: Block, factors: Array, mass: float) -> Array:
 def _shares(J: Array, totals: Array) -> Array:
     mass = sums(J * totals[:, None], axis=0)
     return mass / mass.sum()
-
-
-def _mean_positive(totals: Array) -> Array:
-    return totals.sum() / max(1, int(np.count_nonzero(totals)))

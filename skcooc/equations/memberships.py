@@ -300,10 +300,6 @@ def weight_unit(X: Counts, object_weights: ObjectWeights) -> Array:
     return np.array(n_tokens / total if total else 1.0, dtype=X.dtype)
 
 
-def n_sampled_objects(n_clusters: int, least: int) -> int:
-    return max(least, PER_CLUSTER * n_clusters)
-
-
 def seed_clusters(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """Clusters (M, K): the unigram ``overall`` (M,), mixed with one of the rows (n, M) each.
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from skcooc.equations.memberships import (
     MIN_SAMPLED,
+    PER_CLUSTER,
     ColumnDistributions,
     ObjectWeights,
     best_start,
     critical_beta,
     hard_start,
     merged_components,
-    n_sampled_objects,
     perturbed,
     posteriors,
     random_distributions,
@@ -102,7 +102,7 @@ class RowClusters(
 
     def seeded(self, X: Counts, rng: np.random.Generator, n_sampled: int) -> tuple[Params, Rows]:
         params, rows = self.random(X, rng)
-        n_rows = n_sampled_objects(self.n_clusters, n_sampled)
+        n_rows = max(n_sampled, PER_CLUSTER * self.n_clusters)
         objects, _, numbers = X.draw(n_rows, int(rng.integers(2**63)))
         totals = X.column_sums
         if self.object_weights != "counts":

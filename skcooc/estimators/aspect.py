@@ -353,7 +353,8 @@ class AspectFamily(ModelFamily):
         if always:
             smaller = SmallerPseudoCounts(shares, usual)
             return [Temperature(self.beta_range(X)), smaller, *last]
-        K, few = self.n_components, usual_values.n_pilot_components(self.n_components)
+        K = self.n_components
+        few = min(K, max(usual_values.LEAST_ASPECTS, K // 4))
         pilot = ASPECT_TEMPERATURES._replace(guess=usual_values.usual_beta(X, few))
         tunables: list[Tunable] = [
             Pilot(pilot, few),

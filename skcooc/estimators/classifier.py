@@ -189,7 +189,8 @@ class AspectClassifier(
         """
         if is_out_of_core(X):
             raise ValueError(f"Labels need counts in memory, got X of type {type(X).__name__}.")
-        labels = np.full(_n_rows(X), None) if y is None else _labels(y)
+        n_rows = X.table_shape[0] if isinstance(X, Dyads) else num_samples(X)
+        labels = np.full(n_rows, None) if y is None else _labels(y)
         if not isinstance(X, Dyads):
             check_consistent_length(X, labels)
         if y is None and not self.seed_features:
@@ -350,10 +351,6 @@ class LabelledAspectModel(GuidedAspectModel):
             n_classes=len(self.seed_features or {}),
             n_per_class=self.n_components_per_class,
         )
-
-
-def _n_rows(X: TableLike) -> int:
-    return X.table_shape[0] if isinstance(X, Dyads) else num_samples(X)
 
 
 def _labels(y: ArrayLike) -> Array:

@@ -32,6 +32,7 @@ from skcooc.equations.projections import (
 )
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.fitting import FixedModel, Recipe
+from skcooc.fitting.stream import fold_in
 from skcooc.heldout.predictors import Factors
 from skcooc.heldout.scoring import score_rows
 from skcooc.protocol import Array, Block, TableLike
@@ -275,12 +276,10 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
 
     def _row_states(self, X: Block) -> Array:
         model, params = self._fold_in_model()
-        psi = self._converged_states(model, params, X)
-        return (
-            self._converged_states(MeanField(), params, X, psi)
-            if self.inference == "variational"
-            else psi
-        )
+        psi = fold_in(model, params, self.beta_, X, self.n_jobs)
+        if self.inference == "collapsed":
+            return psi
+        return fold_in(MeanField(), params, self.beta_, X, self.n_jobs, start=psi)
 
     @property
     def _is_structured(self) -> bool:

@@ -341,14 +341,9 @@ def row_topics(view: ModelView) -> RowTopics:
     known = view.components.any(axis=0)
     counts = sp.csr_array(sp.diags_array(weights) @ view.counts)
     if hasattr(view.model, "column_factors_"):
-        counts.data /= factors_of_cells(view.model, counts)
+        groups = np.repeat(view.model.row_groups_, np.diff(counts.indptr))
+        counts.data /= np.where(groups < 0, 1, view.model.column_factors_[groups, counts.indices])
     return RowTopics(view.mixtures, counts[:, known], view.components[:, known])
-
-
-def factors_of_cells(model: Any, X: CSR) -> Array:
-    """Factors of the columns in the groups of the rows fitted, at the non-zeros, (nnz,)."""
-    groups = np.repeat(model.row_groups_, np.diff(X.indptr))
-    return np.where(groups < 0, 1, model.column_factors_[groups, X.indices])
 
 
 def mean_topics(mixtures: Array, tokens: Array) -> RowTopics:

@@ -15,17 +15,6 @@ from sklearn.utils import Tags
 
 from skcooc.protocol import Array, TableLike
 
-__all__ = [
-    "BaseEstimator",
-    "BiclusterMixin",
-    "CallbackSupportMixin",
-    "ClassNamePrefixFeaturesOutMixin",
-    "ClassifierMixin",
-    "ClusterMixin",
-    "MetaEstimatorMixin",
-    "TransformerMixin",
-]
-
 MYPY = False  # mypy takes this name for True
 if TYPE_CHECKING:
     from skcooc.protocol import scikit_learn

@@ -31,31 +31,6 @@ from sklearn.utils.validation import _num_samples as num_samples
 
 from skcooc.protocol import Array
 
-__all__ = [
-    "HAS_CALLBACKS",
-    "BaseComposition",
-    "CallbackContext",
-    "CallbackSupportMixin",
-    "HasMethods",
-    "Interval",
-    "Options",
-    "ProgressBar",
-    "StrOptions",
-    "check_method_params",
-    "check_n_features",
-    "check_sample_weight",
-    "fit_context",
-    "get_chunk_n_rows",
-    "is_missing",
-    "is_pandas_na",
-    "num_samples",
-    "safe_indexing",
-    "safe_split",
-    "validate_parameter_constraints",
-    "validate_params",
-    "with_callbacks",
-]
-
 HAS_CALLBACKS = find_spec("sklearn.callback") is not None  # since version 1.9
 
 
