@@ -9,4 +9,3 @@ from skcooc.base.parameters import (
     SIZE,
     Size,
 )
-from skcooc.base.triads import TriadEstimator

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NoReturn, Self, cast
 
-from skcooc.base import ASPECT_TEMPERATURES, CONSTRAINTS, TriadEstimator
-from skcooc.em import TemperatureRange
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from skcooc.base import ASPECT_TEMPERATURES, CONSTRAINTS, CooccurrenceEstimator
+from skcooc.em import State, TemperatureRange
 from skcooc.em.solvers import SolverName
 from skcooc.equations.triadic_aspects import TriadicAspects
 from skcooc.fitting import ModelFamily, Recipe
+from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.tuning import (
     ComponentPrior,
     Exponents,
@@ -20,14 +25,27 @@ from skcooc.fitting.tuning import (
     Values,
     prior_range,
 )
-from skcooc.protocol import Block
+from skcooc.heldout import scoring
+from skcooc.heldout.predictors import Factors, smoothed
+from skcooc.protocol import Array, Block, Counts, Triples
+from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
+from skcooc.tables import Triads, check_same_triads, read_new_triads
 
 Pair = tuple[float, float]
 
 
+def _unavailable(name: str) -> property:
+    """Return a property that raises AttributeError: a method of two-way counts only."""
+
+    def missing(self: TriadicAspectModel) -> NoReturn:
+        raise AttributeError(f"Triadic models have no {name}: it is for tables of two indices.")
+
+    return property(missing)
+
+
 @dataclass(eq=False, repr=False)
-class TriadicAspectModel(TriadEstimator):
+class TriadicAspectModel(CooccurrenceEstimator):
     """Aspect model of three-way counts: every token (x, y, w) has one of K topics.
 
     Given its topic z, the three indices of a token are independent:
@@ -135,6 +153,11 @@ class TriadicAspectModel(TriadEstimator):
         "component_prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     }
 
+    aic = _unavailable("aic")
+    bic = _unavailable("bic")
+    row_log_likelihood = _unavailable("row_log_likelihood")
+    recommend = _unavailable("recommend")
+
     @property
     def component_prior_(self) -> float:
         return float(self._fitted_model.component_prior)
@@ -142,6 +165,118 @@ class TriadicAspectModel(TriadEstimator):
     @property
     def exponents_(self) -> Pair:
         return self._fitted_model.exponents
+
+    @property
+    def middle_components_(self) -> Array:
+        """P(y_j given z_k), (K, M)."""
+        return self._state.params.middle.T
+
+    def fit(self, X: Triads, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : Triads
+            Tokens (x_i, y_j, w_l).
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each token.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        TypeError
+            Where X is not Triads.
+        ValueError
+            Where X is empty, or a parameter is invalid.
+        """
+        return super().fit(X, y, sample_weight)
+
+    def transform(self, X: Triads) -> Array:
+        """Fold rows (values of the first index) into the fitted model.
+
+        Parameters
+        ----------
+        X : Triads
+            Table (n, M, L) with the second and third indices of the training table.
+
+        Returns
+        -------
+        mixtures : (n, K) array
+            P(z_k given x_i); an empty row gets ``weights_``. ``transform(X) @ components_`` is
+            P(w_l given x_i).
+        """
+        return super().transform(X)
+
+    def score_samples(self, X: Triads) -> Array:
+        """Log-likelihood of the third index given the other two, in nats per token.
+
+        Parameters
+        ----------
+        X : Triads
+            Tokens of the training table.
+
+        Returns
+        -------
+        log_likelihood : (n_samples,) array
+        """
+        return super().score_samples(X)
+
+    def score(self, X: Triads, y: object = None) -> float:
+        """Mean log P(w_l given x_i, y_j) of held-out tokens, in nats; larger is better.
+
+        Parameters
+        ----------
+        X : Triads
+            Tokens of the training table.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+        """
+        return super().score(X, y)
+
+    def perplexity(self, X: Triads) -> float:
+        """Perplexity exp(-score(X)): the effective number of choices of the third index.
+
+        Parameters
+        ----------
+        X : Triads
+            Tokens of the training table.
+
+        Returns
+        -------
+        perplexity : float
+        """
+        return super().perplexity(X)
+
+    @validated({"n_samples": [Interval(Integral, 0, None, closed="left")]})
+    def sample(self, n_samples: int = 1) -> Triads:  # type: ignore[override]  # no dyads
+        """Draw tokens from the fitted model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        triads : Triads
+            Tokens of the training table, in random order.
+        """
+        check_is_fitted(self)
+        rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
+        classes = np.eye(len(self.components_))
+        rows, z = scoring.draw(n_samples, self.row_distribution_, self.embedding_, classes, rng)
+        second, third = (
+            scoring.draw_given(z, P, rng) for P in (self.middle_components_, self.components_)
+        )
+        return Triads.from_schema(self._schema, rows, second, third)
 
     def recipe(self) -> Recipe:
         prior, exponents = self.component_prior, self.exponents
@@ -156,6 +291,30 @@ class TriadicAspectModel(TriadEstimator):
             tunes_smoothing=self.smoothing == "auto",
         )
         return Recipe(family, self._settings(), shape={"n_components": self.n_components})
+
+    def _warm_state(self, recipe: Recipe, X: Counts) -> State:
+        """Return the initial state; ValueError where values of the second index are new."""
+        observed = cast(Triples, X).middle_sums
+        known: Array = np.asarray(self.middle_components_.any(axis=0))
+        if len(observed) != len(known) or ((observed > 0) & ~known).any():
+            raise ValueError(
+                "warm_start=True continues a model in which some values of the second index of X "
+                "are missing or have probability zero. Set warm_start=False to start anew."
+            )
+        return super()._warm_state(recipe, X)
+
+    def _read_rows(self, X: Triads) -> Block:
+        check_is_fitted(self)
+        return read_new_triads(self, self._schema, X)
+
+    def _score_samples(self, X: Triads) -> tuple[Array, Array]:
+        check_is_fitted(self)
+        triads = check_same_triads(self, self._schema, X)
+        counts, order = triads.listed(self.embedding_.dtype)
+        factors = Factors(*self._fitted_model.prediction_factors(*self._state))
+        predictor = smoothed(factors, self.unigram_, self.smoothing_)
+        weights = np.ones(len(triads)) if triads.weights is None else triads.weights
+        return scoring.score_pairs(counts, order, predictor), weights
 
 
 @dataclass(frozen=True)
