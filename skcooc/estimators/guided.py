@@ -397,10 +397,14 @@ class GuidedAspectModel(AspectModel):
         equations = GuidedAspects if self.group_effects is None else GroupedAspects
         family = replace(family, equations=equations)
         given = {name: getattr(family, name) for name in AspectFamily.__dataclass_fields__}
-        knowledge = Knowledge(
-            self.seed_features or {}, self._fixed, self.group_effects, self.feature_names
+        return GuidedFamily(
+            **given,
+            seeds=self.seed_features or {},
+            fixed=self._fixed,
+            group_effects=self.group_effects,
+            feature_names=self.feature_names,
+            seed_strength=self.seed_strength,
         )
-        return GuidedFamily(**given, knowledge=knowledge, seed_strength=self.seed_strength)
 
     @property
     def _fixed(self) -> dict[str, Array]:
@@ -473,19 +477,34 @@ class InGroups(NamedTuple):
         return self.model.predict(*self.state, X.in_groups(self.row_groups))
 
 
-class Knowledge(NamedTuple):
-    """What the user knows of topics and rows."""
+def _place(column: Column, position: Mapping[Column, int], n_columns: int) -> int | None:
+    """Position of a column that is given by its name, or by its position; None if unknown."""
+    if isinstance(column, str):
+        return position.get(column)
+    return int(column) if 0 <= column < n_columns else None
 
+
+@dataclass(frozen=True)
+class GuidedFamily(AspectFamily):
+    """Guided aspect models by the values of their hyper-parameters."""
+
+    _: KW_ONLY
     seeds: Mapping[str, Sequence[Column] | None]
     fixed: Mapping[str, Array]  # (M,) each
     group_effects: GroupEffects | None
     feature_names: ArrayLike | None
+    seed_strength: float
+    n_classes: int = 0  # groups whose rows have topics of their own
+    n_per_class: int = 0  # and how many of each
 
-    def guide(
-        self, n_columns: int, n_components: int, names: Array | None, of_name: int = 1
-    ) -> Guide:
-        """Return seeds and given topics as columns of arrays; a name has so many topics."""
-        seeds, kept, counts = (np.zeros((n_columns, n_components)) for _ in range(3))
+    @property
+    def is_guided(self) -> bool:
+        return True
+
+    def _guide(self, n_columns: int, names: Array | None) -> Guide:
+        """Return seeds and given topics as columns of arrays."""
+        of_name = self.n_per_class or 1  # topics of a name
+        seeds, kept, counts = (np.zeros((n_columns, self.n_components)) for _ in range(3))
         if self.feature_names is not None:
             names = np.asarray(self.feature_names)
             if names.shape != (n_columns,):
@@ -526,28 +545,6 @@ class Knowledge(NamedTuple):
             kept[:, k] = row / row.sum()
         return Guide(seeds, kept, counts)
 
-
-def _place(column: Column, position: Mapping[Column, int], n_columns: int) -> int | None:
-    """Position of a column that is given by its name, or by its position; None if unknown."""
-    if isinstance(column, str):
-        return position.get(column)
-    return int(column) if 0 <= column < n_columns else None
-
-
-@dataclass(frozen=True)
-class GuidedFamily(AspectFamily):
-    """Guided aspect models by the values of their hyper-parameters."""
-
-    _: KW_ONLY
-    knowledge: Knowledge
-    seed_strength: float
-    n_classes: int = 0  # groups whose rows have topics of their own
-    n_per_class: int = 0  # and how many of each
-
-    @property
-    def is_guided(self) -> bool:
-        return True
-
     def _allowed(self, n_groups: int) -> Array | None:
         """Which topics the rows of a group may have, (G + 1, K): their own, and free ones."""
         if not self.n_per_class:
@@ -558,21 +555,20 @@ class GuidedFamily(AspectFamily):
         return allowed
 
     def for_table(self, X: Counts, columns: Array | None) -> AspectFamily:
-        known = self.knowledge
-        guide = known.guide(X.shape[1], self.n_components, columns, self.n_per_class or 1)
+        guide = self._guide(X.shape[1], columns)
         if self.expected_counts is not None:
             guide = replace(guide, counts=self.checked_counts(X))
         options: dict[str, Any] = {"seed_strength": self.seed_strength}
-        if known.group_effects is None and not self.n_per_class:
+        if self.group_effects is None and not self.n_per_class:
             return self.guided(GuidedAspects, guide, **options)
         groups = cast(Block, X).row_groups
         if groups is None:
             raise ValueError(
-                f"group_effects={known.group_effects!r} needs the groups of rows: "
+                f"group_effects={self.group_effects!r} needs the groups of rows: "
                 "fit(X, groups=...)."
             )
         n_groups = options["n_groups"] = self.n_classes or int(groups.max()) + 1
         guide = replace(guide, allowed=self._allowed(n_groups))
-        options["has_shares"] = known.group_effects in ("topics", "both")
-        options["has_factors"] = known.group_effects in ("columns", "both")
+        options["has_shares"] = self.group_effects in ("topics", "both")
+        options["has_factors"] = self.group_effects in ("columns", "both")
         return self.guided(GroupedAspects, guide, **options)
