@@ -15,8 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes
 from skcooc.em import State
-from skcooc.equations.grouped_aspects import GroupedAspects
-from skcooc.equations.guided_aspects import Guide, GuidedAspects
+from skcooc.equations.guided_aspects import GroupedAspects, Guide, GuidedAspects
 from skcooc.estimators.aspect import AspectFamily, AspectModel
 from skcooc.fitting import Recipe
 from skcooc.heldout import scoring

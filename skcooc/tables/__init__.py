@@ -11,7 +11,6 @@ from skcooc.tables.dyads import (
     observed_cells,
     without_zeros,
 )
-from skcooc.tables.groups import known_groups, row_groups
 from skcooc.tables.reading import (
     Table,
     all_cells,
@@ -21,10 +20,12 @@ from skcooc.tables.reading import (
     check_table,
     is_collection,
     is_out_of_core,
+    known_groups,
     read,
     read_batch,
     read_in_memory,
     read_new_triads,
     read_rows,
+    row_groups,
 )
 from skcooc.tables.triads import Triads

@@ -28,7 +28,7 @@ from skcooc.counts import (
     float_table,
 )
 from skcooc.protocol import CSR, Array, Block, Capability, Counts, RandomState, TableLike
-from skcooc.protocol.scikit_learn import check_n_features, check_sample_weight
+from skcooc.protocol.scikit_learn import check_n_features, check_sample_weight, is_missing
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks, check_row_blocks, load_on_workers
 from skcooc.tables.disk import DiskTable
 from skcooc.tables.dyads import (
@@ -526,3 +526,53 @@ def _row_names(X: TableLike) -> Array | None:
     names = X.index if hasattr(X, "iloc") else ()
     strings = len(names) and all(isinstance(name, str) for name in names)
     return np.asarray(names, dtype=object) if strings else None
+
+
+def row_groups(groups: ArrayLike, n_rows: int, labels: Array | None = None) -> tuple[Array, Array]:
+    """Sorted labels of groups, (G,), and the number of each row, (n_rows,); -1 where it has none.
+
+    Or the labels given. ValueError where there is not one group for each row.
+
+    >>> row_groups(["b", "a", None, "b"], 4)
+    (array(['a', 'b'], dtype=object), array([ 1,  0, -1,  1]))
+    """
+    if labels is not None:
+        return labels, known_groups(groups, labels, n_rows)
+    given = _check_groups(groups, n_rows)
+    missing = is_missing(given)
+    if missing.all():
+        raise ValueError("groups has no value that is not missing.")
+    try:
+        labels, codes = np.unique(given[~missing], return_inverse=True)
+    except TypeError:
+        raise ValueError("groups has values of several types; make all of them strings.") from None
+    all_codes = np.full(n_rows, -1)
+    all_codes[~missing] = codes
+    return labels, all_codes
+
+
+def known_groups(groups: ArrayLike, labels: Array, n_rows: int) -> Array:
+    """Number the groups of new rows, (n_rows,), as those fitted; -1 where one is missing or new."""
+    given, position = _check_groups(groups, n_rows), {label: at for at, label in enumerate(labels)}
+    missing = is_missing(given)
+    codes = np.array(
+        [-1 if m else position.get(g, -1) for g, m in zip(given, missing, strict=True)]
+    )
+    new = given[(codes < 0) & ~missing]
+    if len(new):
+        warnings.warn(
+            f"groups has values that were not fitted, such as {new[0]!r}: their {len(new)} row(s) "
+            "are treated as rows without a group.",
+            UserWarning,
+            stacklevel=6,  # below scikit-learn's wrapper of transform
+        )
+    return codes.astype(np.intp)
+
+
+def _check_groups(groups: ArrayLike, n_rows: int) -> Array:
+    given = np.asarray(groups, dtype=object)
+    if given.shape != (n_rows,):
+        raise ValueError(
+            f"groups has the shape {given.shape}; it must be ({n_rows},), one for each row of X."
+        )
+    return given

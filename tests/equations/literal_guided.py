@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skcooc.equations.grouped_aspects import GroupedParams
-from skcooc.equations.guided_aspects import GuidedParams
+from skcooc.equations.guided_aspects import GroupedParams, GuidedParams
 from tests.equations.literal_aspects import distinctive_shares
 
 GROUP_TOKENS, FACTOR_TOKENS = 100.0, 20.0

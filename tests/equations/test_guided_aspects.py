@@ -10,8 +10,7 @@ import scipy.sparse as sp
 from skcooc.counts import CSRCounts
 from skcooc.em import State
 from skcooc.equations.aspects import Aspects, PredictiveAspects
-from skcooc.equations.grouped_aspects import GROUP_TOKENS, GroupedAspects
-from skcooc.equations.guided_aspects import Guide, GuidedAspects
+from skcooc.equations.guided_aspects import GROUP_TOKENS, GroupedAspects, Guide, GuidedAspects
 from tests.equations.broken import Twin
 from tests.equations.literal_guided import LiteralGrouped, LiteralGuided
 from tests.equations.models import HERE, ModelCase
