@@ -1,5 +1,4 @@
 from itertools import pairwise, product
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -258,20 +257,16 @@ def test_only_the_start_is_mixed_with_the_unigram():
 LINEAR, LOG = TemperatureRange(0.5, 1.0), TemperatureRange(0.01, 1.0, "log")
 
 
-class Batch(NamedTuple):
-    validation: Validation | None
-    beta: float
-
-
 def follow(now, n_batches, best, within=LINEAR, n_tokens=FULL_STEP_TOKENS):
     """Track batches that are predicted the better, the nearer to ``best`` they are folded in."""
 
     def fold_in(beta):
-        return Batch(Validation(1 + abs(beta - best), 0.0), beta)
+        return np.array([beta]), Validation(1 + abs(beta - best), 0.0)
 
     for _ in range(n_batches):
-        now, batch = track_beta(now, within, n_tokens, fold_in)
-        assert batch.beta == now.beta
+        now, rows, validation = track_beta(now, within, n_tokens, fold_in)
+        assert rows == now.beta
+        assert validation == fold_in(now.beta)[1]
     return now
 
 
@@ -308,10 +303,10 @@ def test_where_nothing_is_held_out_nothing_is_tried():
 
     def fold_in(beta):
         tried.append(beta)
-        return Batch(None, beta)
+        return np.array([beta]), None
 
     betas = np.linspace(0.02, 0.98, 50).tolist()
     for within, beta in product((LINEAR, LOG), betas):  # exp(log(beta)) may differ from beta
-        now, batch = track_beta(StreamTemperature(beta), within, 0.0, fold_in)
-        assert (now, batch.beta) == (StreamTemperature(beta), beta)
+        now, rows, _ = track_beta(StreamTemperature(beta), within, 0.0, fold_in)
+        assert (now, rows) == (StreamTemperature(beta), beta)
     assert tried == 2 * betas
