@@ -54,7 +54,8 @@ def widened(model):
     parts = vars(twin)
     state, stream = parts["_state"], parts["_stream"]
     parts["_state"] = state._replace(params=wide(state.params))
-    parts["_stream"] = wide(stream._replace(stats=wide(stream.stats)))
+    averages = stream.averages._replace(stats=wide(stream.averages.stats))
+    parts["_stream"] = wide(stream._replace(averages=averages))
     parts["n_features_in_"] = X.shape[1]
     del parts["feature_names_in_"]
     return twin
