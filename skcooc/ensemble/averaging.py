@@ -22,7 +22,7 @@ from skcooc.fitting.fit import in_threads, split_threads, tuned_start
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import HeldOut, Validation
-from skcooc.heldout.memory import Asked, CacheValidation
+from skcooc.heldout.memory import CacheValidation
 from skcooc.heldout.predictors import CachedPredictions, Factors, side_by_side, weighted
 from skcooc.heldout.validation import (
     HeldOutPredictions,
