@@ -37,7 +37,7 @@ from skcooc.simplex import match_rows, normalise
 from skcooc.tables import Table, read_in_memory
 
 LARGER_BETA = 1.07  # factor of the inverse temperature of members: a mean overfits less
-PART = 4  # one in so many members predicts the held-out tokens
+FEW = 4  # members that are fitted to tune the mean of all
 # What is not tuned for a single fit: it is tuned for the mean, or the mean makes up for it.
 NOT_OF_ONE = tuning.ComponentPrior, tuning.LeaveOneOut, tuning.SmallerPseudoCounts, tuning.OneOf
 PRIOR_FACTOR, N_PRIORS, N_BETAS = 2.2, 4, 3  # trials of the mean, at most
@@ -239,7 +239,7 @@ class AveragedModels(MetaModel):
             ("start",), tuned_start, recipe, rest, heldout, of_one, None, journal
         )
         chosen = next((trial.values for trial in start.trials if trial.chosen), {})
-        seeds = settings.seeds[: -(-len(settings.seeds) // PART)]
+        seeds = settings.seeds[:FEW]
         few = Table(rest, rest, table.schema)
         cache = None
         if self._cache is not None:
@@ -332,8 +332,8 @@ def predicted_mean(
 ) -> MeanPrediction:
     """Prediction of S models, whose perplexity is extrapolated to a mean of n_all.
 
-    A mean of s models has a log perplexity that is taken to be quadratic in 1 / s: the curve passes
-    through those of S, S / 2 and S / 4.
+    The log perplexity of a mean of s models is taken to be quadratic in 1 / s; the curve passes
+    through those of all S, of halves and of quarters.
     """
 
     def judged(few: Sequence[Factors]) -> MeanPrediction:
