@@ -56,9 +56,9 @@ class AveragedModels(MetaModel):
     one model with the components of all members side by side, and mixtures divided by S. Use it for
     prediction.
 
-    With ``beta="auto"`` in the estimator, its hyper-parameters are tuned once, for a single fit. A
-    mean needs less regularisation: beta is then raised by 7 %. Its smoothing is estimated on
-    held-out tokens, by a quarter of the members.
+    With ``beta="auto"`` in the estimator, means of four members are compared on held-out tokens:
+    with a larger beta than a single fit needs, with larger priors of the components, and with
+    leave-one-out responsibilities.
 
     Read more in the :doc:`user guide </guide/averages>`.
 
@@ -66,8 +66,7 @@ class AveragedModels(MetaModel):
     ----------
     estimator : estimator of this package
         Clones are fitted, with other ``random_state``, ``n_jobs`` and ``max_iter``; ``n_init``,
-        ``tol`` and ``warm_start`` are ignored. An `AspectModel` with ``leave_one_out="auto"`` has
-        plain members, except in a `RowMemory`, where these are compared with leave-one-out ones.
+        ``tol`` and ``warm_start`` are ignored.
 
     n_estimators : int, default=16
         Number S of members. The perplexity falls with it, ever more slowly.
@@ -100,7 +99,8 @@ class AveragedModels(MetaModel):
         for interpretation, see :func:`skcooc.inspection.describe`. Not available if members have
         different numbers of components.
     tuning_ : list of Trial
-        Trials of a single fit, and of stage "mean" those of the mean.
+        Trials of a single fit, and of stage "mean" those of means of four members: the perplexity
+        is the one expected of all, in a `RowMemory` with its cache.
     n_iter_ : int
         Total number of EM iterations of the members.
 
