@@ -375,10 +375,11 @@ def perplexity(
     """Which held-out perplexity does each model reach, alone and with a within-document cache?
 
     A tenth of the tokens is held out for the test, another one for each seed. "alone" is a model
-    smoothed with the unigram, "with cache" a second one inside `RowMemory`, "new words" the perplexity
-    of the test tokens whose word the known part of the row does not have. Seconds are of one
-    thread, with all tuning. ``words`` keeps only the most frequent columns. With ``tune_once`` the
-    settings of other libraries' models are those of the first split.
+    smoothed with the unigram, "with cache" a second one inside `RowMemory`, tuned for it, "new
+    words" the perplexity of the test tokens whose word the known part of the row does not have.
+    Seconds are of one thread, with all tuning; of models of skcooc those with the cache. ``words``
+    keeps only the most frequent columns. With ``tune_once`` the settings of other libraries' models
+    are those of the first split.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
