@@ -1,6 +1,9 @@
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -72,7 +75,7 @@ def test_members_differ_by_their_seeds_for_any_number_of_threads(model):
     ids=repr,
 )
 def test_the_mean_of_short_fits_beats_one_fit_to_the_end(estimator):
-    train, test = split_counts(HARD, random_state=0)
+    train, test = split_counts(HARD, random_state=1)
     mean = AveragedModels(estimator, 8, random_state=0).fit(train)
     single = clone(estimator).set_params(random_state=0).fit(train)
     assert mean.perplexity(Dyads(test)) < 0.99 * single.perplexity(Dyads(test))
@@ -129,38 +132,72 @@ def test_members_make_all_iterations_whatever_the_objective_does():
     assert [member.n_iter_ for member in mean.estimators_] == [20, 20]
 
 
-def test_hyper_parameters_are_those_of_a_single_fit_and_beta_is_larger():
+def test_the_mean_is_tuned_from_the_temperature_of_a_single_fit():
     mean = average(AspectModel(4), 6).fit(HARD)
-    *single, last = mean.tuning_
+    single = [trial for trial in mean.tuning_ if trial.stage != "mean"]
+    means = [trial for trial in mean.tuning_ if trial.stage == "mean"]
     best = min((trial for trial in single if trial.stage != "coarse"), key=lambda t: t.loss)
-    assert last.stage == "mean"
-    assert last.chosen
-    assert not any(trial.chosen for trial in single)
-    assert mean.beta_ == last.beta == mean.estimators_[0].beta_
-    assert mean.beta_ == pytest.approx(min(1.07 * best.beta, 1))
-    assert mean.smoothing_ == last.validation.smoothing
+    (chosen,) = (trial for trial in mean.tuning_ if trial.chosen)
+    assert chosen is min(means, key=lambda t: t.loss)
+    assert means[0].beta == pytest.approx(min(1.07 * best.beta, 1))
+    assert mean.beta_ == chosen.beta == mean.estimators_[0].beta_
+    assert mean.smoothing_ == chosen.validation.smoothing
     given = AspectModel(4, beta=0.8, component_prior=0.01)
     fixed = average(given, 2).fit(HARD)
     assert fixed.beta_ == 0.8
     assert fixed.estimators_[0].component_prior_ == 0.01
 
 
-def test_the_mean_is_validated_by_a_quarter_of_the_members():
-    """Literal transcription."""
-    mean = average(AspectModel(4), 6).fit(HARD)
-    seeds = draw_seeds(0, 6)
+def test_priors_and_temperatures_of_a_mean_rise_while_that_gains():
+    mean = average(AspectModel(4)).fit(HARD)
+    means = [trial for trial in mean.tuning_ if trial.stage == "mean"]
+    priors = [trial.prior for trial in means]
+    raised = [at for at in range(1, len(means)) if priors[at] > priors[at - 1] > 0]
+    assert raised
+    for at in raised:
+        assert priors[at] == pytest.approx(2.2 * priors[at - 1])
+        assert means[at].beta == means[at - 1].beta
+    for before, trial, after in zip(means[:-2], means[1:-1], means[2:], strict=True):
+        if after.beta > trial.beta > before.beta:  # raised twice
+            assert after.beta == pytest.approx((1 + trial.beta) / 2)
+            assert trial.validation.perplexity < before.validation.perplexity
+
+
+@pytest.mark.parametrize("n", [2, 6])
+def test_the_mean_is_validated_by_four_members(n):
+    """Literal transcription, with the perplexity extrapolated to all members."""
+    mean = average(AspectModel(4), n).fit(HARD)
+    seeds = draw_seeds(0, n)
     rest, held = thin(HARD.astype(float), 0.1, seeds[0])
-    values = {**mean.tuning_[-1].values, "tempering": mean.estimators_[0].tempering_}
-    P = 0
-    for seed in seeds[:2]:
+    (chosen,) = (trial for trial in mean.tuning_ if trial.chosen)
+    values = {**chosen.values, "tempering": mean.estimators_[0].tempering_}
+    predicted = []
+    for seed in seeds[:4]:
         member = AspectModel(4, **values, max_iter=20, random_state=seed)
         member.fit_short(Table(*[CSRCounts(rest)] * 2, TableSchema(rest.shape)), {})
-        P = P + member.embedding_ @ member.components_ / 2
+        predicted.append(member.embedding_ @ member.components_)
     b = (rest.sum(axis=0) + 1) / (rest.sum() + HARD.shape[1])
-    P = (1 - mean.smoothing_) * P + mean.smoothing_ * b
     held = held.toarray()
-    expected = np.exp(-(held * np.log(P)).sum() / held.sum())
-    assert mean.tuning_[-1].validation.perplexity == pytest.approx(expected, rel=1e-6)
+
+    def log_perplexity(P, s):
+        return -(held * np.log((1 - s) * P + s * b)).sum() / held.sum()
+
+    def least(P):
+        bounds = {"bounds": (1e-9, 1 - 1e-9), "method": "bounded", "options": {"xatol": 1e-9}}
+        return minimize_scalar(partial(log_perplexity, P), **bounds).fun
+
+    if n == 2:
+        expected = least((predicted[0] + predicted[1]) / 2)
+    else:
+        pairs = [(predicted[0] + predicted[1]) / 2, (predicted[2] + predicted[3]) / 2]
+        sizes = 1 / np.array([1, 2, 4])
+        logs = [
+            np.mean([least(P) for P in predicted]),
+            np.mean([least(P) for P in pairs]),
+            log_perplexity(sum(predicted) / 4, mean.smoothing_),
+        ]
+        expected = np.linalg.solve(np.vander(sizes), logs) @ [1 / n**2, 1 / n, 1]
+    assert np.log(chosen.validation.perplexity) == pytest.approx(expected, rel=1e-6)
 
 
 def test_smoothing_is_estimated_if_members_hold_out_counts_and_grids_are_searched():

@@ -12,9 +12,11 @@ from skcooc.equations.aspects import has_short_rows, usual_beta
 from skcooc.fitting import tuning
 from skcooc.fitting.fit import ShortFits
 from skcooc.fitting.tuning import (
+    Candidates,
     ComponentPrior,
     LeaveOneOut,
     OneOf,
+    Raised,
     SmallerPseudoCounts,
     Temperature,
     TrialRecord,
@@ -321,3 +323,19 @@ def test_short_fits_are_trials_of_a_fit():
     before = dict(vars(estimator))
     estimator.short_fits(PLANTED, np.ones(80))
     assert vars(estimator) == before
+
+
+def test_a_parameter_is_raised_from_the_best_candidate_as_long_as_that_gains():
+    candidates = Candidates([{"beta": 0.5}, {"beta": 0.6, "component_prior": 0.1}, {"beta": 0.9}])
+    raised = Raised("component_prior", lambda prior: 2 * prior, 4)
+
+    def loss(beta, component_prior=0.0):
+        return 10 + abs(beta - 0.6) + abs(component_prior - 0.45)
+
+    trials, chosen = tried([candidates, raised], loss)
+    assert [trial.prior for trial in trials] == [0, 0.1, 0, 0.2, 0.4, 0.8]
+    assert chosen.values == {"beta": 0.6, "component_prior": 0.4}
+    few, _ = tried([candidates, Raised("component_prior", lambda prior: 2 * prior, 1)], loss)
+    assert len(few) == 4
+    ended, _ = tried([candidates, Raised("component_prior", lambda prior: prior, 4)], loss)
+    assert len(ended) == 3

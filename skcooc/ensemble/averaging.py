@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -20,8 +21,8 @@ from skcooc.fitting import Recipe, tuning
 from skcooc.fitting.fit import in_threads, split_threads, tuned_start
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.heldout import Validation
-from skcooc.heldout.memory import Asked, CacheValidation
+from skcooc.heldout import HeldOut, Validation
+from skcooc.heldout.memory import CacheValidation
 from skcooc.heldout.predictors import CachedPredictions, Factors, side_by_side, weighted
 from skcooc.heldout.validation import (
     HeldOutPredictions,
@@ -36,9 +37,10 @@ from skcooc.simplex import match_rows, normalise
 from skcooc.tables import Table, read_in_memory
 
 LARGER_BETA = 1.07  # factor of the inverse temperature of members: a mean overfits less
-PART = 4  # one in so many members predicts the held-out tokens
-# Gains of a single fit that the mean of plain members makes up for.
-NOT_OF_MEMBERS = tuning.LeaveOneOut, tuning.SmallerPseudoCounts, tuning.OneOf
+FEW = 4  # members that are fitted to tune the mean of all
+# What is not tuned for a single fit: it is tuned for the mean, or the mean makes up for it.
+NOT_OF_ONE = tuning.ComponentPrior, tuning.LeaveOneOut, tuning.SmallerPseudoCounts, tuning.OneOf
+PRIOR_FACTOR, N_PRIORS, N_BETAS = 2.2, 4, 3  # trials of the mean, at most
 QUANTILES = 0.05, 0.95  # of the members, for intervals
 
 
@@ -54,9 +56,9 @@ class AveragedModels(MetaModel):
     one model with the components of all members side by side, and mixtures divided by S. Use it for
     prediction.
 
-    With ``beta="auto"`` in the estimator, its hyper-parameters are tuned once, for a single fit. A
-    mean needs less regularisation: beta is then raised by 7 %. Its smoothing is estimated on
-    held-out tokens, by a quarter of the members.
+    With ``beta="auto"`` in the estimator, means of four members are compared on held-out tokens:
+    with a larger beta than a single fit needs, with larger priors of the components, and with
+    leave-one-out responsibilities.
 
     Read more in the :doc:`user guide </guide/averages>`.
 
@@ -64,8 +66,7 @@ class AveragedModels(MetaModel):
     ----------
     estimator : estimator of this package
         Clones are fitted, with other ``random_state``, ``n_jobs`` and ``max_iter``; ``n_init``,
-        ``tol`` and ``warm_start`` are ignored. An `AspectModel` with ``leave_one_out="auto"`` has
-        plain members, except in a `RowMemory`, where these are compared with leave-one-out ones.
+        ``tol`` and ``warm_start`` are ignored.
 
     n_estimators : int, default=16
         Number S of members. The perplexity falls with it, ever more slowly.
@@ -98,7 +99,8 @@ class AveragedModels(MetaModel):
         for interpretation, see :func:`skcooc.inspection.describe`. Not available if members have
         different numbers of components.
     tuning_ : list of Trial
-        Trials of a single fit, and of stage "mean" those of the mean.
+        Trials of a single fit, and of stage "mean" those of means of four members: the perplexity
+        is the one expected of all, in a `RowMemory` with its cache.
     n_iter_ : int
         Total number of EM iterations of the members.
 
@@ -197,18 +199,16 @@ class AveragedModels(MetaModel):
             )
             recipe = recipe.with_seeds(seeds)
             settings = recipe.settings
-            mean = None
-            if settings.holds_out:
-                mean = self._tune(recipe, table, known, journal)
-            values = mean.values if mean else {"beta": settings.beta}
+            tuned = self._tune(recipe, table, known, journal) if settings.holds_out else None
+            values = tuned.values if tuned else {"beta": settings.beta}
             members = self._fit_members(table, known, values, seeds, journal)
-        factors = mean_of(members)
+        factors = mean_of([member.factors for member in members])
         attributes.set_fitted_attributes(
             self,
             known
             | {
-                "_heldout_predictions": mean
-                and HeldOutPredictions(settings.division, mean.predicted),
+                "_heldout_predictions": tuned
+                and HeldOutPredictions(settings.division, tuned.mean.predicted),
                 "estimators_": members,
                 "components_": factors.B.T,
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
@@ -216,8 +216,8 @@ class AveragedModels(MetaModel):
                 "row_distribution_": members[0].row_distribution_,
                 "unigram_": add_one_unigram(counts.column_sums, counts.mean_count_weight),
                 "beta_": values["beta"],
-                "smoothing_": chosen_smoothing(settings.smoothing, mean and mean.validation),
-                "tuning_": mean.trials if mean else [],
+                "smoothing_": chosen_smoothing(settings.smoothing, tuned and tuned.mean.validation),
+                "tuning_": tuned.trials if tuned else [],
                 "n_iter_": sum(member.n_iter_ for member in members),
             },
         )
@@ -225,42 +225,40 @@ class AveragedModels(MetaModel):
 
     def _tune(
         self, recipe: Recipe, table: Table, known: attributes.Attributes, journal: Journal
-    ) -> MeanPrediction:
-        """Tune a single fit, and let a part of the members predict the held-out tokens.
+    ) -> TunedMean:
+        """Tune the temperature of a single fit, then what the mean of a part of the members needs.
 
-        In a cache they do so with leave-one-out responsibilities, too, where rows are short.
+        Their priors are raised from none, and their inverse temperature further, as long as that
+        gains; where rows are short, leave-one-out responsibilities are tried.
         """
         settings = recipe.settings
         rest, heldout = hold_out(table.sample, *settings.division)
         tunables = recipe.family.tunables(table.sample) if settings.tunes else []
-        plain = [tunable for tunable in tunables if not isinstance(tunable, NOT_OF_MEMBERS)]
+        of_one = [tunable for tunable in tunables if not isinstance(tunable, NOT_OF_ONE)]
         start = journal.get_or_compute(
-            ("start",), tuned_start, recipe, rest, heldout, plain, None, journal
+            ("start",), tuned_start, recipe, rest, heldout, of_one, None, journal
         )
         chosen = next((trial.values for trial in start.trials if trial.chosen), {})
-        largest = recipe.with_values(chosen).equations.largest_beta
-        beta = min(LARGER_BETA * start.beta, largest) if settings.tunes else start.beta
-        candidates: list[tuning.Values] = [{**chosen, "beta": beta}]
-        if self._cache is not None:
-            found = [tunable for tunable in tunables if isinstance(tunable, tuning.LeaveOneOut)]
-            candidates += [tunable.usual_values(LARGER_BETA) for tunable in found]
-        seeds = settings.seeds[: -(-len(settings.seeds) // PART)]
+        seeds = settings.seeds[:FEW]
         few = Table(rest, rest, table.schema)
-        means = list[MeanPrediction]()
-        for values in candidates:
-            members = self._fit_members(few, known, values, seeds, Journal())
-            predicted = CachedPredictions(mean_of(members).cells(heldout.X))
-            means.append(MeanPrediction(values, [], heldout.score(predicted), predicted))
-        best = means[0]
-        if len(means) > 1:
-            cache = CacheValidation.from_tables(rest, heldout.X, cast(Asked, self._cache))
-            best = min(means, key=lambda mean: cache.perplexity(mean.predicted))
-        trials = [trial._replace(chosen=False) for trial in start.trials]
-        trials += [
-            tuning.Trial("mean", mean.values, mean.validation, chosen=mean is best)
-            for mean in means
-        ]
-        return best._replace(trials=trials)
+        cache = None
+        if self._cache is not None:
+            cache = CacheValidation.from_tables(rest, heldout.X, self._cache)
+
+        def predict(values: tuning.Values) -> MeanPrediction:
+            factors = [m.factors for m in self._fit_members(few, known, values, seeds, Journal())]
+            return predicted_mean(factors, len(settings.seeds), heldout, cache)
+
+        record = journal.get_or_compute(("means",), tuning.TrialRecord[MeanPrediction])
+        if settings.tunes:
+            largest = recipe.with_values(chosen).equations.largest_beta
+            beta = min(LARGER_BETA * start.beta, largest)
+            of_mean = mean_tunables({**chosen, "beta": beta}, tunables, largest)
+        else:
+            of_mean = [tuning.Candidates([{"beta": start.beta}])]
+        best = tuning.tune(of_mean, settings.names, predict, record)
+        trials = [trial._replace(chosen=False) for trial in start.trials] + record.trials
+        return TunedMean(best.values, trials, record.best)
 
     def _fit_members(
         self,
@@ -292,17 +290,75 @@ class AveragedModels(MetaModel):
 
 
 class MeanPrediction(NamedTuple):
-    """Hyper-parameters of the members, and the prediction of held-out tokens by their mean."""
+    """Prediction of held-out tokens by the mean of a few members."""
+
+    predicted: CachedPredictions
+    validation: Validation  # perplexity expected of all members, with the cache if there is one
+
+
+class TunedMean(NamedTuple):
+    """Hyper-parameters of the members, how they were found, and what their mean predicts."""
 
     values: tuning.Values
     trials: list[tuning.Trial]
-    validation: Validation
-    predicted: CachedPredictions
+    mean: MeanPrediction
 
 
-def mean_of(members: Sequence[CooccurrenceEstimator]) -> Factors:
-    """Mean prediction of S fitted models with K components in total: A, (N, K), and B, (M, K)."""
-    models = [member.factors for member in members]
+def mean_tunables(
+    first: tuning.Values, tunables: Sequence[tuning.Tunable], largest_beta: float
+) -> list[tuning.Tunable]:
+    """What is tuned for a mean, from the first values and the tunables of a single fit."""
+    candidates, priors = [first], list[tuning.Tunable]()
+    for tunable in tunables:
+        if isinstance(tunable, tuning.LeaveOneOut):
+            candidates.append(tunable.usual_values(LARGER_BETA))
+        if isinstance(tunable, tuning.ComponentPrior):
+            raised = partial(raised_prior, cast(float, tunable.within.guess))
+            priors.append(tuning.Raised("component_prior", raised, N_PRIORS))
+    return [
+        tuning.Candidates(candidates),
+        *priors,
+        tuning.Raised("beta", lambda beta: min((beta + 1) / 2, largest_beta), N_BETAS),
+    ]
+
+
+def raised_prior(first: float, prior: float) -> float:
+    """The next prior that is tried after one; the first after none."""
+    return PRIOR_FACTOR * prior if prior else first
+
+
+def predicted_mean(
+    models: Sequence[Factors], n_all: int, heldout: HeldOut, cache: CacheValidation | None
+) -> MeanPrediction:
+    """Prediction of S models, whose perplexity is extrapolated to a mean of n_all.
+
+    The log perplexity of a mean of s models is taken to be quadratic in 1 / s; the curve passes
+    through those of all S, of halves and of quarters.
+    """
+
+    def judged(few: Sequence[Factors]) -> MeanPrediction:
+        predicted = CachedPredictions(mean_of(few).cells(heldout.X))
+        validation = heldout.score(predicted)
+        if cache is not None:
+            validation = validation._replace(perplexity=cache.perplexity(predicted))
+        return MeanPrediction(predicted, validation)
+
+    def log_perplexity(size: int) -> float:
+        groups = [models[at : at + size] for at in range(0, len(models) - size + 1, size)]
+        return float(np.mean([np.log(judged(group).validation.perplexity) for group in groups]))
+
+    mean, n = judged(models), len(models)
+    sizes = sorted({max(n // 4, 1), max(n // 2, 1), n})
+    logs = [*map(log_perplexity, sizes[:-1]), np.log(mean.validation.perplexity)]
+    if not np.all(np.isfinite(logs)):  # no prediction of a token has a probability
+        return mean
+    curve = Polynomial.fit([1 / size for size in sizes], logs, len(sizes) - 1)
+    expected = float(np.exp(curve(1 / n_all)))
+    return mean._replace(validation=mean.validation._replace(perplexity=expected))
+
+
+def mean_of(models: Sequence[Factors]) -> Factors:
+    """Mean prediction of S models with K components in total: A, (N, K), and B, (M, K)."""
     return side_by_side(models, [1 / len(models)] * len(models))
 
 

@@ -351,6 +351,46 @@ class ComponentPrior:
 
 
 @dataclass(frozen=True)
+class Candidates:
+    """A few values of all hyper-parameters."""
+
+    candidates: Sequence[Values]
+    name: str = "mean"
+    min_gain: float = 0.0
+
+    @property
+    def n_trials(self) -> int:
+        return len(self.candidates)
+
+    def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
+        for values in self.candidates:
+            yield {**values}
+
+
+@dataclass(frozen=True)
+class Raised:
+    """One parameter, raised step by step from the best values so far, as long as that gains."""
+
+    parameter: str
+    next: Callable[[float], float]
+    n_trials: int
+    name: str = "mean"
+    min_gain: float = 0.0
+
+    def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
+        best = _required(best)
+        least, value = best.validation.perplexity, best.values.get(self.parameter, 0.0)
+        for _ in range(self.n_trials):
+            raised = self.next(value)
+            if raised == value:
+                return
+            perplexity = yield {**best.values, self.parameter: raised}
+            if perplexity >= least:
+                return
+            least, value = perplexity, raised
+
+
+@dataclass(frozen=True)
 class LeaveOneOut:
     """Leave-one-out responsibilities: their temperature, then smaller pseudo-counts."""
 
