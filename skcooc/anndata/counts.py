@@ -116,6 +116,13 @@ def _warn(looks: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=5)
 
 
+def check_adata(adata: Any) -> None:
+    """Raise TypeError for anything without cells and genes, such as the model."""
+    if not hasattr(adata, "n_vars"):
+        kind = type(adata).__name__
+        raise TypeError(f"adata should be an AnnData, and stand before the model; got {kind}.")
+
+
 def select_genes(adata: AnnData, mask_var: str | ArrayLike | None) -> Array:
     if mask_var is None:
         return np.arange(adata.n_vars)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skcooc.anndata.counts import (
+    check_adata,
     find_fitted_genes,
     genes_of_columns,
     read_counts,
@@ -26,7 +27,7 @@ from skcooc.inspection.models import (
     unwrap,
 )
 from skcooc.inspection.names import make_names
-from skcooc.protocol import Array, Estimator, TableLike
+from skcooc.protocol import Array, Estimator, TableLike, refuse_class
 from skcooc.tables import RowBlocks
 
 if TYPE_CHECKING:
@@ -107,8 +108,8 @@ def fit_topics(
     >>> adata.obsm["X_topics"].shape, adata.varm["topics"].shape
     ((60, 3), (40, 3))
     """
-    if isinstance(model, type):
-        raise TypeError(f"model is a class: give an instance, {model.__name__}(...).")
+    check_adata(adata)
+    refuse_class(model, "model")
     if not hasattr(model, "transform"):
         raise TypeError(
             f"{type(model).__name__} has no transform, which gives the mixtures of cells. "
@@ -166,6 +167,7 @@ def add_topics(
     >>> further.obsm["X_topics"].shape
     (10, 3)
     """
+    check_adata(adata)
     found = unwrap(model, "components_")
     genes = find_fitted_genes(adata, model)
     X = read_counts(adata, layer, genes)

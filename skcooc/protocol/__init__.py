@@ -4,6 +4,7 @@ from skcooc.protocol.protocols import (
     CSR,
     Alternating,
     Array,
+    AttributeHints,
     Block,
     Capability,
     Clustering,
@@ -29,13 +30,15 @@ from skcooc.protocol.protocols import (
     T,
     TableLike,
     Triples,
-    refuse_anndata,
+    refuse_class,
+    refuse_objects,
 )
 
 __all__ = [
     "CSR",
     "Alternating",
     "Array",
+    "AttributeHints",
     "Block",
     "Capability",
     "Clustering",
@@ -61,5 +64,6 @@ __all__ = [
     "T",
     "TableLike",
     "Triples",
-    "refuse_anndata",
+    "refuse_class",
+    "refuse_objects",
 ]

@@ -19,7 +19,6 @@ from sklearn.utils._param_validation import (
     Options,
     StrOptions,
     validate_parameter_constraints,
-    validate_params,
 )
 from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 from sklearn.utils.metaestimators import _safe_split as safe_split
@@ -48,7 +47,6 @@ __all__ = [
     "safe_indexing",
     "safe_split",
     "validate_parameter_constraints",
-    "validate_params",
     "with_callbacks",
 ]
 
