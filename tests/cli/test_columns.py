@@ -149,7 +149,7 @@ def test_five_letters_are_five_words_and_empty_cells_are_zero(tmp_path):
     assert _mean_words(["a b c d e", " f g h i j\n"]) == 5
     names = [f"w{j}" for j in range(12)]
     path = tmp_path / "a.jsonl"
-    path.write_text('{"' + '": 10.5, "'.join(names) + '": null}\n{"w3": 2}\n')
+    path.write_text('{"' + '": 10.5, "'.join(names) + '": null}\n{"w0": 0, "w3": 2}\n')
     np.testing.assert_array_equal(
         read_with(path).X.toarray(), [[10.5] * 11 + [0], [0, 0, 0, 2, *[0] * 8]]
     )
