@@ -331,7 +331,7 @@ def _text_field(records: Records, options: Arguments) -> str | None:
     if options.column or options.count:
         return None
     sample = replace(records, values=records.values[:N_SAMPLE])
-    n_words = {name: _mean_words(sample.field(name)) for name in sample.names}
+    n_words = {name: mean_words(sample.field(name)) for name in sample.names}
     longest, *others = sorted(records.names, key=lambda name: -n_words[name])
     if not n_words[longest]:
         return None
@@ -342,7 +342,7 @@ def _text_field(records: Records, options: Arguments) -> str | None:
     return longest
 
 
-def _mean_words(values: Sequence[str]) -> float:
+def mean_words(values: Sequence[str]) -> float:
     """Mean number of words if the values look like texts, else 0."""
     filled = list(filter(None, map(str.strip, values)))
     shortest = 2 * MIN_WORDS - 1  # characters of so many words

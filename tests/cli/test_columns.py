@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skcooc.cli.arguments import parse
-from skcooc.cli.reading import _mean_words, read
+from skcooc.cli.reading import mean_words, read
 from skcooc.cli.terminal import Screen
 from skcooc.inspection.shares import pooled_mixtures
 from tests.cli.conftest import ARTICLES, HEADER, written
@@ -144,9 +144,9 @@ def test_five_letters_are_five_words_and_empty_cells_are_zero(tmp_path):
         words = rng.choice(["a", "be", " ", "\t", ""], (4, rng.integers(1, 12)))
         values = [" ".join(row) for row in words]
         kinds.add(bool(literal(values)))
-        assert _mean_words(values) == literal(values)
+        assert mean_words(values) == literal(values)
     assert kinds == {True, False}
-    assert _mean_words(["a b c d e", " f g h i j\n"]) == 5
+    assert mean_words(["a b c d e", " f g h i j\n"]) == 5
     names = [f"w{j}" for j in range(12)]
     path = tmp_path / "a.jsonl"
     path.write_text('{"' + '": 10.5, "'.join(names) + '": null}\n{"w0": 0, "w3": 2}\n')
