@@ -25,7 +25,7 @@ from skcooc.inspection.models import (
     unwrap,
 )
 from skcooc.inspection.names import make_names
-from skcooc.protocol import Array, Estimator, TableLike
+from skcooc.protocol import Array, Estimator, TableLike, refuse_class
 from skcooc.tables import RowBlocks, is_collection
 
 if TYPE_CHECKING:
@@ -117,8 +117,8 @@ def fit_topics(
     >>> adata.obsm["X_topics"].shape, adata.varm["topics"].shape
     ((60, 3), (40, 3))
     """
-    if isinstance(model, type):
-        raise TypeError(f"model is a class: give an instance, {model.__name__}(...).")
+    check_adata(adata)
+    refuse_class(model, "model")
     if not hasattr(model, "transform"):
         raise TypeError(
             f"{type(model).__name__} has no transform, which gives the mixtures of cells. "
@@ -176,6 +176,7 @@ def add_topics(
     >>> further.obsm["X_topics"].shape
     (10, 3)
     """
+    check_adata(adata)
     found = unwrap(model, "components_")
     genes = find_fitted_genes(adata, model)
     X = read_counts(adata, layer, genes)
@@ -335,6 +336,13 @@ def _are_whole(ratios: Array) -> bool:
 def _warn(looks: str) -> None:
     message = f"X looks {looks}. skcooc models raw counts. {HINT}"
     warnings.warn(message, UserWarning, stacklevel=5)
+
+
+def check_adata(adata: Any) -> None:
+    """Raise TypeError for anything without cells and genes, such as the model."""
+    if not hasattr(adata, "n_vars"):
+        kind = type(adata).__name__
+        raise TypeError(f"adata should be an AnnData, and stand before the model; got {kind}.")
 
 
 def select_genes(adata: AnnData, mask_var: str | ArrayLike | None) -> Array:

@@ -4,6 +4,7 @@ import re
 import warnings
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,9 +19,34 @@ from sklearn.feature_extraction.text import (
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from skcooc import AspectModel, AsymmetricClustering, Dyads, GuidedAspectModel, inspection, metrics
-from skcooc.model_selection import ComponentSearchCV
-from skcooc.plotting import HierarchyDisplay, KSelectionDisplay
+import skcooc
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    Dyads,
+    GuidedAspectModel,
+    inspection,
+    metrics,
+    open_table,
+    save_table,
+)
+from skcooc.anndata import fit_topics
+from skcooc.datasets import make_cooccurrences
+from skcooc.image import TextureSegmenter, grid_coarsening
+from skcooc.model_selection import (
+    ComponentSearchCV,
+    CountSplit,
+    TemperatureSearchCV,
+    split_counts,
+)
+from skcooc.plotting import (
+    HierarchyDisplay,
+    KSelectionDisplay,
+    PerplexityDisplay,
+    SegmentationDisplay,
+    StructureDisplay,
+    TopicsDisplay,
+)
 from tests.tables import planted
 
 PAGE = Path(__file__).parents[1] / "docs" / "howto" / "mistakes.md"
@@ -194,29 +220,135 @@ def perplexity(factor):
     return metrics.perplexity(X, fitted().embedding_ * factor, fitted().components_)
 
 
-@pytest.mark.parametrize(
-    ("call", "told"),
-    [
-        (lambda: inspection.describe(X, fitted()), "a fitted model of topics or clusters has"),
-        (lambda: inspection.describe(FEW.fit(X), ["a"]), "vectorizer.get_feature_names_out()"),
-        (lambda: inspection.explore(fitted(), TEXTS), "give vectorizer.transform(X)"),
-        (lambda: inspection.nearest_rows(fitted(), [0]), "AspectModel.embedding_"),
-        (lambda: inspection.topic_stability(AspectModel, X), "AspectModel(...)"),
-        (lambda: inspection.export_text(fitted()), "which ClusterAbstraction has"),
-        (lambda: HierarchyDisplay.from_estimator(fitted()), "which ClusterAbstraction has"),
-        (lambda: KSelectionDisplay.from_search(fitted()), "which a fitted ComponentSearchCV has"),
-        (lambda: metrics.perplexity(X, fitted(), fitted()), "embedding_ and components_"),
-        (lambda: metrics.npmi_coherence(fitted(), X), "give its array, components_"),
-        (lambda: perplexity(2), "sums to 2, but probabilities sum to one"),
-        (lambda: ComponentSearchCV(FEW, {"n_components": [3]}).fit(X), "such as [5, 10]"),
-        (lambda: seeds("word1"), "give a list, ['word1']"),
-        (lambda: seeds(["zebra"]), "Given are 'zebra'; X has 60 columns"),
-        (lambda: pairs(count="item"), "pandas.to_numeric"),
-        (lambda: pairs(count="n", like=PAIRS), "should be the Dyads fitted, got DataFrame"),
+ADATA, MIXTURES = SimpleNamespace(n_vars=60), shares()
+FIGURE = TopicsDisplay([])
+NEW = TemperatureSearchCV(ASPECTS)
+
+OTHER_CALLS = {  # what to write instead, or what is wrong: calls
+    "a fitted model of topics or clusters has": [lambda: inspection.describe(X, fitted())],
+    "vectorizer.get_feature_names_out()": [lambda: inspection.describe(FEW.fit(X), ["a"])],
+    "give its get_feature_names_out()": [
+        lambda: inspection.describe(fitted(), CountVectorizer()),
+        lambda: inspection.explore(fitted(), X, CountVectorizer()),
     ],
-)
-def test_other_functions_say_what_to_give(call, told):
-    assert [told in message for _, message in outcomes(call)] == [True]
+    "Did you mean n_features?": [
+        lambda: inspection.describe(fitted(), n_words=5),
+        lambda: inspection.top_features(fitted(), top_n=5),
+    ],
+    "give vectorizer.transform(X)": [
+        lambda: inspection.explore(fitted(), TEXTS),
+        lambda: inspection.explore(fitted(), np.array(TEXTS)),
+    ],
+    "Use save(path)": [lambda: inspection.Explorer({}, "a page").show],
+    "give its embedding_": [lambda: inspection.nearest_rows(fitted(), [0])],
+    "rows that sum to one": [lambda: inspection.nearest_rows(X, [0])],
+    "and shape (80, 60)": [lambda: inspection.nearest_rows(MIXTURES, X)],
+    "give model.transform(X)": [lambda: inspection.Mixtures(fitted())],
+    "AspectModel(...)": [
+        lambda: inspection.topic_stability(AspectModel, X),
+        lambda: fit_topics(ADATA, AspectModel),
+        lambda: ComponentSearchCV(AspectModel, [2, 3]),
+        lambda: skcooc.AveragedModels(AspectModel),
+        lambda: skcooc.RowMemory(estimator=AspectModel),
+    ],
+    "a model that is not fitted yet, got ndarray": [lambda: inspection.topic_stability(X, FEW)],
+    "by is None": [lambda: inspection.compare_shares(fitted(), None)],
+    "each is a group: put them into intervals": [
+        lambda: inspection.topic_shares(fitted(), MIXTURES[:, 0] + np.arange(80) / 99, X=FRAME)
+    ],
+    "two topics or more": [lambda: inspection.merge_topics(fitted(), [[0]])],
+    "which ClusterAbstraction has": [
+        lambda: inspection.export_text(fitted()),
+        lambda: HierarchyDisplay.from_estimator(fitted()),
+    ],
+    "which a fitted ComponentSearchCV has": [lambda: KSelectionDisplay.from_search(fitted())],
+    "fitted with n_components='auto'": [lambda: KSelectionDisplay.from_estimator(fitted())],
+    "draw a model by from_estimator": [lambda: PerplexityDisplay.from_search(fitted())],
+    "Draw a model by TopicsDisplay.from_estimator": [lambda: TopicsDisplay(fitted())],
+    "axes[0] or axes[1]": [
+        lambda: TopicsDisplay.from_estimator(fitted(), ax=np.empty(2)),
+        lambda: StructureDisplay.from_estimator(fitted(), ax=object()),
+    ],
+    "or their numbers": [lambda: TopicsDisplay.from_estimator(fitted(), topics="tea")],
+    "not drawn yet, call plot first": [lambda: FIGURE.save("topics.svg")],
+    "Use matplotlib.pyplot.show()": [lambda: FIGURE.show],
+    "labels should be whole numbers": [lambda: SegmentationDisplay.from_labels(X, X / 2)],
+    "embedding_ and components_": [lambda: metrics.perplexity(X, fitted(), fitted())],
+    "give its components_": [lambda: metrics.npmi_coherence(fitted(), X)],
+    "before X": [
+        lambda: metrics.npmi_coherence(X, fitted().components_),
+        lambda: metrics.topic_diversity(fitted().embedding_),
+    ],
+    "sums to 2, but probabilities sum to one": [lambda: perplexity(2)],
+    "such as unigram(X_train)": [
+        lambda: metrics.best_smoothing(X, MIXTURES[:, :1], np.full((1, 60), 1 / 60), X.sum(axis=0))
+    ],
+    "give skcooc.heldout.Factors(": [
+        lambda: metrics.perplexity_of(X, fitted()),
+        lambda: metrics.unseen_perplexity(X, fitted(), X),
+        lambda: metrics.best_weights(X, [fitted()]),
+    ],
+    "X is an estimator, AspectModel: give the counts": [
+        lambda: metrics.unigram(fitted()),
+        lambda: FEW.fit(fitted()),
+    ],
+    "give its labels_": [lambda: metrics.clustering_accuracy(X[:, 0], AsymmetricClustering())],
+    "with a row for each document": [lambda: metrics.mutual_information(X[0])],
+    "count the words of texts": [lambda: metrics.npmi_coherence(X, TEXTS)],
+    "np.argsort(-items)": [lambda: metrics.recall_at_k(X, MIXTURES)],
+    "'skcooc.tables.dyads.Dyads' or None": [lambda: metrics.make_ranking_scorer(X)],
+    "give its X, or count its data": [lambda: FEW.fit(make_cooccurrences(9, 9, 2))],
+    "Did you mean n_rows?": [lambda: make_cooccurrences(n_samples=9)],
+    "'brick.png': read it": [lambda: TextureSegmenter().fit("brick.png")],
+    "Did you mean n_segments?": [lambda: TextureSegmenter(n_clusters=3)],
+    "not fitted yet, call fit first": [lambda: TextureSegmenter().labels_, lambda: NEW.cv_results_],
+    "shape=ndarray should be": [lambda: grid_coarsening(X)],
+    "stand before the model": [lambda: fit_topics(FEW, ADATA), lambda: fit_topics(X, FEW)],
+    "Use kneighbors(X)": [lambda: skcooc.AspectRetriever().search],
+    "Use best_params_['beta']": [lambda: NEW.best_beta_],
+    "Did you mean betas?": [lambda: TemperatureSearchCV(ASPECTS, temperatures=[0.9])],
+    "Did you mean candidates?": [
+        lambda: ComponentSearchCV(FEW, n_components=[3]),
+        lambda: ComponentSearchCV(FEW, param_grid={}),
+    ],
+    "such as [5, 10]": [lambda: ComponentSearchCV(FEW, {"n_components": [3]}).fit(X)],
+    "Did you mean n_components_per_class?": [lambda: skcooc.AspectClassifier(K=3)],
+    "Did you mean n_estimators?": [lambda: skcooc.AveragedModels(FEW, n_models=3)],
+    "Did you mean neighbors?": [lambda: skcooc.RowMemory(FEW, k=3)],
+    "Did you mean concentration?": [lambda: skcooc.RowMemory(FEW, alpha=1)],
+    "test_size must be an instance of float": [lambda: split_counts(X, X)],
+    "n_splits must be an instance of int": [lambda: CountSplit(X)],
+    "a folder that save_table wrote": [lambda: open_table("missing")],
+    "'path' parameter of DiskTable": [lambda: open_table(X), lambda: skcooc.DiskTable(X)],
+    "'path' parameter of save_table": [lambda: save_table(X, "table")],
+    "blocks is an estimator": [lambda: save_table("table", fitted())],
+    "give tables, or open_table(path)": [lambda: skcooc.RowBlocks("table")],
+    "give a list, ['word1']": [lambda: seeds("word1")],
+    "Given are 'zebra'; X has 60 columns": [lambda: seeds(["zebra"])],
+    "pandas.to_numeric": [lambda: pairs(count="item")],
+    "should be the Dyads fitted, got DataFrame": [lambda: pairs(count="n", like=PAIRS)],
+}
+
+
+@pytest.mark.parametrize("told", OTHER_CALLS)
+def test_other_functions_say_what_to_give(told):
+    for call in OTHER_CALLS[told]:
+        assert [told in message for _, message in outcomes(call)] == [True], call
+
+
+def test_one_table_is_saved_as_blocks_of_it_are(tmp_path):
+    for n, blocks in enumerate((X, FRAME, sp.csr_array(X), Dyads(X), [X[:9], X[9:]])):
+        save_table(tmp_path / str(n), blocks)
+        (table,) = open_table(tmp_path / str(n))
+        np.testing.assert_array_equal(table.toarray(), X)
+    assert skcooc.RowBlocks(X).shape == X.shape
+
+
+def test_textures_are_segmented_without_a_warning():
+    pytest.importorskip("skimage", reason="needs scikit-image")
+    rough = np.random.default_rng(0).normal(size=(32, 32))
+    with warnings.catch_warnings(action="error"):
+        TextureSegmenter(2, n_init=1, random_state=0).fit(np.hstack([rough, rough.cumsum(axis=1)]))
 
 
 def test_factors_that_are_probabilities_are_scored():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field, replace
-from inspect import Parameter, signature
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes, quantities
-from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, did_you_mean, fill_docstring
+from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, fill_docstring
 from skcooc.base.streams import Streams
 from skcooc.em import EMState, State, TemperatureRange, make_solver, online
 from skcooc.em.solvers import SolverName
@@ -62,50 +61,6 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         defaults = vars(CooccurrenceEstimator) | vars(cls)
         cls.__doc__ = fill_docstring(cls.__doc__, "Parameters", PARAMETERS, defaults)
         cls.__doc__ = fill_docstring(cls.__doc__, "Attributes", ATTRIBUTES, {})
-
-    def __new__(cls, *args: object, **parameters: object) -> Self:
-        """Create an estimator; TypeError where a parameter is unknown or must be named."""
-        valid = cls._get_param_names()
-        by_position = [
-            name
-            for name, parameter in signature(cls.__init__).parameters.items()
-            if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD and name != "self"
-        ]
-        if len(args) > len(by_position):
-            raise TypeError(
-                f"{cls.__name__}() takes {' and '.join(by_position)} by position, got "
-                f"{len(args)} positional arguments. Give all others by name."
-            )
-        for name in parameters.keys() - valid:
-            raise TypeError(
-                f"{cls.__name__}() got an unexpected keyword argument {name!r}. "
-                f"{did_you_mean(name, valid)}"
-            )
-        return super().__new__(cls)
-
-    def set_params(self, **params: object) -> Self:
-        """Set parameters by name.
-
-        Parameters
-        ----------
-        **params : dict
-            Values of parameters.
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            Where a name is unknown; the message suggests a parameter.
-        """
-        valid = self._get_param_names()
-        for name in params.keys() - valid:
-            raise ValueError(
-                f"Invalid parameter {name!r} for estimator {self}. {did_you_mean(name, valid)}"
-            )
-        return super().set_params(**params)
 
     def recipe(self) -> Recipe:
         """Return the recipe of the model, for estimators that wrap this one.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping
 from inspect import cleandoc
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -25,17 +24,6 @@ CONSTRAINTS: dict[str, Any] = {
     "warm_start": ["boolean"],
     "random_state": ["random_state"],
 }
-SIZES = (  # what is meant by n_topics, num_topics and k of other libraries
-    *("n_components", "n_row_components", "n_column_components"),
-    *("n_clusters", "n_row_clusters", "n_column_clusters"),
-)
-OTHERS = {  # what other libraries call parameters
-    "iterations": "max_iter", "passes": "max_iter", "epochs": "max_iter", "n_epochs": "max_iter",
-    "n_iters": "max_iter", "alpha": "row_prior", "doc_topic_prior": "row_prior",
-    "eta": "component_prior", "topic_word_prior": "component_prior", "seed": "random_state",
-    "random_seed": "random_state", "workers": "n_jobs", "n_workers": "n_jobs",
-    "tolerance": "tol", "temperature": "beta",
-}  # fmt: skip
 Size: TypeAlias = Any  # a number of components, or "auto", which is none before fit
 SIZE: list[Any] = [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})]
 ASPECT_TEMPERATURES = TemperatureRange(0.5, 1.0)  # range in which beta of topics is tuned
@@ -84,19 +72,6 @@ Per iteration: ``beta``, ``free_energy``, ``validation_perplexity``, ``seconds``
     "feature_names_in_ : (M,) array of str": "Names of the columns, if these are strings.",
     "row_names_in_, column_names_in_ : arrays": "Names of any type, if X has names.",
 }
-
-
-def did_you_mean(name: str, valid: Sequence[str]) -> str:
-    """Return a hint: similar names, and all valid parameters."""
-    if name == "verbose":
-        return "Show progress by set_callbacks(ProgressBar()), from sklearn.callback (1.9+)."
-    near = (
-        [OTHERS[name]] if OTHERS.get(name) in valid else get_close_matches(name, valid, cutoff=0.7)
-    )
-    if not near and (name.lower() in ("k", "topics", "factors") or name.startswith(("n_", "num_"))):
-        near = [size for size in SIZES if size in valid]
-    hint = f"Did you mean {' or '.join(near)}? " if near else ""
-    return f"{hint}Valid parameters are: {valid}."
 
 
 def fill_docstring(

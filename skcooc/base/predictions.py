@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
-from difflib import get_close_matches
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,20 +50,6 @@ from skcooc.tables.blocks import check_row_blocks
 from skcooc.version import __version__, check_version
 
 VERSION = "_skcooc_version"  # in the state of a pickled estimator
-INSTEAD = {  # attributes of other libraries, and what to use
-    **dict.fromkeys(("labels_", "topics_", "fit_predict"), "embedding_.argmax(axis=1)"),
-    "predict": "transform(X).argmax(axis=1)",
-    "predict_proba": "transform(X)",
-    **dict.fromkeys(("cluster_centers_", "coef_", "means_", "topic_word_"), "components_"),
-    "get_topics": "components_",
-    "doc_topic_": "embedding_",
-    **dict.fromkeys(("inertia_", "bound_", "reconstruction_err_", "loglikelihood_"), "objective_"),
-    **dict.fromkeys(("perplexity_", "bound", "log_perplexity"), "perplexity(Dyads(test))"),
-    **dict.fromkeys(
-        ("show_topics", "print_topics", "get_topic_info", "get_topic"),
-        "skcooc.inspection.describe(model)",
-    ),
-}
 
 
 class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -537,28 +522,6 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         tags.input_tags.positive_only = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-    if not TYPE_CHECKING:  # it would hide misspelt names
-
-        def __getattr__(self, name: str) -> Any:
-            """Raise AttributeError, with the name that is meant, if there is one."""
-            if hasattr(type(self), name):  # a property or a method that says why it is missing
-                return object.__getattribute__(self, name)
-            message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            if not name.startswith("_"):
-                message += self._instead(name)
-            raise AttributeError(message, name=name, obj=self)
-
-    def _instead(self, name: str) -> str:
-        """Return what to use instead of an attribute that is missing; empty if that is unknown."""
-        annotated = (vars(kind).get("__annotations__", ()) for kind in type(self).__mro__)
-        known = {*dir(type(self)), *vars(self)}.union(*annotated)
-        if name in known:
-            return "" if "n_features_in_" in vars(self) else ": not fitted yet, call fit first"
-        near = sorted(one for one in known if one.endswith(f"_{name}") and name.endswith("_"))
-        if not near:
-            near = [INSTEAD[name]] if name in INSTEAD else get_close_matches(name, known, 1, 0.8)
-        return f". Use {' or '.join(near)}" if near else ""
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "row_distribution_")

@@ -166,7 +166,8 @@ class Records:
 
     def field(self, name: str) -> list[str]:
         """The values of a field as strings; InputError if there is none."""
-        return [_string(value) for value in self._values(name)]
+        values = self._values(name)
+        return [value if isinstance(value, str) else _string(value) for value in values]
 
     def labels(self, name: str) -> Array:
         """The labels in a field, (N,): the first of a list, None if empty."""
@@ -278,7 +279,7 @@ def _string(value: object) -> str:
         return ""
     if isinstance(value, list):  # such as the topics of a text
         return ", ".join(map(_string, value))
-    return value if isinstance(value, str) else str(value)
+    return str(value)
 
 
 def _make_records(
@@ -330,7 +331,7 @@ def _text_field(records: Records, options: Arguments) -> str | None:
     if options.column or options.count:
         return None
     sample = replace(records, values=records.values[:N_SAMPLE])
-    n_words = {name: _mean_words(sample.field(name)) for name in sample.names}
+    n_words = {name: mean_words(sample.field(name)) for name in sample.names}
     longest, *others = sorted(records.names, key=lambda name: -n_words[name])
     if not n_words[longest]:
         return None
@@ -341,10 +342,13 @@ def _text_field(records: Records, options: Arguments) -> str | None:
     return longest
 
 
-def _mean_words(values: Sequence[str]) -> float:
+def mean_words(values: Sequence[str]) -> float:
     """Mean number of words if the values look like texts, else 0."""
-    filled = [value for value in values if value.strip()]
-    if not filled or len(set(filled)) < MIN_DISTINCT * len(filled):
+    filled = list(filter(None, map(str.strip, values)))
+    shortest = 2 * MIN_WORDS - 1  # characters of so many words
+    if not filled or sum(map(len, filled)) < shortest * len(filled):
+        return 0.0
+    if len(set(filled)) < MIN_DISTINCT * len(filled):
         return 0.0
     n_words = sum(len(value.split()) for value in filled) / len(filled)
     return n_words if n_words >= MIN_WORDS else 0.0
@@ -401,13 +405,18 @@ def _count_matrix(records: Records, options: Arguments) -> NamedCounts | None:
     row_names = records.field(names[0])
     has_names = names[0].strip().lower() in ("", *TITLES) or not all(map(_is_number, row_names))
     try:
-        cells = [[value or 0 for value in record[has_names:]] for record in records.values]
-        counts = np.array(cells, dtype=float)
+        counts = np.array([_numbers(record[has_names:]) for record in records.values])
     except (TypeError, ValueError):
         return None
     if not has_names:
         row_names = [f"row {i}" for i in range(len(counts))]
     return NamedCounts(sp.coo_array(counts), row_names, names[has_names:], str(records.path))
+
+
+def _numbers(values: Sequence[Any]) -> Array:
+    """The values as numbers, zero where they are empty; equal ones are parsed once."""
+    parsed = {value: float(value or 0) for value in set(values)}
+    return np.fromiter(map(parsed.__getitem__, values), dtype=float, count=len(values))
 
 
 def _is_number(value: str) -> bool:

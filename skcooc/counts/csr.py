@@ -34,15 +34,12 @@ from skcooc.protocol import (
     S,
     Statistics,
     T,
-    refuse_anndata,
+    refuse_objects,
 )
 from skcooc.protocol.decorators import compiled
 
 COMPRESSED = "csr", "csc", "bsr"
-FIT_ANNDATA = (
-    "counts: fit a model to those by skcooc.anndata.fit_topics(adata, model, layer='counts'), or "
-    "give adata.X itself."
-)
+OF_ANNDATA = "adata.X, or fit by skcooc.anndata.fit_topics(adata, model, layer='counts')"
 MAX_SINGLE = 2**24  # up to here float32 holds all integers
 MIN_TOTAL, MAX_TOTAL = 1e-30, 2.0**53  # sums of counts: from 2^53 on, one more is lost in float64
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
@@ -73,6 +70,17 @@ REMEDIES = (  # parts of messages of scikit-learn and NumPy, which values are me
         None,
         "Count lists of tokens by CountVectorizer(analyzer=list), and gensim's pairs of id and "
         "count by gensim.matutils.corpus2csc(X).T.",
+    ),
+    (
+        "real number, not '(?!dict|[a-z_]*generator)",
+        None,
+        "X should be a table of counts: an array, a sparse array or a data frame. Of a data set "
+        "of skcooc.datasets, give its X, or count its data, which are texts.",
+    ),
+    (
+        "Expected 2D (array|input)",
+        None,
+        "X is a table of counts, with a row for each document and a column for each word.",
     ),
     ("not 'dict'", None, "Dicts of counts become a table by scikit-learn's DictVectorizer."),
     ("not '[a-z_]*generator'", None, "Give rows of counts: a list or an array."),
@@ -142,7 +150,7 @@ def check_sparse_structure(X: Any, name: str = "X") -> Any:
     Compiled loops, and most of SciPy, would read and write anywhere in memory. Arrays are shared,
     not copied. TypeError if X is an AnnData.
     """
-    refuse_anndata(X, name, FIT_ANNDATA)
+    refuse_objects(X, name, "counts", of_anndata=OF_ANNDATA)
     if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
         raise ValueError(f"{name} holds dates or times ({X.dtype}), not counts: count them first.")
     if isinstance(X, np.ndarray) and not X.dtype.isnative:

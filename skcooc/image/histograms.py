@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,12 +12,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.ndimage import gaussian_filter, uniform_filter1d
 from scipy.signal import fftconvolve
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.image.sites import block_of_pixels, n_blocks
 from skcooc.protocol import CSR, Array
+from skcooc.protocol.bases import BaseEstimator
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import Interval
 
@@ -229,6 +231,8 @@ def contrasts(image: Array) -> Iterator[Array]:
 
 def check_image(X: ArrayLike) -> Array:
     """An image as an array of floats, (H, W, C); C is 1 for grey."""
+    if isinstance(X, str | PathLike):
+        raise TypeError(f"image is a path, {str(X)!r}: read it, as by matplotlib.pyplot.imread.")
     image = check_array(
         X, dtype=[np.float64, np.float32], ensure_2d=False, allow_nd=True, input_name="image"
     )

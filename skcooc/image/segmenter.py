@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -206,7 +207,10 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         clustering = AsymmetricClustering(
             self.n_segments + self.n_spare, beta=self.beta,
             coarsening=grid_coarsening(sites.grid), n_jobs=self.n_jobs, random_state=seed,
-        ).fit(counts)  # fmt: skip
+        )  # fmt: skip
+        with warnings.catch_warnings():  # all histograms have the sum of a window
+            warnings.filterwarnings("ignore", "X holds shares of rows", UserWarning)
+            clustering.fit(counts)
         segments = sites.fit(clustering.posteriors_, self.max_iter, self.tol)
         return sites.drop_spare(segments, self.n_segments, self.max_iter, self.tol), clustering
 

@@ -59,8 +59,9 @@ def grid_coarsening(shape: tuple[int, int], n_levels: int | None = None) -> list
 
 
 def check_shape(shape: tuple[int, int]) -> tuple[int, int]:
-    if len(shape) != 2:
-        raise ValueError(f"shape={shape} should be the height and the width of an image")
+    if np.shape(shape) != (2,):
+        given = shape if isinstance(shape, tuple) else type(shape).__name__
+        raise ValueError(f"shape={given} should be the height and the width of an image")
     for side, name in zip(shape, ("height", "width"), strict=True):
         check_scalar(side, name, Integral, min_val=1)
     return int(shape[0]), int(shape[1])

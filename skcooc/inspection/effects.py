@@ -30,7 +30,7 @@ from skcooc.protocol import (
     Estimator,
     RandomState,
     TableLike,
-    refuse_anndata,
+    refuse_objects,
 )
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import is_missing
@@ -296,7 +296,7 @@ def _columns(design: Any) -> dict[str, Any]:
     """The columns of a design by their names, or by x0, x1, ..."""
     import narwhals.stable.v2 as narwhals  # here, for it takes a while to import
 
-    refuse_anndata(design, "design", "columns: give some of adata.obs.")
+    refuse_objects(design, "design", "columns", of_anndata="some of adata.obs")
     if isinstance(design, str):
         raise TypeError(f"design is a string, {design!r}; give the values of its columns.")
     given = narwhals.from_native(design, allow_series=True, pass_through=True)

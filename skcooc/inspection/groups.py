@@ -6,13 +6,14 @@ import contextlib
 import datetime
 import itertools
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcooc.protocol import Array, refuse_anndata
+from skcooc.protocol import Array, refuse_objects
 from skcooc.protocol.scikit_learn import is_missing
 
 MOST_PERIODS = 24  # for which freq="auto" takes the shortest period
@@ -21,6 +22,7 @@ FREQUENCIES = ("day", "week", *MONTHS)
 WIDE = 3.0  # steps between groups, in units of the (lower) median, above which a line is broken
 A_PERIOD = np.timedelta64(7, "D")  # or longer: a line is broken at each period that is left out
 YEAR_MONTH = re.compile(r"\d{4}(-\d{2})?")
+MANY_NUMBERS = 24  # groups
 CURE = "Convert strings to dates by pandas.to_datetime(...) or datetime.strptime(...)."
 
 
@@ -103,6 +105,13 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
             what = f"{column.parameter} has infinite numbers"
             raise ValueError(f"{what}: give NaN for rows without a label.")
         groups, numbers = number_levels(values, column.order)
+        if values.dtype.kind == "f" and MANY_NUMBERS < len(groups) > len(values) / 2:
+            warnings.warn(
+                f"{column.parameter} has {len(groups)} numbers in {len(values)} rows, and each is "
+                "a group: put them into intervals, as by pandas.cut(by, 10).",
+                UserWarning,
+                stacklevel=4,
+            )
         names = [f"{g:.6g}" if isinstance(g, np.floating) else str(g) for g in groups]
     members = [known[numbers == g] for g in range(len(groups))]
     return RowGroups(members, groups, names, column.name)
@@ -137,7 +146,9 @@ def read_labels(by: Any, parameter: str = "by") -> Labels:
     """Values of an array, a series, or the single column of a dict or a data frame."""
     import narwhals.stable.v2 as narwhals  # here, for it takes a while to import
 
-    refuse_anndata(by, parameter, "labels: give a column of it, such as adata.obs['type'].")
+    refuse_objects(by, parameter, "labels", of_anndata="a column of it, such as adata.obs['type']")
+    if by is None:
+        raise TypeError(f"{parameter} is None; give a label of each row.")
     if isinstance(by, str):
         raise TypeError(f"{parameter} is a string; give the labels, such as adata.obs[{by!r}].")
     name = None

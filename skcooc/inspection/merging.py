@@ -66,6 +66,8 @@ def merge_topics(model: Estimator, groups: Sequence[Iterable[int]]) -> Any:
     every = [k for group in members for k in group]
     if len(set(every)) < len(every) or not all(members):
         raise ValueError(f"groups={members} should not be empty, nor name a topic twice.")
+    if single := [group for group in members if len(group) == 1]:
+        raise ValueError(f"groups={members} should have two topics or more, unlike {single[0]}.")
     rest = [[k] for k in range(K) if k not in every]
     return _with_components(inner, sorted(members + rest, key=min))
 

@@ -17,7 +17,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.hierarchy import Tree
-from skcooc.protocol import CSR, Array, FactorModel, TableLike, refuse_anndata
+from skcooc.protocol import CSR, Array, FactorModel, TableLike, refuse_objects
 from skcooc.protocol.scikit_learn import Interval, is_pandas_na
 
 OWNERS = {  # what has an attribute that is missing
@@ -25,10 +25,15 @@ OWNERS = {  # what has an attribute that is missing
     "embedding_": ": give Mixtures(model.transform(X), like=model).",
     "tree_": ", which ClusterAbstraction has.",
     "best_n_components_": ", which a fitted ComponentSearchCV has.",
+    "component_search_": ", which a model has that was fitted with n_components='auto'.",
+    "cv_results_": ", which a fitted search has: draw a model by from_estimator.",
+    "posteriors_": ", which TextureSegmenter has: draw other labels by from_labels.",
+    "row_distribution_": ", the shares of the rows fitted: give a model of topics or clusters.",
 }
 FACTORS = ("components_", "embedding_", "row_distribution_")
 HOW_MANY = [Interval(Integral, 0, None, closed="left")]  # columns or rows of each component
-COUNTS_OF_CELLS = "counts: give adata.X, or the layer fitted, with the genes fitted."
+COUNTS_OF_CELLS = "adata.X, or the layer fitted, with the genes fitted"
+MIXTURES_OF_CELLS = "adata.obsm['X_topics']"
 NESTED = ("best_estimator_", "estimator_")  # the model of a search; of a meta-estimator
 SUM_TOLERANCE = 1e-3  # by which sums of shares may differ from one
 LONGEST_NAME = 80  # characters of a name; what is longer is cut
@@ -56,7 +61,7 @@ class Unwrapped:
 
     def table(self, X: Any) -> Any:
         """Apply the steps to what the pipeline takes; TypeError for an AnnData."""
-        refuse_anndata(X, "X", COUNTS_OF_CELLS)
+        refuse_objects(X, "X", "counts", of_anndata=COUNTS_OF_CELLS)
         for step in self.steps:
             X = step.transform(X)
         return X
@@ -103,7 +108,9 @@ def unwrap(given: Any, *attributes: str) -> Unwrapped:
     inside = ", ".join(type(layer.model).__name__ for layer in chain[1:])
     hints = (hint for layer in chain for hint in _hints(layer.model, attributes))
     alone = OWNERS.get(missing, ".")
-    hint = next(hints, f", nor has the estimator inside: {inside}." if inside else alone)
+    if inside:
+        alone = f"{alone.rstrip('.')}; nor has the estimator inside: {inside}."
+    hint = next(hints, alone)
     raise TypeError(f"{type(given).__name__} has no {missing}{hint}")
 
 
@@ -177,7 +184,8 @@ def check_names(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
         wrong = f"{parameter} should be an array of names of the {what}, got {names}"
         raise TypeError(f"{wrong}. Did you mean {number}={names}?")
     side = "obs_names" if parameter == "row_names" else "var_names"
-    refuse_anndata(names, parameter, f"names: give adata.{side}.")
+    options = {"of_anndata": f"adata.{side}", "of_model": "its get_feature_names_out()"}
+    refuse_objects(names, parameter, "names", **options)
     checked = np.asarray(names, dtype=object)
     if checked.shape != (n,):
         remedy = ": give vectorizer.get_feature_names_out()" if what == "columns" else ""
@@ -256,7 +264,8 @@ class Mixtures:
         self, mixtures: ArrayLike, n_tokens: ArrayLike | None = None, *,
         names: Names | None = None, like: FactorModel | None = None,
     ) -> None:  # fmt: skip
-        refuse_anndata(mixtures, "mixtures", "mixtures: give adata.obsm['X_topics'].")
+        options = {"of_anndata": MIXTURES_OF_CELLS, "of_model": "model.transform(X)"}
+        refuse_objects(mixtures, "mixtures", "mixtures", **options)
         self.embedding_ = check_array(mixtures, ensure_non_negative=True, input_name="mixtures")
         if (np.abs(self.embedding_.sum(axis=1) - 1) > SUM_TOLERANCE).any():
             raise ValueError("mixtures should be shares: rows that sum to one.")
@@ -420,7 +429,8 @@ def check_order(X: TableLike, model: Any) -> None:
 def _check_counts(X: TableLike, model: Any) -> CSR:
     if (kind := type(X).__name__) in ("RowBlocks", "DiskTable"):
         raise TypeError(f"X is a {kind}: give rows in memory, such as a sparse array of some rows.")
-    if isinstance(X, Sequence) and any(isinstance(row, str) for row in X):
+    rows = X if isinstance(X, Sequence) or getattr(X, "ndim", 2) == 1 else ()
+    if any(isinstance(row, str) for row in rows):
         raise TypeError(
             f"X holds texts, but {type(model).__name__} takes counts: give "
             "vectorizer.transform(X), or the pipeline that has the vectorizer as its first step."

@@ -151,6 +151,8 @@ def select_topics(weights: Array, topics: int | Sequence[int]) -> list[int]:
             raise ValueError(f"topics={topics} should be at least 1.")
         order: list[int] = np.argsort(-weights, kind="stable").tolist()
         return order[:topics]
+    if isinstance(topics, str) or not all(isinstance(k, int | np.integer) for k in topics):
+        raise TypeError(f"topics={topics!r} should be a number of topics, or their numbers.")
     listed = [int(k) for k in topics]
     if not listed or not all(0 <= k < len(weights) for k in listed):
         raise ValueError(f"topics={listed} should be some of 0 to {len(weights) - 1}.")

@@ -6,25 +6,30 @@ import numpy as np
 
 from skcooc.protocol import Array
 
-# Twelve hues chosen by search: far apart in CIELAB also for protanopes and deuteranopes (Machado,
-# Oliveira and Fernandes, 2009), and of enough contrast to the background.
+# Chosen by search: the first twelve colours, and then all, are far apart in CIELAB also for
+# protanopes and deuteranopes (Machado, Oliveira and Fernandes, 2009). Their contrast to the
+# background is at least 3 for the first twelve, and 2 for the others.
 LIGHT = (
     "#0072b2", "#d55e00", "#3daa31", "#9e1892", "#249eb6", "#db6d79",
     "#924900", "#3155ce", "#187949", "#c2243d", "#1892ff", "#86496d",
+    "#0f00ff", "#0f0fb4", "#690f0f", "#d2a578", "#c3a5ff", "#a5c300",
+    "#5a0f5a", "#962dff", "#003c3c", "#4b0f87", "#87c3a5", "#ff965a",
 )  # fmt: skip
 DARK = (
     "#00a3ff", "#ff991f", "#85f57a", "#ad52c2", "#85ebff", "#eb8585",
     "#cc5214", "#2970f5", "#85ebc2", "#e03347", "#99a3d6", "#eb298f",
+    "#5a1eff", "#fff000", "#9600c3", "#1e874b", "#874b5a", "#c3a54b",
+    "#fff0b4", "#c3f05a", "#874b1e", "#e1a5c3", "#3c7887", "#b4c378",
 )  # fmt: skip
-# Shares of ink in a colour, or of paper if negative, on light and on dark backgrounds; with the
-# second ones, 24 colours are furthest apart.
-SHADES = (0.0, 0.5, -0.3, 0.22, -0.15, 0.65), (0.0, -0.38, 0.45, -0.2, 0.25, 0.65)
+# Shares of ink in a colour, or of paper if negative, on light and on dark backgrounds; with these
+# all 72 colours are furthest apart.
+SHADES = (0.0, 0.55, -0.2), (0.0, 0.5, -0.3)
 
 N_COLORS = len(LIGHT) * len(SHADES[0])
 
 
 def topic_colors(n_topics: int, dark: bool = False) -> list[str]:
-    """Colours of so many topics by rank, as "#rrggbb": twelve hues, then shades of them.
+    """Colours of so many topics by rank, as "#rrggbb": 24 of them, then their shades.
 
     Those of light backgrounds can be seen on dark ones, too. After 72 topics colours repeat.
 

@@ -13,8 +13,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import svd_flip
 
-from skcooc.inspection.models import unwrap
-from skcooc.protocol import Array, FactorModel, RandomState, TableLike, refuse_anndata
+from skcooc.inspection.models import MIXTURES_OF_CELLS, SUM_TOLERANCE, unwrap
+from skcooc.protocol import Array, FactorModel, RandomState, TableLike, refuse_class, refuse_objects
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
 from skcooc.simplex import hellinger, match_rows
@@ -54,16 +54,16 @@ def nearest_rows(
     >>> neighbors, distances.round(2)
     (array([[2, 1]]), array([[0.1 , 0.63]]))
     """
-    refuse_anndata(embedding, "embedding", "mixtures: give adata.obsm['X_topics'].")
-    if hasattr(embedding, "fit"):
-        name = type(embedding).__name__
-        raise TypeError(f"embedding is the model: give an array, {name}.embedding_.")
+    options = {"of_anndata": MIXTURES_OF_CELLS, "of_model": "its embedding_"}
+    refuse_objects(embedding, "embedding", "mixtures", **options)
     P = check_array(embedding, dtype=[np.float64, np.float32], ensure_non_negative=True)
+    if (np.abs(P.sum(axis=1) - 1) > SUM_TOLERANCE).any():
+        raise ValueError("embedding should be mixtures: rows that sum to one.")
     given = np.atleast_1d(rows)
-    if given.dtype.kind not in "iub":
+    if given.ndim != 1 or given.dtype.kind not in "iub":
         raise IndexError(
-            f"rows should be positions, but is of type {given.dtype}. To find the position of a "
-            "name, use np.flatnonzero(names == name)."
+            f"rows should be positions, but has type {given.dtype} and shape {given.shape}. To "
+            "find the position of a name, use np.flatnonzero(names == name)."
         )
     positions = np.arange(len(P))[given]
     if not n_neighbors < len(P):
@@ -212,9 +212,11 @@ def topic_stability(
     """
     if n_runs < 2:
         raise ValueError(f"n_runs={n_runs} should be at least 2: runs are compared.")
+    refuse_class(estimator, "estimator")
+    if not hasattr(estimator, "get_params"):
+        kind = type(estimator).__name__
+        raise TypeError(f"estimator should be a model that is not fitted yet, got {kind}.")
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_runs).tolist()
-    if isinstance(estimator, type):
-        raise TypeError(f"estimator is a class: give an estimator, {estimator.__name__}(...).")
     seeded = [name for name in estimator.get_params() if name.rpartition("__")[2] == "random_state"]
     run = delayed(lambda seed: clone(estimator).set_params(**dict.fromkeys(seeded, seed)).fit(X))
     models = Parallel(n_jobs=n_jobs, require="sharedmem")(run(seed) for seed in seeds)

@@ -18,10 +18,11 @@ from skcooc.metrics.validation import (
     NOTHING_NEW,
     check_counts,
     check_observed,
+    check_predictor,
     known_and_scored,
     without_feature_names,
 )
-from skcooc.protocol import CSR, Array, Predictor, TableLike
+from skcooc.protocol import CSR, Array, Predictor, TableLike, refuse_objects
 from skcooc.tables import Dyads, as_counts
 
 SUM_TOLERANCE = 1e-3  # by which sums of probabilities may exceed one
@@ -94,7 +95,7 @@ def perplexity(
         raise ValueError(f"smoothing={smoothing} should be in the [0, 1] range")
     if background is None and smoothing:
         raise ValueError(f"smoothing={smoothing} needs a background, such as unigram(X_train).")
-    b = np.zeros(X.shape[1]) if background is None else np.asarray(background, dtype=np.float64)
+    b = np.zeros(X.shape[1]) if background is None else _check_background(background, X)
     return _perplexity(X, smoothed(factors, b, smoothing))
 
 
@@ -122,7 +123,7 @@ def best_smoothing(
     0.2
     """
     X, factors = _factorisation(X, mixtures, components)
-    b = np.asarray(background, dtype=np.float64)
+    b = _check_background(background, X)
     return predictors.best_smoothing(factors, b, as_counts(X))
 
 
@@ -149,7 +150,7 @@ def perplexity_of(X: TableLike, predictor: Predictor) -> float:
     >>> round(perplexity_of([[1, 1]], Unigram(np.array([0.5, 0.5]))), 3)
     2.0
     """
-    return _perplexity(check_observed(X), predictor)
+    return _perplexity(check_observed(X), check_predictor(predictor))
 
 
 def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
@@ -184,7 +185,8 @@ def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
     >>> best_weights([[3, 1]], either)
     array([0.75, 0.25])
     """
-    return predictors.best_weights(among, as_counts(check_observed(X)))
+    checked = [check_predictor(predictor) for predictor in among]
+    return predictors.best_weights(checked, as_counts(check_observed(X)))
 
 
 def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
@@ -224,7 +226,7 @@ def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
     X, known = as_counts(check_observed(X)), as_counts(check_observed(known))
     if X.shape != known.shape:
         raise ValueError(f"X of shape {X.shape} does not match known of shape {known.shape}")
-    return scoring.score_parts(X, predictor, known)
+    return scoring.score_parts(X, check_predictor(predictor), known)
 
 
 def unseen_perplexity(X: TableLike, predictor: Predictor, known: TableLike) -> float:
@@ -331,10 +333,21 @@ def _perplexity(X: CSR, predictor: Predictor) -> float:
     return float(np.exp(-np.average(means, weights=counts)))
 
 
+def _check_background(background: ArrayLike, X: CSR) -> Array:
+    b = np.asarray(background, dtype=np.float64)
+    if b.shape != X.shape[1:] or abs(b.sum() - 1) > SUM_TOLERANCE:
+        raise ValueError(
+            f"background of shape {b.shape} sums to {b.sum():.4g}, but should be a distribution "
+            f"over the {X.shape[1]} columns, such as unigram(X_train)."
+        )
+    return b
+
+
 def _factorisation(X: TableLike, mixtures: ArrayLike, components: ArrayLike) -> tuple[CSR, Factors]:
     X = check_observed(X)
-    if hasattr(mixtures, "fit"):
-        raise TypeError("mixtures is a model: give its arrays, embedding_ and components_.")
+    arrays = "its arrays, embedding_ and components_"
+    options = {"of_anndata": "adata.obsm['X_topics']", "of_model": arrays}
+    refuse_objects(mixtures, "mixtures", "mixtures", **options)
     A, B = check_array(mixtures, dtype=np.float64), check_array(components, dtype=np.float64).T
     if A.shape != (X.shape[0], B.shape[1]) or B.shape[0] != X.shape[1]:
         raise ValueError(

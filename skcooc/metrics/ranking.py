@@ -149,6 +149,7 @@ METRICS: dict[str, Callable[..., float]] = {"recall": recall_at_k, "ndcg": ndcg_
 
 @validated(
     {
+        "all_tokens": [Dyads, None],
         "metric": [StrOptions({"recall", "ndcg"})],
         "k": [Interval(Integral, 1, None, closed="left")],
         "min_weight": [Interval(Real, 0, None, closed="left")],
@@ -224,8 +225,12 @@ def _score(
 
 def _hits(X: TableLike, items: ArrayLike, k: int) -> tuple[Array, Array]:
     """Relevance of the first k items, (n, k), and number of relevant items, (n,)."""
+    listed: Any = items  # with scores, as of recommend
+    items = np.asarray(listed.items if hasattr(listed, "_fields") else items)
+    if items.dtype.kind == "f":
+        raise TypeError("items are scores: give the best columns, np.argsort(-items)[:, :k].")
     relevant = check_observed(X.to_csr() if isinstance(X, Dyads) else X)
-    columns = _first_k(_positions(_column_names(X), np.asarray(items)), relevant.shape, k)
+    columns = _first_k(_positions(_column_names(X), items), relevant.shape, k)
     rows, width = np.arange(len(columns)), relevant.shape[1]
     sizes = np.diff(relevant.indptr)
     keys = np.repeat(rows, sizes) * width + relevant.indices

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from skcooc.metrics.validation import check_counts
-from skcooc.protocol import CSR, Array, TableLike
+from skcooc.protocol import CSR, Array, TableLike, refuse_objects
 
 Names: TypeAlias = Sequence[Sequence[str]]  # the top columns of each topic, best first
 
@@ -121,11 +121,17 @@ def _named(components: ArrayLike | Names) -> TypeGuard[Names]:
 def _top_columns(components: ArrayLike | Names, n_features: int) -> list[list[Hashable]]:
     if n_features < 1:
         raise ValueError(f"n_features={n_features} should be at least 1")
-    if hasattr(components, "fit"):
-        raise TypeError("components is a model: give its array, components_.")
+    options = {"of_anndata": "adata.varm['topics'].T", "of_model": "its components_"}
+    refuse_objects(components, "components", "topics", **options)
     if _named(components):
         return [list[Hashable](topic)[:n_features] for topic in components]
-    order = np.argsort(-check_array(components), axis=1, kind="stable")
+    checked = check_array(components)
+    if len(checked) > checked.shape[1]:
+        raise ValueError(
+            f"components of shape {checked.shape} have more topics than columns: give topics as "
+            "rows, such as components_, before X."
+        )
+    order = np.argsort(-checked, axis=1, kind="stable")
     return [columns.tolist() for columns in order[:, :n_features]]
 
 

@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from skcooc.heldout.scoring import halves, warn_about_unknown_rows
-from skcooc.protocol import CSR, Array, TableLike
+from skcooc.protocol import CSR, Array, Predictor, TableLike, refuse_objects
 from skcooc.tables import (
     Dyads,
     as_table,
     check_same_table,
     check_sparse_structure,
     check_total,
+    explained,
     read_rows,
 )
 
@@ -26,8 +27,10 @@ NOTHING_NEW = "X has no tokens to score: the known part of each row has all thei
 
 def check_counts(X: TableLike) -> CSR:
     """Copy of the counts in float64, without stored zeros."""
-    X = check_sparse_structure(as_table(X))
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
+    X = as_table(X)
+    with explained(X):
+        X = check_sparse_structure(X)
+        X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
     X = sp.csr_array(X, copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()
@@ -45,10 +48,23 @@ def check_observed(X: TableLike) -> CSR:
 
 def check_labels(labels: ArrayLike, name: str) -> Array:
     """Labels of any type, (n,); errors begin with their name."""
+    options = {"of_anndata": "a column of adata.obs", "of_model": "its labels_"}
+    refuse_objects(labels, name, "labels", **options)
     try:
         return column_or_1d(check_array(labels, ensure_2d=False, dtype=None))
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
+
+
+def check_predictor(predictor: Predictor) -> Predictor:
+    """The predictor; TypeError if it is something else, such as a model."""
+    if not hasattr(predictor, "cells"):
+        kind = type(predictor).__name__
+        raise TypeError(
+            f"{kind} is no predictor: of a model, give skcooc.heldout.Factors(model.transform("
+            "X_known), model.components_.T); in function calls, X stands first."
+        )
+    return predictor
 
 
 def check_partitions(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator, check_cv, train_test_split
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array, check_random_state, check_scalar
 
 from skcooc.counts import check_sparse_structure, check_total, divide, float_table
 from skcooc.heldout.scoring import warn_about_unknown_rows
@@ -70,8 +70,8 @@ def split_counts(X: Any, test_size: float = 0.1, random_state: RandomState = Non
     >>> int(X_train.sum() + X_test.sum()) == int(X.sum())
     True
     """
-    if not 0 < test_size < 1:
-        raise ValueError(f"test_size={test_size} should be in the (0, 1) range")
+    limits = {"min_val": 0, "max_val": 1, "include_boundaries": "neither"}
+    check_scalar(test_size, "test_size", Real, **limits)
     if isinstance(X, (Dyads, Triads)):
         train, test = train_test_split(X, test_size=test_size, random_state=random_state)
         return train, test
@@ -109,8 +109,7 @@ class CountSplit(BaseCrossValidator):
     """
 
     def __init__(self, n_splits: int = 10, *, random_state: RandomState = None) -> None:
-        if n_splits < 2:
-            raise ValueError(f"n_splits={n_splits}, it must be an integer of at least 2.")
+        check_scalar(n_splits, "n_splits", Integral, min_val=2)
         self.n_splits = n_splits
         self.random_state = random_state
 

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.counts.passes import threads
 from skcooc.model_selection.folds import Data, ParamMapping
 from skcooc.protocol import Array, Estimator, TableLike
+from skcooc.protocol.bases import EstimatorHints
 from skcooc.protocol.decorators import available_if
 from skcooc.protocol.scikit_learn import (
     BaseSearchCV,
@@ -37,7 +38,7 @@ def _estimator_has(method: str) -> Callable[[BaseSearchCV], bool]:
     return lambda search: hasattr(getattr(search, "best_estimator_", search.estimator), method)
 
 
-class Search(BaseSearchCV, CallbackSupportMixin):
+class Search(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
     """Base class of the searches, compatible with scikit-learn's; subclasses define ``fit``."""
 
     scoring = None  # required by the base class; the score is the estimator's own

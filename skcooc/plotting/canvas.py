@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from importlib import resources
 from itertools import pairwise
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, Self, TypeVar
 
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from skcooc.inspection.names import SEPARATOR
 from skcooc.inspection.palette import topic_colors
-from skcooc.protocol import Array
+from skcooc.protocol import Array, AttributeHints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,6 +54,13 @@ def styled(plot: Plot[D, P]) -> Plot[D, P]:
 
     @wraps(plot)
     def draw(self: D, *args: P.args, **kwargs: P.kwargs) -> D:
+        ax = kwargs.get("ax", args[0] if args else None)
+        if not (ax is None or hasattr(ax, "get_subplotspec")):
+            kind = type(ax).__name__
+            raise TypeError(
+                f"ax should be one Axes, got {kind}. After figure, axes = plt.subplots(1, 2), give "
+                "axes[0] or axes[1]."
+            )
         try:
             import matplotlib  # noqa: F401
         except ImportError as error:
@@ -67,8 +74,19 @@ def styled(plot: Plot[D, P]) -> Plot[D, P]:
     return draw
 
 
-class Display:
+class Display(AttributeHints):
     ax_: Axes
+    _instead: ClassVar[Mapping[str, str]] = {
+        "show": "matplotlib.pyplot.show()", "savefig": "save(path)", "fit": "from_estimator(model)",
+    }  # fmt: skip
+    _unset = "not drawn yet, call plot first"
+
+    def __new__(cls, *given: object, **options: object) -> Self:
+        """Create a display; TypeError for a model, which ``from_estimator`` draws."""
+        if any(hasattr(one, "get_params") for one in given):
+            name = cls.__name__
+            raise TypeError(f"{name} takes what it draws. Draw a model by {name}.from_estimator.")
+        return super().__new__(cls)
 
     def __repr__(self) -> str:
         state = "drawn" if hasattr(self, "ax_") else "not drawn yet: call plot"

@@ -179,7 +179,7 @@ class PerplexityDisplay(Display):
         return line
 
     def _draw_axes(self) -> None:
-        from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+        from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 
         ax = self.ax_
         y = np.concatenate([curve.perplexity for curve in self.curves])
@@ -187,7 +187,9 @@ class PerplexityDisplay(Display):
         ax.set_xlabel("\n".join(label), fontsize=FONT)
         all_held_out = all(curve.held_out for curve in self.curves)
         ax.set_ylabel("held-out perplexity" if all_held_out else "perplexity", fontsize=FONT)
-        if self.over not in ("iterations", "beta"):
+        if self.over == "iterations":
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        elif self.over != "beta":
             scale_sizes(ax, np.unique(np.concatenate([curve.x for curve in self.curves])))
         if y.max() > LOG_PERPLEXITY * y.min():
             ax.set_yscale("log")
@@ -374,8 +376,9 @@ class KSelectionDisplay(Display):
             "coherence (NPMI)": self.measured.coherence,
         }
         n = self.measured.n_components
-        for name, values in lines.items():
-            ax.plot(n, values, ".-", linewidth=1.2, markersize=4, label=name)
+        for name, values in lines.items():  # without a label where nothing was measured
+            label = None if np.isnan(values).all() else name
+            ax.plot(n, values, ".-", linewidth=1.2, markersize=4, label=label)
         ax.set_ylim(min(0, np.nanmin(self.measured.coherence)) - 0.02, 1.05)
         ax.set_ylabel("agreement, coherence", fontsize=FONT)
         ax.legend(fontsize=FONT, frameon=False)

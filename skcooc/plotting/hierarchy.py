@@ -39,7 +39,7 @@ LINE = 1.3  # height of a line of text
 APART = 0.45  # between texts one above the other
 GAP = 1.8  # between columns of texts
 AIR = 0.5  # between a text and a line, and around all
-LONGEST = 18.0  # width of a word, or of a name and a word
+LONGEST = 11.0  # width of a word, or of a name and a word
 
 # AbstractionDisplay, in points
 ACROSS, DOWN = 25.0, 36.0  # between clusters and between levels of a new figure

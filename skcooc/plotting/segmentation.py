@@ -86,7 +86,11 @@ class SegmentationDisplay(Display):
         ax, cmap
             As for :meth:`from_estimator`.
         """
-        return cls(np.asarray(image), np.asarray(labels)).plot(ax, cmap=cmap)
+        labels = np.asarray(labels)
+        if labels.dtype.kind not in "iub":
+            kind = labels.dtype
+            raise TypeError(f"labels should be whole numbers, and follow the image; got {kind}.")
+        return cls(np.asarray(image), labels).plot(ax, cmap=cmap)
 
     @styled
     def plot(

@@ -38,7 +38,7 @@ WIDTH, HEIGHT, LONGEST = 340.0, 170.0, 145.0  # points: of the axes, and of the 
 TO_LABELS = 9.0  # points: of the lines from small groups to their labels
 LEAST = 5  # rows of a group that are kept, if it has them
 FEW_TOPICS, LINE = 12, 1.4 * FONT  # topics in a legend of the usual height; points for another
-INSIDE, AIR = 7.0, 0.7  # points: font in the bars, and around a name there
+INSIDE, AIR = 7.0, 1.5  # points: font in the bars, and around a name there
 APART = 0.008  # between groups, as a share of the width
 LABEL = 1.2 * FONT  # points: from one upright label to the next
 

@@ -39,6 +39,7 @@ DISTANCES = np.array([2.0, 8.0, 16.0, 28.0, 44.0, 64.0])  # points between a cir
 PADDING = 1.5  # points around a name
 LINE_FROM = 8.0  # points from a circle to its name, above which a line joins them
 OVERLAP_COST = 15.0  # of a point into a circle, in points of distance from its own circle
+DEEPEST = 4.0  # points into circles, above which a name is left out
 ALONG = np.linspace(0, 0.9, 12)[:, None]  # points of a line that are checked
 
 
@@ -153,7 +154,7 @@ def place_names(
 ) -> list[Array | None]:
     """The box of the name of each circle, (x0, y0, x1, y1); None if there is no room for it.
 
-    Boxes are chosen greedily, circle by circle: near the own circle and over little of others.
+    Boxes are chosen greedily, circle by circle: near the own circle and hardly over others.
     Neither names nor the lines to them are over other names. All is in points; (0, 0) is a corner.
     """
     placed: list[Array | None] = []
@@ -163,7 +164,7 @@ def place_names(
         overlap = _overlap_with_circles(boxes, centers, radii)
         cost = OVERLAP_COST * overlap + np.repeat(DISTANCES, len(DIRECTIONS))
         free = (boxes[:, :2] >= 0).all(axis=1) & (boxes[:, 2:] <= room).all(axis=1)
-        free &= ~_intersect(boxes, taken)
+        free &= ~_intersect(boxes, taken) & (overlap <= DEEPEST)
         for c in np.flatnonzero(free):
             free[c] = not _intersect(_boxes_along(center, radius, boxes[c]), taken).any()
         best = np.argmin(np.where(free, cost, np.inf))

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from difflib import get_close_matches
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+)
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,12 +55,27 @@ Capability = Literal[
 ]
 
 
-def refuse_anndata(given: object, name: str, instead: str) -> None:
-    """Raise TypeError for an AnnData, which NumPy would take apart cell by cell, for minutes."""
-    kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(given).__mro__)
+def refuse_objects(
+    given: object, name: str, kind: str, *, of_anndata: str, of_model: str = ""
+) -> None:
+    """Raise TypeError for an AnnData, a model or a class, in place of an array or a table.
+
+    NumPy would take an AnnData apart cell by cell, for minutes.
+    """
+    of = type(given)
+    kinds = ((base.__module__.partition(".")[0], base.__name__) for base in of.__mro__)
     if ("anndata", "AnnData") in kinds:  # and not a view of its arrays
-        kind = type(given).__name__
-        raise TypeError(f"{name} is an {kind}, which holds more than {instead}")
+        raise TypeError(
+            f"{name} is an {of.__name__}, which holds more than {kind}: give {of_anndata}."
+        )
+    refuse_class(given, name)
+    if hasattr(given, "get_params"):
+        raise TypeError(f"{name} is an estimator, {of.__name__}: give {of_model or f'the {kind}'}.")
+
+
+def refuse_class(given: object, name: str) -> None:
+    if isinstance(given, type):
+        raise TypeError(f"{name} is a class: give an instance, {given.__name__}(...).")
 
 
 class Map(Protocol):
@@ -458,3 +485,53 @@ class FactorModel(Protocol):
 
     def transform(self, X: TableLike) -> Array:
         """Return P(z given x) of rows, (n, K)."""
+
+
+class AttributeHints:
+    """Mixin class: an AttributeError names the attribute that is meant, if there is one."""
+
+    _instead: ClassVar[Mapping[str, str]] = {  # attributes of other libraries, and what to use
+        **dict.fromkeys(("labels_", "topics_", "fit_predict"), "embedding_.argmax(axis=1)"),
+        "predict": "transform(X).argmax(axis=1)",
+        "predict_proba": "transform(X)",
+        **dict.fromkeys(("cluster_centers_", "coef_", "means_", "topic_word_"), "components_"),
+        "get_topics": "components_",
+        **dict.fromkeys(("best_beta_", "best_temperature_"), "best_params_['beta']"),
+        **dict.fromkeys(("search", "query", "rank"), "kneighbors(X)"),
+        **dict.fromkeys(("best_k_", "best_n_topics_", "n_components_"), "best_n_components_"),
+        "doc_topic_": "embedding_",
+        **dict.fromkeys(
+            ("inertia_", "bound_", "reconstruction_err_", "loglikelihood_"), "objective_"
+        ),
+        **dict.fromkeys(("perplexity_", "bound", "log_perplexity"), "perplexity(Dyads(test))"),
+        **dict.fromkeys(
+            ("show_topics", "print_topics", "get_topic_info", "get_topic"),
+            "skcooc.inspection.describe(model)",
+        ),
+    }
+
+    _unset = "not fitted yet, call fit first"
+
+    if not TYPE_CHECKING:  # it would hide misspelt names
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise AttributeError, with the name that is meant, if there is one."""
+            if hasattr(type(self), name):  # a property or a method that says why it is missing
+                return object.__getattribute__(self, name)
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if not name.startswith("_"):
+                message += self._hint(name)
+            raise AttributeError(message, name=name, obj=self)
+
+    def _hint(self, name: str) -> str:
+        """Return what to use instead of an attribute that is missing; empty if that is unknown."""
+        annotated = (vars(kind).get("__annotations__", ()) for kind in type(self).__mro__)
+        known = {*dir(type(self)), *vars(self)}.union(*annotated)
+        if name in known:
+            is_fitted = any(one.endswith("_") and one[0] != "_" for one in vars(self))
+            return "" if is_fitted else f": {self._unset}"
+        near = sorted(one for one in known if one.endswith(f"_{name}") and name.endswith("_"))
+        if not near and (other := self._instead.get(name)):
+            near = [other] * (re.split(r"\W", other)[0] in {"skcooc", "matplotlib", *known})
+        near = near or get_close_matches(name, known, 1, 0.8)
+        return f". Use {' or '.join(near)}" if near else ""

@@ -1,4 +1,4 @@
-"""Base classes of scikit-learn, with types.
+"""Base classes of scikit-learn, with types, and with hints where a name is wrong.
 
 scikit-learn has no types, so mypy would accept every parameter and attribute of a class that
 inherits from it: it sees only what is declared here. Other type checkers see both. Each class is
@@ -7,13 +7,50 @@ written twice, as pyright does not follow aliases of base classes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import sklearn.base
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 
-from skcooc.protocol import Array, TableLike
+from skcooc.protocol import Array, AttributeHints, TableLike, refuse_class
+
+SIZES = (  # what is meant by n_topics, num_topics and k of other libraries
+    *("n_components", "n_row_components", "n_column_components"),
+    *("n_clusters", "n_row_clusters", "n_column_clusters"),
+    *("n_segments", "n_components_per_class", "candidates"),
+)
+OTHERS = {  # parameters, and what other libraries call them
+    "max_iter": "iterations passes epochs n_epochs n_iters",
+    "row_prior": "alpha doc_topic_prior",
+    "component_prior": "eta topic_word_prior",
+    "random_state": "seed random_seed",
+    "n_jobs": "workers n_workers n_threads",
+    "tol": "tolerance",
+    "beta": "temperature",
+    "betas": "temperatures temperature beta",
+    "candidates": "ks k_range n_components components param_grid",
+    "estimator": "model base_estimator base_model",
+    "estimators": "models members",
+    "n_estimators": "n_models n_members n_runs",
+    "neighbors": "k n_neighbors",
+    "concentration": "alpha",
+    "seed_features": "seeds seed_words seed_topics",
+    "features": "filters",
+    "n_features": "n n_words n_top_words num_words top_n topn top_k k",
+    "n_rows": "n_docs n_documents n_samples",
+    "n_columns": "n_words n_features vocab_size",
+    "n": "k n_items top_n",
+    "test_size": "test_fraction validation_fraction",
+    "by": "groups group labels",
+    "level": "confidence alpha",
+    "feature_names": "vocabulary vocab words names columns",
+    "row_names": "doc_names titles index",
+    "texts": "documents docs",
+}
 
 MYPY = False  # mypy takes this name for True
 if TYPE_CHECKING:
@@ -33,6 +70,8 @@ if TYPE_CHECKING:
         def set_transform_request(self, **requests: bool | str | None) -> Self: ...
         def set_partial_fit_request(self, **requests: bool | str | None) -> Self: ...
         def _validate_params(self) -> None: ...
+
+    _Estimator = _Parameters
 
     class _Callbacks:
         def set_callbacks(self, *callbacks: object) -> Self: ...
@@ -64,9 +103,79 @@ if TYPE_CHECKING:
         def get_shape(self, i: int) -> tuple[int, int]: ...
         def get_submatrix(self, i: int, data: TableLike) -> Any: ...
 
+else:
+    _Estimator = object
+
+
+def did_you_mean(name: str, valid: Sequence[str]) -> str:
+    """Return a hint: similar names, and all valid parameters."""
+    if name == "verbose":
+        return "Show progress by set_callbacks(ProgressBar()), from sklearn.callback (1.9+)."
+    near = [own for own in valid if name in OTHERS.get(own, "").split()]
+    near = near or get_close_matches(name, valid, cutoff=0.7)
+    if not near and (name.lower() in ("k", "topics", "factors") or name.startswith(("n_", "num_"))):
+        near = [size for size in SIZES if size in valid]
+    hint = f"Did you mean {' or '.join(near)}? " if near else ""
+    return f"{hint}Valid parameters are: {valid}."
+
+
+class EstimatorHints(AttributeHints, _Estimator):
+    """Mixin class: errors name the parameter or the attribute that is meant."""
+
+    def __new__(cls, *args: object, **parameters: object) -> Self:
+        """Create an estimator; TypeError where a parameter is unknown, a class, or needs a name."""
+        valid = cls._get_param_names()
+        by_position = [
+            name
+            for name, parameter in signature(cls.__init__).parameters.items()
+            if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD and name != "self"
+        ]
+        if len(args) > len(by_position):
+            raise TypeError(
+                f"{cls.__name__}() takes {' and '.join(by_position)} by position, got "
+                f"{len(args)} positional arguments. Give all others by name."
+            )
+        for name in parameters.keys() - valid:
+            raise TypeError(
+                f"{cls.__name__}() got an unexpected keyword argument {name!r}. "
+                f"{did_you_mean(name, valid)}"
+            )
+        for name, value in (*zip(by_position, args, strict=False), *parameters.items()):
+            refuse_class(value, name)
+        return super().__new__(cls)
+
+    def set_params(self, **params: object) -> Self:
+        """Set parameters by name.
+
+        Parameters
+        ----------
+        **params : dict
+            Values of parameters.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            Where a name is unknown; the message suggests a parameter.
+        """
+        valid = self._get_param_names()
+        for name in params.keys() - valid:
+            inside, _, nested = name.partition("__")
+            if nested and hasattr(getattr(self, inside, None), "set_params"):
+                continue
+            raise ValueError(
+                f"Invalid parameter {name!r} for estimator {self}. {did_you_mean(name, valid)}"
+            )
+        return super().set_params(**params)
+
+
+if TYPE_CHECKING:
     if MYPY:
 
-        class BaseEstimator(_Parameters): ...
+        class BaseEstimator(EstimatorHints): ...
 
         class CallbackSupportMixin(_Callbacks): ...
 
@@ -84,7 +193,7 @@ if TYPE_CHECKING:
 
     else:
 
-        class BaseEstimator(_Parameters, sklearn.base.BaseEstimator): ...
+        class BaseEstimator(EstimatorHints, sklearn.base.BaseEstimator): ...
 
         class CallbackSupportMixin(_Callbacks, scikit_learn.CallbackSupportMixin): ...
 
@@ -104,7 +213,6 @@ if TYPE_CHECKING:
 
 else:
     from sklearn.base import (
-        BaseEstimator,
         BiclusterMixin,
         ClassifierMixin,
         ClassNamePrefixFeaturesOutMixin,
@@ -114,3 +222,6 @@ else:
     )
 
     from skcooc.protocol.scikit_learn import CallbackSupportMixin
+
+    class BaseEstimator(EstimatorHints, sklearn.base.BaseEstimator):
+        """The base class of scikit-learn, with hints."""

@@ -7,6 +7,8 @@ import pickle
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import wraps
+from inspect import signature
 from typing import Any, TypeVar, cast
 
 from numba import config, njit
@@ -16,6 +18,7 @@ from numba.core.event import Event, Listener, register
 from sklearn.utils.metaestimators import available_if as _available_if
 
 from skcooc.protocol import scikit_learn
+from skcooc.protocol.bases import did_you_mean
 from skcooc.protocol.locks import free_in_forks
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -39,10 +42,25 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[F], F]:
 
 
 def validated(constraints: Mapping[str, Any]) -> Callable[[F], F]:
-    """Check the arguments of a function or method."""
-    check = scikit_learn.validate_params
-    decorator = check(dict(constraints), prefer_skip_nested_validation=True)
-    return cast(Callable[[F], F], decorator)
+    """Check the names of the arguments of a function or method, and the values of some."""
+
+    def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
+        called, whose = signature(function), function.__qualname__.removesuffix(".__init__")
+        valid = [name for name in called.parameters if name not in ("self", "cls")]
+
+        @wraps(function)
+        def call(*args: Any, **named: Any) -> Result:
+            try:
+                given = called.bind(*args, **named)
+            except TypeError as error:
+                hints = [did_you_mean(name, valid) for name in named if name not in valid]
+                raise TypeError(". ".join([f"{whose}(): {error}", *hints[:1]])) from None
+            scikit_learn.validate_parameter_constraints(constraints, given.arguments, whose)
+            return function(*args, **named)
+
+        return call
+
+    return cast(Callable[[F], F], decorate)
 
 
 def with_callbacks(method: F) -> F:

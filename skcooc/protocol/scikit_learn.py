@@ -20,7 +20,6 @@ from sklearn.utils._param_validation import (
     Options,
     StrOptions,
     validate_parameter_constraints,
-    validate_params,
 )
 from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 from sklearn.utils.metaestimators import _safe_split as safe_split
@@ -86,7 +85,9 @@ def check_sample_weight(sample_weight: Any, X: Any, **options: Any) -> Any:
 def is_missing(values: Array) -> Array:
     """Mask of None, NaN, NaT and the NA of pandas, (n,)."""
     if values.dtype.kind == "O":
-        return np.array([v is None or is_pandas_na(v) or v != v for v in values], dtype=bool)
+        listed = values.tolist()
+        missing = {v for v in set(listed) if v is None or is_pandas_na(v) or v != v}
+        return np.array([v in missing for v in listed], dtype=bool)
     return np.asarray(values != values)
 
 

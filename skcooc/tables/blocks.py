@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from skcooc.counts import CSRCounts
-from skcooc.protocol import CSR, Array, Capability, TableLike
+from skcooc.protocol import CSR, Array, Capability, TableLike, refuse_objects
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
+from skcooc.tables.dyads import Tokens
 
 if TYPE_CHECKING:
     from skcooc.counts.dask import DaskCounts
@@ -33,7 +35,7 @@ class RowBlocks:
 
     Parameters
     ----------
-    blocks : iterable of array-likes, sparse arrays or matrices, each of shape (n, M)
+    blocks : iterable of array-likes, sparse arrays or matrices, each of shape (n, M), or one
         Blocks of rows; a row is in one of them. It is iterated over several times: a list, or an
         object whose ``__iter__`` reads them again, but not a generator. Blocks with about equally
         many tokens, each a random sample of the rows, are best.
@@ -72,6 +74,7 @@ class RowBlocks:
 
     @validated({"max_passes": POSITIVE})
     def __init__(self, blocks: Iterable[TableLike], *, max_passes: int = MAX_PASSES) -> None:
+        blocks = as_blocks(blocks)
         if isinstance(blocks, Iterator) or not isinstance(blocks, Iterable):
             raise TypeError(
                 "blocks should be an iterable that can be read several times, such as a list or an "
@@ -118,6 +121,15 @@ class RowBlocks:
     @property
     def _in_memory(self) -> bool:
         return isinstance(self.blocks, list | tuple)
+
+
+def as_blocks(blocks: Any) -> Any:
+    """Blocks of rows, or one table as a single block; TypeError for a model or a path."""
+    refuse_objects(blocks, "blocks", "tables", of_anndata="[adata.X]")
+    if isinstance(blocks, str | os.PathLike):
+        raise TypeError(f"blocks is a path, {str(blocks)!r}: give tables, or open_table(path).")
+    is_table = isinstance(blocks, Tokens) or getattr(blocks, "ndim", 1) == 2
+    return [blocks] if is_table and not hasattr(type(blocks), "__dask_graph__") else blocks
 
 
 @dataclass(frozen=True)

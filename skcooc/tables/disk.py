@@ -18,7 +18,7 @@ from skcooc.counts import MAX_BAND_HEIGHT, Bands, CSRCounts, DiskCounts, check_b
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.locks import exclusive
-from skcooc.tables.blocks import POSITIVE
+from skcooc.tables.blocks import POSITIVE, as_blocks
 from skcooc.tables.dyads import as_table, without_zeros
 
 MAGIC = b"skcooc table, format 2"  # first in the file of facts; the number is raised at changes
@@ -62,8 +62,9 @@ class DiskTable:
     RowBlocks : Tables whose rows, and states of them, do not fit into memory.
     """
 
-    def __init__(self, path: Path, batch_size: int) -> None:
-        self.path, self.batch_size = path, batch_size
+    @validated({"path": [str, os.PathLike], "batch_size": POSITIVE})
+    def __init__(self, path: str | os.PathLike[str], batch_size: int = BATCH_SIZE) -> None:
+        self.path, self.batch_size = Path(path), batch_size
         facts = self._read_facts()
         n_rows, n_columns = facts["shape"].tolist()
         self.shape: tuple[int, int] = n_rows, n_columns
@@ -94,6 +95,10 @@ class DiskTable:
         return f"<DiskTable: {self.nnz} counts of a table of shape {self.shape}>"
 
     def _read_facts(self) -> dict[str, Array]:
+        if not (self.path / FACTS).is_file():
+            raise FileNotFoundError(
+                f"There is no table in {self.path}: give a folder that save_table wrote."
+            )
         line, _, content = (self.path / FACTS).read_bytes().partition(b"\n")
         magic, _, checksum = line.rpartition(b" ")
         if checksum != _checksum(magic + content):
@@ -142,7 +147,6 @@ class DiskTable:
         return ValueError(f"{self.path} is a damaged table: {name} {how}. Write it again.")
 
 
-@validated({"batch_size": POSITIVE})
 def open_table(path: str | os.PathLike[str], *, batch_size: int = BATCH_SIZE) -> DiskTable:
     """Open a table on disk; counts are read when they are needed.
 
@@ -184,9 +188,10 @@ def open_table(path: str | os.PathLike[str], *, batch_size: int = BATCH_SIZE) ->
     >>> model.fit(RowBlocks(table)).embedding_.shape  # block by block
     (0, 3)
     """
-    return DiskTable(Path(path), batch_size)
+    return DiskTable(path, batch_size)
 
 
+@validated({"path": [str, os.PathLike]})
 def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> None:
     """Write a table of counts to disk, block by block, in the form that EM reads.
 
@@ -200,7 +205,7 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
         A folder that does not exist yet. It appears when all is written. A process that is killed
         leaves hidden files next to it, which the next call with this path removes.
     blocks : iterable of array-likes, sparse arrays or matrices, or Dyads, each of shape (n, M)
-        Read once: a generator will do. All get the type of the widest, as in a fit.
+        Read once: a generator will do; or one table. All get the type of the widest, as in a fit.
 
     Raises
     ------
@@ -222,7 +227,8 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
         if os.path.lexists(path):
             raise FileExistsError(f"{path} exists already.")
         partial.mkdir()
-        _write(partial, regroup_rows(check_widths(map(_canonical, blocks)), MAX_BAND_HEIGHT))
+        checked = check_widths(map(_canonical, as_blocks(blocks)))
+        _write(partial, regroup_rows(checked, MAX_BAND_HEIGHT))
         os.replace(partial, path)
 
 

@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 
 from skcooc.counts import MAX_SINGLE, CSRCounts, check_block, narrowed
 from skcooc.protocol import CSR, Array
-from skcooc.protocol.scikit_learn import is_pandas_na
+from skcooc.protocol.scikit_learn import is_missing
 
 MAX_TOKENS = 2**31 - 1
 USUAL_COUNTS = "count", "n", "freq", "weight"  # names of columns
@@ -123,7 +123,7 @@ def list_tokens(counts: Any, *indices: Any) -> tuple[Any, ...]:
 def check_complete(names: ArrayLike, side: str) -> Array:
     """Names; ValueError if some are missing, as pandas reads empty fields and "null"."""
     names = np.asarray(names)
-    missing = _is_missing(names)
+    missing = is_missing(names)
     if missing.any():
         raise ValueError(
             f"{missing.sum()} of {len(names)} {side} have no name, the first at position "
@@ -131,14 +131,6 @@ def check_complete(names: ArrayLike, side: str) -> Array:
             "pandas.read_csv(..., keep_default_na=False)."
         )
     return names
-
-
-def _is_missing(names: Array) -> Array:
-    if names.dtype.kind != "O":
-        return np.asarray(names != names)
-    listed = names.tolist()
-    none = {name for name in set(listed) if name is None or is_pandas_na(name) or name != name}
-    return np.array([name in none for name in listed], dtype=bool)
 
 
 def unique_names(names: Array, side: str) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skcooc.cli.arguments import parse
-from skcooc.cli.reading import read
+from skcooc.cli.reading import mean_words, read
 from skcooc.cli.terminal import Screen
 from skcooc.inspection.shares import pooled_mixtures
 from tests.cli.conftest import ARTICLES, HEADER, written
@@ -128,6 +128,31 @@ def test_a_table_of_many_numbers_is_a_matrix(error, tmp_path):
     begin = time.process_time()
     assert read_with(path).X.shape == (2, 100_000)
     assert time.process_time() - begin < 5
+
+
+def test_five_letters_are_five_words_and_empty_cells_are_zero(tmp_path):
+    def literal(values):
+        filled = [value for value in values if value.strip()]
+        if not filled or len(set(filled)) < 0.5 * len(filled):
+            return 0
+        n_words = sum(len(value.split()) for value in filled) / len(filled)
+        return n_words if n_words >= 5 else 0
+
+    rng = np.random.default_rng(0)
+    kinds = set()
+    for _ in range(300):
+        words = rng.choice(["a", "be", " ", "\t", ""], (4, rng.integers(1, 12)))
+        values = [" ".join(row) for row in words]
+        kinds.add(bool(literal(values)))
+        assert mean_words(values) == literal(values)
+    assert kinds == {True, False}
+    assert mean_words(["a b c d e", " f g h i j\n"]) == 5
+    names = [f"w{j}" for j in range(12)]
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"' + '": 10.5, "'.join(names) + '": null}\n{"w0": 0, "w3": 2}\n')
+    np.testing.assert_array_equal(
+        read_with(path).X.toarray(), [[10.5] * 11 + [0], [0, 0, 0, 2, *[0] * 8]]
+    )
 
 
 def test_titles_and_repeated_long_names_are_no_texts_and_texts_may_be_long(tmp_path):

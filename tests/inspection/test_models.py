@@ -88,7 +88,7 @@ def test_the_outermost_estimator_with_all_attributes_or_none():
     with pytest.raises(TypeError, match=r"AspectModel has, which is its estimators_\[0\]"):
         unwrap(mean, "history_")
     memory = skcooc.RowMemory(LatentDirichletAllocation(2, max_iter=1)).fit(X)
-    with pytest.raises(TypeError, match="RowMemory has no tree_, nor has the estimator inside: La"):
+    with pytest.raises(TypeError, match="nor has the estimator inside: La"):
         unwrap(memory, "tree_")
     for given in (aspects(), piped(), beta(aspects(), "beta")):
         refused(type(given).__name__, unwrap, given, "components_", error=NotFittedError)

@@ -73,8 +73,8 @@ def test_folds_of_whole_rows_warn(cv):
 
 def test_bad_input():
     for size in (0, 1, -0.1):
-        refused("should be in the", split_counts, X, test_size=size)
-    refused("at least 2", CountSplit, 1)
+        refused("test_size == ", split_counts, X, test_size=size)
+    refused("n_splits == 1", CountSplit, 1)
     refused(r"Use Dyads\(X\)", next, CountSplit(2).split(sp.csr_array(X)), error=TypeError)
     refused("greater than the number of samples", next, CountSplit(9).split(Dyads([[2, 1]])))
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import resources
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -19,7 +19,7 @@ from skcooc.inspection.explorer.payload import Payload, payload, to_json
 from skcooc.inspection.models import Names, kind_of, read_view
 from skcooc.inspection.names import make_names, override_names
 from skcooc.inspection.palette import topic_colors, topic_ranks
-from skcooc.protocol import TableLike
+from skcooc.protocol import AttributeHints, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
 
@@ -32,7 +32,7 @@ SCRIPTS = (
 N_DESCRIBED = 5  # topics in the description of a page
 
 
-class Explorer:
+class Explorer(AttributeHints):
     """A page that shows a fitted model; see `explore`. Notebooks show it in a frame.
 
     Read more in the :doc:`how-to guide </howto/texts>`.
@@ -44,6 +44,8 @@ class Explorer:
     title : str
         Its heading.
     """
+
+    _instead: ClassVar[Mapping[str, str]] = dict.fromkeys(("show", "write_html"), "save(path)")
 
     def __init__(self, shown: Payload, title: str) -> None:
         self.shown, self.title = shown, title
