@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -40,7 +41,7 @@ LARGER_BETA = 1.07  # factor of the inverse temperature of members: a mean overf
 FEW = 4  # members that are fitted to tune the mean of all
 # What is not tuned for a single fit: it is tuned for the mean, or the mean makes up for it.
 NOT_OF_ONE = tuning.ComponentPrior, tuning.LeaveOneOut, tuning.SmallerPseudoCounts, tuning.OneOf
-PRIOR_FACTOR, N_PRIORS, N_BETAS = 2.2, 4, 3  # trials of the mean, at most
+PRIOR_FACTOR, N_PRIORS, N_BETAS = 2.2, 3, 3  # trials of the mean, at most
 QUANTILES = 0.05, 0.95  # of the members, for intervals
 
 
@@ -310,21 +311,17 @@ def mean_tunables(
     """What is tuned for a mean, from the first values and the tunables of a single fit."""
     candidates, priors = [first], list[tuning.Tunable]()
     for tunable in tunables:
+        if isinstance(tunable, tuning.ComponentPrior):
+            candidates.append({**first, "component_prior": tunable.within.guess})
+            raised = partial(operator.mul, PRIOR_FACTOR)
+            priors.append(tuning.Raised("component_prior", raised, N_PRIORS))
         if isinstance(tunable, tuning.LeaveOneOut):
             candidates.append(tunable.usual_values(LARGER_BETA))
-        if isinstance(tunable, tuning.ComponentPrior):
-            raised = partial(raised_prior, cast(float, tunable.within.guess))
-            priors.append(tuning.Raised("component_prior", raised, N_PRIORS))
     return [
         tuning.Candidates(candidates),
         *priors,
         tuning.Raised("beta", lambda beta: min((beta + 1) / 2, largest_beta), N_BETAS),
     ]
-
-
-def raised_prior(first: float, prior: float) -> float:
-    """The next prior that is tried after one; the first after none."""
-    return PRIOR_FACTOR * prior if prior else first
 
 
 def predicted_mean(
