@@ -43,6 +43,14 @@ class _BackedRows:
             yield self.X[first : first + CELLS][:, self.genes]
 
 
+def check_adata(adata: object) -> None:
+    if not hasattr(adata, "var_names"):
+        raise TypeError(
+            f"adata should be an AnnData, got {type(adata).__name__}: give anndata.AnnData(X). "
+            "Install it with `pip install 'skcooc[anndata]'`."
+        )
+
+
 def read_counts(adata: AnnData, layer: str | None, genes: Array) -> TableLike:
     """The counts of genes, (N, M), with a warning if they seem to be normalised."""
     X = adata.X if layer is None else get_entry(adata.layers, layer, "layer", "adata.layers")

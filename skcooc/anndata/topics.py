@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skcooc.anndata.counts import (
+    check_adata,
     find_fitted_genes,
     genes_of_columns,
     read_counts,
@@ -107,6 +108,7 @@ def fit_topics(
     >>> adata.obsm["X_topics"].shape, adata.varm["topics"].shape
     ((60, 3), (40, 3))
     """
+    check_adata(adata)
     if isinstance(model, type):
         raise TypeError(f"model is a class: give an instance, {model.__name__}(...).")
     if not hasattr(model, "transform"):
@@ -166,6 +168,7 @@ def add_topics(
     >>> further.obsm["X_topics"].shape
     (10, 3)
     """
+    check_adata(adata)
     found = unwrap(model, "components_")
     genes = find_fitted_genes(adata, model)
     X = read_counts(adata, layer, genes)
