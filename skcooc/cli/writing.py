@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from errno import EACCES, EINVAL, ENOTDIR
+from errno import EACCES, ENOTDIR
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,6 +24,7 @@ from skcooc.cli.report import SharesByDivision, has_tree
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.inspection.models import topic_weights
 from skcooc.protocol import Array
+from skcooc.protocol.locks import check_regular
 
 # Half a surrogate pair, as in JSON that was cut or in names of files, is written out.
 UNICODE: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
@@ -41,9 +42,8 @@ def paths_to_write(options: Arguments) -> list[Path]:
 
 def check_path(path: Path, options: Arguments) -> None:
     """OSError if a file cannot be written; InputError if it would change the input."""
-    if path.exists() and not path.is_file():
-        raise OSError(EINVAL, "not a regular file, so it cannot be replaced", str(path))
-    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    check_regular(path)
+    parent = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
     if not parent.is_dir():
         raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), str(parent))
     if not os.access(parent, os.W_OK | os.X_OK):

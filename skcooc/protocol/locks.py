@@ -9,8 +9,9 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EAGAIN, ENOLCK, ENOSYS, ENOTSUP
+from errno import EAGAIN, EINVAL, EISDIR, ENOLCK, ENOSYS, ENOTSUP
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import IO, Protocol
 
 if sys.platform == "win32":
@@ -97,6 +98,14 @@ def _open_locked(lock: Path, path: Path) -> IO[str]:
             if os.path.samestat(os.fstat(file.fileno()), lock.stat()):
                 return file
         file.close()  # its writer has just removed it
+
+
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """OSError if a path has something that is no file: a folder, a pipe, links in a circle."""
+    with suppress(FileNotFoundError):
+        mode = os.stat(path).st_mode
+        if not S_ISREG(mode):
+            raise OSError(EISDIR if S_ISDIR(mode) else EINVAL, "not a regular file", str(path))
 
 
 def remove(path: Path) -> None:

@@ -21,6 +21,7 @@ from skcooc.inspection.names import make_names, override_names
 from skcooc.inspection.palette import topic_colors, topic_ranks
 from skcooc.protocol import TableLike
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.locks import check_regular
 from skcooc.protocol.scikit_learn import Interval
 
 # In the order of their dependencies.
@@ -79,6 +80,7 @@ class Explorer:
         folder = Path(path).parent
         if not folder.is_dir():
             raise FileNotFoundError(f"There is no folder {str(folder)!r} to write the page into.")
+        check_regular(path)
         content = self.html.encode()
         with NamedTemporaryFile(dir=folder, delete=False) as file:
             try:
