@@ -195,7 +195,7 @@ def test_callbacks_are_not_written_and_bad_parameters_are_refused_before_the_fit
     missing = tmp_path / "missing" / "model"
     for path, kind in ((missing, FileNotFoundError), (tmp_path, IsADirectoryError)):
         model, begun = clone(MODEL), Interruption(at=1)
-        with pytest.raises(kind, match="checkpoint|not a regular file"):
+        with pytest.raises(kind, match=r"checkpoint|not a regular"):
             model.set_callbacks(Checkpoint(path, every=1), begun).fit(X)
         assert begun.seen == 0
         assert not hasattr(model, "components_")
