@@ -18,10 +18,18 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(file: IO[str]) -> None:
+        file.seek(0)  # bytes from there are locked, and a file to append to begins at its end
         try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, HEADER)
         except PermissionError as error:
             raise BlockingIOError from error
+
+    def _unlock(file: IO[str]) -> None:
+        """Close a file, which cannot be removed while it is open; Windows may unlock it late."""
+        file.seek(0)
+        with suppress(OSError):  # where file systems have no locks
+            msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, HEADER)
+        file.close()
 else:
     import fcntl
 
@@ -72,8 +80,8 @@ def _locked(lock: Path, path: Path) -> Iterator[None]:
     finally:
         if file in HELD:
             HELD.remove(file)
-            if sys.platform == "win32":  # where an open file cannot be removed
-                file.close()
+            if sys.platform == "win32":
+                _unlock(file)
             with suppress(FileNotFoundError, PermissionError):
                 lock.unlink()
             file.close()
