@@ -250,13 +250,15 @@ def test_locks_of_other_processes_count_as_long_as_these_live_and_not_in_their_c
             time.sleep(60)
     ours.recv(4)
     model = clone(MODEL).set_callbacks(Checkpoint(path))
-    refused(f"is being written by process {pid} since", model.fit, X, error=BlockingIOError)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
     try:
+        refused(f"is being written by process {pid} since", model.fit, X, error=BlockingIOError)
+        os.kill(pid, signal.SIGKILL)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         model.fit(X)
     finally:
         ours.close()
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
 
 
 def test_a_file_of_a_lock_is_removed_while_it_is_locked_and_no_removed_one_is(
