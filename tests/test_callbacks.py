@@ -264,7 +264,7 @@ def test_locks_of_other_processes_count_as_long_as_these_live_and_not_in_their_c
 def test_a_file_of_a_lock_is_removed_while_it_is_locked_and_no_removed_one_is(
     tmp_path, monkeypatch
 ):
-    path, lock, unlink = tmp_path / "model", locks._lock, Path.unlink
+    path, lock, unlink = tmp_path / "model", vars(locks)["_lock"], Path.unlink
 
     def refused_meanwhile():
         with pytest.raises(BlockingIOError), exclusive(path):
