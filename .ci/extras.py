@@ -68,7 +68,7 @@ EXTRA, WORKS = sys.argv[1], sys.argv[2] == "works"
 warnings.simplefilter("ignore")
 try:
     globals()[EXTRA]()
-except ImportError as error:
+except (ImportError, TypeError) as error:  # an AnnData cannot be had without anndata
     if WORKS:
         raise
     package = {"progress": "rich"}.get(EXTRA, f"skcooc[{EXTRA}]")  # ProgressBar is scikit-learn's

@@ -338,11 +338,12 @@ def _warn(looks: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=5)
 
 
-def check_adata(adata: Any) -> None:
-    """Raise TypeError for anything without cells and genes, such as the model."""
+def check_adata(adata: object) -> None:
     if not hasattr(adata, "n_vars"):
-        kind = type(adata).__name__
-        raise TypeError(f"adata should be an AnnData, and stand before the model; got {kind}.")
+        raise TypeError(
+            f"adata should be an AnnData, got {type(adata).__name__}: give anndata.AnnData(X) before "
+            "the model. Install it with `pip install 'skcooc[anndata]'`."
+        )
 
 
 def select_genes(adata: AnnData, mask_var: str | ArrayLike | None) -> Array:

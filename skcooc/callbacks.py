@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any, BinaryIO
 
 from skcooc.protocol.decorators import validated
-from skcooc.protocol.locks import exclusive, free_in_forks
+from skcooc.protocol.locks import check_regular, exclusive, free_in_forks
 from skcooc.protocol.scikit_learn import Interval
 from skcooc.version import __version__, check_version
 
@@ -101,8 +101,7 @@ class Checkpoint:
             raise FileNotFoundError(
                 f"The folder {path.parent} of the checkpoint {path} does not exist: create it."
             )
-        if path.is_dir():
-            raise IsADirectoryError(f"The checkpoint {path} is a folder: give the path of a file.")
+        check_regular(path)
         locked = ExitStack()
         locked.enter_context(exclusive(path))
         LOCKED[id(estimator), path] = locked
@@ -179,6 +178,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Any:
     ValueError
         If the file is no checkpoint, or its checksum does not match.
     """
+    check_regular(path)
     with open(path, "rb") as file:
         line = file.readline(100)
         if not line.startswith(MAGIC):

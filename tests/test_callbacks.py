@@ -1,10 +1,14 @@
+import importlib.util
 import os
 import pickle
 import signal
+import socket
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from errno import ENOSYS
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,10 +21,10 @@ from skcooc import AspectModel, AsymmetricClustering, ClusterAbstraction, Dyads,
 from skcooc.callbacks import Checkpoint, read_checkpoint, write_checkpoint
 from skcooc.em import EMState, OverRelaxation
 from skcooc.image import grid_coarsening
+from skcooc.protocol import locks
 from skcooc.protocol.locks import exclusive
 from tests.cases import ESTIMATORS, VARIANTS
 from tests.contract import X, every_class, every_estimator, fitted, is_hard, quick
-from tests.faults.killing import child, outcome
 from tests.tables import refused
 from tests.watching import Interruption, Stop, Watcher
 
@@ -195,7 +199,7 @@ def test_callbacks_are_not_written_and_bad_parameters_are_refused_before_the_fit
     missing = tmp_path / "missing" / "model"
     for path, kind in ((missing, FileNotFoundError), (tmp_path, IsADirectoryError)):
         model, begun = clone(MODEL), Interruption(at=1)
-        with pytest.raises(kind, match="checkpoint"):
+        with pytest.raises(kind, match=r"checkpoint|not a regular"):
             model.set_callbacks(Checkpoint(path, every=1), begun).fit(X)
         assert begun.seen == 0
         assert not hasattr(model, "components_")
@@ -214,7 +218,7 @@ class Meanwhile(Watcher):
 
 
 def test_a_second_fit_with_a_checkpoint_is_refused_at_once_and_the_first_goes_on(tmp_path):
-    path, begun = tmp_path / "model", Interruption(at=1)
+    path, begun = tmp_path / "model", Meanwhile(lambda: None)
     checkpoint, whole = Checkpoint(path, every=2), clone(MODEL).fit(X)
 
     def second():
@@ -226,7 +230,7 @@ def test_a_second_fit_with_a_checkpoint_is_refused_at_once_and_the_first_goes_on
 
     meanwhile = Meanwhile(second)
     assert_same(clone(MODEL).set_callbacks(checkpoint, meanwhile).fit(X), whole)
-    assert (meanwhile.n_calls > 1, begun.seen) == (True, 0)
+    assert (meanwhile.n_calls > 1, begun.n_calls) == (True, 0)
     assert os.listdir(tmp_path) == ["model"]
     interrupted(clone(MODEL), X, path, at=2)  # gives its lock back, too
     assert_same(clone(MODEL).set_callbacks(Checkpoint(path)).fit(X), whole)
@@ -234,40 +238,79 @@ def test_a_second_fit_with_a_checkpoint_is_refused_at_once_and_the_first_goes_on
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_locks_of_other_processes_count_as_long_as_these_live_and_not_in_their_children(tmp_path):
-    path = tmp_path / "model"
-
-    def fit():
-        return outcome(clone(MODEL).set_callbacks(Checkpoint(path)).fit(X))
-
-    assert child(lambda: child(lambda: _sleep_with(path), 0.5) or fit()) == fit()
-    with exclusive(path):
-        refused("is being written by process", fit, error=BlockingIOError)
-        assert "is being written by process" in child(lambda: _refusal(fit))
-        pid = os.fork()
-        if not pid:
-            _sleep_with_lock_of_parent()
+    path, (ours, theirs) = tmp_path / "model", socket.socketpair()
+    pid = os.fork()
+    if not pid:
+        with exclusive(path):
+            if not os.fork():  # outlives its parent
+                ours.close()
+                theirs.send(b"here")
+                theirs.recv(1)
+                os._exit(0)
+            time.sleep(60)
+    ours.recv(4)
+    model = clone(MODEL).set_callbacks(Checkpoint(path))
     try:
-        assert fit() == fit()
+        refused(f"is being written by process {pid} since", model.fit, X, error=BlockingIOError)
+        os.kill(pid, signal.SIGKILL)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        model.fit(X)
     finally:
+        ours.close()
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
 
 
-def _sleep_with(path):
+def test_a_file_of_a_lock_is_removed_while_it_is_locked_and_no_removed_one_is(
+    tmp_path, monkeypatch
+):
+    path, lock, unlink = tmp_path / "model", vars(locks)["_lock"], Path.unlink
+
+    def refused_meanwhile():
+        with pytest.raises(BlockingIOError), exclusive(path):
+            pass
+
+    def unlink_and_lock(file):
+        monkeypatch.undo()
+        unlink(Path(file.name))
+        lock(file)
+
+    def try_and_unlink(file, **options):
+        if "lock" in file.name:
+            refused_meanwhile()
+        unlink(file, **options)
+
+    monkeypatch.setattr(locks, "_lock", unlink_and_lock)  # the writer before has just ended
     with exclusive(path):
-        time.sleep(60)
+        refused_meanwhile()
+        monkeypatch.setattr(Path, "unlink", try_and_unlink)
+    assert os.listdir(tmp_path) == []
 
 
-def _sleep_with_lock_of_parent():
-    time.sleep(60)
-    os._exit(0)
+def test_the_locks_of_windows_are_of_the_same_byte(tmp_path, monkeypatch):
+    """A stand-in of msvcrt.locking, which begins at the position of the file."""
+    held = {}  # file and byte -> descriptor, as long as it is open
 
+    def locking(file, mode, n_bytes):
+        place = os.fstat(file).st_ino, os.lseek(file, 0, os.SEEK_CUR)
+        if mode == "unlock":
+            assert held.pop(place) == file
+        elif held.setdefault(place, file) != file:
+            raise PermissionError
+        assert n_bytes == 1
 
-def _refusal(fit):
-    try:
-        return fit()
-    except BlockingIOError as error:
-        return str(error)
+    stand_in = SimpleNamespace(locking=locking, LK_NBLCK="lock", LK_UNLCK="unlock")
+    monkeypatch.setitem(sys.modules, "msvcrt", stand_in)
+    monkeypatch.setattr(sys, "platform", "win32")
+    spec = importlib.util.spec_from_file_location("windows", locks.__file__)
+    windows = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(windows)
+    for _ in range(2):
+        with windows.exclusive(tmp_path / "model"):
+            told = rf"is being written by process {os.getpid()} since \d+-\d+-\d+ .*model"
+            with pytest.raises(BlockingIOError, match=told), windows.exclusive(tmp_path / "model"):
+                pass
+        assert (held, os.listdir(tmp_path)) == ({}, [])
 
 
 def test_file_systems_without_locks_warn(tmp_path, monkeypatch):

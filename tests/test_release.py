@@ -49,8 +49,14 @@ def test_the_version_is_one():
     assert f"## {__version__}" in read("CHANGELOG.md")
     recipe = read(".ci/conda/meta.yaml")
     assert f'version = "{__version__}"' in recipe
-    for name, oldest in minima(PROJECT["dependencies"]).items():
-        assert f"- {name} >={oldest}\n" in recipe
+    listed = re.findall(
+        r"^    - (.*)$", recipe.partition("  run:\n")[2].partition("test:")[0], re.M
+    )
+    asked = [f"python{PROJECT['requires-python']}", *PROJECT["dependencies"]]
+    assert listed == [line.replace(">=", " >=") for line in asked]
+    assert [f"{name} = {call}" for name, call in PROJECT["scripts"].items()] == re.findall(
+        r"entry_points:\n    - (.*)", recipe
+    )
 
 
 def test_the_figures_of_the_paper_are_recorded():

@@ -82,7 +82,7 @@ def read(options: Arguments, screen: Screen) -> NamedCounts:
 
 def _read_path(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
     try:
-        path.stat()
+        texts.check_ends(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     is_folder, name = path.is_dir(), path.name.lower()

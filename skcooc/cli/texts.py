@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from stat import S_ISFIFO
 from typing import NamedTuple
 
 import numpy as np
@@ -136,6 +137,7 @@ def split_lines(path: Path) -> list[str]:
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file, or a .gz of one; InputError if it cannot be read."""
     try:
+        check_ends(path)
         data = path.read_bytes()
         if path.name.lower().endswith(".gz"):
             data = gzip.decompress(data)
@@ -150,6 +152,12 @@ def read_text(path: Path) -> str:
     if "\0" in text:
         raise InputError(f"{path}: not a text file: it has null characters")
     return text
+
+
+def check_ends(path: Path) -> None:
+    """InputError for a named pipe, whose writer may never come; OSError if there is no file."""
+    if S_ISFIFO(path.stat().st_mode) and path.absolute().parts[1] not in ("dev", "proc"):
+        raise InputError(f"{path}: a named pipe: give it as /dev/stdin")
 
 
 def count_words(

@@ -8,9 +8,8 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from errno import EACCES, EINVAL, ENOTDIR
+from errno import EACCES, ENOTDIR
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import joblib
@@ -24,6 +23,7 @@ from skcooc.cli.report import SharesByDivision, has_tree
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.inspection.models import topic_weights
 from skcooc.protocol import Array
+from skcooc.protocol.locks import check_regular, exclusive
 
 # Half a surrogate pair, as in JSON that was cut or in names of files, is written out.
 UNICODE: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
@@ -41,9 +41,8 @@ def paths_to_write(options: Arguments) -> list[Path]:
 
 def check_path(path: Path, options: Arguments) -> None:
     """OSError if a file cannot be written; InputError if it would change the input."""
-    if path.exists() and not path.is_file():
-        raise OSError(EINVAL, "not a regular file, so it cannot be replaced", str(path))
-    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    check_regular(path)
+    parent = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
     if not parent.is_dir():
         raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), str(parent))
     if not os.access(parent, os.W_OK | os.X_OK):
@@ -59,17 +58,19 @@ def check_path(path: Path, options: Arguments) -> None:
 
 
 @contextmanager
-def all_or_none(folder: Path) -> Iterator[Path]:
+def all_or_none(folder: Path, name: str) -> Iterator[Path]:
     """A hidden subfolder whose files are moved into the folder when all are written.
 
-    The folder is made if there is none, and removed again if writing fails.
+    The folder is made if there is none, and removed again if writing fails. What a killed process
+    left of the results of this name is removed.
     """
     made = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".", suffix=".skcooc-partial", dir=folder) as partial:
-            yield Path(partial)
-            for file in sorted(Path(partial).iterdir()):
+        with exclusive(folder / name) as partial:
+            partial.mkdir()
+            yield partial
+            for file in sorted(partial.iterdir()):
                 os.replace(file, folder / file.name)
     except BaseException:
         for place in made:
@@ -88,7 +89,7 @@ def write(
     given x); ``model.joblib`` includes the vectorizer of texts.
     """
     shares = {f"shares_by_{division.name}.csv": _share_lines(division) for division in divisions}
-    with all_or_none(folder) as partial:
+    with all_or_none(folder, "results") as partial:
         topics = inspection.name_topics(model, table.column_names, table.row_names)
         columns = _matrix_lines(topics, table.column_names, model.components_.T)
         rows = _matrix_lines(topics, table.row_names, model.embedding_)
@@ -129,7 +130,7 @@ def write_page(path: Path, table: NamedCounts, model: BaseEstimator, title: str)
         sides=table.kinds if table.texts is None else None,
     )  # fmt: skip
     path = path.resolve()  # a link is kept, and its target replaced
-    with all_or_none(path.parent) as partial:
+    with all_or_none(path.parent, path.name) as partial:
         page.save(partial / path.name)
 
 

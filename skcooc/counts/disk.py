@@ -89,11 +89,9 @@ class DiskCounts:
         self.row_sums, self.column_sums = row_sums, column_sums
         self.mean_count_weight = mean_weight(float(row_sums.sum()), n_tokens)
         self.n_threads, self.map_ranges = n_threads, map
-        self._after_block: Callable[[], None] = lambda: None
+        self._after_block: Callable[[], None] | None = None
         starts = bands.limits[:-1, 1] // BLOCK
-        ends = [*np.flatnonzero(np.diff(starts, prepend=-1)).tolist(), len(bands)]
-        self._parts = [bands.part(*pair) for pair in pairwise(ends)]
-        self._ends = np.minimum(np.array(ends) * bands.height, self.shape[0]).tolist()
+        self._ends = [*np.flatnonzero(np.diff(starts, prepend=-1)).tolist(), len(bands)]
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
@@ -101,12 +99,13 @@ class DiskCounts:
 
     @property
     def n_blocks(self) -> int:
-        return len(self._parts)
+        return len(self._ends) - 1
 
     def blocks(self) -> Iterator[tuple[slice, BandCounts]]:
         n, map, mass = self.n_threads, self.map_ranges, float(self.column_sums.sum())
-        for part, ends in zip(self._parts, pairwise(self._ends), strict=True):
-            mine = slice(*ends)
+        for ends in pairwise(self._ends):
+            first, last = (min(end * self.bands.height, self.shape[0]) for end in ends)
+            mine, part = slice(first, last), self.bands.part(*ends)
             block = BandCounts(part, self.row_sums[mine], n_threads=n, map=map)
             yield mine, block.part_of(mass)
 
@@ -119,7 +118,8 @@ class DiskCounts:
             else:
                 total = add_statistics(total, stats)
             out[mine] = states
-            self._after_block()
+            if self._after_block:
+                self._after_block()
         return cast(Rows, out), cast(S, total)
 
     def map_rows(self, function: Callable[..., Rows], *states: Rows) -> Rows:

@@ -342,7 +342,11 @@ def mark_percent(axis: Axis) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(3, min_n_ticks=2))
-    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g}%"))
+    axis.set_major_formatter(FuncFormatter(_in_percent))
+
+
+def _in_percent(share: float, _: int) -> str:  # no lambda: drawn displays are pickled
+    return f"{100 * share:.3g}%"
 
 
 def draw_dots(ax: Axes, x: Array, y: Array, sizes: Array, color: str, width: float) -> None:

@@ -108,8 +108,10 @@ def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., R
     # Function pointers for C would take time to compile.
     options = {"nogil": True, "fastmath": True, "no_cfunc_wrapper": True, **options}
     loop: Any = njit(**options)(function)
-    with suppress(RuntimeError):  # there is no such folder
+    try:
         vars(loop).update(_cache=_Cache(function))  # as njit(cache=True) does with its own
+    except RuntimeError:  # there is no such folder
+        NOTICE.where = "in every process, as no folder can be written: set NUMBA_CACHE_DIR to one"
     return cast(Callable[..., Result], loop)
 
 
@@ -117,11 +119,12 @@ class CompilationNotice(Listener):
     """Logs, once a process, that loops of this package are compiled: none was found on disk."""
 
     is_logged = False
+    where = "once, and the results stay on disk"
 
     def on_start(self, event: Event) -> None:
         if not self.is_logged and event.data["dispatcher"].py_func.__module__.startswith("skcooc."):
             self.is_logged = True
-            logger.info("Compiling loops, once: that takes seconds, and the results stay on disk.")
+            logger.info(f"Compiling loops: that takes seconds, {self.where}.")
 
     def on_end(self, event: Event) -> None:
         pass

@@ -9,18 +9,27 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EAGAIN, ENOLCK, ENOSYS, ENOTSUP
+from errno import EAGAIN, EINVAL, EISDIR, ENOLCK, ENOSYS, ENOTSUP
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import IO, Protocol
 
 if sys.platform == "win32":
     import msvcrt
 
     def _lock(file: IO[str]) -> None:
+        file.seek(0)  # bytes from there are locked, and a file to append to begins at its end
         try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, HEADER)
         except PermissionError as error:
             raise BlockingIOError from error
+
+    def _unlock(file: IO[str]) -> None:
+        """Close a file, which cannot be removed while it is open; Windows may unlock it late."""
+        file.seek(0)
+        with suppress(OSError):  # where file systems have no locks
+            msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, HEADER)
+        file.close()
 else:
     import fcntl
 
@@ -71,8 +80,8 @@ def _locked(lock: Path, path: Path) -> Iterator[None]:
     finally:
         if file in HELD:
             HELD.remove(file)
-            if sys.platform == "win32":  # where an open file cannot be removed
-                file.close()
+            if sys.platform == "win32":
+                _unlock(file)
             with suppress(FileNotFoundError, PermissionError):
                 lock.unlink()
             file.close()
@@ -97,6 +106,14 @@ def _open_locked(lock: Path, path: Path) -> IO[str]:
             if os.path.samestat(os.fstat(file.fileno()), lock.stat()):
                 return file
         file.close()  # its writer has just removed it
+
+
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """OSError if a path has something that is no file: a folder, a pipe, links in a circle."""
+    with suppress(FileNotFoundError):
+        mode = os.stat(path).st_mode
+        if not S_ISREG(mode):
+            raise OSError(EISDIR if S_ISDIR(mode) else EINVAL, "not a regular file", str(path))
 
 
 def remove(path: Path) -> None:

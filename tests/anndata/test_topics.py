@@ -133,6 +133,9 @@ def test_bad_options_and_models_without_mixtures_are_refused_before_the_fit(adat
         assert not hasattr(estimator, "cv_results_")
     message = r"model is a class: give an instance, AspectModel\(\.\.\.\)"
     refused(message, fit_topics, adata, AspectModel, error=TypeError)
+    for add in (fit_topics, add_topics):
+        message = r"adata should be an AnnData, got csr_matrix: .*skcooc\[anndata\]"
+        refused(message, add, sp.csr_matrix(adata.X), model(), error=TypeError)
     for options, error, message in (
         ({"layer": "raw"}, KeyError, r"no layer 'raw' in adata\.layers\. There: 'counts'"),
         ({"mask_var": "hv"}, KeyError, r"no column 'hv' in adata\.var\. There: 'highly_variable'"),

@@ -1,7 +1,9 @@
+import csv
 import errno
 import io
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 from unittest.mock import Mock
@@ -13,6 +15,7 @@ from skcooc.cli import main
 from skcooc.cli.terminal import printable
 from tests.cli.conftest import FAST, written
 from tests.cli.odd import DOCUMENTS
+from tests.faults.killing import child
 
 CHEAP = [*FAST, "--beta", ".9"]
 
@@ -83,6 +86,32 @@ def test_all_is_written_or_nothing(failed, run, npz, tmp_path, monkeypatch):
     assert "No space left" in failed(npz, "--html", tmp_path / "new" / "page.html")
     assert everything(tmp_path) == before
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_what_a_killed_run_left_is_removed_by_the_next(run, npz, tmp_path, monkeypatch):
+    arguments = npz, "--beta", ".9", "-o", tmp_path / "out", "--html", tmp_path / "out" / "a.html"
+    run(*arguments)
+    names = {*os.listdir(tmp_path / "out")}
+    for place in ("joblib.dump", "skcooc.inspection.explorer.page.Explorer.save"):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+            assert child(lambda: main([*FAST, *map(str, arguments)])) is None
+        assert {*os.listdir(tmp_path / "out")} > names
+    run(*arguments)
+    assert {*os.listdir(tmp_path / "out")} == names
+
+
+def test_names_are_written_as_they_are(run, tmp_path):
+    marks = [f"{'=+-@'[i % 4]}{i}" for i in range(len(DOCUMENTS))]
+    records = [(mark, text, mark[0]) for mark, text in zip(marks, DOCUMENTS, strict=True)]
+    path = written(tmp_path / "a.csv", ("id", "text", "desk"), records)
+    run(path, "--beta", ".9", "-o", tmp_path, "--group", "desk")
+    found = {}
+    for name in ("embedding", "shares_by_group"):
+        with (tmp_path / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+            found[name] = [line[0] for line in csv.reader(file)][1:]
+    assert found == {"embedding": marks, "shares_by_group": sorted([*"=+-@"] * 3)}
 
 
 def test_a_link_to_a_page_stays_one_and_output_fits_its_encoding(run, npz, tmp_path, monkeypatch):

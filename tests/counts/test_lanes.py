@@ -2,6 +2,7 @@ import os
 import runpy
 import shutil
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -73,14 +74,22 @@ def test_arrays_begin_with_a_cache_line():
         assert not zeros.any()
 
 
-def test_loops_compile_without_a_cache_folder(monkeypatch):
+def test_loops_compile_without_a_cache_folder(monkeypatch, caplog):
     """numba refuses to cache where it finds no folder that it can write to."""
+    notice = decorators.CompilationNotice()
 
     def refused(function):
         raise RuntimeError("cannot cache function: no locator available")
 
     monkeypatch.setattr(decorators, "_Cache", refused)
-    assert decorators.compiled(lambda x: x + 1)(2) == 3
+    monkeypatch.setattr(decorators, "NOTICE", notice)
+    loop = decorators.compiled(lambda x: x + 1)
+    assert loop(2) == 3
+    loop.py_func.__module__ = "skcooc.counts.made_up"
+    with caplog.at_level("INFO", "skcooc"):
+        notice.on_start(SimpleNamespace(data={"dispatcher": loop}))
+    assert "seconds, in every process" in caplog.text
+    assert "stay on disk" in decorators.CompilationNotice.where
 
 
 def test_compilation_is_logged_once(monkeypatch, caplog):

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import time
 from threading import Event, Thread
 
@@ -10,15 +11,19 @@ import pytest
 from numba.core.compiler_lock import global_compiler_lock
 from sklearn.base import clone
 
-from skcooc import callbacks
+from skcooc import callbacks, open_table, save_table
 from skcooc.callbacks import Checkpoint, read_checkpoint
+from skcooc.cli import main
 from skcooc.fitting.journal import Journal
+from skcooc.inspection import Explorer
 from skcooc.protocol.decorators import compiled
+from tests.cli.odd import DOCUMENTS
 from tests.faults import resources
 from tests.faults.killing import (
     ASPECTS,
     KINDS,
     QUICK,
+    X,
     chain,
     child,
     fitted,
@@ -125,3 +130,70 @@ def test_a_process_forked_while_a_thread_has_a_lock_fits(lock, tmp_path):
     taken.wait()
     assert child(fit, 20.0) == expected
     thread.join()
+
+
+def links_in_a_circle(path):
+    path.with_name("other").symlink_to(path.name)
+    path.symlink_to("other")
+
+
+def link_to_a_pipe(path):
+    os.mkfifo(path.with_name("pipe"))
+    path.symlink_to("pipe")
+
+
+ODD = {
+    "folder": os.mkdir,
+    "pipe": os.mkfifo,
+    "link to a pipe": link_to_a_pipe,
+    "links in a circle": links_in_a_circle,
+    "link to itself": lambda path: path.symlink_to(path),
+}
+OPTIONS = "--beta", ".9", "--max-iter", "2", "--jobs", "1", "--no-progress"
+PLACES = {  # of what is read or written, and how
+    "read.model": read_checkpoint,
+    "fit.model": lambda path: fitted(clone(ASPECTS).set_callbacks(Checkpoint(path))),
+    "page.html": lambda path: Explorer({}, "title").save(path),
+    "opened": open_table,
+    "saved": lambda path: save_table(path, [X]),
+    **dict.fromkeys(["data.npz", "data.csv", "data"], lambda path: main([*OPTIONS, str(path)])),
+    "seeds": lambda path: main([*OPTIONS, str(texts(path)), "--seeds", str(path)]),
+    "components.csv": lambda path: main([*OPTIONS, str(texts(path)), "-o", str(path.parent)]),
+    "cli.html": lambda path: main([*OPTIONS, str(texts(path)), "--html", str(path)]),
+}
+
+
+def kinds(folder):
+    return {name: os.lstat(folder / name).st_mode for name in os.listdir(folder)}
+
+
+def texts(path):
+    data = path.parent / "texts"
+    data.write_text("\n".join(DOCUMENTS))
+    return data
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("odd", ODD)
+def test_paths_that_are_no_files_are_refused_at_once(odd, place, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(Explorer, "html", "page")
+    path = tmp_path / place
+    ODD[odd](path)
+    before = kinds(tmp_path)
+    with pytest.raises((OSError, SystemExit), match=place), at_once():  # noqa: PT012
+        if PLACES[place](path):
+            raise SystemExit(capsys.readouterr().err)
+    texts(path).unlink()
+    assert kinds(tmp_path) == before
+
+
+@contextlib.contextmanager
+def at_once():
+    """Fail after ten seconds."""
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it hangs"))
+    signal.alarm(10)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

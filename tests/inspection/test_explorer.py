@@ -245,9 +245,9 @@ def test_a_page_that_cannot_be_saved_leaves_the_old_one_alone(page, tmp_path, mo
     def full(*_):
         raise OSError("no space left")
 
-    for name in ("replace", "chmod"):
+    for owner, name in ((os, "replace"), (Path, "write_bytes")):
         with monkeypatch.context() as patch:
-            patch.setattr(os, name, full)
+            patch.setattr(owner, name, full)
             with pytest.raises(OSError, match="no space left"):
                 page.save(path)
         assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [

@@ -10,7 +10,6 @@ from importlib import resources
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
@@ -21,6 +20,7 @@ from skcooc.inspection.names import make_names, override_names
 from skcooc.inspection.palette import topic_colors, topic_ranks
 from skcooc.protocol import AttributeHints, TableLike
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.locks import check_regular, exclusive
 from skcooc.protocol.scikit_learn import Interval
 
 # In the order of their dependencies.
@@ -81,15 +81,11 @@ class Explorer(AttributeHints):
         folder = Path(path).parent
         if not folder.is_dir():
             raise FileNotFoundError(f"There is no folder {str(folder)!r} to write the page into.")
+        check_regular(path)
         content = self.html.encode()
-        with NamedTemporaryFile(dir=folder, delete=False) as file:
-            try:
-                file.write(content)
-                file.close()
-                os.chmod(file.name, 0o644)
-                os.replace(file.name, path)
-            finally:
-                Path(file.name).unlink(missing_ok=True)
+        with exclusive(Path(path)) as partial:
+            partial.write_bytes(content)
+            os.replace(partial, path)
 
     def _repr_html_(self) -> str:
         return (
