@@ -47,7 +47,8 @@ def files(tmp_path_factory):
     many, nouns = table(60, n_columns=400), [f"noun {j}" for j in range(400)]
     explore(two_sided(many), many, nouns, sides=("adjectives", "nouns")).save(folder / "pairs.html")
     explore(
-        stand_in(X), X, groups={"desk": SKEWED}, times=["2024-01", "2024-02", "2024-04"] * 7 + LATE,
+        stand_in(X, seed_features={"tea": ["tea", EVIL]}), X, WORDS,
+        groups={"desk": SKEWED}, times=["2024-01", "2024-02", "2024-04"] * 7 + LATE,
         names=["a long name that ends in north", "a long name that ends in south", "tea"],
     ).save(folder / "months.html")  # fmt: skip
     frame = explore(stand_in(X), X)._repr_html_()
@@ -155,6 +156,41 @@ def test_a_map_of_documents_opens_them_by_click_and_by_keys(open_page):
     page.locator(".map").press("Escape")
     assert opened.count() == chosen.count() == 0
     assert "doc=" not in page.url
+
+
+def test_filters_make_other_points_pale(open_page):
+    page = open_page("tree.html")
+    page.get_by_role("link", name="Documents").click()
+    assert page.locator(".map .pale").count() == 0
+    page.get_by_label("Time").select_option(label="1994")
+    bright = page.locator(".map circle:not(.pale)").all()
+    years = 1990 + np.arange(len(X)) % 5
+    found = sorted(int(point.get_attribute("data-number")) for point in bright)
+    assert found == np.flatnonzero(years == 1994).tolist()
+    labels = page.locator(".map text").all_text_contents()
+    assert len(labels) == len(set(labels)) > 3
+
+
+def test_words_of_a_topic_show_seeds_and_other_topics_and_none_twice(open_page):
+    page = open_page("months.html")
+    rows = page.locator(".all tbody tr")
+    for row in rows.all():
+        name, words = row.locator("a").inner_text(), row.locator("td").last.inner_text()
+        assert words
+        assert not set(name.split(" · ")) & set(words.split(", "))
+    page.goto(page.url.split("#")[0] + "#topic=0")
+    page.reload()
+    assert f"Seeds: tea, {EVIL}." in page.locator(".detail").inner_text()
+    marked = page.locator("tr", has=page.locator(".seed")).locator("a:not(.elsewhere a)")
+    assert set(marked.all_text_contents()) <= {"tea", EVIL}
+    assert marked.count() > 0
+    for cell in page.locator("td.elsewhere").all():
+        parts = [float(text.strip("\xa0%")) for text in cell.locator("a").all_text_contents()]
+        assert sum(parts) <= 95
+    other = page.locator("td.elsewhere a").first
+    title = other.get_attribute("title")
+    other.click()
+    assert page.locator("#heading").inner_text() == title
 
 
 def test_an_address_that_names_no_view_shows_the_first_one(open_page):

@@ -44,12 +44,11 @@ function bringIntoView(list, scrolled) {
   if (box.top < around.top || below) list.scrollTop += box.top - around.top - 150;
 }
 
-const { n_rows, n_columns, n_tokens, n_empty, model } = data.facts;
-byId("summary").textContent = `${model}: ${plural(data.topics.length, noun)}, ${rowCount(n_rows)}, ` +
-  `${columnCount(n_columns)}, ${plural(n_tokens, unit)}` +
-  (n_empty ? `; ${rowCount(n_empty)} without ${units}` : "");
+const { n_rows, n_columns, n_tokens } = data.facts;
+byId("summary").textContent = `${plural(data.topics.length, noun)} · ${rowCount(n_rows)} · ` +
+  `${columnCount(n_columns)} · ${plural(n_tokens, unit)}`;
 
-byId("query").placeholder = `Search names, ${columnNouns}, ${rowNouns}`;
+byId("query").placeholder = `Search ${nouns}, ${columnNouns}, ${rowNouns}`;
 byId("query").addEventListener("input", (event) => {
   keep({ view: event.target.value.trim() ? "search" : "topics", q: event.target.value });
   draw();

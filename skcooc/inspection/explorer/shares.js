@@ -76,7 +76,7 @@ function ticks(labels, x, width) {
 function curve(k) {
   const { labels, at, sizes } = data.times;
   const points = data.times.share.map((of) => of[k]);
-  const [width, height, left, bottom] = [Math.min(700, room()), 190, 48, 26];
+  const [width, height, left, bottom] = [Math.min(700, window.innerWidth > 1200 ? (room() - 410) / 2 : room()), 190, 48, 26];
   const most = peak(k);
   const x = (g) => left + ((width - left - 30) * (at[g] - at[0])) / (at.at(-1) - at[0] || 1);
   const y = (value) => 10 + (height - bottom - 10) * (1 - Math.min(value, most) / most);
