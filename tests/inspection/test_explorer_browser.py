@@ -51,6 +51,8 @@ def files(tmp_path_factory):
         groups={"desk": SKEWED}, times=["2024-01", "2024-02", "2024-04"] * 7 + LATE,
         names=["a long name that ends in north", "a long name that ends in south", "tea"],
     ).save(folder / "months.html")  # fmt: skip
+    names = [f"{letter}{letter}{letter} · word {letter}" for letter in "abcdefghijklmnop"]
+    explore(stand_in(X, 16), X, names=names).save(folder / "crowded.html")
     frame = explore(stand_in(X), X)._repr_html_()
     (folder / "frame.html").write_text(f"<!doctype html><title>Notebook</title>{frame}")
     return folder
@@ -312,6 +314,37 @@ def test_labels_of_a_map_differ_and_none_is_lost(open_page, size):
     labels = page.locator(".map text").all_text_contents()
     assert len(set(labels)) == 3
     assert {label[-5:] for label in labels} == {"north", "south", "tea"}
+
+
+def test_a_label_is_nearest_to_its_own_circle(open_page):
+    page = open_page("crowded.html", "phone")
+    pairs = page.evaluate(
+        """() => [...document.querySelectorAll(".map text")].map((text) => {
+            const box = text.getBoundingClientRect();
+            const far = (link) => {
+                const circle = link.querySelector("circle").getBoundingClientRect();
+                return Math.hypot(Math.max(0, box.left - circle.right, circle.left - box.right),
+                    Math.max(0, box.top - circle.bottom, circle.top - box.bottom));
+            };
+            const links = [...document.querySelectorAll(".map a")];
+            const near = links.filter((link) => far(link) <= Math.min(...links.map(far)) + 2);
+            return [text.textContent, near.map((link) => link.getAttribute("aria-label"))];
+        })"""
+    )
+    assert len(pairs) > 10
+    strange = [pair for pair in pairs if not any(name.startswith(pair[0]) for name in pair[1])]
+    assert strange == []
+
+
+def test_a_share_leads_to_the_documents_of_a_topic_in_a_group(open_page):
+    page = open_page("tree.html")
+    page.locator("#view-shares").click()
+    page.locator(".heat tbody tr").first.locator("td a").first.click()
+    assert page.get_by_label("Group").input_value() == "0"
+    assert page.locator("#of-topic").input_value() != ""
+    shown = page.locator("article .quiet").all_inner_texts()
+    assert len(shown) > 0
+    assert all(EVIL in text for text in shown)
 
 
 def test_blocks_are_walked_through_by_arrows(open_page):

@@ -44,7 +44,7 @@ const within = (kind, chosen, number) => chosen === "" || (data[kind] && data[ki
 
 // How many can be looked at, and of how many.
 function here() {
-  const [shown, all] = [data.documents.length, data.facts.n_rows];
+  const [shown, all] = [data.documents.length, data.facts.n_rows - data.facts.n_empty];
   return shown < all ? `the ${count(shown)} on this page, a part of all ${rowCount(all)}` : rowCount(all);
 }
 
@@ -73,6 +73,8 @@ function rowMap() {
   function choose(number) {
     keep({ doc: String(number) });
     mark(number);
+    const { top } = panel.getBoundingClientRect();
+    if (top < 0 || top > window.innerHeight - 150) panel.scrollIntoView();
     say(data.documents[number].name);
   }
   const keys = (event) => {
@@ -85,7 +87,8 @@ function rowMap() {
   };
   const picked = (event) => { const n = event.target.getAttribute("data-number"); if (n !== null) choose(Number(n)); };
   const chosen = Object.hasOwn(data.documents, state.doc) && /^\d+$/.test(state.doc) ? Number(state.doc) : null;
-  const labels = placed(byMass.map((k) => [k, ...scale(data.topics[k].at)]), across, height, () => 0);
+  const labels = placed(byMass.map((k) => [k, ...scale(data.topics[k].at)]), across, height, () => 0,
+    () => [[0, 14], [0, -6]]);
   const picture = el("div", {}, el("p", { class: "quiet" },
     `Each point is a ${rowNoun}, in the colour of its largest ${noun} and near the ${nouns} it is made of. Choose one to read it.`),
   svg("svg", { class: "map rows", width: across, height, viewBox: `0 0 ${across} ${height}`, tabindex: "0",

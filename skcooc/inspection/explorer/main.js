@@ -46,7 +46,7 @@ function bringIntoView(list, scrolled) {
 
 const { n_rows, n_columns, n_tokens } = data.facts;
 byId("summary").textContent = `${plural(data.topics.length, noun)} · ${rowCount(n_rows)} · ` +
-  `${columnCount(n_columns)} · ${plural(n_tokens, unit)}`;
+  `${data.facts.sides ? columnCount(n_columns) : plural(n_columns, data.facts.texts ? "different word" : feature)} · ${plural(n_tokens, unit)}`;
 
 byId("query").placeholder = `Search ${nouns}, ${columnNouns}, ${rowNouns}`;
 byId("query").addEventListener("input", (event) => {

@@ -61,17 +61,18 @@ function fit(points, width, height, margin) {
   return ([x, y]) => [width / 2 + unit * (x - (left + right) / 2), height / 2 - unit * (y - (low + high) / 2)];
 }
 
-// Labels around their circles, the largest first, none over another or over a circle.
-function placed(places, width, height, radius) {
+// Labels around their circles, the largest first, none over another or over a circle, or nearer to
+// another than to its own.
+function placed(places, width, height, radius, near = beside) {
   const [label, found] = [briefs(), new Map()];
-  const circles = places.map(([k, x, y]) => [x - radius(k), y - radius(k), x + radius(k), y + radius(k)]);
+  const circles = new Map(places.map(([k, x, y]) => [k, [x - radius(k), y - radius(k), x + radius(k), y + radius(k)]]));
+  const nearest = (box) => Math.min(...[...circles.values()].map((circle) => gap(box, circle)));
   const put = (k, x, y, text) => {
     const [half, r] = [3.6 * text.length + 3, radius(k)];
     const boxes = [...found].filter(([other]) => other !== k).map(([, [, a, b, long]]) => around(a, b, long));
-    const near = [[0, r + 12], [0, -r - 5], [r + half + 2, 4], [-r - half - 2, 4], [half, r + 12], [-half, r + 12], [half, -r - 5], [-half, -r - 5]];
-    const at = [...near, ...near.map(([a, b]) => [a, b + 14 * Math.sign(b)])]
-      .map(([a, b]) => [Math.max(half, Math.min(x + a, width - half)), y + b])
-      .find(([a, b]) => b <= height - 3 && b >= 12 && [...boxes, ...circles].every((box) => !overlap(box, around(a, b, half))));
+    const at = near(half, r).map(([a, b]) => [Math.max(half, Math.min(x + a, width - half)), y + b])
+      .find(([a, b]) => b <= height - 3 && b >= 12 && [...boxes, ...circles.values()].every((box) => !overlap(box, around(a, b, half))) &&
+        gap(around(a, b, half), circles.get(k)) <= nearest(around(a, b, half)));
     if (at) found.set(k, [text, ...at, half]);
     return at;
   };
@@ -80,7 +81,14 @@ function placed(places, width, height, radius) {
   return [...found.values()];
 }
 
+// Places of labels from the middle of circles: beside them, or a line farther.
+function beside(half, r) {
+  const near = [[0, r + 12], [0, -r - 5], [r + half + 2, 4], [-r - half - 2, 4], [half, r + 12], [-half, r + 12], [half, -r - 5], [-half, -r - 5]];
+  return [...near, ...near.map(([a, b]) => [a, b + 14 * Math.sign(b)])];
+}
+
 const labelled = (labels) => labels.map(([text, x, y]) => svg("text", { x, y, "aria-hidden": "true" }, text));
 
 const around = (x, y, half) => [x - half, y - 11, x + half, y + 3];
 const overlap = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+const gap = (a, b) => Math.hypot(...[0, 1].map((axis) => Math.max(0, a[axis] - b[axis + 2], b[axis] - a[axis + 2])));

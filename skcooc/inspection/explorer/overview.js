@@ -18,7 +18,7 @@ function opening() {
   show();
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, `${plural(data.topics.length, noun)} by share`),
     el("p", { class: "quiet" }, `Choose a ${noun}, on the map or in the table, to see its ${columnNouns} and ${rowNouns}.`,
-      data.groups || data.times ? [` Where ${nouns} are: `, link({ view: "shares" }, {}, SHARES), "."] : null),
+      data.groups || data.times ? [` ${[data.groups && "by group", data.times && "over time"].filter(Boolean).map(capital).join(", ")}: `, link({ view: "shares" }, {}, SHARES), "."] : null),
     el("div", { class: "first" }, topicMap(across), el("section", {}, filterOf(show), list, exportButton())));
 }
 
@@ -69,7 +69,7 @@ function heat() {
     el("td", { class: "number" }, percent(data.topics[k].weight)), labels.map((label, g) => heatCell(label, g, k))));
   const alone = sizes.some((n) => n === 1) ? " A group of one is not marked." : "";
   return el("section", {}, el("h3", {}, called("groups", `${capital(nouns)} by group`)),
-    el("p", { class: "quiet" }, `The share of each ${noun} in the ${units} of each group. Bold with ▲: characteristic, since the 95 % interval of ` +
+    el("p", { class: "quiet" }, `The share of each ${noun} in the ${units} of each group; choose one to see its ${rowNouns}. Bold with ▲: characteristic, since the 95 % interval of ` +
       `the difference from the other groups is above 0. Of many cells some are marked by chance.${alone}`),
     el("ul", { class: "legend quiet" }, `Of the share in all ${rowNouns}:`, [["h-2", "a quarter or less"], ["h-1", "half"], ["h1", "twice"],
       ["h2", "four times or more"]].map(([tone, text]) => el("li", {}, el("span", { class: `swatch ${tone}` }), text))),
@@ -88,7 +88,7 @@ function heatCell(label, g, k) {
   const marked = above?.[g][k];
   return el("td", { class: `number ${shade(share, weight)}${marked ? " marked" : ""}`,
     title: `${nameOf(k)} in ${label}: ${percent(share)}; in all ${percent(weight)}; ${LARGEST_IN}: ${percent(documents[g][k])}` },
-  marked ? `▲ ${rough(share)}` : rough(share));
+  link({ view: "documents", topic: String(k), group: String(g), time: "", of: "", doc: "" }, {}, marked ? `▲ ${rough(share)}` : rough(share)));
 }
 
 function timelines() {
