@@ -51,8 +51,8 @@ def files(tmp_path_factory):
         groups={"desk": SKEWED}, times=["2024-01", "2024-02", "2024-04"] * 7 + LATE,
         names=["a long name that ends in north", "a long name that ends in south", "tea"],
     ).save(folder / "months.html")  # fmt: skip
-    names = [f"{letter}{letter}{letter} · word {letter}" for letter in "abcdefghijklmnop"]
-    explore(stand_in(X, 16), X, names=names).save(folder / "crowded.html")
+    names = [f"{letter * 9} · word {letter}" for letter in "abcdefghijklmnopqrst"]
+    explore(stand_in(X, 20), X, names=names).save(folder / "crowded.html")
     frame = explore(stand_in(X), X)._repr_html_()
     (folder / "frame.html").write_text(f"<!doctype html><title>Notebook</title>{frame}")
     return folder

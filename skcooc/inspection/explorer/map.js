@@ -64,11 +64,12 @@ function fit(points, width, height, margin) {
 // Labels around their circles, the largest first, none over another or over a circle, or nearer to
 // another than to its own.
 function placed(places, width, height, radius, near = beside) {
-  const [label, found] = [briefs(), new Map()];
+  const [label, found, pen] = [briefs(), new Map(), el("canvas").getContext("2d")];
+  pen.font = `12px ${getComputedStyle(document.body).fontFamily}`;
   const circles = new Map(places.map(([k, x, y]) => [k, [x - radius(k), y - radius(k), x + radius(k), y + radius(k)]]));
   const nearest = (box) => Math.min(...[...circles.values()].map((circle) => gap(box, circle)));
   const put = (k, x, y, text) => {
-    const [half, r] = [3.6 * text.length + 3, radius(k)];
+    const [half, r] = [pen.measureText(text).width / 2 + 3, radius(k)];
     const boxes = [...found].filter(([other]) => other !== k).map(([, [, a, b, long]]) => around(a, b, long));
     const at = near(half, r).map(([a, b]) => [Math.max(half, Math.min(x + a, width - half)), y + b])
       .find(([a, b]) => b <= height - 3 && b >= 12 && [...boxes, ...circles.values()].every((box) => !overlap(box, around(a, b, half))) &&
