@@ -23,7 +23,7 @@ SIZES = {"desk": (1400, 900), "phone": (390, 800)}
 Q = stand_in(X).components_
 SKEWED = np.where(X @ (Q[0] > Q[1:].max(axis=0)) > X.sum(axis=1) / 3, "much", "little")
 LATE = ["2024-05", "2024-06", "2024-06"]  # one row of May
-VIEWS = ["Nodes", "Shares", "Documents", "Tree", "About"]
+VIEWS = ["Nodes", "By group", "Over time", "Documents", "Tree", "About"]
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +180,8 @@ def test_words_of_a_topic_show_seeds_and_other_topics_and_none_twice(open_page):
         name, words = row.locator("a").inner_text(), row.locator("td").last.inner_text()
         assert words
         assert not set(name.split(" · ")) & set(words.split(", "))
+        titles = [word.get_attribute("title") for word in row.locator("td span").all()]
+        assert any(name in title for title in titles)
     page.goto(page.url.split("#")[0] + "#topic=0")
     page.reload()
     assert f"Seeds: tea, {EVIL}." in page.locator(".detail").inner_text()
@@ -227,8 +229,8 @@ ANSWERS = {  # what is clicked, or typed into the search, and where the answer i
     "which words": ("", ".all td.wide-only"),
     "which are alike": ("", ".map text"),
     "which documents": (".all a", ".detail article"),
-    "which group": ("#view-shares", ".heat td.number"),
-    "when": ("#view-shares", ".lines svg"),
+    "which group": ("#view-groups", ".heat td.number"),
+    "when": ("#view-times", ".lines svg"),
     "how good": ("#view-about", ".errors svg"),
     "one document": ("type cup ball", "article mark"),
     "where is a word, and of which topics": ("type cup", "main tbody .legend"),
@@ -289,11 +291,12 @@ def test_a_tree_is_followed_to_a_document_without_a_mouse(open_page):
 def test_shares_at_one_glance_and_lines_break_where_a_month_is_left_out_or_has_one_row(open_page):
     page = open_page("months.html")
     assert page.locator(".all tbody tr").count() == 3  # the largest, before one is chosen
-    page.locator("#view-shares").click()
+    page.get_by_role("link", name="By desk", exact=True).click()
     marked = page.locator(".heat .marked").all()
     titles = [cell.get_attribute("title") for cell in marked]
     assert any(title.startswith("a long name that ends in north in much") for title in titles)
     assert not any("north in little" in title for title in titles)
+    page.get_by_role("link", name="Over time", exact=True).click()
     assert page.locator(".lines svg").count() == 3
     page.goto(page.url.split("#")[0] + "#topic=0")
     page.reload()
@@ -338,7 +341,7 @@ def test_a_label_is_nearest_to_its_own_circle(open_page):
 
 def test_a_share_leads_to_the_documents_of_a_topic_in_a_group(open_page):
     page = open_page("tree.html")
-    page.locator("#view-shares").click()
+    page.locator("#view-groups").click()
     page.locator(".heat tbody tr").first.locator("td a").first.click()
     assert page.get_by_label("Group").input_value() == "0"
     assert page.locator("#of-topic").input_value() != ""

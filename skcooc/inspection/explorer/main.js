@@ -2,7 +2,8 @@
 
 const VIEWS = {
   topics: [capital(nouns), topicsView],
-  ...(data.groups || data.times ? { shares: [SHARES, sharesView] } : {}),
+  ...(data.groups ? { groups: [`By ${groupNoun}`, groupsView] } : {}),
+  ...(data.times?.labels.length ? { times: ["Over time", timesView] } : {}),
   documents: [capital(rowNouns), documentsView],
   ...(data.tree ? { tree: ["Tree", treeView] } : {}),
   ...(data.blocks ? { blocks: ["Blocks", blocksView] } : {}),

@@ -7,7 +7,7 @@ function opening() {
   const rows = (found) => found.map((k) => el("tr", {},
     el("th", { scope: "row" }, swatch(k), link({ topic: String(k) }, { id: `topic-${k}` }, nameOf(k)), massOf(k)),
     el("td", { class: "number" }, percent(data.topics[k].weight)),
-    el("td", { class: "number" }, percent(data.topics[k].documents)), el("td", { class: "wide-only" }, topWords(k))));
+    el("td", { class: "number" }, percent(data.topics[k].documents)), el("td", { class: "wide-only" }, further(k).flatMap((f, at) => [at ? ", " : "", el("span", { title: whereIs(f) }, data.features[f][0])]))));
   const list = el("div", { class: "all" });
   const show = () => {
     const found = byMass.filter((k) => matches(k, state.of));
@@ -18,7 +18,7 @@ function opening() {
   show();
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, `${plural(data.topics.length, noun)} by share`),
     el("p", { class: "quiet" }, `Choose a ${noun}, on the map or in the table, to see its ${columnNouns} and ${rowNouns}.`,
-      data.groups || data.times ? [` ${[data.groups && "by group", data.times && "over time"].filter(Boolean).map(capital).join(", ")}: `, link({ view: "shares" }, {}, SHARES), "."] : null),
+      ["groups", "times"].filter((view) => VIEWS[view]).flatMap((view) => [" ", link({ view }, {}, `${capital(nouns)} ${lower(VIEWS[view][0])}`), "."])),
     el("div", { class: "first" }, topicMap(across), el("section", {}, filterOf(show), list, exportButton())));
 }
 
@@ -39,22 +39,19 @@ function massOf(k) {
   return mass;
 }
 
-const SHARES = "Shares";
 const SHARE = `share of ${units}`;
 const SHARE_MEANS = `The part of all ${units} that the model ascribes to the ${noun}.`;
 const LARGEST_IN = `largest in ${rowNouns}`;
 const LARGEST_MEANS = `The part of the ${rowNouns} that have more of this ${noun} than of any other.`;
 
 // Features of a topic that its name does not have.
-function topWords(k) {
+function further(k) {
   const named = nameOf(k).split(" · ");
-  return ranked(k).map(([f]) => data.features[f][0]).filter((word) => !named.includes(word)).slice(0, 6).join(", ");
+  return ranked(k).map(([f]) => f).filter((f) => !named.includes(data.features[f][0])).slice(0, 6);
 }
 
-function sharesView() {
-  return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, `Shares of ${nouns}`),
-    data.groups ? heat() : null, data.times ? timelines() : null);
-}
+const topWords = (k) => further(k).map((f) => data.features[f][0]).join(", ");
+const whereIs = (f) => data.features[f][2].map(([k, part]) => `${nameOf(k)} ${percent(part)}`).join("\n");
 
 // A colour for the share in a group as a multiple of that in all rows, by powers of two.
 function shade(share, weight) {
@@ -62,13 +59,13 @@ function shade(share, weight) {
   return `h${Math.max(-3, Math.min(3, step))}`;
 }
 
-function heat() {
+function groupsView() {
   const { labels, sizes } = data.groups;
   const head = [noun, ["all", "number"], ...labels.map((label) => [breakable(label), "number"])];
   const rows = byMass.map((k) => el("tr", {}, el("th", { scope: "row" }, swatch(k), toTopic(k)),
     el("td", { class: "number" }, percent(data.topics[k].weight)), labels.map((label, g) => heatCell(label, g, k))));
   const alone = sizes.some((n) => n === 1) ? " A group of one is not marked." : "";
-  return el("section", {}, el("h3", {}, called("groups", `${capital(nouns)} by group`)),
+  return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, `${capital(nouns)} by ${groupNoun}`),
     el("p", { class: "quiet" }, `The share of each ${noun} in the ${units} of each group; choose one to see its ${rowNouns}. Bold with ▲: characteristic, since the 95 % interval of ` +
       `the difference from the other groups is above 0. Of many cells some are marked by chance.${alone}`),
     el("ul", { class: "legend quiet" }, `Of the share in all ${rowNouns}:`, [["h-2", "a quarter or less"], ["h-1", "half"], ["h1", "twice"],
@@ -91,8 +88,8 @@ function heatCell(label, g, k) {
   link({ view: "documents", topic: String(k), group: String(g), time: "", of: "", doc: "" }, {}, marked ? `▲ ${rough(share)}` : rough(share)));
 }
 
-function timelines() {
-  return el("section", {}, el("h3", {}, called("times", `${capital(nouns)} over time`)),
+function timesView() {
+  return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, overTimes(`${capital(nouns)} over time`)),
     el("p", { class: "quiet" }, `Each ${noun} on a scale of its own, from 0 to its peak. Lines break where there are no ${rowNouns}, or one alone.`),
     el("ul", { class: "lines" }, byMass.map((k) => el("li", {}, swatch(k), toTopic(k), el("span", { class: "quiet" }, ` peak\u00a0${percent(peak(k))}`), spark(k)))));
 }

@@ -45,10 +45,9 @@ function topic(k) {
     el("div", { class: "bar" }, step(place - 1, "← Larger"), step(place + 1, "Smaller →"),
       data.blocks ? link({ view: "blocks", block: strongest([k], data.blocks.columns).join("-") }, { class: "button" }, "Its blocks") : null),
     el("div", { class: "halves" },
-      el("div", {}, el("h3", {}, capital(columnNouns)), features(k), naming(k)),
-      el("div", {}, data.groups ? byGroup(k) : null,
-        data.times && data.times.labels.length ? overTime(k) : null,
-        el("h3", {}, `Most representative ${rowNouns}`), articles(data.representative[k], k))),
+      el("div", {}, el("h3", {}, capital(columnNouns)), features(k), data.groups ? byGroup(k) : null,
+        data.times?.labels.length ? overTime(k) : null, naming(k)),
+      el("div", {}, el("h3", {}, `Most representative ${rowNouns}`), articles(data.representative[k], k))),
   ];
 }
 
