@@ -51,8 +51,7 @@ function here() {
 // All rows on a map, near the topics they are of; the arrows go from one to the next.
 // Also where the chosen one is opened, and what shows some rows and makes the others pale.
 function rowMap() {
-  const width = room();
-  const across = width < 900 ? width : Math.floor(0.46 * width);
+  const across = mapWidth();
   const height = Math.min(580, Math.max(340, across * 0.8));
   const scale = fit([...data.places, ...data.topics.map(({ at }) => at)], across, height, 24);
   const order = data.places.map((_, number) => number).sort((a, b) => main(a) - main(b) || a - b);

@@ -16,6 +16,9 @@ function room() {
   return Math.max(280, byId("main").clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight));
 }
 
+// The width of a map, which is beside a table where the style has room for both.
+const mapWidth = () => Math.floor((window.matchMedia("(max-width: 955px)").matches ? 1 : 0.46) * room());
+
 function draw({ moved: elsewhere = false } = {}) {
   const focused = document.activeElement ? document.activeElement.id : "";
   const [label, view] = state.view === "search" ? ["Search", searchView] : VIEWS[state.view];

@@ -2,8 +2,6 @@
 
 // The first screen: the map beside the table, before a topic is chosen.
 function opening() {
-  const width = room();
-  const across = width < 900 ? width : Math.floor(0.46 * width);
   const rows = (found) => found.map((k) => el("tr", {},
     el("th", { scope: "row" }, swatch(k), link({ topic: String(k) }, { id: `topic-${k}` }, nameOf(k)), massOf(k)),
     el("td", { class: "number" }, percent(data.topics[k].weight)),
@@ -19,7 +17,7 @@ function opening() {
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, `${plural(data.topics.length, noun)} by share`),
     el("p", { class: "quiet" }, `Choose a ${noun}, on the map or in the table, to see its ${columnNouns} and ${rowNouns}.`,
       ["groups", "times"].filter((view) => VIEWS[view]).flatMap((view) => [" ", link({ view }, {}, `${capital(nouns)} ${lower(VIEWS[view][0])}`), "."])),
-    el("div", { class: "first" }, topicMap(across), el("section", {}, filterOf(show), list, exportButton())));
+    el("div", { class: "first" }, topicMap(mapWidth()), el("section", {}, filterOf(show), list, exportButton())));
 }
 
 // A field that filters topics; show draws them and returns how many there are.
