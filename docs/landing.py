@@ -60,15 +60,19 @@ def photograph() -> None:
     vectorizer = CountVectorizer(stop_words="english", min_df=5, max_df=0.25)
     pipeline = make_pipeline(vectorizer, AspectModel(16, random_state=0)).fit(bible.data)
     page = explore(
-        pipeline, bible.data, row_names=bible.names, groups=bible.sections, title="The Bible"
+        pipeline,
+        bible.data,
+        row_names=bible.names,
+        groups={"section": bible.sections},
+        title="The Bible",
     )
     with tempfile.TemporaryDirectory() as folder, browser() as chromium:
         page.save(f"{folder}/page.html")
         for scheme in STYLES:
             size = {"width": 940, "height": 680}
             tab = chromium.new_page(viewport=size, device_scale_factor=1.5, color_scheme=scheme)
-            tab.goto(f"file://{folder}/page.html#view=shares")
-            tab.get_by_text("Topics by group").wait_for()
+            tab.goto(f"file://{folder}/page.html#view=groups")
+            tab.get_by_role("heading", name="Topics by section").wait_for()
             tab.screenshot(path=path_of("explorer", scheme))
 
 

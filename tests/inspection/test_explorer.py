@@ -192,6 +192,37 @@ def test_only_texts_that_are_shown_are_cut_and_the_page_says_where(model, monkey
         assert longest <= (cut + 2 if are_shown else 3)
 
 
+def test_texts_are_cut_evenly_at_whole_words():
+    rng = np.random.default_rng(0)
+    lengths = (rng.pareto(1.5, 60) * 40).astype(int).tolist()
+    for room in (100, 1000, sum(lengths) - 1, sum(lengths)):
+        kept = [length for length in range(max(lengths) + 1)
+                if sum(min(length, n) for n in lengths) <= room]  # fmt: skip
+        assert sections.even_limit(lengths, room) == kept[-1]
+    text = "a tea-cup of   tea, or a teapot " * 3
+    pieces = re.split(r"(\btea\b|\bcup\b)", text)
+    entry = {"parts": pieces, "topics": list(range(len(pieces) // 2))}
+    for limit in range(1, len(text)):
+        [cut] = sections.cut_entries([entry], limit)
+        assert "".join(cut["parts"]) == text[:limit].rsplit(" ", 1)[0] + " …"
+        assert cut["parts"][1::2] == pieces[1::2][: len(cut["topics"])]
+        assert cut["topics"] == entry["topics"][: len(cut["parts"]) // 2]
+    assert sections.cut_entries([entry], len(text)) == [entry]
+
+
+def test_seeds_and_groups_of_a_model(model):
+    counts = {"seed_features": {"drinks": ["tea", 1], "games": None}, "n_components_per_class": 1}
+    guided = stand_in(X, groups_=np.array(["u", "v"]), row_groups_=np.arange(len(X)) % 2, **counts)
+    page = explore(guided, X, feature_names=WORDS).shown
+    assert [topic.get("seeds") for topic in page["topics"]] == [["tea", "cup"], [], None]
+    given = explore(model, X, feature_names=WORDS, groups=np.array(["u", "v"] * 12)).shown
+    assert page["groups"] == given["groups"]
+    guided.n_components_per_class = 2
+    two_each = [topic.get("seeds") for topic in explore(guided, X, WORDS).shown["topics"]]
+    assert two_each == [["tea", "cup"], ["tea", "cup"], []]
+    assert explore(guided, X[:12], WORDS).shown["groups"] is None
+
+
 def test_rows_are_kept_up_to_max_bytes_and_a_small_page_says_what_it_lacks(model):
     rows = np.vstack([X + i // 50 for i in range(0, 2000, len(X))])
     embedding = np.random.default_rng(0).dirichlet(np.ones(3), size=len(rows))
@@ -206,6 +237,8 @@ def test_rows_are_kept_up_to_max_bytes_and_a_small_page_says_what_it_lacks(model
         facts = page.shown["facts"]
         found[size] = len(page.shown["documents"]), facts["cut"], facts["too_large"]
         assert (len(page.html.encode()) > size) == facts["too_large"]
+        if least + 2000 < size and facts["cut"]:
+            assert len(page.html.encode()) > 0.98 * size
     whole, cut, sampled, small, smallest = found.values()
     assert whole == (n, None, False)
     assert cut[0] == n > sampled[0] > small[0] == smallest[0]

@@ -23,7 +23,7 @@ SIZES = {"desk": (1400, 900), "phone": (390, 800)}
 Q = stand_in(X).components_
 SKEWED = np.where(X @ (Q[0] > Q[1:].max(axis=0)) > X.sum(axis=1) / 3, "much", "little")
 LATE = ["2024-05", "2024-06", "2024-06"]  # one row of May
-VIEWS = ["Nodes", "Shares", "Documents", "Tree", "About"]
+VIEWS = ["Nodes", "By group", "Over time", "Documents", "Tree", "About"]
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +47,12 @@ def files(tmp_path_factory):
     many, nouns = table(60, n_columns=400), [f"noun {j}" for j in range(400)]
     explore(two_sided(many), many, nouns, sides=("adjectives", "nouns")).save(folder / "pairs.html")
     explore(
-        stand_in(X), X, groups={"desk": SKEWED}, times=["2024-01", "2024-02", "2024-04"] * 7 + LATE,
+        stand_in(X, seed_features={"tea": ["tea", EVIL]}), X, WORDS,
+        groups={"desk": SKEWED}, times=["2024-01", "2024-02", "2024-04"] * 7 + LATE,
         names=["a long name that ends in north", "a long name that ends in south", "tea"],
     ).save(folder / "months.html")  # fmt: skip
+    names = [f"{letter * 9} · word {letter}" for letter in "abcdefghijklmnopqrst"]
+    explore(stand_in(X, 20), X, names=names).save(folder / "crowded.html")
     frame = explore(stand_in(X), X)._repr_html_()
     (folder / "frame.html").write_text(f"<!doctype html><title>Notebook</title>{frame}")
     return folder
@@ -92,7 +95,9 @@ def test_all_views_fit(open_page, size):
         assert overflow(page) <= 0, view
     page.goto(page.url.split("#")[0] + "#topic=3")
     assert page.locator(".curve").count() == 1
-    assert overflow(page) <= 0
+    for width in (320, 865, 1210):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert overflow(page) <= 0, width
     page = open_page("blocks.html", size)
     page.get_by_role("link", name="Blocks").click()
     assert overflow(page) <= 0
@@ -157,6 +162,43 @@ def test_a_map_of_documents_opens_them_by_click_and_by_keys(open_page):
     assert "doc=" not in page.url
 
 
+def test_filters_make_other_points_pale(open_page):
+    page = open_page("tree.html")
+    page.get_by_role("link", name="Documents").click()
+    assert page.locator(".map .pale").count() == 0
+    page.get_by_label("Time").select_option(label="1994")
+    bright = page.locator(".map circle:not(.pale)").all()
+    years = 1990 + np.arange(len(X)) % 5
+    found = sorted(int(point.get_attribute("data-number")) for point in bright)
+    assert found == np.flatnonzero(years == 1994).tolist()
+    labels = page.locator(".map text").all_text_contents()
+    assert len(labels) == len(set(labels)) > 3
+
+
+def test_words_of_a_topic_show_seeds_and_other_topics_and_none_twice(open_page):
+    page = open_page("months.html")
+    rows = page.locator(".all tbody tr")
+    for row in rows.all():
+        name, words = row.locator("a").inner_text(), row.locator("td").last.inner_text()
+        assert words
+        assert not set(name.split(" · ")) & set(words.split(", "))
+        titles = [word.get_attribute("title") for word in row.locator("td span").all()]
+        assert any(name in title for title in titles)
+    page.goto(page.url.split("#")[0] + "#topic=0")
+    page.reload()
+    assert f"Seeds: tea, {EVIL}." in page.locator(".detail").inner_text()
+    marked = page.locator("tr", has=page.locator(".seed")).locator("a:not(.elsewhere a)")
+    assert set(marked.all_text_contents()) <= {"tea", EVIL}
+    assert marked.count() > 0
+    for cell in page.locator("td.elsewhere").all():
+        parts = [float(text.strip("\xa0%")) for text in cell.locator("a").all_text_contents()]
+        assert sum(parts) <= 95
+    other = page.locator("td.elsewhere a").first
+    title = other.get_attribute("title")
+    other.click()
+    assert page.locator("#heading").inner_text() == title
+
+
 def test_an_address_that_names_no_view_shows_the_first_one(open_page):
     page = open_page("tree.html")
     first = page.locator("main").inner_text()
@@ -189,8 +231,8 @@ ANSWERS = {  # what is clicked, or typed into the search, and where the answer i
     "which words": ("", ".all td.wide-only"),
     "which are alike": ("", ".map text"),
     "which documents": (".all a", ".detail article"),
-    "which group": ("#view-shares", ".heat td.number"),
-    "when": ("#view-shares", ".lines svg"),
+    "which group": ("#view-groups", ".heat td.number"),
+    "when": ("#view-times", ".lines svg"),
     "how good": ("#view-about", ".errors svg"),
     "one document": ("type cup ball", "article mark"),
     "where is a word, and of which topics": ("type cup", "main tbody .legend"),
@@ -251,11 +293,12 @@ def test_a_tree_is_followed_to_a_document_without_a_mouse(open_page):
 def test_shares_at_one_glance_and_lines_break_where_a_month_is_left_out_or_has_one_row(open_page):
     page = open_page("months.html")
     assert page.locator(".all tbody tr").count() == 3  # the largest, before one is chosen
-    page.locator("#view-shares").click()
+    page.get_by_role("link", name="By desk", exact=True).click()
     marked = page.locator(".heat .marked").all()
     titles = [cell.get_attribute("title") for cell in marked]
     assert any(title.startswith("a long name that ends in north in much") for title in titles)
     assert not any("north in little" in title for title in titles)
+    page.get_by_role("link", name="Over time", exact=True).click()
     assert page.locator(".lines svg").count() == 3
     page.goto(page.url.split("#")[0] + "#topic=0")
     page.reload()
@@ -276,6 +319,37 @@ def test_labels_of_a_map_differ_and_none_is_lost(open_page, size):
     labels = page.locator(".map text").all_text_contents()
     assert len(set(labels)) == 3
     assert {label[-5:] for label in labels} == {"north", "south", "tea"}
+
+
+def test_a_label_is_nearest_to_its_own_circle(open_page):
+    page = open_page("crowded.html", "phone")
+    pairs = page.evaluate(
+        """() => [...document.querySelectorAll(".map text")].map((text) => {
+            const box = text.getBoundingClientRect();
+            const far = (link) => {
+                const circle = link.querySelector("circle").getBoundingClientRect();
+                return Math.hypot(Math.max(0, box.left - circle.right, circle.left - box.right),
+                    Math.max(0, box.top - circle.bottom, circle.top - box.bottom));
+            };
+            const links = [...document.querySelectorAll(".map a")];
+            const near = links.filter((link) => far(link) <= Math.min(...links.map(far)) + 2);
+            return [text.textContent, near.map((link) => link.getAttribute("aria-label"))];
+        })"""
+    )
+    assert len(pairs) > 10
+    strange = [pair for pair in pairs if not any(name.startswith(pair[0]) for name in pair[1])]
+    assert strange == []
+
+
+def test_a_share_leads_to_the_documents_of_a_topic_in_a_group(open_page):
+    page = open_page("tree.html")
+    page.locator("#view-groups").click()
+    page.locator(".heat tbody tr").first.locator("td a").first.click()
+    assert page.get_by_label("Group").input_value() == "0"
+    assert page.locator("#of-topic").input_value() != ""
+    shown = page.locator("article .quiet").all_inner_texts()
+    assert len(shown) > 0
+    assert all(EVIL in text for text in shown)
 
 
 def test_blocks_are_walked_through_by_arrows(open_page):

@@ -4,7 +4,7 @@ function aboutView() {
   const f = data.facts;
   const shown = data.documents.length;
   const left = [];
-  if (shown < f.n_rows) {
+  if (shown < f.n_rows - f.n_empty) {
     left.push(`Of ${rowCount(f.n_rows)}, ${count(shown)} are here: those most representative of the ${nouns}, those predicted ` +
       `best and worst, and a random sample of the others. Shares and the histogram are of all ${rowNouns}.`);
   }
@@ -24,18 +24,21 @@ function aboutView() {
   if (data.groups && data.groups.n > data.groups.labels.length) left.push(`The largest ${data.groups.labels.length} of ${count(data.groups.n)} groups are shown.`);
   if (data.times && data.times.n > data.times.labels.length) left.push(`${count(data.times.n)} times are put into ${data.times.labels.length} intervals.`);
   const how = [
-    f.fitted ? `The ${rowNouns} are those that the model was fitted to.` : `The ${rowNouns} are other ones than the model was fitted to, folded in.`,
+    `The model is one of ${f.model}. The ${rowNouns} are ${f.fitted ? "those that it was fitted to" : "other ones than it was fitted to, folded in"}.`,
+    data.facts.texts ? `A ${unit} is one occurrence of a ${feature}.` : null,
     `Perplexity is ${f.held_out ? "held out: half of each was folded in, and the other half scored" : "in sample"}. ` +
       `One of perplexity 100 is predicted as if each ${unit} were one of 100 equally likely ${columnNouns}.`,
     `In sample means on the ${units} that the model was fitted to, or that were folded in: new ones are predicted worse.`,
-    `${capital(SHARE)}: the part of all ${units} that the model ascribes to a ${noun}. It depends on how many ${nouns} there are: compare groups, not ${nouns}. ` +
-      `${capital(LARGEST_IN)}: the share of the ${rowNouns} whose largest ${noun} it is.`,
-    `Probability of a feature: its share in the ${units} of a ${noun}. Lift: this probability over that in all ${units}. ` +
+    `${capital(SHARE)}: ${lower(SHARE_MEANS)} It depends on how many ${nouns} there are: compare groups, not ${nouns}. ` +
+      `${capital(LARGEST_IN)}: ${lower(LARGEST_MEANS)}`,
+    `Probability of a ${feature}: its share in the ${units} of a ${noun}. Lift: this probability over that in all ${units}. ` +
       `Log-ratio: the natural logarithm of this probability over that in the other ${nouns}; 0 is as much, 0.69 twice as much.`,
-    `The colour of a word is the most probable ${noun} of this feature where it stands.`,
+    `The slider ranks by relevance (Sievert and Shirley, 2014). The map of ${nouns} has Hellinger distances in two dimensions, as well as can be; its axes mean nothing.`,
+    `The colour of a word is its most probable ${noun} where it stands.`,
+    "Whether differences between groups are more than chance, skcooc.inspection.compare_shares tests.",
     "Names that you give are kept in the address of the page: bookmark it, or export them.",
   ];
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, "About this page"),
-    el("h3", {}, "What is left out"), el("ul", {}, left.map((line) => el("li", {}, line))),
-    el("h3", {}, "How well it predicts"), errors(), el("h3", {}, "How to read it"), el("ul", {}, how.map((line) => el("li", {}, line))));
+    el("h3", {}, "How to read it"), el("ul", {}, how.filter(Boolean).map((line) => el("li", {}, line))),
+    el("h3", {}, "How well it predicts"), errors(), el("h3", {}, "What is left out"), el("ul", {}, left.map((line) => el("li", {}, line))));
 }

@@ -1,11 +1,13 @@
 // The documents that are shown, filtered and sorted, and how well all are predicted.
 
-const SORTS = [["", "in their order"], ["worst", "predicted worst first"], ["best", "predicted best first"]];
+const SORTS = [["", "as given"], ["worst", "predicted worst first"], ["best", "predicted best first"]];
 
 function documentsView() {
   const list = el("div", {});
+  const { picture, opened, light } = rowMap();
   const show = (first) => {
     const found = selected();
+    light(new Set(found));
     clear(list, el("p", { class: "quiet", id: "found" }, `${count(found.length)} of ${here()}`),
       articles(found, state.topic === "" ? null : Number(state.topic)));
     if (!first) say(rowCount(found.length));
@@ -19,11 +21,11 @@ function documentsView() {
     const labels = [["", `any ${word}`], ...data[kind].labels.map((label, g) => [String(g), label])];
     controls.push(field(capital(data[kind].name ?? word), choice(`of-${word}`, labels, state[word], (g) => change({ [word]: g }))));
   }
-  controls.push(field("Filter", el("input", { id: "words", type: "search", value: state.of,
+  controls.push(field(`Filter ${rowNouns}`, el("input", { id: "words", type: "search", value: state.of,
     oninput: (event) => change({ of: event.target.value }) })));
   show(true);
-  return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, capital(rowNouns)), rowMap(),
-    el("div", { class: "bar" }, controls), list);
+  return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, capital(rowNouns)),
+    el("div", { class: "first" }, picture, el("div", {}, opened, el("div", { class: "bar" }, controls), list)));
 }
 
 function selected() {
@@ -42,15 +44,16 @@ const within = (kind, chosen, number) => chosen === "" || (data[kind] && data[ki
 
 // How many can be looked at, and of how many.
 function here() {
-  const [shown, all] = [data.documents.length, data.facts.n_rows];
+  const [shown, all] = [data.documents.length, data.facts.n_rows - data.facts.n_empty];
   return shown < all ? `the ${count(shown)} on this page, a part of all ${rowCount(all)}` : rowCount(all);
 }
 
 // All rows on a map, near the topics they are of; the arrows go from one to the next.
+// Also where the chosen one is opened, and what shows some rows and makes the others pale.
 function rowMap() {
-  const width = room();
-  const [across, height] = [width < 900 ? width : Math.floor(0.46 * width), 420];
-  const scale = fit(data.places, across, height, 14);
+  const across = mapWidth();
+  const height = Math.min(580, Math.max(340, across * 0.8));
+  const scale = fit([...data.places, ...data.topics.map(({ at }) => at)], across, height, 24);
   const order = data.places.map((_, number) => number).sort((a, b) => main(a) - main(b) || a - b);
   const points = data.places.map((place, number) => {
     const [x, y] = scale(place);
@@ -61,7 +64,7 @@ function rowMap() {
   const close = () => { keep({ doc: "" }); mark(null); };
   function mark(number) {
     for (const point of points) point.classList.remove("chosen");
-    if (number === null) return clear(panel, el("p", { class: "quiet" }, `Choose a point to read its ${rowNoun}.`));
+    if (number === null) return clear(panel);
     points[number].classList.add("chosen");
     points[number].parentNode.append(points[number]); // above the others
     return clear(panel, el("button", { type: "button", onclick: close }, "Close"), article(number));
@@ -69,6 +72,8 @@ function rowMap() {
   function choose(number) {
     keep({ doc: String(number) });
     mark(number);
+    const { top } = panel.getBoundingClientRect();
+    if (top < 0 || top > window.innerHeight - 150) panel.scrollIntoView();
     say(data.documents[number].name);
   }
   const keys = (event) => {
@@ -81,10 +86,16 @@ function rowMap() {
   };
   const picked = (event) => { const n = event.target.getAttribute("data-number"); if (n !== null) choose(Number(n)); };
   const chosen = Object.hasOwn(data.documents, state.doc) && /^\d+$/.test(state.doc) ? Number(state.doc) : null;
-  const drawn = el("div", { class: "first" }, svg("svg", { class: "map rows", width: across, height, viewBox: `0 0 ${across} ${height}`, tabindex: "0",
-    role: "application", "aria-label": `Map of ${rowNouns}: the arrows go from one to the next, Escape closes it`, onclick: picked, onkeydown: keys }, points), panel);
+  const labels = placed(byMass.map((k) => [k, ...scale(data.topics[k].at)]), across, height, () => 0,
+    () => [[0, 14], [0, -6]]);
+  const picture = el("div", {}, el("p", { class: "quiet" },
+    `Each point is a ${rowNoun}, in the colour of its largest ${noun} and near the ${nouns} it is made of. Choose one to read it.`),
+  svg("svg", { class: "map rows", width: across, height, viewBox: `0 0 ${across} ${height}`, tabindex: "0",
+    role: "application", "aria-label": `Map of ${rowNouns}: the arrows go from one to the next, Escape closes it`, onclick: picked, onkeydown: keys },
+  svg("g", {}, points), labelled(labels)));
   mark(chosen);
-  return drawn;
+  const light = (found) => points.forEach((point, number) => point.classList.toggle("pale", !found.has(number)));
+  return { picture, opened: panel, light };
 }
 
 const main = (number) => data.documents[number].mixture[0]?.[0] ?? 0;

@@ -2,7 +2,8 @@
 
 const VIEWS = {
   topics: [capital(nouns), topicsView],
-  ...(data.groups || data.times ? { shares: [SHARES, sharesView] } : {}),
+  ...(data.groups ? { groups: [`By ${groupNoun}`, groupsView] } : {}),
+  ...(data.times?.labels.length ? { times: ["Over time", timesView] } : {}),
   documents: [capital(rowNouns), documentsView],
   ...(data.tree ? { tree: ["Tree", treeView] } : {}),
   ...(data.blocks ? { blocks: ["Blocks", blocksView] } : {}),
@@ -14,6 +15,9 @@ function room() {
   const { paddingLeft, paddingRight } = getComputedStyle(byId("main"));
   return Math.max(280, byId("main").clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight));
 }
+
+// The width of a map, which is beside a table where the style has room for both.
+const mapWidth = () => Math.floor((window.matchMedia("(max-width: 955px)").matches ? 1 : 0.46) * room());
 
 function draw({ moved: elsewhere = false } = {}) {
   const focused = document.activeElement ? document.activeElement.id : "";
@@ -44,12 +48,11 @@ function bringIntoView(list, scrolled) {
   if (box.top < around.top || below) list.scrollTop += box.top - around.top - 150;
 }
 
-const { n_rows, n_columns, n_tokens, n_empty, model } = data.facts;
-byId("summary").textContent = `${model}: ${plural(data.topics.length, noun)}, ${rowCount(n_rows)}, ` +
-  `${columnCount(n_columns)}, ${plural(n_tokens, unit)}` +
-  (n_empty ? `; ${rowCount(n_empty)} without ${units}` : "");
+const { n_rows, n_columns, n_tokens } = data.facts;
+byId("summary").textContent = `${plural(data.topics.length, noun)} · ${rowCount(n_rows)} · ` +
+  `${data.facts.sides ? columnCount(n_columns) : plural(n_columns, data.facts.texts ? "different word" : feature)} · ${plural(n_tokens, unit)}`;
 
-byId("query").placeholder = `Search names, ${columnNouns}, ${rowNouns}`;
+byId("query").placeholder = `Search ${nouns}, ${columnNouns}, ${rowNouns}`;
 byId("query").addEventListener("input", (event) => {
   keep({ view: event.target.value.trim() ? "search" : "topics", q: event.target.value });
   draw();

@@ -130,7 +130,8 @@ def explore(
         pipeline takes texts; else rows are shown by their most frequent columns. ValueError for
         bytes and lists.
     groups : array-like of shape (N,), series, or dict or data frame of one column, default=None
-        A label of each row, or None or NaN. The forty largest groups are shown.
+        A label of each row, or None or NaN. The forty largest groups are shown. None means the
+        groups with which the rows were fitted, if there are any.
     times : array-like of shape (N,), series, or dict or data frame of one column, default=None
         A number or a date of each row, such as the year; dates may be pandas periods, or strings in
         ISO 8601 such as "2024-01". More than 24 numbers are put into 24 equal intervals, and dates

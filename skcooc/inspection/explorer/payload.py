@@ -30,6 +30,8 @@ def payload(
 ) -> Payload:  # fmt: skip
     """The content of a page in so many bytes: texts are cut, then rows sampled, to keep them."""
     sums = view.row_sums
+    if groups is None and view.fitted and hasattr(view.model, "row_groups_"):
+        groups = view.model.groups_[view.model.row_groups_]
     divisions = {
         "groups": None if groups is None else sections.groups_by_label(groups, sums),
         "times": None if times is None else sections.groups_by_time(times, sums),
@@ -79,14 +81,17 @@ def _documents(
     view: ModelView, rows: Array, error: Array, room: int, shortest: int
 ) -> tuple[list[dict[str, Any]], int]:
     """The rows with texts cut to the room there is, and the length of a text."""
-    find, limit = sections.column_finder(view), min(room // (2 * max(len(rows), 1)), LONGEST_TEXT)
+    texts = [] if view.texts is None else [view.texts[i] for i in rows.tolist()]
+    limit = max(shortest, min(LONGEST_TEXT, sections.even_limit(list(map(len, texts)), room)))
+    whole = list(sections.document_entries(view, rows, error, limit))
+    without_texts = len(to_json(sections.cut_entries(whole, 0) if texts else whole).encode())
     while True:
-        limit = max(limit, shortest)
-        listed = list(sections.document_entries(view, rows, error, limit, find))
-        excess = len(to_json(listed).encode()) / room
-        if excess <= 1 or limit == shortest:
+        listed = sections.cut_entries(whole, limit) if texts else whole
+        size = len(to_json(listed).encode())
+        if size <= room or limit == shortest:
             return listed, limit
-        limit = int(0.95 * limit / excess)
+        fitting = max(room - without_texts, 0) / max(size - without_texts, 1)
+        limit = max(shortest, int(0.99 * limit * fitting))
 
 
 def _topics(view: ModelView, topics: RowTopics, names: list[str]) -> Payload:
@@ -106,6 +111,8 @@ def _topics(view: ModelView, topics: RowTopics, names: list[str]) -> Payload:
             line["nearest"] = [int(k), round_short(distance)]
     for line, affinity in zip(lines, getattr(view.model, "affinity_", ()), strict=False):
         line["affinity"] = round_short(affinity)
+    for line, seeds in zip(lines, sections.seeds_of_topics(view), strict=False):
+        line["seeds"] = seeds
     return {"topics": lines, "features": [_feature(view, j) for j in columns.tolist()]}
 
 

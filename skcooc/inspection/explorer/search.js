@@ -8,7 +8,7 @@ function searchView() {
   const documents = data.documents.map((_, number) => number).filter((number) => holds(number, wanted));
   say(`${plural(named.length, noun)}, ${columnCount(found.length)}, ${rowCount(documents.length)}`);
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, `Search: ${state.q.trim()}`),
-    el("section", {}, el("h3", {}, plural(named.length, noun)), el("ul", {}, named.slice(0, 30).map((k) => el("li", {}, toTopic(k))))),
+    el("section", {}, el("h3", {}, plural(named.length, noun)), el("ul", { class: "legend" }, named.slice(0, 30).map((k) => el("li", {}, swatch(k), toTopic(k))))),
     el("section", {}, el("h3", {}, columnCount(found.length)), featuresFound(found)),
     data.blocks ? membersFound(wanted) : null,
     el("section", {}, el("h3", {}, `${count(documents.length)} of ${here()}`), articles(documents)));
@@ -26,7 +26,7 @@ function featuresFound(found) {
   const rows = found.slice(0, 30).map(([name, share, topics]) => el("tr", {},
     el("th", { scope: "row" }, name), el("td", { class: "number" }, percent(share)),
     el("td", {}, topics.length ? el("ul", { class: "legend" }, topics.map(([k, posterior]) =>
-      el("li", {}, toTopic(k), ` ${percent(posterior)}`))) : `spread over many ${nouns}`)));
+      el("li", {}, swatch(k), toTopic(k), ` ${percent(posterior)}`))) : `spread over many ${nouns}`)));
   const note = found.length > 30 ? el("p", { class: "quiet" }, `The first 30 of ${count(found.length)}.`) : null;
-  return [table(capital(columnNouns), [columnNoun, ["share", "number"], `${nouns} that its ${units} are of`], rows), note].filter(Boolean);
+  return [table(capital(columnNouns), [columnNoun, ["share", "number"], `its ${units} by ${noun}`], rows), note].filter(Boolean);
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +83,19 @@ def _first(ranks: Array, n: int) -> set[int]:
     n = min(n, ranks.shape[1])
     first = np.argpartition(-ranks, n - 1, axis=1)[:, :n]
     return set(first[np.take_along_axis(ranks, first, axis=1) > -np.inf].tolist())
+
+
+def seeds_of_topics(view: ModelView) -> list[list[str]]:
+    """Names of the seeds of the first topics, of a model that has seeds.
+
+    The seeds of a class are those of each of its topics.
+    """
+    columns, per = list(map(str, view.columns)), getattr(view.model, "n_components_per_class", 1)
+    return [
+        [columns[seed] if isinstance(seed, Integral) else seed for seed in seeds or ()]
+        for seeds in (getattr(view.model, "seed_features", None) or {}).values()
+        for _ in range(per)
+    ]
 
 
 def topic_entry(
@@ -179,10 +193,12 @@ def row_places(view: ModelView, topic_places: Array) -> Array:
 
 
 def document_entries(
-    view: ModelView, rows: Array, found: Array, limit: int, find: Callable[[str], int | None]
+    view: ModelView, rows: Array, found: Array, limit: int
 ) -> Iterator[dict[str, Any]]:
+    """The rows of a page; of texts, one character more than the limit."""
+    find = column_finder(view)
     for i in rows.tolist():
-        parts, topics = _split_text(view, i, limit, find)
+        parts, topics = _split_text(view, i, limit + 1, find)
         shares = view.mixtures[i]
         first = np.argsort(-shares, kind="stable")[:MIXED].tolist()
         yield {
@@ -193,6 +209,38 @@ def document_entries(
             "perplexity": round_short(found[i]) if np.isfinite(found[i]) else None,
             "size": round_count(view.row_sums[i]),
         }
+
+
+def even_limit(lengths: list[int], room: int) -> int:
+    """The length to which texts are cut so that together they have so many characters."""
+    if sum(lengths) <= room:
+        return max(lengths, default=0)
+    ordered = np.sort(lengths)
+    shorter = np.cumsum(ordered) - ordered
+    limits = (room - shorter) // np.arange(len(ordered), 0, -1)
+    return int(limits[np.argmax(ordered > limits)])
+
+
+def cut_entries(entries: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
+    """Rows whose texts end with the last whole word within so many characters."""
+    return [{**entry, **_cut_parts(entry["parts"], entry["topics"], limit)} for entry in entries]
+
+
+def _cut_parts(pieces: list[str], topics: list[int], limit: int) -> dict[str, Any]:
+    if sum(map(len, pieces)) <= limit:
+        return {}
+    if not limit:
+        return {"parts": [""], "topics": []}
+    text = "".join(pieces)
+    end = text.rfind(" ", 0, limit)
+    left, kept = end if end >= 0 else limit, list[str]()
+    while len(pieces[len(kept)]) < left:
+        kept.append(pieces[len(kept)])
+        left -= len(kept[-1])
+    last = pieces[len(kept)][:left]
+    if len(kept) % 2:  # a word without an end
+        last = kept.pop() + last
+    return {"parts": [*kept, last + " …"], "topics": topics[: len(kept) // 2]}
 
 
 def column_finder(view: ModelView) -> Callable[[str], int | None]:
@@ -209,15 +257,13 @@ def column_finder(view: ModelView) -> Callable[[str], int | None]:
 
 
 def _split_text(view: ModelView, i: int, limit: int, find: Callable[[str], int | None]) -> Parts:
-    """The text of a row, up to so many characters, split at words with a topic.
+    """The first characters of the text of a row, split at words with a topic.
 
     The topic of a word y is the most probable one, argmax_z P(z given x_i) P(y given z).
     """
     if view.texts is None:
         return _frequent_columns(view, i)
-    text = view.texts[i]
-    if len(text) > limit:
-        text = text[:limit].rsplit(" ", 1)[0] + " …" if limit else ""
+    text = view.texts[i][:limit]
     found = list(_spans(text, find))
     pieces, end = list[str](), 0
     for word, _ in found:

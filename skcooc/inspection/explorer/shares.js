@@ -37,14 +37,15 @@ const joined = () => data.times.runs.flatMap(([a, b]) => {
 });
 
 const path = (points) => points.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
-const called = (kind, plain) => (data[kind].name && !plain.endsWith(data[kind].name) ? `${plain} (${data[kind].name})` : plain);
+const groupNoun = data.groups?.name ?? "group";
+const overTimes = (plain) => (data.times.name && !plain.endsWith(data.times.name) ? `${plain} (${data.times.name})` : plain);
 
 function byGroup(k) {
   const { labels, n } = data.groups;
   const order = labels.map((_, g) => g).sort((a, b) => data.groups.share[b][k] - data.groups.share[a][k]);
-  const grid = table("Share by group", heads("group"), lines("groups", k, order));
+  const grid = table("Share by group", heads(groupNoun), lines("groups", k, order));
   const note = n > labels.length ? el("p", { class: "quiet" }, `The largest ${labels.length} of ${n} groups.`) : null;
-  return el("section", {}, el("h3", {}, called("groups", "By group")), note, grid);
+  return el("section", {}, el("h3", {}, `By ${groupNoun}`), note, grid);
 }
 
 function overTime(k) {
@@ -52,7 +53,7 @@ function overTime(k) {
   const order = labels.map((_, g) => g);
   const grid = table("Share over time", heads("time"), lines("times", k, order));
   const few = sizes.some((n) => n < FEW) ? ` Hollow points: fewer than ${FEW} ${rowNouns}; those above the scale are at its upper end.` : "";
-  return el("section", {}, el("h3", {}, called("times", "Over time")), curve(k),
+  return el("section", {}, el("h3", {}, overTimes("Over time")), curve(k),
     el("p", { class: "quiet" }, `Line: the share of ${units}; dashed: the share in all ${rowNouns}. ` +
       `The line breaks where there are no ${rowNouns}, or one alone.${few}`),
     el("details", {}, el("summary", {}, "The same as a table"), grid));
@@ -76,7 +77,7 @@ function ticks(labels, x, width) {
 function curve(k) {
   const { labels, at, sizes } = data.times;
   const points = data.times.share.map((of) => of[k]);
-  const [width, height, left, bottom] = [Math.min(700, room()), 190, 48, 26];
+  const [width, height, left, bottom] = [Math.min(700, window.innerWidth > 1200 ? (room() - 410) / 2 : room()), 190, 48, 26];
   const most = peak(k);
   const x = (g) => left + ((width - left - 30) * (at[g] - at[0])) / (at.at(-1) - at[0] || 1);
   const y = (value) => 10 + (height - bottom - 10) * (1 - Math.min(value, most) / most);

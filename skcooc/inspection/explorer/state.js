@@ -57,12 +57,13 @@ const nouns = `${noun}s`;
 const unit = data.facts.texts ? "token" : "co-occurrence";
 const units = `${unit}s`;
 const rowNoun = data.facts.texts ? "document" : "row";
-const [rowNouns, columnNouns] = data.facts.sides ?? [`${rowNoun}s`, "features"];
+const feature = data.facts.texts ? "word" : "feature";
+const [rowNouns, columnNouns] = data.facts.sides ?? [`${rowNoun}s`, `${feature}s`];
 // What sides are called is in the plural: of one there is no word.
 const rowCount = (n) => plural(n, data.facts.sides ? `of the ${rowNouns}` : rowNoun, rowNouns);
-const columnNoun = data.facts.sides ? columnNouns : "feature"; // above a table
-const columnCount = (n) => plural(n, data.facts.sides ? `of the ${columnNouns}` : "feature", columnNouns);
-const wordNouns = data.facts.texts && !data.facts.sides ? "words" : columnNouns;
+const columnNoun = data.facts.sides ? columnNouns : feature; // above a table
+const columnCount = (n) => plural(n, data.facts.sides ? `of the ${columnNouns}` : feature, columnNouns);
+const lower = (text) => text[0].toLowerCase() + text.slice(1);
 const capital = (word) => word[0].toUpperCase() + word.slice(1);
 const byMass = data.topics.map((_, k) => k).sort((a, b) => data.topics[b].weight - data.topics[a].weight);
 const toTopic = (k, attributes = {}) => link({ view: "topics", topic: String(k) }, attributes, nameOf(k));

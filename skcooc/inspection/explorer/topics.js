@@ -9,28 +9,16 @@ function topicsView() {
 }
 
 function listOfTopics(chosen) {
-  const most = data.topics[byMass[0]].weight;
   const list = el("ol", { class: "topics" });
   const show = () => {
     const found = byMass.filter((k) => matches(k, state.of));
-    clear(list, found.map((k) => {
-      const mass = el("i", { class: `mass k${k}`, "aria-hidden": "true" });
-      mass.style.width = `${(100 * data.topics[k].weight) / most}%`;
-      return el("li", {}, link({ topic: String(k) },
-        { id: `topic-${k}`, "aria-current": k === chosen ? "true" : null },
-        el("span", { class: "name" }, nameOf(k)), el("span", { class: "number" }, percent(data.topics[k].weight)), mass));
-    }));
+    clear(list, found.map((k) => el("li", {}, link({ topic: String(k) },
+      { id: `topic-${k}`, "aria-current": k === chosen ? "true" : null },
+      el("span", { class: "name" }, nameOf(k)), el("span", { class: "number" }, percent(data.topics[k].weight)), massOf(k)))));
     return found.length;
   };
-  const filter = el("input", { id: "filter", type: "search", value: state.of, oninput: (event) => {
-    keep({ of: event.target.value });
-    say(plural(show(), noun));
-  } });
   show();
-  return [
-    el("h2", {}, `${plural(data.topics.length, noun)} by share`), field("Filter", filter), list,
-    el("button", { type: "button", id: "export", onclick: exportNames }, "Export names (JSON)"),
-  ];
+  return [el("h2", {}, `${plural(data.topics.length, noun)} by share`), filterOf(show), list, exportButton()];
 }
 
 function matches(k, text) {
@@ -42,30 +30,30 @@ function matches(k, text) {
 }
 
 function topic(k) {
-  const { weight, documents, affinity, nearest } = data.topics[k];
+  const { weight, documents, affinity, nearest, seeds } = data.topics[k];
   const place = byMass.indexOf(k);
   const step = (to, label) => byMass[to] === undefined ? null
-    : link({ topic: String(byMass[to]) }, { class: "button" }, label);
+    : link({ topic: String(byMass[to]) }, { class: "button narrow-only" }, label);
   return [
     link({ topic: "" }, { class: "button" }, `← All ${nouns}`),
     el("h2", { tabindex: "-1", id: "heading" }, swatch(k), nameOf(k)),
     el("p", { class: "quiet" }, `${percent(weight)} of all ${units}; the largest ${noun} in ${percent(documents)} of the ${rowNouns}. ` +
-      `By share, it is ${place + 1} of ${byMass.length}; the model counts it as component ${k}.` +
+      `Number ${place + 1} of ${byMass.length} by share; component ${k} of the model.` +
       (affinity === undefined ? "" : ` The members of the average agree on it by ${affinity.toFixed(2)} (mean cosine).`),
       nearest ? mostSimilar(...nearest) : null),
+    seeds?.length ? el("p", { class: "quiet" }, `Seeds: ${seeds.join(", ")}.`) : null,
     el("div", { class: "bar" }, step(place - 1, "← Larger"), step(place + 1, "Smaller →"),
       data.blocks ? link({ view: "blocks", block: strongest([k], data.blocks.columns).join("-") }, { class: "button" }, "Its blocks") : null),
-    naming(k),
-    el("section", {}, el("h3", {}, capital(columnNouns)), features(k)),
-    data.groups ? byGroup(k) : null,
-    data.times && data.times.labels.length ? overTime(k) : null,
-    el("section", {}, el("h3", {}, `Most representative ${rowNouns}`), articles(data.representative[k], k)),
+    el("div", { class: "halves" },
+      el("div", {}, el("h3", {}, capital(columnNouns)), features(k), data.groups ? byGroup(k) : null,
+        data.times?.labels.length ? overTime(k) : null, naming(k)),
+      el("div", {}, el("h3", {}, `Most representative ${rowNouns}`), articles(data.representative[k], k))),
   ];
 }
 
 function mostSimilar(k, distance) {
   const alike = distance < data.facts.twins && !data.tree;
-  return [" Most similar: ", toTopic(k), `, at a Hellinger distance of ${distance.toFixed(2)}.`,
+  return [" Most similar: ", toTopic(k), `, at a distance of ${distance.toFixed(2)}; the largest possible one is 1.`,
     alike ? el("strong", {}, " They are nearly equal: fit again with n_init=2, or merge them.") : null];
 }
 
@@ -102,39 +90,43 @@ function features(k) {
       change({ t: String(Number(event.target.value)) });
       event.target.setAttribute("aria-valuetext", sliderText());
     } });
-  const against = choice("against", [["all", `lift: all ${units}`], ["others", `log-ratio: the other ${nouns}`]],
+  const against = choice("against", [["all", `all ${units}`], ["others", `the other ${nouns}`]],
     state.against, (value) => change({ against: value }));
   show();
   return el("div", {}, el("div", { class: "bar" },
-    el("label", { class: "field" }, el("span", {}, "From probability to ratio"), slider), field("Ratio to", against)), body);
+    field(`From probable to characteristic ${columnNouns}`, slider), field("Compared with", against)), body);
 }
 
-const sliderText = () => `${Math.round(100 * (1 - state.t))} % probability, ${Math.round(100 * state.t)} % ratio`;
+const sliderText = () => `${Math.round(100 * state.t)} % characteristic`;
 
 const MEANINGS = {
-  probability: `The share of the feature in the ${units} of the ${noun}.`,
+  probability: `The share of the ${feature} in the ${units} of the ${noun}.`,
   members: "Between which the models lie that were averaged.",
-  lift: `How many times as probable the feature is in the ${noun} as in all ${units}: ×1 says nothing.`,
+  lift: `How many times as probable the ${feature} is in the ${noun} as in all ${units}: ×1 says nothing.`,
   "log-ratio": `Natural logarithm of the probability in the ${noun} over that in the other ${nouns}: 0 is as much, 0.69 twice as much.`,
+  "also in": `Other ${nouns} that its ${units} are of, with their part.`,
 };
 
 function featureTable(k) {
   const shown = ranked(k);
   const most = Math.max(...shown.map(([, p]) => p), 1e-12);
   const members = shown.some((entry) => entry.length > 3);
+  const { seeds = [] } = data.topics[k];
+  const lifted = state.against === "all";
   const rows = shown.map(([f, p, rest, low, high]) => {
-    const [name, share] = data.features[f];
+    const [name, share, topics] = data.features[f];
     const mass = el("i", { class: "mass" });
     mass.style.width = `${(100 * p) / most}%`;
     return el("tr", {},
-      el("th", { scope: "row" }, link({ view: "search", q: name }, {}, name)),
+      el("th", { scope: "row" }, link({ view: "search", q: name }, {}, name), seeds.includes(name) ? el("b", { class: "seed" }, "seed") : null),
       el("td", { class: "wide" }, el("span", { class: "bars", "aria-hidden": "true" }, mass)),
       el("td", { class: "number" }, percent(p)),
       members ? el("td", { class: "number spoken" }, `${percent(low)} to ${percent(high)}`) : null,
-      el("td", { class: "number" }, `×${p / share >= 10 ? count(Math.round(p / share)) : (p / share).toFixed(1)}`),
-      el("td", { class: "number" }, Math.log(p / rest).toFixed(2)));
+      el("td", { class: "number" }, lifted ? `×${p / share >= 10 ? count(Math.round(p / share)) : (p / share).toFixed(1)}` : Math.log(p / rest).toFixed(2)),
+      el("td", { class: "elsewhere" }, topics.filter(([other]) => other !== k).map(([other, part]) =>
+        link({ topic: String(other) }, { title: nameOf(other), "aria-label": `${nameOf(other)} ${percent(part)}` }, swatch(other), percent(part)))));
   });
-  const names = ["probability", ...(members ? ["members"] : []), "lift", "log-ratio"];
-  const numbers = names.map((name) => [name, "number", MEANINGS[name]]);
-  return table(capital(columnNouns), [columnNoun, "", ...numbers], rows);
+  const names = ["probability", ...(members ? ["members"] : []), lifted ? "lift" : "log-ratio", "also in"];
+  const heads = names.map((name) => [name, name === "also in" ? "elsewhere" : "number", MEANINGS[name]]);
+  return table(capital(columnNouns), [columnNoun, "", ...heads], rows);
 }
