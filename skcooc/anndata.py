@@ -341,8 +341,8 @@ def _warn(looks: str) -> None:
 def check_adata(adata: object) -> None:
     if not hasattr(adata, "n_vars"):
         raise TypeError(
-            f"adata should be an AnnData, got {type(adata).__name__}: give anndata.AnnData(X) before "
-            "the model. Install it with `pip install 'skcooc[anndata]'`."
+            f"adata should be an AnnData, got {type(adata).__name__}: give anndata.AnnData(X) "
+            "before the model. Install it with `pip install 'skcooc[anndata]'`."
         )
 
 
