@@ -45,9 +45,7 @@ def overlapping(boxes):
 
 def outside(figure, boxes):
     width, height = figure.bbox.size
-    beyond = [
-        (text, max(-box.x0, -box.y0, box.x1 - width, box.y1 - height)) for text, box in boxes
-    ]
+    beyond = [(text, max(-box.x0, -box.y0, box.x1 - width, box.y1 - height)) for text, box in boxes]
     return [text for text, pixels in beyond if pixels > TOLERANCE]
 
 
