@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -231,9 +232,9 @@ def shorten(text: str, width: float, fontsize: float = FONT, *, cut: bool = Fals
     """The text; cut, with an ellipsis, if asked or if it is wider than so many points."""
     if not cut and text_width(text, fontsize) <= width:
         return text
-    while text and text_width(f"{text}…", fontsize) > width:
-        text = text[:-1]
-    return f"{text.rstrip(' ·')}…"
+    lengths = range(1, len(text) + 1)
+    kept = bisect_right(lengths, width, key=lambda n: text_width(f"{text[:n]}…", fontsize))
+    return f"{text[:kept].rstrip(' ·')}…"
 
 
 def fold(text: str, width: float, fontsize: float = FONT, n_lines: int = 2) -> list[str]:

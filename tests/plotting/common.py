@@ -31,25 +31,27 @@ def _hidden(ax):
 
 
 def overlaps(figure):
+    return overlapping(text_boxes(figure))
+
+
+def overlapping(boxes):
     return [
         (first, second)
-        for (first, a), (second, b) in combinations(text_boxes(figure), 2)
+        for (first, a), (second, b) in combinations(boxes, 2)
         if min(a.x1, b.x1) - max(a.x0, b.x0) > TOLERANCE
         and min(a.y1, b.y1) - max(a.y0, b.y0) > TOLERANCE
     ]
 
 
-def outside(figure):
+def outside(figure, boxes):
     width, height = figure.bbox.size
-    beyond = [
-        (text, max(-box.x0, -box.y0, box.x1 - width, box.y1 - height))
-        for text, box in text_boxes(figure)
-    ]
+    beyond = [(text, max(-box.x0, -box.y0, box.x1 - width, box.y1 - height)) for text, box in boxes]
     return [text for text, pixels in beyond if pixels > TOLERANCE]
 
 
 def assert_legible(display):
-    assert overlaps(display.figure_) == outside(display.figure_) == []
+    boxes = text_boxes(display.figure_)
+    assert overlapping(boxes) == outside(display.figure_, boxes) == []
 
 
 def aspects(n_rows=60, n_topics=5, n_columns=30, seed=0):

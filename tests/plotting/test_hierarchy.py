@@ -11,7 +11,7 @@ from skcooc.inspection import characteristic_features, top_features
 from skcooc.plotting import AbstractionDisplay, HierarchyDisplay, SplitsDisplay
 from skcooc.plotting.hierarchy import is_end, positions
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
-from tests.plotting.common import assert_legible, outside, overlaps
+from tests.plotting.common import assert_legible, outside, overlaps, text_boxes
 
 WORDS = ["algorithm", "word", "i", "classification", "Jäger", "WWW", "gyp", "$x$", "0", "of"]
 NAMES = [f"{WORDS[j % 10]}{j // 10}" for j in range(30)]
@@ -47,7 +47,7 @@ def test_texts_of_trees_are_legible():
     for text in figure.axes[0].texts:
         text.set_fontsize(11)
     assert overlaps(figure)
-    assert outside(figure)
+    assert outside(figure, text_boxes(figure))
     for n_clusters, size in ((1, None), (32, None), (32, (9.4, 2.5))):
         ax = None if size is None else plt.subplots(figsize=size, layout="constrained")[1]
         tree = binary_tree(n_clusters)

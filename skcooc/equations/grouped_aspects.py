@@ -1,0 +1,235 @@
+"""Aspect models of rows in groups: shares of aspects and factors of columns for each group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self, cast
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import xlogy
+
+from skcooc.equations.aspects import Statistics, unigram_of
+from skcooc.equations.guided_aspects import NOISE_SHAPE, GuidedAspects
+from skcooc.protocol import Array, Block, Capability, Counts, FoldIn, Rows
+from skcooc.simplex import normalise, sums
+
+GROUP_TOKENS = 100.0  # pseudo-counts of P(z) in the shares of a group
+FACTOR_TOKENS = 20.0  # pseudo-counts of 1 in a factor
+LABELLED_SHARE = 0.5  # of the labelled rows in an initial aspect of a class
+
+
+class GroupedParams(NamedTuple):
+    """Parameters for G groups; the last of G + 1 rows is of rows in no group.
+
+    The state of a row is its mixture freed from the factors of its group; see `GroupedAspects`.
+    """
+
+    components: Array  # (M, K)
+    weights: Array  # (K,)
+    prior: Array  # (K,)
+    n_tokens: Array  # ()
+    group_mixtures: Array  # (G + 1, K): P(z given g), and P(z)
+    column_factors: Array  # (G + 1, M): s_gj, and ones
+    exposures: Array  # (G + 1, K): sum_j s_gj P(y_j given z), and ones
+
+
+class GroupedStatistics(NamedTuple):
+    """Statistics with sums over the rows of each group."""
+
+    components: Array  # (M, K)
+    group_components: Array  # (G + 1, K): expected counts of aspects
+    group_columns: Array  # (G + 1, M): counts of columns
+    free_energy: float
+
+
+@dataclass(frozen=True)
+class GroupedAspects(GuidedAspects):
+    """Equations of the aspect model where rows i are in groups g(i).
+
+        P(y_j given x_i) = s_gj sum_k theta_ik phi_jk / sum_k theta_ik S_gk
+
+    with components phi_jk = P(y_j given z_k), factors s_gj of columns, such as effects of a batch,
+    and S_gk = sum_j s_gj phi_jk. Factors cancel in the posteriors of a token: the E-step is that of
+    `Aspects`. A row has the expected counts N_ik = n_i pi_ik of aspects, and theta_ik ~ pi_ik /
+    S_gk. The M-steps are those of a Poisson model with means s_gj sum_k theta_ik phi_jk, in turn:
+
+        Theta_gk = sum_i N_ik / S_gk,  phi_jk ~ (m_jk + b_jk) / sum_g s_gj Theta_gk,
+        s_gj = (N_gj + a) / (sum_k Theta_gk phi_jk + a)
+
+    and, where no component is kept, the geometric mean of the factors of a column becomes one, in
+    the groups that have the column. Without factors s_gj = 1.
+
+    A row may have r pseudo-counts of P(z given g), the shares of the aspects in its group:
+    pi_ik ~ N_ik + r P(z_k given g(i)). And only some aspects may be allowed in the rows of a group.
+    """
+
+    n_groups: int = 1
+    has_factors: bool = False  # whether columns have factors
+    has_shares: bool = False  # whether rows have the shares of their group as a prior
+    is_new: bool = False  # whether rows are new
+
+    needs: ClassVar[Mapping[Capability, str]] = {
+        "groups": "groups of rows need counts in memory; set group_effects=None"
+    }
+
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Any, Rows]:
+        guided, rows = super().start(X, rng)
+        ones = np.ones((self.n_groups + 1, len(guided.components)), X.dtype)
+        mixtures = np.tile(guided.weights, (self.n_groups + 1, 1))
+        return GroupedParams(
+            **guided._asdict(),
+            group_mixtures=mixtures,
+            column_factors=ones,
+            exposures=np.ones_like(mixtures),
+        ), rows
+
+    quick_start = random = start
+
+    def initial_components(self, X: Counts, rng: np.random.Generator) -> Array:
+        start = super().initial_components(X, rng)
+        if self.known.allowed is None:
+            return start
+        # Aspects of a class are half those of its rows; where it has several, they need noise.
+        allowed = self.known.allowed[:-1]
+        own = allowed & ~allowed.all(axis=0)
+        of_class = cast(Block, X).column_sums_by_group(self.n_groups)[:-1].T @ own
+        if (own.sum(axis=1) > 1).any():
+            of_class *= rng.gamma(NOISE_SHAPE, size=of_class.shape)
+        of_class = normalise(of_class, axis=0, otherwise=0.0)
+        unigram = unigram_of(X)[:, None]
+        mixed = unigram + LABELLED_SHARE * (of_class - unigram)
+        return np.where(of_class.any(axis=0), mixed, start).astype(X.dtype)
+
+    def usual_start(self, X: Counts, rng: np.random.Generator) -> Array:
+        if not self.has_factors:
+            return super().usual_start(X, rng)
+        # Else clusters of rows would be the groups: columns are as frequent in all groups.
+        rows = cast(Block, X)
+        sums = rows.column_sums_by_group(self.n_groups)
+        expected = sums.sum(axis=1, keepdims=True) * (X.column_sums / X.column_sums.sum())
+        ratios = (expected + FACTOR_TOKENS) / (sums + FACTOR_TOKENS)
+        groups = np.repeat(self.groups(rows), np.diff(rows.table.indptr))
+        equal = rows.table.data * ratios[groups, rows.indices].astype(X.dtype)
+        return super().usual_start(rows.replaced(equal), rng)
+
+    def expect(self, X: Block, params: Any, rows: Rows, beta: float) -> tuple[Rows, Any]:
+        groups = self.groups(X)
+        if self.known.allowed is not None:
+            rows = normalise(rows * self.known.allowed[groups], axis=1, otherwise=0.0)
+        mixtures, plain = super().expect(X, params, rows, beta)
+        sizes = X.row_sums[:, None].astype(X.dtype)
+        free_energy = plain.free_energy
+        if (pseudo_counts := self.row_pseudo_counts(sizes)) is not None:
+            prior = self.row_prior_of(params, groups)
+            mixtures = normalise(sizes * mixtures + pseudo_counts * prior, axis=1, otherwise=prior)
+            of_rows = np.sum(xlogy(prior, rows), axis=1, dtype=np.float64)
+            free_energy -= float(np.sum(X.row_weights * pseudo_counts[:, 0] * of_rows))
+        mass = sizes * X.row_weights[:, None].astype(X.dtype)
+        by_group = _sums_by_group(groups, self.n_groups, mass * mixtures)
+        columns = X.column_sums_by_group(self.n_groups).astype(X.dtype)
+        if self.has_factors:
+            free_energy += self.of_factors(X, params, rows, groups, columns)
+            mixtures /= params.exposures[groups]
+            normalise(mixtures, axis=1, otherwise=params.weights, out=mixtures)
+        return mixtures, GroupedStatistics(plain.components, by_group, columns, free_energy)
+
+    def of_factors(self, X: Block, params: Any, rows: Rows, groups: Array, columns: Array) -> float:
+        """What the factors add to minus the log-likelihood, nats."""
+        scales = np.log(sums(rows * params.exposures[groups], axis=1), dtype=np.float64)
+        total = np.sum(X.row_weights * X.row_sums * scales)
+        return float(total - np.sum(xlogy(columns, params.column_factors), dtype=np.float64))
+
+    def row_pseudo_counts(self, sizes: Array) -> Array | None:
+        """Pseudo-counts in each row, (n, 1), of so many tokens; None: there are none."""
+        if self.has_shares:
+            return np.full_like(sizes, self.row_prior)
+        return self.row_prior / np.maximum(sizes, 1) if self.is_new else None
+
+    def row_prior_of(self, params: Any, groups: Array) -> Array:
+        """The distribution of the pseudo-counts of each row, (n, K)."""
+        prior = params.group_mixtures[groups] if self.has_shares else params.weights
+        return np.broadcast_to(prior, (len(groups), self.n_components))
+
+    def groups(self, X: Block) -> Array:
+        """Group of each row, (n,); -1 where it is unknown."""
+        if X.row_groups is None:
+            return np.full(X.shape[0], -1)
+        return np.where(X.row_groups < self.n_groups, X.row_groups, -1)
+
+    def maximize(self, stats: Any, params: Any, beta: float) -> Any:
+        plain = super().maximize(Statistics(stats.components, 0.0), params, beta)
+        of_group = stats.group_components + GROUP_TOKENS * plain.weights
+        of_group[-1] = plain.weights
+        mixtures = normalise(of_group, axis=1, otherwise=plain.weights)
+        components, factors = plain.components, params.column_factors
+        if self.has_factors:
+            components, factors = self.fit_factors(stats, params, components)
+        plain = plain._replace(components=components)
+        return GroupedParams(
+            **plain._asdict(),
+            group_mixtures=mixtures,
+            column_factors=factors,
+            exposures=factors @ components,
+        )
+
+    def fit_factors(self, stats: Any, params: Any, components: Array) -> tuple[Array, Array]:
+        """New components (M, K) and factors (G + 1, M), given components without factors."""
+        use = stats.group_components / params.exposures  # Theta
+        exposed = params.column_factors.T @ use
+        components = self.with_kept(normalise(components / exposed, axis=0, otherwise=components))
+        use *= sums(stats.components, axis=0) / sums(components * exposed, axis=0)
+        expected = use @ components.T
+        factors = (stats.group_columns + FACTOR_TOKENS) / (expected + FACTOR_TOKENS)
+        factors[-1] = 1
+        if not self.known.is_kept.any():
+            seen = stats.group_columns[:-1] > 0
+            logs = np.sum(np.log(factors[:-1]) * seen, axis=0)
+            mean = np.exp(logs / np.maximum(seen.sum(axis=0), 1)).astype(factors.dtype)
+            factors[:-1] /= mean
+            components = normalise(components * mean[:, None], axis=0, otherwise=components)
+        return components, factors
+
+    def merge(self, params: Any, mass: Array, shares: Array) -> tuple[Self, Any]:
+        equations, merged = super().merge(params, mass, shares)
+        return equations, GroupedParams(
+            **merged._asdict(),
+            group_mixtures=normalise(
+                params.group_mixtures @ shares, axis=1, otherwise=merged.weights
+            ),
+            column_factors=params.column_factors,
+            exposures=params.column_factors @ merged.components,
+        )
+
+    def log_prior(self, params: Any, beta: float) -> float:
+        factors = params.column_factors
+        of_factors = FACTOR_TOKENS * np.sum(np.log(factors) - factors + 1, dtype=np.float64)
+        return super().log_prior(params, beta) + float(of_factors)
+
+    def restrict(self, params: Any, columns: Array) -> Any:
+        factors = params.column_factors[:, columns]
+        return params._replace(components=params.components[columns], column_factors=factors)
+
+    def predict(self, params: Any, rows: Rows, X: Block) -> Array:
+        return self.ratios(params, rows, X) * super().predict(params, rows, X)
+
+    def ratios(self, params: Any, rows: Rows, X: Block) -> Array:
+        """P(y_j given x_i) over the sum_k theta_ik phi_jk, at the non-zeros, (nnz,)."""
+        groups = self.groups(X)
+        scales = sums(rows * params.exposures[groups], axis=1)
+        of_row = np.repeat(np.arange(X.shape[0]), np.diff(X.table.indptr))
+        return params.column_factors[groups[of_row], X.indices] / scales[of_row]
+
+    def fold_in_equations(self, params: Any) -> tuple[FoldIn[Any, Any], Any]:
+        return replace(self, is_new=True), params
+
+    def fixed(self, X: Block, params: Any, beta: float) -> None:  # type: ignore[override]
+        return None  # rows of different groups have different priors
+
+
+def _sums_by_group(groups: Array, n_groups: int, values: Array) -> Array:
+    """Sums of values (n, K) over the rows of each group, and over all others, (G + 1, K)."""
+    n = len(groups)
+    places = np.ones(n, values.dtype), groups % (n_groups + 1), np.arange(n + 1)
+    return np.asarray(sp.csc_array(places, shape=(n_groups + 1, n)) @ values)
