@@ -16,6 +16,15 @@ def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "ignore:All .* components")
 
 
+def pytest_collection_modifyitems(items):
+    """Skip the example of checkpoints where scikit-learn has no callbacks."""
+    from tests.data import requires_callbacks  # imports NumPy
+
+    for item in items:
+        if item.name == "skcooc.callbacks.Checkpoint":
+            item.add_marker(requires_callbacks)
+
+
 def pytest_collection_finish():
     """Exclude what has been imported from garbage collection."""
     gc.freeze()

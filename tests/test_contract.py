@@ -274,7 +274,7 @@ BAD_WEIGHTS = [
     (-np.ones(X.shape[0]), "Negative values"),
     (np.ones(3), "sample_weight.shape"),
     (np.full(X.shape[0], np.nan), "NaN"),
-    (np.zeros(X.shape[0]), "at least one non-zero"),
+    (np.zeros(X.shape[0]), "at least one non-zero|weights, are zero"),
 ]
 BAD_PARAMETERS = {
     "beta": [0.0, 1.1, "hot"],

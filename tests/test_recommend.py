@@ -114,7 +114,7 @@ def test_equal_scores_come_in_the_order_of_the_columns_and_a_stored_zero_is_not_
 
 def test_a_large_sparse_table_is_never_dense(monkeypatch):
     n_rows, n_columns = 1000, 2000
-    table = sp.random_array((n_rows, n_columns), density=2e-3, format="csr", rng=0)
+    table = sp.random_array((n_rows, n_columns), density=2e-3, format="csr", random_state=0)
     model = AspectModel(2, beta=1.0, max_iter=1, random_state=0).fit(table)
 
     def peak(cells):

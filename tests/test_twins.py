@@ -15,6 +15,7 @@ from skcooc.inspection import describe
 from skcooc.model_selection import split_counts
 from skcooc.simplex import match_rows
 from tests.contract import assert_same_fit
+from tests.data import requires_callbacks
 from tests.tables import planted
 from tests.watching import Interruption, Stop
 
@@ -60,6 +61,7 @@ def test_a_second_run_merges_and_splits(unlucky_start, monkeypatch):
     assert similarity(clone(MODEL).set_params(n_init=2).fit(X)) < 0.9
 
 
+@requires_callbacks
 @pytest.mark.parametrize("at", [1, 9, 50, 60, 100])
 def test_it_resumes_from_any_iteration(unlucky_start, tmp_path, at):
     model = clone(MODEL).set_params(n_init=3, max_iter=60, tol=0)
@@ -102,6 +104,7 @@ def test_a_collapsed_fit_has_one_warning():
     assert [str(warning.message)[:5] for warning in caught] == ["All 4"]
 
 
+@requires_callbacks
 def test_a_run_that_is_stopped_while_copies_separate_is_not_kept(unlucky_start):
     once = clone(MODEL).fit(X)
     again = clone(MODEL).set_params(n_init=3).set_callbacks(Stop(after=once.n_iter_ + 3)).fit(X)

@@ -107,8 +107,8 @@ class InterpolatedModels(MetaModel, BaseComposition):
     >>> mean.transform(X).shape
     (60, 8)
     >>> aspects, clusters = mean.interpolation_weights_
-    >>> aspects > clusters
-    np.True_
+    >>> bool(aspects > clusters)
+    True
     """
 
     estimators_: list[Estimator]

@@ -140,7 +140,7 @@ def new_panel_figure(width: float, height: float, ax: Axes | None) -> Figure | S
     layout = ConstrainedLayoutEngine(w_pad=AIR / POINTS, h_pad=AIR / POINTS)
     if ax is None:
         return plt.figure(figsize=(width / POINTS, height / POINTS), layout=layout)
-    place, whole = ax.get_subplotspec(), ax.get_figure(root=True)
+    place, whole = ax.get_subplotspec(), ax.figure.figure
     if place is None or whole is None:
         raise ValueError(
             "A display of several panels divides the place of ax in a grid: give ax of "

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from benchmarks import corpora, papers
 from skcooc import AspectModel
 from skcooc.datasets import make_cooccurrences
+from tests.data import requires_callbacks
 
 
 @pytest.fixture
@@ -43,6 +44,7 @@ def test_every_model_of_table_2_has_its_figures():
         assert all(len(values) == len(papers.SIZES) for values in of_models.values())
 
 
+@requires_callbacks
 def test_curves_have_a_point_after_each_iteration_and_are_drawn(corpus, monkeypatch, tmp_path):
     names = "AspectModel", papers.TO_THE_LETTER
     panels = [papers.Panel("Cranfield", (name,), (1.0, 1.0, 1.0, 1.0)) for name in names]

@@ -140,7 +140,7 @@ def test_known_objects(corpus):
         "scipy.signal.signaltools.convolve",  # kept for old imports
         "sklearn.linear_model.Ridge.get_params",  # inherited
         "numpy.ndarray.shape",  # an attribute
-        "numpy.generic.fill",  # refers to another docstring
+        *["numpy.generic.fill"] * (np.__version__ >= "2"),  # refers to another docstring
     ):
         assert name not in corpus.names
 

@@ -15,6 +15,7 @@ from skcooc.equations.growing_trees import KINDS, SplittingTrees, grow, own_node
 from skcooc.equations.tree_clusters import Abstractions
 from skcooc.heldout import HeldOut, Validation
 from skcooc.hierarchy import division
+from tests.data import requires_callbacks
 from tests.equations.literal_tree_clusters import TREE, LiteralTree, random_state
 from tests.equations.models import CASES
 from tests.equations.running import energies, step
@@ -217,6 +218,7 @@ def test_independent_rows_and_columns_are_one_cluster():
     assert model.tree_.parents.tolist() == [-1]
 
 
+@requires_callbacks
 def test_with_a_temperature_that_is_given():
     data = hierarchy()
     model = ClusterAbstraction(4, tree="annealed", beta=0.1, random_state=0)

@@ -18,6 +18,7 @@ from skcooc.fitting.journal import Journal
 from skcooc.inspection import Explorer
 from skcooc.protocol.decorators import compiled
 from tests.cli.odd import DOCUMENTS
+from tests.data import requires_callbacks
 from tests.faults import resources
 from tests.faults.killing import (
     ASPECTS,
@@ -35,6 +36,7 @@ from tests.watching import Watcher
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 
 
+@requires_callbacks
 @pytest.mark.parametrize("kind", QUICK)
 def test_a_fit_that_is_killed_ends_with_the_same_result(kind):
     assert chain(undisturbed(kind), np.random.default_rng(0), most=3) > 0
@@ -75,6 +77,7 @@ def found(monkeypatch, model):
     return len(asked), result
 
 
+@requires_callbacks
 @pytest.mark.parametrize("kind", ["grown tree", "temperatures", "average", "mean", "memory"])
 def test_results_of_a_checkpoint_are_not_computed_again(kind, tmp_path, monkeypatch):
     whole = found(monkeypatch, clone(KINDS[kind]))
@@ -83,6 +86,7 @@ def test_results_of_a_checkpoint_are_not_computed_again(kind, tmp_path, monkeypa
     assert rest[1] == whole[1]
 
 
+@requires_callbacks
 def test_lost_random_numbers_are_detected(tmp_path, monkeypatch):
     """A broken twin: keeps the iterations, but not the state of the random generator."""
     again = half("annealed tree", tmp_path / "model", every=2)
@@ -109,6 +113,7 @@ def test_no_room_no_memory_two_writers_threads_and_forks(tmp_path):
     assert {*resources.side_by_side(4), *resources.after_threads(2)} == {expected}
 
 
+@requires_callbacks
 @pytest.mark.parametrize(
     "lock", [global_compiler_lock, callbacks.WRITING], ids=["compiler", "writing"]
 )
@@ -173,6 +178,7 @@ def texts(path):
     return data
 
 
+@requires_callbacks
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("odd", ODD)
 def test_paths_that_are_no_files_are_refused_at_once(odd, place, tmp_path, monkeypatch, capsys):

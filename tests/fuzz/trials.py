@@ -243,7 +243,7 @@ class Writing:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told):
             code = tried(lambda: main([str(path), *options, "--jobs", "1"]))
         if code == 0:
-            check(said.getvalue(), "nothing was said")
+            check(bool(said.getvalue()), "nothing was said")
             return "fitted"
         check(code == 2, f"exit code {code}: {told.getvalue()}")
         lines = [line for line in told.getvalue().splitlines() if "Warning" not in line]

@@ -316,8 +316,8 @@ def test_rows_of_equal_shares_are_spread_over_a_disk():
 
 def rows_of(counts, rows):
     known, some = (np.split(X.indices, X.indptr[1:-1]) for X in (counts, rows))
-    positions = {tuple(columns): i for i, columns in enumerate(known)}
-    return [positions[tuple(columns)] for columns in some]
+    positions = {tuple(sorted(columns)): i for i, columns in enumerate(known)}
+    return [positions[tuple(sorted(columns))] for columns in some]
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,7 @@ def test_all_draw_fitted_models_on_given_axes_in_any_style(display):
         with plt.style.context(name):
             figure, (left, right) = plt.subplots(1, 2, figsize=(14, 6))
             drawn = make(display.__name__, "word").plot(right)
-            assert drawn.figure_.get_figure(root=True) is figure
+            assert drawn.figure_.figure is figure
             assert (display.__name__ in PANELS) == (right not in figure.axes)
             assert (drawn.ax_ is right) == (display.__name__ not in PANELS)
             assert left in figure.axes
