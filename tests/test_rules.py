@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 import skcooc
-from skcooc.protocol.scikit_learn import CallbackSupportMixin
 
 ROOT = Path(skcooc.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
