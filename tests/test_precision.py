@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -26,12 +27,16 @@ OF_INTEGERS = {
     "bytes": sp.csc_array(X.astype(np.uint8)),
     "bool": X.toarray() > 0,
     "frame": pd.DataFrame(X.toarray()),
+    "nullable": pd.DataFrame(X.toarray()).convert_dtypes(),
+    "polars": pl.DataFrame(X.toarray()),
+    "list": X.toarray().tolist(),
     "largest": X.sign() * 2**24,
     "tokens": Dyads(X),
     "blocks": RowBlocks([X[:40], X[40:]]),
 }
 OF_OTHERS = {
     "double": X.astype(float),
+    "list": X.toarray().astype(float).tolist(),
     "too large": X.sign() * (2**24 + 1),
     "repeated": sp.csr_array(([2**24, 1], [0, 0], [0, 2]), shape=(1, 2)),
     "tokens": Dyads(X.astype(float)),

@@ -26,6 +26,7 @@ from skcooc.counts import (
     check_total,
     explained,
     float_table,
+    narrowed,
 )
 from skcooc.protocol import CSR, Array, Block, Capability, Counts, RandomState, TableLike
 from skcooc.protocol.scikit_learn import check_n_features, check_sample_weight, is_missing
@@ -205,7 +206,21 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
         return table.astype(dtype, copy=False)
     options = {"accept_sparse": "csr", "dtype": NUMBERS, "ensure_non_negative": True}
     checked = validate_data(estimator, check_sparse_structure(X), reset=reset, **options)
-    return float_table(checked, integers)
+    table = float_table(checked, integers)
+    return narrowed(table, integers) if _lists_integers(X) else table
+
+
+def _lists_integers(X: TableLike) -> bool:
+    """True for lists and data frames of integers, which scikit-learn makes float64."""
+    if isinstance(X, list | tuple):
+        return np.asarray(X).dtype.kind in "iub"
+    if sp.issparse(X) or isinstance(X, np.ndarray):
+        return False
+    import narwhals.stable.v2 as narwhals  # here, for it takes a while to import
+
+    frame = narwhals.from_native(X, pass_through=True)
+    types = frame.schema.values() if isinstance(frame, narwhals.DataFrame) else ()
+    return bool(types) and all(kind.is_integer() or kind == narwhals.Boolean for kind in types)
 
 
 def is_collection(X: TableLike) -> bool:
