@@ -110,6 +110,6 @@ def test_clusters_as_check_clustering_does():
         assert labels.shape == (50,)
         assert labels.dtype == np.int64
         assert adjusted_rand_score(truth.mixtures.argmax(axis=1), labels) > 0.4, estimator
-        np.testing.assert_array_equal(model.fit_predict(truth.X.astype(float)), labels)
+        np.testing.assert_array_equal(model.fit_predict(truth.X), labels)
         n_clusters = getattr(model, "n_clusters_", len(model.components_))
         assert set(labels) <= set(range(n_clusters))

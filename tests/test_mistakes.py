@@ -275,7 +275,6 @@ OTHER_CALLS = {  # what to write instead, or what is wrong: calls
     "labels should be whole numbers": [lambda: SegmentationDisplay.from_labels(X, X / 2)],
     "embedding_ and components_": [lambda: metrics.perplexity(X, fitted(), fitted())],
     "give its components_": [lambda: metrics.npmi_coherence(fitted(), X)],
-    "before X": [
         lambda: metrics.npmi_coherence(X, fitted().components_),
         lambda: metrics.topic_diversity(fitted().embedding_),
     ],
@@ -303,7 +302,7 @@ OTHER_CALLS = {  # what to write instead, or what is wrong: calls
     "Did you mean n_segments?": [lambda: TextureSegmenter(n_clusters=3)],
     "not fitted yet, call fit first": [lambda: TextureSegmenter().labels_, lambda: NEW.cv_results_],
     "shape=ndarray should be": [lambda: grid_coarsening(X)],
-    "stand before the model": [lambda: fit_topics(FEW, ADATA), lambda: fit_topics(X, FEW)],
+    "before the model": [lambda: fit_topics(FEW, ADATA), lambda: fit_topics(X, FEW)],
     "Use kneighbors(X)": [lambda: skcooc.AspectRetriever().search],
     "Use best_params_['beta']": [lambda: NEW.best_beta_],
     "Did you mean betas?": [lambda: TemperatureSearchCV(ASPECTS, temperatures=[0.9])],

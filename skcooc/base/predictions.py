@@ -256,8 +256,8 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         >>> import numpy as np
         >>> from skcooc import AspectModel
         >>> model = AspectModel(1, beta=1.0).fit([[3, 1], [3, 1]])
-        >>> model.joint_distribution([0, 1], [0, -1])
-        array([0.375, 0.125])
+        >>> model.joint_distribution([0, 1], [0, -1]).tolist()
+        [0.375, 0.125]
         >>> float(model.joint_distribution(*np.ix_([0, 1], [0, 1])).sum().round(6))
         1.0
         """

@@ -362,7 +362,6 @@ class GroupedAspects(GuidedAspects):
 
 def _sums_by_group(groups: Array, n_groups: int, values: Array) -> Array:
     """Sums of values (n, K) over the rows of each group, and over all others, (G + 1, K)."""
-    places = groups % (n_groups + 1), np.arange(len(groups))
-    shape = n_groups + 1, len(groups)
-    members = sp.csr_array((np.ones(len(groups), values.dtype), places), shape=shape)
-    return np.asarray(members @ values)
+    n = len(groups)
+    places = np.ones(n, values.dtype), groups % (n_groups + 1), np.arange(n + 1)
+    return np.asarray(sp.csc_array(places, shape=(n_groups + 1, n)) @ values)

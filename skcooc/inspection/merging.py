@@ -100,8 +100,8 @@ def drop_topics(model: Estimator, topics: Iterable[int]) -> Any:
     >>> from skcooc.inspection import drop_topics
     >>> X = [[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 3, 9], [2, 2, 3, 9]]
     >>> model = AspectModel(3, beta=1, random_state=0).fit(X)
-    >>> drop_topics(model, [1]).embedding_.sum(axis=1)
-    array([1., 1., 1., 1.])
+    >>> drop_topics(model, [1]).embedding_.sum(axis=1).tolist()
+    [1.0, 1.0, 1.0, 1.0]
     """
     inner = _inner(model)
     K = len(inner.components_)

@@ -125,13 +125,7 @@ def _top_columns(components: ArrayLike | Names, n_features: int) -> list[list[Ha
     refuse_objects(components, "components", "topics", **options)
     if _named(components):
         return [list[Hashable](topic)[:n_features] for topic in components]
-    checked = check_array(components)
-    if len(checked) > checked.shape[1]:
-        raise ValueError(
-            f"components of shape {checked.shape} have more topics than columns: give topics as "
-            "rows, such as components_, before X."
-        )
-    order = np.argsort(-checked, axis=1, kind="stable")
+    order = np.argsort(-check_array(components), axis=1, kind="stable")
     return [columns.tolist() for columns in order[:, :n_features]]
 
 

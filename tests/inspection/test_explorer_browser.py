@@ -69,7 +69,7 @@ def open_page(browser, files):
             context = browser.new_context(viewport=view, color_scheme=scheme)
             stack.callback(context.close)
             page = context.new_page()
-            page.set_default_timeout(10_000)
+            page.set_default_timeout(60_000)
             page.on("console", lambda message: said.append(message.text))
             page.on("pageerror", lambda error: said.append(str(error)))
             page.on("dialog", lambda dialog: said.append("a dialog"))
