@@ -275,9 +275,6 @@ OTHER_CALLS = {  # what to write instead, or what is wrong: calls
     "labels should be whole numbers": [lambda: SegmentationDisplay.from_labels(X, X / 2)],
     "embedding_ and components_": [lambda: metrics.perplexity(X, fitted(), fitted())],
     "give its components_": [lambda: metrics.npmi_coherence(fitted(), X)],
-        lambda: metrics.npmi_coherence(X, fitted().components_),
-        lambda: metrics.topic_diversity(fitted().embedding_),
-    ],
     "sums to 2, but probabilities sum to one": [lambda: perplexity(2)],
     "such as unigram(X_train)": [
         lambda: metrics.best_smoothing(X, MIXTURES[:, :1], np.full((1, 60), 1 / 60), X.sum(axis=0))
