@@ -179,9 +179,6 @@ CONCLUSIONS = {
     "combines all of them and is the best": (
         "`AveragedModels` and the 50 nearest documents", "LDA, 16 chains averaged", range(4),
     ),
-    "For word pairs with a cache, averaged chains of LDA predict better": (
-        "LDA, 16 chains averaged", "`AveragedModels` and the 50 nearest documents", [5],
-    ),
 }  # fmt: skip
 
 
