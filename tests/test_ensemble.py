@@ -16,7 +16,7 @@ from skcooc import (
     SymmetricClustering,
 )
 from skcooc.counts import CSRCounts, thin
-from skcooc.ensemble.averaging import consensus
+from skcooc.ensemble.averaging import consensus, mean_tunables
 from skcooc.equations.aspects import distinctive_shares
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.fitting.recipe import draw_seeds
@@ -146,6 +146,13 @@ def test_the_mean_is_tuned_from_the_temperature_of_a_single_fit():
     fixed = average(given, 2).fit(HARD)
     assert fixed.beta_ == 0.8
     assert fixed.estimators_[0].component_prior_ == 0.01
+
+
+def test_the_temperature_of_a_mean_only_rises():
+    for largest, beta, expected in ((1.0, 0.5, 0.75), (np.inf, 0.5, 0.75), (0.7, 0.5, 0.7)):
+        *_, raised = mean_tunables({"beta": beta}, [], largest)
+        assert raised.next(beta) == expected
+        assert raised.next(2.0) == 2.0  # of clusters, which may be larger than one
 
 
 def test_priors_and_temperatures_of_a_mean_rise_while_that_gains():

@@ -137,7 +137,7 @@ def test_what_killed_writers_left_is_removed(tmp_path):
 def test_numbers_of_rows_passes_and_samples_are_checked_at_once(tmp_path):
     save_table(tmp_path / "table", [X])
     for wrong in (0, 2.5, None):
-        with pytest.raises(ValueError, match="'batch_size' parameter of DiskTable"):
+        with pytest.raises(ValueError, match="'batch_size' parameter of open_table"):
             open_table(tmp_path / "table", batch_size=wrong)
         refused("'max_passes' parameter of RowBlocks", RowBlocks, [X], max_passes=wrong)
     triads = skcooc.TriadicAspectModel(2, max_iter=2).fit(

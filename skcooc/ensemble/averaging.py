@@ -53,7 +53,7 @@ class AveragedModels(MetaModel):
 
         P(y_j given x_i) = sum_s P_s(y_j given x_i) / S
 
-    predicts better than one fit to the end; sixteen members cost about twice as much as that. It is
+    predicts better than one fit to the end; sixteen members cost three to nine times as much. It is
     one model with the components of all members side by side, and mixtures divided by S. Use it for
     prediction.
 
@@ -227,7 +227,7 @@ class AveragedModels(MetaModel):
     def _tune(
         self, recipe: Recipe, table: Table, known: attributes.Attributes, journal: Journal
     ) -> TunedMean:
-        """Tune the temperature of a single fit, then what the mean of a part of the members needs.
+        """Tune the temperature of a single fit, then what the mean of a few members needs.
 
         Their priors are raised from none, and their inverse temperature further, as long as that
         gains; where rows are short, leave-one-out responsibilities are tried.
@@ -317,11 +317,9 @@ def mean_tunables(
             priors.append(tuning.Raised("component_prior", raised, N_PRIORS))
         if isinstance(tunable, tuning.LeaveOneOut):
             candidates.append(tunable.usual_values(LARGER_BETA))
-    return [
-        tuning.Candidates(candidates),
-        *priors,
-        tuning.Raised("beta", lambda beta: min((beta + 1) / 2, largest_beta), N_BETAS),
-    ]
+    largest = min(largest_beta, 1.0)  # clusterings may have a larger beta already
+    nearer = tuning.Raised("beta", lambda beta: max(beta, min((beta + 1) / 2, largest)), N_BETAS)
+    return [tuning.Candidates(candidates), *priors, nearer]
 
 
 def predicted_mean(
@@ -347,7 +345,7 @@ def predicted_mean(
     mean, n = judged(models), len(models)
     sizes = sorted({max(n // 4, 1), max(n // 2, 1), n})
     logs = [*map(log_perplexity, sizes[:-1]), np.log(mean.validation.perplexity)]
-    if not np.all(np.isfinite(logs)):  # no prediction of a token has a probability
+    if not np.all(np.isfinite(logs)):  # a token has the probability zero
         return mean
     curve = Polynomial.fit([1 / size for size in sizes], logs, len(sizes) - 1)
     expected = float(np.exp(curve(1 / n_all)))

@@ -147,6 +147,7 @@ class DiskTable:
         return ValueError(f"{self.path} is a damaged table: {name} {how}. Write it again.")
 
 
+@validated({"path": [str, os.PathLike], "batch_size": POSITIVE})
 def open_table(path: str | os.PathLike[str], *, batch_size: int = BATCH_SIZE) -> DiskTable:
     """Open a table on disk; counts are read when they are needed.
 
