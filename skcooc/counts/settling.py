@@ -41,6 +41,8 @@ another order if arrays lie so in memory that they might overlap.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from skcooc.counts.lanes import (
@@ -202,7 +204,12 @@ class RowMixtures(NonZeros):
         return new
 
 
-@guarded
+# Without, a helper may be linked from another module in the process that compiles it, and be
+# optimised in another way than in those that load it from disk: with other last digits.
+inlined = partial(guarded, forceinline=True)
+
+
+@inlined
 def products_with(lanes, a, i, B, indices, products):  # type: ignore[no-untyped-def]
     """a[i] @ B[j] for some columns j."""
     row = load(lanes, a, U(i))
@@ -210,7 +217,7 @@ def products_with(lanes, a, i, B, indices, products):  # type: ignore[no-untyped
         products[p] = dot(row, load(lanes, B, U(indices[p])))
 
 
-@guarded
+@inlined
 def slope_and_curvature(lanes, B, indices, counts, cells, vectors):  # type: ignore[no-untyped-def]
     """Let the first two vectors be g and H; the last one is zero."""
     g, H = load(lanes, vectors, U(3)), load(lanes, vectors, U(3))
@@ -223,7 +230,7 @@ def slope_and_curvature(lanes, B, indices, counts, cells, vectors):  # type: ign
     store(H, vectors, U(1))
 
 
-@guarded
+@inlined
 def newton_step(a, totals, vectors):  # type: ignore[no-untyped-def]
     """Newton step from gradient and curvature into vector 2.
 
@@ -243,7 +250,7 @@ def newton_step(a, totals, vectors):  # type: ignore[no-untyped-def]
     return cost, descent
 
 
-@guarded
+@inlined
 def step_length(line, counts, cells, changes, n_lines, cost, descent, ones):  # type: ignore[no-untyped-def]
     """Fraction of the step to take, at whose end it no longer leads uphill."""
     kind = cells.dtype.type
@@ -266,7 +273,7 @@ def step_length(line, counts, cells, changes, n_lines, cost, descent, ones):  # 
     return kind(0)
 
 
-@guarded
+@inlined
 def take_step(a, part, step, totals, n_tokens):  # type: ignore[no-untyped-def]
     """Take a fraction of the step; then scale the row to its number of tokens."""
     zero = a.dtype.type(0)

@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -256,3 +259,25 @@ def test_results_do_not_depend_on_where_arrays_lie():
         lying_about = [np.empty(n, np.uint8) for n in rng.integers(1, 5000, 40)] + lying_about[::2]
         found.add(CSRCounts(X.copy()).alternate(A, B).rows.tobytes())
     assert len(found) == 1
+
+
+STEPS = """
+import numpy as np
+from skcooc.counts import CSRCounts
+import scipy.sparse as sp
+rng = np.random.default_rng(0)
+X = CSRCounts(sp.csr_array(rng.poisson(0.5, (300, 200)).astype(float)))
+found = X.alternate(rng.random((300, 10)), rng.random((200, 10)))
+print(found.rows.tobytes().hex(), found.columns.tobytes().hex())
+"""
+
+
+def test_loops_that_are_compiled_and_loaded_give_the_same_digits(tmp_path):
+    """The first process compiles them, the second finds them on disk."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    options = {"env": environment, "capture_output": True, "check": True, "text": True}
+    first, second = (
+        subprocess.run([sys.executable, "-c", STEPS], **options).stdout for _ in range(2)
+    )
+    assert len(first) > 1000
+    assert first == second
