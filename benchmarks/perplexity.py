@@ -51,6 +51,7 @@ NMF_STEPS = [10, 20, 40, 80, 160, 320]
 PENALTIES = [(0.0, 0.0), (0.003, 1.0), (0.01, 1.0), (0.003, 0.0), (0.01, 0.0)]  # alpha, l1_ratio
 ALPHA = 5.0  # first value of the Gibbs sampler, which optimises it; summed over the topics
 ONE_CHAIN = Sampling(burn_in=200, samples=80, every=50)
+FEW_SAMPLES = Sampling(burn_in=200, samples=20, every=10)
 CHAINS = Sampling(burn_in=50, samples=2, every=10, chains=16)
 TUNING = Sampling(burn_in=50, samples=5, every=10)
 CVB0_SWEEPS, CVB0_TUNING = 200, 100
@@ -308,6 +309,7 @@ MODELS: dict[str, Callable[..., Fitted]] = {
     "InterpolatedModels: aspects, clusters, tree": interpolated,
     "scikit-learn NMF (KL), tuned": Peer(nmf, best_nmf),
     "CVB0 (LDA), tuned": Peer(cvb0, best_cvb0),
+    "tomotopy LDA, tuned, 20 samples": Peer(partial(lda, sampling=FEW_SAMPLES), best_lda),
     "tomotopy LDA, tuned, 1 chain": Peer(lda, best_lda),
     "tomotopy LDA, tuned, 8 chains": Peer(
         partial(lda, sampling=CHAINS._replace(chains=8)), best_lda
@@ -318,6 +320,7 @@ OPTIONAL = (
     "AveragedModels, leave-one-out",
     "AveragedModels, burstiness",
     "InterpolatedModels: aspects, clusters, tree",
+    "tomotopy LDA, tuned, 20 samples",
     "tomotopy LDA, tuned, 1 chain",
     "tomotopy LDA, tuned, 8 chains",
 )
