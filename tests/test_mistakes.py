@@ -323,6 +323,9 @@ OTHER_CALLS = {  # what to write instead, or what is wrong: calls
     "give a list, ['word1']": [lambda: seeds("word1")],
     "Given are 'zebra'; X has 60 columns": [lambda: seeds(["zebra"])],
     "pandas.to_numeric": [lambda: pairs(count="item")],
+    "Dyads.from_pairs(rows, columns, counts)": [lambda: Dyads(["old", "new"], ["man", "house"])],
+    "takes counts of a corpus second": [lambda: metrics.npmi_coherence(X, FEW.fit(X).components_)],
+    "begins with https://": [lambda: inspection.explore(fitted(), X, image="topics.png")],
     "should be the Dyads fitted, got DataFrame": [lambda: pairs(count="n", like=PAIRS)],
 }
 

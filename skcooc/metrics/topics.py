@@ -52,6 +52,11 @@ def npmi_coherence(
         In [-1, 1]. Pairs that never occur together count -1, also if one of them is not in X at
         all; pairs that occur in every row count 1. NaN for topics of fewer than two columns.
 
+    Raises
+    ------
+    ValueError
+        If X holds distributions with few zeros, such as components, instead of counts.
+
     References
     ----------
     G. Bouma, Normalized (pointwise) mutual information in collocation extraction, GSCL, 2009.
@@ -67,7 +72,13 @@ def npmi_coherence(
     >>> npmi_coherence([["cup", "tea"], ["tea", "goal"]], X, feature_names=names)
     array([ 1., -1.])
     """
-    occurs = check_counts(X).tocsc()
+    counts = check_counts(X)
+    if 2 * counts.nnz > np.prod(counts.shape) and np.allclose(counts.sum(axis=1), 1):
+        raise ValueError(
+            "X holds distributions with few zeros, such as components_, not counts: "
+            "npmi_coherence(components, X) takes counts of a corpus second."
+        )
+    occurs = counts.tocsc()
     occurs.data[:] = 1.0
     topics: Sequence[Sequence[Hashable]] = _top_columns(components, n_features)
     if _named(components):

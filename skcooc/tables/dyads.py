@@ -297,6 +297,14 @@ class Dyads(Tokens):
     array(['house', 'man'], dtype='<U5')
     """
 
+    def __new__(cls, *tables: Any, **_: Any) -> Self:
+        if len(tables) > 1:
+            raise TypeError(
+                f"Dyads() takes one table of counts, got {len(tables)} positional arguments. "
+                "Dyads.from_pairs(rows, columns, counts) takes pairs."
+            )
+        return super().__new__(cls)
+
     def __init__(
         self, X: Any, *, row_names: ArrayLike | None = None, column_names: ArrayLike | None = None
     ) -> None:

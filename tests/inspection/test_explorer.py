@@ -135,15 +135,16 @@ def test_nothing_that_is_given_is_markup_and_no_address_is_in_the_page(model, pa
     rows = [f"{EVIL} {i} </textarea>\ud800" for i in range(len(X))]
     evil = explore(
         model, X, texts=[EVIL] * len(X), feature_names=WORDS, row_names=rows, groups=groups,
-        names=[EVIL, "<b>", "]]>"], title=EVIL,
+        names=[EVIL, "<b>", "]]>"], title=EVIL, image=f"https://{EVIL}",
     )  # fmt: skip
     assert evil.html.count("</script>") == 2
     assert not any(text in evil.html for text in (EVIL, "<b>", "\u2028"))
     shown = pages.read_payload(evil.html)
     assert [topic["name"] for topic in shown["topics"]] == [EVIL, "<b>", "]]>"]
     assert shown["title"] == EVIL
-    for name, content in (("og:title", EVIL), ("og:description", f"3 topics: <b>; {EVIL}; ]]>")):
-        given = re.search(f'<meta property="{name}" content="(.*?)">', evil.html)[1]
+    told = {"title": EVIL, "description": f"3 topics: <b>; {EVIL}; ]]>", "image": f"https://{EVIL}"}
+    for name, content in told.items():
+        given = re.search(f'<meta property="og:{name}" content="(.*?)">', evil.html)[1]
         assert unescape(given) == content
     frame = evil._repr_html_()
     assert frame.count("<") == 2

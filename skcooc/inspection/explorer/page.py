@@ -43,12 +43,14 @@ class Explorer(AttributeHints):
         The content of the page, ready for JSON.
     title : str
         Its heading.
+    image : str, default=None
+        Address of a picture that is shown beside links to the page.
     """
 
     _instead: ClassVar[Mapping[str, str]] = dict.fromkeys(("show", "write_html"), "save(path)")
 
-    def __init__(self, shown: Payload, title: str) -> None:
-        self.shown, self.title = shown, title
+    def __init__(self, shown: Payload, title: str, image: str | None = None) -> None:
+        self.shown, self.title, self.image = shown, title, image
 
     @cached_property
     def html(self) -> str:
@@ -62,7 +64,8 @@ class Explorer(AttributeHints):
         colors = f"{rules}@media (prefers-color-scheme: dark) {{\n{dark_rules}}}\n"
         template = environment().from_string(_file("page.html"))
         page = template.render(
-            title=self.title, description=self._description, style=_file("style.css") + colors,
+            title=self.title, image=self.image, description=self._description,
+            style=_file("style.css") + colors,
             script="\n".join(_file(f"{name}.js") for name in SCRIPTS),
             payload=to_json({"title": self.title, **self.shown}),
         )  # fmt: skip
@@ -101,7 +104,7 @@ def explore(
     row_names: ArrayLike | None = None, *, texts: Sequence[str] | None = None,
     groups: Any = None, times: Any = None,
     names: Names | None = None, title: str | None = None, sides: tuple[str, str] | None = None,
-    max_bytes: int = 2_000_000,
+    image: str | None = None, max_bytes: int = 2_000_000,
 ) -> Explorer:  # fmt: skip
     """A page to look through a fitted model: one HTML file that needs nothing else.
 
@@ -144,6 +147,9 @@ def explore(
     sides : pair of str, default=None
         Plural names of the rows and the columns, such as ("adjectives", "nouns"). None means
         documents, or rows if there are no texts, and features.
+    image : str, default=None
+        Address of a picture, such as a screenshot beside the published page, that chats and social
+        networks show with a link to the page: "https://example.org/topics.png".
     max_bytes : int, default=2_000_000
         Size of the page. Texts are cut evenly to keep it, and if that does not suffice, rows are
         sampled, and texts left out; the page notes this, and whether it is larger nevertheless.
@@ -180,16 +186,18 @@ def explore(
     """
     environment()  # raises before the work
     _check_sides(sides)
+    if image is not None and not str(image).startswith(("https://", "http://")):
+        raise ValueError(f"image should be an address that begins with https://; got {image!r}.")
     view = read_view(model, X, texts, feature_names, row_names)
     made = make_names(view.model, view.components, view.weights, view.columns, view.names_fitted)
     title = type(view.model).__name__ if title is None else title
     named = override_names(names, made)
     ranked = zip(topic_ranks(view.weights).tolist(), named, strict=True)
     topics = [{"rank": rank, "name": name} for rank, name in ranked]
-    frame = Explorer({"topics": topics, "facts": {"kind": kind_of(view.model)}}, title)
+    frame = Explorer({"topics": topics, "facts": {"kind": kind_of(view.model)}}, title, image)
     room = max_bytes - len(frame.html.encode())
     shown = payload(view, named, groups, times, sides, room)
-    return Explorer(shown, title)
+    return Explorer(shown, title, image)
 
 
 def _check_sides(sides: object) -> None:
