@@ -179,9 +179,11 @@ class Aspects(
         return self.component_prior * len(params.components)
 
     def log_prior(self, params: Params, beta: float) -> float:
-        # A warm start may have zeros, for which it is -inf.
-        prior = self.component_prior
-        return float(np.sum(xlogy(prior, params.components), dtype=np.float64)) if prior else 0.0
+        if not self.component_prior:
+            return 0.0
+        with np.errstate(divide="ignore"):  # a warm start may have zeros, for which it is -inf
+            logs = np.log(params.components)
+        return float(self.component_prior * logs.sum(dtype=np.float64))
 
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
         return params._replace(components=mix_with(params.components, distribution, share))
@@ -241,7 +243,9 @@ def distinctive_shares(expected: Array, weights: Array) -> Array:
     Returns P(z) if all aspects are equal.
     """
     m, P = sums(expected, axis=1), weights.astype(np.float64)
-    excess = np.maximum(expected - m[:, None] * weights, 0).sum(axis=0, dtype=np.float64)
+    above = m[:, None] * weights
+    np.maximum(np.subtract(expected, above, out=above), 0, out=above)
+    excess = above.sum(axis=0, dtype=np.float64)
     excess /= np.maximum(1 - P, np.finfo(float).eps)
     if excess.sum() <= LEAST_EXCESS * m.sum(dtype=np.float64):
         return weights
