@@ -11,7 +11,7 @@ from sklearn.base import is_clusterer
 
 from skcooc.cli.arguments import Arguments, parse
 from skcooc.cli.comparison import compare
-from skcooc.cli.models import MODELS, fit, make_model, python_lines
+from skcooc.cli.models import MODELS, fit, make_model, python_lines, with_components
 from skcooc.cli.reading import read
 from skcooc.cli.report import comparison_table, report, shares_by_division
 from skcooc.cli.terminal import Screen, printable, say
@@ -59,6 +59,7 @@ def _run(options: Arguments) -> None:
         )
     screen = Screen(options.progress)
     table = read(options, screen)
+    options = with_components(options, table)
     # Wrong names and paths, and a missing package, are reported before the long work.
     for name in options.nearest:
         table.position(name)

@@ -81,7 +81,7 @@ class Arguments:
     max_df: int | float | None
     seeds: Path | None
     model: str
-    components: int
+    components: int  # 0: it depends on the rows
     beta: float | Literal["auto"]
     max_iter: int
     compare: bool
@@ -179,8 +179,8 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
     add = parser.add_argument_group("model").add_argument
     add("--model", choices=models, default=models[0], help=MODELS_HELP)
-    what = "number of topics or clusters (default: %(default)s)"
-    add("-k", "--components", type=_positive, default=32, metavar="K", help=what)
+    what = "number of topics or clusters (default: 32, or a tenth of the rows if these are fewer)"
+    add("-k", "--components", type=_positive, default=0, metavar="K", help=what)
     what = "file with typical words of named topics (--model aspect); see below"
     add("--seeds", type=Path, metavar="FILE", help=what)
     what = 'inverse temperature in (0, 1], or "auto" to tune it (default: auto)'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from sklearn.base import BaseEstimator
@@ -39,10 +40,20 @@ MODELS: dict[str, ModelFactory] = {
     "abstraction": ClusterAbstraction,
 }
 
+N_COMPONENTS, LEAST_COMPONENTS = 32, 2  # by default
+ROWS_PER_COMPONENT = 10  # at least, by default
+
 
 class Fitted(NamedTuple):
     seconds: float
     notes: tuple[str, ...]  # convergence warnings
+
+
+def with_components(options: Arguments, table: NamedCounts) -> Arguments:
+    """The options with a number of components, which depends on the rows if it is not given."""
+    usual = min(N_COMPONENTS, max(LEAST_COMPONENTS, table.X.shape[0] // ROWS_PER_COMPONENT))
+    components = options.components or max(usual, len(table.seeds or ()))
+    return replace(options, components=components)
 
 
 def make_model(table: NamedCounts, options: Arguments, **changed: Any) -> BaseEstimator:

@@ -74,7 +74,7 @@ def read(options: Arguments, screen: Screen) -> NamedCounts:
     if options.seeds is None:
         return table
     seeds = read_seeds(options.seeds, table.column_names, table.kinds[1])
-    if len(seeds) > options.components:
+    if 0 < options.components < len(seeds):
         what = f"{len(seeds)} topics are named, but --components is {options.components}"
         raise InputError(f"{options.seeds}: {what}")
     return replace(table, seeds=seeds)

@@ -4,6 +4,7 @@ import re
 import runpy
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from skcooc import AspectModel, Dyads, RowMemory, metrics
 from skcooc.cli import main
+from skcooc.cli.arguments import parse
+from skcooc.cli.models import with_components
+from skcooc.cli.texts import NamedCounts
 from skcooc.inspection import export_dict, export_text, name_topics
 from skcooc.model_selection import split_counts
 from tests.cli.conftest import FAST, written
@@ -126,6 +130,17 @@ def test_beta_given_a_collapse_and_the_same_report_again(run, npz):
     assert "the model has collapsed" in " ".join(out.split())
     first, again = (re.sub(r" [\d.]+$", "", run(npz, "--compare"), flags=re.M) for _ in range(2))
     assert first == again
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_seeds", "found"), [(12, 0, 2), (85, 0, 8), (9000, 0, 32), (12, 3, 3)]
+)
+def test_few_rows_have_fewer_components_by_default(n_rows, n_seeds, found):
+    seeds = {f"topic {k}": [] for k in range(n_seeds)}
+    table = NamedCounts(sp.csr_array((n_rows, 5)), [], [], "counts", seeds=seeds)
+    given = parse(["counts.npz"], ["aspect"])
+    assert with_components(given, table).components == found
+    assert with_components(replace(given, components=7), table).components == 7
 
 
 def test_names_of_a_matrix(error, run, npz, tmp_path):
