@@ -2,6 +2,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
 from skcooc.em import EMStage, State, fit, make_solver
@@ -51,6 +52,13 @@ def test_equal_blocks_are_the_same_bit_by_bit(workers):
     assert [record.free_energy for record in one.history] == [r.free_energy for r in two.history]
     np.testing.assert_array_equal(one.params.components, two.params.components)
     np.testing.assert_array_equal(far.collect_rows(one.rows), two.rows)
+
+
+def test_the_scheduler_knows_the_size_of_blocks(workers):
+    far = counts_on_workers.load(workers, in_blocks(X, 100), "AspectModel")
+    told = [workers.cluster.scheduler.tasks[block.key].nbytes for block in far.blocks]
+    tables = [sp.csr_array(block) for block in blocks_of(X, 100)]
+    assert told == [12 * block.nnz + 4 * (block.shape[0] + 1) for block in tables]
 
 
 def weighed(block, rows):
