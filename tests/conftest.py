@@ -2,6 +2,7 @@
 
 import gc
 import os
+import zlib
 
 import pytest
 
@@ -28,6 +29,32 @@ def pytest_collection_modifyitems(items):
 def pytest_collection_finish():
     """Exclude what has been imported from garbage collection."""
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compile_once(tmp_path_factory):
+    """Where one worker of xdist compiles a loop, the others wait, and load it from the disk."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        yield
+        return
+    import fcntl
+
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.dispatcher import Dispatcher
+
+    folder, compile_loop = tmp_path_factory.getbasetemp().parent, Dispatcher.compile
+
+    def wait_and_compile(loop, signature):
+        name = f"{loop.py_func.__module__}.{loop.py_func.__qualname__} {signature}"
+        if not name.startswith("skcooc."):
+            return compile_loop(loop, signature)
+        with global_compiler_lock, open(folder / f"{zlib.crc32(name.encode())}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return compile_loop(loop, signature)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Dispatcher, "compile", wait_and_compile)
+        yield
 
 
 @pytest.fixture(scope="module")

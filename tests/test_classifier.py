@@ -1,6 +1,7 @@
 """A classifier that learns from a few labelled rows, and from all others."""
 
 import pickle
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -29,16 +30,20 @@ def labelled(n, seed=0):
 
 
 FEW = labelled(3)
-MODEL = AspectClassifier(random_state=0).fit(X, FEW)
+
+
+@cache
+def default():
+    return AspectClassifier(random_state=0).fit(X, FEW)
 
 
 def test_three_labels_a_class_are_enough():
     rest = FEW < 0
-    assert (MODEL.predict(X)[rest] == Y[rest]).mean() > 0.9
-    assert MODEL.score(X, Y) > 0.9
-    assert MODEL.classes_.tolist() == [0, 1, 2]
+    assert (default().predict(X)[rest] == Y[rest]).mean() > 0.9
+    assert default().score(X, Y) > 0.9
+    assert default().classes_.tolist() == [0, 1, 2]
     new = make_cooccurrences(**SIZES, kind="clusters", n_tokens=4500, random_state=1).X[:20]
-    np.testing.assert_array_equal(MODEL.predict(new), MODEL.predict(X)[:20])
+    np.testing.assert_array_equal(default().predict(new), default().predict(X)[:20])
 
 
 @pytest.mark.parametrize("cv", [0, 5])
@@ -86,9 +91,9 @@ def test_labels_come_in_many_forms():
         model = AspectClassifier(random_state=0).fit(X, y)
         assert model.classes_.tolist() == classes
         assert model.model_.component_names_ == dict(enumerate(map(str, model.classes_)))
-        np.testing.assert_array_equal(model.components_, MODEL.components_)
-        assert model.calibration_ == MODEL.calibration_
-        np.testing.assert_array_equal(model.predict(X), model.classes_[MODEL.predict(X)])
+        np.testing.assert_array_equal(model.components_, default().components_)
+        assert model.calibration_ == default().calibration_
+        np.testing.assert_array_equal(model.predict(X), model.classes_[default().predict(X)])
 
 
 def test_bad_labels_are_refused():
@@ -174,19 +179,19 @@ def test_unlabelled_rows_help():
 
 
 def test_names_storage_copies_and_weights():
-    names = MODEL.get_feature_names_out()
+    names = default().get_feature_names_out()
     assert names.tolist() == [f"aspectclassifier{k}" for k in range(3)]
     frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(M)])
-    model = clone(MODEL).set_output(transform="pandas").fit(frame, FEW)
+    model = clone(default()).set_output(transform="pandas").fit(frame, FEW)
     assert model.feature_names_in_.tolist() == frame.columns.tolist()
     assert model.transform(frame).columns.tolist() == names.tolist()
-    for other in (clone(MODEL).fit(Dyads(X), FEW), clone(MODEL).fit(X.toarray(), FEW)):
-        np.testing.assert_array_equal(other.components_, MODEL.components_)
-    copied = pickle.loads(pickle.dumps(MODEL))
-    np.testing.assert_array_equal(copied.predict_proba(X), MODEL.predict_proba(X))
-    np.testing.assert_array_equal(clone(MODEL).set_params(n_jobs=2).fit(X, FEW).components_,
-                                  MODEL.components_)  # fmt: skip
-    single = clone(MODEL).fit(X.astype(np.float32), FEW)
+    for other in (clone(default()).fit(Dyads(X), FEW), clone(default()).fit(X.toarray(), FEW)):
+        np.testing.assert_array_equal(other.components_, default().components_)
+    copied = pickle.loads(pickle.dumps(default()))
+    np.testing.assert_array_equal(copied.predict_proba(X), default().predict_proba(X))
+    np.testing.assert_array_equal(clone(default()).set_params(n_jobs=2).fit(X, FEW).components_,
+                                  default().components_)  # fmt: skip
+    single = clone(default()).fit(X.astype(np.float32), FEW)
     assert single.components_.dtype == single.embedding_.dtype == np.float32
     weights = np.arange(N) % 3
     times = np.repeat(np.arange(N), weights)
@@ -194,4 +199,4 @@ def test_names_storage_copies_and_weights():
     weighted = clone(plain).fit(X, FEW, sample_weight=weights)
     repeated = clone(plain).fit(X[times], FEW[times])
     np.testing.assert_allclose(weighted.components_, repeated.components_, rtol=1e-8)
-    assert MODEL.n_iter_ == 20
+    assert default().n_iter_ == 20

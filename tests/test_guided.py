@@ -3,6 +3,7 @@
 import copy
 import pickle
 import warnings
+from functools import cache
 
 import dask.array as da
 import numpy as np
@@ -53,7 +54,14 @@ def grouped(effects="both", n_components=3, **params):
     return GuidedAspectModel(n_components, group_effects=effects, **{**FAST, **params})
 
 
-MODEL, BATCHES = seeded().fit(X), grouped().fit(X, groups=GROUPS)
+@cache
+def with_seeds():
+    return seeded().fit(X)
+
+
+@cache
+def with_batches():
+    return grouped().fit(X, groups=GROUPS)
 
 
 def assert_same(one, other, tolerance=0.0):
@@ -69,13 +77,13 @@ def assert_same(one, other, tolerance=0.0):
 
 
 def test_seeds_name_the_planted_topics():
-    assert MODEL.component_names_ == {0: "sky", 1: "sea"}
-    overlap = np.sqrt(MODEL.components_) @ np.sqrt(TRUTH.components).T
+    assert with_seeds().component_names_ == {0: "sky", 1: "sea"}
+    overlap = np.sqrt(with_seeds().components_) @ np.sqrt(TRUTH.components).T
     assert overlap.argmax(axis=1).tolist() == [2, 0, 1]
     best = TRUTH.mixtures.argmax(axis=1)
     named = best != 1
     expected = np.where(best == 2, "sky", "sea")[named]
-    assert (MODEL.predict(X)[named] == expected).mean() > 0.9
+    assert (with_seeds().predict(X)[named] == expected).mean() > 0.9
     swapped = seeded(seeds={"sea": SEEDS["sea"], "sky": SEEDS["sky"]}).fit(X)
     overlap = np.sqrt(swapped.components_) @ np.sqrt(TRUTH.components).T
     assert overlap.argmax(axis=1).tolist() == [0, 2, 1]
@@ -90,7 +98,7 @@ def test_names_of_columns_come_from_the_table_or_from_the_user():
         seeded(seeds=names, feature_names=WORDS).fit(X),
         seeded(seeds=names, feature_names=WORDS).fit(Dyads(X)),
     ):
-        np.testing.assert_allclose(model.components_, MODEL.components_, rtol=1e-12)
+        np.testing.assert_allclose(model.components_, with_seeds().components_, rtol=1e-12)
     refused("X has no names of columns, give feature_names", seeded(seeds=names).fit, X)
     refused(r"feature_names has the shape \(3,\)", seeded(feature_names=["a"] * 3).fit, X)
 
@@ -98,7 +106,7 @@ def test_names_of_columns_come_from_the_table_or_from_the_user():
 def test_unknown_seeds_are_said():
     with pytest.warns(UserWarning, match="2 of the seeds are no columns of X, such as 'rain'"):
         found = seeded(seeds={"sky": [*SEEDS["sky"], "rain", M], "sea": SEEDS["sea"]}).fit(X)
-    assert_same(found, MODEL)
+    assert_same(found, with_seeds())
     for unknown in (["rain"], [], [-1], [M]):
         refused("None of the seeds of 'sky' is a column", seeded(seeds={"sky": unknown}).fit, X)
     refused("is less than the number of topics .* named or given, 2", seeded(1).fit, X)
@@ -235,12 +243,13 @@ def test_rows_whose_group_is_unknown_have_no_factor_and_the_prior_of_all():
     rows, labels = X[:6], GROUPS[:6].copy()
     labels[1], labels[4] = None, "new"
     with pytest.warns(UserWarning, match=r"such as 'new': their 1 row\(s\) are treated as rows wi"):
-        found = BATCHES.transform(rows, groups=labels)
-    without, known = BATCHES.transform(rows), BATCHES.transform(rows, groups=GROUPS[:6])
+        found = with_batches().transform(rows, groups=labels)
+    without = with_batches().transform(rows)
+    known = with_batches().transform(rows, groups=GROUPS[:6])
     np.testing.assert_array_equal(found[[1, 4]], without[[1, 4]])
     np.testing.assert_array_equal(found[[0, 2, 3, 5]], known[[0, 2, 3, 5]])
     assert np.abs(without - known).max() > 1e-3
-    np.testing.assert_array_equal(BATCHES.transform(rows, groups=[np.nan] * 6), without)
+    np.testing.assert_array_equal(with_batches().transform(rows, groups=[np.nan] * 6), without)
 
 
 @pytest.mark.parametrize("effects", EFFECTS)
@@ -266,16 +275,16 @@ def test_groups_and_effects_go_together_and_fit():
     message = "groups and group_effects go together"
     refused(message, grouped().fit, X)
     refused(message, seeded().fit, X, groups=GROUPS)
-    refused("the model has group_effects=None", MODEL.transform, X, groups=GROUPS)
+    refused("the model has group_effects=None", with_seeds().transform, X, groups=GROUPS)
     refused(r"groups has the shape \(79,\)", grouped().fit, X, groups=GROUPS[1:])
-    refused(r"groups has the shape \(5,\)", BATCHES.transform, X, groups=GROUPS[:5])
+    refused(r"groups has the shape \(5,\)", with_batches().transform, X, groups=GROUPS[:5])
     mixed = GROUPS.copy()
     mixed[0] = 1
     refused("values of several types", grouped().fit, X, groups=mixed)
     refused("does not go with leave_one_out=True", grouped(leave_one_out=True).fit, X, None, GROUPS)
     refused("burstiness=None", grouped(burstiness=9.0).fit, X, None, GROUPS)
     for name in ("column_factors_", "group_distribution_"):
-        assert not hasattr(MODEL, name)
+        assert not hasattr(with_seeds(), name)
 
 
 @pytest.mark.parametrize("effects", EFFECTS)
@@ -315,7 +324,7 @@ def test_storage_precision_and_threads(effects, monkeypatch):
 
 
 def test_copies_are_equal():
-    for model, groups in ((MODEL, {}), (BATCHES, {"groups": GROUPS})):
+    for model, groups in ((with_seeds(), {}), (with_batches(), {"groups": GROUPS})):
         for other in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
             assert_same(model, other)
             expected = model.transform(X, **groups)
@@ -338,7 +347,7 @@ def test_weights_of_rows_are_repetitions():
 
 
 def test_fit_transform_is_fit_and_transform():
-    expected = BATCHES.transform(X, groups=GROUPS)
+    expected = with_batches().transform(X, groups=GROUPS)
     np.testing.assert_array_equal(grouped().fit_transform(X, groups=GROUPS), expected)
 
 
@@ -411,15 +420,15 @@ def test_seeds_in_streams_and_on_disk(tmp_path):
     for block in blocks:
         stream.partial_fit(block, sample_weight=np.ones(block.shape[0]))
     for found in (stream, clone(model).fit(RowBlocks(blocks)), clone(model).fit(table)):
-        assert found.component_names_ == MODEL.component_names_
+        assert found.component_names_ == with_seeds().component_names_
         overlap = np.sqrt(found.components_) @ np.sqrt(TRUTH.components).T
         assert overlap.argmax(axis=1)[:2].tolist() == [2, 0]
-    mixtures = MODEL.transform(lazy)
-    np.testing.assert_allclose(mixtures.compute(), MODEL.transform(X), rtol=1e-9)
+    mixtures = with_seeds().transform(lazy)
+    np.testing.assert_allclose(mixtures.compute(), with_seeds().transform(X), rtol=1e-9)
     reason = "groups of rows need counts in memory; set group_effects=None"
     for out_of_core in (RowBlocks(blocks), table, lazy):
         refused(reason, grouped().fit, out_of_core, groups=GROUPS)
-    for model in (grouped(), BATCHES):
+    for model in (grouped(), with_batches()):
         assert not hasattr(model, "partial_fit")
 
 
@@ -433,7 +442,7 @@ def test_meta_estimators():
         np.testing.assert_allclose(model.transform(X).sum(axis=1), 1)
         assert np.isfinite(model.score(X))
     model = RowMemory(seeded()).fit(X)
-    np.testing.assert_allclose(model.estimator_.components_, MODEL.components_, rtol=1e-9)
+    np.testing.assert_allclose(model.estimator_.components_, with_seeds().components_, rtol=1e-9)
     for effects in ("topics", "columns"):
         for meta in (
             AveragedModels(grouped(effects), 2),
@@ -470,25 +479,25 @@ def test_groups_are_routed_by_searches_and_pipelines():
 
 
 def test_names_in_tables_and_of_merged_topics():
-    frame = describe(MODEL)
+    frame = describe(with_seeds())
     assert frame["name"].tolist()[:2] == ["sky", "sea"]
-    assert len(top_features(MODEL, n_features=3)) == 3
-    assert MODEL.get_feature_names_out().tolist() == ["sky", "sea", "guidedaspectmodel2"]
-    merged = merge_topics(MODEL, [[0, 2]])
+    assert len(top_features(with_seeds(), n_features=3)) == 3
+    assert with_seeds().get_feature_names_out().tolist() == ["sky", "sea", "guidedaspectmodel2"]
+    merged = merge_topics(with_seeds(), [[0, 2]])
     assert merged.component_names_ == {1: "sea"}
     assert not hasattr(merged, "predict")  # topics have other places
     np.testing.assert_allclose(merged.transform(X).sum(axis=1), 1)
-    assert merge_topics(MODEL, [[0, 1]]).component_names_ == {}
-    assert drop_topics(MODEL, [0]).component_names_ == {0: "sea"}
+    assert merge_topics(with_seeds(), [[0, 1]]).component_names_ == {}
+    assert drop_topics(with_seeds(), [0]).component_names_ == {0: "sea"}
     again = merged.set_params(warm_start=True).fit(X)
     assert again.components_.shape == (2, M)
-    assert MODEL.component_names_ == {0: "sky", 1: "sea"}
+    assert with_seeds().component_names_ == {0: "sky", 1: "sea"}
 
 
 def test_merged_topics_keep_groups():
-    merged = merge_topics(BATCHES, [[0, 1]])
-    np.testing.assert_array_equal(merged.column_factors_, BATCHES.column_factors_)
-    first = BATCHES.group_distribution_[:, :2].sum(axis=1)
+    merged = merge_topics(with_batches(), [[0, 1]])
+    np.testing.assert_array_equal(merged.column_factors_, with_batches().column_factors_)
+    first = with_batches().group_distribution_[:, :2].sum(axis=1)
     np.testing.assert_allclose(merged.group_distribution_[:, 0], first)
     mixtures = merged.transform(X, groups=GROUPS)
     np.testing.assert_allclose(mixtures.sum(axis=1), 1)
