@@ -1,25 +1,9 @@
-"""Models with a mistake each, which the checks must find.
-
-The first ones break any model, those with ``of`` break a single model.
-"""
+"""Models with a mistake each, which the checks must find."""
 
 import numpy as np
 
 from skcooc.counts import CSRCounts
-from skcooc.equations.aspects import Aspects, PredictiveAspects
-from skcooc.equations.aspects import Statistics as AspectStatistics
-from skcooc.equations.coclusters import CoClusters, Statistics, log_association
-from skcooc.equations.column_clusters import ColumnClusters
-from skcooc.equations.memberships import (
-    column_posteriors,
-    posteriors,
-    relative_scores,
-    weight_unit,
-)
-from skcooc.equations.product_aspects import ProductAspects
-from skcooc.equations.projections import FactorialProjections
-from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
-from skcooc.equations.tree_clusters import Abstractions
+from skcooc.equations.aspects import PredictiveAspects
 from skcooc.testing import CHECKS, planned, run_check, simplices
 
 
@@ -174,163 +158,14 @@ class GoesHome(Twin):
         return self.right.expect(X, params, np.asarray(rows), beta)
 
 
-class ForgottenPowerOfComponents(Twin):
-    of = Aspects
-
-    def expect(self, X, params, rows, beta):
-        mixture = X.mixture(rows**beta, params.components)
-        A = rows**beta * mixture.rows
-        A /= A.sum(axis=1, keepdims=True).clip(1e-300)
-        expected = params.components * mixture.columns
-        return A, AspectStatistics(expected, -mixture.log_likelihood / beta)
-
-
 class ForgottenPowerOfMixtures(Twin):
-    of = Aspects, ProductAspects
+    """The quick solution for new rows is that of beta = 1."""
 
     def fold_in_equations(self, params):
         return ForgottenPowerOfMixtures(self.right), params
 
     def fixed(self, X, params, beta):
         return self.right.fixed(X, params, beta)._replace(power=1.0)
-
-
-class ForgottenPowerOfPairs(Twin):
-    of = ProductAspects
-
-    def expect(self, X, params, rows, beta):
-        if beta == 1:
-            return self.right.expect(X, params, rows, beta)
-        T = params.joint / params.weights[:, None]
-        mixture = X.mixture(rows**beta @ T, params.components**beta)
-        joint = T * ((rows**beta * X.row_weights[:, None]).T @ mixture.rows)
-        A = rows**beta * (mixture.rows @ T.T)
-        A /= A.sum(axis=1, keepdims=True).clip(1e-300)
-        _, stats = self.right.expect(X, params, rows, beta)
-        expected = params.components**beta * mixture.columns
-        return A, type(stats)(expected, joint, -mixture.log_likelihood / beta)
-
-
-class OtherPairs(Twin):
-    of = ProductAspects
-
-    def maximize(self, stats, params, beta):
-        right = self.right.maximize(stats, params, beta)
-        joint = np.outer(right.joint.sum(axis=1), right.joint.sum(axis=0))
-        return right._replace(joint=joint)
-
-
-class TemperedLevels(Twin):
-    of = Abstractions
-
-    def expect(self, X, params, rows, beta):
-        tempered = params._replace(abstraction=params.abstraction**beta)
-        rows, stats = self.right.expect(X, tempered, rows, beta)
-        return rows, stats
-
-
-class RowsThatForgetProportions(Twin):
-    of = RowClusters
-
-    def expect(self, X, params, rows, beta):
-        uniform = np.full_like(params.weights, 1 / len(params.weights))
-        return self.right.expect(X, params._replace(weights=uniform), rows, beta)
-
-
-class RowsThatForgetTheirWeights(Twin):
-    of = RowClusters
-
-    def expect(self, X, params, rows, beta):
-        rows, stats = self.right.expect(X, params, rows, beta)
-        return rows, stats._replace(components=X.tdot(rows))
-
-
-class DivergencesLikeLikelihoods(Twin):
-    """Temperatures end at one, as if they were exponents of a likelihood."""
-
-    of = RowClusters
-
-    def expect(self, X, params, rows, beta):
-        return self.right.expect(X, params, rows, min(beta, 1.0))
-
-
-class ColumnsThatForgetProportions(Twin):
-    of = ColumnClusters
-
-    def maximize(self, stats, params, beta):
-        uniform = np.full_like(params.proportions, 1 / len(params.proportions))
-        return self.right.maximize(stats, params._replace(proportions=uniform), beta)
-
-
-class ColumnsThatForgetTheirWeights(Twin):
-    of = ColumnClusters
-
-    def maximize(self, stats, params, beta):
-        unweighted = ColumnClusters(len(params.weights), False, "counts", "estimated")
-        return unweighted.maximize(stats, params, beta)
-
-
-class MinusSign(Twin):
-    of = CoClusters
-
-    def expect(self, X, params, rows, beta):
-        scores = X.dot(params.memberships) @ -log_association(params.joint).T
-        factors = np.full((X.shape[0], 1), beta)
-        I, evidence = posteriors(X, scores, factors, params.weights, False)
-        nothing, energy = np.zeros(params.joint.shape[1]), -evidence.sum() / beta
-        return I, Statistics(X.tdot(I), I.sum(axis=0), nothing, 1.0, 1.0, energy)
-
-
-class BlocksThatForgetTheWeightsOfRows(Twin):
-    of = CoClusters
-
-    def expect(self, X, params, rows, beta):
-        return CoClusters(3, 3).expect(X, params, rows, beta)
-
-
-class RowsOfOtherWeights(Twin):
-    """As if rows weighed the same."""
-
-    of = RowClusters
-
-    def expect(self, X, params, rows, beta):
-        equal = RowClusters(2, object_weights="equal")
-        return equal.expect(X, params._replace(unit=weight_unit(X, "equal")), rows, beta)
-
-
-class LateAssociation(Twin):
-    of = CoClusters
-
-    def maximize(self, stats, params, beta):
-        scores = beta * stats.profiles @ log_association(params.joint)
-        J = column_posteriors(scores, params.column_weights, False)
-        joint = stats.profiles.T @ J
-        right = self.right.maximize(stats, params, beta)
-        return right._replace(memberships=J, joint=joint / joint.sum())
-
-
-class ForgottenBeta(Twin):
-    of = CoClusters
-
-    def expect(self, X, params, rows, beta):
-        return self.right.expect(X, params, rows, 1.0)
-
-
-class FirstAssociation(Twin):
-    of = CoClusters
-
-    def maximize(self, stats, params, beta):
-        return self.right.maximize(stats, params, beta)._replace(joint=params.joint)
-
-
-class NoPriorOfCenters(Twin):
-    """The centers forget the topics of their rows gradually."""
-
-    of = FactorialProjections
-
-    def maximize(self, stats, params, beta):
-        right = self.right.maximize(stats, params, beta)
-        return right._replace(counts=right.counts**0.9)
 
 
 class NothingLeftOut(Twin):
@@ -349,27 +184,6 @@ class Endless(PredictiveAspects):
 def LeftInColumns(model):
     """Tokens are left out of their rows alone."""
     return Endless(model.aspects, model.row_prior)
-
-
-class RowsLeftIn(Twin):
-    of = PredictiveClusters
-
-    def expect(self, X, params, rows, beta):
-        return self.right.expect(X, params, 0 * rows, beta)
-
-
-class MassLeftIn(Twin):
-    of = PredictiveClusters
-
-    def expect(self, X, params, rows, beta):
-        clusters, plain = self.right.clusters, params.plain
-        M, N = params.components.shape[0], X.row_sums[:, None]
-        left = np.maximum(params.totals - rows * N, M * self.right.component_prior)
-        scores, shared = relative_scores(X, params.components, params.weights)
-        scores += N * np.log(left / params.totals)
-        prior = self.right.component_prior
-        scores += X.left_out_rows(rows, params.components, params.totals, prior)
-        return clusters.expect_from_scores(X, plain, scores, shared, beta)
 
 
 TEMPERATURES = ForgottenPower, OtherPower
