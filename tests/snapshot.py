@@ -27,48 +27,9 @@ from skcooc import cli
 from skcooc.datasets import make_cooccurrences
 from skcooc.image import TextureSegmenter
 from skcooc.model_selection import TemperatureSearchCV
-from tests.cases import FAST
+from tests.cases import ESTIMATORS, FAST, META, VARIANTS
+from tests.watching import Stop
 
-CASES = [
-    skcooc.AspectModel(3),
-    skcooc.AspectModel(3, beta=0.9),
-    skcooc.AspectModel(3, early_stopping=True),
-    skcooc.AspectModel(3, beta=0.9, tempering="likelihood", n_init=2, solver=1.5),
-    skcooc.AspectModel(3, component_prior=0.01, smoothing=0.1),
-    skcooc.AspectModel(3, leave_one_out=True),
-    skcooc.AspectModel(3, beta=0.9, burstiness=20.0),
-    skcooc.AspectModel(3, beta=0.9, annealing=1.2),
-    skcooc.AspectModel(3, beta=0.6, annealing=0.7, early_stopping=True),
-    skcooc.AsymmetricClustering(3),
-    skcooc.AsymmetricClustering(3, beta=0.2, object_weights="equal", proportions="estimated"),
-    skcooc.AsymmetricClustering(3, hard=True),
-    skcooc.AsymmetricClustering(3, beta=0.3, leave_one_out=True),
-    skcooc.AsymmetricClustering(3, beta=0.3, annealing=1.5),
-    skcooc.AsymmetricClustering(3, axis="columns", beta=0.2, solver="momentum"),
-    skcooc.AsymmetricClustering(3, axis="columns", hard=True, object_weights="equal"),
-    skcooc.SymmetricClustering(3, 3),
-    skcooc.SymmetricClustering(3, 4, beta=0.7, proportions="estimated"),
-    skcooc.SymmetricClustering(3, 2, hard=True),
-    skcooc.SymmetricClustering(3, 3, beta=0.7, annealing=1.5),
-    skcooc.ClusterAbstraction(3),
-    skcooc.ClusterAbstraction(3, beta=0.2, abstraction="row", row_iter=3),
-    skcooc.ClusterAbstraction(3, beta=0.4, tempering="joint", abstraction="constant"),
-    skcooc.ClusterAbstraction(3, tree="annealed"),
-    skcooc.ClusterAbstraction(3, hard=True),
-    skcooc.ClusteringProjection(3),
-    skcooc.ClusteringProjection(3, 4, beta=0.3, inference="variational"),
-    skcooc.ClusteringProjection(3, 4, beta=0.5, annealing=0.5),
-    skcooc.ClusteringProjection(3, 5, beta=0.8, posterior="factorial", topic_prior=0.0),
-    skcooc.ProductSpaceMixture(3, 3),
-    skcooc.ProductSpaceMixture(3, 4, beta=0.95, tempering="joint"),
-    skcooc.ProductSpaceMixture(3, 3, beta=0.9, leave_one_out=True),
-    skcooc.ProductSpaceMixture(3, 3, beta=0.9, annealing=1.5),
-]
-AVERAGES = [
-    skcooc.AveragedModels(skcooc.AspectModel(3), 2),
-    skcooc.AveragedModels(skcooc.AspectModel(3, beta=1.0, early_stopping=True), 2),
-    skcooc.AveragedModels(skcooc.AsymmetricClustering(3, beta=0.2), 2),
-]
 METHODS = ("transform", "score", "perplexity", "score_samples", "predict", "predict_proba")
 MORE_METHODS = ("bound", "project", "decision_path", "similarity", "kneighbors")
 SECONDS = ("seconds", "time")  # parts of names of what is not compared
@@ -89,10 +50,6 @@ def pieces(value):
         yield np.ascontiguousarray(np.ma.getdata(value)).tobytes()
     elif sp.issparse(value):
         yield from pieces(value.toarray())
-    elif type(value).__name__ == "Trial":
-        names = "beta", "validation", "prior", "exponents", "n_components", "row_prior"
-        fields = {name: getattr(value, name) for name in names}  # as the Probe of 74e1347
-        yield from pieces(fields | {"smaller": value.stage == "smaller"})
     elif hasattr(value, "_asdict"):
         yield from pieces(value._asdict())
     elif isinstance(value, dict):
@@ -130,25 +87,8 @@ def show_or_refusal(name, estimator, X, rows):
     """The same for a fit that may be refused."""
     try:
         show(name, fitted(estimator, X), rows)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         print(name, "refused with", type(error).__name__)
-
-
-class Stop:
-    """Stops a fit cleanly at an iteration."""
-
-    def __init__(self, at):
-        self.left = at
-
-    def setup(self, estimator, context):
-        """A fit begins."""
-
-    teardown = on_fit_task_begin = setup
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
-        """True at the iteration where it is to stop."""
-        self.left -= fitted_estimator is not None
-        return self.left == 0
 
 
 def fitted(estimator, X, **params):
@@ -164,7 +104,7 @@ def blocks(X):
 
 def every_case(X, weights):
     """All forms of all estimators: types, weights, warm starts, streams, stop and resume."""
-    for number, case in enumerate(CASES + AVERAGES):
+    for number, case in enumerate([*ESTIMATORS, *VARIANTS, *META]):
         label = f"{number}:{type(case).__name__}"
         for dtype in (np.float64, np.float32):
             Y, kind = X.astype(dtype), np.dtype(dtype).name

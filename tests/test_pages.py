@@ -250,6 +250,7 @@ def test_a_run_keeps_what_it_measured(tmp_path, monkeypatch):
 
     colours.__code__ = colours.__code__.replace(co_filename="experiment.py")
     monkeypatch.setattr(experiment, "_experiments", {})
+    monkeypatch.setattr(experiment, "digest_of_code", len)
     experiment.experiment(minutes=0, quick={"n": 1})(colours)
     path = tmp_path / "colours.json"
     experiment.measure("colours", "experiment", {}, path)

@@ -18,7 +18,7 @@ from skcooc import (
     save_table,
 )
 from skcooc.model_selection import split_counts
-from tests.tables import MANY_THREADS, planted
+from tests.tables import planted
 
 X = planted(n_tokens=4000).X
 MODEL = AspectModel(3, beta=0.9, max_iter=20, random_state=0)
@@ -61,14 +61,6 @@ def test_integers_are_fitted_as_float32_and_predict_as_float64():
     assert whole.score(Dyads(X)) == pytest.approx(double.score(Dyads(X)), rel=1e-5)
     Z = whole.transform(X)
     np.testing.assert_allclose((Z @ whole.components_).sum(axis=1), 1, rtol=1e-6)
-
-
-def test_threads_change_no_bit_of_fits_of_integers(monkeypatch):
-    monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.counts.passes.config", MANY_THREADS)
-    one, two = (AspectModel(3, random_state=0, max_iter=20, n_jobs=n).fit(X) for n in (1, 2))
-    for name in ("components_", "embedding_"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
 
 def test_halves_of_integers_are_integers():

@@ -7,7 +7,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skcooc import AspectModel, Dyads
-from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.em import State
 from skcooc.em.annealing import mix_components
 from skcooc.equations.aspects import Aspects, Params
@@ -17,7 +16,7 @@ from skcooc.simplex import match_rows
 from tests.contract import assert_same_fit
 from tests.data import requires_callbacks
 from tests.tables import planted
-from tests.watching import Interruption, Stop
+from tests.watching import Stop
 
 DATA = planted(4, 8000)
 X = DATA.X.astype(float)
@@ -59,19 +58,6 @@ def test_a_second_run_merges_and_splits(unlucky_start, monkeypatch):
     monkeypatch.setattr("skcooc.fitting.recipe.SEPARATION_ITERATIONS", 0)
     monkeypatch.setattr(Aspects, "perturb", lambda model, params, rng, amount: params)
     assert similarity(clone(MODEL).set_params(n_init=2).fit(X)) < 0.9
-
-
-@requires_callbacks
-@pytest.mark.parametrize("at", [1, 9, 50, 60, 100])
-def test_it_resumes_from_any_iteration(unlucky_start, tmp_path, at):
-    model = clone(MODEL).set_params(n_init=3, max_iter=60, tol=0)
-    whole = clone(model).fit(X)
-    model.set_callbacks(Checkpoint(tmp_path / "model", every=1), Interruption(at))
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X)
-    half = read_checkpoint(tmp_path / "model").set_params(warm_start=True)
-    assert half.transform(X[:2]).sum() == pytest.approx(2)
-    assert_same_fit(half.fit(X), whole)
 
 
 @pytest.mark.parametrize("options", [{"beta": "auto"}, {"early_stopping": True}], ids=str)

@@ -68,24 +68,3 @@ def test_millions_of_observations_in_single_precision():
         labels = [getattr(of, "labels_", of.embedding_.argmax(axis=1)) for of in (many, few)]
         assert adjusted_rand_score(*labels) == 1  # starts differ: clusters may change places
     np.testing.assert_allclose(many.components_, few.components_, atol=1e-3)
-
-
-def test_a_row_of_weight_w_is_the_same_as_w_rows():
-    """In forms that are no defaults: those are checked by test_estimators.py."""
-    X = planted(3, 6000, kind="clusters").X.astype(float)
-    weights = np.random.default_rng(0).integers(0, 4, X.shape[0])
-    times = np.repeat(np.arange(X.shape[0]), weights)
-    for model in (
-        sk.AsymmetricClustering(4, object_weights="equal", beta=0.1),
-        sk.AsymmetricClustering(4, axis="columns", hard=True, object_weights="equal", beta=0.1),
-        sk.SymmetricClustering(3, 3, beta=0.3),
-        sk.ProductSpaceMixture(2, 3, beta=0.95),
-        sk.ClusterAbstraction(3, abstraction="row", beta=0.3, solver=1.0),
-        sk.ClusterAbstraction(4, tree="annealed", beta=0.1),
-    ):
-        weighted = clone(model).set_params(random_state=0).fit(X, sample_weight=weights)
-        repeated = clone(model).set_params(random_state=0).fit(X[times])
-        close = {"atol": 1e-4, "err_msg": repr(model)}
-        np.testing.assert_allclose(repeated.components_, weighted.components_, rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(repeated.embedding_, weighted.embedding_[times], **close)
-        assert repeated.objective_ == pytest.approx(weighted.objective_)

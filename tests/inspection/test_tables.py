@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from scipy.cluster.hierarchy import dendrogram, is_monotonic, is_valid_linkage, leaders
 from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -288,7 +287,6 @@ def test_names_of_nodes_stand_before_their_words():
 TREES = (1,), (5,), (5, 40, 30, EXPLICIT)
 CHAIN = Tree(np.array([-1, 0, 0, 0, 1, 1, 4, 4]))  # three children, and leaves at three depths
 SINGLE = Tree(np.array([-1, 0, 1, 1, 2]))  # nodes with a single child
-TEXTS = ["tea cup milk", "goal ball net", "milk sugar tea", "ball team goal"] * 10
 
 
 def nodes_of(root):
@@ -436,18 +434,6 @@ def test_the_page_of_pyldavis(aspects):
         words = COUNTS.sum(axis=1) @ model.transform(COUNTS) / COUNTS.sum()
         np.testing.assert_allclose(np.array(data["mdsDat"]["Freq"]) / 100, words, rtol=1e-6)
         assert "<script" in pyLDAvis.prepared_data_to_html(prepared)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_the_pictures_of_topicwizard():
-    figures = pytest.importorskip("topicwizard.figures", reason="topic-wizard is no dependency")
-    from topicwizard.pipeline import make_topic_pipeline
-
-    model = AspectModel(3, beta=0.9, random_state=0)
-    data = make_topic_pipeline(CountVectorizer(), model).fit(TEXTS).prepare_topic_data(TEXTS)
-    np.testing.assert_array_equal(data["topic_term_matrix"], model.components_)
-    assert data["document_topic_matrix"].shape == (len(TEXTS), 3)
-    assert len(figures.topic_barcharts(data).data) == 6
 
 
 def test_numbers_that_are_names_of_columns_name_topics():
