@@ -156,6 +156,16 @@ FEWER = {
     "max_components=20": "max_components=8",
     "[8, 16, 32]": "[3, 8]",
     "), 5": "), 2",
+    "KFold(5": "KFold(2",
+    "n_runs=5": "n_runs=2",
+    "n_runs=10": "n_runs=2",
+    "(2, 5, 10)": "(5,)",
+    "for seed in range(3)": "for seed in range(1)",
+    "[2, 3, 4, 5, 6, 8]": "[2, 4]",
+    "AspectModel(4), random": "AspectModel(4), 3, random",
+    "AspectModel(16), random": "AspectModel(16), 3, random",
+    "AveragedModels(best,": "AveragedModels(best, 3,",
+    "AspectClassifier(random": "AspectClassifier(cv=2, random",
 }
 
 

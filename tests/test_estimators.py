@@ -66,8 +66,9 @@ def failures(estimator):
     return [(one["check_name"], one["exception"]) for one in checked if one["status"] == "failed"]
 
 
+@pytest.mark.usefixtures("few_starts")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("estimator", [*DEFAULTS, *META, AspectClassifier()], ids=repr)
+@pytest.mark.parametrize("estimator", [*DEFAULTS, *META, AspectClassifier(cv=2)], ids=repr)
 def test_check_estimator(estimator):
     assert failures(estimator) == []
 

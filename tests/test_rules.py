@@ -189,31 +189,13 @@ def test_private_names_of_scikit_learn_are_imported_in_one_module():
     assert not (found := offences(lambda source: list(private_imports(source)), others)), found
 
 
-def run(program):
-    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=900)
-
-
 def test_importing_loads_no_side_room():
-    """All rooms that it does not load are side rooms, and these are there when they are touched."""
+    """All rooms that it does not load are side rooms, and these are there when they are touched.
+
+    It needs no optional package, and nor does a fit.
+    """
     rooms = {room_of(path) for path in FILES} - {"__init__", "__main__"}
-    run(
-        "import sys\n"
-        "import skcooc\n"
-        "loaded = {name.split('.')[1] for name in sys.modules if name.startswith('skcooc.')}\n"
-        f"unloaded = {rooms} - loaded\n"
-        "assert unloaded == set(skcooc.SIDE_ROOMS), unloaded ^ set(skcooc.SIDE_ROOMS)\n"
-        "assert not {'sklearn.model_selection', 'matplotlib'} & set(sys.modules)\n"
-        "assert {*skcooc.__all__, *skcooc.SIDE_ROOMS} <= set(dir(skcooc))\n"
-        "assert not hasattr(skcooc, 'missing')\n"
-        "for name in dir(skcooc):\n"
-        "    getattr(skcooc, name)\n"
-        "from skcooc import *\n"
-        "assert AspectRetriever is skcooc.retrieval.AspectRetriever\n"
-    )
-
-
-def test_importing_needs_no_optional_package():
-    run(
+    program = (
         "import sys\n"
         "blocked = 'matplotlib', 'pandas', 'polars', 'rich', 'dask', 'skimage', 'jinja2'\n"
         "class Finder:\n"
@@ -221,8 +203,20 @@ def test_importing_needs_no_optional_package():
         "        if name.partition('.')[0] in blocked: raise ImportError(name)\n"
         "sys.meta_path.insert(0, Finder)\n"
         "import skcooc\n"
+        "loaded = {name.split('.')[1] for name in sys.modules if name.startswith('skcooc.')}\n"
+        f"unloaded = {rooms} - loaded\n"
+        "assert unloaded == set(skcooc.SIDE_ROOMS), unloaded ^ set(skcooc.SIDE_ROOMS)\n"
+        "assert not {'sklearn.model_selection', 'matplotlib'} & set(sys.modules)\n"
+        "assert {*skcooc.__all__, *skcooc.SIDE_ROOMS} <= set(dir(skcooc))\n"
+        "assert not hasattr(skcooc, 'missing')\n"
         "skcooc.AspectModel(2, random_state=0, max_iter=5).fit([[3, 1], [1, 3], [2, 2]])\n"
+        "sys.meta_path.remove(Finder)\n"
+        "for name in dir(skcooc):\n"
+        "    getattr(skcooc, name)\n"
+        "from skcooc import *\n"
+        "assert AspectRetriever is skcooc.retrieval.AspectRetriever\n"
     )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=900)
 
 
 SOURCES = {path.relative_to(ROOT).as_posix(): read(path) for path in FILES}
