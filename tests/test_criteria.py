@@ -8,7 +8,6 @@ from sklearn.exceptions import NotFittedError
 import skcooc
 from skcooc import AspectModel, AsymmetricClustering, ClusterAbstraction, Dyads, SymmetricClustering
 from skcooc.datasets import make_cooccurrences
-from skcooc.equations.aspects import Aspects
 from tests.tables import refused
 
 TRUTH = make_cooccurrences(40, 30, n_components=3, n_tokens=4000, random_state=0)
@@ -100,16 +99,6 @@ def test_criteria_are_those_of_pairs_of_rows_and_columns():
     for weight in (2.0, 0.37):  # of 0.37 each: observations that are not whole
         weighted = model.aic(Dyads(X * weight))
         assert weighted - 2 * k == pytest.approx(weight * (once - 2 * k))
-
-
-def test_rows_that_are_forgotten_are_found(monkeypatch):
-    model, by_hand = fitted(AspectModel(3)), (N + M - 1) * 3 - 1
-    assert model.n_parameters_ == by_hand
-    forgetful = lambda self, params, n_rows: 3 * (M - 1)  # noqa: E731
-    monkeypatch.setattr(Aspects, "free_parameters", forgetful)
-    assert model.n_parameters_ != by_hand
-    models = {K: fitted(AspectModel(K), beta=1.0) for K in (1, 3, 8)}
-    assert min(models, key=lambda K: models[K].bic(Dyads(X))) != 1  # nothing is held against them
 
 
 def test_the_number_of_aspects_planted_is_found_and_what_cannot_be_counted_is_refused():

@@ -90,15 +90,6 @@ def test_weights_of_rows_are_repetitions(estimator):
     assert weights_are_repetitions(estimator)
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_a_mean_length_that_forgets_weights_is_found(monkeypatch):
-    def forgetful(X):
-        return float(X.row_sums.sum() / X.mean_count_weight) / np.count_nonzero(X.row_sums)
-
-    monkeypatch.setattr("skcooc.equations.aspects.mean_length", forgetful)
-    assert not weights_are_repetitions(AspectModel())
-
-
 CLUSTERERS = [one for one in [*ESTIMATORS, *VARIANTS] if hasattr(one, "predict_proba")]
 
 

@@ -12,7 +12,6 @@ import skcooc
 from skcooc import AspectModel, AsymmetricClustering, ClusteringProjection, RowBlocks
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
-from skcooc.em import online
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.stream import Batch
 from tests.contract import assert_same_fit as assert_same
@@ -103,15 +102,6 @@ def test_a_stream_comes_near_to_a_fit_of_all(estimator):
     perplexities = [m.perplexity(X[200:]) for m in (whole, model, start)]
     assert perplexities[1] < 1.04 * perplexities[0]
     assert perplexities[1] < perplexities[2]
-
-
-def test_a_stream_that_learns_nothing_is_found_out(monkeypatch):
-    """A broken twin of the test before: the M-step does not see the batch."""
-    monkeypatch.setattr(online, "step_size", lambda kept, n_tokens: 0.0)
-    first, *rest = batches(X[:200], shuffled=0)
-    estimator = STREAMERS[0]
-    start, model = clone(estimator).fit(first), streamed(estimator, [first, *rest])
-    assert model.perplexity(X[200:]) > 0.99 * start.perplexity(X[200:])
 
 
 NO_STREAMERS = [

@@ -9,7 +9,6 @@ from sklearn.base import clone
 
 import skcooc
 from skcooc import AspectModel, AsymmetricClustering, ClusterAbstraction, ClusteringProjection
-from skcooc.em import EMState, OverRelaxation
 from tests.contract import assert_same_fit as assert_same
 from tests.tables import planted
 
@@ -48,28 +47,6 @@ def test_ten_and_ten_iterations_are_twenty(model):
     assert_same(again(half), whole)
     assert_same(copy(half).fit(X), whole)
     assert_same(half.fit(X), whole)  # what was kept is as it was
-
-
-def forgetful(run, to):
-    """A broken twin: it goes on from there, but what makes steps longer begins anew."""
-    return EMState(run.state, OverRelaxation(1.8))
-
-
-def settled(model):
-    """Another: it goes on from rows that are what the parameters make of them."""
-    kept = vars(model)
-    kept["_end"].state = kept["_state"]
-    return model
-
-
-def test_what_is_not_kept_is_found_out(monkeypatch):
-    model = AspectModel(3, beta=0.9, solver=1.8)
-    half, whole = fitted(model, 10), fitted(model, 20)
-    with pytest.raises(AssertionError):
-        assert_same(again(settled(fitted(model, 10))), whole)
-    monkeypatch.setattr(EMState, "relocated", forgetful)
-    with pytest.raises(AssertionError):
-        assert_same(again(half), whole)
 
 
 OTHERS = [

@@ -86,19 +86,6 @@ def test_results_of_a_checkpoint_are_not_computed_again(kind, tmp_path, monkeypa
     assert rest[1] == whole[1]
 
 
-@requires_callbacks
-def test_lost_random_numbers_are_detected(tmp_path, monkeypatch):
-    """A broken twin: keeps the iterations, but not the state of the random generator."""
-    again = half("annealed tree", tmp_path / "model", every=2)
-    twin = read_checkpoint(tmp_path / "model").set_params(warm_start=True)
-    whole = outcome(fitted(clone(KINDS["annealed tree"])))
-    assert outcome(fitted(again)) == whole
-    monkeypatch.setattr(
-        Journal, "resume_run", lambda self, name, rng: getattr(self.get(name), "run", None)
-    )
-    assert outcome(fitted(twin)) != whole
-
-
 def test_no_room_no_memory_two_writers_threads_and_forks(tmp_path):
     path, model = tmp_path / "model", fitted(clone(ASPECTS))
     resources.written(path, model)

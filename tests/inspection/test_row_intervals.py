@@ -130,13 +130,6 @@ def test_intervals_cover_planted_mixtures(monkeypatch):
     assert coverage(**bursts) < 0.8  # a broken twin: counts as if without bursts
 
 
-def test_topics_without_a_share_may_get_one(monkeypatch):
-    """A broken twin takes all topics as free: those that a row lacks pull at the others."""
-    parabolas = row_intervals.parabolas
-    monkeypatch.setattr(row_intervals, "parabolas", lambda b, m: parabolas(b, m + 1e-9))
-    assert coverage(concentration=0.1) < 0.9
-
-
 def test_dispersion_is_that_of_a_dirichlet_compound_multinomial():
     for a, length in ((20, 30), (100, 150)):
         data = table(500, length=length, burstiness=a)

@@ -41,10 +41,6 @@ def topics_of(mixtures, rows):
     return shares.mean_topics(mixtures, rows)
 
 
-def members_of(labels):
-    return [np.flatnonzero(labels == label) for label in np.unique(labels)]
-
-
 def planted(common, seed, n_rows=600, n_columns=800):
     """Two groups of rows, the components, and a model of them with half-shrunken mixtures."""
     rng = np.random.default_rng(seed)

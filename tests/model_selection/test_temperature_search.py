@@ -70,14 +70,6 @@ def test_fits_and_results_are_those_of_grid_search(grid, search):
     assert np.isnan(results["mean_fit_time"][~visited]).all()
 
 
-def test_a_search_that_stops_at_its_first_fit_is_detected(monkeypatch, grid):
-    """The tests above can fail: fits at the largest beta alone."""
-    where = "skcooc.model_selection.temperature_search"
-    monkeypatch.setattr(f"{where}.coarse_to_fine", lambda race: race.visit([len(race.losses) - 1]))
-    monkeypatch.setattr(f"{where}.hill_climb", lambda race, start: race.visit([start]))
-    assert searched().best_score_ < grid.best_score_ - 0.01
-
-
 def test_automatic_temperatures_are_resolved():
     """Relative to the best on a logarithmic scale."""
     clusters = {"estimator": AsymmetricClustering(3, **FAST), "cv": 2}
@@ -128,16 +120,6 @@ def test_fits_do_not_depend_on_the_test_part():
         np.testing.assert_array_equal(one[measured], two[measured])
     both = ~np.isnan(scores) & ~np.isnan(scores_then)
     assert (scores[both] > scores_then[both] + 0.1).all()
-
-
-def test_a_leak_is_detected():
-    """The test above can fail: where folds overlap, the fits change."""
-    dyads, train, test = division()
-    leaking = [(np.concatenate([train, test[:50]]), test)]
-    (known, _), (known_then, _) = (
-        known_to_fits(data, leaking) for data in (dyads, with_other_test_part(dyads, test))
-    )
-    assert (known[1] != known_then[1])[~np.isnan(known[1])].all()
 
 
 def test_smoothing_is_chosen_on_the_validation_part_of_the_fold():
