@@ -37,7 +37,6 @@ ESTIMATORS = [
         3, beta=0.9, component_prior=0.01, tempering="likelihood", solver=1.8, n_init=2, **SHORT
     ),
     AspectModel(3, beta=0.9, leave_one_out=True, **SHORT),
-    AsymmetricClustering(3, beta=0.2, proportions="estimated", **SHORT),
     AsymmetricClustering(3, beta=0.1, axis="columns", n_init=2, **SHORT),
     AsymmetricClustering(3, beta=0.2, annealing=4.0, max_iter=3, tol=1e-2, random_state=0),
     AsymmetricClustering(3, hard=True, **SHORT),

@@ -72,14 +72,6 @@ def test_quantities_are_margins_and_conditionals_of_one_joint_distribution(estim
     assert not {"column_embedding_", "row_components_"} & set(vars(model))
 
 
-def test_the_prior_of_rows_is_not_the_share_of_observations():
-    """Bayes with ``weights_`` would give other posteriors: of columns, by the model's own joint."""
-    model = shared(CLASSES[1])
-    wrong = model.weights_[:, None] * model.components_
-    wrong = (wrong / wrong.sum(axis=0)).T
-    assert np.abs(wrong - model.column_embedding_).max() > 1e-3
-
-
 @every_form
 def test_columns_never_seen_empty_rows_and_single_precision(estimator):
     table = random_table().toarray()

@@ -228,7 +228,7 @@ def test_no_rows_are_kept_of_blocks_and_a_late_word_is_learnt(estimator):
     assert model.weights_ @ model.components_[:, 7] > 0.5 * share
 
 
-@every_streamer
+@every_plain_one
 def test_weights_of_rows_in_blocks_are_repetitions(estimator, tmp_path):
     """A block without weight is passed over. The weights can be on disk."""
     weights = np.random.default_rng(0).integers(0, 3, 240)
