@@ -4,6 +4,7 @@ import gc
 import os
 import zlib
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ def pytest_configure(config):
     """Most fits of tests are too short to converge."""
     config.addinivalue_line("filterwarnings", "ignore:EM did not converge")
     config.addinivalue_line("filterwarnings", "ignore:All .* components")
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    if "PYTEST_XDIST_WORKER" in os.environ and find_spec("fcntl"):  # not on Windows
         config.pluginmanager.register(CompileOnce(Path(config.option.basetemp).parent))
 
 
