@@ -43,14 +43,14 @@ def add(b, sign, to, back, own, n, m, joint, first, second):  # type: ignore[no-
 
 @compiled
 def exchange_sweep(  # type: ignore[no-untyped-def]
-    indptr, indices, data, column_indptr, column_indices, order, labels, joint, first, second
+    indptr, indices, data, column_indptr, column_indices, order, labels, joint, first, second, work
 ):
-    n_clusters = len(first)
+    """Move each item to its best cluster; ``work``, (2, n_clusters), is an array to work on."""
+    n_clusters, to, back = len(first), work[0], work[1]
     total = 0.0
     for b in range(n_clusters):
         total += first[b]
     least = 1e-12 * total  # gains below are rounding
-    to, back = np.empty(n_clusters), np.empty(n_clusters)
     for i in range(len(labels)):
         own = n = m = 0.0
         for b in range(n_clusters):
@@ -91,16 +91,18 @@ class ExchangeMoves(NonZeros):
         joint = np.zeros((n_clusters, n_clusters))
         np.add.at(joint, (np.repeat(labels, np.diff(self.indptr)), labels[self.indices]), counts)
         structure = self.views.columns.structure
-        sums = joint.sum(axis=1), joint.sum(axis=0)
-        exchange_sweep(self.indptr, self.indices, counts, *structure, labels, joint, *sums)
+        sums, work = (joint.sum(axis=1), joint.sum(axis=0)), np.empty((2, n_clusters))
+        exchange_sweep(self.indptr, self.indices, counts, *structure, labels, joint, *sums, work)
         return labels
 
 
 @compiled
-def path_scores(indptr, indices, data, slots, nodes, tau, q, start, stop, scores):  # type: ignore[no-untyped-def]
-    """Rows start..stop; logarithms are taken of products, as long as float64 allows."""
-    n_leaves = len(slots) - 1
-    product, total = np.empty(n_leaves), np.empty(n_leaves)
+def path_scores(indptr, indices, data, slots, nodes, tau, q, start, stop, work, scores):  # type: ignore[no-untyped-def]
+    """Rows start..stop; logarithms are taken of products, as long as float64 allows.
+
+    ``work``, (2, n_leaves), is an array to work on.
+    """
+    n_leaves, product, total = len(slots) - 1, work[0], work[1]
     for i in range(start, stop):
         product[:], total[:] = 1.0, 0.0
         for p in range(indptr[i], indptr[i + 1]):
@@ -169,7 +171,11 @@ class PathProducts(NonZeros):
     def path_scores(self, tau: Array, q: Array, slots: Array, nodes: Array) -> Array:
         scores = np.empty((self.shape[0], len(slots) - 1), dtype=tau.dtype)
         arrays = self.indptr, self.indices, self.data, slots, nodes, tau, q
-        self._run_ranges(self.indptr, len(nodes), lambda i, k: path_scores(*arrays, i, k, scores))
+
+        def score(start: int, stop: int) -> None:
+            path_scores(*arrays, start, stop, np.empty((2, len(slots) - 1)), scores)
+
+        self._run_ranges(self.indptr, len(nodes), score)
         return scores
 
     def path_mixture(

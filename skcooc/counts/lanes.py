@@ -46,10 +46,6 @@ FAST = ("fast",)
 N_TERMS = {np.float32: (5, 8), np.float64: (10, 14)}  # of the logarithm, and of the exponential
 
 
-# Without checks for division by zero, which take time to compile.
-guarded = partial(compiled, error_model="numpy")
-
-
 def lanes(n_components: int, dtype: DTypeLike) -> Lanes:
     """Vectors of a row as a type for numba: a zero for each vector, one for each number, overlap.
 
@@ -366,8 +362,8 @@ def power_loop_of(number: Any, bits: Any) -> Callable[..., None]:
     # Powers of 2 that are infinite, or zero, whatever the tail adds.
     far, twice, half = number(3 * int(bias) // 2), bits(2 * bias), bits(1)
 
-    # Sums in the order in which they are written; no checks for division by zero.
-    @partial(guarded, fastmath=False)
+    # Sums in the order in which they are written.
+    @partial(compiled, fastmath=False)
     def powers(P, b, of_zero, out):  # type: ignore[no-untyped-def]
         head = halving * b - (halving * b - b)
         tail = b - head

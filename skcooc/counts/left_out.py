@@ -32,7 +32,6 @@ from skcooc.counts.lanes import (
     add_scaled,
     compiled,
     dot,
-    guarded,
     lanes,
     load,
     multiply,
@@ -68,7 +67,7 @@ def leave_one_out_posterior(  # type: ignore[no-untyped-def]
     return plain * power_of_rest(left + left * own_in_column * b, half)
 
 
-@guarded
+@compiled
 def leave_one_out_runs(  # type: ignore[no-untyped-def]
     lanes, non_zeros, tile, of_rows, of_columns, half, cells, products, sums
 ):

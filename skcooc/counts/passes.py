@@ -30,7 +30,6 @@ from skcooc.counts.lanes import (
     column_chunks,
     compiled,
     dot,
-    guarded,
     lanes,
     load,
     prefetch,
@@ -269,7 +268,7 @@ def runs_of(indptr: Array) -> tuple[Array, Array]:
     return np.repeat(columns, n_runs), pieces
 
 
-@guarded
+@compiled
 def mixture_runs(  # type: ignore[no-untyped-def]
     lanes, rows, codes, others, columns, lengths, tile, A, B, weights, cells, products, sums
 ):

@@ -54,7 +54,6 @@ from skcooc.counts.lanes import (
     compiled,
     divide_rows,
     dot,
-    guarded,
     lanes,
     load,
     multiply,
@@ -206,7 +205,7 @@ class RowMixtures(NonZeros):
 
 # Without, a helper may be linked from another module in the process that compiles it, and be
 # optimised in another way than in those that load it from disk: with other last digits.
-inlined = partial(guarded, forceinline=True)
+inlined = partial(compiled, forceinline=True)
 
 
 @inlined
@@ -287,7 +286,7 @@ def take_step(a, part, step, totals, n_tokens):  # type: ignore[no-untyped-def]
             a[k] *= n_tokens / expected
 
 
-@guarded
+@compiled
 def improve_rows(  # type: ignore[no-untyped-def]
     lanes, line, indptr, indices, data, unit, B, totals, start, stop, A, cells, vectors, work
 ):

@@ -9,39 +9,39 @@ import scipy.sparse as sp
 from scipy.stats import binom
 
 from skcooc.protocol import CSR, Array, RowSample
-from skcooc.protocol.decorators import compiled
 
 MAX_BINOMIAL = 2.0**30  # tokens of a count; inversion takes forever with more
 
 
-@compiled
-def scramble(key):  # type: ignore[no-untyped-def]
-    """Hash a 64-bit key: the finaliser of SplitMix64 (Steele et al. 2014)."""
-    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return key ^ (key >> np.uint64(31))
+def scramble(keys: Array) -> Array:
+    """Hash 64-bit keys, (n,): the finaliser of SplitMix64 (Steele et al. 2014)."""
+    keys = keys ^ (keys >> np.uint64(30))
+    keys *= np.uint64(0xBF58476D1CE4E5B9)
+    keys ^= keys >> np.uint64(27)
+    keys *= np.uint64(0x94D049BB133111EB)
+    keys ^= keys >> np.uint64(31)
+    return keys
 
 
-@compiled
-def row_key(indices, data, start, stop):  # type: ignore[no-untyped-def]
-    """A 64-bit key of a row's content, whatever the order of its entries."""
-    key, golden = np.uint64(0), np.uint64(0x9E3779B97F4A7C15)
-    for p in range(start, stop):
-        if data[p] > 0:
-            count = np.uint64(min(data[p], 2.0**40) * 2.0**20 + 0.5)
-            key += scramble(np.uint64(indices[p]) * golden + scramble(count))
-    return key
+def column_keys(indices: Array) -> Array:
+    return indices.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 
 
-@compiled
-def content_uniforms(indptr, indices, data, seed, uniforms):  # type: ignore[no-untyped-def]
+def row_keys(X: CSR) -> Array:
+    """A 64-bit key of each row's content, (n,), whatever the order of its entries."""
+    counts = (np.minimum(X.data, 2.0**40, dtype=np.float64) * 2.0**20 + 0.5).astype(np.uint64)
+    cells = scramble(column_keys(X.indices) + scramble(counts)) * (X.data > 0)
+    keys, occupied = np.zeros(X.shape[0], np.uint64), np.flatnonzero(np.diff(X.indptr))
+    if occupied.size:
+        keys[occupied] = np.add.reduceat(cells, X.indptr[occupied])
+    return keys
+
+
+def content_uniforms(X: CSR, seed: int) -> Array:
     """One number in [0, 1) for each non-zero, a function of the seed and of its row's content."""
-    golden = np.uint64(0x9E3779B97F4A7C15)
-    for i in range(indptr.shape[0] - 1):
-        key = scramble(seed + row_key(indices, data, indptr[i], indptr[i + 1]))
-        for p in range(indptr[i], indptr[i + 1]):
-            uniform = scramble(key + np.uint64(indices[p]) * golden)
-            uniforms[p] = np.float64(uniform >> np.uint64(40)) * 2.0**-24
+    keys = np.repeat(scramble(row_keys(X) + np.uint64(seed)), np.diff(X.indptr))
+    bits = scramble(keys + column_keys(X.indices)) >> np.uint64(40)
+    return bits.astype(np.float32) * np.float32(2.0**-24)
 
 
 def thin(X: CSR, fraction: float, seed: int, *, occupied: bool = False) -> tuple[CSR, CSR]:
@@ -55,9 +55,7 @@ def thin(X: CSR, fraction: float, seed: int, *, occupied: bool = False) -> tuple
     Both parts, (n, M), add up to X, share no memory with it and store no zeros. The second is empty
     only if X is; with ``occupied`` this holds for each row.
     """
-    uniforms = np.empty(X.data.size, dtype=np.float32)
-    content_uniforms(X.indptr, X.indices, X.data, np.uint64(seed), uniforms)
-    return divide(X, fraction, uniforms, occupied=occupied)
+    return divide(X, fraction, content_uniforms(X, seed), occupied=occupied)
 
 
 def divide(X: CSR, fraction: float, uniforms: Array, *, occupied: bool = False) -> tuple[CSR, CSR]:
@@ -102,27 +100,13 @@ def _without_zeros(X: CSR, data: Array) -> CSR:
     return sp.csr_array((data[kept], X.indices[kept], before[X.indptr]), shape=X.shape)
 
 
-@compiled
-def row_keys(indptr, indices, data, keys):  # type: ignore[no-untyped-def]
-    for i in range(indptr.shape[0] - 1):
-        keys[i] = row_key(indices, data, indptr[i], indptr[i + 1])
-
-
-@compiled
-def ranks_of(keys, seed, ranks):  # type: ignore[no-untyped-def]
-    for i in range(keys.shape[0]):
-        ranks[i] = scramble(scramble(seed + keys[i]))
-
-
 def draw(X: CSR, weights: Array, n_rows: int, seed: int) -> RowSample:
     """Different rows, all with the same chance, without replacement.
 
     Rows with the same content are one, with the weight of all. As for ``thin``, neither the order
     of rows nor whether a row is weighted or repeated matters, not even for the order of the result.
     """
-    keys = np.empty(X.shape[0], dtype=np.uint64)
-    row_keys(X.indptr, X.indices, X.data, keys)
-    return _lowest_ranks(X, keys, weights, n_rows, seed)
+    return _lowest_ranks(X, row_keys(X), weights, n_rows, seed)
 
 
 def merge_draws(parts: Sequence[RowSample], n_rows: int, seed: int) -> RowSample:
@@ -135,8 +119,7 @@ def merge_draws(parts: Sequence[RowSample], n_rows: int, seed: int) -> RowSample
 def _lowest_ranks(X: CSR, keys: Array, weights: Array, n_rows: int, seed: int) -> RowSample:
     # The rows with the smallest pseudo-random numbers; those of a table have them in their blocks.
     different, at, group = np.unique(keys, return_index=True, return_inverse=True)
-    totals, ranks = np.bincount(group, weights), np.empty_like(different)
-    ranks_of(different, np.uint64(seed), ranks)
+    totals, ranks = np.bincount(group, weights), scramble(scramble(different + np.uint64(seed)))
     order = np.argsort(ranks, kind="stable")
     order = order[totals[order] > 0][:n_rows]
     return RowSample(X[at[order]], different[order], totals[order])

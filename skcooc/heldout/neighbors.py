@@ -146,7 +146,8 @@ class NearestRows:
         def find(part: slice) -> None:
             indptr = queries.indptr[part.start : part.stop + 1]
             rows = indptr, queries.indices, queries.data
-            _nearest(*rows, *columns, N, own[part], at[part], cosines[part])
+            work = np.zeros(N), np.empty(N, dtype=np.int64)
+            _nearest(*rows, *columns, *work, own[part], at[part], cosines[part])
 
         self._for_parts(find, len(at))
         cosines **= SHARPNESS
@@ -158,13 +159,14 @@ class NearestRows:
     def cells(self, X: Block) -> Array:
         """Probabilities of the non-zeros of X, (nnz,)."""
         known, weights, table = self.index.known, self.weights, X.table
-        of_known = known.indptr, known.indices, self.index.shares, known.shape[1]
+        of_known = known.indptr, known.indices, self.index.shares
         cells = np.zeros(len(table.indices))
 
         def fill(part: slice) -> None:
             ends = slice(part.start, part.stop + 1)
             of_rows = weights.indptr[ends], weights.indices, weights.data
-            _means_at(*of_rows, *of_known, table.indptr[ends], table.indices, cells)
+            mean = np.zeros(known.shape[1])
+            _means_at(*of_rows, *of_known, mean, table.indptr[ends], table.indices, cells)
 
         self._for_parts(fill, weights.shape[0])
         alone = (np.diff(weights.indptr) == 0)[rows_of(table)]
@@ -180,15 +182,13 @@ class NearestRows:
 @compiled
 def _nearest(
     indptr: Array, indices: Array, data: Array, of_column: Array, rows: Array, values: Array,
-    n_rows: int, own: Array, at: Array, cosines: Array,
+    totals: Array, touched: Array, own: Array, at: Array, cosines: Array,
 ) -> None:  # fmt: skip
     """Fill positions and cosines (n, k) of the nearest rows; ties go to the first.
 
     For each query row, cosines are added up over the lists of its columns. The k largest are kept
-    in a heap, the smallest on top.
+    in a heap, the smallest on top. ``totals`` (N,), zeros, and ``touched`` (N,) are to work on.
     """
-    totals = np.zeros(n_rows)
-    touched = np.empty(n_rows, dtype=np.int64)
     k = at.shape[1]
     for i in range(len(indptr) - 1):
         n_touched = 0
@@ -239,10 +239,9 @@ def _is_worse(cosine: float, row: int, best: Array, found: Array, place: int) ->
 @compiled
 def _means_at(
     indptr: Array, neighbors: Array, weights: Array, of_row: Array, columns: Array, shares: Array,
-    n_columns: int, wanted: Array, at: Array, cells: Array,
+    mean: Array, wanted: Array, at: Array, cells: Array,
 ) -> None:  # fmt: skip
-    """Fill in the weighted means of rows of shares at the wanted cells."""
-    mean = np.zeros(n_columns)
+    """Fill in the weighted means of rows of shares at the wanted cells; ``mean`` (M,) are zeros."""
     for i in range(len(indptr) - 1):
         if wanted[i] == wanted[i + 1]:
             continue

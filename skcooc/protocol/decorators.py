@@ -104,9 +104,12 @@ def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., R
     """Compile a loop without the GIL, with further options of numba.
 
     It is cached on disk, unless neither the package folder nor the user's cache folder is writable.
+    Loops allocate nothing: like checks for division by zero and function pointers for C, the code
+    for that would take time to compile.
     """
-    # Function pointers for C would take time to compile.
-    options = {"nogil": True, "fastmath": True, "no_cfunc_wrapper": True, **options}
+    fast = {"nogil": True, "fastmath": True, "error_model": "numpy"}
+    lean = {"_nrt": False, "no_cfunc_wrapper": True}
+    options = {**fast, **lean, **options}
     loop: Any = njit(**options)(function)
     try:
         vars(loop).update(_cache=_Cache(function))  # as njit(cache=True) does with its own

@@ -14,8 +14,8 @@ def swept(X, labels, n_clusters):
     X, labels = CSRCounts(sp.csr_array(X, dtype=float)), np.array(labels)
     joint = counted(X.table, labels, n_clusters)
     columns = X.views.columns.structure
-    sums = joint.sum(axis=1), joint.sum(axis=0)
-    exchange_sweep(X.indptr, X.indices, X.data, *columns, labels, joint, *sums)
+    sums, work = (joint.sum(axis=1), joint.sum(axis=0)), np.empty((2, n_clusters))
+    exchange_sweep(X.indptr, X.indices, X.data, *columns, labels, joint, *sums, work)
     return labels, joint
 
 

@@ -7,21 +7,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaError
 
 from skcooc.counts import lanes as rows
 from skcooc.protocol import decorators
 
 
 @rows.compiled
-def combine(wide, w, A, B, out):
-    """out[i] = A[i] + w B[i]; return the inner products."""
-    products = np.empty(len(A), A.dtype)
+def combine(wide, w, A, B, out, products):
+    """Let out[i] be A[i] + w B[i], and products the inner products."""
     for i in range(np.uintp(len(A))):
         rows.prefetch(wide, B, i)
         a, b = rows.load(wide, A, i), rows.load(wide, B, i)
         products[i] = rows.dot(a, b)
         rows.store(rows.add_scaled(a, w, b), out, i)
-    return products
 
 
 @rows.compiled
@@ -41,7 +40,8 @@ def test_rows_of_any_width_equal_numpy(dtype, n_components):
     rng = np.random.default_rng(n_components)
     A, B = (rng.standard_normal((5, n_components)).astype(dtype) for _ in range(2))
     out, w, wide = np.empty_like(A), dtype(0.75), rows.lanes(n_components, dtype)
-    products = combine(wide, w, A, B, out)
+    products = np.empty(5, dtype)
+    combine(wide, w, A, B, out, products)
     assert products.dtype == dtype
     limit = 1e-5 if dtype == np.float32 else 1e-13
     np.testing.assert_allclose(products, (A * B).sum(axis=1), rtol=limit, atol=limit)
@@ -57,7 +57,8 @@ def test_neighbours_of_a_row_are_neither_read_nor_written(n_components):
     A, B, out = (np.full((4, n_components + 3), np.nan) for _ in range(3))
     some = slice(1, 1 + n_components)
     A[:, some], B[:, some] = rng.random((2, 4, n_components))
-    products = combine(rows.lanes(n_components, A.dtype), 2.0, A[:, some], B[:, some], out[:, some])
+    products, wide = np.empty(4), rows.lanes(n_components, A.dtype)
+    combine(wide, 2.0, A[:, some], B[:, some], out[:, some], products)
     np.testing.assert_allclose(products, (A * B)[:, some].sum(axis=1))
     np.testing.assert_allclose(out[:, some], (A + 2 * B)[:, some])
     assert np.isnan(out[:, [0, -2, -1]]).all()
@@ -90,6 +91,14 @@ def test_loops_compile_without_a_cache_folder(monkeypatch, caplog):
         notice.on_start(SimpleNamespace(data={"dispatcher": loop}))
     assert "seconds, in every process" in caplog.text
     assert "stay on disk" in decorators.CompilationNotice.where
+
+
+def test_loops_that_allocate_do_not_compile(tmp_path, monkeypatch):
+    """By an option that numba mentions, but does not document."""
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    for wrong in (lambda x: np.empty(len(x))[0], lambda x: (x + x)[0], lambda x: x[1:]):
+        with pytest.raises(NumbaError, match="nopython"):
+            decorators.compiled(wrong)(np.ones(3))
 
 
 def test_compilation_is_logged_once(monkeypatch, caplog):
