@@ -81,6 +81,18 @@ def aligned_array(
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
+def padded_to_lines(table: Array, dtype: DTypeLike) -> Array:
+    """The table (m, k), with columns of zeros that fill the last cache line of each row.
+
+    Loops are then compiled for the number of lines, not for that of columns.
+    """
+    (m, k), width = table.shape, LINE // np.dtype(dtype).itemsize
+    whole = -(-k // width) * width
+    lines = aligned_array((m, whole), dtype, make=np.empty if whole == k else np.zeros)
+    lines[:, :k] = table
+    return lines
+
+
 class Row(types.Type):
     """The type of a row for numba: ``count`` vectors of ``width`` numbers."""
 

@@ -32,6 +32,7 @@ from skcooc.counts.lanes import (
     dot,
     lanes,
     load,
+    padded_to_lines,
     prefetch,
     store,
 )
@@ -282,7 +283,8 @@ def mixture_runs(  # type: ignore[no-untyped-def]
     zero, one, stop = number(0), number(1), U(tile[1, 0])
     p, other = U(tile[0, 1]), U(tile[0, 2])
     for run in range(U(tile[0, 0]), stop):
-        j, coming = U(columns[run]), U(columns[min(run + PREFETCH, stop - U(1))])
+        coming = run + PREFETCH if run + PREFETCH < stop else stop - U(1)
+        j, coming = U(columns[run]), U(columns[coming])
         prefetch(lanes, B, coming)
         b = load(lanes, B, j)
         if sums is not None:
@@ -501,7 +503,8 @@ class FactorProducts(NonZeros):
     """Products with factors of rows and of columns."""
 
     def dot(self, D: Array) -> Array:
-        D, table = np.ascontiguousarray(D, dtype=self.dtype), (self.indptr, self.indices, self.data)
+        n_columns, D = D.shape[1], padded_to_lines(D, self.dtype)
+        table = self.indptr, self.indices, self.data
         products = aligned_array((self.shape[0], D.shape[1]), self.dtype, make=np.zeros)
 
         def multiply(start: int, stop: int) -> None:
@@ -509,18 +512,18 @@ class FactorProducts(NonZeros):
                 wide = lanes(some.stop - some.start, self.dtype)
                 row_products(wide, *table, D[:, some], start, stop, products[:, some])
 
-        self._run_ranges(self.indptr, D.shape[1], multiply)
-        return products
+        self._run_ranges(self.indptr, n_columns, multiply)
+        return without_padding(products, n_columns)
 
     def tdot(self, D: Array) -> Array:
-        D = self._weighted(D)
+        n_columns, D = D.shape[1], padded_to_lines(self._weighted(D), self.dtype)
         products = aligned_array((self.shape[1], D.shape[1]), self.dtype, make=np.zeros)
         bands = self.views.bands
-        work = bands.nnz * D.shape[1]
+        work = bands.nnz * n_columns
         tiles = bands.tiles(self.n_ranges_for(work))
         parts = [(tiles[:, part : part + 2], D, products) for part in range(tiles.shape[1] - 1)]
         self._run_each(bands.add_columns, parts, work)
-        return products
+        return without_padding(products, n_columns)
 
     def mixture(self, A: Array, B: Array) -> Mixture:
         """Products of the ratios w_ij = n_ij / (A[i] @ B[j]) with A (n, k) and B (M, k).
@@ -550,6 +553,14 @@ class FactorProducts(NonZeros):
 
     def _sums_of_columns(self, B: Array) -> Array | None:
         return shifted_zeros(B)
+
+
+def without_padding(table: Array, n_columns: int) -> Array:
+    if n_columns == table.shape[1]:
+        return table
+    kept = aligned_array((len(table), n_columns), table.dtype)
+    kept[:] = table[:, :n_columns]
+    return kept
 
 
 def zeros_view(sums: Array) -> Array:

@@ -57,6 +57,7 @@ from skcooc.counts.lanes import (
     lanes,
     load,
     multiply,
+    padded_to_lines,
     power_loop,
     store,
 )
@@ -69,6 +70,7 @@ MIN_DIVISOR = 1e-15  # of divisors: its square is a float32, and the reciprocal 
 TRIES = 10  # lengths of a step, before there is none
 
 
+# Conditions and products stand for min, max, sum and squares, which numba compiles as functions.
 @compiled
 def expected_counts(indices, data, start, stop, B, a, products):  # type: ignore[no-untyped-def]
     """Let products be a * sum_p n_p B_p / (B_p @ a) over entries start..stop of a row.
@@ -80,7 +82,9 @@ def expected_counts(indices, data, start, stop, B, a, products):  # type: ignore
         products[k] = zero
     last = stop - 1
     for p in range(start, stop, 4):
-        q, r, s = min(p + 1, last), min(p + 2, last), min(p + 3, last)
+        q = p + 1 if p + 1 < last else last
+        r = p + 2 if p + 2 < last else last
+        s = p + 3 if p + 3 < last else last
         b, c, d, e = B[U(indices[p])], B[U(indices[q])], B[U(indices[r])], B[U(indices[s])]
         v, w, x, y = zero, zero, zero, zero
         for k in range(len(a)):
@@ -114,7 +118,9 @@ def movement(now, plain, last):  # type: ignore[no-untyped-def]
     """Largest change by EM, now or since its last step; and whether momentum leads backwards."""
     furthest, back, moved = now.dtype.type(0), now.dtype.type(0), now.dtype.type(MOVED_BEFORE)
     for k in range(len(now)):
-        furthest = max(furthest, abs(plain[k] - now[k]), moved * abs(plain[k] - last[k]))
+        change, earlier = abs(plain[k] - now[k]), moved * abs(plain[k] - last[k])
+        furthest = change if change > furthest else furthest
+        furthest = earlier if earlier > furthest else furthest
         back += (now[k] - plain[k]) * (plain[k] - last[k])
     return furthest, back > 0
 
@@ -122,13 +128,14 @@ def movement(now, plain, last):  # type: ignore[no-untyped-def]
 @compiled
 def momentum_step(now, before, plain, last, s):  # type: ignore[no-untyped-def]
     """Step with momentum from ``now``, which becomes ``before``; ``plain`` becomes ``last``."""
-    kind = now.dtype.type
-    stride, momentum = kind(4 / (1 + s) ** 2), kind(((1 - s) / (1 + s)) ** 2)
+    kind, ratio = now.dtype.type, (1 - s) / (1 + s)
+    stride, momentum = kind(4 / ((1 + s) * (1 + s))), kind(ratio * ratio)
     least = kind(MIN_EM_SHARE)
     for k in range(len(now)):
         beyond = now[k] + stride * (plain[k] - now[k]) + momentum * (now[k] - before[k])
         before[k], last[k] = now[k], plain[k]
-        now[k] = max(beyond, least * plain[k])
+        floor = least * plain[k]
+        now[k] = beyond if beyond > floor else floor
     normalise(now)
 
 
@@ -141,14 +148,17 @@ def solve_rows(  # type: ignore[no-untyped-def]
     ``path`` are five vectors to work on, zeros. Numbers are copied one by one: numba takes seconds
     to compile the assignment of an array.
     """
-    n_components, limit = rows.shape[1], np.sqrt(max(0.0, 1.0 - power))
+    n_components, limit = rows.shape[1], np.sqrt(1.0 - power if power < 1 else 0.0)
     now, before, plain, last, a = path[0], path[1], path[2], path[3], path[4]
     zero = B.dtype.type(0)
     for i in range(start, stop):
-        n_tokens, age = np.float64(data[indptr[i] : indptr[i + 1]].sum()), 0
+        tokens, age = zero, 0
+        for p in range(indptr[i], indptr[i + 1]):
+            tokens += data[p]
+        n_tokens = np.float64(tokens)
         for k in range(n_components):
             now[k] = before[k] = last[k] = rows[i, k]
-        share = row_prior / (row_prior + n_tokens**2) if row_prior > 0 else 0.0
+        share = row_prior / (row_prior + n_tokens * n_tokens) if row_prior > 0 else 0.0
         of_prior = B.dtype.type(share)
         of_tokens = B.dtype.type((1 - share) / n_tokens if n_tokens > 0 else 0.0)
         for _ in range(max_iter):
@@ -165,18 +175,11 @@ def solve_rows(  # type: ignore[no-untyped-def]
             if furthest <= tol:
                 break
             age = 0 if back else age
-            momentum_step(now, before, plain, last, max(limit, 3 / (2 * age + 3)))
+            s = 3 / (2 * age + 3)
+            momentum_step(now, before, plain, last, s if s > limit else limit)
             age += 1
         for k in range(n_components):
             rows[i, k] = plain[k]
-
-
-def padded_to_lines(table: Array, dtype: np.dtype[np.floating]) -> Array:
-    (m, k), width = table.shape, LINE // dtype.itemsize
-    whole = -(-k // width) * width
-    lines = aligned_array((m, whole), dtype, make=np.empty if whole == k else np.zeros)
-    lines[:, :k] = table
-    return lines
 
 
 class RowMixtures(NonZeros):
