@@ -245,3 +245,10 @@ def test_tables_of_three_libraries_have_the_same_tokens_and_names():
         dyads = Dyads(table)
         assert dyads.column_names.tolist() == ["sea", "sky"]
         assert dyads.to_csr().toarray().tolist() == [[1, 0], [2, 3], [0, 1]]
+
+
+def test_tokens_of_a_table_without_cells_are_refused():
+    without = Dyads([[1.0, 1.0]])[:0]
+    without.table_shape = 0, 0
+    with pytest.raises(ValueError, match=r"0 token\(s\)"):
+        AspectModel(2).fit(without)

@@ -18,7 +18,7 @@ from skcooc.counts import check_sparse_structure, check_total, divide, float_tab
 from skcooc.heldout.scoring import warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.protocol.scikit_learn import check_method_params, safe_indexing, safe_split
-from skcooc.tables import Dyads, Triads
+from skcooc.tables import Dyads, Triads, check_weights
 
 ParamMapping: TypeAlias = Mapping[str, object]  # parameters by name
 Folding: TypeAlias = int | BaseCrossValidator | Iterable[tuple[Array, Array]] | None
@@ -279,7 +279,8 @@ def count_folds(
             )
         # sample_weight of Dyads is one of tokens; other parameters concern rows.
         weights, params = target.weights(params), target.unweighted(params)
-        X = X if weights is None else X.reweighted(weights)
+        if weights is not None:
+            X = X.reweighted(check_weights(weights, np.empty((len(X), 0))))
     else:
         X = Dyads(X)
     if isinstance(cv, Integral):

@@ -18,6 +18,7 @@ from skcooc.tables.reading import (
     check_same_table,
     check_same_triads,
     check_table,
+    check_weights,
     is_collection,
     is_out_of_core,
     known_groups,

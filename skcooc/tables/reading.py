@@ -105,10 +105,10 @@ def doubts(table: CSR, names: Sequence[object]) -> Iterator[str]:
     sums = table.sum(axis=1), table.sum(axis=0)
     total = sums[0].sum()
     for side, (one, other) in enumerate((sums, sums[::-1])):
-        line = int(one.argmax())
-        name = f"Row {line}" if side == 0 else f"Column {names[line]!r}"
         if len(one) < MIN_LINES or not total:
             continue
+        line = int(one.argmax())
+        name = f"Row {line}" if side == 0 else f"Column {names[line]!r}"
         if one[line] > LARGEST_LINE * total:
             yield (
                 f"{name} has {100 * one[line] / total:.3g} % of all tokens, {one[line]:,.10g} of "

@@ -5,7 +5,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads
-from skcooc.model_selection import CountSplit, TemperatureSearchCV
+from skcooc.model_selection import ComponentSearchCV, CountSplit, TemperatureSearchCV
 from skcooc.model_selection.temperature_search import (
     SequentialElimination,
     coarse_to_fine,
@@ -183,6 +183,9 @@ def test_weights_of_rows_and_of_observations():
         both = ~np.isnan(table(one)) & ~np.isnan(table(other))
         assert both.any()
         assert np.allclose(table(one)[both], table(other)[both], rtol=1e-6) is same
+    for search in (single, ComponentSearchCV(unigram, [1, 2])):
+        with pytest.raises(ValueError, match=r"sample_weight.shape == \(\d+,\), expected"):
+            search.fit(dyads, sample_weight=weights)  # of rows, not of tokens
     halves = TemperatureSearchCV(MODEL, [0.8], cv=2, split="rows").fit(X, sample_weight=weights)
     train, test = next(KFold(2).split(X))
     model = clone(MODEL).set_params(beta=0.8).fit(X[train], sample_weight=weights[train])
