@@ -160,6 +160,7 @@ def test_a_large_table_is_below_two_megabytes(tmp_path):
     n, m, k = 3000, 2000, 40
     i, j = np.repeat(np.arange(n), 10), rng.integers(m, size=10 * n)
     counts = sp.csr_array((rng.poisson(3, 10 * n) + 1.0, (i, j)), shape=(n, m))
+    counts.sum_duplicates()
     model = stand_in(np.ones((1, m)), k)
     model.embedding_ = rng.dirichlet(np.full(k, 0.05), size=n)
     model.row_distribution_ = counts.sum(axis=1) / counts.sum()
