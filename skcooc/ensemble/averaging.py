@@ -345,7 +345,7 @@ def predicted_mean(
     mean, n = judged(models), len(models)
     sizes = sorted({max(n // 4, 1), max(n // 2, 1), n})
     logs = [*map(log_perplexity, sizes[:-1]), np.log(mean.validation.perplexity)]
-    if n == 1 or not np.all(np.isfinite(logs)):  # a token has the probability zero
+    if n == 1 or not np.all(np.isfinite(logs)):  # or a token has the probability zero
         return mean
     curve = Polynomial.fit([1 / size for size in sizes], logs, len(sizes) - 1)
     expected = float(np.exp(curve(1 / n_all)))
