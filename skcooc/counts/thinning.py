@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +11,7 @@ from scipy.stats import binom
 
 from skcooc.protocol import CSR, Array, RowSample
 
+BLOCK = 2**20  # non-zeros whose keys are in memory at once
 MAX_BINOMIAL = 2.0**30  # tokens of a count; inversion takes forever with more
 
 
@@ -27,8 +29,19 @@ def column_keys(indices: Array) -> Array:
     return indices.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 
 
+def row_blocks(X: CSR) -> Iterator[CSR]:
+    """The rows in blocks of about BLOCK non-zeros: keys of all at once would take four times X."""
+    inner = np.linspace(0, X.nnz, X.nnz // BLOCK + 2)[1:-1]
+    for first, last in pairwise([0, *np.searchsorted(X.indptr, inner).tolist(), X.shape[0]]):
+        yield X[first:last]
+
+
 def row_keys(X: CSR) -> Array:
     """A 64-bit key of each row's content, (n,), whatever the order of its entries."""
+    return np.concatenate([_keys(block) for block in row_blocks(X)])
+
+
+def _keys(X: CSR) -> Array:
     counts = (np.minimum(X.data, 2.0**40, dtype=np.float64) * 2.0**20 + 0.5).astype(np.uint64)
     cells = scramble(column_keys(X.indices) + scramble(counts)) * (X.data > 0)
     keys, occupied = np.zeros(X.shape[0], np.uint64), np.flatnonzero(np.diff(X.indptr))
@@ -39,7 +52,11 @@ def row_keys(X: CSR) -> Array:
 
 def content_uniforms(X: CSR, seed: int) -> Array:
     """One number in [0, 1) for each non-zero, a function of the seed and of its row's content."""
-    keys = np.repeat(scramble(row_keys(X) + np.uint64(seed)), np.diff(X.indptr))
+    return np.concatenate([_uniforms(block, seed) for block in row_blocks(X)])
+
+
+def _uniforms(X: CSR, seed: int) -> Array:
+    keys = np.repeat(scramble(_keys(X) + np.uint64(seed)), np.diff(X.indptr))
     bits = scramble(keys + column_keys(X.indices)) >> np.uint64(40)
     return bits.astype(np.float32) * np.float32(2.0**-24)
 

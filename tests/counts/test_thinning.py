@@ -2,7 +2,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skcooc.counts import thin
-from skcooc.counts.thinning import content_uniforms, draw, merge_draws
+from skcooc.counts.thinning import content_uniforms, draw, merge_draws, row_keys
 from skcooc.datasets import make_cooccurrences
 from tests.tables import random_table
 
@@ -94,3 +94,14 @@ def test_uniforms_depend_on_the_values_not_on_their_type():
     np.testing.assert_array_equal(found[1], found[0])
     np.testing.assert_array_equal(found[2], found[0])
     assert ((found[0] >= 0) & (found[0] < 1)).all()
+
+
+def test_blocks_of_any_size_give_the_same_numbers(monkeypatch):
+    X = sp.csr_array(np.random.default_rng(0).poisson(0.5, (40, 12)).astype(np.float32))
+    X = sp.vstack([X[:0], sp.csr_array((3, 12), dtype=np.float32), X, X[:2] * 0], format="csr")
+    whole = content_uniforms(X, 7), row_keys(X)
+    for size in (1, 5, 100):
+        monkeypatch.setattr("skcooc.counts.thinning.BLOCK", size)
+        for one, other in zip(whole, (content_uniforms(X, 7), row_keys(X)), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert len(np.unique(whole[0])) > 0.9 * X.nnz
