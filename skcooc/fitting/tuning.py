@@ -416,9 +416,8 @@ class LeaveOneOut:
         at = {**best.values, **self.usual, "leave_one_out": True}
         worth = (1 + MIN_GAIN) * best.validation.perplexity  # as smaller pseudo-counts may be
         within, pilots = self.within, [trial for trial in so_far if trial.n_components is not None]
-        if (
-            within.guess is not None and pilots
-        ):  # it errs as the guess of the pilot did, which is first
+        # The first pilot is a guess, too: its error is about that of this one.
+        if within.guess is not None and pilots:
             error = min(pilots, key=attrgetter("loss")).beta - pilots[0].beta
             within = within._replace(guess=min(within.guess + error, within.high))
         found = yield from line_search(
