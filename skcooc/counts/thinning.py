@@ -31,9 +31,12 @@ def column_keys(indices: Array) -> Array:
 
 def row_blocks(X: CSR) -> Iterator[CSR]:
     """The rows in blocks of about BLOCK non-zeros: keys of all at once would take four times X."""
-    inner = np.linspace(0, X.nnz, X.nnz // BLOCK + 2)[1:-1]
-    for first, last in pairwise([0, *np.searchsorted(X.indptr, inner).tolist(), X.shape[0]]):
-        yield X[first:last]
+    nnz, (n_rows, n_columns) = int(X.indptr[-1]), X.shape
+    inner = np.searchsorted(X.indptr, np.linspace(0, nnz, nnz // BLOCK + 2)[1:-1])
+    for first, last in pairwise([0, *inner.tolist(), n_rows]):
+        cells = slice(X.indptr[first], X.indptr[last])
+        block = X.data[cells], X.indices[cells], X.indptr[first : last + 1] - cells.start
+        yield sp.csr_array(block, shape=(last - first, n_columns))
 
 
 def row_keys(X: CSR) -> Array:
