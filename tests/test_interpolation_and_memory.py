@@ -12,6 +12,7 @@ from skcooc.counts import thin
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors
 from skcooc.heldout.memory import CacheValidation, Memory, best_memory, memory_cells, with_cache
+from skcooc.heldout.predictors import smoothed
 from skcooc.metrics import perplexity_of
 from skcooc.model_selection import split_counts
 from skcooc.tables import as_counts
@@ -219,35 +220,33 @@ def test_models_are_tuned_for_the_cache_around_them(monkeypatch, averaged):
 
     def perplexity(self, predictor):
         seen.append((self, predictor, real(self, predictor)))
-        return seen[-1][-1] * (factors[-1] if len(seen) == 1 else 1)  # that of one of the two
+        return seen[-1][-1]
 
     monkeypatch.setattr(CacheValidation, "perplexity", perplexity)
     short = planted(**SIZES, n_tokens=1200, burstiness=20).X.astype(float)
     single = AspectModel(12, component_prior=0.02, tempering="distinctive", **FAST)
     estimator = skcooc.AveragedModels(single, 1, random_state=0) if averaged else single
-    factors, fitted = [], []
-    for factor in (0.5, 2.0):
-        seen.clear()
-        factors.append(factor)
-        fitted.append(RowMemory(estimator, discount=0.4, random_state=0).fit(short))
-        assert 1 < len(seen) <= (5 if averaged else 3)
-    models = [model.estimator_ for model in fitted]
-    models = [model.estimators_[0] if averaged else model for model in models]
-    # The first of the two is leave-one-out for a single model, and plain for members of an average.
-    assert [model.leave_one_out_ for model in models] == (
-        [False, True] if averaged else [True, False]
-    )
+    memory = RowMemory(estimator, discount=0.4, random_state=0).fit(short)
     cache, predictor, found = seen[0]
     (seed,) = draw_seeds(0, 1)
     known, heldout = thin(short, 0.1, seed)
     background = 1 + (known.toarray() > 0).sum(axis=0)
     background = background / background.sum()
     np.testing.assert_array_equal(cache.X.table.toarray(), heldout.toarray())
-
     given = [None, 0.4, None, 0.0]
-    memory = best_memory(memory_cells(known, as_counts(heldout), predictor, background), given)
-    whole = with_cache(known, predictor, background, memory)
+    numbers = best_memory(memory_cells(known, as_counts(heldout), predictor, background), given)
+    whole = with_cache(known, predictor, background, numbers)
     assert found == pytest.approx(perplexity_of(heldout, whole), rel=1e-9)
+    cached = [perplexity for *_, perplexity in seen]
+    if averaged:
+        trials = [trial.validation.perplexity for trial in memory.estimator_.tuning_]
+        assert trials[-len(cached) :] == cached
+    else:
+        unigram = (known.sum(axis=0) + 1) / (known.sum() + known.shape[1])
+        for trial, (_, predictor, cached) in zip(memory.estimator_.tuning_, seen, strict=True):
+            perplexity, s = trial.validation
+            alone = perplexity_of(heldout, smoothed(predictor, unigram, s))
+            assert perplexity == pytest.approx(np.sqrt(alone * cached), rel=1e-9)
     seen.clear()
     clone(estimator).fit(short)
     fixed = {"estimator__beta" if averaged else "beta": 0.8}

@@ -15,7 +15,6 @@ from skcooc.fitting.tuning import (
     Candidates,
     ComponentPrior,
     LeaveOneOut,
-    OneOf,
     Pilot,
     Raised,
     SmallerPseudoCounts,
@@ -39,12 +38,10 @@ class Found:
         self.validation = Validation(float(perplexity), smoothing)
 
 
-def tried(tunables, loss, observe=lambda trial: False, record=None, **judge):
+def tried(tunables, loss, observe=lambda trial: False, record=None):
     """All trials, and the chosen one; a loss takes values by their names."""
     record = record or TrialRecord()
-    chosen = tuning.tune(
-        tunables, NAMES, lambda values: Found(loss(**values)), record, observe, **judge
-    )
+    chosen = tuning.tune(tunables, NAMES, lambda values: Found(loss(**values)), record, observe)
     assert [trial for trial in record.trials if trial.chosen] == [chosen]
     return record.trials, chosen
 
@@ -219,35 +216,6 @@ def test_a_search_that_was_cut_short_goes_on():
         assert (trials, found) == (whole, best)
         assert record.best.validation == best.validation
         assert len(again) == len(whole) - stop
-
-
-@pytest.mark.parametrize(
-    ("goal", "chosen"), [(9.0, "leave_one_out"), (2.5, "beta"), (2.1, "prior")]
-)
-def test_a_judge_decides_between_tunables_and_not_within_them(goal, chosen):
-    """Also where the search was cut short: each fit is judged once, before it is forgotten."""
-    judged = []
-
-    def loss(beta, component_prior=0.5, leave_one_out=False):
-        return 2 + (beta - 0.8) ** 2 + component_prior + leave_one_out
-
-    def judge(found):
-        judged.append(found.validation.perplexity)
-        return 10 + abs(found.validation.perplexity - goal)
-
-    search = [Temperature(RANGE), ComponentPrior(PRIORS)]
-    plain, _ = tried(search, loss)
-    search.append(OneOf("leave_one_out", [True]))
-    trials, best = tried(search, loss, judge=judge)
-    assert [trial.values for trial in trials[:-1]] == [trial.values for trial in plain]
-    assert best.stage == chosen
-    assert abs(best.beta - 0.8) < 0.05
-    assert len(judged) == len(set(judged)) == 3
-    record = TrialRecord()
-    with pytest.raises(KeyboardInterrupt):
-        tried(search, interrupted(loss, len(plain)), record=record, judge=judge)
-    record = pickle.loads(pickle.dumps(record))
-    assert tried(search, loss, record=record, judge=judge) == (trials, best)
 
 
 def interrupted(loss, n_trials):

@@ -51,8 +51,8 @@ class RowMemory(MetaModel):
     (1 - t) P_ij + t Q_ij replaces P_ij.
 
     The numbers are estimated together on the tokens that the estimator holds out to tune its
-    own hyper-parameters; whether its priors and leave-one-out responsibilities are worth it is
-    decided with the cache. If it holds out none, a second copy is fitted to a part of the tokens.
+    own hyper-parameters, which are chosen by the geometric mean of perplexity with the cache and
+    without. If it holds out none, a second copy is fitted to a part of the tokens.
     The cache adds to predictions only: ``transform``, ``components_`` and the like are the model's.
 
     Read more in the :doc:`user guide </guide/memory>`.

@@ -18,11 +18,11 @@ from skcooc.em.search import vertex
 from skcooc.em.stages import StageSchedule, ignore, unknown_rows
 from skcooc.fitting.journal import Journal, JournalListener, Name
 from skcooc.fitting.progress import Listener, Listeners, Progress
-from skcooc.fitting.recipe import LearnedStructure, Recipe, Settings
+from skcooc.fitting.recipe import LearnedStructure, Recipe
 from skcooc.fitting.stream import fold_in
-from skcooc.fitting.tuning import Trial, TrialRecord, Tunable, Values, tune, validation_perplexity
+from skcooc.fitting.tuning import Trial, TrialRecord, Tunable, Values, tune
 from skcooc.heldout import Validation
-from skcooc.heldout.memory import CacheValidation
+from skcooc.heldout.memory import Asked, CacheValidation
 from skcooc.heldout.predictors import CachedPredictions, log_cells, smoothed
 from skcooc.heldout.validation import (
     HeldOut,
@@ -157,10 +157,9 @@ def tuned_start(
     task = nullcontext(Listener()) if progress is None else progress.search(tunables)
     with threads(settings.n_threads) as map, task as listener:
         X = train.with_threads(settings.n_threads, map)
-        fits = ShortFits(recipe.without_burstiness, X, heldout)
+        fits = ShortFits(recipe.without_burstiness, X, heldout, settings.cache)
         heard = Listeners(JournalListener(journal), listener)
-        judge = _judge(settings, train, heldout)
-        chosen = tune(tunables, settings.names, fits, record, heard.trial, judge)
+        chosen = tune(tunables, settings.names, fits, record, heard.trial)
         best = record.best
         if recipe.concentration is not None:  # predictions should be as bursty as the final fit
             bursty = journal.get_or_compute(BURSTY, ShortFits(recipe, X, heldout), chosen.values)
@@ -172,14 +171,6 @@ def tuned_start(
         structure = LearnedStructure(model, model, None)
     params = best.params if recipe.init_from else None
     return Start(structure, record.trials, chosen.beta, best.validation, best.predicted, params)
-
-
-def _judge(settings: Settings, train: Block, heldout: HeldOut) -> Callable[[ShortFit], float]:
-    """Return the perplexity by which a tunable has to be worth it: in the cache, if any."""
-    if settings.cache is None:
-        return validation_perplexity
-    cache = CacheValidation.from_tables(train, heldout.X, settings.cache)
-    return lambda fit: cache.perplexity(fit.predicted)
 
 
 def _structure(
@@ -329,15 +320,21 @@ class ShortFits:
     """Fits of a few iterations with some values of hyper-parameters.
 
     All start from one state, which is kept: after the warm-up, if there is one. Threads may call it
-    side by side.
+    side by side. With parameters of a cache, their perplexity is the geometric mean of that in the
+    cache and that alone, which still tells models apart where the cache hides them.
     """
 
-    def __init__(self, recipe: Recipe, X: Block, heldout: HeldOut) -> None:
+    def __init__(
+        self, recipe: Recipe, X: Block, heldout: HeldOut, cache: Asked | None = None
+    ) -> None:
         self._recipe, self._heldout = recipe, heldout
         self._short = recipe.with_settings(recipe.settings.short)
         self._tables = recipe.scales(X)
         self._lock = Lock()
         self._starts: dict[tuple[int, Model], State] = {}
+        self._cache = None
+        if cache is not None:
+            self._cache = CacheValidation.from_tables(X, heldout.X, cache)
 
     def __call__(self, values: Values) -> ShortFit:
         recipe = self._short.with_values(values)
@@ -349,7 +346,11 @@ class ShortFits:
         start = self._start(parts[:n_shared], parts[0], warmup)
         found = run_em(parts[n_shared:], self._rng, recipe.settings.solver, start=start)
         predicted = self._heldout.predicted(recipe.equations, found.params, found.rows)
-        return ShortFit(self._heldout.score(predicted), predicted, found.params)
+        validation = self._heldout.score(predicted)
+        if self._cache is not None:
+            cached = self._cache.perplexity(predicted)
+            validation = validation._replace(perplexity=np.sqrt(cached * validation.perplexity))
+        return ShortFit(validation, predicted, found.params)
 
     def _start(self, shared: Sequence[StageSchedule], first: StageSchedule, warmup: Model) -> State:
         """Return the state after the stages that all fits share, from the same initialisation."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from operator import attrgetter
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -27,7 +26,6 @@ LARGER_BETA = 0.015  # added to beta where there is a prior
 THIN = 1e-2  # smoothing, up to which data are dense enough to need no prior
 N_EXPONENTS = 4  # of each index: they leave 24 % of the range
 N_LEAVE_ONE_OUT = 4  # temperatures of leave-one-out fits, at most
-LEAVE_ONE_OUT_GAIN = 5e-3  # as MIN_GAIN; short fits tell these differences more exactly
 
 Values = Mapping[str, Any]  # of hyper-parameters, by the names of estimator parameters
 Proposals = Generator[Values, float, None]  # yields values, is sent their held-out perplexity
@@ -118,7 +116,6 @@ class TrialRecord(Generic[F]):
     def __init__(self) -> None:
         self.trials: list[Trial] = []
         self._fits: list[F | None] = []
-        self._judged: dict[int, float] = {}
 
     def add(self, stage: str, values: Values, fit: F) -> None:
         """Append a trial."""
@@ -131,31 +128,16 @@ class TrialRecord(Generic[F]):
             if not any(trial is kept for kept in trials):
                 self._fits[at] = None
 
-    def judged(self, trial: Trial, judge: Callable[[F], float]) -> float:
-        """Return what a judge says of the fit of a trial, which may be forgotten afterwards."""
-        at = self._position(trial)
-        if at not in self._judged:
-            self._judged[at] = judge(cast(F, self._fits[at]))
-        return self._judged[at]
-
     def mark_chosen(self, best: Trial) -> Trial:
         """Mark a trial as chosen, and return it."""
-        at = self._position(best)
+        at = next(at for at, trial in enumerate(self.trials) if trial is best)
         self.trials[at] = best._replace(chosen=True)
         return self.trials[at]
-
-    def _position(self, wanted: Trial) -> int:
-        return next(at for at, trial in enumerate(self.trials) if trial is wanted)
 
     @property
     def best(self) -> F:
         """The fit that is left."""
         return next(fitted for fitted in self._fits if fitted is not None)
-
-
-def validation_perplexity(fit: TrialOutcome) -> float:
-    """Return the perplexity by which trials of one tunable are compared."""
-    return fit.validation.perplexity
 
 
 def tune(
@@ -164,7 +146,6 @@ def tune(
     fit: Callable[[Values], F],
     record: TrialRecord[F],
     observe: Callable[[Trial], bool] = lambda trial: False,
-    judge: Callable[[F], float] = validation_perplexity,
 ) -> Trial:
     """Choose hyper-parameters in turn, each at the best values of those before it.
 
@@ -179,9 +160,6 @@ def tune(
         Its trials, of a search that was interrupted, are not fitted again. New ones are appended.
     observe : callable
         Called with every trial; True ends the search of the current tunable.
-    judge : callable
-        Perplexity of a fit where the best values of a tunable are compared with those before it:
-        that of the predictions for which the model is fitted, such as with a cache.
 
     Returns
     -------
@@ -209,26 +187,22 @@ def tune(
                 found.append(record.trials[number])
                 number += 1
                 record.keep(number, best, min(found, key=attrgetter("loss")))
-        best = better(best, found, tunable.min_gain, partial(record.judged, judge=judge))
+        best = better(best, found, tunable.min_gain)
         record.keep(number, best)
     if best is None:
         raise ValueError("No hyper-parameters were tried that may be chosen.")
     return record.mark_chosen(best)
 
 
-def better(
-    best: Trial | None,
-    found: Sequence[Trial],
-    min_gain: float | None,
-    perplexity: Callable[[Trial], float],
-) -> Trial | None:
+def better(best: Trial | None, found: Sequence[Trial], min_gain: float | None) -> Trial | None:
     """Return the best of the new trials if it gains enough, else what was best before."""
     if min_gain is None or not found:
         return best
     least = min(found, key=attrgetter("loss"))
     if best is None:
         return least
-    return least if perplexity(least) < (1 - min_gain) * perplexity(best) else best
+    enough = (1 - min_gain) * best.validation.perplexity
+    return least if least.validation.perplexity < enough else best
 
 
 def line_search(
@@ -400,7 +374,7 @@ class LeaveOneOut:
     shares: Sequence[Values]  # of pseudo-counts that are tried in turn, where that may be worth it
     name: str = "left out"
     n_temperatures: int = N_LEAVE_ONE_OUT
-    min_gain: float = LEAVE_ONE_OUT_GAIN
+    min_gain: float = 0.0  # it gains more in a whole fit than in a short one
 
     @property
     def n_trials(self) -> int:

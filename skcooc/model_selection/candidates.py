@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -13,7 +14,8 @@ from skcooc.protocol.scikit_learn import num_samples
 
 FIRST = 2, 3, 5, 8  # numbers tried first
 FACTOR = 2  # between the numbers after those
-WIDEST, FINEST = 1 / 4, 1 / 16  # first and last step around the best, relative to it; at least one
+WIDEST, FINEST = 1 / 4, 1 / 8  # first and last step around the best, relative to it; at least one
+MIN_GAIN = 5e-3  # nats of a token: less, half a percent of perplexity, is not worth components
 
 Sizes: TypeAlias = tuple[int, ...]  # numbers of components, one or two
 Visit: TypeAlias = Callable[..., "Score"]  # visit(sizes, again=False)
@@ -49,8 +51,8 @@ class Score(NamedTuple):
         squares = (gains.sums - gains.mean * self.tokens) ** 2
         return gains.mean, Score(np.sqrt(squares.sum(keepdims=True)), self.tokens).mean
 
-    def is_better(self, other: Score) -> bool:
-        """Whether it is larger by more than one standard error of the difference.
+    def is_better(self, other: Score, by: float = 0.0) -> bool:
+        """Whether it is larger by more than this, and than one standard error of the difference.
 
         >>> tokens = np.ones(2)
         >>> Score(np.array([3.0, 3.1]), tokens).is_better(Score(np.array([2.9, 2.9]), tokens))
@@ -59,7 +61,7 @@ class Score(NamedTuple):
         False
         """
         mean, error = self.gain(other)
-        return mean > error
+        return mean > max(error, by)
 
 
 def sizes_of(estimator: BaseEstimator) -> tuple[str, ...]:
@@ -122,7 +124,7 @@ def grow_and_refine(visit: Visit, limits: Sizes) -> None:
     ...     return Score.single(-abs(sizes[0] - 11))
     >>> grow_and_refine(visit, (100,))
     >>> visited
-    [(2,), (3,), (5,), (8,), (16,), (8,), (10,), (6,), (12,), (11,), (9,)]
+    [(2,), (3,), (5,), (8,), (16,), (8,), (6,), (10,), (12,), (9,), (11,)]
     """
     scores: dict[Sizes, Score] = {}
 
@@ -139,7 +141,7 @@ def grow_and_refine(visit: Visit, limits: Sizes) -> None:
         best = sizes
     if best != limits:
         scores[best] = visit(best, again=True)
-        refine(score, best, limits)
+        refine(score, best, max(scores.values(), key=attrgetter("mean")), limits)
 
 
 def doubling_sizes(limits: Sizes) -> list[Sizes]:
@@ -176,29 +178,33 @@ def visit_in_order(visit: Visit, candidates: Sequence[Sizes]) -> None:
         visit(best, again=True)
 
 
-def refine(score: Callable[[Sizes], Score], best: Sizes, limits: Sizes) -> None:
-    """Move from the best so far to better neighbours, at ever shorter steps."""
+def refine(score: Callable[[Sizes], Score], best: Sizes, top: Score, limits: Sizes) -> None:
+    """Move to neighbours that are better, or smaller and hardly worse than the top score so far."""
     share = WIDEST
     while True:
-        tried = [best, *neighbours(best, share, limits)]
-        leader = max(tried, key=lambda sizes: score(sizes).mean)
-        if leader == best:
+        for sizes in neighbours(best, share, limits):
+            found = score(sizes)
+            top = max(top, found, key=attrgetter("mean"))
+            is_enough = cost_order(sizes) < cost_order(best) and not top.is_better(found, MIN_GAIN)
+            if is_enough or found.is_better(score(best), MIN_GAIN):
+                best = sizes
+                break
+        else:
             if share <= FINEST or share * max(best) <= 1:
                 return
             share /= 2
-        best = leader
 
 
 def neighbours(sizes: Sizes, share: float, limits: Sizes) -> list[Sizes]:
-    """Sizes that differ in one number, by a share of it or by one; the larger ones first.
+    """Sizes that differ in one number, by a share of it or by one; the smaller ones first.
 
     >>> neighbours((4, 9), 0.25, (5, 20))
-    [(5, 9), (3, 9), (4, 11), (4, 7)]
+    [(3, 9), (4, 7), (5, 9), (4, 11)]
     """
     found = []
-    for side, (n, limit) in enumerate(zip(sizes, limits, strict=True)):
-        length = max(1, round(share * n))
-        for other in (n + length, n - length):
+    for sign in (-1, 1):
+        for side, (n, limit) in enumerate(zip(sizes, limits, strict=True)):
+            other = n + sign * max(1, round(share * n))
             if FIRST[0] <= other <= limit:
                 found.append((*sizes[:side], other, *sizes[side + 1 :]))
     return found
@@ -212,20 +218,20 @@ class Choice(NamedTuple):
     still_falling: bool  # the last candidate is chosen: larger ones may be better
 
 
-def one_standard_error(scores: Sequence[Score]) -> Choice:
-    """The first candidate within one standard error of the best, from few components to many.
+def fewest(scores: Sequence[Score]) -> Choice:
+    """The first candidate that is within MIN_GAIN or a standard error of the best.
 
     >>> tokens = np.ones(2)
     >>> sums = [-5.0, -5.2], [-4.0, -4.1], [-4.0, -4.11], [-3.9, -4.12]
     >>> scores = [Score(np.array(pair), tokens) for pair in sums]
-    >>> tuple(one_standard_error(scores))
+    >>> tuple(fewest(scores))
     (1, 3, False)
-    >>> tuple(one_standard_error(scores[:2]))
+    >>> tuple(fewest(scores[:2]))
     (1, 1, True)
     """
     best = largest(scores).best
-    losses = [scores[best].gain(score) for score in scores]
-    chosen = next(i for i, (mean, error) in enumerate(losses) if i == best or mean <= error)
+    enough = (not scores[best].is_better(score, MIN_GAIN) for score in scores)
+    chosen = [*enough].index(True)
     return Choice(chosen, best, 0 < chosen == len(scores) - 1)
 
 

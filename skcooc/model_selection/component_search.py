@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.model_selection.candidates import (
+    FINEST,
     FIRST,
     Choice,
     Score,
@@ -25,10 +26,10 @@ from skcooc.model_selection.candidates import (
     Visit,
     check_candidates,
     cost_order,
+    fewest,
     grow_and_refine,
     largest,
     limits_of,
-    one_standard_error,
     sizes_of,
     visit_in_order,
 )
@@ -73,7 +74,7 @@ class ComponentSearchCV(Search):
 
     Every candidate is fitted to four fifths of the tokens (or the training part of each fold) and
     to two halves. The choice is the smallest number whose log-likelihood of held-out tokens is
-    within one standard error of the best (of differences in the same rows). By default tokens are
+    within 0.005 nats or a standard error (of differences in the same rows) of the best. Tokens are
     predicted within a cache of their row (see `RowMemory`): alone, further components always gain
     on texts, by storing repetitions. If the perplexity still falls at the largest candidate,
     ``still_falling_`` is True, a warning says so, and the largest is taken.
@@ -96,9 +97,9 @@ class ComponentSearchCV(Search):
     candidates : sequence of int, sequence of pairs of int, or "auto", default="auto"
         Numbers of components; pairs if both sides have one. "auto" tries 2, 3, 5, 8, 16, and so on
         by doubling (both sides at once) until one is not better by more than a standard error; then
-        numbers around the best in ever shorter steps, down to one, or a 16th of it.
+        numbers around the best in ever shorter steps, down to one, or an eighth of it.
 
-    max_components : int, default=100
+    max_components : int, default=200
         Largest number that "auto" tries, of each side.
 
     cv : int, splitter or iterable, default=None
@@ -130,7 +131,7 @@ class ComponentSearchCV(Search):
     best_n_components_ : int or tuple of two int
         The chosen number; the largest candidate if ``still_falling_``.
     still_falling_ : bool
-        Whether the largest candidate is better than all others by more than a standard error.
+        Whether the largest candidate is better than all others by more than that.
     criterion_ : {"cache", "held_out", "icl"}
         The criterion used.
     cv_results_ : dict of arrays
@@ -162,8 +163,8 @@ class ComponentSearchCV(Search):
     An interrupted search resumes when ``fit`` is called with the same data and parameters; with
     :class:`skcooc.callbacks.Checkpoint` also in another process, as ``read_checkpoint(path).fit``.
 
-    Fits of the search tune only the temperature, on ``validation_fraction`` of each part: an aspect
-    model uses neither leave-one-out EM nor pseudo-counts. ``estimator.fit`` fits the best one.
+    Fits of the search tune only the temperature, on ``validation_fraction`` of each part; aspect
+    models go on with leave-one-out EM where that is better. ``estimator.fit`` fits the best one.
 
     References
     ----------
@@ -206,7 +207,7 @@ class ComponentSearchCV(Search):
         estimator: BaseEstimator,
         candidates: Sequence[int] | Sequence[tuple[int, int]] | Literal["auto"] = "auto",
         *,
-        max_components: int = 100,
+        max_components: int = 200,
         cv: Folding = None,
         n_runs: int = 0,
         criterion: Literal["auto", "cache", "held_out", "icl"] = "auto",
@@ -330,7 +331,7 @@ class ComponentSearchCV(Search):
             best = largest([score[name] for score in scores]).best
             errors = [score[name].gain(scores[best][name])[1] for score in scores]
             results[f"error_{name}_score"] = np.array(errors)
-        choose = largest if criterion == "icl" else one_standard_error
+        choose = largest if criterion == "icl" else fewest
         choice = choose([score[SCORES[criterion]] for score in scores])
         sizes = [tuple(values.values()) for values in params]
         chosen = sizes[choice.chosen]
@@ -412,13 +413,14 @@ class Survey:
         return self._n_visits[sizes] < (2 if again and may_gain else 1)
 
     def without_copies(self, criterion: Criterion) -> Sizes | None:
-        """The number of distinct components of the best candidate, if some are copies.
+        """The number of distinct components of the best candidate, if it is clearly smaller.
 
         A fit with fewer components that was stuck may be better from there.
         """
         best = max(self.scores, key=lambda sizes: self.scores[sizes][SCORES[criterion]].mean)
         distinct = max(round(self.measures[best]["n_distinct"]), FIRST[0])
-        return (distinct,) if len(best) == 1 and distinct < best[0] else None
+        least = max(1, round(FINEST * best[0]))
+        return (distinct,) if len(best) == 1 and best[0] - distinct >= least else None
 
     def is_cache_enough(self) -> bool:
         """Whether components gain almost nothing in a cache, as for pairs of words."""
@@ -503,6 +505,6 @@ def recommend(
     if choice.chosen == choice.best:
         return f"Take {chosen} components: their {what}, {perplexity:.4g}, is the least."
     return (
-        f"Take {chosen} components: the fewest whose {what}, {perplexity:.4g}, is within a "
-        f"standard error of the least, {least:.4g} at {names[choice.best]}."
+        f"Take {chosen} components: the fewest whose {what}, {perplexity:.4g}, is within "
+        f"0.5 % or a standard error of the least, {least:.4g} at {names[choice.best]}."
     )

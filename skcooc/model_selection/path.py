@@ -15,6 +15,7 @@ from skcooc.em import fit as fit_stages
 from skcooc.em.stages import StageSchedule
 from skcooc.fitting import Recipe
 from skcooc.fitting.recipe import draw_seeds
+from skcooc.fitting.tuning import LeaveOneOut
 from skcooc.heldout import Factors, HeldOut, Unigram, Unseen
 from skcooc.heldout.memory import cross_fitted_logs, memory_cells, rows_with
 from skcooc.heldout.predictors import log_cells, rows_of, smoothed
@@ -23,12 +24,13 @@ from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_ou
 from skcooc.metrics import integrated_complete_likelihood, npmi_coherence
 from skcooc.model_selection.candidates import Score
 from skcooc.model_selection.folds import CountFold, Data
-from skcooc.protocol import CSR, Array, Block, Predictor
+from skcooc.protocol import CSR, Array, Block, Model, Predictor
 from skcooc.simplex import cosines, match_rows, residuals
 from skcooc.tables import as_counts, read_in_memory
 
 N_FIRST = 30  # iterations from a start before other temperatures are tried
 N_LOWER = 10  # iterations at each lower temperature
+N_LEFT_OUT = 20  # iterations of leave-one-out EM
 MIN_SHARE = 0.1  # of an equal share of the counts: less is no component of its own
 # Cosine of residuals from which components are the same; in halves, it is 0.8 in all tokens by the
 # formula of Spearman and Brown.
@@ -57,6 +59,7 @@ class PathFit(NamedTuple):
 class PathPoint(NamedTuple):
     """Parameters of one number of components at the best temperature so far."""
 
+    model: Model
     state: State
     beta: float
     perplexity: float  # of the validation part; NaN if there is none
@@ -104,15 +107,16 @@ class ComponentPath:
         more = self._points.get(min((k for k in self._points if k > n), default=0))
         point = path.descend(path.start(within, n, fewer, more), within)
         self._points[n] = point = point.or_better(self._points.get(n))
-        factors = Factors(*recipe.equations.factors(*point.state))
+        best = path.left_out(point)
+        factors = Factors(*best.model.factors(*best.state))
         shares = train.row_sums * train.row_weights
         return PathFit(
             factors,
             (shares / shares.sum()) @ factors.A,
             add_one_unigram(train.column_sums, train.mean_count_weight),
-            chosen_smoothing(settings.smoothing, None) if heldout is None else point.smoothing,
-            point.beta,
-            float(n * point.n_iter),
+            chosen_smoothing(settings.smoothing, None) if heldout is None else best.smoothing,
+            best.beta,
+            float(n * best.n_iter),
         )
 
 
@@ -148,6 +152,17 @@ class WarmStartedPath(NamedTuple):
         last = self._stage(point.beta, self.recipe.settings.max_iter)
         return self._fit_from([last], point.state, point.beta, point.n_iter)
 
+    def left_out(self, point: PathPoint) -> PathPoint:
+        """Go on with leave-one-out EM, where ``fit`` would try it; return the better point."""
+        for tunable in self.recipe.family.tunables(self.X) if self.heldout else ():
+            if isinstance(tunable, LeaveOneOut):
+                values = tunable.usual_values(1)
+                path = self._replace(recipe=self.recipe.with_values(values))
+                stage = replace(path._stage(values["beta"], N_LEFT_OUT), tol=-np.inf)
+                found = path._fit_from([stage], point.state, stage.beta, 0)
+                return found.or_better(point)
+        return point
+
     def _stage(self, beta: float, n_iter: int) -> EMStage:
         stage: EMStage = self.recipe.warm_start_schedule(self.X, beta, None)[0]  # type: ignore[assignment]
         return replace(stage, max_iter=min(n_iter, stage.max_iter))
@@ -157,11 +172,10 @@ class WarmStartedPath(NamedTuple):
     ) -> PathPoint:
         rng = np.random.default_rng(self.seed)
         found = fit_stages(parts, rng, self.recipe.settings.solver, start=start)
-        state, n_iter = found.state, n_iter + len(found.history)
+        model, state, n_iter = self.recipe.equations, found.state, n_iter + len(found.history)
         if self.heldout is None:
-            return PathPoint(state, beta, np.nan, np.nan, n_iter)
-        validation = self.heldout(self.recipe.equations, *state)
-        return PathPoint(state, beta, *validation, n_iter)
+            return PathPoint(model, state, beta, np.nan, np.nan, n_iter)
+        return PathPoint(model, state, beta, *self.heldout(model, *state), n_iter)
 
 
 def _fit_of(model: BaseEstimator) -> PathFit:
