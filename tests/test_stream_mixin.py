@@ -179,17 +179,22 @@ def test_held_out_tokens_do_not_depend_on_the_batch_and_are_not_learnt():
     assert whole.n_heldout == pytest.approx(0.1 * X.sum(), rel=0.1)
     # A column that occurs only there gets no mass.
     table = sp.hstack([X, np.zeros((240, 1))]).tolil()
-    model = automatic(STREAMERS[0]).fit(sp.csr_array(table[:120]))
+    model = automatic(STREAMERS[0]).set_params(leave_one_out=False)  # without a prior of columns
+    model.fit(sp.csr_array(table[:120]))
     late, (seed,) = table[120:], draw_seeds(model.random_state, 1)
     late[0, 60] = 1
 
     def learnt(scale):
         late[0, 0] = scale  # another draw
-        batch = Batch(CSRCounts(sp.csr_array(late))).divided(0.1, seed)
+        batch = Batch(CSRCounts(sp.csr_array(late))).divided(40 / late.sum(), seed)
         return batch.X.table[0, 60]
 
-    assert any(learnt(scale) == 0 for scale in range(1, 60))
+    assert any(learnt(scale) == 0 for scale in range(1, 9999))
     assert not model.partial_fit(sp.csr_array(late)).components_[:, 60].any()
+    # Of a large batch as much is held out as a step needs, and that share of those after it.
+    model.fit(X[:120]).partial_fit(3 * X).partial_fit(X)
+    assert model._stream.held_out == 40 / (3 * X.sum())
+    assert model.fit(X[:120]).partial_fit(X[:3])._stream.held_out == 0.1
     # A smoothing that is given stays; a batch of one token says nothing on beta.
     model = automatic(STREAMERS[0]).set_params(smoothing=0.25).fit(X[:120])
     beta = model.beta_

@@ -26,6 +26,7 @@ from skcooc.fitting.stream import (
     ProgressiveLoss,
     Stream,
     StreamTrainer,
+    held_out_share,
 )
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Array, Block, TableLike
@@ -83,12 +84,12 @@ class Streams(Predictions):
         tokens relative to the mean batch. The second batch is folded into components mixed half
         with the unigram, since the first components know no other rows.
 
-        Where ``beta="auto"``, beta is adapted: more rows allow a larger one. A share
-        ``validation_fraction`` of each later batch is held out and never learnt, also when a row
-        comes again. The batch is folded in at the current and at one neighbouring beta, and the one
-        with the higher held-out likelihood is kept. Steps are 1/25 of the range, less with fewer
-        than 1000 held-out tokens. ``smoothing="auto"`` is adapted, too; priors and a grown tree are
-        kept.
+        Where ``beta="auto"``, beta is adapted: more rows allow a larger one. The share of tokens
+        that makes 1000 in the second batch, at most ``validation_fraction``, is held out of all
+        later ones and never learnt, also when a row comes again. The batch is folded in at the
+        current and at one neighbouring beta, and the one with the higher held-out likelihood is
+        kept. Steps are 1/25 of the range, less with fewer than 1000 held-out tokens.
+        ``smoothing="auto"`` is adapted, too; priors and a grown tree are kept.
 
         Attributes of rows, such as ``embedding_``, are those of the last batch without its held-out
         tokens, as in scikit-learn's MiniBatchKMeans. ``history_`` has one record for each batch
@@ -158,10 +159,12 @@ class Streams(Predictions):
         if not (self._is_warm_start() and self._stream is not None):
             self.__dict__.pop("_state", None)  # also where the fit of a sample was cut short
             (seed,), batch = draw_seeds(self.random_state, 1), Batch(sample)
+            n_tokens = float(cast(Array, blocks.column_sums).sum()) / len(blocks.blocks)
+            held_out = held_out_share(self.validation_fraction, n_tokens)
             if self._search(recipe)(sample):  # without the tokens that the passes hold out
-                batch = batch.divided(self.validation_fraction, seed)
+                batch = batch.divided(held_out, seed)
             self.fit(batch.X.table, sample_weight=batch.X.weights)
-            self._stream = cast(Stream, self._stream)._replace(seed=seed)
+            self._stream = cast(Stream, self._stream)._replace(seed=seed, held_out=held_out)
         elif self._passes is None:
             check_shape(self._fitted_parameters, recipe, "warm_start=True")
         else:

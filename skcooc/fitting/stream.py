@@ -81,6 +81,7 @@ class Stream(NamedTuple):
     mean_count_weight: float  # of a token, in the first batch
     seed: int  # of the held-out tokens of its batches
     direction: int = 1  # in which the next temperature is tried
+    held_out: float | None = None  # share of tokens; None before the first step
 
 
 class Passes(NamedTuple):
@@ -149,6 +150,11 @@ class Batch:
         return rows, judge(model, params, rows) if judge else None
 
 
+def held_out_share(fraction: float, n_tokens: float) -> float:
+    """Return the share of batches with so many tokens that is held out: what a step needs."""
+    return min(fraction, online.FULL_STEP_TOKENS / max(n_tokens, 1.0))
+
+
 @dataclass
 class ProgressiveLoss:
     """Loss on batches before the model learns from them."""
@@ -180,7 +186,7 @@ class StreamTrainer:
 
     model: Online
     search: Callable[[Block], TemperatureRange | None]  # where the temperature follows the stream
-    validation_fraction: float  # of a batch, held out where there is such a range
+    validation_fraction: float  # of a batch, held out at most where there is such a range
     smoothing: float | Literal["auto"]  # as asked for; "auto" follows the stream, too
     background: Array  # (M,): the unigram of the batches before
     n_jobs: int | None
@@ -192,8 +198,11 @@ class StreamTrainer:
         """
         stream, kept = now.stream, now.stream.averages
         within, batch = self.search(X), Batch(X.astype(now.params.weights.dtype))
+        held_out = stream.held_out
+        if held_out is None:
+            held_out = held_out_share(self.validation_fraction, float(X.column_sums.sum()))
         if within:
-            batch = batch.divided(self.validation_fraction, stream.seed)
+            batch = batch.divided(held_out, stream.seed)
         judge = None
         if batch.heldout is not None:
             smoothing = validation_smoothing(self.smoothing)
@@ -218,7 +227,12 @@ class StreamTrainer:
             weight = online.step_size(kept, float(learnt.column_sums.sum()))
             smoothing += weight * (validation.smoothing - smoothing)
         stream = Stream(
-            step.averages, totals, stream.mean_count_weight, stream.seed, temperature.direction
+            step.averages,
+            totals,
+            stream.mean_count_weight,
+            stream.seed,
+            temperature.direction,
+            held_out,
         )
         return Position(step.params, step.rows, beta, smoothing, stream)
 
