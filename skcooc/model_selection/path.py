@@ -134,23 +134,23 @@ class WarmStartedPath(NamedTuple):
         """Start from more components, or else from fewer, or else from scratch at high beta."""
         if (nearest := fewer or more) is None:
             parts = self.recipe.schedule(self.recipe.scales(self.X), within.high)
-            return self._fit_from(parts, None, within.high, 0)
-        stage = self._stage(nearest.beta, N_FIRST)
+            return self.fit_from(parts, None, within.high, 0)
+        stage = self.stage(nearest.beta, N_FIRST)
         if more is None:
-            return self._fit_from([SplitComponents(stage), stage], nearest.state, nearest.beta, 0)
+            return self.fit_from([SplitComponents(stage), stage], nearest.state, nearest.beta, 0)
         merged = merge_components(stage.model, more.state, n)  # type: ignore[arg-type]
-        return self._fit_from([stage], merged, nearest.beta, 0)
+        return self.fit_from([stage], merged, nearest.beta, 0)
 
     def descend(self, point: PathPoint, within: TemperatureRange) -> PathPoint:
         """Lower beta as long as validation perplexity falls; then fit to convergence."""
         while (beta := within.unscaled(within.scaled(point.beta) - within.step)) > within.low:
-            lower = self._fit_from([self._stage(beta, N_LOWER)], point.state, beta, point.n_iter)
+            lower = self.fit_from([self.stage(beta, N_LOWER)], point.state, beta, point.n_iter)
             if not lower.perplexity < point.perplexity:
                 point = point._replace(n_iter=lower.n_iter)
                 break
             point = lower
-        last = self._stage(point.beta, self.recipe.settings.max_iter)
-        return self._fit_from([last], point.state, point.beta, point.n_iter)
+        last = self.stage(point.beta, self.recipe.settings.max_iter)
+        return self.fit_from([last], point.state, point.beta, point.n_iter)
 
     def left_out(self, point: PathPoint) -> PathPoint:
         """Go on with leave-one-out EM, where ``fit`` would try it; return the better point."""
@@ -158,16 +158,16 @@ class WarmStartedPath(NamedTuple):
             if isinstance(tunable, LeaveOneOut):
                 values = tunable.usual_values(1)
                 path = self._replace(recipe=self.recipe.with_values(values))
-                stage = replace(path._stage(values["beta"], N_LEFT_OUT), tol=-np.inf)
-                found = path._fit_from([stage], point.state, stage.beta, 0)
+                stage = replace(path.stage(values["beta"], N_LEFT_OUT), tol=-np.inf)
+                found = path.fit_from([stage], point.state, stage.beta, 0)
                 return found.or_better(point)
         return point
 
-    def _stage(self, beta: float, n_iter: int) -> EMStage:
+    def stage(self, beta: float, n_iter: int) -> EMStage:
         stage: EMStage = self.recipe.warm_start_schedule(self.X, beta, None)[0]  # type: ignore[assignment]
         return replace(stage, max_iter=min(n_iter, stage.max_iter))
 
-    def _fit_from(
+    def fit_from(
         self, parts: list[StageSchedule], start: State | None, beta: float, n_iter: int
     ) -> PathPoint:
         rng = np.random.default_rng(self.seed)

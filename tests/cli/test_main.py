@@ -110,8 +110,7 @@ def test_memory_is_that_of_the_library(summary, npz, X):
     out, found, _ = summary(npz, "--seed", 5, "--compare")
     *_, chosen, lda = found["comparison"]
     train, test = split_counts(X, 0.1, 5)
-    with pytest.warns(UserWarning, match="did not converge"):
-        model = RowMemory(AspectModel(3, max_iter=10, random_state=5)).fit(train)
+    model = RowMemory(AspectModel(3, max_iter=10, random_state=5)).fit(train)
     assert chosen["with_memory"] == pytest.approx(model.perplexity(Dyads(test)))
     assert chosen["perplexity"] == pytest.approx(model.estimator_.perplexity(Dyads(test)))
     peer = RowMemory(LatentDirichletAllocation(3, random_state=5), random_state=5).fit(train)
