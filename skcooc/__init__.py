@@ -39,38 +39,13 @@ if TYPE_CHECKING:
     from skcooc.retrieval import AspectRetriever
 
 __all__ = [
-    "AspectClassifier",
-    "AspectModel",
-    "AspectRetriever",
-    "AsymmetricClustering",
-    "AveragedModels",
-    "ClusterAbstraction",
-    "ClusteringProjection",
-    "DiskTable",
-    "Dyads",
-    "GuidedAspectModel",
-    "InterpolatedModels",
-    "MixtureFeatures",
-    "ProductSpaceMixture",
-    "RowBlocks",
-    "RowMemory",
-    "SymmetricClustering",
-    "TriadicAspectModel",
-    "Triads",
-    "anndata",
-    "callbacks",
-    "datasets",
-    "delayed_rows",
-    "heldout",
-    "image",
-    "inspection",
-    "metrics",
-    "model_selection",
-    "open_table",
-    "plotting",
-    "save_table",
-    "testing",
-]
+    "AspectClassifier", "AspectModel", "AspectRetriever", "AsymmetricClustering",
+    "AveragedModels", "ClusterAbstraction", "ClusteringProjection", "DiskTable", "Dyads",
+    "GuidedAspectModel", "InterpolatedModels", "MixtureFeatures", "ProductSpaceMixture",
+    "RowBlocks", "RowMemory", "SymmetricClustering", "TriadicAspectModel", "Triads", "anndata",
+    "callbacks", "datasets", "delayed_rows", "heldout", "image", "inspection", "metrics",
+    "model_selection", "open_table", "plotting", "save_table", "testing",
+]  # fmt: skip
 
 # Imported at first use: room -> the names that this module takes from it.
 SIDE_ROOMS: dict[str, tuple[str, ...]] = {

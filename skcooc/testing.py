@@ -86,13 +86,9 @@ class Check(NamedTuple):
 
 
 def check_model(
-    equations: Model,
-    X: CSR | Array | None = None,
-    *,
-    literal: Literal | None = None,
-    betas: Sequence[float] = (1.0, 0.8),
-    skip: Collection[str] = (),
-) -> None:
+    equations: Model, X: CSR | Array | None = None, *, literal: Literal | None = None,
+    betas: Sequence[float] = (1.0, 0.8), skip: Collection[str] = (),
+) -> None:  # fmt: skip
     """AssertionError if equations break what EM, counts and predictions rely on.
 
     Parameters
@@ -120,12 +116,9 @@ def check_model(
 
 
 def planned(
-    equations: Model,
-    X: CSR | Array | None,
-    literal: Literal | None,
-    betas: Sequence[float],
+    equations: Model, X: CSR | Array | None, literal: Literal | None, betas: Sequence[float],
     skip: Collection[str],
-) -> Iterator[tuple[str, Case]]:
+) -> Iterator[tuple[str, Case]]:  # fmt: skip
     """Names of checks, and the cases on which `check_model` runs them."""
     if unknown := set(skip) - set(CHECKS):
         raise ValueError(f"There is no check {sorted(unknown)}: they are {list(CHECKS)}.")

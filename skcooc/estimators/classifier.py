@@ -144,18 +144,12 @@ class AspectClassifier(
     }
 
     def __init__(
-        self,
-        n_components_per_class: int = 1,
-        n_free_components: int = 0,
-        *,
+        self, n_components_per_class: int = 1, n_free_components: int = 0, *,
         seed_features: Mapping[Any, Sequence[str | int]] | None = None,
-        feature_names: ArrayLike | None = None,
-        beta: float | Literal["auto"] = 0.8,
-        max_iter: int = 20,
-        cv: int = 5,
-        n_jobs: int | None = None,
+        feature_names: ArrayLike | None = None, beta: float | Literal["auto"] = 0.8,
+        max_iter: int = 20, cv: int = 5, n_jobs: int | None = None,
         random_state: RandomState = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.n_components_per_class = n_components_per_class
         self.n_free_components = n_free_components
         self.seed_features, self.feature_names = seed_features, feature_names

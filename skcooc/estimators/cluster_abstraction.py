@@ -45,14 +45,9 @@ class TreeLearner:
         return {"all rows": reason}
 
     def learn(
-        self,
-        X: Block,
-        settings: Settings,
-        rng: np.random.Generator,
-        heldout: HeldOut | None,
-        observe: Observe,
-        resume: EMState | None,
-    ) -> LearnedStructure:
+        self, X: Block, settings: Settings, rng: np.random.Generator, heldout: HeldOut | None,
+        observe: Observe, resume: EMState | None,
+    ) -> LearnedStructure:  # fmt: skip
         if self.grown is not None:
             return LearnedStructure(self.model, self.model, self.grown)
         em = settings.max_iter, settings.tol, settings.solver

@@ -178,12 +178,9 @@ class GuidedAspectModel(AspectModel):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(  # type: ignore[override]  # groups come where scikit-learn has them
-        self,
-        X: TableLike,
-        y: object = None,
-        groups: ArrayLike | None = None,
+        self, X: TableLike, y: object = None, groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Fit the model.
 
         Parameters
@@ -226,12 +223,9 @@ class GuidedAspectModel(AspectModel):
         return self._fit_groups(X, groups, sample_weight)
 
     def _fit_groups(
-        self,
-        X: TableLike,
-        groups: ArrayLike,
-        sample_weight: ArrayLike | None,
+        self, X: TableLike, groups: ArrayLike, sample_weight: ArrayLike | None,
         labels: Array | None = None,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Fit to rows in groups; ``labels`` are those of the groups, where some may have no row."""
         recipe = self.recipe()
         table, known = self._read(recipe, X, sample_weight)
@@ -243,12 +237,9 @@ class GuidedAspectModel(AspectModel):
         return self
 
     def fit_transform(  # type: ignore[override]
-        self,
-        X: TableLike,
-        y: object = None,
-        groups: ArrayLike | None = None,
+        self, X: TableLike, y: object = None, groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """Fit the model, and fold its rows in; see ``fit`` and ``transform``.
 
         Parameters
@@ -421,11 +412,7 @@ class GuidedAspectModel(AspectModel):
         return [*(self.seed_features or {}), *self._fixed]
 
     def _fit_table(
-        self,
-        recipe: Recipe,
-        table: Table,
-        known: attributes.Attributes,
-        data: dict[str, object],
+        self, recipe: Recipe, table: Table, known: attributes.Attributes, data: dict[str, object]
     ) -> bool:
         if self._is_warm_start() and "groups_" in known and hasattr(self, "groups_"):
             fitted, asked = self.groups_, cast(Array, known["groups_"])

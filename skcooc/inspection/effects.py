@@ -6,7 +6,6 @@ part of the residuals, and robust standard errors and permutations include it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -14,24 +13,19 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.stats import t
 
-from skcooc.inspection.groups import Labels, number_levels, plain_values, read_labels
+from skcooc.inspection.groups import Labels, columns_of, number_levels, plain_values, read_labels
 from skcooc.inspection.models import ModelView, Names, kind_of, read_view
 from skcooc.inspection.shares import (
     BLOCK,
     CHECKED,
     columns_of_tests,
     draw_seed,
+    keys_of_lines,
     names_of_view,
     row_topics,
 )
 from skcooc.inspection.tables import table_of
-from skcooc.protocol import (
-    Array,
-    Estimator,
-    RandomState,
-    TableLike,
-    refuse_objects,
-)
+from skcooc.protocol import Array, Estimator, RandomState, TableLike, refuse_objects
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import is_missing
 
@@ -180,11 +174,8 @@ def share_effects(
     n = max(999, 40 * n_tests) if n_permutations == "auto" else n_permutations
     p = np.where(np.isnan(errors), np.nan, permutation_p(found, n, seed))
     half = t.ppf((1 + level) / 2, len(matrix) - len(terms) - 1) * errors
-    its_names, n_topics = names_of_view(view, names), found.coefficients.shape[1]
     columns = {
-        "term": np.repeat(np.array(terms, dtype=object), n_topics),
-        "component": np.tile(np.arange(n_topics), len(terms)),
-        "topic": np.tile(np.array(its_names, dtype=object), len(terms)),
+        **keys_of_lines("term", np.array(terms, dtype=object), names_of_view(view, names)),
         "effect": found.coefficients.ravel(),
         "std_error": errors.ravel(),
         "low": (found.coefficients - half).ravel(),
@@ -197,8 +188,7 @@ def row_shares(view: ModelView) -> Responses:
     topics, weights = row_topics(view), view.fitted_weights
     known = topics.tokens > 0
     shares = topics.linear[known] / topics.tokens[known, None]
-    of_one = kind_of(view.model) != "topic"
-    own = shares * (1 - shares) if of_one else np.zeros_like(shares)
+    own = np.zeros_like(shares) if kind_of(view.model) == "topic" else shares * (1 - shares)
     return Responses(shares, own, view.row_sums[known], weights[known], known)
 
 
@@ -264,7 +254,7 @@ def permutation_p(found: Regression, n_permutations: int, seed: int) -> Array:
     seen = [statistics(identity, d) * (1 - 1e-9) for d in range(len(influence))]
     rng, at_once = np.random.default_rng(seed), max(1, BLOCK // n_rows)
     for first in range(0, n_permutations, at_once):
-        orders = np.tile(identity, (min(at_once, n_permutations - first), 1))
+        orders = identity.repeat(min(at_once, n_permutations - first), axis=0)
         orders = rng.permuted(orders, axis=1)
         for d in range(len(influence)):
             larger[d] += (statistics(orders, d) >= seen[d]).sum(axis=0)
@@ -301,18 +291,15 @@ def _columns(design: Any) -> dict[str, Any]:
         raise TypeError(f"design is a string, {design!r}; give the values of its columns.")
     given = narwhals.from_native(design, allow_series=True, pass_through=True)
     if isinstance(given, narwhals.Series):
-        return {given.name or "x0": given.to_native()}
-    if isinstance(given, narwhals.DataFrame):
-        given = {name: given[name].to_native() for name in given.columns}
-    if not isinstance(given, Mapping):
-        table = given if isinstance(given, np.ndarray) else np.array(given, dtype=object)
+        return {given.name or "x0": design}
+    if (columns := columns_of(design)) is None:
+        table = design if isinstance(design, np.ndarray) else np.array(design, dtype=object)
         if table.ndim not in (1, 2):
             raise ValueError(f"design has shape {table.shape}: give a table of two dimensions.")
-        columns = np.atleast_2d(table.T)
-        given = {f"x{d}": column for d, column in enumerate(columns)}
-    if not given:
+        columns = {f"x{d}": column for d, column in enumerate(np.atleast_2d(table.T))}
+    if not columns:
         raise ValueError("design has no columns.")
-    return {str(name): column for name, column in given.items()}
+    return {str(name): column for name, column in columns.items()}
 
 
 def _terms(column: Labels, known: Array) -> dict[str, Array]:

@@ -172,9 +172,20 @@ def to_linkage(model: Estimator) -> Array:
     ['0', '1', '2']
     """
     model = unwrap(model, "tree_").model
-    splits = getattr(model, "splits_", None)
-    tree = model.tree_
-    return _linkage(tree, 1 / division(splits).betas if splits else _levels(tree))
+    splits, tree = getattr(model, "splits_", None), model.tree_
+    heights = 1 / division(splits).betas if splits else _levels(tree)
+    K, rows = len(tree.leaves), []
+    cluster = dict(zip(tree.leaves.tolist(), range(K), strict=True))  # of a node
+    sizes = [1] * K
+    inner = [node for node in tree.preorder[::-1].tolist() if node not in cluster]
+    for node in sorted(inner, key=lambda node: float(heights[node])):
+        first, *others = (cluster[child] for child in tree.children(node).tolist())
+        for other in others:
+            rows.append((*sorted((first, other)), heights[node], sizes[first] + sizes[other]))
+            first = len(sizes)
+            sizes.append(int(rows[-1][3]))
+        cluster[node] = first
+    return np.array(rows, dtype=float).reshape(-1, 4)
 
 
 def to_pyldavis(
@@ -246,19 +257,3 @@ def _levels(tree: Tree) -> Array:
         above = tree.parents[node]
         levels[above] = max(levels[above], levels[node] + 1)
     return levels
-
-
-def _linkage(tree: Tree, heights: Array) -> Array:
-    """The linkage matrix of a tree, by increasing heights of the nodes."""
-    K, rows = len(tree.leaves), []
-    cluster = dict(zip(tree.leaves.tolist(), range(K), strict=True))  # of a node
-    sizes = [1] * K
-    inner = [node for node in tree.preorder[::-1].tolist() if node not in cluster]
-    for node in sorted(inner, key=lambda node: float(heights[node])):
-        first, *others = (cluster[child] for child in tree.children(node).tolist())
-        for other in others:
-            rows.append((*sorted((first, other)), heights[node], sizes[first] + sizes[other]))
-            first = len(sizes)
-            sizes.append(int(rows[-1][3]))
-        cluster[node] = first
-    return np.array(rows, dtype=float).reshape(-1, 4)

@@ -57,7 +57,12 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
     >>> divide({"arm": ["b", "a", "b"], "year": [2019, 2019, 2018]}, np.ones(3)).labels
     ['a, 2019', 'b, 2018', 'b, 2019']
     """
-    columns = _read_factors(by)
+    if (factors := columns_of(by)) is None:
+        columns = [read_labels(by)]
+    elif len(factors) in (1, 2):
+        columns = [read_labels({name: column}) for name, column in factors.items()]
+    else:
+        raise ValueError(f"by has {len(factors)} columns, {[*factors]}: give one or two of them.")
     if freq != "auto":
         columns = [parse_dates(column) for column in columns]
     if len(columns) == 1:
@@ -71,10 +76,8 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
 def _combinations(first: RowGroups, second: RowGroups) -> RowGroups:
     """The groups of rows that are in a group of both divisions."""
     members, names = [], []
-    for (a, rows), (b, others) in itertools.product(
-        zip(first.labels, first.members, strict=True),
-        zip(second.labels, second.members, strict=True),
-    ):
+    pairs = itertools.product(*(zip(g.labels, g.members, strict=True) for g in (first, second)))
+    for (a, rows), (b, others) in pairs:
         if len(both := np.intersect1d(rows, others, assume_unique=True)):
             members.append(both)
             names.append(f"{a}, {b}")
@@ -129,17 +132,14 @@ def parse_dates(column: Labels) -> Labels:
     return column._replace(values=days, order=None)
 
 
-def _read_factors(by: Any) -> list[Labels]:
-    """The one or two columns of a dict or a data frame; other labels are one."""
+def columns_of(table: Any) -> dict[Any, Any] | None:
+    """The columns of a dict or a data frame by their names; None for anything else."""
     import narwhals.stable.v2 as narwhals  # here, for it takes a while to import
 
-    given = narwhals.from_native(by, pass_through=True)
-    if not isinstance(given, Mapping | narwhals.DataFrame):
-        return [read_labels(by)]
-    names = list(given) if isinstance(given, Mapping) else given.columns
-    if len(names) not in (1, 2):
-        raise ValueError(f"by has {len(names)} columns, {names}: give one or two of them.")
-    return [read_labels({name: given[name]}) for name in names]
+    given = narwhals.from_native(table, pass_through=True)
+    if isinstance(given, narwhals.DataFrame):
+        return {name: given[name].to_native() for name in given.columns}
+    return dict(given) if isinstance(given, Mapping) else None
 
 
 def read_labels(by: Any, parameter: str = "by") -> Labels:
@@ -151,14 +151,13 @@ def read_labels(by: Any, parameter: str = "by") -> Labels:
         raise TypeError(f"{parameter} is None; give a label of each row.")
     if isinstance(by, str):
         raise TypeError(f"{parameter} is a string; give the labels, such as adata.obs[{by!r}].")
-    name = None
-    if isinstance(by, Mapping):
-        _check_one(list(by), parameter)
-        ((name, by),) = by.items()
+    name, columns = None, columns_of(by)
+    if columns is not None:
+        if len(columns) != 1:
+            what = f"{parameter} has {len(columns)} columns, {list(columns)}"
+            raise ValueError(f"{what}: give one of them.")
+        ((name, by),) = columns.items()
     given = narwhals.from_native(by, allow_series=True, pass_through=True)
-    if isinstance(given, narwhals.DataFrame):
-        _check_one(given.columns, parameter)
-        given = given[given.columns[0]]
     if not isinstance(given, narwhals.Series):
         values = given if isinstance(given, np.ndarray) else np.array(list(given), dtype=object)
         order = getattr(given, "categories", None)  # of a pandas Categorical
@@ -167,12 +166,6 @@ def read_labels(by: Any, parameter: str = "by") -> Labels:
     order = given.cat.get_categories().to_list() if categorical else None
     name = name or given.name or None
     return Labels(given.to_numpy(), None if name is None else str(name), order, parameter)
-
-
-def _check_one(columns: Sequence[object], parameter: str) -> None:
-    if len(columns) != 1:
-        what = f"{parameter} has {len(columns)} columns, {list(columns)}"
-        raise ValueError(f"{what}: give one of them.")
 
 
 def plain_values(values: Array) -> Array:

@@ -8,7 +8,7 @@ permutations are matrix products. Topics are computed in blocks, with the same d
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
@@ -191,9 +191,8 @@ def topic_shares(
     """
     grouped = group_model(model, by, feature_names, freq, names, X)
     topics, members = grouped.topics, grouped.division.members
-    found = {"share": topics.shares(members), "documents": topics.documents(members)}
-    columns = {name: values.ravel() for name, values in found.items()}
-    return table_of({**_line_keys(grouped), **columns}, backend)
+    share, documents = topics.shares(members).ravel(), topics.documents(members).ravel()
+    return table_of({**_line_keys(grouped), "share": share, "documents": documents}, backend)
 
 
 @overload
@@ -295,9 +294,15 @@ def compare_shares(
     (2, 2)
     """
     grouped = group_model(model, by, feature_names, freq, names, X)
-    members, n_topics = grouped.division.members, len(grouped.names)
-    _check_groups(grouped.division)
-    n_lines = (1 if len(members) == 2 else len(members)) * n_topics
+    members, labels = grouped.division.members, grouped.division.labels
+    n_rows = sum(map(len, members))
+    if len(members) < 2:
+        raise ValueError(f"by has one group, {labels[0]!r}: give at least two.")
+    if 2 * len(members) > n_rows:
+        what = f"by has {len(members)} groups for {n_rows} rows, too many to compare"
+        cure = "use share_effects for numbers, or put them into intervals by pandas.cut(by, 4)"
+        raise ValueError(f"{what}: {cure}.")
+    n_lines = (1 if len(members) == 2 else len(members)) * len(grouped.names)
     seed = draw_seed(random_state)
     differ = compare_groups(grouped.topics, members, n_resamples, level, seed)
     n = max(999, 40 * n_lines) if n_permutations == "auto" else n_permutations
@@ -320,9 +325,9 @@ def group_model(
             warnings.warn(WITHOUT_COUNTS, UserWarning, stacklevel=3)
         return GroupedModel(topics, division, its.names, its.weights)
     view = read_view(model, X, None, feature_names, None)
-    topics, weights = row_topics(view), view.weights
+    topics = row_topics(view)
     division = divide(by, topics.tokens, freq)
-    return GroupedModel(topics, division, names_of_view(view, names), weights)
+    return GroupedModel(topics, division, names_of_view(view, names), view.weights)
 
 
 def names_of_view(view: ModelView, names: Names | None) -> list[str]:
@@ -368,17 +373,6 @@ def pooled_mixtures(counts: Array, components: Array) -> Array:
     return np.where(shares < TOLERANCE, 0, shares)
 
 
-def _check_groups(division: RowGroups) -> None:
-    """Raise ValueError for a single group, and where nearly every row is a group of its own."""
-    n_groups, n_rows = len(division.members), sum(map(len, division.members))
-    if n_groups < 2:
-        raise ValueError(f"by has one group, {division.labels[0]!r}: give at least two.")
-    if 2 * n_groups > n_rows:
-        what = f"by has {n_groups} groups for {n_rows} rows, too many to compare"
-        cure = "use share_effects for numbers, or put them into intervals by pandas.cut(by, 4)"
-        raise ValueError(f"{what}: {cure}.")
-
-
 def columns_of_tests(p: Array) -> dict[str, Array]:
     """Columns of a table: p-values, those adjusted for all tests, and the number of tests."""
     tested, adjusted = np.isfinite(p), np.full(len(p), np.nan)
@@ -393,15 +387,20 @@ def draw_seed(random_state: RandomState) -> int:
 
 def _line_keys(grouped: GroupedModel) -> dict[str, Array]:
     """The group and the topic of each line, group by group."""
-    groups, n_topics = grouped.division.groups, len(grouped.names)
+    groups = grouped.division.groups
     if groups.dtype.kind == "M":
         groups = groups.astype("datetime64[ms]")  # data frames have no days
     sizes = [len(rows) for rows in grouped.division.members]
+    keys = keys_of_lines("group", groups, grouped.names)
+    return keys | {"n_rows": np.repeat(sizes, len(grouped.names))}
+
+
+def keys_of_lines(kind: str, values: Array, topics: Sequence[str]) -> dict[str, Array]:
+    """A line for each value and topic, value by value."""
     return {
-        "group": np.repeat(groups, n_topics),
-        "component": np.tile(np.arange(n_topics), len(groups)),
-        "topic": np.tile(np.array(grouped.names, dtype=object), len(groups)),
-        "n_rows": np.repeat(sizes, n_topics),
+        kind: np.repeat(values, len(topics)),
+        "component": np.tile(np.arange(len(topics)), len(values)),
+        "topic": np.tile(np.array(topics, dtype=object), len(values)),
     }
 
 

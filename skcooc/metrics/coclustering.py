@@ -144,12 +144,9 @@ def mutual_information_kept(
 
 
 def integrated_complete_likelihood(
-    X: TableLike,
-    row_labels: ArrayLike | None = None,
-    column_labels: ArrayLike | None = None,
-    *,
+    X: TableLike, row_labels: ArrayLike | None = None, column_labels: ArrayLike | None = None, *,
     concentration: float = 0.5,
-) -> float:
+) -> float:  # fmt: skip
     """Exact integrated complete-data log-likelihood (ICL) of a hard (co-)clustering.
 
     All parameters have symmetric Dirichlet priors and are integrated out, in closed form. With

@@ -54,13 +54,9 @@ def unigram(X: TableLike) -> Array:
 
 
 def perplexity(
-    X: TableLike,
-    mixtures: ArrayLike,
-    components: ArrayLike,
-    *,
-    background: ArrayLike | None = None,
-    smoothing: float = 0.0,
-) -> float:
+    X: TableLike, mixtures: ArrayLike, components: ArrayLike, *,
+    background: ArrayLike | None = None, smoothing: float = 0.0,
+) -> float:  # fmt: skip
     """Perplexity exp(-mean log P(y given x)), with P = mixtures @ components.
 
     For models of any library: LDA's document-topic and topic-word distributions, or NMF's factors

@@ -200,15 +200,9 @@ def make_ranking_scorer(
 
 
 def _score(
-    estimator: Any,
-    X: TableLike,
-    y: object = None,
-    *,
-    all_tokens: Dyads | None = None,
-    metric: Callable[..., float],
-    k: int,
-    min_weight: float,
-) -> float:
+    estimator: Any, X: TableLike, y: object = None, *, all_tokens: Dyads | None = None,
+    metric: Callable[..., float], k: int, min_weight: float,
+) -> float:  # fmt: skip
     known, scored = known_and_scored(estimator, X, all_tokens, "make_ranking_scorer")
     new = sp.csr_array(scored - scored.multiply(known > 0))
     new.data[new.data < min_weight] = 0

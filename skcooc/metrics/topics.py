@@ -16,12 +16,9 @@ Names: TypeAlias = Sequence[Sequence[str]]  # the top columns of each topic, bes
 
 
 def npmi_coherence(
-    components: ArrayLike | Names,
-    X: TableLike,
-    n_features: int = 10,
-    *,
+    components: ArrayLike | Names, X: TableLike, n_features: int = 10, *,
     feature_names: ArrayLike | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """NPMI coherence: how often the top columns of each topic occur in the same rows.
 
     For two columns that occur in shares p and q of the rows, and together in a share r,

@@ -15,16 +15,7 @@ from skcooc.plotting.topic_map import TopicMapDisplay
 from skcooc.plotting.topics import SharesDisplay, TopicsDisplay
 
 __all__ = [
-    "AbstractionDisplay",
-    "AssociationDisplay",
-    "HierarchyDisplay",
-    "KSelectionDisplay",
-    "PerplexityDisplay",
-    "SegmentationDisplay",
-    "SharesDisplay",
-    "SplitsDisplay",
-    "StructureDisplay",
-    "TopicMapDisplay",
-    "TopicsDisplay",
-    "style",
-]
+    "AbstractionDisplay", "AssociationDisplay", "HierarchyDisplay", "KSelectionDisplay",
+    "PerplexityDisplay", "SegmentationDisplay", "SharesDisplay", "SplitsDisplay",
+    "StructureDisplay", "TopicMapDisplay", "TopicsDisplay", "style",
+]  # fmt: skip

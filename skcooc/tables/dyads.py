@@ -324,13 +324,9 @@ class Dyads(Tokens):
 
     @classmethod
     def from_pairs(
-        cls,
-        rows: ArrayLike,
-        columns: ArrayLike,
-        counts: ArrayLike | None = None,
-        *,
+        cls, rows: ArrayLike, columns: ArrayLike, counts: ArrayLike | None = None, *,
         like: Dyads | None = None,
-    ) -> Dyads:
+    ) -> Dyads:  # fmt: skip
         """Make tokens of two columns of names.
 
         Parameters
@@ -384,14 +380,9 @@ class Dyads(Tokens):
 
     @classmethod
     def from_frame(
-        cls,
-        frame: Any,
-        row: str,
-        column: str,
-        count: str | None = "auto",
-        *,
+        cls, frame: Any, row: str, column: str, count: str | None = "auto", *,
         like: Dyads | None = None,
-    ) -> Dyads:
+    ) -> Dyads:  # fmt: skip
         """Make tokens of columns of a data frame (pandas, polars or any mapping).
 
         Parameters

@@ -268,15 +268,10 @@ class Table:
 
 
 def read(
-    estimator: BaseEstimator,
-    X: TableLike,
-    sample_weight: ArrayLike | None = None,
-    *,
-    needs: Mapping[Capability, str] | None = None,
-    continues: bool = False,
-    searches: bool = True,
+    estimator: BaseEstimator, X: TableLike, sample_weight: ArrayLike | None = None, *,
+    needs: Mapping[Capability, str] | None = None, continues: bool = False, searches: bool = True,
     random_state: RandomState = None,
-) -> Table:
+) -> Table:  # fmt: skip
     """Check a table to fit: an array, Dyads, Triads, or one that is not in memory.
 
     The estimator gets ``n_features_in_`` and ``feature_names_in_``, or X is compared with them.
@@ -384,12 +379,9 @@ def _no_tokens(estimator: BaseEstimator, shape: tuple[int, ...]) -> ValueError:
 
 
 def read_in_memory(
-    estimator: BaseEstimator,
-    X: TableLike,
-    sample_weight: ArrayLike | None = None,
-    *,
+    estimator: BaseEstimator, X: TableLike, sample_weight: ArrayLike | None = None, *,
     reset: bool = True,
-) -> Table:
+) -> Table:  # fmt: skip
     """Check a table that has to be in memory; see ``check_table``."""
     if isinstance(X, Dyads) and sample_weight is not None:
         X, sample_weight = X.reweighted(check_weights(sample_weight, np.empty((len(X), 0)))), None
@@ -408,12 +400,9 @@ def read_in_memory(
 
 
 def read_batch(
-    estimator: BaseEstimator,
-    X: TableLike,
-    sample_weight: ArrayLike | None = None,
-    *,
+    estimator: BaseEstimator, X: TableLike, sample_weight: ArrayLike | None = None, *,
     by_name: bool = False,
-) -> Table:
+) -> Table:  # fmt: skip
     """Check further rows of a fitted estimator, which have its columns.
 
     With ``by_name`` they may have them in any order, lack some, and have new ones: these follow the
@@ -461,11 +450,9 @@ def _distinct(names: Array | None, whose: str) -> Array:
 
 
 def _counts_of(
-    estimator: BaseEstimator,
-    X: TableLike,
-    needs: Mapping[Capability, str],
+    estimator: BaseEstimator, X: TableLike, needs: Mapping[Capability, str],
     sample_weight: ArrayLike | None,
-) -> DaskCounts | DiskCounts:
+) -> DaskCounts | DiskCounts:  # fmt: skip
     """Counts of a dask array or of a table on disk; sets the features of the estimator."""
     if sample_weight is not None:
         needs = {**needs, "weights": "sample_weight is not supported; set sample_weight=None"}
@@ -497,12 +484,9 @@ def check_needs(
 
 
 def _read_blocks(
-    estimator: BaseEstimator,
-    X: RowBlocks,
-    sample_weight: ArrayLike | None,
-    reset: bool,
+    estimator: BaseEstimator, X: RowBlocks, sample_weight: ArrayLike | None, reset: bool,
     random_state: RandomState,
-) -> Table:
+) -> Table:  # fmt: skip
     def check(block: TableLike, reset: bool) -> CSR:
         return check_table(estimator, block, reset=reset)
 
@@ -520,11 +504,9 @@ def random_generator(random_state: RandomState) -> np.random.Generator:
 
 
 def _schema(
-    estimator: BaseEstimator,
-    shape: tuple[int, int],
-    row_names: Array | None = None,
+    estimator: BaseEstimator, shape: tuple[int, int], row_names: Array | None = None,
     column_names: Array | None = None,
-) -> TableSchema:
+) -> TableSchema:  # fmt: skip
     return TableSchema(shape, row_names, getattr(estimator, "feature_names_in_", column_names))
 
 

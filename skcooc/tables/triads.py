@@ -76,15 +76,10 @@ class Triads(Tokens):
     """
 
     def __init__(
-        self,
-        first: ArrayLike,
-        second: ArrayLike,
-        third: ArrayLike,
-        counts: ArrayLike | None = None,
-        *,
-        shape: Sequence[int] | None = None,
+        self, first: ArrayLike, second: ArrayLike, third: ArrayLike,
+        counts: ArrayLike | None = None, *, shape: Sequence[int] | None = None,
         names: Sequence[ArrayLike | None] = (None, None, None),
-    ) -> None:
+    ) -> None:  # fmt: skip
         given = zip((first, second, third), WAYS, strict=True)
         positions = [_check_positions(values, name) for values, name in given]
         n = check_array(

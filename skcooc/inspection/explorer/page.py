@@ -185,7 +185,11 @@ def explore(
     >>> explorer.save("topics.html")  # doctest: +SKIP
     """
     environment()  # raises before the work
-    _check_sides(sides)
+    listed = list(sides) if isinstance(sides, Sequence) and not isinstance(sides, str) else []
+    is_pair = len(listed) == 2 and all(isinstance(side, str) and side.strip() for side in listed)
+    if not (sides is None or is_pair):
+        what = "sides should be the names of rows and columns, as two strings"
+        raise ValueError(f"{what}; got {sides!r}.")
     if image is not None and not str(image).startswith(("https://", "http://")):
         raise ValueError(f"image should be an address that begins with https://; got {image!r}.")
     view = read_view(model, X, texts, feature_names, row_names)
@@ -196,17 +200,7 @@ def explore(
     topics = [{"rank": rank, "name": name} for rank, name in ranked]
     frame = Explorer({"topics": topics, "facts": {"kind": kind_of(view.model)}}, title, image)
     room = max_bytes - len(frame.html.encode())
-    shown = payload(view, named, groups, times, sides, room)
-    return Explorer(shown, title, image)
-
-
-def _check_sides(sides: object) -> None:
-    if sides is None:
-        return
-    listed = list(sides) if isinstance(sides, Sequence) and not isinstance(sides, str) else []
-    if len(listed) != 2 or not all(isinstance(side, str) and side.strip() for side in listed):
-        what = "sides should be the names of rows and columns, as two strings"
-        raise ValueError(f"{what}; got {sides!r}.")
+    return Explorer(payload(view, named, groups, times, sides, room), title, image)
 
 
 def environment() -> Any:

@@ -58,12 +58,9 @@ def payload(
             "errors": sections.histogram(error),
             "places": [[round_short(value) for value in place] for place in places[rows]],
         }
-        left, shortest = (
-            room - FACTS_ROOM - len(to_json(page).encode()),
-            SHORTEST_TEXT if most else 0,
-        )
-        listed, limit = _documents(view, rows, error, max(left, 1), shortest)
-        excess = len(to_json(listed).encode()) / max(left, 1)
+        left = max(room - FACTS_ROOM - len(to_json(page).encode()), 1)
+        listed, limit = _documents(view, rows, error, left, SHORTEST_TEXT if most else 0)
+        excess = len(to_json(listed).encode()) / left
         if excess <= 1 or most == 0:
             facts = {**_facts(view, error, limit, rows, page), "sides": sides}
             return {**page, "documents": listed, "facts": {**facts, "too_large": excess > 1}}
@@ -96,7 +93,10 @@ def _documents(
 
 def _topics(view: ModelView, topics: RowTopics, names: list[str]) -> Payload:
     found = sections.topic_features(view)
-    columns = _page_columns(view, found)
+    needed = np.unique(np.concatenate([features[0] for features in found]))
+    frequent = np.argsort(-view.unigram, kind="stable")
+    others = frequent[~np.isin(frequent, needed) & (view.unigram[frequent] > 0)]
+    columns = np.concatenate([needed, others[: max(0, MOST_FEATURES - len(needed))]])
     numbers = {j: number for number, j in enumerate(columns.tolist())}
     shares, documents = topics.overall, topics.documents([np.flatnonzero(view.row_sums)])[0]
     lines, ranks = [], topic_ranks(view.weights)
@@ -114,14 +114,6 @@ def _topics(view: ModelView, topics: RowTopics, names: list[str]) -> Payload:
     for line, seeds in zip(lines, sections.seeds_of_topics(view), strict=False):
         line["seeds"] = seeds
     return {"topics": lines, "features": [_feature(view, j) for j in columns.tolist()]}
-
-
-def _page_columns(view: ModelView, found: list[tuple[Array, Array, Array]]) -> Array:
-    """Positions of the columns of the page: those of topics, then frequent ones."""
-    needed = np.unique(np.concatenate([columns for columns, _, _ in found]))
-    frequent = np.argsort(-view.unigram, kind="stable")
-    others = frequent[~np.isin(frequent, needed) & (view.unigram[frequent] > 0)]
-    return np.concatenate([needed, others[: max(0, MOST_FEATURES - len(needed))]])
 
 
 def _feature(view: ModelView, j: int) -> list[Any]:

@@ -404,15 +404,8 @@ def block_section(view: ModelView) -> dict[str, Any]:
     columns = SideMembers(labels, sums, list(map(str, view.columns)), D)
     n = max(2, min(EXAMPLES, MOST_EXAMPLES // joint.size))
     pairs = _pairs(view.counts, rows.labels, columns.labels, joint.shape, n)
-    paired = (
-        np.array([pair[at] for _, best in pairs for pair in best], dtype=int) for at in (0, 1)
-    )
-    kept = [
-        _select_members(side, needed) for side, needed in zip((rows, columns), paired, strict=True)
-    ]
-    at = [
-        {i: place for members in side for place, i in enumerate(members.tolist())} for side in kept
-    ]
+    row_members, row_at = _list_members(rows, [i for _, best in pairs for i, _, _ in best])
+    column_members, column_at = _list_members(columns, [j for _, best in pairs for _, j, _ in best])
     down, across = cluster_orders(joint)
     with np.errstate(divide="ignore"):
         log2 = np.log2(np.asarray(view.model.association_, dtype=np.float64))
@@ -421,25 +414,27 @@ def block_section(view: ModelView) -> dict[str, Any]:
         "columns": across.tolist(),
         "joint": [[round_short(value) for value in line] for line in joint],
         "log2": finite_or_none(log2),
-        "row_members": _list_members(rows, kept[0]),
-        "column_members": _list_members(columns, kept[1]),
-        "pairs": [[n, [[at[0][i], at[1][j], m] for i, j, m in best]] for n, best in pairs],
+        "row_members": row_members,
+        "column_members": column_members,
+        "pairs": [[n, [[row_at[i], column_at[j], m] for i, j, m in best]] for n, best in pairs],
     }
 
 
-def _select_members(side: SideMembers, needed: Array) -> list[Array]:
-    """Members of each cluster to keep: first ones, needed ones, and frequent ones."""
+def _list_members(side: SideMembers, needed: list[int]) -> tuple[list[Any], dict[int, int]]:
+    """The number of members of each cluster and the names of some, and the places of these.
+
+    They are the first ones, those needed, and frequent ones.
+    """
     commonest = np.argsort(-side.sums, kind="stable")
     room = np.cumsum([len(side.names[i].encode()) + 3 for i in commonest]) <= NAMES_ROOM
     kept = np.zeros(len(side.sums), dtype=bool)
     kept[commonest[room]] = kept[needed] = True
-    return [members[kept[members] | (np.arange(len(members)) < FIRST)] for members in side.members]
-
-
-def _list_members(side: SideMembers, kept: list[Array]) -> list[Any]:
-    """The number of members of each cluster, and the names of those kept."""
-    pairs = zip(side.members, kept, strict=True)
-    return [[len(members), [side.names[i] for i in some.tolist()]] for members, some in pairs]
+    listed, places = list[Any](), dict[int, int]()
+    for members in side.members:
+        some = members[kept[members] | (np.arange(len(members)) < FIRST)].tolist()
+        listed.append([len(members), [side.names[i] for i in some]])
+        places |= {i: place for place, i in enumerate(some)}
+    return listed, places
 
 
 def _pairs(
