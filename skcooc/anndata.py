@@ -109,10 +109,9 @@ def fit_topics(
     Examples
     --------
     >>> from anndata import AnnData
-    >>> from skcooc import AspectModel
     >>> from skcooc.anndata import fit_topics
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> adata = AnnData(make_cooccurrences(60, 40, n_components=3, random_state=0).X)
+    >>> from skcooc import AspectModel, datasets
+    >>> adata = AnnData(datasets.make_cooccurrences(60, 40, n_components=3, random_state=0).X)
     >>> model = fit_topics(adata, AspectModel(n_components=3, random_state=0))
     >>> adata.obsm["X_topics"].shape, adata.varm["topics"].shape
     ((60, 3), (40, 3))
@@ -167,10 +166,9 @@ def add_topics(
     Examples
     --------
     >>> from anndata import AnnData
-    >>> from skcooc import AspectModel
     >>> from skcooc.anndata import add_topics, fit_topics
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> X = make_cooccurrences(60, 40, n_components=3, random_state=0).X
+    >>> from skcooc import AspectModel, datasets
+    >>> X = datasets.make_cooccurrences(60, 40, n_components=3, random_state=0).X
     >>> known, further = AnnData(X[:50]), AnnData(X[50:])
     >>> add_topics(further, fit_topics(known, AspectModel(n_components=3, random_state=0)))
     >>> further.obsm["X_topics"].shape

@@ -10,8 +10,7 @@ from pathlib import Path
 from sklearn.base import is_clusterer
 
 from skcooc.cli.arguments import Arguments, parse
-from skcooc.cli.comparison import compare
-from skcooc.cli.models import MODELS, fit, make_model, python_lines, with_components
+from skcooc.cli.models import MODELS, compare, fit, make_model, python_lines, with_components
 from skcooc.cli.reading import read
 from skcooc.cli.report import comparison_table, report, shares_by_division
 from skcooc.cli.terminal import Screen, printable, say

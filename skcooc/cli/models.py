@@ -1,26 +1,27 @@
-"""The model that the options ask for, its fit, and the Python that gives it again."""
+"""The model that the options ask for, its fit, Python that gives it again, and a comparison."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
-from sklearn.base import BaseEstimator
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
 
+import skcooc
+from skcooc import metrics
 from skcooc.cli.arguments import READING, Arguments
+from skcooc.cli.terminal import Screen
 from skcooc.cli.texts import NamedCounts
-from skcooc.estimators.aspect import AspectModel
-from skcooc.estimators.asymmetric import AsymmetricClustering
-from skcooc.estimators.cluster_abstraction import ClusterAbstraction
-from skcooc.estimators.clustering_projection import ClusteringProjection
-from skcooc.estimators.guided import GuidedAspectModel
-from skcooc.estimators.product_space import ProductSpaceMixture
-from skcooc.estimators.symmetric import SymmetricClustering
+from skcooc.ensemble import RowMemory
+from skcooc.model_selection import split_counts
 from skcooc.protocol import CSR, Array
+from skcooc.tables.dyads import Dyads
 
 # Takes the number of components first, then the parameters that all estimators share, by name.
 ModelFactory: TypeAlias = Callable[..., BaseEstimator]
@@ -32,12 +33,12 @@ def _with_equal_sizes(estimator: ModelFactory) -> ModelFactory:
 
 
 MODELS: dict[str, ModelFactory] = {
-    "aspect": AspectModel,
-    "product-space": _with_equal_sizes(ProductSpaceMixture),
-    "asymmetric": AsymmetricClustering,
-    "projection": ClusteringProjection,
-    "symmetric": _with_equal_sizes(SymmetricClustering),
-    "abstraction": ClusterAbstraction,
+    "aspect": skcooc.AspectModel,
+    "product-space": _with_equal_sizes(skcooc.ProductSpaceMixture),
+    "asymmetric": skcooc.AsymmetricClustering,
+    "projection": skcooc.ClusteringProjection,
+    "symmetric": _with_equal_sizes(skcooc.SymmetricClustering),
+    "abstraction": skcooc.ClusterAbstraction,
 }
 
 N_COMPONENTS, LEAST_COMPONENTS = 32, 2  # by default
@@ -47,6 +48,20 @@ ROWS_PER_COMPONENT = 10  # at least, by default
 class Fitted(NamedTuple):
     seconds: float
     notes: tuple[str, ...]  # convergence warnings
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model in the comparison; None for quantities that it does not have."""
+
+    label: str
+    perplexity: float  # of the test tokens
+    with_memory: float | None = None  # the same with RowMemory
+    seconds: float | None = None  # of fit, that of the memory included
+    beta: float | None = None
+    smoothing: float | None = None
+    n_iter: int | None = None
+    notes: tuple[str, ...] = ()  # warnings of the fit
 
 
 def with_components(options: Arguments, table: NamedCounts) -> Arguments:
@@ -68,7 +83,7 @@ def make_model(table: NamedCounts, options: Arguments, **changed: Any) -> BaseEs
         parameters |= {"seed_features": table.seeds, "feature_names": table.column_names}
     if table.batches is not None:
         parameters["group_effects"] = "columns"
-    return GuidedAspectModel(options.components, **parameters)
+    return skcooc.GuidedAspectModel(options.components, **parameters)
 
 
 def fit(model: BaseEstimator, X: CSR, batches: Array | None = None) -> Fitted:
@@ -112,3 +127,55 @@ def python_lines(table: NamedCounts, options: Arguments, model: BaseEstimator) -
 
 def _literal(value: object) -> str:
     return repr(value if isinstance(value, int | float) else str(value))
+
+
+def compare(table: NamedCounts, options: Arguments, screen: Screen) -> list[Entry]:
+    """Compare models on test tokens; ``fit`` tunes on validation tokens of the training data."""
+    train, test = split_counts(table.X, options.test_size, options.seed)
+    with screen.step("topic-free baseline"):
+        memory = RowMemory(random_state=options.seed)
+        seconds = fit(memory, train).seconds
+        same_for_all = np.ones((test.shape[0], 1))
+        alone = metrics.perplexity(test, same_for_all, [metrics.unigram(train)])
+        with_memory = memory.perplexity(Dyads(test))
+        entries = [Entry("topic-free baseline: unigram", alone, with_memory, seconds)]
+    for stop, early_stopping in (("until convergence", False), ("early stopping", True)):
+        label = f"EM at beta = 1, {stop}"
+        model = make_model(table, options, beta=1.0, early_stopping=early_stopping)
+        screen.announce(label)
+        fitted = fit(screen.watch(model), train)
+        perplexities = [record.validation_perplexity for record in model.history_]
+        if model.early_stopping and perplexities[-1] <= min(perplexities):
+            what = "validation perplexity fell until the last iteration"
+            fitted = fitted._replace(notes=(*fitted.notes, f"early stopping had no effect: {what}"))
+        entries.append(_entry(label, model, test, None, fitted))
+    label = "EM, beta tuned on validation data"
+    if options.beta != "auto":
+        label = f"EM at beta = {options.beta:g} (--beta)"
+    screen.announce(label)
+    memory = RowMemory(screen.watch(make_model(table, options)), random_state=options.seed)
+    fitted = fit(memory, train)
+    with_memory = memory.perplexity(Dyads(test))
+    entries.append(_entry(label, memory.estimator_, test, with_memory, fitted))
+    label = "LDA of scikit-learn, defaults"
+    with screen.step(label):
+        return [*entries, _lda(label, options, train, test)]
+
+
+def _entry(
+    label: str, model: BaseEstimator, test: CSR, with_memory: float | None, fitted: Fitted
+) -> Entry:
+    alone = model.perplexity(Dyads(test))
+    found = float(model.beta_), float(model.smoothing_), model.n_iter_
+    return Entry(label, alone, with_memory, fitted.seconds, *found, fitted.notes)
+
+
+def _lda(label: str, options: Arguments, train: CSR, test: CSR) -> Entry:
+    K, seed = options.components, options.seed
+    lda = LatentDirichletAllocation(K, n_jobs=options.jobs, random_state=seed)
+    memory: BaseEstimator = RowMemory(lda, random_state=seed)
+    clone(lda).set_params(max_iter=1).fit(train)  # starts its processes, which is not timed
+    seconds, notes = fit(memory, train)
+    alone = metrics.perplexity(test, memory.embedding_, memory.components_)
+    with_memory, n_iter = memory.perplexity(Dyads(test)), memory.estimator_.n_iter_
+    return Entry(label, alone, with_memory, seconds, n_iter=n_iter, notes=notes)

@@ -13,7 +13,7 @@ import tokenize
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib import import_module
@@ -28,7 +28,6 @@ import scipy.sparse as sp
 
 from skcooc.cli import texts
 from skcooc.cli.arguments import Arguments, first_given
-from skcooc.cli.seeds import read_seeds
 from skcooc.cli.terminal import Screen
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.counts import check_sparse_structure
@@ -60,6 +59,7 @@ MIN_LENGTH_RATIO = 4  # to the words of other fields, such as titles
 TITLES = "title", "subject", "name", "headline", "id"  # fields whose values name texts
 MIN_COLUMNS = 10  # of a matrix; pairs have few columns besides
 MAX_TIME = 2.0**53  # larger numbers are not one apart
+SEEDS = 'use lines such as "cars: car, engine", or {"cars": ["car", "engine"]}'
 
 
 def read(options: Arguments, screen: Screen) -> NamedCounts:
@@ -471,3 +471,44 @@ def _parse_counts(records: Records, name: str) -> list[float]:
             raise InputError(f"{records.path}, {place}: {what}")
         counts.append(count)
     return counts
+
+
+def read_seeds(path: Path, columns: Collection[str], kind: str) -> dict[str, list[str]]:
+    """Columns of each named topic; InputError for other files, and names that are no columns."""
+    text = texts.read_text(path)
+    topics = list((_from_json if text.lstrip().startswith("{") else _from_lines)(path, text))
+    seeds = dict(topics)
+    if not seeds:
+        raise InputError(f"{path}: no topics: {SEEDS}")
+    if len(seeds) < len(topics):
+        raise InputError(f"{path}: a topic is named twice in {', '.join(n for n, _ in topics)}")
+    known = set(columns)
+    if unknown := [(word, name) for name, words in topics for word in words if word not in known]:
+        listed = ", ".join(f"{word!r} of {name!r}" for word, name in unknown)
+        raise InputError(
+            f"{path}: not among the {kind} of the data: {listed}; remove these, or see --min-df, "
+            "--max-df and --stop-words, which drop words"
+        )
+    return seeds
+
+
+def _from_json(path: Path, text: str) -> Iterator[tuple[str, list[str]]]:
+    try:
+        topics = json.loads(text, object_pairs_hook=list)  # to see names that come twice
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON ({error})") from error
+    for name, words in topics:
+        is_list = isinstance(words, list) and all(isinstance(word, str) for word in words)
+        if not (name.strip() and is_list and words):
+            raise InputError(f"{path}: {name!r} is no topic with a list of names: {SEEDS}")
+        yield name, words
+
+
+def _from_lines(path: Path, text: str) -> Iterator[tuple[str, list[str]]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            name, _, words = line.partition(":")
+            listed = [word.strip() for word in words.split(",") if word.strip()]
+            if not (name.strip() and listed):
+                raise InputError(f"{path}, line {number}: no topic with names: {SEEDS}")
+            yield name.strip(), listed

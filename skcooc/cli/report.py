@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_clusterer
 
 from skcooc.cli.arguments import Arguments
-from skcooc.cli.comparison import Entry
+from skcooc.cli.models import Entry
 from skcooc.cli.terminal import printable
 from skcooc.cli.texts import NamedCounts
 from skcooc.inspection import export_text, name_topics, nearest_rows

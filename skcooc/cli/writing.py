@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 
 from skcooc import inspection
 from skcooc.cli.arguments import Arguments, first_given
-from skcooc.cli.comparison import Entry
+from skcooc.cli.models import Entry
 from skcooc.cli.report import SharesByDivision, has_tree
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.inspection.models import topic_weights

@@ -127,9 +127,8 @@ class AspectModel(CooccurrenceEstimator):
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
+    >>> from skcooc import AspectModel, datasets
+    >>> X = datasets.make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
     >>> AspectModel(n_components=3, random_state=0).fit(X).transform(X[:2]).shape
     (2, 3)
     """
@@ -222,17 +221,12 @@ class AspectModel(CooccurrenceEstimator):
         if not isinstance(self.component_prior, Real | str):
             prior, counts = 0.0, expected_counts(self.component_prior)
         return AspectFamily(
-            n_components=self.n_components,
-            tempering=self.tempering,
-            component_prior=prior,
-            row_prior=self.row_prior,
-            leave_one_out=self.leave_one_out,
-            annealed=self.annealing is not None,
-            tunes_smoothing=self.smoothing == "auto",
-            last=self._last_values(),
-            expected_counts=counts,
+            n_components=self.n_components, tempering=self.tempering, component_prior=prior,
+            row_prior=self.row_prior, leave_one_out=self.leave_one_out,
+            annealed=self.annealing is not None, tunes_smoothing=self.smoothing == "auto",
+            last=self._last_values(), expected_counts=counts,
             equations=Aspects if counts is None else GuidedAspects,
-        )
+        )  # fmt: skip
 
     def _warm_state(self, recipe: Recipe, X: Counts) -> State:
         state = super()._warm_state(recipe, X)

@@ -109,9 +109,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     Examples
     --------
-    >>> from skcooc import AsymmetricClustering
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> data = make_cooccurrences(60, 40, n_components=3, kind="clusters", random_state=0)
+    >>> from skcooc import AsymmetricClustering, datasets
+    >>> data = datasets.make_cooccurrences(60, 40, n_components=3, kind="clusters", random_state=0)
     >>> model = AsymmetricClustering(n_clusters=3, n_init=3, random_state=0).fit(data.X)
     >>> model.labels_.shape, model.predict(data.X[:5]).shape
     ((60,), (5,))

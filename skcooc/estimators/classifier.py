@@ -226,17 +226,11 @@ class AspectClassifier(
         """Return a model fitted to rows with labels (N,), some of them None."""
         seeds, per = self.seed_features or {}, self.n_components_per_class
         model = LabelledAspectModel(
-            len(classes) * per + self.n_free_components,
-            n_components_per_class=per,
+            len(classes) * per + self.n_free_components, n_components_per_class=per,
             seed_features={label: seeds.get(label) for label in classes.tolist()},
-            feature_names=self.feature_names,
-            tempering="distinctive",
-            beta=self.beta,
-            max_iter=self.max_iter,
-            solver="em",
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-        )
+            feature_names=self.feature_names, tempering="distinctive", beta=self.beta,
+            max_iter=self.max_iter, solver="em", n_jobs=self.n_jobs, random_state=self.random_state,
+        )  # fmt: skip
         return model.fit_classes(X, labels, sample_weight, classes)
 
     def _folds(self, codes: Array) -> Array:

@@ -142,9 +142,8 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
 
     Examples
     --------
-    >>> from skcooc import ClusterAbstraction
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> data = make_cooccurrences(60, 40, n_components=4, kind="clusters", random_state=0)
+    >>> from skcooc import ClusterAbstraction, datasets
+    >>> data = datasets.make_cooccurrences(60, 40, n_components=4, kind="clusters", random_state=0)
     >>> model = ClusterAbstraction(n_clusters=4, random_state=0).fit(data.X)
     >>> model.tree_.parents
     array([-1,  0,  0,  1,  1,  2,  2])

@@ -124,9 +124,8 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
 
     Examples
     --------
-    >>> from skcooc import ClusteringProjection
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> data = make_cooccurrences(60, 40, n_components=3, kind="clusters", random_state=0)
+    >>> from skcooc import ClusteringProjection, datasets
+    >>> data = datasets.make_cooccurrences(60, 40, n_components=3, kind="clusters", random_state=0)
     >>> model = ClusteringProjection(4, n_clusters=3, random_state=0).fit(data.X)
     >>> model.predict(data.X[:5]).shape, model.transform(data.X[:5]).shape
     ((5,), (5, 4))

@@ -388,13 +388,10 @@ class GuidedAspectModel(AspectModel):
         family = replace(family, equations=equations)
         given = {name: getattr(family, name) for name in AspectFamily.__dataclass_fields__}
         return GuidedFamily(
-            **given,
-            seeds=self.seed_features or {},
-            fixed=self._fixed,
-            group_effects=self.group_effects,
-            feature_names=self.feature_names,
+            **given, seeds=self.seed_features or {}, fixed=self._fixed,
+            group_effects=self.group_effects, feature_names=self.feature_names,
             seed_strength=self.seed_strength,
-        )
+        )  # fmt: skip
 
     @property
     def _fixed(self) -> dict[str, Array]:

@@ -93,9 +93,8 @@ class ProductSpaceMixture(CooccurrenceEstimator):
 
     Examples
     --------
-    >>> from skcooc import ProductSpaceMixture
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
+    >>> from skcooc import ProductSpaceMixture, datasets
+    >>> X = datasets.make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
     >>> model = ProductSpaceMixture(3, 4, random_state=0).fit(X)
     >>> model.transform(X[:2]).shape, model.joint_.shape
     ((2, 3), (3, 4))

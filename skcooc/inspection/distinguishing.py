@@ -109,11 +109,10 @@ def distinguishing_features(
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.inspection import distinguishing_features
+    >>> from skcooc import AspectModel, inspection
     >>> X = [[24, 2, 0, 8], [20, 5, 0, 9], [0, 4, 30, 8], [1, 3, 19, 9]]
     >>> model = AspectModel(2, beta=1, random_state=0).fit(X)
-    >>> table = distinguishing_features(model, X, ["tea", "cup", "goal", "the"])
+    >>> table = inspection.distinguishing_features(model, X, ["tea", "cup", "goal", "the"])
     >>> sorted(table["feature"])
     ['goal', 'tea']
     """

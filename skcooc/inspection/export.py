@@ -161,14 +161,13 @@ def to_linkage(model: Estimator) -> Array:
     Examples
     --------
     >>> from scipy.cluster.hierarchy import dendrogram
-    >>> from skcooc import ClusterAbstraction
-    >>> from skcooc.inspection import to_linkage
+    >>> from skcooc import ClusterAbstraction, inspection
     >>> X = [[8, 4, 0, 0], [8, 4, 0, 1], [0, 0, 3, 9], [1, 0, 9, 3]]
     >>> model = ClusterAbstraction(3, beta=0.8, random_state=0).fit(X)
-    >>> to_linkage(model)
+    >>> inspection.to_linkage(model)
     array([[1., 2., 1., 2.],
            [0., 3., 2., 3.]])
-    >>> dendrogram(to_linkage(model), no_plot=True)["ivl"]
+    >>> dendrogram(inspection.to_linkage(model), no_plot=True)["ivl"]
     ['0', '1', '2']
     """
     model = unwrap(model, "tree_").model
@@ -215,11 +214,10 @@ def to_pyldavis(
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.inspection import to_pyldavis
+    >>> from skcooc import AspectModel, inspection
     >>> X = [[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 3, 9], [1, 0, 3, 9]]
     >>> model = AspectModel(3, beta=1, random_state=0).fit(X)
-    >>> arguments = to_pyldavis(model, X, ["tea", "cup", "ball", "goal"])
+    >>> arguments = inspection.to_pyldavis(model, X, ["tea", "cup", "ball", "goal"])
     >>> arguments["doc_lengths"], arguments["term_frequency"]
     (array([ 6.,  6., 12., 13.]), array([ 9.,  4.,  6., 18.]))
     >>> import pyLDAvis  # doctest: +SKIP

@@ -95,13 +95,12 @@ def characteristic_features(
 
     Examples
     --------
-    >>> from skcooc import AsymmetricClustering
-    >>> from skcooc.inspection import characteristic_features, top_features
+    >>> from skcooc import AsymmetricClustering, inspection
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> clusters = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
-    >>> sorted(top_features(clusters, words, n_features=2))
+    >>> sorted(inspection.top_features(clusters, words, n_features=2))
     [['tea', 'drink'], ['wine', 'drink']]
-    >>> sorted(characteristic_features(clusters, words, n_features=2))
+    >>> sorted(inspection.characteristic_features(clusters, words, n_features=2))
     [['tea'], ['wine']]
     """
     found = unwrap(model, *FACTORS)

@@ -49,12 +49,10 @@ def merge_topics(model: Estimator, groups: Sequence[Iterable[int]]) -> Any:
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> from skcooc.inspection import merge_topics
-    >>> X = make_cooccurrences(60, 40, n_components=3, random_state=0).X
+    >>> from skcooc import AspectModel, datasets, inspection
+    >>> X = datasets.make_cooccurrences(60, 40, n_components=3, random_state=0).X
     >>> model = AspectModel(4, random_state=0).fit(X)
-    >>> merged = merge_topics(model, [[1, 3]])
+    >>> merged = inspection.merge_topics(model, [[1, 3]])
     >>> merged.components_.shape, merged.transform(X[:2]).shape
     ((3, 40), (2, 3))
     """
@@ -96,11 +94,10 @@ def drop_topics(model: Estimator, topics: Iterable[int]) -> Any:
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.inspection import drop_topics
+    >>> from skcooc import AspectModel, inspection
     >>> X = [[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 3, 9], [2, 2, 3, 9]]
     >>> model = AspectModel(3, beta=1, random_state=0).fit(X)
-    >>> drop_topics(model, [1]).embedding_.sum(axis=1).tolist()
+    >>> inspection.drop_topics(model, [1]).embedding_.sum(axis=1).tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
     inner = _inner(model)

@@ -59,11 +59,10 @@ def name_topics(
 
     Examples
     --------
-    >>> from skcooc import AsymmetricClustering
-    >>> from skcooc.inspection import name_topics
+    >>> from skcooc import AsymmetricClustering, inspection
     >>> X = [[9, 1, 0, 4], [5, 1, 0, 2], [0, 1, 3, 1]]
     >>> model = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
-    >>> sorted(name_topics(model, ["tea", "cup", "ball", "a"], n_features=2))
+    >>> sorted(inspection.name_topics(model, ["tea", "cup", "ball", "a"], n_features=2))
     ['ball · cup', 'tea · a']
     """
     found = unwrap(model, *FACTORS)

@@ -93,11 +93,10 @@ def mixture_intervals(model: Estimator, X: TableLike, *, level: float = 0.95) ->
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.inspection import mixture_intervals
+    >>> from skcooc import AspectModel, inspection
     >>> X = [[90, 10, 0], [5, 1, 0], [0, 10, 30], [0, 2, 8]]
     >>> model = AspectModel(2, beta=1, random_state=0).fit(X)
-    >>> found = mixture_intervals(model, X)
+    >>> found = inspection.mixture_intervals(model, X)
     >>> (found.high - found.low).round(2).max(axis=1).tolist()
     [0.04, 0.48, 0.08, 0.27]
     """

@@ -180,11 +180,10 @@ def topic_shares(
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.inspection import topic_shares
+    >>> from skcooc import AspectModel, inspection
     >>> X = [[9, 1, 0], [5, 1, 0], [0, 1, 3], [0, 2, 8]]
     >>> model = AspectModel(2, beta=1, random_state=0).fit(X)
-    >>> table = topic_shares(model, ["a", "a", "a", "b"], ["tea", "cup", "ball"], X=X)
+    >>> table = inspection.topic_shares(model, ["a", "a", "a", "b"], ["tea", "cup", "ball"], X=X)
     >>> table = table[table["topic"].str.startswith("tea")]
     >>> table[["group", "n_rows", "share", "documents"]].round(2).values.tolist()
     [['a', 3, 0.81, 0.67], ['b', 1, 0.0, 0.0]]
@@ -282,13 +281,11 @@ def compare_shares(
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> from skcooc.inspection import compare_shares
-    >>> X = make_cooccurrences(60, 40, n_components=2, random_state=0).X
+    >>> from skcooc import AspectModel, datasets, inspection
+    >>> X = datasets.make_cooccurrences(60, 40, n_components=2, random_state=0).X
     >>> model = AspectModel(2, beta=0.9, random_state=0).fit(X)
     >>> half = ["more" if share > 0.5 else "less" for share in model.embedding_[:, 0]]
-    >>> table = compare_shares(model, half, X=X, random_state=0)
+    >>> table = inspection.compare_shares(model, half, X=X, random_state=0)
     >>> found = table[table["p_adjusted"] < 0.05]
     >>> len(found), int(found["n_tests"].max())
     (2, 2)

@@ -202,11 +202,9 @@ def topic_stability(
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> from skcooc.inspection import topic_stability
-    >>> X = make_cooccurrences(60, 40, n_components=3, random_state=0).X
-    >>> stability = topic_stability(AspectModel(3), X, n_runs=3, random_state=0)
+    >>> from skcooc import AspectModel, datasets, inspection
+    >>> X = datasets.make_cooccurrences(60, 40, n_components=3, random_state=0).X
+    >>> stability = inspection.topic_stability(AspectModel(3), X, n_runs=3, random_state=0)
     >>> stability.always.tolist(), stability.once.tolist()
     ([0, 1, 2], [])
     """

@@ -119,11 +119,10 @@ def describe(
 
     Examples
     --------
-    >>> from skcooc import AsymmetricClustering
-    >>> from skcooc.inspection import describe
+    >>> from skcooc import AsymmetricClustering, inspection
     >>> X = [[9, 1, 0], [5, 1, 0], [0, 1, 3]]
     >>> model = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
-    >>> table = describe(model, ["tea", "cup", "ball"], n_features=2)
+    >>> table = inspection.describe(model, ["tea", "cup", "ball"], n_features=2)
     >>> large = table[table["share"] > 0.5]
     >>> large[["share", "documents", "features", "rows"]].round(3).values.tolist()
     [[0.8, 0.667, ['tea'], [0, 1]]]

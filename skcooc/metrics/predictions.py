@@ -141,9 +141,8 @@ def perplexity_of(X: TableLike, predictor: Predictor) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from skcooc.heldout import Unigram
-    >>> from skcooc.metrics import perplexity_of
-    >>> round(perplexity_of([[1, 1]], Unigram(np.array([0.5, 0.5]))), 3)
+    >>> from skcooc import heldout, metrics
+    >>> round(metrics.perplexity_of([[1, 1]], heldout.Unigram(np.array([0.5, 0.5]))), 3)
     2.0
     """
     return _perplexity(check_observed(X), check_predictor(predictor))
@@ -175,10 +174,9 @@ def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from skcooc.heldout import Interpolated, Unigram
-    >>> from skcooc.metrics import best_weights
-    >>> either = [Unigram(np.array([1.0, 0.0])), Unigram(np.array([0.0, 1.0]))]
-    >>> best_weights([[3, 1]], either)
+    >>> from skcooc import heldout, metrics
+    >>> either = [heldout.Unigram(np.array([1.0, 0.0])), heldout.Unigram(np.array([0.0, 1.0]))]
+    >>> metrics.best_weights([[3, 1]], either)
     array([0.75, 0.25])
     """
     checked = [check_predictor(predictor) for predictor in among]
@@ -251,10 +249,9 @@ def unseen_perplexity(X: TableLike, predictor: Predictor, known: TableLike) -> f
     Examples
     --------
     >>> import numpy as np
-    >>> from skcooc.heldout import Unigram
-    >>> from skcooc.metrics import unseen_perplexity
-    >>> uniform = Unigram(np.full(5, 0.2))
-    >>> round(unseen_perplexity([[3, 1, 0, 1, 0]], uniform, known=[[7, 0, 0, 0, 0]]), 3)
+    >>> from skcooc import heldout, metrics
+    >>> uniform = heldout.Unigram(np.full(5, 0.2))
+    >>> round(metrics.unseen_perplexity([[3, 1, 0, 1, 0]], uniform, known=[[7, 0, 0, 0, 0]]), 3)
     4.0
     """
     return float(np.exp(-_score_unseen(X, predictor, known)))
@@ -288,12 +285,10 @@ def make_unseen_scorer(all_tokens: Dyads | None = None) -> Callable[..., float]:
     Examples
     --------
     >>> from sklearn.model_selection import GridSearchCV, KFold
-    >>> from skcooc import AspectModel, Dyads
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> from skcooc.metrics import make_unseen_scorer
-    >>> X = Dyads(make_cooccurrences(60, 100, 3, burstiness=20, random_state=0).X)
+    >>> from skcooc import AspectModel, Dyads, datasets, metrics
+    >>> X = Dyads(datasets.make_cooccurrences(60, 100, 3, burstiness=20, random_state=0).X)
     >>> model, folds = AspectModel(beta=0.9, random_state=0), KFold(2, shuffle=True, random_state=0)
-    >>> options = {"scoring": make_unseen_scorer(X), "cv": folds}
+    >>> options = {"scoring": metrics.make_unseen_scorer(X), "cv": folds}
     >>> GridSearchCV(model, {"n_components": [1, 3]}, **options).fit(X).best_params_
     {'n_components': 3}
     """

@@ -185,12 +185,10 @@ def make_ranking_scorer(
     Examples
     --------
     >>> from sklearn.model_selection import GridSearchCV, KFold
-    >>> from skcooc import AspectModel, Dyads
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> from skcooc.metrics import make_ranking_scorer
-    >>> X = Dyads(make_cooccurrences(60, 100, 3, n_tokens=2000, random_state=0).X)
+    >>> from skcooc import AspectModel, Dyads, datasets, metrics
+    >>> X = Dyads(datasets.make_cooccurrences(60, 100, 3, n_tokens=2000, random_state=0).X)
     >>> model, folds = AspectModel(beta=0.9, random_state=0), KFold(2, shuffle=True, random_state=0)
-    >>> options = {"scoring": make_ranking_scorer(X), "cv": folds}
+    >>> options = {"scoring": metrics.make_ranking_scorer(X), "cv": folds}
     >>> GridSearchCV(model, {"n_components": [1, 3]}, **options).fit(X).best_params_
     {'n_components': 3}
     """

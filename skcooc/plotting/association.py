@@ -104,11 +104,10 @@ class AssociationDisplay(Display):
 
     Examples
     --------
-    >>> from skcooc import SymmetricClustering
-    >>> from skcooc.plotting import AssociationDisplay
+    >>> from skcooc import SymmetricClustering, plotting
     >>> X = [[9, 4, 0, 0], [5, 3, 0, 0], [0, 0, 2, 5]]
     >>> model = SymmetricClustering(2, 2, hard=True, random_state=0).fit(X)
-    >>> display = AssociationDisplay.from_estimator(
+    >>> display = plotting.AssociationDisplay.from_estimator(
     ...     model, X, ["tea", "cup", "goal", "ball"], ["hot", "sweet", "fast"]
     ... )
     >>> [display.rows.words[c] for c in display.row_order_]

@@ -78,11 +78,9 @@ class PerplexityDisplay(Display):
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> from skcooc.plotting import PerplexityDisplay
-    >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
-    >>> display = PerplexityDisplay.from_estimator(AspectModel(3, random_state=0).fit(X))
+    >>> from skcooc import AspectModel, datasets, plotting
+    >>> X = datasets.make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
+    >>> display = plotting.PerplexityDisplay.from_estimator(AspectModel(3, random_state=0).fit(X))
     >>> display.over, len(display.curves[0].x)
     ('beta', 4)
     """
@@ -330,16 +328,14 @@ class KSelectionDisplay(Display):
         figure = new_panel_figure(SELECTION_WIDTH, SELECTION_HEIGHT, ax)
         self.axes_ = figure.subplots(2, 2, sharex=True)
         perplexity, other, distinct, agreement = self.axes_.flat
-        self.ax_ = perplexity
-        measured = self.measured
+        self.ax_, measured = perplexity, self.measured
         self._draw_band(perplexity, measured.perplexity, measured.error, "held-out perplexity")
         self._draw_band(other, measured.other, measured.other_error, self.other)
         self._draw_distinct(distinct)
         self._draw_agreement(agreement)
-        line = "--" if self.still_falling else "-"
-        chosen_colour = topic_colours([1])[0]
+        line = {"linestyle": "--" if self.still_falling else "-", "color": topic_colours([1])[0]}
         for panel in self.axes_.flat:
-            panel.axvline(self.chosen, color=chosen_colour, linewidth=0.9, linestyle=line, zorder=0)
+            panel.axvline(self.chosen, linewidth=0.9, zorder=0, **line)
             scale_sizes(panel, measured.n_components)
             remove_box(panel)
         for panel in self.axes_[-1]:
@@ -413,7 +409,15 @@ def spaced_ticks(sizes: Sequence[float]) -> list[float]:
 
 def validation_curve(model: FactorModel, over: str | None) -> tuple[Array, Array, str]:
     """Values that a fit validated, (n,), their perplexities, (n,), and the name of the values."""
-    known = {name: points for name, points in _validations(model) if points}
+    trials, records = getattr(model, "tuning_", []), getattr(model, "history_", [])
+    history = [(i, record.validation_perplexity) for i, record in enumerate(records, 1)]
+    first = [trial for trial in trials if trial.stage == trials[0].stage]  # as many components
+    found = {
+        "iterations": [point for point in history if np.isfinite(point[1])],
+        "beta": [(trial.beta, trial.validation.perplexity) for trial in first],
+        "component_prior": [(t.prior, t.validation.perplexity) for t in trials if t.prior],
+    }
+    known = {name: points for name, points in found.items() if points}
     if over is None and known:
         over = next(iter(known))
     if over not in known:
@@ -425,18 +429,6 @@ def validation_curve(model: FactorModel, over: str | None) -> tuple[Array, Array
         )
     x, perplexity = np.array(sorted(known[over]), dtype=float).T
     return x, perplexity, over
-
-
-def _validations(model: FactorModel) -> Iterator[tuple[str, list[tuple[float, float]]]]:
-    """Names of what a fit validated, with pairs of values and perplexities."""
-    records = enumerate(getattr(model, "history_", []), start=1)
-    history = [(number, record.validation_perplexity) for number, record in records]
-    yield "iterations", [point for point in history if np.isfinite(point[1])]
-    trials = getattr(model, "tuning_", [])
-    first = [trial for trial in trials if trial.stage == trials[0].stage]  # as many components
-    yield "beta", [(trial.beta, trial.validation.perplexity) for trial in first]
-    priors = [(trial.prior, trial.validation.perplexity) for trial in trials if trial.prior]
-    yield "component_prior", priors
 
 
 def search_curves(search: Estimator, over: str | None) -> tuple[list[Curve], str]:

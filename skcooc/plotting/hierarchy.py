@@ -83,11 +83,10 @@ class HierarchyDisplay(Display):
 
     Examples
     --------
-    >>> from skcooc import ClusterAbstraction
-    >>> from skcooc.plotting import HierarchyDisplay
+    >>> from skcooc import ClusterAbstraction, plotting
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> display = HierarchyDisplay.from_estimator(model, words)
+    >>> display = plotting.HierarchyDisplay.from_estimator(model, words)
     >>> sorted(display.texts_[node].get_text().split()[-1] for node in range(3))
     ['drink', 'tea', 'wine']
     """
@@ -243,11 +242,10 @@ class AbstractionDisplay(Display):
 
     Examples
     --------
-    >>> from skcooc import ClusterAbstraction
-    >>> from skcooc.plotting import AbstractionDisplay
+    >>> from skcooc import ClusterAbstraction, plotting
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> display = AbstractionDisplay.from_estimator(model, "drink", words)
+    >>> display = plotting.AbstractionDisplay.from_estimator(model, "drink", words)
     >>> display.texts_[0].get_text()  # at the root
     '100%'
     """

@@ -81,12 +81,10 @@ class StructureDisplay(Display):
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> from skcooc.plotting import StructureDisplay
-    >>> X = make_cooccurrences(60, 40, n_components=3, random_state=0).X
+    >>> from skcooc import AspectModel, datasets, plotting
+    >>> X = datasets.make_cooccurrences(60, 40, n_components=3, random_state=0).X
     >>> model = AspectModel(3, beta=0.9, random_state=0).fit(X)
-    >>> display = StructureDisplay.from_estimator(model, ["a", "b", "b"] * 20, n_rows=30)
+    >>> display = plotting.StructureDisplay.from_estimator(model, ["a", "b", "b"] * 20, n_rows=30)
     >>> display.bars.mixtures.shape, display.bars.labels, display.bars.sizes
     ((30, 3), ['a', 'b'], [10, 20])
     """

@@ -67,12 +67,10 @@ class TopicMapDisplay(Display):
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> from skcooc.plotting import TopicMapDisplay
-    >>> X = make_cooccurrences(60, 40, n_components=4, random_state=0).X
+    >>> from skcooc import AspectModel, datasets, plotting
+    >>> X = datasets.make_cooccurrences(60, 40, n_components=4, random_state=0).X
     >>> model = AspectModel(4, beta=0.9, random_state=0).fit(X)
-    >>> display = TopicMapDisplay.from_estimator(model)
+    >>> display = plotting.TopicMapDisplay.from_estimator(model)
     >>> sorted(display.texts_), display.at.shape
     ([0, 1, 2, 3], (4, 2))
     """

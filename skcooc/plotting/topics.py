@@ -74,11 +74,10 @@ class TopicsDisplay(Display):
 
     Examples
     --------
-    >>> from skcooc import AsymmetricClustering
-    >>> from skcooc.plotting import TopicsDisplay
+    >>> from skcooc import AsymmetricClustering, plotting
     >>> X = [[9, 1, 0], [5, 1, 0], [0, 1, 3]]
     >>> model = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
-    >>> display = TopicsDisplay.from_estimator(model, ["tea", "cup", "ball"])
+    >>> display = plotting.TopicsDisplay.from_estimator(model, ["tea", "cup", "ball"])
     >>> [topic.features[0] for topic in display.topics]
     ['tea', 'ball']
     """
@@ -111,16 +110,12 @@ class TopicsDisplay(Display):
         ranks = topic_ranks(its.weights).tolist()
         panels = [
             Topic(
-                its.names[k],
-                its.weights[k],
-                [str(word) for word in its.columns[top[k]]],
-                its.components[k, top[k]],
-                unigram[top[k]],
-                None if intervals is None else intervals[:, k, top[k]],
-                ranks[k],
+                its.names[k], its.weights[k], [str(word) for word in its.columns[top[k]]],
+                its.components[k, top[k]], unigram[top[k]],
+                None if intervals is None else intervals[:, k, top[k]], ranks[k],
             )
             for k in select_topics(its.weights, topics)
-        ]
+        ]  # fmt: skip
         return cls(panels).plot(ax)
 
     @styled
@@ -181,13 +176,11 @@ class SharesDisplay(Display):
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> from skcooc.plotting import SharesDisplay
-    >>> X = make_cooccurrences(60, 40, n_components=3, random_state=0).X
+    >>> from skcooc import AspectModel, datasets, plotting
+    >>> X = datasets.make_cooccurrences(60, 40, n_components=3, random_state=0).X
     >>> model = AspectModel(3, beta=0.9, random_state=0).fit(X)
     >>> years = [1990 + row % 5 for row in range(60)]
-    >>> display = SharesDisplay.from_estimator(model, {"year": years}, X=X)
+    >>> display = plotting.SharesDisplay.from_estimator(model, {"year": years}, X=X)
     >>> len(display.axes_), display.division.labels[0], display.shares.shape
     (3, '1990', (5, 3))
     """
@@ -227,9 +220,8 @@ class SharesDisplay(Display):
         own_names = [grouped.names[k] for k in shown]
         own = unwrap(model, *FACTORS).model
         ranks = topic_ranks(getattr(own, "ranking_weights_", grouped.weights))[shown].tolist()
-        return cls(grouped.division, shares[:, shown], own_names, overall[shown], ranks=ranks).plot(
-            ax
-        )
+        drawn = shares[:, shown], own_names, overall[shown]
+        return cls(grouped.division, *drawn, ranks=ranks).plot(ax)
 
     @styled
     def plot(self, ax: Axes | None = None) -> SharesDisplay:

@@ -61,9 +61,8 @@ class RowBlocks:
     Examples
     --------
     >>> import numpy as np
-    >>> from skcooc import AspectModel, RowBlocks
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
+    >>> from skcooc import AspectModel, RowBlocks, datasets
+    >>> X = datasets.make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
     >>> blocks = RowBlocks([X[:20], X[20:40], X[40:]])
     >>> blocks
     <RowBlocks: 3 blocks of a table of shape (60, 40)>

@@ -173,9 +173,8 @@ def open_table(path: str | os.PathLike[str], *, batch_size: int = BATCH_SIZE) ->
     Examples
     --------
     >>> import tempfile
-    >>> from skcooc import AspectModel, RowBlocks, open_table, save_table
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
+    >>> from skcooc import AspectModel, RowBlocks, datasets, open_table, save_table
+    >>> X = datasets.make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
     >>> folder = tempfile.mkdtemp() + "/counts"
     >>> save_table(folder, [X[:20], X[20:]])
     >>> table = open_table(folder, batch_size=25)
@@ -293,16 +292,10 @@ def _write(folder: Path, blocks: Iterator[CSR]) -> None:
     n_rows = sum(map(len, row_sums))
     content = io.BytesIO()
     np.savez(
-        content,
-        shape=(n_rows, len(column_sums)),
-        height=MAX_BAND_HEIGHT,
-        limits=np.array(limits),
-        headers=[_header(folder / f"{name}.npy") for name in FILES],
-        checksums=np.array(sums),
-        row_sums=np.concatenate(row_sums),
-        column_sums=column_sums,
-        n_tokens=n_tokens,
-    )
+        content, shape=(n_rows, len(column_sums)), height=MAX_BAND_HEIGHT, limits=np.array(limits),
+        headers=[_header(folder / f"{name}.npy") for name in FILES], checksums=np.array(sums),
+        row_sums=np.concatenate(row_sums), column_sums=column_sums, n_tokens=n_tokens,
+    )  # fmt: skip
     facts = content.getvalue()
     (folder / FACTS).write_bytes(MAGIC + b" " + _checksum(MAGIC + facts) + b"\n" + facts)
 

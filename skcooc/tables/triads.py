@@ -82,13 +82,9 @@ class Triads(Tokens):
     ) -> None:  # fmt: skip
         given = zip((first, second, third), WAYS, strict=True)
         positions = [_check_positions(values, name) for values, name in given]
-        n = check_array(
-            np.ones(len(positions[0]), dtype=np.intp) if counts is None else np.asarray(counts),
-            ensure_2d=False,
-            ensure_non_negative=True,
-            ensure_min_samples=0,
-            input_name="counts",
-        )
+        n = np.ones(len(positions[0]), dtype=np.intp) if counts is None else np.asarray(counts)
+        options = {"ensure_2d": False, "ensure_non_negative": True, "ensure_min_samples": 0}
+        n = check_array(n, input_name="counts", **options)
         check_consistent_length(*positions, n)
         least = tuple(int(index.max(initial=-1)) + 1 for index in positions)
         sizes = least if shape is None else tuple(map(int, shape))

@@ -177,11 +177,10 @@ def explore(
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.inspection import explore
+    >>> from skcooc import AspectModel, inspection
     >>> X = [[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 3, 9], [0, 0, 3, 9]]
     >>> model = AspectModel(2, beta=1, random_state=0).fit(X)
-    >>> explorer = explore(model, X, feature_names=["tea", "cup", "ball", "goal"])
+    >>> explorer = inspection.explore(model, X, feature_names=["tea", "cup", "ball", "goal"])
     >>> explorer.save("topics.html")  # doctest: +SKIP
     """
     environment()  # raises before the work
