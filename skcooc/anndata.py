@@ -126,10 +126,8 @@ def fit_topics(
     genes = select_genes(adata, mask_var)
     X, names = read_counts(adata, layer, genes), adata.var_names[genes]
     if isinstance(X, RowBlocks) and not hasattr(model, "partial_fit"):
-        raise TypeError(
-            f"{type(model).__name__} has no partial_fit, by which cells in a file are fitted: "
-            "bring them into memory, by adata.to_memory()."
-        )
+        what = f"{type(model).__name__} has no partial_fit, by which cells in a file are fitted"
+        raise TypeError(f"{what}: bring them into memory, by adata.to_memory().")
     given = {"sample_weight": sample_weight, "groups": _batches(adata, model, batch_key)}
     if getattr(model, "seed_features", None) and model.feature_names is None:
         model.set_params(feature_names=np.asarray(names))
@@ -351,10 +349,8 @@ def select_genes(adata: AnnData, mask_var: str | ArrayLike | None) -> Array:
         mask_var = get_entry(adata.var, mask_var, "column", "adata.var")
     mask = np.asarray(mask_var)
     if mask.shape != (adata.n_vars,) or mask.dtype != bool:
-        raise ValueError(
-            f"mask_var should be bool, of shape ({adata.n_vars},), or a column of adata.var, got "
-            f"{mask.dtype} of shape {mask.shape}."
-        )
+        what = f"mask_var should be bool, of shape ({adata.n_vars},), or a column of adata.var"
+        raise ValueError(f"{what}, got {mask.dtype} of shape {mask.shape}.")
     if not mask.any():
         raise ValueError("mask_var selects no gene.")
     return np.flatnonzero(mask)

@@ -13,13 +13,14 @@ from skcooc.simplex import first_largest
 from skcooc.tables import is_collection
 
 
-def check_proportions(hard: bool, proportions: str) -> None:
-    """Raise ValueError where a hard clustering would estimate prior probabilities."""
+def check_hard(hard: bool, proportions: str, annealing: float | None = None) -> None:
+    """Raise ValueError where a hard clustering would estimate probabilities, or be annealed."""
     if hard and proportions == "estimated":
-        raise ValueError(
-            "hard=True has no prior probabilities of clusters: set proportions='uniform', got "
-            f"{proportions!r}."
-        )
+        what = "hard=True has no prior probabilities of clusters"
+        raise ValueError(f"{what}: set proportions='uniform', got {proportions!r}.")
+    if hard and annealing is not None:
+        what = "hard=True has no temperature"
+        raise ValueError(f"{what}: it needs annealing=None, got {annealing}.")
 
 
 def _clusters_rows(estimator: BaseEstimator) -> bool:

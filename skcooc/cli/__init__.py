@@ -52,10 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: Arguments) -> None:
     if options.nearest and is_clusterer(MODELS[options.model](2)):
-        raise InputError(
-            f"--nearest needs a topic model, but --model {options.model} finds clusters: "
-            "use --model aspect or product-space"
-        )
+        what = f"--nearest needs a topic model, but --model {options.model} finds clusters"
+        raise InputError(f"{what}: use --model aspect or product-space")
     screen = Screen(options.progress)
     table = read(options, screen)
     options = with_components(options, table)

@@ -104,14 +104,13 @@ def fit(model: BaseEstimator, X: CSR, batches: Array | None = None) -> Fitted:
 
 def python_lines(table: NamedCounts, options: Arguments, model: BaseEstimator) -> list[str]:
     """Five lines of Python that read the same data, fit the same model and name its topics."""
-    given = {name: getattr(options, name) for name in READING}
-    read = [f"{name}={_literal(value)}" for name, value in given.items() if value is not None]
+    asked = {name: getattr(options, name) for name in READING}
+    read = [f"{name}={_literal(value)}" for name, value in asked.items() if value is not None]
     if options.data is not None:
         read.insert(0, _literal(options.data))
     defaults = type(model)().get_params()
-    parameters = {
-        name: repr(value) for name, value in model.get_params().items() if value != defaults[name]
-    }
+    given = model.get_params().items()
+    parameters = {name: repr(value) for name, value in given if value != defaults[name]}
     if table.seeds is not None:
         parameters |= {"seed_features": "table.seeds", "feature_names": "table.column_names"}
     made = ", ".join(f"{name}={value}" for name, value in parameters.items())

@@ -485,10 +485,8 @@ def read_seeds(path: Path, columns: Collection[str], kind: str) -> dict[str, lis
     known = set(columns)
     if unknown := [(word, name) for name, words in topics for word in words if word not in known]:
         listed = ", ".join(f"{word!r} of {name!r}" for word, name in unknown)
-        raise InputError(
-            f"{path}: not among the {kind} of the data: {listed}; remove these, or see --min-df, "
-            "--max-df and --stop-words, which drop words"
-        )
+        what = f"{path}: not among the {kind} of the data: {listed}; remove these"
+        raise InputError(f"{what}, or see --min-df, --max-df and --stop-words, which drop words")
     return seeds
 
 

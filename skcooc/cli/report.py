@@ -103,9 +103,8 @@ def _data(table: NamedCounts) -> Iterator[str]:
     if empty := int((table.X.sum(axis=1) == 0).sum()):
         yield f"{rows} without any of these {columns}: {empty:,}"
     if (words := table.dropped) is not None:
-        frequent = ", ".join(
-            f"{word} {100 * share:.0f} %" for word, share in words.frequent[:N_DROPPED]
-        )
+        shown = words.frequent[:N_DROPPED]
+        frequent = ", ".join(f"{word} {100 * share:.0f} %" for word, share in shown)
         more = ", ..." if len(words.frequent) > N_DROPPED else ""
         listed = f" ({frequent}{more})" if words.frequent else ""
         text = (

@@ -63,14 +63,12 @@ class NamedCounts:
     def position(self, name: str) -> int:
         """Position of a row; InputError if there is none, or it has no counts."""
         if name not in self.row_names:
-            raise InputError(
-                f"{self.title}: no row is named {name!r} (--nearest); check the spelling"
-            )
+            what = f"no row is named {name!r} (--nearest)"
+            raise InputError(f"{self.title}: {what}; check the spelling")
         i = list(self.row_names).index(name)
         if not self.X[[i]].sum():
-            raise InputError(
-                f"{self.title}: row {name!r} has no counts, so --nearest cannot compare it"
-            )
+            what = f"row {name!r} has no counts"
+            raise InputError(f"{self.title}: {what}, so --nearest cannot compare it")
         return i
 
 
@@ -178,9 +176,8 @@ def count_words(
         X, words, dropped = _fit_vectorizer(vectorizer, texts, screen)
     except ValueError as error:
         given = f"--stop-words {stop_words or 'none'} --min-df {min_df} --max-df {max_df}"
-        raise InputError(
-            f"{title}: no words are left in {n} documents with {given}: relax these"
-        ) from error
+        what = f"no words are left in {n} documents with {given}"
+        raise InputError(f"{title}: {what}: relax these") from error
     kinds = "documents", "words"
     return NamedCounts(X, names, words, title, kinds, examples, vectorizer, texts, dropped)
 

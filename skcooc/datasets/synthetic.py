@@ -132,9 +132,8 @@ def make_cooccurrences(
     with np.errstate(over="ignore"):
         cast = X.astype(np.dtype(dtype))
     if not np.array_equal(cast.data, X.data):
-        raise ValueError(
-            f"The largest count, {X.data.max()}, does not fit into dtype={cast.dtype}."
-        )
+        largest = X.data.max()
+        raise ValueError(f"The largest count, {largest}, does not fit into dtype={cast.dtype}.")
     return Cooccurrences(X=cast, **planted._asdict())
 
 

@@ -194,10 +194,8 @@ class AspectModel(CooccurrenceEstimator):
     def recipe(self) -> Recipe:
         family = self._family()
         if family.is_leave_one_out({}) and (self.annealing or 0) > 1:
-            raise ValueError(
-                "leave_one_out=True has no topics that split: it needs annealing < 1, or None, got "
-                f"{self.annealing}."
-            )
+            what = "leave_one_out=True has no topics that split"
+            raise ValueError(f"{what}: it needs annealing < 1, or None, got {self.annealing}.")
         if family.is_guided and self.annealing is not None:
             raise ValueError(
                 f"Known topics do not split: set annealing=None, got {self.annealing}."

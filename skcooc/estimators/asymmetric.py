@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 from numpy.typing import ArrayLike
 
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
-from skcooc.base.clusters import RowClusterMixin, check_proportions
+from skcooc.base.clusters import RowClusterMixin, check_hard
 from skcooc.em import Split, annealing_schedule
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import (
@@ -201,37 +201,24 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             given = {name: getattr(self, name) for name in needed} | {"object_weights": weights}
             for name, value in needed.items():
                 if given[name] != value:
-                    raise ValueError(
-                        "leave_one_out=True takes the counts of single rows out of soft clusters: "
-                        f"it needs {name}={value!r}, got {given[name]!r}."
-                    )
+                    what = "leave_one_out=True takes the counts of single rows out of soft clusters"
+                    raise ValueError(f"{what}: it needs {name}={value!r}, got {given[name]!r}.")
             if (self.annealing or 0) > 1:
-                raise ValueError(
-                    "leave_one_out=True has no clusters that split: it needs annealing < 1, or "
-                    f"None, got {self.annealing}."
-                )
+                what = "leave_one_out=True has no clusters that split"
+                raise ValueError(f"{what}: it needs annealing < 1, or None, got {self.annealing}.")
         if not isinstance(self.beta, str) and self.beta > largest_beta:
             raise ValueError(
                 f"The 'beta' parameter of {type(self).__name__} must be a float in the range "
                 f"(0.0, {largest_beta}] where object_weights={weights!r}. Got {self.beta} "
                 "instead."
             )
-        check_proportions(self.hard, self.proportions)
+        check_hard(self.hard, self.proportions, self.annealing)
         if self.coarsening is not None and self.axis == "columns":
-            raise ValueError(
-                "coarsening groups clustered rows: it needs axis='rows', got 'columns'."
-            )
+            what = "coarsening groups clustered rows"
+            raise ValueError(f"{what}: it needs axis='rows', got 'columns'.")
         if self.coarsening is not None and weights != "counts":
-            raise ValueError(
-                "coarsening adds counts of rows: it needs object_weights='counts', got "
-                f"{weights!r}."
-            )
-        if self.hard and self.annealing is not None:
-            raise ValueError(
-                f"hard=True has no temperature: it needs annealing=None, got {self.annealing}."
-            )
+            what = "coarsening adds counts of rows"
+            raise ValueError(f"{what}: it needs object_weights='counts', got {weights!r}.")
         if weights != "counts" and (self.annealing or 2) < 1:
-            raise ValueError(
-                "annealing < 1 falls from maximum likelihood: it needs object_weights='counts', "
-                f"got {weights!r}."
-            )
+            what = "annealing < 1 falls from maximum likelihood"
+            raise ValueError(f"{what}: it needs object_weights='counts', got {weights!r}.")

@@ -188,17 +188,13 @@ class AspectClassifier(
         if not isinstance(X, Dyads):
             check_consistent_length(X, labels)
         if y is None and not self.seed_features:
-            raise ValueError(
-                "AspectClassifier requires y to be passed, but the target y is None, and there are "
-                "no seed_features."
-            )
+            what = "AspectClassifier requires y to be passed"
+            raise ValueError(f"{what}, but the target y is None, and there are no seed_features.")
         known = np.flatnonzero([label is not None for label in labels])
         classes = np.unique([*labels[known].tolist(), *(self.seed_features or {})])
         if not len(classes):
-            raise ValueError(
-                "y has no labels, all of its values stand for rows without one, and there are no "
-                "seed_features."
-            )
+            what = "y has no labels, all of its values stand for rows without one"
+            raise ValueError(f"{what}, and there are no seed_features.")
         fit = partial(self._fit_topics, X, classes, sample_weight=sample_weight)
         model, codes = fit(labels), np.searchsorted(classes, labels[known].tolist())
         folds = self._folds(codes)

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
-from skcooc.base.clusters import RowClusterMixin, check_proportions
+from skcooc.base.clusters import RowClusterMixin, check_hard
 from skcooc.em import EMState, Split
 from skcooc.em.stages import Observe
 from skcooc.equations.growing_trees import KINDS, grow
@@ -216,7 +216,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         return sp.csr_array(self.tree_.above)[self.predict(X)]
 
     def recipe(self) -> Recipe:
-        check_proportions(self.hard, self.proportions)
+        check_hard(self.hard, self.proportions)
         options = self.abstraction, self.tempering, self.proportions, self.row_iter
         model = Abstractions(self._topology(), *options, hard=self.hard)
         learner = None
@@ -245,24 +245,20 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
 
     def _topology(self) -> Tree:
         if self._grows:
-            return (
-                self.tree_ if self._is_warm_start() and hasattr(self, "splits_") else binary_tree(1)
-            )
+            has_grown = self._is_warm_start() and hasattr(self, "splits_")
+            return self.tree_ if has_grown else binary_tree(1)
         if isinstance(self.tree, str):
             # With "auto" the recipe is asked for its settings alone, by averages.
             return binary_tree(1 if self.n_clusters == "auto" else self.n_clusters)
         tree = explicit_tree(self.tree)
         if len(tree.leaves) != self.n_clusters:
-            raise ValueError(
-                f"tree has {len(tree.leaves)} leaves, but n_clusters={self.n_clusters}."
-            )
+            n_leaves = len(tree.leaves)
+            raise ValueError(f"tree has {n_leaves} leaves, but n_clusters={self.n_clusters}.")
         return tree
 
     def _check_tree(self, X: Counts) -> None:
         if not self._is_warm_start() or self._fitted_parameters["n_clusters"] != self.n_clusters:
             return
         if not np.array_equal(self.tree_.parents, self._topology().parents):
-            raise ValueError(
-                "warm_start=True continues with the fitted tree, but tree has changed. Set "
-                "warm_start=False to start anew."
-            )
+            what = "warm_start=True continues with the fitted tree, but tree has changed"
+            raise ValueError(f"{what}. Set warm_start=False to start anew.")

@@ -414,10 +414,8 @@ class GuidedAspectModel(AspectModel):
         if self._is_warm_start() and "groups_" in known and hasattr(self, "groups_"):
             fitted, asked = self.groups_, cast(Array, known["groups_"])
             if not np.array_equal(fitted, asked):
-                raise ValueError(
-                    f"warm_start=True continues a model of the groups {fitted.tolist()}, got "
-                    f"{asked.tolist()}. {attributes.REMEDY}"
-                )
+                what = f"warm_start=True continues a model of the groups {fitted.tolist()}"
+                raise ValueError(f"{what}, got {asked.tolist()}. {attributes.REMEDY}")
         names = dict(enumerate(self._topic_names))
         return super()._fit_table(recipe, table, known | {"component_names_": names}, data)
 
@@ -508,10 +506,8 @@ class GuidedFamily(AspectFamily):
                 named = position or not any(isinstance(column, str) for column in columns)
                 reason = "" if named else ": X has no names of columns, give feature_names"
                 few = ", ".join(map(repr, columns[:3]))
-                raise ValueError(
-                    f"None of the seeds of {topic!r} is a column of X{reason}. Given are {few}; "
-                    f"X has {n_columns} columns."
-                )
+                what = f"None of the seeds of {topic!r} is a column of X{reason}"
+                raise ValueError(f"{what}. Given are {few}; X has {n_columns} columns.")
             seeds[places, of_name * k : of_name * (k + 1)] = 1 / len(set(places))
         if unknown:
             warnings.warn(
@@ -546,10 +542,8 @@ class GuidedFamily(AspectFamily):
             return self.guided(GuidedAspects, guide, **options)
         groups = cast(Block, X).row_groups
         if groups is None:
-            raise ValueError(
-                f"group_effects={self.group_effects!r} needs the groups of rows: "
-                "fit(X, groups=...)."
-            )
+            what = f"group_effects={self.group_effects!r} needs the groups of rows"
+            raise ValueError(f"{what}: fit(X, groups=...).")
         n_groups = options["n_groups"] = self.n_classes or int(groups.max()) + 1
         guide = replace(guide, allowed=self._allowed(n_groups))
         options["has_shares"] = self.group_effects in ("topics", "both")

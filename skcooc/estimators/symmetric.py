@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
-from skcooc.base.clusters import RowClusterMixin, check_proportions
+from skcooc.base.clusters import RowClusterMixin, check_hard
 from skcooc.em import split_start_schedule
 from skcooc.equations.coclusters import (
     ClassBigrams,
@@ -185,18 +185,12 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         return np.tile(members, (self.joint_.shape[0], 1))
 
     def recipe(self) -> Recipe:
-        check_proportions(self.hard, self.proportions)
+        check_hard(self.hard, self.proportions, self.annealing)
         sizes = self.n_row_clusters, self.n_column_clusters
-        if self.hard and self.annealing is not None:
-            raise ValueError(
-                f"hard=True has no temperature: it needs annealing=None, got {self.annealing}."
-            )
         for name in ("tied", "annealing", "coarsening"):
             if getattr(self, name) not in (None, False) and self.object_weights != "counts":
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} needs object_weights='counts', got "
-                    f"{self.object_weights!r}."
-                )
+                what = f"{name}={getattr(self, name)!r} needs object_weights='counts'"
+                raise ValueError(f"{what}, got {self.object_weights!r}.")
         of_start, annealing = split_start_schedule(self.annealing)
         model = CoClusters(*sizes, self.hard, self.proportions, of_start, self.object_weights)
         if self.tied:
@@ -215,9 +209,8 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     def _check_tied(self) -> None:
         if not self.hard:
-            raise ValueError(
-                "tied=True is the class bigram model, with hard clusters: set hard=True."
-            )
+            what = "tied=True is the class bigram model, with hard clusters"
+            raise ValueError(f"{what}: set hard=True.")
         if self.n_row_clusters != self.n_column_clusters:
             raise ValueError(
                 "tied=True needs as many clusters of columns as of rows. Got "
@@ -229,7 +222,5 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     def _check_square(self, X: Counts) -> None:
         if self.tied and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "tied=True needs a square X, whose rows and columns are the same items. Got "
-                f"shape {X.shape}."
-            )
+            what = "tied=True needs a square X, whose rows and columns are the same items"
+            raise ValueError(f"{what}. Got shape {X.shape}.")

@@ -273,9 +273,8 @@ class TriadicAspectModel(CooccurrenceEstimator):
         rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
         classes = np.eye(len(self.components_))
         rows, z = scoring.draw(n_samples, self.row_distribution_, self.embedding_, classes, rng)
-        second, third = (
-            scoring.draw_given(z, P, rng) for P in (self.middle_components_, self.components_)
-        )
+        given = self.middle_components_, self.components_
+        second, third = (scoring.draw_given(z, P, rng) for P in given)
         return Triads.from_schema(self._schema, rows, second, third)
 
     def recipe(self) -> Recipe:

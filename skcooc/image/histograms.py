@@ -146,9 +146,8 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         image = check_image(X)
         expected = len(self.edges_) - self.n_scales * self.n_orientations
         if image.shape[2] != expected:
-            raise ValueError(
-                f"X has {image.shape[2]} colours, but the training image has {expected}."
-            )
+            given = image.shape[2]
+            raise ValueError(f"X has {given} colours, but the training image has {expected}.")
         return self._bin_responses(self._responses(image))
 
     def grid(self, shape: tuple[int, int]) -> tuple[int, int]:
@@ -233,9 +232,8 @@ def check_image(X: ArrayLike) -> Array:
     """An image as an array of floats, (H, W, C); C is 1 for grey."""
     if isinstance(X, str | PathLike):
         raise TypeError(f"image is a path, {str(X)!r}: read it, as by matplotlib.pyplot.imread.")
-    image = check_array(
-        X, dtype=[np.float64, np.float32], ensure_2d=False, allow_nd=True, input_name="image"
-    )
+    options = {"dtype": [np.float64, np.float32], "ensure_2d": False, "allow_nd": True}
+    image = check_array(X, input_name="image", **options)
     if image.ndim not in (2, 3) or not image.size:
         raise ValueError(f"image has shape {image.shape}, but should be (H, W) or (H, W, C).")
     if max(-image.min(), image.max()) > BRIGHTEST:

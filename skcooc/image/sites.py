@@ -179,9 +179,8 @@ class PottsSites:
         losses = np.full(contact.shape, np.inf)
         for a, b in combinations(range(len(losses)), 2):
             own, shared = expected[[a, b]], expected[[a]] + expected[[b]]
-            losses[a, b] = losses[b, a] = (
-                max_log_likelihood(own) - max_log_likelihood(shared) - contact[a, b]
-            )
+            loss = max_log_likelihood(own) - max_log_likelihood(shared)
+            losses[a, b] = losses[b, a] = loss - contact[a, b]
         return losses, expected.sum(axis=1)
 
 

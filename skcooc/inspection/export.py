@@ -125,9 +125,8 @@ def export_dict(
     q, tree, top = model.components_, model.tree_, rank_columns(model, n_features, order)
     names, nodes = name_topics(model, columns), list[Node]()
     for node, weight in enumerate(model.node_weights_.tolist()):
-        features: list[Feature] = [
-            {"name": str(columns[j]), "probability": float(q[node, j])} for j in top[node]
-        ]
+        best = zip(map(str, columns[top[node]]), q[node, top[node]].tolist(), strict=True)
+        features: list[Feature] = [{"name": name, "probability": p} for name, p in best]
         entry: Node = {"node": node, "name": names[node], "weight": weight}
         nodes.append(entry | {"features": features, "children": []})
     sizes = np.bincount(model.labels_, minlength=len(tree.leaves))

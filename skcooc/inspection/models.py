@@ -189,9 +189,8 @@ def check_names(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
     checked = np.asarray(names, dtype=object)
     if checked.shape != (n,):
         remedy = ": give vectorizer.get_feature_names_out()" if what == "columns" else ""
-        raise ValueError(
-            f"{parameter} has shape {checked.shape}, but the model has {n} {what}{remedy}."
-        )
+        shape = checked.shape
+        raise ValueError(f"{parameter} has shape {shape}, but the model has {n} {what}{remedy}.")
     return checked
 
 
@@ -379,10 +378,8 @@ def read_view(
     if not fitted and not hasattr(model, "transform"):
         raise ValueError(f"{type(model).__name__} has no transform: X should be the table fitted.")
     if not fitted and hasattr(model, "column_factors_"):
-        raise ValueError(
-            "The model has factors of columns for groups of rows, and those of other rows are not "
-            "known: give the rows fitted."
-        )
+        what = "The model has factors of columns for groups of rows"
+        raise ValueError(f"{what}, and those of other rows are not known: give the rows fitted.")
     if row_names is None:
         row_names = getattr(model, "row_names_in_", own_names) if fitted else own_names
     columns = found.column_names(feature_names)

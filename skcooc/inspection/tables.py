@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars
 
 AXES = {"rows": unwrap, "columns": unwrap_coclustering}
+SIDES = [StrOptions(set(AXES))]
 Columns = dict[str, Array | Sequence[object]]
 
 
@@ -45,9 +46,7 @@ def describe(
     n_features: int = ..., n_rows: int = ..., order: Order = ...,
     axis: Literal["rows", "columns"] = ..., names: Names | None = ..., backend: str,
 ) -> Any: ...  # fmt: skip
-@validated(
-    {"n_features": HOW_MANY, "n_rows": HOW_MANY, "order": ORDER, "axis": [StrOptions(set(AXES))]}
-)
+@validated({"n_features": HOW_MANY, "n_rows": HOW_MANY, "order": ORDER, "axis": SIDES})
 def describe(
     model: Estimator, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
     *, n_features: int = 10, n_rows: int = 3, order: Order = "characteristic",

@@ -300,10 +300,8 @@ def _score(
 ) -> float:
     for name in ("components_", "unigram_", "smoothing_"):
         if not hasattr(estimator, name):
-            raise TypeError(
-                f"make_unseen_scorer needs a fitted model of skcooc; {type(estimator).__name__} "
-                f"has no {name}."
-            )
+            what = "make_unseen_scorer needs a fitted model of skcooc"
+            raise TypeError(f"{what}; {type(estimator).__name__} has no {name}.")
     known, scored = known_and_scored(estimator, X, all_tokens, "make_unseen_scorer")
     fitted = isinstance(X, Dyads)
     mixtures = estimator.embedding_ if fitted else without_feature_names(estimator).transform(known)

@@ -50,15 +50,13 @@ def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array
     >>> average_precision_by_query(relevance, scores).round(3)
     array([0.833, 0.5  ])
     """
-    judged = check_array(
-        check_sparse_structure(as_table(relevance), "relevance"), accept_sparse="csr", dtype=None
-    )
+    table = check_sparse_structure(as_table(relevance), "relevance")
+    judged = check_array(table, accept_sparse="csr", dtype=None)
     relevant: Array = (judged.toarray() if sp.issparse(judged) else judged).astype(bool)
     values: Array = check_array(scores, dtype=np.float64)
     if relevant.shape != values.shape:
-        raise ValueError(
-            f"relevance of shape {relevant.shape} does not match scores of shape {values.shape}"
-        )
+        what = f"relevance of shape {relevant.shape}"
+        raise ValueError(f"{what} does not match scores of shape {values.shape}")
     ranking = np.argsort(-values, axis=1, kind="stable")
     hits = np.take_along_axis(relevant, ranking, axis=1)
     precision = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
@@ -192,9 +190,8 @@ def make_ranking_scorer(
     >>> GridSearchCV(model, {"n_components": [1, 3]}, **options).fit(X).best_params_
     {'n_components': 3}
     """
-    return partial(
-        _score, all_tokens=all_tokens, metric=METRICS[metric], k=k, min_weight=min_weight
-    )
+    of_items = METRICS[metric]
+    return partial(_score, all_tokens=all_tokens, metric=of_items, k=k, min_weight=min_weight)
 
 
 def _score(
@@ -249,9 +246,8 @@ def _positions(names: Array | None, items: Array) -> Array:
 
 def _first_k(columns: Array, shape: tuple[int, int], k: int) -> Array:
     if k < 1 or columns.ndim != 2 or len(columns) != shape[0] or columns.shape[1] < k:
-        raise ValueError(
-            f"items of shape {columns.shape} do not hold k={k} for each row of X of shape {shape}."
-        )
+        what = f"items of shape {columns.shape}"
+        raise ValueError(f"{what} do not hold k={k} for each row of X of shape {shape}.")
     first = columns[:, :k]
     if first.max(initial=-1) >= shape[1] or first.min(initial=-1) < -1:
         raise ValueError(f"items should be columns of X of shape {shape}, or -1.")

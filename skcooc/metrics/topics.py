@@ -71,19 +71,16 @@ def npmi_coherence(
     """
     counts = check_counts(X)
     if 2 * counts.nnz > np.prod(counts.shape) and np.allclose(counts.sum(axis=1), 1):
-        raise ValueError(
-            "X holds distributions with few zeros, such as components_, not counts: "
-            "npmi_coherence(components, X) takes counts of a corpus second."
-        )
+        what = "X holds distributions with few zeros, such as components_, not counts"
+        raise ValueError(f"{what}: npmi_coherence(components, X) takes counts of a corpus second.")
     occurs = counts.tocsc()
     occurs.data[:] = 1.0
     topics: Sequence[Sequence[Hashable]] = _top_columns(components, n_features)
     if _named(components):
         topics = _positions(topics, feature_names)
     elif np.shape(components)[1] != occurs.shape[1]:
-        raise ValueError(
-            f"X has {occurs.shape[1]} columns, but the components have {np.shape(components)[1]}"
-        )
+        M, n_columns = occurs.shape[1], np.shape(components)[1]
+        raise ValueError(f"X has {M} columns, but the components have {n_columns}")
     return np.array([_coherence(occurs, np.asarray(topic, dtype=int)) for topic in topics])
 
 

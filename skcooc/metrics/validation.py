@@ -98,18 +98,14 @@ def without_feature_names(estimator: Any) -> Any:
 
 def _difference(X: Dyads, all_tokens: Dyads | None, scorer: str) -> CSR:
     if all_tokens is None:
-        raise ValueError(
-            f"X is Dyads, so its known tokens are needed: give {scorer} all_tokens, the Dyads that "
-            "are divided into folds."
-        )
+        what = f"X is Dyads, so its known tokens are needed: give {scorer} all_tokens"
+        raise ValueError(f"{what}, the Dyads that are divided into folds.")
     check_same_table(all_tokens.schema, X, scorer)
     all_of_them, scored = (one.like(one.rows, one.columns).to_csr() for one in (all_tokens, X))
     known = all_of_them - scored
     known.eliminate_zeros()
     if known.nnz and known.data.min() < 0:
-        raise ValueError(
-            f"X has tokens that are not among all_tokens of {scorer}: give it the Dyads that are "
-            "divided into folds."
-        )
+        what = f"X has tokens that are not among all_tokens of {scorer}"
+        raise ValueError(f"{what}: give it the Dyads that are divided into folds.")
     warn_about_unknown_rows(np.diff(known.indptr), X.rows)
     return known

@@ -155,10 +155,9 @@ class AssociationDisplay(Display):
         """
         found = unwrap_coclustering(model, "components_")
         model = found.model
+        words = found.column_names(feature_names)
         rows = _matrix_side(row_clusters(model), row_names_of(model, row_names), n_features)
-        columns = _matrix_side(
-            column_clusters(model), found.column_names(feature_names), n_features
-        )
+        columns = _matrix_side(column_clusters(model), words, n_features)
         pairs = None if X is None else _pairs(found.table(X), model)
         display = cls(np.asarray(model.joint_, dtype=np.float64), rows, columns, pairs=pairs)
         return display.plot(ax, scale=scale, cmap=cmap, fontsize=fontsize, sides=sides)
@@ -242,11 +241,9 @@ class AssociationDisplay(Display):
             self.row_texts_[c] = write(start, top - at, self.rows.label(c, fontsize), ha="right")
         end = top + LEADER
         for d, middle, at in label_places(self.column_order_, frame.across, frame.width, gap):
-            x = frame.left + at
+            x, label = frame.left + at, self.columns.label(d, fontsize)
             segments.append([(x, end - 2), (frame.left + middle, top + 1)])
-            self.column_texts_[d] = write(
-                x, end, self.columns.label(d, fontsize), ha="left", rotation=90
-            )
+            self.column_texts_[d] = write(x, end, label, ha="left", rotation=90)
         self.lines_ = draw_lines(self.ax_, segments, NEUTRAL, 0.4 * shrink, zorder=3)
 
 
@@ -258,16 +255,12 @@ class MatrixFrame:
         fontsize: float, titles: tuple[str, str],
     ) -> None:  # fmt: skip
         self.down, self.across = down, across
-        texts = [
-            [side.label(c, fontsize) for c in range(len(side.words))] for side in (rows, columns)
-        ]
-        texts[0] += titles
-        self.left, above = (
-            max(text_width(text, fontsize) for text in own) * 1.04 + LEADER + AIR for own in texts
-        )
-        self.width, self.height = (
-            max(SIDE, LINE * fontsize * len(side.words)) for side in (columns, rows)
-        )
+        sizes, widths = [], []
+        for side, more in ((rows, titles), (columns, ())):
+            texts = [*(side.label(c, fontsize) for c in range(len(side.words))), *more]
+            widths.append(max(text_width(text, fontsize) for text in texts) * 1.04 + LEADER + AIR)
+            sizes.append(max(SIDE, LINE * fontsize * len(side.words)))
+        (self.left, above), (self.height, self.width) = widths, sizes
         self.right, self.top = self.left + self.width + 2 * AIR, BELOW + self.height + above
 
     def x(self, shares: Array) -> Array:

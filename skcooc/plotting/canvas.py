@@ -58,10 +58,8 @@ def styled(plot: Plot[D, P]) -> Plot[D, P]:
         ax = kwargs.get("ax", args[0] if args else None)
         if not (ax is None or hasattr(ax, "get_subplotspec")):
             kind = type(ax).__name__
-            raise TypeError(
-                f"ax should be one Axes, got {kind}. After figure, axes = plt.subplots(1, 2), give "
-                "axes[0] or axes[1]."
-            )
+            cure = "After figure, axes = plt.subplots(1, 2), give axes[0] or axes[1]."
+            raise TypeError(f"ax should be one Axes, got {kind}. {cure}")
         try:
             import matplotlib  # noqa: F401
         except ImportError as error:
@@ -142,10 +140,8 @@ def new_panel_figure(width: float, height: float, ax: Axes | None) -> Figure | S
         return plt.figure(figsize=(width / POINTS, height / POINTS), layout=layout)
     place, whole = ax.get_subplotspec(), ax.figure.figure
     if place is None or whole is None:
-        raise ValueError(
-            "A display of several panels divides the place of ax in a grid: give ax of "
-            "plt.subplots or add_subplot, not of add_axes."
-        )
+        what = "A display of several panels divides the place of ax in a grid"
+        raise ValueError(f"{what}: give ax of plt.subplots or add_subplot, not of add_axes.")
     if whole.get_layout_engine() is None:
         whole.set_layout_engine(layout)
     ax.remove()

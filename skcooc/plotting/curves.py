@@ -457,9 +457,8 @@ def search_curves(search: Estimator, over: str | None) -> tuple[list[Curve], str
         raise ValueError(f"The search has several scores; refit={search.refit!r} should name one.")
     curves = list(_curves(np.array(x, dtype=float), names, results, score))
     if not curves:
-        raise ValueError(
-            "There is nothing to draw: no candidate of the search has a score. Did all fits fail?"
-        )
+        what = "There is nothing to draw: no candidate of the search has a score"
+        raise ValueError(f"{what}. Did all fits fail?")
     return curves, over
 
 

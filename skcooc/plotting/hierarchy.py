@@ -425,10 +425,8 @@ class SplitsDisplay(Display):
     def plot(self, ax: Axes | None = None) -> SplitsDisplay:
         """Draw; see :meth:`from_estimator`."""
         if not len(self.splits):
-            raise ValueError(
-                "There are no splits to draw: fit with annealing above 1, or ClusterAbstraction "
-                "with tree='annealed'."
-            )
+            what = "There are no splits to draw: fit with annealing above 1"
+            raise ValueError(f"{what}, or ClusterAbstraction with tree='annealed'.")
         self.division_ = division(self.splits)
         groups = [self.division_.groups[leaf] for leaf in self.division_.tree.leaves]
         names = [", ".join(map(str, group)) for group in groups]

@@ -101,10 +101,8 @@ class SegmentationDisplay(Display):
         from matplotlib.colors import ListedColormap
 
         if self.image.ndim not in (2, 3) or self.image.shape[:2] != self.labels.shape:
-            raise ValueError(
-                f"The image has shape {self.image.shape}, the labels have {self.labels.shape}: "
-                "they should be (H, W), or (H, W, 3), and (H, W)."
-            )
+            what = f"The image has shape {self.image.shape}, the labels have {self.labels.shape}"
+            raise ValueError(f"{what}: they should be (H, W), or (H, W, 3), and (H, W).")
         height, width = self.labels.shape
         scale = SIDE / max(height, width)
         self.ax_ = new_axes(scale * width, scale * height) if ax is None else ax

@@ -137,10 +137,8 @@ class StructureDisplay(Display):
     def plot(self, ax: Axes | None = None) -> StructureDisplay:
         """Draw; see :meth:`from_estimator`."""
         if len(self.topics) > N_COLORS:
-            raise ValueError(
-                f"topics selects {len(self.topics)}, but there are {N_COLORS} colours: give at "
-                f"most {N_COLORS}."
-            )
+            what = f"topics selects {len(self.topics)}, but there are {N_COLORS} colours"
+            raise ValueError(f"{what}: give at most {N_COLORS}.")
         shades = topic_colours(range(len(self.topics)) if self.ranks is None else self.ranks)
         names = [self.names[k] for k in self.topics]
         layers = np.ascontiguousarray(self.bars.mixtures[:, self.topics].T)

@@ -94,10 +94,8 @@ class RowBlocks:
         if isinstance(self.blocks, Sized):
             return len(self.blocks)
         if self._read is None:
-            raise TypeError(
-                f"The number of blocks is not known before they have been read: "
-                f"{type(self.blocks).__name__} has no len()."
-            )
+            what = "The number of blocks is not known before they have been read"
+            raise TypeError(f"{what}: {type(self.blocks).__name__} has no len().")
         return len(self._read)
 
     def __bool__(self) -> bool:
@@ -153,9 +151,8 @@ class CheckedBlocks:
                 own = self.check_weights(self.sample_weight[first:last], table)
             yield CSRCounts(table, own)
         if self.sample_weight is not None and len(self.sample_weight) != last:
-            raise ValueError(
-                f"sample_weight should be of shape ({last},), an entry for each row of X."
-            )
+            what = f"sample_weight should be of shape ({last},)"
+            raise ValueError(f"{what}, an entry for each row of X.")
 
     def sampled(self, n_rows: int, rng: np.random.Generator) -> tuple[CSRCounts, CheckedBlocks]:
         """Draw rows while the table is read, in its order; also returns blocks with column sums."""

@@ -96,9 +96,8 @@ class DiskTable:
 
     def _read_facts(self) -> dict[str, Array]:
         if not (self.path / FACTS).is_file():
-            raise FileNotFoundError(
-                f"There is no table in {self.path}: give a folder that save_table wrote."
-            )
+            what = f"There is no table in {self.path}"
+            raise FileNotFoundError(f"{what}: give a folder that save_table wrote.")
         line, _, content = (self.path / FACTS).read_bytes().partition(b"\n")
         magic, _, checksum = line.rpartition(b" ")
         if checksum != _checksum(magic + content):
@@ -243,10 +242,8 @@ def check_widths(blocks: Iterable[CSR]) -> Iterator[CSR]:
             raise ValueError(f"X has {block.shape[1]} columns, a table at most {WIDEST}.")
         n_columns = block.shape[1] if n_columns is None else n_columns
         if block.shape[1] != n_columns:
-            raise ValueError(
-                "All blocks should have the same number of columns. Got "
-                f"{block.shape[1]} after {n_columns}."
-            )
+            what = "All blocks should have the same number of columns"
+            raise ValueError(f"{what}. Got {block.shape[1]} after {n_columns}.")
         yield block
     if n_columns is None:
         raise ValueError("Found no block: a table needs at least one.")

@@ -82,10 +82,8 @@ def find_names(names: Array, wanted: ArrayLike) -> Array:
 def place_pairs(schema: TableSchema, rows: Array, columns: Array) -> tuple[Array, Array, Array]:
     """Mask of the pairs of names that a table has, (n,), and their positions; warns of others."""
     if schema.row_names is None or schema.column_names is None:
-        raise ValueError(
-            "like has no names of rows and columns, so pairs of names cannot be placed in it: give "
-            "Dyads made by from_pairs or from_frame."
-        )
+        what = "like has no names of rows and columns, so pairs of names cannot be placed in it"
+        raise ValueError(f"{what}: give Dyads made by from_pairs or from_frame.")
     i, j = find_names(schema.row_names, rows), find_names(schema.column_names, columns)
     known = (i >= 0) & (j >= 0)
     if not known.all():
@@ -299,20 +297,16 @@ class Dyads(Tokens):
 
     def __new__(cls, *tables: Any, **_: Any) -> Self:
         if len(tables) > 1:
-            raise TypeError(
-                f"Dyads() takes one table of counts, got {len(tables)} positional arguments. "
-                "Dyads.from_pairs(rows, columns, counts) takes pairs."
-            )
+            what = f"Dyads() takes one table of counts, got {len(tables)} positional arguments"
+            raise TypeError(f"{what}. Dyads.from_pairs(rows, columns, counts) takes pairs.")
         return super().__new__(cls)
 
     def __init__(
         self, X: Any, *, row_names: ArrayLike | None = None, column_names: ArrayLike | None = None
     ) -> None:
         if isinstance(X, Tokens):
-            raise TypeError(
-                f"Dyads takes a table of counts, got {type(X).__name__}. Triads.dyads(i, j) makes "
-                "Dyads of two of three indices."
-            )
+            what = f"Dyads takes a table of counts, got {type(X).__name__}"
+            raise TypeError(f"{what}. Triads.dyads(i, j) makes Dyads of two of three indices.")
         if column_names is None and hasattr(X, "columns"):
             column_names = list(getattr(X, "column_names", X.columns))  # of pyarrow, or others
         cells = sp.coo_array(check_block(X, estimator="Dyads"))
@@ -361,10 +355,8 @@ class Dyads(Tokens):
         rows, columns = check_complete(rows, "rows"), check_complete(columns, "columns")
         n = np.ones(len(rows), dtype=np.intp) if counts is None else np.asarray(counts)
         if not len(rows) == len(columns) == len(n):
-            raise ValueError(
-                "Found input variables with inconsistent numbers of samples: "
-                f"{[len(rows), len(columns), len(n)]}"
-            )
+            what = "Found input variables with inconsistent numbers of samples"
+            raise ValueError(f"{what}: {[len(rows), len(columns), len(n)]}")
         if n.dtype.kind in "USO" and any(isinstance(one, str) for one in n.tolist()):
             raise TypeError("counts holds strings: give numbers, such as by pandas.to_numeric.")
         n = check_array(n, ensure_2d=False, ensure_non_negative=True, input_name="counts")
@@ -415,9 +407,8 @@ class Dyads(Tokens):
         """
         count = usual_counts(frame, {row, column}) if count == "auto" else count
         counts = None if count is None else named_column(frame, count)
-        return cls.from_pairs(
-            named_column(frame, row), named_column(frame, column), counts, like=like
-        )
+        rows, columns = named_column(frame, row), named_column(frame, column)
+        return cls.from_pairs(rows, columns, counts, like=like)
 
     @property
     def columns(self) -> Array:

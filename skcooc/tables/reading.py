@@ -290,9 +290,8 @@ def read(
     if not is_out_of_core(X):
         return read_in_memory(estimator, X, sample_weight)
     counts = _counts_of(estimator, X, needs, sample_weight)
-    sample = CSRCounts(
-        counts.sample(SAMPLE_ROWS if searches else 1, random_generator(random_state))
-    )
+    n_rows = SAMPLE_ROWS if searches else 1
+    sample = CSRCounts(counts.sample(n_rows, random_generator(random_state)))
     return Table(counts, sample, TableSchema(counts.shape))
 
 
@@ -337,10 +336,8 @@ def check_same_table(fitted: TableSchema, X: Tokens, name: str) -> None:
 
 def check_triads(estimator: BaseEstimator, X: object) -> Triads:
     if not isinstance(X, Triads):
-        raise TypeError(
-            f"{type(estimator).__name__} takes tokens of three indices, skcooc.Triads; got "
-            f"{type(X).__name__}."
-        )
+        what = f"{type(estimator).__name__} takes tokens of three indices, skcooc.Triads"
+        raise TypeError(f"{what}; got {type(X).__name__}.")
     return X
 
 
@@ -552,9 +549,8 @@ def known_groups(groups: ArrayLike, labels: Array, n_rows: int) -> Array:
     """Number the groups of new rows, (n_rows,), as those fitted; -1 where one is missing or new."""
     given, position = _check_groups(groups, n_rows), {label: at for at, label in enumerate(labels)}
     missing = is_missing(given)
-    codes = np.array(
-        [-1 if m else position.get(g, -1) for g, m in zip(given, missing, strict=True)]
-    )
+    pairs = zip(given, missing, strict=True)
+    codes = np.array([-1 if unknown else position.get(g, -1) for g, unknown in pairs])
     new = given[(codes < 0) & ~missing]
     if len(new):
         warnings.warn(
@@ -569,7 +565,6 @@ def known_groups(groups: ArrayLike, labels: Array, n_rows: int) -> Array:
 def _check_groups(groups: ArrayLike, n_rows: int) -> Array:
     given = np.asarray(groups, dtype=object)
     if given.shape != (n_rows,):
-        raise ValueError(
-            f"groups has the shape {given.shape}; it must be ({n_rows},), one for each row of X."
-        )
+        what = f"groups has the shape {given.shape}"
+        raise ValueError(f"{what}; it must be ({n_rows},), one for each row of X.")
     return given

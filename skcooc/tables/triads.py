@@ -171,9 +171,8 @@ class Triads(Tokens):
 
     @property
     def schema(self) -> TableSchema:
-        return TableSchema(
-            self.table_shape, self.names[0], self.names[2], third_names=self.names[1]
-        )
+        first, second, third = self.names
+        return TableSchema(self.table_shape, first, third, third_names=second)
 
     def to_counts(self) -> TripleCounts:
         """The table of counts, of the type of `Dyads.to_csr`."""
