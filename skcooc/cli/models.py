@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -24,20 +24,12 @@ from skcooc.protocol import CSR, Array
 from skcooc.tables.dyads import Dyads
 
 # Takes the number of components first, then the parameters that all estimators share, by name.
-ModelFactory: TypeAlias = Callable[..., BaseEstimator]
-
-
-def _with_equal_sizes(estimator: ModelFactory) -> ModelFactory:
-    """The estimator with equally many components of rows and columns."""
-    return lambda components, **parameters: estimator(components, components, **parameters)
-
-
-MODELS: dict[str, ModelFactory] = {
+MODELS: dict[str, Callable[..., BaseEstimator]] = {
     "aspect": skcooc.AspectModel,
-    "product-space": _with_equal_sizes(skcooc.ProductSpaceMixture),
+    "product-space": lambda size, **given: skcooc.ProductSpaceMixture(size, size, **given),
     "asymmetric": skcooc.AsymmetricClustering,
     "projection": skcooc.ClusteringProjection,
-    "symmetric": _with_equal_sizes(skcooc.SymmetricClustering),
+    "symmetric": lambda size, **given: skcooc.SymmetricClustering(size, size, **given),
     "abstraction": skcooc.ClusterAbstraction,
 }
 

@@ -15,9 +15,13 @@ from skcooc.cli.models import Entry
 from skcooc.cli.terminal import printable
 from skcooc.cli.texts import NamedCounts
 from skcooc.inspection import export_text, name_topics, nearest_rows
-from skcooc.inspection.blocks import associated_clusters, column_clusters, row_clusters
 from skcooc.inspection.explorer.sections import PageGroups, groups_by_time
-from skcooc.inspection.features import component_features
+from skcooc.inspection.features import (
+    associated_clusters,
+    column_clusters,
+    component_features,
+    row_clusters,
+)
 from skcooc.inspection.groups import RowGroups, divide
 from skcooc.inspection.models import TreeModel, Unwrapped, read_view, rows_by_topic, topic_weights
 from skcooc.inspection.shares import row_topics

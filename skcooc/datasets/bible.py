@@ -75,13 +75,12 @@ def load_bible(*, unit: str = "chapter") -> BibleTexts:
     >>> load_bible(unit="verse").data[0]
     'In the beginning God created the heaven and the earth.'
     """
-    data: list[str] = []
-    names: list[str] = []
-    groups: list[str] = []
-    sections: list[str] = []
+    data, names, groups, sections = (list[str]() for _ in range(4))
     section_names = iter(SECTIONS)
     section, last_book = next(section_names), ""
-    for heading, verses in _chapters():
+    content = (files("skcooc.datasets") / "bible_kjv.txt.xz").read_bytes()
+    chapters = lzma.decompress(content).decode().removeprefix("# ").split("\n# ")
+    for heading, *verses in map(str.splitlines, chapters):  # such as "Genesis 1"
         book = heading.rpartition(" ")[0]
         if book != last_book and last_book == SECTIONS[section]:
             section = next(section_names)
@@ -96,10 +95,3 @@ def load_bible(*, unit: str = "chapter") -> BibleTexts:
         sections += [section] * (len(data) - len(sections))
     description = DESCR.format(n_texts=f"{len(data):,}", unit=unit)
     return BibleTexts(data=data, names=names, groups=groups, sections=sections, DESCR=description)
-
-
-def _chapters() -> list[tuple[str, list[str]]]:
-    """(heading such as "Genesis 1", verses) of each chapter."""
-    content = (files("skcooc.datasets") / "bible_kjv.txt.xz").read_bytes()
-    chapters = lzma.decompress(content).decode().removeprefix("# ").split("\n# ")
-    return [(lines[0], lines[1:]) for lines in map(str.splitlines, chapters)]

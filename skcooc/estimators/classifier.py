@@ -198,13 +198,11 @@ class AspectClassifier(
         fit = partial(self._fit_topics, X, classes, sample_weight=sample_weight)
         model, codes = fit(labels), np.searchsorted(classes, labels[known].tolist())
         folds = self._folds(codes)
-        parts = [np.flatnonzero(folds == fold) for fold in range(folds.max(initial=-1) + 1)]
         shares = np.full((len(known), len(classes)), np.nan)
-        for part in parts:
-            hidden = labels.copy()
-            hidden[known[part]] = None
-            mixtures = fit(hidden).embedding_[known[part]]
-            shares[part] = self._class_shares(mixtures, len(classes))
+        for fold in range(folds.max(initial=-1) + 1):
+            hidden, part = labels.copy(), known[folds == fold]
+            hidden[part] = None
+            shares[folds == fold] = self._class_shares(fit(hidden).embedding_[part], len(classes))
         fitted = {
             "classes_": classes,
             "model_": model,
@@ -264,16 +262,7 @@ class AspectClassifier(
         return np.exp(log_softmax(exponent * np.log(shares + floor), axis=1))
 
     def predict(self, X: TableLike) -> Array:
-        """Most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-
-        Returns
-        -------
-        labels : (n,) array
-        """
+        """Most probable class of each row, (n,); see :meth:`predict_proba`."""
         check_is_fitted(self)
         return self.classes_[first_largest(self.predict_proba(X))]
 
@@ -298,8 +287,7 @@ class AspectClassifier(
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
+        tags.input_tags.sparse = tags.input_tags.positive_only = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.classifier_tags.poor_score = True  # columns that are no counts
         return tags
@@ -314,12 +302,7 @@ class LabelledAspectModel(GuidedAspectModel):
     def fit_classes(
         self, X: TableLike, labels: Array, sample_weight: ArrayLike | None, classes: Array
     ) -> Self:
-        """Fit to rows with labels (N,), some of them None, of the classes (C,).
-
-        Returns
-        -------
-        self : object
-        """
+        """Fit to rows with labels (N,), some of them None, of the classes (C,)."""
         self._fit_groups(X, labels, sample_weight, classes)
         per = self.n_components_per_class
         names = [f"{c} {n}" if per > 1 else str(c) for c in classes for n in range(per)]
@@ -330,11 +313,8 @@ class LabelledAspectModel(GuidedAspectModel):
         return replace(super().recipe(), is_short=True)
 
     def _family(self) -> GuidedFamily:
-        return replace(
-            super()._family(),
-            n_classes=len(self.seed_features or {}),
-            n_per_class=self.n_components_per_class,
-        )
+        n_classes, per = len(self.seed_features or {}), self.n_components_per_class
+        return replace(super()._family(), n_classes=n_classes, n_per_class=per)
 
 
 def _labels(y: ArrayLike) -> Array:

@@ -254,12 +254,9 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         kind = StructuredProjections if self._is_structured else FactorialProjections
         priors = self.cluster_prior, self.center_prior, self.topic_prior
         model = kind(self.n_components, self.n_clusters, *priors, self.update_priors)
-        return Recipe(
-            FixedModel(model, self._temperatures),
-            self._settings(),
-            shape=shape,
-            annealing=None if self.annealing is None else decreasing_beta(self.annealing),
-        )
+        annealing = None if self.annealing is None else decreasing_beta(self.annealing)
+        family = FixedModel(model, self._temperatures)
+        return Recipe(family, self._settings(), shape=shape, annealing=annealing)
 
     @property
     def _clusters(self) -> ClusterPosterior:

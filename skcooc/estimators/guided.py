@@ -240,20 +240,7 @@ class GuidedAspectModel(AspectModel):
         self, X: TableLike, y: object = None, groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
-        """Fit the model, and fold its rows in; see ``fit`` and ``transform``.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
-        y : None
-            Ignored.
-        groups : array-like of shape (N,), default=None
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        mixtures : (N, K) array
-        """
+        """Fit the model, and fold its rows in, (N, K); see :meth:`fit` and :meth:`transform`."""
         return self.fit(X, y, groups, sample_weight).transform(X, groups)
 
     def transform(self, X: TableLike, groups: ArrayLike | None = None) -> Array:
@@ -326,31 +313,14 @@ class GuidedAspectModel(AspectModel):
     def score(self, X: TableLike, y: object = None, groups: ArrayLike | None = None) -> float:
         """Mean log-likelihood of held-out tokens, in nats; larger is better.
 
-        Parameters
-        ----------
-        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
-        y : None
-            Ignored.
-        groups : array-like of shape (n,), default=None
-            Of new rows; Dyads are of the training rows.
-
-        Returns
-        -------
-        score : float
+        X and groups are as for :meth:`score_samples`, and y is ignored.
         """
         return scoring.weighted_mean(*self._scores(X, groups))
 
     def perplexity(self, X: TableLike, groups: ArrayLike | None = None) -> float:
         """Perplexity of held-out tokens, exp(-score(X)): the effective number of choices.
 
-        Parameters
-        ----------
-        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
-        groups : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        perplexity : float
+        X and groups are as for :meth:`score_samples`.
         """
         return float(np.exp(-self.score(X, groups=groups)))
 

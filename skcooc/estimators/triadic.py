@@ -229,31 +229,12 @@ class TriadicAspectModel(CooccurrenceEstimator):
     def score(self, X: Triads, y: object = None) -> float:
         """Mean log P(w_l given x_i, y_j) of held-out tokens, in nats; larger is better.
 
-        Parameters
-        ----------
-        X : Triads
-            Tokens of the training table.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        score : float
+        X is as for :meth:`score_samples`, and y is ignored.
         """
         return super().score(X, y)
 
     def perplexity(self, X: Triads) -> float:
-        """Perplexity exp(-score(X)): the effective number of choices of the third index.
-
-        Parameters
-        ----------
-        X : Triads
-            Tokens of the training table.
-
-        Returns
-        -------
-        perplexity : float
-        """
+        """Perplexity exp(-score(X)): the effective number of choices of the third index."""
         return super().perplexity(X)
 
     @validated({"n_samples": [Interval(Integral, 0, None, closed="left")]})

@@ -364,8 +364,9 @@ def read_view(
     model, steps, analyzer = found.model, found.steps, None
     if steps and hasattr(steps[0], "build_analyzer"):
         analyzer = steps[0].build_analyzer()
-    if steps and texts is None:
-        texts = _texts_of(X)
+    if steps and texts is None and (isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 1):
+        listed = list(X)
+        texts = listed if listed and all(isinstance(text, str) for text in listed) else None
     X = found.table(X)
     check_order(X, model)
     X, own_names = split_row_names(X)
@@ -479,12 +480,6 @@ def _read_text(text: object, i: int) -> str:
         return str(text) if text == text else ""
     hint = ": decode it, such as by text.decode()" if isinstance(text, bytes) else ""
     raise ValueError(f"texts should be strings, but texts[{i}] is {type(text).__name__}{hint}.")
-
-
-def _texts_of(X: TableLike) -> list[str] | None:
-    """X if it is texts, as a vectorizer takes them; else None."""
-    texts = list(X) if isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 1 else []
-    return texts if texts and all(isinstance(text, str) for text in texts) else None
 
 
 def _row_names(names: ArrayLike | None, texts: Sequence[str] | None, n_rows: int) -> list[str]:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.blocks import SideClusters, row_clusters
-from skcooc.inspection.features import divergence_parts, most_probable
+from skcooc.inspection.features import SideClusters, divergence_parts, most_probable, row_clusters
 from skcooc.inspection.models import (
     FACTORS,
     HOW_MANY,

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.blocks import associated_clusters, column_clusters, unwrap_coclustering
-from skcooc.inspection.features import ORDER, Order, rank_columns, representative_rows
+from skcooc.inspection.features import (
+    ORDER,
+    Order,
+    associated_clusters,
+    column_clusters,
+    rank_columns,
+    representative_rows,
+    unwrap_coclustering,
+)
 from skcooc.inspection.models import FACTORS, HOW_MANY, Names, rows_by_topic, topic_weights, unwrap
 from skcooc.inspection.names import cluster_names, name_topics, override_names
 from skcooc.protocol import Array, Estimator

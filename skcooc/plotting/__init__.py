@@ -11,8 +11,7 @@ from skcooc.plotting.curves import KSelectionDisplay, PerplexityDisplay
 from skcooc.plotting.hierarchy import AbstractionDisplay, HierarchyDisplay, SplitsDisplay
 from skcooc.plotting.segmentation import SegmentationDisplay
 from skcooc.plotting.structure import StructureDisplay
-from skcooc.plotting.topic_map import TopicMapDisplay
-from skcooc.plotting.topics import SharesDisplay, TopicsDisplay
+from skcooc.plotting.topics import SharesDisplay, TopicMapDisplay, TopicsDisplay
 
 __all__ = [
     "AbstractionDisplay", "AssociationDisplay", "HierarchyDisplay", "KSelectionDisplay",

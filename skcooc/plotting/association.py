@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc.inspection.blocks import (
+from skcooc.inspection.features import (
     SideClusters,
     TwoSided,
     association_ratios,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT, LEFT, BELOW, MARGIN = 320.0, 210.0, 52.0, 44.0, 10.0  # points
 SELECTION_WIDTH, SELECTION_HEIGHT, LABEL_LENGTH = 500.0, 360.0, 125.0  # points
-LONGEST, LEGEND_LINE = 160.0, 1.7 * FONT  # points: width of a name, and height of its lines
+LEGEND_LINE = 1.7 * FONT  # points: height of a line of a name
+IN_LEGEND: dict[str, Any] = {"width": 160.0, "n_lines": 3}  # points: of a name
 LABELS = {
     "beta": "inverse temperature β",
     "component_prior": "pseudo-count",
@@ -149,7 +150,7 @@ class PerplexityDisplay(Display):
         new = ax is None
         if ax is None:
             names = dict.fromkeys(curve.name for curve in self.curves)
-            lines, legend = [line for name in names for line in fold_name(name)], 0.0
+            lines, legend = [line for name in names for line in fold(name, **IN_LEGEND)], 0.0
             if len(self.curves) > 1:
                 legend = 40 + max(text_width(line, FONT) for line in (*lines, "held out"))
             height = max(HEIGHT, LEGEND_LINE * (len(lines) + 2))
@@ -200,18 +201,13 @@ class PerplexityDisplay(Display):
         from matplotlib.lines import Line2D
 
         handles, labels = self.ax_.get_legend_handles_labels()
-        names = ["\n".join(fold_name(label)) for label in labels]
+        names = ["\n".join(fold(label, **IN_LEGEND)) for label in labels]
         if not all(curve.held_out for curve in self.curves):
             handles += [Line2D([], [], color=NEUTRAL, linestyle=line) for line in ("-", "--")]
             names += ["held out", "training"]
         if len(names) > 1:
             place = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if beside else {"loc": "best"}
             self.ax_.legend(handles, names, fontsize=FONT, frameon=False, **place)
-
-
-def fold_name(name: str) -> list[str]:
-    """The name of a curve on lines for a legend."""
-    return fold(name, LONGEST, FONT, 3)
 
 
 class Measurements(NamedTuple):

@@ -32,7 +32,7 @@ from skcooc.inspection import (
     top_features,
 )  # fmt: skip
 from skcooc.inspection import representative_rows as first_rows
-from skcooc.inspection.blocks import associated_clusters, column_clusters
+from skcooc.inspection.features import associated_clusters, column_clusters
 from skcooc.plotting import AssociationDisplay, HierarchyDisplay, SplitsDisplay
 from tests.inspection import pages
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in

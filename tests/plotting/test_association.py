@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from skcooc import SymmetricClustering
 from skcooc.datasets import make_cooccurrences
-from skcooc.inspection.blocks import association_ratios, cluster_orders
+from skcooc.inspection.features import association_ratios, cluster_orders
 from skcooc.plotting import AssociationDisplay
 from skcooc.plotting.association import LIMIT, MatrixSide, arrange
 from tests.plotting.common import assert_legible

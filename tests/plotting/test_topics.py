@@ -19,7 +19,7 @@ from skcooc.plotting import (
 )
 from skcooc.plotting.canvas import topic_colours
 from skcooc.plotting.structure import sample_rows
-from skcooc.plotting.topic_map import leader_line, place_names
+from skcooc.plotting.topics import leader_line, place_names
 from tests.plotting.common import GROUPS, aspects, assert_legible, labels
 from tests.tables import refused
 

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.blocks import cluster_orders
-from skcooc.inspection.features import most_representative
+from skcooc.inspection.features import cluster_orders, most_representative
 from skcooc.inspection.groups import CURE, group_rows, parse_dates, read_labels, runs
 from skcooc.inspection.models import ModelView, call_on_counts, distributions
 from skcooc.protocol import Array
