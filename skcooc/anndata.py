@@ -136,11 +136,8 @@ def fit_topics(
     found = unwrap(model, "components_")
     kept = getattr(found.model, "embedding_", ())
     mixtures = np.asarray(kept) if len(kept) == adata.n_obs else _fold_in(found, X)
-    options = {
-        "layer": layer,
-        "mask_var": mask_var if isinstance(mask_var, str) else None,
-        "batch_key": batch_key,
-    }
+    column = mask_var if isinstance(mask_var, str) else None
+    options = {"layer": layer, "mask_var": column, "batch_key": batch_key}
     counts = row_sums(X) * (1 if sample_weight is None else np.asarray(sample_weight))
     _add(adata, found, genes, mixtures, counts, key_added, options)
     return model
@@ -220,12 +217,9 @@ def _add(
     adata.obsm[key_added or "X_topics"] = mixtures
     columns = genes_of_columns(found, adata.var_names[genes])
     if columns is None:
-        warnings.warn(
-            f"The steps before {type(model).__name__} do not say by get_feature_names_out which "
-            "genes its columns are: adata.varm has no topics.",
-            UserWarning,
-            stacklevel=3,
-        )
+        what = f"The steps before {type(model).__name__} do not say by get_feature_names_out"
+        then = "which genes its columns are: adata.varm has no topics."
+        warnings.warn(f"{what} {then}", UserWarning, stacklevel=3)
     else:
         by_gene = np.zeros((adata.n_vars, mixtures.shape[1]), dtype=mixtures.dtype)
         by_gene[genes[columns]] = components.T

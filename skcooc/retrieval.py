@@ -250,11 +250,9 @@ class AspectRetriever(BaseEstimator):
                 "X holds texts: give AspectRetriever(vectorizer=CountVectorizer()), or counts."
             ) from error
         if (table.data % 1).any():
-            warnings.warn(
-                "X has values that are no whole numbers, such as tf-idf. AspectRetriever takes "
-                "counts, and weights words automatically.",
-                stacklevel=4,
-            )
+            what = "X has values that are no whole numbers, such as tf-idf"
+            cure = "AspectRetriever takes counts, and weights words automatically."
+            warnings.warn(f"{what}. {cure}", stacklevel=4)
         return table
 
     def _queries(self, X: TableLike | Sequence[str]) -> CSR:
@@ -263,11 +261,9 @@ class AspectRetriever(BaseEstimator):
         unknown = np.flatnonzero(table @ np.ones(table.shape[1], dtype=table.dtype) == 0).tolist()
         if unknown:
             named = ", ".join(map(str, unknown[:N_NAMED])) + ", ..." * (len(unknown) > N_NAMED)
-            warnings.warn(
-                f"{len(unknown)} of {table.shape[0]} queries have no known word, and similarity "
-                f"zero to all documents: at {named}.",
-                stacklevel=3,
-            )
+            what = f"{len(unknown)} of {table.shape[0]} queries have no known word"
+            then = f"and similarity zero to all documents: at {named}."
+            warnings.warn(f"{what}, {then}", stacklevel=3)
         return table
 
     def _models(self, table: CSR, sizes: Sequence[int]) -> list[CooccurrenceEstimator]:

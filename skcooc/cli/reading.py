@@ -66,11 +66,10 @@ def read(options: Arguments, screen: Screen) -> NamedCounts:
     """The data that the options ask for; InputError if they cannot be read or used."""
     if options.data is None and (option := first_given(options, *FIELDS, *NAMES)):
         raise InputError(f"{option} needs DATA")
-    table = texts.validate(
-        texts.read_bible(options, screen)
-        if options.data is None
-        else _read_path(options.data, options, screen)
-    )
+    if options.data is None:
+        table = texts.validate(texts.read_bible(options, screen))
+    else:
+        table = texts.validate(_read_path(options.data, options, screen))
     if options.seeds is None:
         return table
     seeds = read_seeds(options.seeds, table.column_names, table.kinds[1])
@@ -315,13 +314,10 @@ def _count_records(records: Records, options: Arguments, screen: Screen) -> Name
         names = [f"{n}: {texts.excerpt(value)}" for n, value in zip(numbers, values, strict=True)]
     title = f"{records.path}, texts of {text!r}"
     table = texts.count_words(values, names, title, options, screen)
-    if options.group is not None:
-        table = replace(table, groups=records.labels(options.group))
-    if options.batch is not None:
-        table = replace(table, batches=records.labels(options.batch))
-    if options.time is not None:
-        table = replace(table, times=_parse_times(records, options.time))
-    return table
+    named = options.group, options.batch
+    groups, batches = (None if name is None else records.labels(name) for name in named)
+    times = None if options.time is None else _parse_times(records, options.time)
+    return replace(table, groups=groups, batches=batches, times=times)
 
 
 def _text_field(records: Records, options: Arguments) -> str | None:

@@ -197,21 +197,17 @@ class AspectModel(CooccurrenceEstimator):
             what = "leave_one_out=True has no topics that split"
             raise ValueError(f"{what}: it needs annealing < 1, or None, got {self.annealing}.")
         if family.is_guided and self.annealing is not None:
-            raise ValueError(
-                f"Known topics do not split: set annealing=None, got {self.annealing}."
-            )
-        plain = family.plain({})
+            cure = f"set annealing=None, got {self.annealing}."
+            raise ValueError(f"Known topics do not split: {cure}")
+        plain, unsplit = family.plain({}), family.is_leave_one_out({}) or family.is_guided
         return Recipe(
-            family,
-            self._settings(),
+            family, self._settings(),
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
             annealing=annealing_schedule(self.annealing, plain.critical_beta),
             init_from=plain if self.annealing is None else None,
             concentration=self._concentration(),
-            supports_splitting=not (
-                family.is_leave_one_out({}) or family.is_guided or self.annealing or self.burstiness
-            ),
-        )
+            supports_splitting=not (unsplit or self.annealing or self.burstiness),
+        )  # fmt: skip
 
     def _family(self) -> AspectFamily:
         counts: Array | None = None
@@ -288,11 +284,9 @@ class AspectFamily(ModelFamily):
         """Return the expected counts, (M, K); ValueError where they have another shape."""
         counts = cast(Array, self.expected_counts)
         if counts.shape != (self.n_components, X.shape[1]):
-            raise ValueError(
-                f"component_prior is an array of shape {counts.shape}; it must be "
-                f"({self.n_components}, {X.shape[1]}), an expected count of each column in each "
-                "component."
-            )
+            what = f"component_prior is an array of shape {counts.shape}; it must be"
+            shape = self.n_components, X.shape[1]
+            raise ValueError(f"{what} {shape}, an expected count of each column in each component.")
         return counts.T
 
     def guided(self, kind: type[GuidedAspects], guide: Guide, **options: Any) -> AspectFamily:
@@ -336,11 +330,8 @@ class AspectFamily(ModelFamily):
 
     def tunables(self, X: Block) -> list[Tunable]:
         usual, always = self._pseudo_counts(True), self.is_leave_one_out({})
-        shares = [
-            share
-            for share in usual_values.PSEUDO_COUNT_FACTORS
-            if all(getattr(self, name) == "auto" for name in share)
-        ]
+        factors = usual_values.PSEUDO_COUNT_FACTORS
+        shares = [s for s in factors if all(getattr(self, name) == "auto" for name in s)]
         last = [OneOf("tempering", ["joint"], MIN_GAIN_JOINT)] if self.tempering == "auto" else []
         if always:
             smaller = SmallerPseudoCounts(shares, usual)
@@ -348,12 +339,9 @@ class AspectFamily(ModelFamily):
         K = self.n_components
         few = min(K, max(usual_values.LEAST_ASPECTS, K // 4))
         pilot = ASPECT_TEMPERATURES._replace(guess=usual_values.usual_beta(X, few))
-        tunables: list[Tunable] = [
-            Pilot(pilot, few),
-            Temperature(
-                ASPECT_TEMPERATURES, partial(usual_values.beta_of_others, few, K), n_trials=1
-            ),
-        ]
+        guess = partial(usual_values.beta_of_others, few, K)
+        temperature = Temperature(ASPECT_TEMPERATURES, guess, n_trials=1)
+        tunables: list[Tunable] = [Pilot(pilot, few), temperature]
         if self.component_prior == "auto":
             tunables.append(ComponentPrior(prior_range(X, K), only_thin=self.tunes_smoothing))
         if self.leave_one_out == "auto" and not self.annealed and usual_values.has_short_rows(X, K):

@@ -176,18 +176,14 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         plain = rows if self.axis == "rows" else ColumnClusters(*of_clusters)
         self._check_combinations(weights, plain.largest_beta)
         model = PredictiveClusters(rows) if self.leave_one_out else plain
+        within = no_temperature if self.hard else partial(temperatures, plain)
         return Recipe(
-            FixedModel(
-                model,
-                no_temperature if self.hard else partial(temperatures, plain),
-                n_temperatures=N_TEMPERATURES,
-            ),
-            self._settings(),
+            FixedModel(model, within, n_temperatures=N_TEMPERATURES), self._settings(),
             shape={name: getattr(self, name) for name in ("n_clusters", "axis", "leave_one_out")},
             annealing=annealing_schedule(self.annealing, plain.critical_beta),
             init_from=None if self.leave_one_out or self.annealing else plain,
             coarsening=self.coarsening,
-        )
+        )  # fmt: skip
 
     def _weights(self) -> ObjectWeights:
         if self.object_weights != "auto":
@@ -207,11 +203,9 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
                 what = "leave_one_out=True has no clusters that split"
                 raise ValueError(f"{what}: it needs annealing < 1, or None, got {self.annealing}.")
         if not isinstance(self.beta, str) and self.beta > largest_beta:
-            raise ValueError(
-                f"The 'beta' parameter of {type(self).__name__} must be a float in the range "
-                f"(0.0, {largest_beta}] where object_weights={weights!r}. Got {self.beta} "
-                "instead."
-            )
+            what = f"The 'beta' parameter of {type(self).__name__} must be a float in the range"
+            where = f"(0.0, {largest_beta}] where object_weights={weights!r}"
+            raise ValueError(f"{what} {where}. Got {self.beta} instead.")
         check_hard(self.hard, self.proportions, self.annealing)
         if self.coarsening is not None and self.axis == "columns":
             what = "coarsening groups clustered rows"

@@ -53,12 +53,11 @@ class TreeLearner:
         em = settings.max_iter, settings.tol, settings.solver
         growth = grow(X, KINDS[self.kind], self.n_clusters, *em, rng, heldout, observe, resume)
         if growth.failed:
-            warnings.warn(
-                "The tree has not grown: no split of a cluster predicts better. Rows and columns "
-                "are independent, or there are too few tokens; try tree='binary'.",
-                ConvergenceWarning,
-                stacklevel=2,
+            what = "The tree has not grown: no split of a cluster predicts better"
+            why = (
+                "Rows and columns are independent, or there are too few tokens; try tree='binary'."
             )
+            warnings.warn(f"{what}. {why}", ConvergenceWarning, stacklevel=2)
         model = replace(self.model, tree=growth.tree)
         return LearnedStructure(model, replace(model, origin=growth.nodes), growth.splits)
 
@@ -223,14 +222,11 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         if self._grows:
             grown = getattr(self, "splits_", None) if self._is_warm_start() else None
             learner = TreeLearner(model, cast(str, self.tree), self.n_clusters, grown)
+        family = FixedModel(model, no_temperature if self.hard else partial(temperatures, model))
         return Recipe(
-            FixedModel(model, no_temperature if self.hard else partial(temperatures, model)),
-            self._settings(),
-            shape={"n_clusters": self.n_clusters},
-            coarsening=self.coarsening,
-            structure=learner,
-            check=self._check_tree,
-        )
+            family, self._settings(), shape={"n_clusters": self.n_clusters},
+            coarsening=self.coarsening, structure=learner, check=self._check_tree,
+        )  # fmt: skip
 
     def _posteriors(self, X: Block) -> Array:
         return self._fitted_model.leaves(self._row_states(X))

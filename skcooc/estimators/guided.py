@@ -347,10 +347,8 @@ class GuidedAspectModel(AspectModel):
         family = super()._family()
         if self.group_effects is not None:
             if self.leave_one_out is True or self.burstiness is not None:
-                raise ValueError(
-                    "group_effects does not go with leave_one_out=True or burstiness: set "
-                    'leave_one_out="auto" and burstiness=None.'
-                )
+                what = "group_effects does not go with leave_one_out=True or burstiness"
+                raise ValueError(f'{what}: set leave_one_out="auto" and burstiness=None.')
             family = replace(family, leave_one_out=False)
         if self.seed_features and self.tempering == "auto":
             family = replace(family, tempering="joint")
@@ -459,9 +457,8 @@ class GuidedFamily(AspectFamily):
         if self.feature_names is not None:
             names = np.asarray(self.feature_names)
             if names.shape != (n_columns,):
-                raise ValueError(
-                    f"feature_names has the shape {names.shape}; X has {n_columns} columns."
-                )
+                what = f"feature_names has the shape {names.shape}"
+                raise ValueError(f"{what}; X has {n_columns} columns.")
         position = {} if names is None else {name: at for at, name in enumerate(names)}
         unknown: list[Column] = []
         for k, (topic, columns) in enumerate(self.seeds.items()):
@@ -480,11 +477,8 @@ class GuidedFamily(AspectFamily):
                 raise ValueError(f"{what}. Given are {few}; X has {n_columns} columns.")
             seeds[places, of_name * k : of_name * (k + 1)] = 1 / len(set(places))
         if unknown:
-            warnings.warn(
-                f"{len(unknown)} of the seeds are no columns of X, such as {unknown[0]!r}.",
-                UserWarning,
-                stacklevel=2,
-            )
+            what = f"{len(unknown)} of the seeds are no columns of X, such as {unknown[0]!r}."
+            warnings.warn(what, UserWarning, stacklevel=2)
         for k, (topic, row) in enumerate(self.fixed.items(), start=len(self.seeds)):
             if row.shape != (n_columns,) or not row.sum() > 0 or row.min() < 0:
                 raise ValueError(

@@ -138,9 +138,6 @@ class ProductSpaceMixture(CooccurrenceEstimator):
         plain = ProductAspects(*sizes, self.tempering, of_start)
         shaping = "n_row_components", "n_column_components", "leave_one_out"
         model = PredictiveProducts(plain) if self.leave_one_out else plain
-        return Recipe(
-            FixedModel(model, lambda X: ASPECT_TEMPERATURES),
-            self._settings(),
-            shape={name: getattr(self, name) for name in shaping},
-            annealing=annealing,
-        )
+        family = FixedModel(model, lambda X: ASPECT_TEMPERATURES)
+        shape = {name: getattr(self, name) for name in shaping}
+        return Recipe(family, self._settings(), shape=shape, annealing=annealing)

@@ -197,26 +197,21 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             self._check_tied()
         within = partial(temperatures, model, within=SYMMETRIC, critical=SYMMETRIC_CRITICAL)
         equations = ClassBigrams(self.n_row_clusters) if self.tied else model
+        family = FixedModel(equations, no_temperature if self.hard else within)
         return Recipe(
-            FixedModel(equations, no_temperature if self.hard else within),
-            self._settings(),
-            shape=dict(zip(self.size_parameters, sizes, strict=True)),
-            annealing=annealing,
-            init_from=model if self.annealing is None else None,
-            check=self._check_square,
-            coarsening=self.coarsening,
-        )
+            family, self._settings(), shape=dict(zip(self.size_parameters, sizes, strict=True)),
+            annealing=annealing, init_from=model if self.annealing is None else None,
+            check=self._check_square, coarsening=self.coarsening,
+        )  # fmt: skip
 
     def _check_tied(self) -> None:
         if not self.hard:
             what = "tied=True is the class bigram model, with hard clusters"
             raise ValueError(f"{what}: set hard=True.")
         if self.n_row_clusters != self.n_column_clusters:
-            raise ValueError(
-                "tied=True needs as many clusters of columns as of rows. Got "
-                f"n_row_clusters={self.n_row_clusters} and "
-                f"n_column_clusters={self.n_column_clusters}."
-            )
+            what = "tied=True needs as many clusters of columns as of rows"
+            given = f"{self.n_row_clusters} and n_column_clusters={self.n_column_clusters}"
+            raise ValueError(f"{what}. Got n_row_clusters={given}.")
         if self.coarsening is not None:
             raise ValueError("tied=True moves one item at a time: it needs coarsening=None.")
 

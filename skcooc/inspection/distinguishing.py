@@ -127,8 +127,7 @@ def distinguishing_features(
         p, counts = view.components[k, found], observed.expected[found, k]
         words = [str(view.columns[j]) for j in found]
         values = [k] * len(found), [name] * len(found), words, counts.tolist(), p.tolist()
-        ends = (end.tolist() for end in ratios)
-        for column, entries in zip(COLUMNS, (*values, *ends), strict=True):
+        for column, entries in zip(COLUMNS, (*values, *ratios.tolist()), strict=True):
             columns[column] += entries
     return table_of(columns, backend)
 
@@ -139,14 +138,6 @@ class ExpectedCounts(NamedTuple):
     counts: sp.csc_array  # (N, M)
     means: Array  # (nnz,): P(y given x) of each non-zero
     expected: Array  # (M, K): n_yz
-
-
-class LogRatios(NamedTuple):
-    """Log-ratios of C columns in a component, in nats, with intervals; each (C,)."""
-
-    ratio: Array
-    low: Array
-    high: Array
 
 
 class ColumnCounts(NamedTuple):
@@ -174,26 +165,21 @@ def _expected_counts(view: ModelView) -> ExpectedCounts:
 
 def _best_ratios(
     view: ModelView, observed: ExpectedCounts, k: int, n_features: int, level: float
-) -> tuple[Array, LogRatios]:
-    """Positions of the best columns of a component, (n,), and their log-ratios."""
-    share = float(view.weights[k])
-    found = _candidates(observed.expected[:, k], observed.expected.sum(axis=1), share)
-    found = found[: SPARE * n_features]
-    if not len(found) or not 0 < share < 1:
-        return found[:0], LogRatios(*np.empty((3, 0)))
-    ratios = log_ratios(_column_counts(view, observed, k, found), share, level)
-    order = np.argsort(-ratios.low, kind="stable")
-    order = order[ratios.low[order] > 0][:n_features]
-    return found[order], LogRatios(*(ends[order] for ends in ratios))
-
-
-def _candidates(own: Array, total: Array, share: float) -> Array:
-    """Columns sorted by lower ends of intervals as if expected counts were observed."""
-    own, others = own + PRIOR * share, np.maximum(total - own, 0) + PRIOR * (1 - share)
-    with np.errstate(divide="ignore"):
+) -> tuple[Array, Array]:
+    """Positions of the best columns of a component, (n,), and their log-ratios, (3, n)."""
+    share, own = float(view.weights[k]), observed.expected[:, k]
+    others = np.maximum(observed.expected.sum(axis=1) - own, 0) + PRIOR * (1 - share)
+    own = own + PRIOR * share
+    with np.errstate(divide="ignore"):  # lower ends as if expected counts were observed
         low = np.log(own / others) - logit(share) - 2 * np.sqrt(1 / own + 1 / others)
-    order = np.argsort(-low, kind="stable")
-    return order[own[order] > 1]  # a single token is not enough
+    found = np.argsort(-low, kind="stable")
+    found = found[own[found] > 1][: SPARE * n_features]  # a single token is not enough
+    if not len(found) or not 0 < share < 1:
+        return found[:0], np.empty((3, 0))
+    ratios = log_ratios(_column_counts(view, observed, k, found), share, level)
+    order = np.argsort(-ratios[1], kind="stable")
+    order = order[ratios[1, order] > 0][:n_features]
+    return found[order], ratios[:, order]
 
 
 def _column_counts(
@@ -214,8 +200,8 @@ def _column_counts(
     return ColumnCounts(counts.data[at], n[rows] * observed.means[at], u / (u + v), starts)
 
 
-def log_ratios(cells: ColumnCounts, share: float, level: float) -> LogRatios:
-    """Maximum-likelihood log-ratios, with intervals of the profile likelihood.
+def log_ratios(cells: ColumnCounts, share: float, level: float) -> Array:
+    """Maximum-likelihood log-ratios and the ends of their profile likelihoods, in nats, (3, C).
 
     A share pi of the tokens of a column is of the component, with the likelihood
 
@@ -231,7 +217,7 @@ def log_ratios(cells: ColumnCounts, share: float, level: float) -> LogRatios:
     enough = _likelihood(cells, share, best) - _dispersion(cells, best) * chi2.ppf(level, 1) / 2
     first = _bisect(lambda at: _likelihood(cells, share, at) < enough, low, best)
     last = _bisect(lambda at: _likelihood(cells, share, at) >= enough, best, high)
-    return LogRatios(*(at - logit(share) for at in (best, first, last)))
+    return np.stack([best, first, last]) - logit(share)
 
 
 def _bisect(is_below: Callable[[Array], Array], low: Array, high: Array) -> Array:

@@ -109,12 +109,9 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
             raise ValueError(f"{what}: give NaN for rows without a label.")
         groups, numbers = number_levels(values, column.order)
         if values.dtype.kind == "f" and MANY_NUMBERS < len(groups) > len(values) / 2:
-            warnings.warn(
-                f"{column.parameter} has {len(groups)} numbers in {len(values)} rows, and each is "
-                "a group: put them into intervals, as by pandas.cut(by, 10).",
-                UserWarning,
-                stacklevel=4,
-            )
+            what = f"{column.parameter} has {len(groups)} numbers in {len(values)} rows"
+            cure = "and each is a group: put them into intervals, as by pandas.cut(by, 10)."
+            warnings.warn(f"{what}, {cure}", UserWarning, stacklevel=4)
         names = [f"{g:.6g}" if isinstance(g, np.floating) else str(g) for g in groups]
     members = [known[numbers == g] for g in range(len(groups))]
     return RowGroups(members, groups, names, column.name)

@@ -88,12 +88,9 @@ def place_pairs(schema: TableSchema, rows: Array, columns: Array) -> tuple[Array
     known = (i >= 0) & (j >= 0)
     if not known.all():
         unknown = [_name_unknown("rows", rows[i < 0]), _name_unknown("columns", columns[j < 0])]
-        warnings.warn(
-            f"{(~known).sum()} of {len(known)} pairs are dropped: the table has "
-            f"{' and '.join(filter(None, unknown))}.{NEW_ROWS * bool((i < 0).any())}",
-            UserWarning,
-            stacklevel=4,
-        )
+        what = f"{(~known).sum()} of {len(known)} pairs are dropped: the table has "
+        what += f"{' and '.join(filter(None, unknown))}.{NEW_ROWS * bool((i < 0).any())}"
+        warnings.warn(what, UserWarning, stacklevel=4)
     return known, i[known], j[known]
 
 
@@ -123,11 +120,10 @@ def check_complete(names: ArrayLike, side: str) -> Array:
     names = np.asarray(names)
     missing = is_missing(names)
     if missing.any():
-        raise ValueError(
-            f"{missing.sum()} of {len(names)} {side} have no name, the first at position "
-            f"{missing.argmax()}: leave these out, or read names as strings, such as by "
-            "pandas.read_csv(..., keep_default_na=False)."
-        )
+        what = f"{missing.sum()} of {len(names)} {side} have no name"
+        cure = "read names as strings, such as by pandas.read_csv(..., keep_default_na=False)"
+        where = f"the first at position {missing.argmax()}"
+        raise ValueError(f"{what}, {where}: leave these out, or {cure}.")
     return names
 
 
@@ -163,12 +159,8 @@ def usual_counts(frame: Any, used: set[str]) -> str | None:
     found = [name for name in USUAL_COUNTS if name in frame and name not in used]
     if not found:
         return None
-    warnings.warn(
-        f"Column {found[0]!r} is taken as counts: give count={found[0]!r}, or count=None if each "
-        "line is one token.",
-        UserWarning,
-        stacklevel=3,
-    )
+    cure = f"give count={found[0]!r}, or count=None if each line is one token."
+    warnings.warn(f"Column {found[0]!r} is taken as counts: {cure}", UserWarning, stacklevel=3)
     return found[0]
 
 
@@ -441,11 +433,9 @@ class Dyads(Tokens):
         <Dyads: 1 tokens of a table of shape (2, 2)>
         """
         if not same_table(self.schema, others.schema):
-            raise ValueError(
-                f"others and these Dyads are of different tables, of shapes {others.table_shape} "
-                f"and {self.table_shape}, or with other names: make them with "
-                "Dyads.from_pairs(..., like=others)."
-            )
+            shapes = f"of shapes {others.table_shape} and {self.table_shape}, or with other names"
+            cure = "make them with Dyads.from_pairs(..., like=others)."
+            raise ValueError(f"others and these Dyads are of different tables, {shapes}: {cure}")
         known = np.ravel_multi_index((others.rows, others.columns), self.table_shape)
         cells = np.ravel_multi_index((self.rows, self.columns), self.table_shape)
         return self[np.isin(cells, known, invert=True)]

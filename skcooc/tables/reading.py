@@ -304,12 +304,9 @@ def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
                 raise ValueError(OTHER_NAMES)
     table = check_table(estimator, X, reset=False)
     if len(table.indptr) > 1 and not table.data.any():
-        warnings.warn(
-            f"None of the {table.shape[0]} rows of X has a token in the {table.shape[1]} columns "
-            "of the fit. Count new texts by transform of the vectorizer that was fitted.",
-            UserWarning,
-            stacklevel=5,
-        )
+        what = "None of the {} rows of X has a token in the {} columns of the fit"
+        cure = "Count new texts by transform of the vectorizer that was fitted."
+        warnings.warn(f"{what.format(*table.shape)}. {cure}", UserWarning, stacklevel=5)
     return NewRows(table)
 
 
@@ -389,9 +386,8 @@ def read_in_memory(
         raise _no_tokens(estimator, table.shape)
     if weights is not None:
         check_total(observed.sum(dtype=np.float64))
-    schema = _schema(estimator, table.shape, _row_names(X), _numbers(X))
-    if isinstance(X, Dyads):
-        schema = X.schema
+    names = getattr(estimator, "feature_names_in_", _numbers(X))
+    schema = X.schema if isinstance(X, Dyads) else TableSchema(table.shape, _row_names(X), names)
     counts = CSRCounts(table, weights)
     return Table(counts, counts, schema._replace(seen=observed_cells(table)))
 
@@ -438,11 +434,9 @@ def _distinct(names: Array | None, whose: str) -> Array:
         )
     if repeated := len(names) - len(unique_names(names, "columns")[0]):
         first = next(name for name, n in Counter(names.tolist()).items() if n > 1)
-        raise ValueError(
-            f"by_name=True needs distinct names of columns, but {repeated} of the {len(names)} "
-            f"names of {whose} repeat others, such as {first!r}. Rename these columns, or add them "
-            "up."
-        )
+        repeat = f"{repeated} of the {len(names)} names of {whose} repeat others, such as {first!r}"
+        what = f"by_name=True needs distinct names of columns, but {repeat}"
+        raise ValueError(f"{what}. Rename these columns, or add them up.")
     return names
 
 
@@ -492,19 +486,13 @@ def _read_blocks(
     blocks = CheckedBlocks(X, check, some_zero, weights, reset)
     sample, blocks = blocks.sampled(SAMPLE_ROWS, random_generator(random_state))
     check_total(float(np.sum(cast(Array, blocks.column_sums))))
-    return Table(sample, sample, _schema(estimator, (0, sample.shape[1])), blocks)
+    names = getattr(estimator, "feature_names_in_", None)
+    return Table(sample, sample, TableSchema((0, sample.shape[1]), column_names=names), blocks)
 
 
 def random_generator(random_state: RandomState) -> np.random.Generator:
     seed = check_random_state(random_state).randint(2**31, size=1)
     return np.random.default_rng(seed.tolist()[0])
-
-
-def _schema(
-    estimator: BaseEstimator, shape: tuple[int, int], row_names: Array | None = None,
-    column_names: Array | None = None,
-) -> TableSchema:  # fmt: skip
-    return TableSchema(shape, row_names, getattr(estimator, "feature_names_in_", column_names))
 
 
 def _numbers(X: TableLike) -> Array | None:
@@ -553,12 +541,10 @@ def known_groups(groups: ArrayLike, labels: Array, n_rows: int) -> Array:
     codes = np.array([-1 if unknown else position.get(g, -1) for g, unknown in pairs])
     new = given[(codes < 0) & ~missing]
     if len(new):
-        warnings.warn(
-            f"groups has values that were not fitted, such as {new[0]!r}: their {len(new)} row(s) "
-            "are treated as rows without a group.",
-            UserWarning,
-            stacklevel=6,  # below scikit-learn's wrapper of transform
-        )
+        what = f"groups has values that were not fitted, such as {new[0]!r}"
+        then = f"their {len(new)} row(s) are treated as rows without a group."
+        # Below scikit-learn's wrapper of transform.
+        warnings.warn(f"{what}: {then}", UserWarning, stacklevel=6)
     return codes.astype(np.intp)
 
 
