@@ -54,10 +54,8 @@ class TreeLearner:
         growth = grow(X, KINDS[self.kind], self.n_clusters, *em, rng, heldout, observe, resume)
         if growth.failed:
             what = "The tree has not grown: no split of a cluster predicts better"
-            why = (
-                "Rows and columns are independent, or there are too few tokens; try tree='binary'."
-            )
-            warnings.warn(f"{what}. {why}", ConvergenceWarning, stacklevel=2)
+            why = "Rows and columns are independent, or there are too few tokens"
+            warnings.warn(f"{what}. {why}; try tree='binary'.", ConvergenceWarning, stacklevel=2)
         model = replace(self.model, tree=growth.tree)
         return LearnedStructure(model, replace(model, origin=growth.nodes), growth.splits)
 
