@@ -72,10 +72,9 @@ class Checkpoint:
     A program that resumes when it is run again:
 
     >>> import os, tempfile
-    >>> from skcooc import AspectModel
     >>> from skcooc.callbacks import Checkpoint, read_checkpoint
-    >>> from skcooc.datasets import make_cooccurrences
-    >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
+    >>> from skcooc import AspectModel, datasets
+    >>> X = datasets.make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
     >>> path = os.path.join(tempfile.mkdtemp(), "model.pickle")
     >>> def run():
     ...     model = AspectModel(n_components=3, random_state=0)
@@ -98,9 +97,8 @@ class Checkpoint:
     def setup(self, estimator: Any, context: Any) -> None:
         path, self._calls = Path(self.path), 0
         if not path.parent.is_dir():
-            raise FileNotFoundError(
-                f"The folder {path.parent} of the checkpoint {path} does not exist: create it."
-            )
+            what = f"The folder {path.parent} of the checkpoint {path} does not exist"
+            raise FileNotFoundError(f"{what}: create it.")
         check_regular(path)
         locked = ExitStack()
         locked.enter_context(exclusive(path))
@@ -196,10 +194,8 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Any:
         try:
             return pickle.load(file)
         except (AttributeError, ImportError) as error:
-            raise ValueError(
-                f"{path} was written by skcooc {version}, and cannot be read by {__version__}: "
-                f"{error}."
-            ) from error
+            what = f"{path} was written by skcooc {version}, and cannot be read by {__version__}"
+            raise ValueError(f"{what}: {error}.") from error
 
 
 def _digest(file: BinaryIO, end: int) -> bytes:

@@ -34,13 +34,9 @@ Parameters = Mapping[str, object]  # of an estimator when it was fitted
 
 
 def prediction_attributes(
-    model: Model,
-    state: State,
-    beta: float,
-    smoothing: float,
-    unigram: Array,
+    model: Model, state: State, beta: float, smoothing: float, unigram: Array,
     row_distribution: Array,
-) -> Attributes:
+) -> Attributes:  # fmt: skip
     """Return the attributes for predictions; ValueError where not finite."""
     embedding, components = model.factors(*state)
     unknown, _ = model.factors(state.params, state.params.weights[None])
@@ -213,22 +209,16 @@ class TableFingerprint(NamedTuple):
 def table_fingerprint(X: Counts) -> TableFingerprint:
     """Return the fingerprint of a table."""
     groups = getattr(X, "row_groups", None)
-    return TableFingerprint(
-        X.dtype,
-        add_one_unigram(X.column_sums, X.mean_count_weight),
-        token_distribution(X)[1],
-        NO_GROUPS if groups is None else groups,
-    )
+    unigram = add_one_unigram(X.column_sums, X.mean_count_weight)
+    groups = NO_GROUPS if groups is None else groups
+    return TableFingerprint(X.dtype, unigram, token_distribution(X)[1], groups)
 
 
 def is_same_run(estimator: BaseEstimator, fitted: Parameters, X: Counts) -> bool:
     """Return whether EM would continue the last fit exactly."""
-    known = TableFingerprint(
-        estimator.components_.dtype,
-        estimator.unigram_,
-        estimator.row_distribution_,
-        getattr(estimator, "row_groups_", NO_GROUPS),
-    )
+    groups = getattr(estimator, "row_groups_", NO_GROUPS)
+    distributions = estimator.unigram_, estimator.row_distribution_
+    known = TableFingerprint(estimator.components_.dtype, *distributions, groups)
     return not changed_parameters(estimator, fitted, LENGTH_PARAMETERS) and known.matches(X)
 
 
@@ -245,10 +235,8 @@ def check_as_before(estimator: BaseEstimator, fitted: Parameters, same_table: bo
     """Raise ValueError where an interrupted fit had another table or parameters."""
     others = changed_parameters(estimator, fitted) + ["X"] * (not same_table)
     if others:
-        raise ValueError(
-            "An interrupted fit resumes with the same table and parameters; changed: "
-            f"{', '.join(others)}. {REMEDY}"
-        )
+        what = "An interrupted fit resumes with the same table and parameters; changed"
+        raise ValueError(f"{what}: {', '.join(others)}. {REMEDY}")
 
 
 def check_shape(fitted: Parameters, recipe: Recipe, what: str, remedy: str = REMEDY) -> None:
@@ -264,10 +252,8 @@ def check_columns(components: Array, X: Counts) -> None:
     """Raise ValueError where X has columns without probability in components (K, M)."""
     n_columns = components.shape[1]
     if n_columns != X.shape[1]:
-        raise ValueError(
-            f"warm_start=True continues a model of {n_columns} columns, but X has {X.shape[1]}. "
-            f"{REMEDY}"
-        )
+        what = f"warm_start=True continues a model of {n_columns} columns, but X has {X.shape[1]}"
+        raise ValueError(f"{what}. {REMEDY}")
     new = np.flatnonzero((X.column_sums > 0) & ~components.any(axis=0))
     if new.size:
         raise ValueError(

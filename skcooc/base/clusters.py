@@ -25,10 +25,8 @@ def check_hard(hard: bool, proportions: str, annealing: float | None = None) -> 
 
 def _clusters_rows(estimator: BaseEstimator) -> bool:
     if getattr(estimator, "axis", "rows") == "columns":
-        raise AttributeError(
-            "predict gives clusters of rows, but axis='columns' clusters the columns: use "
-            "transform for rows, and labels_ for columns."
-        )
+        what = "predict gives clusters of rows, but axis='columns' clusters the columns"
+        raise AttributeError(f"{what}: use transform for rows, and labels_ for columns.")
     return True
 
 

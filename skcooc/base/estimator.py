@@ -147,15 +147,11 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         needs = {**recipe.needs, **make_solver(self.solver).needs}
         if self.early_stopping:
             needs["divide"] = "early_stopping=True holds out tokens of all rows; set it to False"
+        continues = self._is_warm_start() and self._stream is not None
         table = read(
-            new,
-            X,
-            sample_weight,
-            needs=needs,
-            continues=self._is_warm_start() and self._stream is not None,
-            searches=self.beta == "auto",
+            new, X, sample_weight, needs=needs, continues=continues, searches=self.beta == "auto",
             random_state=self.random_state,
-        )
+        )  # fmt: skip
         known = attributes.input_attributes(new) | attributes.size_attributes(self)
         return table, known | {"_schema": table.schema}
 
@@ -224,9 +220,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
         Examples
         --------
-        >>> from skcooc import AspectModel, Dyads
-        >>> from skcooc.datasets import make_cooccurrences
-        >>> X = make_cooccurrences(40, 30, n_components=3, n_tokens=4000, random_state=0).X
+        >>> from skcooc import AspectModel, Dyads, datasets
+        >>> X = datasets.make_cooccurrences(40, 30, n_components=3, n_tokens=4000, random_state=0).X
         >>> models = [AspectModel(K, beta=1, random_state=0).fit(X) for K in (1, 2, 3, 4)]
         >>> [model.n_parameters_ for model in models]  # (N + M - 1) K - 1
         [68, 137, 206, 275]
@@ -241,18 +236,12 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """Number of free parameters of P(x, y), those of the training rows included."""
         check_is_fitted(self)
         if not len(self.embedding_):
-            raise AttributeError(
-                "n_parameters_ counts the training rows, which are not kept where a table is read "
-                "in blocks."
-            )
+            what = "n_parameters_ counts the training rows"
+            raise AttributeError(f"{what}, which are not kept where a table is read in blocks.")
         return quantities.free_parameters(self, len(self.embedding_))
 
     def _fit_table(
-        self,
-        recipe: Recipe,
-        table: Table,
-        known: attributes.Attributes,
-        data: dict[str, object],
+        self, recipe: Recipe, table: Table, known: attributes.Attributes, data: dict[str, object]
     ) -> bool:
         """Fit to a checked table; return whether a callback stopped EM."""
         X = table.counts
@@ -292,19 +281,11 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         if smoothing == "auto" and tried and not (beta == "auto" or self.early_stopping):
             smoothing = self.smoothing_
         return Settings(
-            beta=beta,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            solver=self._make_solver(),
-            smoothing=smoothing,
-            validation_fraction=self.validation_fraction,
-            early_stopping=self.early_stopping,
-            n_jobs=self.n_jobs,
-            seeds=(),
-            resumable=self.warm_start,
-            names=frozenset(self._get_param_names()),
-            cache=self._cache,
-        )
+            beta=beta, max_iter=self.max_iter, tol=self.tol, solver=self._make_solver(),
+            smoothing=smoothing, validation_fraction=self.validation_fraction,
+            early_stopping=self.early_stopping, n_jobs=self.n_jobs, seeds=(),
+            resumable=self.warm_start, names=frozenset(self._get_param_names()), cache=self._cache,
+        )  # fmt: skip
 
     def _make_solver(self) -> Solver:
         """Return the solver; hard clusterings take plain steps."""
@@ -341,10 +322,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """Raise ValueError where a number of components is not given."""
         if self._has_auto_size():
             name = self.size_parameters[0]
-            raise ValueError(
-                f"The number of components must be given here: set {name} to a number, got "
-                f"{getattr(self, name)!r}."
-            )
+            what = "The number of components must be given here"
+            raise ValueError(f"{what}: set {name} to a number, got {getattr(self, name)!r}.")
 
     def _check_solver(self, recipe: Recipe, beta: float | Literal["auto"]) -> None:
         """Raise ValueError where solver="alternating" does not go with the model and beta."""
@@ -361,9 +340,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         given = {name: getattr(self, name) for name in self.size_parameters}
         auto = [name for name in given if isinstance(given[name], str)]
         if len(auto) not in (0, len(given)):
-            raise ValueError(
-                f"{auto[0]}='auto' needs that {' and '.join(given)} are both 'auto', got {given}."
-            )
+            both = f"{' and '.join(given)} are both 'auto', got {given}."
+            raise ValueError(f"{auto[0]}='auto' needs that {both}")
         return bool(auto)
 
     def _is_warm_start(self) -> bool:
@@ -398,24 +376,14 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         model, params = self._fitted_model.merge(params, mass.astype(shares.dtype), shares)
         rows = normalise(np.asarray(rows) @ shares, axis=1, otherwise=params.weights)
         new = copy.copy(self).set_params(**{self.size_parameters[0]: shares.shape[1]})
-        known = {
-            "_fitted_parameters": new.get_params(deep=False),
-            "tuning_": self.tuning_,
-            "_unfinished": None,
-            "_stream": None,
-            "_passes": None,
-            "_heldout_predictions": None,
-        }
+        gone = "_unfinished", "_stream", "_passes", "_heldout_predictions"
+        known = {"_fitted_parameters": new.get_params(deep=False), "tuning_": self.tuning_}
         found = attributes.prediction_attributes(
-            model,
-            State(params, rows),
-            self.beta_,
-            self.smoothing_,
-            self.unigram_,
+            model, State(params, rows), self.beta_, self.smoothing_, self.unigram_,
             self.row_distribution_,
-        )
+        )  # fmt: skip
         inputs = attributes.input_attributes(self) | attributes.size_attributes(new)
-        attributes.set_fitted_attributes(new, inputs | known | found)
+        attributes.set_fitted_attributes(new, inputs | known | dict.fromkeys(gone) | found)
         return new
 
     def _journal(self, X: Counts) -> Journal:
@@ -444,10 +412,8 @@ def _fit_with_searched_size(
         )
     if model._is_warm_start():
         if not hasattr(model, "component_search_"):
-            raise ValueError(
-                "warm_start=True continues a fit with a given number of components, got "
-                f"{names[0]}='auto'. Set warm_start=False to start anew."
-            )
+            what = "warm_start=True continues a fit with a given number of components"
+            raise ValueError(f"{what}, got {names[0]}='auto'. Set warm_start=False to start anew.")
         search = model.component_search_
     else:
         search = _size_search(model, X, sample_weight)

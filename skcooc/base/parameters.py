@@ -75,11 +75,9 @@ Per iteration: ``beta``, ``free_energy``, ``validation_perplexity``, ``seconds``
 
 
 def fill_docstring(
-    docstring: str | None,
-    section: str,
-    paragraphs: Mapping[str, str],
+    docstring: str | None, section: str, paragraphs: Mapping[str, str],
     defaults: Mapping[str, object],
-) -> str | None:
+) -> str | None:  # fmt: skip
     """Add the missing paragraphs to a section; None stays None (python -OO).
 
     >>> of_beta = {"beta : float": "Inverse temperature."}

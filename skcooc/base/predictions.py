@@ -117,10 +117,8 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         mixtures: Array = check_array(Z, dtype=[np.float64, np.float32])
         if mixtures.shape[1] != len(self.components_):
-            raise ValueError(
-                f"Z has {mixtures.shape[1]} components, but {type(self).__name__} has "
-                f"{len(self.components_)}."
-            )
+            what = f"Z has {mixtures.shape[1]} components"
+            raise ValueError(f"{what}, but {type(self).__name__} has {len(self.components_)}.")
         return mixtures @ self.components_
 
     @validated({"n_samples": [Interval(Integral, 0, None, closed="left")]})

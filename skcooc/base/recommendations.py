@@ -76,10 +76,8 @@ def _fitted(model: Predictions, rows: ArrayLike, exclude_seen: bool) -> Asked:
         raise NoRowsError
     schema = model._schema
     if exclude_seen and schema.seen is None:
-        raise ValueError(
-            "The non-zero columns of training rows are not kept for dask arrays and DiskTable. "
-            "Give counts as a matrix, or exclude_seen=False."
-        )
+        what = "The non-zero columns of training rows are not kept for dask arrays and DiskTable"
+        raise ValueError(f"{what}. Give counts as a matrix, or exclude_seen=False.")
     chosen = _chosen(schema.row_names, np.asarray(rows).ravel(), len(model.embedding_))
     known = model._training_table()
     mixtures = np.asarray(model.embedding_[chosen])
@@ -98,10 +96,8 @@ def _are_counts(model: Predictions, rows: Any) -> bool:
 def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
     """Return the positions of training rows, given by position or by name."""
     if names is None and rows.dtype.kind in "UO":
-        raise ValueError(
-            "The training rows have no names: give positions, or fit Dyads with row_names, or a "
-            "data frame whose index holds strings."
-        )
+        what = "The training rows have no names: give positions, or fit Dyads with row_names"
+        raise ValueError(f"{what}, or a data frame whose index holds strings.")
     numbers = rows.dtype.kind in "iufb"
     if names is None or (numbers and not np.issubdtype(names.dtype, np.number)):
         if rows.size and not np.issubdtype(rows.dtype, np.integer):

@@ -69,13 +69,9 @@ class Streams(Predictions):
 
     @available_if(_follows_streams)
     def partial_fit(
-        self,
-        X: TableLike,
-        y: object = None,
-        sample_weight: ArrayLike | None = None,
-        *,
+        self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None, *,
         by_name: bool = False,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Update the model with a mini-batch of new rows.
 
         The first call is ``fit``. Later calls, also after ``fit``, are steps of stepwise EM: ten
@@ -131,10 +127,8 @@ class Streams(Predictions):
         recipe, start, tally = self.recipe(), perf_counter(), ProgressiveLoss()
         check_shape(self._fitted_parameters, recipe, "partial_fit", "Fit anew.")
         if changed := changed_parameters(self, self._fitted_parameters, OF_BATCHES):
-            raise ValueError(
-                f"partial_fit goes on with the parameters of the first batch; changed: "
-                f"{', '.join(changed)}. Set them back, or fit anew."
-            )
+            what = "partial_fit goes on with the parameters of the first batch; changed"
+            raise ValueError(f"{what}: {', '.join(changed)}. Set them back, or fit anew.")
         if self._stream is None:
             raise ValueError(
                 "partial_fit needs a completed fit whose parameters allow streams. Fit anew."
@@ -202,13 +196,9 @@ class Streams(Predictions):
 
     def _follower(self, recipe: Recipe, stream: Stream) -> StreamTrainer:
         return StreamTrainer(
-            self._fitted_model,
-            self._search(recipe),
-            self.validation_fraction,
-            self.smoothing,
-            add_one_unigram(stream.column_sums, stream.mean_count_weight),
-            self.n_jobs,
-        )
+            self._fitted_model, self._search(recipe), self.validation_fraction, self.smoothing,
+            add_one_unigram(stream.column_sums, stream.mean_count_weight), self.n_jobs,
+        )  # fmt: skip
 
     def _search(self, recipe: Recipe) -> Callable[[Block], TemperatureRange | None]:
         """Return a function from a batch to the range of beta to search, if any."""
@@ -222,13 +212,9 @@ class Streams(Predictions):
         return search
 
     def _set_stream_attributes(
-        self,
-        now: Position,
-        row_mass: Array,
-        tally: ProgressiveLoss,
-        seconds: float,
+        self, now: Position, row_mass: Array, tally: ProgressiveLoss, seconds: float,
         converged: bool,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Set the attributes after a step or a pass, with the token counts of its rows."""
         params, rows, beta, smoothing, stream = now
         unigram = add_one_unigram(stream.column_sums, stream.mean_count_weight)

@@ -296,13 +296,9 @@ class Block(Counts, Protocol):
         """Return expected counts of slots, given the leaf, (n, S), and at nodes, (M, V)."""
 
     def left_out(
-        self,
-        means: tuple[Array, Array],
-        powers: tuple[Array, Array],
-        per_total: tuple[Array, Array],
-        pseudo_counts: tuple[Array, float],
-        beta: float,
-    ) -> Pass:
+        self, means: tuple[Array, Array], powers: tuple[Array, Array],
+        per_total: tuple[Array, Array], pseudo_counts: tuple[Array, float], beta: float,
+    ) -> Pass:  # fmt: skip
         """Return expected counts of rows and columns from leave-one-out responsibilities."""
 
     def left_out_rows(self, shares: Array, B: Array, totals: Array, prior: float) -> Array:

@@ -136,10 +136,8 @@ class EstimatorHints(AttributeHints, _Estimator):
                 f"{len(args)} positional arguments. Give all others by name."
             )
         for name in parameters.keys() - valid:
-            raise TypeError(
-                f"{cls.__name__}() got an unexpected keyword argument {name!r}. "
-                f"{did_you_mean(name, valid)}"
-            )
+            what = f"{cls.__name__}() got an unexpected keyword argument {name!r}"
+            raise TypeError(f"{what}. {did_you_mean(name, valid)}")
         for name, value in (*zip(by_position, args, strict=False), *parameters.items()):
             refuse_class(value, name)
         return super().__new__(cls)
