@@ -107,13 +107,11 @@ class StructureDisplay(Display):
 
         Parameters
         ----------
-        model : fitted estimator, or a pipeline or a search with one inside
-            With ``components_``, ``embedding_`` and ``row_distribution_``.
+        model, feature_names, freq, names
+            As for :func:`skcooc.inspection.topic_shares`, without X.
         by : array-like of shape (N,), series, or dict or data frame, default=None
             A label, a number or a date of each row; two columns mean their combinations. None
             means all rows in one group.
-        feature_names, freq, names
-            As for :func:`skcooc.inspection.topic_shares`.
         n_rows : int, default=400
             Approximate number of rows; of each group five at least.
         topics : int or sequence of int, default=24

@@ -112,9 +112,7 @@ class TopicsDisplay(Display):
 
         Parameters
         ----------
-        model : fitted estimator, or a pipeline or a search with one inside
-            With ``components_``, ``embedding_`` and ``row_distribution_``.
-        feature_names, n_features, order, names
+        model, feature_names, n_features, order, names
             As for :func:`skcooc.inspection.describe`.
         topics : int or sequence of int, default=12
             Number of topics, the largest first; or their numbers.
@@ -220,14 +218,11 @@ class SharesDisplay(Display):
 
         Parameters
         ----------
-        model : fitted estimator, or a pipeline or a search with one inside
-            With ``components_``, ``embedding_`` and ``row_distribution_``.
-        by : array-like of shape (N,), series, or dict or data frame of one or two columns
-            A label, a number or a date of each row. The name of a column is that of the axis.
+        model, by, feature_names, X, freq, names
+            As for :func:`skcooc.inspection.topic_shares`, with the same warning without X. The name
+            of a column of labels is that of the axis.
         topics : int or sequence of int, default=12
             Number of topics, the largest first; or their numbers.
-        feature_names, X, freq, names
-            As for :func:`skcooc.inspection.topic_shares`, with the same warning without X.
         ax : matplotlib Axes, default=None, for a new figure
             Of ``subplots`` or ``add_subplot``; the panels take its place.
         """
@@ -262,10 +257,7 @@ class SharesDisplay(Display):
         )  # fmt: skip
         self.ax_ = self.axes_[0]
         for k, panel in enumerate(self.axes_):
-            if ordered:
-                self._draw_line(panel, k)
-            else:
-                self._draw_dots(panel, k, labels)
+            self._draw(panel, k, labels)
             set_panel_title(panel, self.names[k], room)
         self.figure_.supxlabel("\n".join(caption), fontsize=FONT + 1, parse_math=False)
         middle = (below + panels / 2) / (below + panels)
@@ -282,42 +274,46 @@ class SharesDisplay(Display):
         text += "; scales differ" if len(self.names) > 1 else ""
         return fold(text, 0.9 * width, FONT + 1, 6)
 
-    def _colour(self, k: int) -> str:
-        return topic_colours([self.ranks[k]])[0]
-
     def _end(self, k: int) -> float:
         """The end of an axis: the largest share, of groups that have enough rows if any has."""
         large = self._sizes >= FEW
         return HEADROOM * float(self.shares[large if large.any() else ~large, k].max()) or 1.0
 
-    def _draw_line(self, ax: Axes, k: int) -> None:
+    def _draw(self, ax: Axes, k: int, labels: Sequence[str]) -> None:
+        """Draw shares upwards, joined by a line, if groups are ordered; else to the right."""
         from matplotlib.ticker import MaxNLocator
 
-        x, share, colour = self.division.groups, self.shares[:, k], self._colour(k)
-        ax.axhline(self.overall[k], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
-        for run in runs(x):
-            ax.plot(x[run], share[run], color=colour)
-        end = self._end(k)
-        draw_dots(ax, x, share, self._sizes, colour, 3)
-        draw_arrows(ax, x[share > end], np.full((share > end).sum(), end), "^")
-        ax.set_ylim(0, end)
-        mark_percent(ax.yaxis)
-        if x.dtype.kind == "M":
-            shown = readable_dates(x, self.division.labels)
-            ax.set_xticks(x[shown], [self.division.labels[g] for g in shown])
-        else:
-            ax.xaxis.set_major_locator(MaxNLocator(4, integer=x.dtype.kind in "iu"))
+        ordered, share, end = self.division.ordered, self.shares[:, k], self._end(k)
+        places = self.division.groups if ordered else np.arange(len(labels))
+        few, colour = self._sizes < FEW, topic_colours([self.ranks[k]])[0]
 
-    def _draw_dots(self, ax: Axes, k: int, labels: Sequence[str]) -> None:
-        y, share = np.arange(len(labels)), self.shares[:, k]
-        ax.axvline(self.overall[k], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
-        end = self._end(k)
-        draw_dots(ax, share, y, self._sizes, self._colour(k), 5)
-        draw_arrows(ax, np.full((share > end).sum(), end), y[share > end], ">")
-        ax.set(xlim=(0, end), ylim=(len(y) - 0.4, -0.6))
-        ax.set_yticks(y, labels, fontsize=FONT, parse_math=False)
-        ax.tick_params("y", length=0)
-        mark_percent(ax.xaxis)
+        def plot(some: Array | slice, values: Array, form: str, **options: Any) -> None:
+            x, y = (places[some], values) if ordered else (values, places[some])
+            ax.plot(x, y, form, **options)
+
+        whole = ax.axhline if ordered else ax.axvline
+        whole(self.overall[k], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
+        for run in runs(places) if ordered else ():
+            plot(run, share[run], "-", color=colour)
+        for some, fill in ((~few, "full"), (few, "none")):
+            if some.any():
+                size = 3 if ordered else 5
+                plot(some, share[some], "o", color=colour, markersize=size, fillstyle=fill)
+        if (beyond := share > end).any():
+            arrow, ends = "^" if ordered else ">", np.full(beyond.sum(), end)
+            plot(beyond, ends, arrow, color=NEUTRAL, markersize=5, clip_on=False, zorder=4)
+        mark_percent(ax.yaxis if ordered else ax.xaxis)
+        if not ordered:
+            ax.set(xlim=(0, end), ylim=(len(places) - 0.4, -0.6))
+            ax.set_yticks(places, labels, fontsize=FONT, parse_math=False)
+            ax.tick_params("y", length=0)
+            return
+        ax.set_ylim(0, end)
+        if places.dtype.kind == "M":
+            shown = readable_dates(places, labels)
+            ax.set_xticks(places[shown], [labels[g] for g in shown])
+        else:
+            ax.xaxis.set_major_locator(MaxNLocator(4, integer=places.dtype.kind in "iu"))
 
 
 class TopicMapDisplay(Display):
@@ -364,9 +360,7 @@ class TopicMapDisplay(Display):
 
         Parameters
         ----------
-        model : fitted estimator, or a pipeline or a search with one inside
-            With ``components_``, ``embedding_`` and ``row_distribution_``.
-        feature_names, names
+        model, feature_names, names
             As for :func:`skcooc.inspection.describe`.
         ax : matplotlib Axes, default=None, for a new figure
         """
@@ -460,20 +454,6 @@ def mark_percent(axis: Axis) -> None:
 
 def _in_percent(share: float, _: int) -> str:  # no lambda: drawn displays are pickled
     return f"{100 * share:.3g}%"
-
-
-def draw_dots(ax: Axes, x: Array, y: Array, sizes: Array, color: str, width: float) -> None:
-    """Draw dots, hollow where a group has few rows."""
-    few = sizes < FEW
-    for some, fill in ((~few, "full"), (few, "none")):
-        if some.any():
-            ax.plot(x[some], y[some], "o", color=color, markersize=width, fillstyle=fill)
-
-
-def draw_arrows(ax: Axes, x: Array, y: Array, arrow: str) -> None:
-    """Mark the end of an axis where a dot is beyond it."""
-    if len(x):
-        ax.plot(x, y, arrow, color=NEUTRAL, markersize=5, clip_on=False, zorder=4)
 
 
 def readable_dates(days: Array, labels: Sequence[str]) -> list[int]:

@@ -154,14 +154,14 @@ def named_column(frame: Any, name: str) -> Any:
         raise ValueError(f"{name!r} is not a column of the frame, which has {names}.") from error
 
 
-def usual_counts(frame: Any, used: set[str]) -> str | None:
-    """Return the column of counts by its usual name, with a warning; None where there is none."""
-    found = [name for name in USUAL_COUNTS if name in frame and name not in used]
-    if not found:
-        return None
-    cure = f"give count={found[0]!r}, or count=None if each line is one token."
-    warnings.warn(f"Column {found[0]!r} is taken as counts: {cure}", UserWarning, stacklevel=3)
-    return found[0]
+def column_of_counts(frame: Any, count: str | None, used: set[str]) -> Any:
+    """Return the column of counts, or None; with "auto" that of a usual name, with a warning."""
+    if count == "auto":
+        usual = (name for name in USUAL_COUNTS if name in frame and name not in used)
+        if count := next(usual, None):
+            cure = f"give count={count!r}, or count=None if each line is one token."
+            warnings.warn(f"Column {count!r} is taken as counts: {cure}", UserWarning, stacklevel=3)
+    return None if count is None else named_column(frame, count)
 
 
 class Tokens:
@@ -397,8 +397,7 @@ class Dyads(Tokens):
         array([[0., 0.],
                [0., 1.]], dtype=float32)
         """
-        count = usual_counts(frame, {row, column}) if count == "auto" else count
-        counts = None if count is None else named_column(frame, count)
+        counts = column_of_counts(frame, count, {row, column})
         rows, columns = named_column(frame, row), named_column(frame, column)
         return cls.from_pairs(rows, columns, counts, like=like)
 

@@ -17,10 +17,10 @@ from skcooc.tables.dyads import (
     Tokens,
     check_complete,
     checked_names,
+    column_of_counts,
     list_tokens,
     named_column,
     unique_names,
-    usual_counts,
 )
 
 WAYS = "first", "second", "third"
@@ -139,8 +139,7 @@ class Triads(Tokens):
         -------
         triads : Triads
         """
-        count = usual_counts(frame, {first, second, third}) if count == "auto" else count
-        counts = None if count is None else named_column(frame, count)
+        counts = column_of_counts(frame, count, {first, second, third})
         x, y, w = (named_column(frame, name) for name in (first, second, third))
         return cls.from_triples(x, y, w, counts)
 
