@@ -225,20 +225,15 @@ def _add(
         by_gene[genes[columns]] = components.T
         adata.varm[key_added or "topics"] = by_gene
     params = {"model": type(model).__name__, **options}
+    kept, equal = hasattr(model, "row_distribution_"), np.full(len(components), 1 / len(components))
+    weights = topic_weights(model) if kept else equal
+    names = make_names(model, components.astype(float), weights, found.column_names())
     adata.uns[key_added or "topics"] = {
-        "names": np.asarray(_names(found, components), dtype=object),
+        "names": np.asarray(names, dtype=object),
         "shares": shares,
         "cells": cells / max(cells.sum(), 1),
         "params": {name: value for name, value in params.items() if value is not None},
     }
-
-
-def _names(found: Unwrapped, components: Array) -> list[str]:
-    """Names of the topics, as by `name_topics`."""
-    model = found.model
-    kept = hasattr(model, "row_distribution_")  # or else weights are equal
-    weights = topic_weights(model) if kept else np.full(len(components), 1 / len(components))
-    return make_names(model, components.astype(float), weights, found.column_names())
 
 
 @dataclass(frozen=True)

@@ -488,15 +488,6 @@ class GuidedFamily(AspectFamily):
             kept[:, k] = row / row.sum()
         return Guide(seeds, kept, counts)
 
-    def _allowed(self, n_groups: int) -> Array | None:
-        """Which topics the rows of a group may have, (G + 1, K): their own, and free ones."""
-        if not self.n_per_class:
-            return None
-        allowed = np.ones((n_groups + 1, self.n_components), dtype=bool)
-        of_group = np.repeat(np.eye(n_groups, dtype=bool), self.n_per_class, axis=1)
-        allowed[:-1, : of_group.shape[1]] = of_group
-        return allowed
-
     def for_table(self, X: Counts, columns: Array | None) -> AspectFamily:
         guide = self._guide(X.shape[1], columns)
         if self.expected_counts is not None:
@@ -509,7 +500,11 @@ class GuidedFamily(AspectFamily):
             what = f"group_effects={self.group_effects!r} needs the groups of rows"
             raise ValueError(f"{what}: fit(X, groups=...).")
         n_groups = options["n_groups"] = self.n_classes or int(groups.max()) + 1
-        guide = replace(guide, allowed=self._allowed(n_groups))
+        if self.n_per_class:  # rows of a group may have its topics and free ones, (G + 1, K)
+            allowed = np.ones((n_groups + 1, self.n_components), dtype=bool)
+            own = np.repeat(np.eye(n_groups, dtype=bool), self.n_per_class, axis=1)
+            allowed[:-1, : own.shape[1]] = own
+            guide = replace(guide, allowed=allowed)
         options["has_shares"] = self.group_effects in ("topics", "both")
         options["has_factors"] = self.group_effects in ("columns", "both")
         return self.guided(GroupedAspects, guide, **options)

@@ -77,7 +77,12 @@ def npmi_coherence(
     occurs.data[:] = 1.0
     topics: Sequence[Sequence[Hashable]] = _top_columns(components, n_features)
     if _named(components):
-        topics = _positions(topics, feature_names)
+        if feature_names is None:
+            what = "topics given by names need feature_names"
+            raise ValueError(f"{what}, the names of the columns of X")
+        named = enumerate(np.asarray(feature_names))
+        place: dict[Hashable, int] = {str(name): j for j, name in named}
+        topics = [[place.get(name, -1) for name in topic] for topic in topics]
     elif np.shape(components)[1] != occurs.shape[1]:
         M, n_columns = occurs.shape[1], np.shape(components)[1]
         raise ValueError(f"X has {M} columns, but the components have {n_columns}")
@@ -132,15 +137,6 @@ def _top_columns(components: ArrayLike | Names, n_features: int) -> list[list[Ha
         return [list[Hashable](topic)[:n_features] for topic in components]
     order = np.argsort(-check_array(components), axis=1, kind="stable")
     return [columns.tolist() for columns in order[:, :n_features]]
-
-
-def _positions(
-    topics: Sequence[Sequence[Hashable]], feature_names: ArrayLike | None
-) -> list[list[int]]:
-    if feature_names is None:
-        raise ValueError("topics given by names need feature_names, the names of the columns of X")
-    column: dict[Hashable, int] = {str(name): j for j, name in enumerate(np.asarray(feature_names))}
-    return [[column.get(name, -1) for name in topic] for topic in topics]
 
 
 def _coherence(occurs: CSR, topic: Array) -> float:

@@ -485,7 +485,9 @@ def place_names(
     taken = np.empty((0, 4))
     for center, radius, size in zip(centers, radii, sizes, strict=True):
         boxes = _boxes_around(center, radius, size)
-        overlap = _overlap_with_circles(boxes, centers, radii)
+        nearest = np.clip(centers, boxes[:, None, :2], boxes[:, None, 2:])
+        depths = np.maximum(radii - np.linalg.norm(centers - nearest, axis=2), 0)
+        overlap = depths.sum(axis=1)  # of each box with all circles
         cost = OVERLAP_COST * overlap + np.repeat(DISTANCES, len(DIRECTIONS))
         free = (boxes[:, :2] >= 0).all(axis=1) & (boxes[:, 2:] <= room).all(axis=1)
         free &= ~_intersect(boxes, taken) & (overlap <= DEEPEST)
@@ -530,9 +532,3 @@ def _intersect(boxes: Array, others: Array) -> Array:
     a, b = boxes[:, None], others[None]
     apart = (a[..., :2] >= b[..., 2:]) | (a[..., 2:] <= b[..., :2])
     return np.any(~np.any(apart, axis=2), axis=1)
-
-
-def _overlap_with_circles(boxes: Array, centers: Array, radii: Array) -> Array:
-    """Depth of each box in circles, summed over them, in points, (n,)."""
-    nearest = np.clip(centers, boxes[:, None, :2], boxes[:, None, 2:])
-    return np.maximum(radii - np.linalg.norm(centers - nearest, axis=2), 0).sum(axis=1)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.explorer import sections
-from skcooc.inspection.explorer.sections import PageGroups, round_short
+from skcooc.inspection.explorer.sections import PER_TOPIC, PageGroups, round_short
+from skcooc.inspection.features import most_representative
 from skcooc.inspection.models import ModelView, kind_of
 from skcooc.inspection.palette import topic_ranks
 from skcooc.inspection.shares import FEW, RowTopics, compare_groups, row_topics
@@ -37,7 +38,9 @@ def payload(
         "times": None if times is None else sections.groups_by_time(times, sums),
     }
     error = sections.perplexities(view)
-    representative = sections.representative_documents(view)
+    P, least = view.mixtures, sections.SOME
+    ranked = enumerate(most_representative(P, view.row_distribution, PER_TOPIC))
+    representative = [[i for i in rows if P[i, k] >= least] for k, rows in ranked]
     labels = view.labels("labels_") if hasattr(view.model, "tree_") else None
     topics = row_topics(view)
     leaves = [] if labels is None else sections.leaf_rows(view, labels)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.features import cluster_orders, most_representative
+from skcooc.inspection.features import cluster_orders
 from skcooc.inspection.groups import CURE, group_rows, parse_dates, read_labels, runs
 from skcooc.inspection.models import ModelView, call_on_counts, distributions
 from skcooc.protocol import Array
@@ -155,12 +155,6 @@ def perplexities(view: ModelView) -> Array:
 
 def is_held_out(view: ModelView) -> bool:
     return not view.fitted and hasattr(view.model, "score_samples")
-
-
-def representative_documents(view: ModelView) -> list[list[int]]:
-    """Positions of representative rows of each topic, with a share of at least SOME."""
-    ranked = most_representative(view.mixtures, view.row_distribution, PER_TOPIC)
-    return [[i for i in rows if view.mixtures[i, k] >= SOME] for k, rows in enumerate(ranked)]
 
 
 def select_documents(
