@@ -9,13 +9,19 @@ from pathlib import Path
 
 from sklearn.base import is_clusterer
 
-from skcooc.cli.arguments import Arguments, parse
 from skcooc.cli.models import MODELS, compare, fit, make_model, python_lines, with_components
 from skcooc.cli.reading import read
-from skcooc.cli.report import comparison_table, report, shares_by_division
-from skcooc.cli.terminal import Screen, printable, say
+from skcooc.cli.report import (
+    check_path,
+    comparison_table,
+    paths_to_write,
+    report,
+    shares_by_division,
+    write,
+    write_page,
+)
+from skcooc.cli.terminal import Arguments, Screen, parse, printable, say
 from skcooc.cli.texts import InputError, NamedCounts
-from skcooc.cli.writing import check_path, paths_to_write, write, write_page
 from skcooc.inspection.explorer.page import environment
 
 __all__ = ["main", "read_counts"]

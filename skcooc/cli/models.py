@@ -15,8 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import skcooc
 from skcooc import metrics
-from skcooc.cli.arguments import READING, Arguments
-from skcooc.cli.terminal import Screen
+from skcooc.cli.terminal import READING, Arguments, Screen
 from skcooc.cli.texts import NamedCounts
 from skcooc.ensemble import RowMemory
 from skcooc.model_selection import split_counts

@@ -27,8 +27,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from skcooc.cli import texts
-from skcooc.cli.arguments import Arguments, first_given
-from skcooc.cli.terminal import Screen
+from skcooc.cli.terminal import Arguments, Screen, first_given
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.counts import check_sparse_structure
 from skcooc.inspection.groups import YEAR_MONTH

@@ -1,20 +1,28 @@
-"""The report: components, temperature, group shares, nearest rows, Python; the comparison."""
+"""The report, the comparison, and the files: paths are checked first, and all written or none."""
 
 from __future__ import annotations
 
+import csv
+import json
+import os
 import textwrap
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from errno import EACCES, ENOTDIR
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
+import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, is_clusterer
+from sklearn.pipeline import Pipeline
 
-from skcooc.cli.arguments import Arguments
+from skcooc import inspection
 from skcooc.cli.models import Entry
-from skcooc.cli.terminal import printable
-from skcooc.cli.texts import NamedCounts
-from skcooc.inspection import export_text, name_topics, nearest_rows
+from skcooc.cli.terminal import Arguments, first_given, printable
+from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.inspection.explorer.sections import PageGroups, groups_by_time
 from skcooc.inspection.features import (
     associated_clusters,
@@ -26,6 +34,7 @@ from skcooc.inspection.groups import RowGroups, divide
 from skcooc.inspection.models import TreeModel, Unwrapped, read_view, rows_by_topic, topic_weights
 from skcooc.inspection.shares import row_topics
 from skcooc.protocol import Array, FactorModel
+from skcooc.protocol.locks import check_regular, exclusive
 
 WIDTH = 96
 LONGEST = 200  # of a line with a name in it
@@ -36,6 +45,10 @@ N_DROPPED = 10  # words
 N_GROUPS = 12  # printed, the largest
 N_TOPICS = 3  # printed of each group
 HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with cache", "seconds")
+
+# Half a surrogate pair, as in JSON that was cut or in names of files, is written out.
+UNICODE: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
+RESULTS = "components.csv", "embedding.csv", "summary.json", "model.joblib"
 
 
 class SharesByDivision(NamedTuple):
@@ -212,9 +225,9 @@ def _tree(table: NamedCounts, model: TreeModel, options: Arguments) -> Iterator[
     words = f"{ORDERS[options.order]} {table.kinds[1]}"
     yield f"Tree of clusters: {words} of each node, share"
     yield ""
-    for n_features in range(options.top, 0, -1):
-        text = export_text(model, table.column_names, n_features=n_features, order=options.order)
-        lines = text.splitlines()
+    names, order = table.column_names, options.order
+    for n in range(options.top, 0, -1):
+        lines = inspection.export_text(model, names, n_features=n, order=order).splitlines()
         if max(map(len, lines)) <= WIDTH - 2:
             break
     yield from (f"  {line}" for line in lines)
@@ -225,7 +238,7 @@ def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Itera
     known = np.flatnonzero(table.X.sum(axis=1) > 0)  # the others are all alike: the prior
     n_neighbors = min(N_NEIGHBORS, len(known) - 1)
     places = np.searchsorted(known, rows)
-    distances, neighbors = nearest_rows(model.embedding_[known], places, n_neighbors)
+    distances, neighbors = inspection.nearest_rows(model.embedding_[known], places, n_neighbors)
     for row, near, at in zip(rows, distances, known[neighbors], strict=True):
         yield ""
         yield f"  {table.row_names[row]}"
@@ -234,7 +247,7 @@ def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Itera
 
 def shares_by_division(table: NamedCounts, model: FactorModel) -> list[SharesByDivision]:
     topics = row_topics(read_view(model, table.X, None, None, None))
-    names, rows = name_topics(model, table.column_names), topics.tokens
+    names, rows = inspection.name_topics(model, table.column_names), topics.tokens
     divided: dict[str, RowGroups | PageGroups] = {}
     if table.groups is not None:
         divided["group"] = divide(table.groups, rows)
@@ -262,3 +275,141 @@ def _shares_by_division(division: SharesByDivision, noun: str, rows: str) -> Ite
     if len(division.labels) > N_GROUPS:
         yield ""
         yield f"  and {len(division.labels) - N_GROUPS} smaller groups; --output writes all"
+
+
+def paths_to_write(options: Arguments) -> list[Path]:
+    pages = [] if options.html is None else [options.html]
+    if options.output is None:
+        return pages
+    divided = (name for name in ("group", "time") if first_given(options, name))
+    names = [*RESULTS, *(f"shares_by_{name}.csv" for name in divided)]
+    return [*(options.output / name for name in names), *pages]
+
+
+def check_path(path: Path, options: Arguments) -> None:
+    """OSError if a file cannot be written; InputError if it would change the input."""
+    check_regular(path)
+    parent = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
+    if not parent.is_dir():
+        raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), str(parent))
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise PermissionError(EACCES, os.strerror(EACCES), str(parent))
+    read = options.data, options.row_names, options.column_names, options.seeds
+    for source in filter(None, read):
+        if path.resolve() == source.resolve():
+            what = "an input file, which would be overwritten"
+            raise InputError(f"{path}: {what}: choose another path")
+        if source.is_dir() and path.resolve().is_relative_to(source.resolve()):
+            what = f"in {source}, whose files are all read as texts"
+            raise InputError(f"{path}: {what}: choose another folder")
+
+
+@contextmanager
+def all_or_none(folder: Path, name: str) -> Iterator[Path]:
+    """A hidden subfolder whose files are moved into the folder when all are written.
+
+    The folder is made if there is none, and removed again if writing fails. What a killed process
+    left of the results of this name is removed.
+    """
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with exclusive(folder / name) as partial:
+            partial.mkdir()
+            yield partial
+            for file in sorted(partial.iterdir()):
+                os.replace(file, folder / file.name)
+    except BaseException:
+        for place in made:
+            if place.exists() and not any(place.iterdir()):
+                place.rmdir()
+        raise
+
+
+def write(
+    folder: Path, table: NamedCounts, model: BaseEstimator,
+    divisions: Sequence[SharesByDivision], entries: Sequence[Entry], python: Sequence[str],
+) -> list[str]:  # fmt: skip
+    """Write model, parameters and comparison, if any, into a folder; returns names of files.
+
+    ``components.csv`` has one line a column, P(y given z), ``embedding.csv`` one line a row, P(z
+    given x); ``model.joblib`` includes the vectorizer of texts.
+    """
+    shares = {f"shares_by_{division.name}.csv": _share_lines(division) for division in divisions}
+    with all_or_none(folder, "results") as partial:
+        topics = inspection.name_topics(model, table.column_names, table.row_names)
+        columns = _matrix_lines(topics, table.column_names, model.components_.T)
+        rows = _matrix_lines(topics, table.row_names, model.embedding_)
+        tables = {"components.csv": columns, "embedding.csv": rows, **shares}
+        for name, lines in tables.items():
+            with (partial / name).open("w", newline="", **UNICODE) as file:
+                csv.writer(file).writerows(lines)
+        summary = _summary(table, model, topics, entries) | {"python": python}
+        text = json.dumps(summary, indent=2, ensure_ascii=False)
+        (partial / "summary.json").write_text(text + "\n", **UNICODE)
+        joblib.dump(_with_vectorizer(table, model), partial / "model.joblib")
+    return [*RESULTS, *shares]
+
+
+def _matrix_lines(
+    header: Sequence[str], names: Sequence[str], values: Array
+) -> Iterator[Sequence[str]]:
+    yield ["name", *header]
+    for name, line in zip(names, values.tolist(), strict=True):
+        yield [name, *(f"{value:.6g}" for value in line)]
+
+
+def _share_lines(division: SharesByDivision) -> Iterator[tuple[str, ...]]:
+    """A header and a line for each group and topic."""
+    yield division.name, "topic", "share", "documents"
+    for g, label in enumerate(division.labels):
+        for k, topic in enumerate(division.topics):
+            shares = division.share[g, k], division.documents[g, k]
+            yield label, topic, *(f"{share:.6g}" for share in shares)
+
+
+def write_page(path: Path, table: NamedCounts, model: BaseEstimator, title: str) -> None:
+    """Write the page to explore the model, with the texts if the table has some."""
+    X = table.X if table.texts is None else table.texts
+    page = inspection.explore(
+        _with_vectorizer(table, model), X, row_names=table.row_names, title=title,
+        feature_names=table.column_names, groups=table.groups, times=table.times,
+        sides=table.kinds if table.texts is None else None,
+    )  # fmt: skip
+    path = path.resolve()  # a link is kept, and its target replaced
+    with all_or_none(path.parent, path.name) as partial:
+        page.save(partial / path.name)
+
+
+def _with_vectorizer(table: NamedCounts, model: BaseEstimator) -> BaseEstimator:
+    if table.vectorizer is None:
+        return model
+    return Pipeline([("vectorizer", table.vectorizer), ("model", model)])
+
+
+def _summary(
+    table: NamedCounts, model: BaseEstimator, topics: Sequence[str], entries: Sequence[Entry]
+) -> dict[str, object]:
+    fields, names = ("stage", "beta", "prior", "n_components"), table.column_names
+    trials = [
+        {name: getattr(trial, name) for name in fields} | trial.validation._asdict()
+        for trial in model.tuning_
+    ]
+    parameters = {k: v for k, v in model.get_params().items() if k != "feature_names"}
+    compared = {"comparison": [asdict(entry) for entry in entries]} if entries else {}
+    tree = {"tree": inspection.export_dict(model, names)} if has_tree(model) else {}
+    return {
+        "data": table.title,
+        "n_rows": table.X.shape[0],
+        "n_columns": table.X.shape[1],
+        "n_tokens": float(table.X.sum()),
+        **compared,
+        "tuning": trials,
+        "model": type(model).__name__,
+        "parameters": parameters,
+        "names": topics,
+        "weights": topic_weights(model).tolist(),
+        "top_features": inspection.top_features(model, names),
+        "characteristic_features": inspection.characteristic_features(model, names),
+        **tree,
+    }

@@ -1,13 +1,17 @@
-"""Text and progress on a terminal."""
+"""The terminal: arguments with their help and checks, text, and progress."""
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
-from typing import TextIO, TypeVar
+from pathlib import Path
+from typing import Literal, NoReturn, TextIO, TypeVar
 
 from sklearn.base import BaseEstimator
 
@@ -18,6 +22,245 @@ Item = TypeVar("Item")
 
 # Control characters, line separators and changes of direction: a terminal would obey them.
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+DESCRIPTION = """\
+Fit a topic model or a clustering to co-occurrence data, and report what it finds.
+
+Without DATA, it fits the chapters of the King James Bible, which is part of the package."""
+
+MODELS_HELP = """\
+aspect, product-space: topic models; asymmetric, projection: clusters of rows; symmetric: clusters
+of rows and of columns; abstraction: a tree of clusters (default: %(default)s)"""
+
+# Options that say what is read, and how.
+READING = (
+    "row", "column", "count", "text", "group", "time", "batch", "row_names", "column_names",
+    "stop_words", "min_df", "max_df", "seeds",
+)  # fmt: skip
+TEST_SIZE = 0.1
+
+EPILOG = """\
+DATA is one of
+  a folder        texts, one document a file (UTF-8)
+  FILE            texts, one document a line
+  FILE.csv, .tsv  a table with a header line: texts, or pairs such as user and item; see "columns"
+  FILE.jsonl      one object a line; also .ndjson, and .json with an array of objects
+  FILE.parquet    a data frame (needs pyarrow or polars)
+  FILE.npz        a sparse matrix of counts, written by scipy.sparse.save_npz
+  FILE.mtx        a matrix of counts in Matrix Market format
+Except for .npz, .parquet and folders, files may be compressed, as in FILE.csv.gz.
+
+A table of at least 10 columns, all numbers but perhaps the first, is a matrix of counts; its empty
+cells are zeros.
+
+--seeds names a file with typical words of topics: lines such as "cars: car, engine", or JSON such
+as {"cars": ["car", "engine"]}, which words with commas need. Further topics are free.
+
+With --compare a part of the counts of each row is held out for testing, and models are fitted to
+the others. Perplexity is exp(-mean log P(column | row)) of the test data: the effective number of
+columns among which a model hesitates; lower is better. "With cache" is the perplexity of the model
+combined with a within-document cache (skcooc.RowMemory), because words tend to repeat.
+
+Names are written to .csv files as they are: to a spreadsheet, = + - @ at their start are formulas.
+
+The report goes to stdout, progress to stderr if it is a terminal. Output files are written all or
+none. The exit code is 0 for success, 2 for wrong arguments or unusable data, 1 if output cannot be
+written or memory is not enough, and 130 if interrupted. Errors are one line on stderr.
+
+examples
+  skcooc
+  skcooc reviews/ --components 16 --output result
+  skcooc news.csv --text body --group desk --time date --html topics.html --title News
+  skcooc news.csv --text body --seeds topics.txt --compare
+  skcooc plays.csv --row listener --column song --count times
+  skcooc counts.npz --column-names vocabulary.txt --beta 0.8"""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Arguments of a run; see ``skcooc --help``."""
+
+    data: Path | None
+    row: str | None
+    column: str | None
+    count: str | None
+    text: str | None
+    group: str | None
+    time: str | None
+    batch: str | None
+    row_names: Path | None
+    column_names: Path | None
+    stop_words: Literal["english", "none"] | None
+    min_df: int | float | None
+    max_df: int | float | None
+    seeds: Path | None
+    model: str
+    components: int  # 0: it depends on the rows
+    beta: float | Literal["auto"]
+    max_iter: int
+    compare: bool
+    test_size: float
+    seed: int
+    jobs: int
+    nearest: list[str]
+    top: int
+    order: Literal["characteristic", "probable"]
+    output: Path | None
+    html: Path | None
+    title: str | None
+    progress: bool
+
+
+def first_given(options: Arguments, *names: str) -> str | None:
+    """The first of these options that is set, as it is written on the command line."""
+    given = (name for name in names if getattr(options, name) is not None)
+    return next((f"--{name.replace('_', '-')}" for name in given), None)
+
+
+class _Once(argparse.Action):
+    def __call__(self, parser, namespace, values, option_string=None):  # type: ignore[no-untyped-def]
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(self, "given twice")
+        setattr(namespace, self.dest, values)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"skcooc: error: {message} (see skcooc --help)\n")
+
+
+def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Arguments:
+    """Parse arguments, by default those of the process; ``models`` are choices of ``--model``."""
+    from skcooc import __version__  # skcooc is imported before its command line
+
+    parser = _Parser(
+        prog="skcooc", description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"skcooc {__version__}")
+    _add_data(parser)
+    _add_model(parser, models)
+    _add_output(parser)
+    given = parser.parse_args(argv)
+    for name in ("seeds", "batch"):
+        if getattr(given, name) is not None and given.model != "aspect":
+            parser.error(f"--{name} needs --model aspect, not {given.model}")
+    if given.compare and given.batch is not None:
+        parser.error("--compare does not go with --batch: models with factors have no cache")
+    if given.test_size is None:
+        given.test_size = TEST_SIZE
+    elif not given.compare:
+        parser.error("--test-size needs --compare")
+    return Arguments(**vars(given))
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", nargs="?", type=Path, metavar="DATA", help="see below")
+    group = parser.add_argument_group("columns (.csv, .tsv, .jsonl, .json, .parquet)")
+    named = partial(group.add_argument, metavar="NAME", action=_Once)
+    named("--text", help="text column (default: detected; otherwise the file is read as pairs)")
+    what = "with texts: column of groups, to compare their shares of topics; of a list, the first"
+    named("--group", help=what)
+    what = "with texts: column of batches, such as sources, whose own words are to make no topics"
+    named("--batch", help=what)
+    what = "with texts: column of times, numbers or dates such as 2024-05-31, divided into periods"
+    named("--time", help=what)
+    what = (
+        "with pairs: column of rows (default: the first but the counts); with texts: column of "
+        "names (default: title, subject, name, headline or id, if its values are distinct)"
+    )
+    named("--row", help=what)
+    named("--column", help="with pairs: column of columns (default: the second but the counts)")
+    what = 'with pairs: column of counts (default: "count" if present; else each line counts once)'
+    named("--count", help=what)
+    matrices = parser.add_argument_group("matrices (.npz, .mtx)").add_argument
+    for side in ("row", "column"):
+        what = f"file with names of the {side}s, one a line"
+        matrices(f"--{side}-names", type=Path, metavar="FILE", help=what)
+    texts = parser.add_argument_group("texts").add_argument
+    what = "stop words to drop (default: english)"
+    texts("--stop-words", choices=["english", "none"], help=what)
+    limits = partial(texts, type=_document_frequency, metavar="N")
+    what = (
+        "drop words in fewer documents: a number, or a share below 1 "
+        "(default: 5; 2 for fewer than 1000 documents, 1 for fewer than 100)"
+    )
+    limits("--min-df", help=what)
+    what = "drop words in more documents (default: 0.25; 0.5 for fewer than 1000 documents)"
+    limits("--max-df", help=what)
+
+
+def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
+    add = parser.add_argument_group("model").add_argument
+    add("--model", choices=models, default=models[0], help=MODELS_HELP)
+    what = "number of topics or clusters (default: 32, or a tenth of the rows if these are fewer)"
+    add("-k", "--components", type=_positive, default=0, metavar="K", help=what)
+    what = "file with typical words of named topics (--model aspect); see below"
+    add("--seeds", type=Path, metavar="FILE", help=what)
+    what = 'inverse temperature in (0, 1], or "auto" to tune it (default: auto)'
+    add("--beta", type=_beta, default="auto", help=what)
+    what = "maximum number of EM iterations (default: %(default)s)"
+    add("--max-iter", type=_positive, default=500, metavar="N", help=what)
+    what = "compare held-out perplexities: with the topic-free baseline, other fits, and LDA"
+    add("--compare", action="store_true", help=what)
+    what = f"with --compare: share of the counts held out, at most 0.5 (default: {TEST_SIZE})"
+    add("--test-size", type=_share, metavar="SHARE", help=what)
+    what = "random seed of the test data and of initialisations (default: %(default)s)"
+    add("--seed", type=_seed, default=0, metavar="N", help=what)
+    add("--jobs", type=_jobs, default=-1, metavar="N", help="threads (default: -1, all cores)")
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("output").add_argument
+    what = "words shown of each topic (default: 10)"
+    add("--top", type=_positive, default=10, metavar="N", help=what)
+    what = (
+        "order of words: the most characteristic, or the most probable first (default: %(default)s)"
+    )
+    add("--order", choices=["characteristic", "probable"], default="characteristic", help=what)
+    what = "name of a row whose nearest rows are shown; can be repeated"
+    add("--nearest", action="append", default=[], metavar="ROW", help=what)
+    what = (
+        "write components.csv, embedding.csv, summary.json and model.joblib into this folder, "
+        "with --group and --time also shares_by_group.csv and shares_by_time.csv"
+    )
+    add("-o", "--output", type=Path, metavar="FOLDER", help=what)
+    what = "write an HTML page to explore the model, such as topics.html (needs Jinja2)"
+    add("--html", type=Path, metavar="FILE", help=what)
+    add("--title", metavar="TEXT", help="heading of the page (default: the name of DATA)")
+    what = "print nothing but errors on stderr"
+    add("--no-progress", dest="progress", action="store_false", help=what)
+
+
+def _number(expected: str, kind: type, accept: Callable[[float], bool]) -> Callable:
+    """A type of argument that accepts some numbers; its error names the expected ones."""
+
+    def convert(text: str) -> int | float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not accept(value):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {expected}")
+        return value
+
+    return convert
+
+
+_positive = _number("a positive whole number", int, lambda n: n >= 1)
+_seed = _number("a whole number from 0 to 2^32 - 1", int, lambda n: 0 <= n < 2**32)
+_jobs = _number("a whole number other than 0", int, lambda n: n != 0)
+_share = _number("a number in (0, 0.5]", float, lambda s: 0 < s <= 0.5)
+_temperature = _number('a number in (0, 1] or "auto"', float, lambda b: 0 < b <= 1)
+_frequency = _number("a positive number or a share", float, lambda s: 0 < s <= 1)
+
+
+def _beta(text: str) -> float | str:
+    return text if text == "auto" else _temperature(text)
+
+
+def _document_frequency(text: str) -> int | float:
+    return _positive(text) if text.isdecimal() else _frequency(text)
 
 
 def printable(text: str) -> str:

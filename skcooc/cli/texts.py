@@ -16,8 +16,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
-from skcooc.cli.arguments import Arguments
-from skcooc.cli.terminal import Screen
+from skcooc.cli.terminal import Arguments, Screen
 from skcooc.counts import float_table
 from skcooc.datasets import load_bible
 from skcooc.protocol import Array

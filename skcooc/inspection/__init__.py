@@ -9,9 +9,8 @@ from skcooc.inspection.features import (
     representative_rows,
     top_features,
 )
-from skcooc.inspection.merging import drop_topics, merge_topics
 from skcooc.inspection.models import Mixtures
-from skcooc.inspection.names import name_topics, set_names
+from skcooc.inspection.names import drop_topics, merge_topics, name_topics, set_names
 from skcooc.inspection.row_intervals import MixtureIntervals, mixture_intervals
 from skcooc.inspection.shares import compare_shares, topic_shares
 from skcooc.inspection.similarity import TopicStability, nearest_rows, topic_stability

@@ -8,9 +8,8 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from skcooc.cli.arguments import parse
 from skcooc.cli.reading import mean_words, read
-from skcooc.cli.terminal import Screen
+from skcooc.cli.terminal import Screen, parse
 from skcooc.inspection.shares import pooled_mixtures
 from tests.cli.conftest import ARTICLES, HEADER, written
 from tests.cli.odd import DOCUMENTS

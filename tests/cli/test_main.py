@@ -16,8 +16,8 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from skcooc import AspectModel, Dyads, RowMemory, metrics
 from skcooc.cli import main
-from skcooc.cli.arguments import parse
 from skcooc.cli.models import with_components
+from skcooc.cli.terminal import parse
 from skcooc.cli.texts import NamedCounts
 from skcooc.inspection import export_dict, export_text, name_topics
 from skcooc.model_selection import split_counts
