@@ -20,8 +20,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import corpora
 from benchmarks.experiment import Row, experiment
 from skcooc.image import GaborHistograms, TextureSegmenter
-from skcooc.image.histograms import gabor_moduli
-from skcooc.image.sites import check_shape
+from skcooc.image.histograms import check_shape, gabor_moduli
 from skcooc.protocol import Array, RandomState
 
 JITTER, LEAST = 0.1, 0.2  # of a side: how far a cut may be off, and the least that it leaves

@@ -3,8 +3,7 @@
 Gabor filters need scikit-image: install it with ``pip install 'skcooc[image]'``.
 """
 
-from skcooc.image.histograms import GaborHistograms
+from skcooc.image.histograms import GaborHistograms, grid_coarsening
 from skcooc.image.segmenter import TextureSegmenter
-from skcooc.image.sites import grid_coarsening
 
 __all__ = ["GaborHistograms", "TextureSegmenter", "grid_coarsening"]

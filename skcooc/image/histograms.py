@@ -1,8 +1,9 @@
-"""Histograms of the responses of Gabor filters in windows around the sites of an image."""
+"""Sites of an image, and histograms of the responses of Gabor filters around them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar
@@ -13,16 +14,16 @@ from numpy.typing import ArrayLike
 from scipy.ndimage import gaussian_filter, uniform_filter1d
 from scipy.signal import fftconvolve
 from sklearn.base import TransformerMixin
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.image.sites import block_of_pixels, n_blocks
 from skcooc.protocol import CSR, Array
 from skcooc.protocol.bases import BaseEstimator
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import Interval
 
 BANDWIDTH = 1.0  # octaves
+MIN_BLOCKS = 64  # of the coarsest level
 BRIGHTEST = 1e30  # bins are float32
 
 
@@ -239,3 +240,60 @@ def check_image(X: ArrayLike) -> Array:
     if max(-image.min(), image.max()) > BRIGHTEST:
         raise ValueError(f"image has values beyond {BRIGHTEST:g}; responses would overflow.")
     return image.reshape(*image.shape[:2], -1)
+
+
+def grid_coarsening(shape: tuple[int, int], n_levels: int | None = None) -> list[Array]:
+    """Nested groups of the pixels of an image: blocks of 2 x 2, of 4 x 4, of 8 x 8, ...
+
+    In multiscale optimisation (Hofmann & Puzicha, 1998, section 5.4), the sites of a block share a
+    posterior. Blocks are cut off at the right and the lower edge.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Height and width of the image, in pixels.
+    n_levels : int, default=None
+        Number of levels, at most up to a single block. None means as many as leave at least 64
+        blocks, for fewer are mixtures of segments.
+
+    Returns
+    -------
+    coarsening : list of n_levels (height * width,) arrays of int
+        The block of each site, finest level first. Sites and blocks are numbered as in
+        ``image.ravel()``.
+
+    Examples
+    --------
+    >>> from skcooc.image import grid_coarsening
+    >>> grid_coarsening((3, 5), n_levels=2)[0].reshape(3, 5)
+    array([[0, 0, 1, 1, 2],
+           [0, 0, 1, 1, 2],
+           [3, 3, 4, 4, 5]])
+    """
+    shape = check_shape(shape)
+    most = (max(shape) - 1).bit_length()
+    if n_levels is None:
+        levels = range(1, most + 1)
+        n_levels = sum(prod(n_blocks(shape, 2**level)) >= MIN_BLOCKS for level in levels)
+    check_scalar(n_levels, "n_levels", Integral, min_val=0, max_val=most)
+    return [block_of_pixels(shape, 2 ** (level + 1)).ravel() for level in range(n_levels)]
+
+
+def check_shape(shape: tuple[int, int]) -> tuple[int, int]:
+    if np.shape(shape) != (2,):
+        given = shape if isinstance(shape, tuple) else type(shape).__name__
+        raise ValueError(f"shape={given} should be the height and the width of an image")
+    for side, name in zip(shape, ("height", "width"), strict=True):
+        check_scalar(side, name, Integral, min_val=1)
+    return int(shape[0]), int(shape[1])
+
+
+def n_blocks(shape: tuple[int, ...], size: int) -> tuple[int, int]:
+    """Number of blocks of size x size pixels, vertically and horizontally."""
+    return -(-shape[0] // size), -(-shape[1] // size)
+
+
+def block_of_pixels(shape: tuple[int, ...], size: int) -> Array:
+    """The number of the block of size x size pixels of each pixel, (H, W)."""
+    rows, columns = np.arange(shape[0]) // size, np.arange(shape[1]) // size
+    return rows[:, None] * (columns[-1] + 1) + columns

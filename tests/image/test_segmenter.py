@@ -16,8 +16,7 @@ from skcooc.counts import CSRCounts
 from skcooc.equations.row_clusters import Params, RowClusters
 from skcooc.image import GaborHistograms, TextureSegmenter, grid_coarsening
 from skcooc.image.histograms import block_counts, gabor_moduli
-from skcooc.image.segmenter import expand_blocks
-from skcooc.image.sites import PRIOR, PottsSites, row_softmax
+from skcooc.image.segmenter import PRIOR, PottsSites, expand_blocks, row_softmax
 from tests.image.textures import noise, three
 from tests.tables import refused
 
