@@ -50,13 +50,12 @@ def payload(
     while True:
         rows = sections.select_documents(view, [*representative, *leaves], error, most)
         numbers = {i: number for number, i in enumerate(rows.tolist())}
+        tree = None if labels is None else sections.tree_section(view, labels, leaves, numbers)
         page = {
             **shown,
             **{kind: by and _division(topics, by, rows) for kind, by in divisions.items()},
             "representative": [[numbers[i] for i in documents] for documents in representative],
-            "tree": None
-            if labels is None
-            else sections.tree_section(view, labels, leaves, numbers),
+            "tree": tree,
             "blocks": sections.block_section(view) if hasattr(view.model, "association_") else None,
             "errors": sections.histogram(error),
             "places": [[round_short(value) for value in place] for place in places[rows]],

@@ -368,22 +368,6 @@ def tree_section(
     return {"parents": fitted.parents.tolist(), "order": fitted.preorder.tolist(), "leaves": leaves}
 
 
-class SideMembers(NamedTuple):
-    """The rows or the columns, in clusters."""
-
-    labels: Array  # (n,)
-    sums: Array  # (n,): tokens of each
-    names: Sequence[str]
-    n_clusters: int
-
-    @property
-    def members(self) -> list[Array]:
-        """Members of each cluster that have tokens, by decreasing frequency."""
-        order = np.lexsort((-self.sums, self.labels))
-        order = order[self.sums[order] > 0]
-        return [order[self.labels[order] == c] for c in range(self.n_clusters)]
-
-
 def block_section(view: ModelView) -> dict[str, Any]:
     """Associations of clusters of rows and columns, members, and most frequent pairs.
 
@@ -391,14 +375,13 @@ def block_section(view: ModelView) -> dict[str, Any]:
     """
     joint = np.asarray(view.model.joint_, dtype=np.float64)
     C, D = joint.shape
-    labels = np.asarray(view.model.column_labels_)
-    sums = np.asarray(view.counts.sum(axis=0)).ravel()
-    rows = SideMembers(view.labels("row_labels_"), view.row_sums, view.rows, C)
-    columns = SideMembers(labels, sums, list(map(str, view.columns)), D)
+    labels = view.labels("row_labels_"), np.asarray(view.model.column_labels_)
     n = max(2, min(EXAMPLES, MOST_EXAMPLES // joint.size))
-    pairs = _pairs(view.counts, rows.labels, columns.labels, joint.shape, n)
-    row_members, row_at = _list_members(rows, [i for _, best in pairs for i, _, _ in best])
-    column_members, column_at = _list_members(columns, [j for _, best in pairs for _, j, _ in best])
+    pairs = _pairs(view.counts, *labels, joint.shape, n)
+    in_rows, in_columns = ([pair[at] for _, best in pairs for pair in best] for at in (0, 1))
+    row_members, row_at = _list_members(labels[0], C, view.row_sums, view.rows, in_rows)
+    sums, names = np.asarray(view.counts.sum(axis=0)).ravel(), list(map(str, view.columns))
+    column_members, column_at = _list_members(labels[1], D, sums, names, in_columns)
     down, across = cluster_orders(joint)
     with np.errstate(divide="ignore"):
         log2 = np.log2(np.asarray(view.model.association_, dtype=np.float64))
@@ -413,19 +396,25 @@ def block_section(view: ModelView) -> dict[str, Any]:
     }
 
 
-def _list_members(side: SideMembers, needed: list[int]) -> tuple[list[Any], dict[int, int]]:
+def _list_members(
+    labels: Array, n_clusters: int, sums: Array, names: Sequence[str], needed: list[Any]
+) -> tuple[list[Any], dict[int, int]]:
     """The number of members of each cluster and the names of some, and the places of these.
 
-    They are the first ones, those needed, and frequent ones.
+    Members have tokens, the most frequent first; the first ones, those needed, and frequent ones of
+    all clusters are named.
     """
-    commonest = np.argsort(-side.sums, kind="stable")
-    room = np.cumsum([len(side.names[i].encode()) + 3 for i in commonest]) <= NAMES_ROOM
-    kept = np.zeros(len(side.sums), dtype=bool)
+    commonest = np.argsort(-sums, kind="stable")
+    room = np.cumsum([len(names[i].encode()) + 3 for i in commonest]) <= NAMES_ROOM
+    kept = np.zeros(len(sums), dtype=bool)
     kept[commonest[room]] = kept[needed] = True
+    order = np.lexsort((-sums, labels))
+    order = order[sums[order] > 0]
     listed, places = list[Any](), dict[int, int]()
-    for members in side.members:
+    for cluster in range(n_clusters):
+        members = order[labels[order] == cluster]
         some = members[kept[members] | (np.arange(len(members)) < FIRST)].tolist()
-        listed.append([len(members), [side.names[i] for i in some]])
+        listed.append([len(members), [names[i] for i in some]])
         places |= {i: place for place, i in enumerate(some)}
     return listed, places
 
