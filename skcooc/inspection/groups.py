@@ -70,11 +70,6 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
     dated = [days_of(column.values[~is_missing(column.values)]) is not None for column in columns]
     freqs = [freq if has_dates or not any(dated) else "auto" for has_dates in dated]
     first, second = (group_rows(c, weights, f) for c, f in zip(columns, freqs, strict=True))
-    return _combinations(first, second)
-
-
-def _combinations(first: RowGroups, second: RowGroups) -> RowGroups:
-    """The groups of rows that are in a group of both divisions."""
     members, names = [], []
     pairs = itertools.product(*(zip(g.labels, g.members, strict=True) for g in (first, second)))
     for (a, rows), (b, others) in pairs:
