@@ -170,14 +170,12 @@ class AspectModel(CooccurrenceEstimator):
 
     @property
     def tempering_(self) -> Tempering:
-        """Tempering used."""
         model = self._fitted_model
         plain = model.aspects if isinstance(model, PredictiveAspects) else model
         return plain.tempering
 
     @property
     def leave_one_out_(self) -> bool:
-        """True where leave-one-out responsibilities were used."""
         return isinstance(self._fitted_model, PredictiveAspects)
 
     @property

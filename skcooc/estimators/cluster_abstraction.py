@@ -175,28 +175,23 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
 
     @property
     def tree_(self) -> Tree:
-        """Parents, depths, leaves and paths of the nodes."""
         check_is_fitted(self)
         return self._fitted_model.tree
 
     @property
     def n_clusters_(self) -> int:
-        """Number of leaves of the tree."""
         return len(self.tree_.leaves)
 
     @property
     def posteriors_(self) -> Array:
-        """P(c given x_i), (N, K)."""
         return self._fitted_model.leaves(self._state.rows)
 
     @property
     def labels_(self) -> Array:
-        """Most probable cluster of training rows, (N,); cluster k is ``tree_.leaves[k]``."""
         return first_largest(self.posteriors_)
 
     @property
     def node_weights_(self) -> Array:
-        """Share of the tokens at each node, (V,)."""
         return np.asarray(self.row_distribution_ @ self.embedding_)
 
     def decision_path(self, X: TableLike) -> CSR:

@@ -161,7 +161,6 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
 
     @property
     def labels_(self) -> Array:
-        """Most probable cluster of each training row, (N,)."""
         check_is_fitted(self)
         params, rows = self._state
         labels = np.empty(len(rows), dtype=np.int64)
@@ -171,17 +170,14 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
 
     @property
     def n_clusters_(self) -> int:
-        """Number of clusters that have rows."""
         return len(self.cluster_weights_)
 
     @property
     def cluster_centers_(self) -> Array:
-        """Mean centers E[theta_c], ``(n_clusters_, K)``."""
         return self._clusters.centers
 
     @property
     def cluster_weights_(self) -> Array:
-        """Mean weights E[pi_c], ``(n_clusters_,)``."""
         return self._clusters.weights
 
     @property

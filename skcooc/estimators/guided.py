@@ -168,12 +168,10 @@ class GuidedAspectModel(AspectModel):
 
     @property
     def group_distribution_(self) -> Array:
-        """Shares of the topics in groups P(z_k given g), (G, K), in the order of ``groups_``."""
         return self._grouped_params.group_mixtures[:-1]
 
     @property
     def column_factors_(self) -> Array:
-        """Factors of the columns in groups, (G, M): 2 where a group has a column twice as often."""
         return self._grouped_params.column_factors[:-1]
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -168,7 +168,6 @@ class TriadicAspectModel(CooccurrenceEstimator):
 
     @property
     def middle_components_(self) -> Array:
-        """P(y_j given z_k), (K, M)."""
         return self._state.params.middle.T
 
     def fit(self, X: Triads, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
