@@ -53,12 +53,15 @@ def topic_features(view: ModelView) -> list[tuple[Array, Array, Array]]:
     rest = np.maximum(rest, 0.5 / view.n_tokens)  # at least half a token
     unigram = np.maximum(view.unigram, tiny)
     n = N_SHOWN if len(rest) <= MANY else max(6, N_SHOWN * MANY // len(rest))
+    n = min(n, rest.shape[1])
     found = []
     for p, weight, r in zip(view.components, view.weights, rest, strict=True):
         expected = view.n_tokens * weight * p
         kept = set[int]()
         for reference in (unigram, r):
-            kept |= _first(_relevances(p, reference, expected), n)
+            ranks = _relevances(p, reference, expected)
+            first = np.argpartition(-ranks, n - 1, axis=1)[:, :n]  # at each position of the slider
+            kept |= set(first[np.take_along_axis(ranks, first, axis=1) > -np.inf].tolist())
         columns = np.array(sorted(kept, key=lambda j: (-p[j], j)), dtype=int)
         found.append((columns, p[columns], r[columns]))
     return found
@@ -75,13 +78,6 @@ def _relevances(p: Array, reference: Array, expected: Array) -> Array:
     mixed[1:, expected < LEAST] = -np.inf
     mixed[:, p < NOTHING] = -np.inf
     return mixed
-
-
-def _first(ranks: Array, n: int) -> set[int]:
-    """The n columns of largest finite rank in any row."""
-    n = min(n, ranks.shape[1])
-    first = np.argpartition(-ranks, n - 1, axis=1)[:, :n]
-    return set(first[np.take_along_axis(ranks, first, axis=1) > -np.inf].tolist())
 
 
 def seeds_of_topics(view: ModelView) -> list[list[str]]:
