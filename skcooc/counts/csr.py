@@ -36,7 +36,6 @@ from skcooc.protocol import (
     T,
     refuse_objects,
 )
-from skcooc.protocol.decorators import compiled
 
 COMPRESSED = "csr", "csc", "bsr"
 OF_ANNDATA = "adata.X, or fit by skcooc.anndata.fit_topics(adata, model, layer='counts')"
@@ -225,13 +224,6 @@ def add_statistics(one: Statistics, other: Statistics) -> Statistics:
     return type(one)(*(mine + its for mine, its in zip(one, other, strict=True)))
 
 
-@compiled
-def column_sums(indptr, indices, data, row_weights, sums):  # type: ignore[no-untyped-def]
-    for i in range(len(indptr) - 1):
-        for p in range(indptr[i], indptr[i + 1]):
-            sums[indices[p]] += row_weights[i] * data[p]
-
-
 def mean_weight(total: float, n_tokens: float) -> float:
     return total / n_tokens if n_tokens else 1.0
 
@@ -298,9 +290,7 @@ class CSRCounts(
 
     @cached_property
     def column_sums(self) -> Array:
-        sums = np.zeros(self.shape[1])
-        column_sums(self.indptr, self.indices, self.data, self.row_weights, sums)
-        return sums
+        return np.asarray(self.table.T @ self.row_weights)
 
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
         return model.expect(self, params, rows, beta)
@@ -430,8 +420,8 @@ class NewRows(CSRCounts):
     def tdot(self, D: Array) -> Array:
         return zeros_view(np.empty((self.shape[1], D.shape[1]), self.dtype))
 
-    def _sums_of_columns(self, B: Array) -> None:
-        return None
+    def _sums_of_columns(self, B: Array) -> Array:
+        return B[:0]
 
     def _path_columns(
         self, tau: Array, q: Array, slots: Array, nodes: Array, posteriors: Array

@@ -14,15 +14,14 @@ and width of the vectors, which the types of a tuple tell numba: ``lanes(n_compo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import intrinsic, models, register_model
 from numba.np.numpy_support import as_dtype
 from numpy.typing import DTypeLike
 
@@ -39,10 +38,10 @@ U = np.uintp  # unsigned indices: numba emits no code for negative ones
 Value: TypeAlias = ir.Value  # a number, or several, of the code that is made
 Lanes = tuple[tuple[int, ...], tuple[int, ...], int | None]
 LINE = 64  # bytes of a vector, and of a line of the cache
-WIDEST = 256  # numbers of a row that are worked on at a time, where that is possible
 PAGE = 4096  # bytes; loads wait for stores that are a multiple of this apart
 INDEX, INT32, BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 FAST = ("fast",)
+ORDERED = ("nsz",)  # sums as they are written; to what has no flags, numba gives those of the loop
 N_TERMS = {np.float32: (5, 8), np.float64: (10, 14)}  # of the logarithm, and of the exponential
 
 
@@ -62,9 +61,13 @@ def lanes(n_components: int, dtype: DTypeLike) -> Lanes:
     return (0,) * count, (0,) * width, None if count * width == n_components else 0
 
 
-def column_chunks(n_components: int) -> list[slice]:
-    starts = range(0, n_components, WIDEST)
-    return [slice(start, min(start + WIDEST, n_components)) for start in starts]
+def column_chunks(table: Array) -> list[slice]:
+    """Columns of two cache lines at a time, or of one, so that loops are compiled for these alone.
+
+    The table is one of `padded_to_lines`.
+    """
+    n_columns, width = table.shape[1], 2 * LINE // table.itemsize
+    return [slice(start, min(start + width, n_columns)) for start in range(0, n_columns, width)]
 
 
 def aligned_array(
@@ -82,10 +85,7 @@ def aligned_array(
 
 
 def padded_to_lines(table: Array, dtype: DTypeLike) -> Array:
-    """The table (m, k), with columns of zeros that fill the last cache line of each row.
-
-    Loops are then compiled for the number of lines, not for that of columns.
-    """
+    """The table (m, k), with columns of zeros that fill the last cache line of each row."""
     (m, k), width = table.shape, LINE // np.dtype(dtype).itemsize
     whole = -(-k // width) * width
     lines = aligned_array((m, whole), dtype, make=np.empty if whole == k else np.zeros)
@@ -274,30 +274,67 @@ def pack(builder: ir.IRBuilder, row: Row, vectors: list[Value]) -> Value:
 
 
 class Numbers:
-    """A vector in generated code, with arithmetic."""
+    """A number, or a vector of them, in generated code, with arithmetic; a comparison is a bit."""
 
-    def __init__(self, builder: ir.IRBuilder, value: Value) -> None:
-        self.builder, self.value = builder, value
+    def __init__(self, builder: ir.IRBuilder, value: Value, flags: Sequence[str] = FAST) -> None:
+        self.builder, self.value, self.flags = builder, value, flags
 
-    def __add__(self, other: Self) -> Self:
-        return self._new(self.builder.fadd(self.value, other.value, flags=FAST))
+    def __add__(self, other: Self | float) -> Self:
+        return self._with("add", other)
 
-    def __mul__(self, other: Self) -> Self:
-        return self._new(self.builder.fmul(self.value, other.value, flags=FAST))
-
-    def __truediv__(self, other: Self) -> Self:
-        return self._new(self.builder.fdiv(self.value, other.value, flags=FAST))
+    def __sub__(self, other: Self | float) -> Self:
+        return self._with("sub", other)
 
     def __rsub__(self, number: float) -> Self:
-        many = ir.Constant(self.value.type, [number] * self.value.type.count)
-        return self._new(self.builder.fsub(many, self.value, flags=FAST))
+        return self.same(number) - self
 
-    def minimum(self, other: Self) -> Self:
-        less = self.builder.fcmp_ordered("<", self.value, other.value, flags=FAST)
-        return self._new(self.builder.select(less, self.value, other.value))
+    def __mul__(self, other: Self | float) -> Self:
+        return self._with("mul", other)
+
+    def __truediv__(self, other: Self | float) -> Self:
+        return self._with("div", other)
+
+    def __or__(self, other: Self | float) -> Self:
+        return self._new(self.builder.or_(self.value, self.same(other).value))
+
+    def __lshift__(self, other: Self | float) -> Self:
+        return self._new(self.builder.shl(self.value, self.same(other).value))
+
+    def __rshift__(self, other: Self | float) -> Self:
+        return self._new(self.builder.lshr(self.value, self.same(other).value))
+
+    def __lt__(self, other: Self | float) -> Self:
+        values = self.value, self.same(other).value
+        if isinstance(self.value.type, ir.IntType):
+            return self._new(self.builder.icmp_unsigned("<", *values))
+        return self._new(self.builder.fcmp_ordered("<", *values, flags=self.flags))
+
+    def minimum(self, other: Self | float) -> Self:
+        return (self < other).choose(self, self.same(other))
+
+    def choose(self, one: Self, other: Self) -> Self:
+        """One number if this bit is set, else the other."""
+        return one._new(self.builder.select(self.value, one.value, other.value))
+
+    def view(self, kind: ir.Type) -> Self:
+        return self._new(self.builder.bitcast(self.value, kind))
+
+    def same(self, number: Self | float) -> Self:
+        """The number, as a constant of this type if it is one of Python."""
+        if isinstance(number, type(self)):
+            return number
+        kind = self.value.type
+        many = [number] * kind.count if isinstance(kind, ir.VectorType) else number
+        return self._new(ir.Constant(kind, many))
+
+    def _with(self, operation: str, other: Self | float) -> Self:
+        values = self.value, self.same(other).value
+        if isinstance(self.value.type, ir.IntType):
+            return self._new(getattr(self.builder, operation)(*values))
+        return self._new(getattr(self.builder, f"f{operation}")(*values, flags=self.flags))
 
     def _new(self, value: Value) -> Self:
-        return type(self)(self.builder, value)
+        return type(self)(self.builder, value, self.flags)
 
 
 def row_formula(formula: Callable[..., Numbers]) -> Any:
@@ -324,30 +361,26 @@ def row_formula(formula: Callable[..., Numbers]) -> Any:
     return evaluate
 
 
-@intrinsic
-def polynomial(typing, terms, x):  # type: ignore[no-untyped-def]
+def polynomial(terms: Sequence[float], x: Numbers) -> Numbers:
     """terms[0] x^n + terms[1] x^(n - 1) + ... + terms[n], written out by Horner's rule."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        total, *others = cgutils.unpack_tuple(builder, arguments[0])
-        for term in others:
-            product = builder.fmul(total, arguments[1], flags=("contract",))
-            total = builder.fadd(product, term, flags=("contract",))
-        return total
-
-    return x(terms, x), generate
+    x = Numbers(x.builder, x.value, ("contract",))
+    total = x.same(terms[0])
+    for term in terms[1:]:
+        total = total * x + term
+    return Numbers(x.builder, total.value, ORDERED)
 
 
-def series(number: Any) -> tuple[tuple[Any, ...], ...]:
+def series(number: Any) -> tuple[tuple[float, ...], ...]:
     """Factors of the powers of t^2 in log2 m / t, and of those of r in 2^r, the highest first."""
     (n_log, n_exp), unit = N_TERMS[number], math.log(2)
     of_log = [2 / unit / (2 * n + 1) for n in range(n_log)]
     of_exp = [unit**n / math.factorial(n) for n in range(n_exp)]
-    return tuple(tuple(map(number, reversed(terms))) for terms in (of_log, of_exp))
+    return tuple(tuple(float(number(term)) for term in terms[::-1]) for terms in (of_log, of_exp))
 
 
-def power_loop_of(number: Any, bits: Any) -> Callable[..., None]:
-    """Make the loop for a floating point type, with unsigned integers of the same size.
+@intrinsic
+def power_of(typing, x, b, of_zero):  # type: ignore[no-untyped-def]
+    """x^b of two numbers of one type, and of 0^b.
 
     With x = 2^e m, where m lies between the roots of 1/2 and of 2, and t = (m - 1) / (m + 1),
 
@@ -360,63 +393,53 @@ def power_loop_of(number: Any, bits: Any) -> Callable[..., None]:
     The series end when terms no longer count. Rounding a product of b and e would cost too many
     digits: b is split into a head of half the digits, whose product with e is exact, and a tail.
     """
+    number = as_dtype(x).type
     info, (of_log, of_exp) = np.finfo(number), series(number)
-    digits, bias = bits(info.nmant), number(1 - info.minexp)
-    zero, one, infinite, whole = (number(value) for value in (0, 1, np.inf, 2.0**info.nmant))
-    rounding = number(1.5) * whole  # what is added and taken away to round to whole numbers
-    halving = number(2.0 ** ((info.nmant + 1) // 2) + 1)
+    digits, bias, whole = info.nmant, 1 - int(info.minexp), 2.0**info.nmant
+    integers = np.dtype(f"u{info.bits // 8}")
+    rounding = 1.5 * whole  # what is added and taken away to round to whole numbers
+    halving = 2.0 ** ((info.nmant + 1) // 2) + 1
     least, ones, wholes, roundings, root = (
-        value.view(bits)
-        for value in (info.smallest_normal, one, whole, rounding, number(math.sqrt(0.5)))
+        int(number(value).view(integers))
+        for value in (info.smallest_normal, 1, whole, rounding, math.sqrt(0.5))
     )
     # An exponent as it is stored, and where there are leading zeros.
-    normal, subnormal = whole + bias, whole + bias + (bias + number(digits) - one)
-    # Powers of 2 that are infinite, or zero, whatever the tail adds.
-    far, twice, half = number(3 * int(bias) // 2), bits(2 * bias), bits(1)
+    normal, subnormal = whole + bias, whole + bias + (bias + digits - 1)
+    far, twice = 3 * bias // 2, 2 * bias  # 2^far is infinite, 2^-far zero, whatever the tail adds
 
-    # Sums in the order in which they are written.
-    @partial(compiled, fastmath=False)
-    def powers(P, b, of_zero, out):  # type: ignore[no-untyped-def]
-        head = halving * b - (halving * b - b)
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        x, b, of_zero = (Numbers(builder, argument, ORDERED) for argument in arguments)
+        real, bits = x.value.type, ir.IntType(info.bits)
+        head = b * halving - (b * halving - b)
         tail = b - head
-        for p in range(U(P.size)):
-            x = P[U(p)]
-            i = number(x).view(bits)
-            tiny = i < least
-            i = number(bits(i | wholes).view(number) - whole).view(bits) if tiny else i
-            stored = bits(i + (ones - root)) >> digits
-            e = bits(stored | wholes).view(number) - (subnormal if tiny else normal)
-            m = bits(i + ones - (stored << digits)).view(number)
-            t = (m - one) / (m + one)
-            high = min(max(head * e, -far), far)
-            low = tail * e + b * (t * polynomial(of_log, t * t))
-            near = (high + low) + rounding
-            power = polynomial(of_exp, (high - (near - rounding)) + low)
-            # 2^k in two factors: it may itself be too small for a number that is not subnormal.
-            k = bits(number(near).view(bits) - roundings + twice)
-            power *= bits((k >> half) << digits).view(number)
-            power *= bits((k - (k >> half)) << digits).view(number)
-            out[U(p)] = power if zero < x < infinite else (of_zero if x == zero else x)
+        i = x.view(bits)
+        tiny = i < least
+        i = tiny.choose(((i | wholes).view(real) - whole).view(bits), i)
+        stored = (i + (ones - root)) >> digits
+        e = (stored | wholes).view(real) - tiny.choose(x.same(subnormal), x.same(normal))
+        m = (i + ones - (stored << digits)).view(real)
+        t = (m - 1.0) / (m + 1.0)
+        high = head * e
+        high = (high < -far).choose(x.same(-far), high).minimum(far)
+        low = tail * e + b * (t * polynomial(of_log, t * t))
+        near = (high + low) + rounding
+        power = polynomial(of_exp, (high - (near - rounding)) + low)
+        # 2^k in two factors: it may itself be too small for a number that is not subnormal.
+        k = near.view(bits) - roundings + twice
+        power *= ((k >> 1) << digits).view(real)
+        power *= ((k - (k >> 1)) << digits).view(real)
+        is_usual, is_positive = x < np.inf, x.same(0.0) < x
+        zero_or_same = builder.fcmp_ordered("==", x.value, x.same(0.0).value)
+        other = Numbers(builder, zero_or_same).choose(of_zero, x)
+        return is_positive.choose(is_usual.choose(power, x), other).value
 
-    return powers
-
-
-LOOPS = {
-    np.dtype(number): power_loop_of(number, bits)
-    for number, bits in ((np.float32, np.uint32), (np.float64, np.uint64))
-}
+    return x(x, x, x), generate
 
 
-def power_loop(P: Array, b: Any, of_zero: Any, out: Array) -> None:
-    """Call the loop for this type; compiled loops can do so, too."""
-    LOOPS[P.dtype](P, b, of_zero, out)
-
-
-@overload(power_loop)
-def _compiled_power_loop(P, b, of_zero, out):  # type: ignore[no-untyped-def]
-    # Callers can be cached, unlike callers of a loop in a closure.
-    loop = LOOPS[as_dtype(P.dtype)]
-    return lambda P, b, of_zero, out: loop(P, b, of_zero, out)
+@compiled
+def power_loop(P, b, of_zero, out):  # type: ignore[no-untyped-def]
+    for p in range(U(P.size)):
+        out[U(p)] = power_of(P[U(p)], b, of_zero)
 
 
 def power(P: Array, exponent: float, out: Array) -> None:

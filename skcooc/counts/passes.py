@@ -245,7 +245,7 @@ class Bands:
     def add_columns(self, tiles: Array, D: Array, products: Array) -> None:
         """Add the product of the transposed data with D (n, k), over tiles (n_bands, 2, 3)."""
         view = *self.non_zeros, np.ascontiguousarray(tiles), self.height
-        for some in column_chunks(D.shape[1]):
+        for some in column_chunks(D):
             wide = lanes(some.stop - some.start, D.dtype)
             column_runs(wide, *view, D[:, some], products[:, some])
 
@@ -277,9 +277,10 @@ def mixture_runs(  # type: ignore[no-untyped-def]
 
     A tile is where a part of a band begins and ends among the runs, the non-zeros and the others,
     (2, 3). A, weights and products are those of the band. Where every component excludes a cell,
-    its ratio is zero and the cell one, so that its logarithm is zero.
+    its ratio is zero and the cell one, so that its logarithm is zero. No weights are ones, and no
+    sums are not made: a loop is compiled for both.
     """
-    number = A.dtype.type
+    number, weighted, summed = A.dtype.type, len(weights) > 0, len(sums) > 0
     zero, one, stop = number(0), number(1), U(tile[1, 0])
     p, other = U(tile[0, 1]), U(tile[0, 2])
     for run in range(U(tile[0, 0]), stop):
@@ -287,7 +288,8 @@ def mixture_runs(  # type: ignore[no-untyped-def]
         j, coming = U(columns[run]), U(columns[coming])
         prefetch(lanes, B, coming)
         b = load(lanes, B, j)
-        if sums is not None:
+        of_column = b
+        if summed:
             prefetch(lanes, sums, coming)
             of_column = load(lanes, sums, j)
         for _ in range(lengths[run]):
@@ -300,12 +302,11 @@ def mixture_runs(  # type: ignore[no-untyped-def]
             w = n / cell if cell > 0 else zero
             cells[p] = cell if cell > 0 else one
             store(add_scaled(load(lanes, products, i), w, b), products, i)
-            if sums is not None:
-                if weights is not None:
-                    w *= weights[i]
-                of_column = add_scaled(of_column, w, a)
+            if weighted:
+                w *= weights[i]
+            of_column = add_scaled(of_column, w, a)
             p += U(1)
-        if sums is not None:
+        if summed:
             store(of_column, sums, j)
 
 
@@ -483,12 +484,12 @@ def row_products(lanes, indptr, indices, data, D, start, stop, products):  # typ
 
 
 @compiled
-def cell_products(lanes, indptr, indices, A, B, start, stop, cells):  # type: ignore[no-untyped-def]
-    """A[i] @ B[j] at the non-zeros of rows start..stop."""
+def add_cells(lanes, indptr, indices, A, B, start, stop, cells):  # type: ignore[no-untyped-def]
+    """Add A[i] @ B[j] at the non-zeros of rows start..stop."""
     for i in range(U(start), U(stop)):
         a = load(lanes, A, i)
         for p in range(U(indptr[i]), U(indptr[i + U(1)])):
-            cells[p] = dot(a, load(lanes, B, U(indices[p])))
+            cells[p] += dot(a, load(lanes, B, U(indices[p])))
 
 
 class Mixture(NamedTuple):
@@ -508,7 +509,7 @@ class FactorProducts(NonZeros):
         products = aligned_array((self.shape[0], D.shape[1]), self.dtype, make=np.zeros)
 
         def multiply(start: int, stop: int) -> None:
-            for some in column_chunks(D.shape[1]):
+            for some in column_chunks(D):
                 wide = lanes(some.stop - some.start, self.dtype)
                 row_products(wide, *table, D[:, some], start, stop, products[:, some])
 
@@ -533,25 +534,32 @@ class FactorProducts(NonZeros):
         A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
         bands, wide = self.views.bands, lanes(A.shape[1], self.dtype)
         rows, columns = shifted_zeros(A), self._sums_of_columns(B)
-        weights = None if self.weights is None else self.weights.astype(self.dtype)
+        weights = np.array([] if self.weights is None else self.weights, dtype=self.dtype)
         cells = np.empty(bands.nnz, self.dtype)
 
         def mix(band: int, tile: Array) -> None:
             mine = bands.rows_of(band)
-            own = None if weights is None else weights[mine]
-            mixture_runs(wide, *bands.non_zeros, tile, A[mine], B, own, cells, rows[mine], columns)
+            factors = A[mine], B, weights[mine]
+            mixture_runs(wide, *bands.non_zeros, tile, *factors, cells, rows[mine], columns)
 
         log_likelihood = self._run_bands(bands, cells, A.shape[1], mix)
-        return Mixture(rows, zeros_view(B) if columns is None else columns, log_likelihood)
+        return Mixture(rows, columns if columns.size else zeros_view(B), log_likelihood)
 
     def cells(self, A: Array, B: Array) -> Array:
-        A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
-        cells, wide = np.empty_like(self.data), lanes(A.shape[1], self.dtype)
-        given = wide, self.indptr, self.indices, A, B
-        self._run_ranges(self.indptr, A.shape[1], lambda i, k: cell_products(*given, i, k, cells))
+        A, B = (padded_to_lines(F, self.dtype) for F in (A, B))
+        cells = np.zeros_like(self.data)
+
+        def add(start: int, stop: int) -> None:
+            for some in column_chunks(A):
+                wide = lanes(some.stop - some.start, self.dtype)
+                given = wide, self.indptr, self.indices, A[:, some], B[:, some]
+                add_cells(*given, start, stop, cells)
+
+        self._run_ranges(self.indptr, A.shape[1], add)
         return cells
 
-    def _sums_of_columns(self, B: Array) -> Array | None:
+    def _sums_of_columns(self, B: Array) -> Array:
+        """Zeros to which expected counts of the columns are added; no rows if none are needed."""
         return shifted_zeros(B)
 
 

@@ -58,7 +58,7 @@ from skcooc.counts.lanes import (
     load,
     multiply,
     padded_to_lines,
-    power_loop,
+    power_of,
     store,
 )
 from skcooc.counts.passes import Mixture, NonZeros
@@ -70,75 +70,8 @@ MIN_DIVISOR = 1e-15  # of divisors: its square is a float32, and the reciprocal 
 TRIES = 10  # lengths of a step, before there is none
 
 
-# Conditions and products stand for min, max, sum and squares, which numba compiles as functions.
-@compiled
-def expected_counts(indices, data, start, stop, B, a, products):  # type: ignore[no-untyped-def]
-    """Let products be a * sum_p n_p B_p / (B_p @ a) over entries start..stop of a row.
-
-    Four at a time, so that ``a`` and the products are loaded a quarter as often.
-    """
-    zero = data.dtype.type(0)
-    for k in range(len(a)):
-        products[k] = zero
-    last = stop - 1
-    for p in range(start, stop, 4):
-        q = p + 1 if p + 1 < last else last
-        r = p + 2 if p + 2 < last else last
-        s = p + 3 if p + 3 < last else last
-        b, c, d, e = B[U(indices[p])], B[U(indices[q])], B[U(indices[r])], B[U(indices[s])]
-        v, w, x, y = zero, zero, zero, zero
-        for k in range(len(a)):
-            v += b[k] * a[k]
-            w += c[k] * a[k]
-            x += d[k] * a[k]
-            y += e[k] * a[k]
-        v = data[p] / v if v > zero else zero
-        w = data[q] / w if w > zero and q > p else zero
-        x = data[r] / x if x > zero and r > q else zero
-        y = data[s] / y if y > zero and s > r else zero
-        for k in range(len(a)):
-            products[k] += v * b[k] + w * c[k] + x * d[k] + y * e[k]
-    for k in range(len(a)):
-        products[k] *= a[k]
-
-
-@compiled
-def normalise(products):  # type: ignore[no-untyped-def]
-    mass = products.dtype.type(0)
-    for k in range(len(products)):
-        mass += products[k]
-    if mass > 0:
-        for k in range(len(products)):
-            products[k] /= mass
-    return mass
-
-
-@compiled
-def movement(now, plain, last):  # type: ignore[no-untyped-def]
-    """Largest change by EM, now or since its last step; and whether momentum leads backwards."""
-    furthest, back, moved = now.dtype.type(0), now.dtype.type(0), now.dtype.type(MOVED_BEFORE)
-    for k in range(len(now)):
-        change, earlier = abs(plain[k] - now[k]), moved * abs(plain[k] - last[k])
-        furthest = change if change > furthest else furthest
-        furthest = earlier if earlier > furthest else furthest
-        back += (now[k] - plain[k]) * (plain[k] - last[k])
-    return furthest, back > 0
-
-
-@compiled
-def momentum_step(now, before, plain, last, s):  # type: ignore[no-untyped-def]
-    """Step with momentum from ``now``, which becomes ``before``; ``plain`` becomes ``last``."""
-    kind, ratio = now.dtype.type, (1 - s) / (1 + s)
-    stride, momentum = kind(4 / ((1 + s) * (1 + s))), kind(ratio * ratio)
-    least = kind(MIN_EM_SHARE)
-    for k in range(len(now)):
-        beyond = now[k] + stride * (plain[k] - now[k]) + momentum * (now[k] - before[k])
-        before[k], last[k] = now[k], plain[k]
-        floor = least * plain[k]
-        now[k] = beyond if beyond > floor else floor
-    normalise(now)
-
-
+# One function: a helper takes .1 s to compile, whatever it does. Conditions stand for min and max,
+# which numba compiles as functions.
 @compiled
 def solve_rows(  # type: ignore[no-untyped-def]
     indptr, indices, data, B, power, otherwise, row_prior, tol, max_iter, start, stop, path, rows
@@ -148,36 +81,82 @@ def solve_rows(  # type: ignore[no-untyped-def]
     ``path`` are five vectors to work on, zeros. Numbers are copied one by one: numba takes seconds
     to compile the assignment of an array.
     """
-    n_components, limit = rows.shape[1], np.sqrt(1.0 - power if power < 1 else 0.0)
+    kind, n_components = B.dtype.type, rows.shape[1]
+    zero, least, moved = kind(0), kind(MIN_EM_SHARE), kind(MOVED_BEFORE)
+    limit = np.sqrt(1.0 - power if power < 1 else 0.0)
     now, before, plain, last, a = path[0], path[1], path[2], path[3], path[4]
-    zero = B.dtype.type(0)
     for i in range(start, stop):
-        tokens, age = zero, 0
-        for p in range(indptr[i], indptr[i + 1]):
+        tokens, age, first, end = zero, 0, indptr[i], indptr[i + 1]
+        for p in range(first, end):
             tokens += data[p]
         n_tokens = np.float64(tokens)
         for k in range(n_components):
             now[k] = before[k] = last[k] = rows[i, k]
         share = row_prior / (row_prior + n_tokens * n_tokens) if row_prior > 0 else 0.0
-        of_prior = B.dtype.type(share)
-        of_tokens = B.dtype.type((1 - share) / n_tokens if n_tokens > 0 else 0.0)
+        of_prior = kind(share)
+        of_tokens = kind((1 - share) / n_tokens if n_tokens > 0 else 0.0)
         for _ in range(max_iter):
-            power_loop(now, power, zero, a)
-            expected_counts(indices, data, indptr[i], indptr[i + 1], B, a, plain)
+            # A step of EM: a * sum_p n_p B_p / (B_p @ a), where a are powers of the mixture. Four
+            # entries at a time, so that ``a`` and the sums are loaded a quarter as often.
+            for k in range(len(a)):
+                a[k], plain[k] = power_of(now[k], power, zero), zero
+            for p in range(first, end, 4):
+                q = p + 1 if p + 1 < end else end - 1
+                r = p + 2 if p + 2 < end else end - 1
+                s = p + 3 if p + 3 < end else end - 1
+                b, c, d, e = B[U(indices[p])], B[U(indices[q])], B[U(indices[r])], B[U(indices[s])]
+                v, w, x, y = zero, zero, zero, zero
+                for k in range(len(a)):
+                    v += b[k] * a[k]
+                    w += c[k] * a[k]
+                    x += d[k] * a[k]
+                    y += e[k] * a[k]
+                v = data[p] / v if v > zero else zero
+                w = data[q] / w if w > zero and q > p else zero
+                x = data[r] / x if x > zero and r > q else zero
+                y = data[s] / y if y > zero and s > r else zero
+                for k in range(len(a)):
+                    plain[k] += v * b[k] + w * c[k] + x * d[k] + y * e[k]
+            for k in range(len(a)):
+                plain[k] *= a[k]
             if of_prior > zero:  # the same, divided by the sum of both
                 for k in range(n_components):
                     plain[k] = of_tokens * plain[k] + of_prior * otherwise[k]
-            if not normalise(plain) > 0:  # the row has no tokens that components explain
+            mass = zero
+            for k in range(len(a)):
+                mass += plain[k]
+            if not mass > zero:  # the row has no tokens that components explain
                 for k in range(n_components):
                     plain[k] = otherwise[k]
                 break
-            furthest, back = movement(now, plain, last)
+            for k in range(len(a)):
+                plain[k] /= mass
+            # Largest change by EM, now or since its last step; and whether momentum leads back.
+            furthest, back = zero, zero
+            for k in range(len(a)):
+                change, earlier = abs(plain[k] - now[k]), moved * abs(plain[k] - last[k])
+                furthest = change if change > furthest else furthest
+                furthest = earlier if earlier > furthest else furthest
+                back += (now[k] - plain[k]) * (plain[k] - last[k])
             if furthest <= tol:
                 break
-            age = 0 if back else age
+            # A step with momentum from ``now``, which becomes ``before``; ``plain`` becomes last.
+            age = 0 if back > zero else age
             s = 3 / (2 * age + 3)
-            momentum_step(now, before, plain, last, s if s > limit else limit)
+            s = s if s > limit else limit
             age += 1
+            ratio = (1 - s) / (1 + s)
+            stride, momentum = kind(4 / ((1 + s) * (1 + s))), kind(ratio * ratio)
+            for k in range(len(a)):
+                beyond = now[k] + stride * (plain[k] - now[k]) + momentum * (now[k] - before[k])
+                floor = least * plain[k]
+                before[k], last[k] = now[k], plain[k]
+                now[k] = beyond if beyond > floor else floor
+            mass = zero
+            for k in range(len(a)):
+                mass += now[k]
+            for k in range(len(a)):
+                now[k] /= mass
         for k in range(n_components):
             rows[i, k] = plain[k]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import pickle
 import warnings
@@ -118,6 +119,10 @@ def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., R
     return cast(Callable[..., Result], loop)
 
 
+def _is_own(event: Event) -> bool:
+    return bool(event.data["dispatcher"].py_func.__module__.startswith("skcooc."))
+
+
 class CompilationNotice(Listener):
     """Logs, once a process, that loops of this package are compiled: none was found on disk."""
 
@@ -125,7 +130,7 @@ class CompilationNotice(Listener):
     where = "once, and the results stay on disk"
 
     def on_start(self, event: Event) -> None:
-        if not self.is_logged and event.data["dispatcher"].py_func.__module__.startswith("skcooc."):
+        if not self.is_logged and _is_own(event):
             self.is_logged = True
             logger.info(f"Compiling loops: that takes seconds, {self.where}.")
 
@@ -133,5 +138,25 @@ class CompilationNotice(Listener):
         pass
 
 
+class WithoutGarbageCollection(Listener):
+    """Pauses the collection of cycles while a loop is compiled, of whose time it takes a sixth.
+
+    Loops, and those that they call, are compiled one at a time: numba has a lock.
+    """
+
+    def __init__(self) -> None:
+        self._was_enabled: list[bool] = []
+
+    def on_start(self, event: Event) -> None:
+        if _is_own(event):
+            self._was_enabled.append(gc.isenabled())
+            gc.disable()
+
+    def on_end(self, event: Event) -> None:
+        if _is_own(event) and self._was_enabled.pop():
+            gc.enable()
+
+
 NOTICE = CompilationNotice()
 register("numba:compile", NOTICE)
+register("numba:compile", WithoutGarbageCollection())
