@@ -6,15 +6,14 @@ of the non-zeros.
 
 A compiler that does not know the number of components makes a loop over them of every line, which
 loads and stores what could have stayed where it is. Here a row is a value of as many vectors as it
-takes, loaded once and stored when all is done. If these are longer than the row, the last one
-overlaps the one before, and what they share is zero in the last. Loops are compiled for the number
-and width of the vectors, which the types of a tuple tell numba: ``lanes(n_components, dtype)``.
+takes, loaded once and stored when all is done: rows are padded with zeros to whole vectors. Loops
+are compiled for the number and width of these, which the types of a tuple tell numba: ``lanes(A)``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -36,8 +35,9 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 U = np.uintp  # unsigned indices: numba emits no code for negative ones
 Value: TypeAlias = ir.Value  # a number, or several, of the code that is made
-Lanes = tuple[tuple[int, ...], tuple[int, ...], int | None]
+Lanes = tuple[tuple[int, ...], tuple[int, ...]]
 LINE = 64  # bytes of a vector, and of a line of the cache
+HALF = LINE // 2  # bytes of rows of few components
 PAGE = 4096  # bytes; loads wait for stores that are a multiple of this apart
 INDEX, INT32, BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 FAST = ("fast",)
@@ -45,26 +45,23 @@ ORDERED = ("nsz",)  # sums as they are written; to what has no flags, numba give
 N_TERMS = {np.float32: (5, 8), np.float64: (10, 14)}  # of the logarithm, and of the exponential
 
 
-def lanes(n_components: int, dtype: DTypeLike) -> Lanes:
-    """Vectors of a row as a type for numba: a zero for each vector, one for each number, overlap.
+def lanes(table: Array) -> Lanes:
+    """Vectors of a padded row as a type for numba: a zero for each vector, one for each number.
 
-    The overlap is None where the vectors are exactly as long as the row, else 0.
-
-    >>> [tuple(map(len, lanes(n, "float64")[:2])) for n in (1, 5, 16, 20)]
-    [(1, 1), (2, 4), (2, 8), (3, 8)]
-    >>> lanes(2, "float32"), lanes(3, "float32")
-    (((0,), (0, 0), None), ((0, 0), (0, 0), 0))
+    >>> [tuple(map(len, lanes(padded(np.ones((1, n)), "float64")))) for n in (1, 5, 16, 20)]
+    [(1, 8), (1, 8), (2, 8), (3, 8)]
+    >>> lanes(padded(np.ones((1, 3)), "float32", LINE // 8))
+    ((0,), (0, 0))
     """
-    longest = LINE // np.dtype(dtype).itemsize
-    width = min(longest, 1 << (n_components.bit_length() - 1))
-    count = -(-n_components // width)
-    return (0,) * count, (0,) * width, None if count * width == n_components else 0
+    n_columns = table.shape[1]
+    width = min(LINE // table.itemsize, n_columns)
+    return (0,) * (n_columns // width), (0,) * width
 
 
 def column_chunks(table: Array) -> list[slice]:
     """Columns of two cache lines at a time, or of one, so that loops are compiled for these alone.
 
-    The table is one of `padded_to_lines`.
+    The table is padded to lines.
     """
     n_columns, width = table.shape[1], 2 * LINE // table.itemsize
     return [slice(start, min(start + width, n_columns)) for start in range(0, n_columns, width)]
@@ -84,23 +81,36 @@ def aligned_array(
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
-def padded_to_lines(table: Array, dtype: DTypeLike) -> Array:
-    """The table (m, k), with columns of zeros that fill the last cache line of each row."""
-    (m, k), width = table.shape, LINE // np.dtype(dtype).itemsize
-    whole = -(-k // width) * width
-    lines = aligned_array((m, whole), dtype, make=np.empty if whole == k else np.zeros)
+def padded(table: Array, dtype: DTypeLike, least: int = LINE) -> Array:
+    """The table (m, k) in C order, with columns of zeros at the end of its rows.
+
+    They have ``least`` bytes then if that is enough, else whole cache lines.
+    """
+    (m, k), dtype = table.shape, np.dtype(dtype)
+    size = k * dtype.itemsize
+    whole = (least if size <= least else -(-size // LINE) * LINE) // dtype.itemsize
+    if whole == k:
+        return np.ascontiguousarray(table, dtype=dtype)
+    lines = aligned_array((m, whole), dtype, make=np.zeros)
     lines[:, :k] = table
     return lines
+
+
+def without_padding(table: Array, n_columns: int) -> Array:
+    if n_columns == table.shape[1]:
+        return table
+    kept = aligned_array((len(table), n_columns), table.dtype)
+    kept[:] = table[:, :n_columns]
+    return kept
 
 
 class Row(types.Type):
     """The type of a row for numba: ``count`` vectors of ``width`` numbers."""
 
     def __init__(self, dtype: types.Float, lanes: types.Tuple) -> None:
-        count, width, overlap = lanes
+        count, width = lanes
         self.dtype, self.count, self.width = dtype, len(count), len(width)
-        self.overlaps = not isinstance(overlap, types.NoneType)
-        super().__init__(f"Row({dtype}, {self.count}, {self.width}, {self.overlaps})")
+        super().__init__(f"Row({dtype}, {self.count}, {self.width})")
 
     @property
     def vector(self) -> ir.VectorType:
@@ -121,15 +131,8 @@ def load(typing, lanes, array, i):  # type: ignore[no-untyped-def]
     row = Row(array.dtype, lanes)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        start, n_components = _start(context, builder, row, array, *arguments[1:])
-        vectors = [
-            builder.load(place, align=row.dtype.bitwidth // 8)
-            for place in _places(builder, row, start, n_components)
-        ]
-        if row.overlaps:
-            vectors[-1] = builder.select(
-                _unshared(builder, row, n_components), vectors[-1], ir.Constant(row.vector, None)
-            )
+        places = _places(context, builder, row, array, *arguments[1:])
+        vectors = [builder.load(place, align=row.dtype.bitwidth // 8) for place in places]
         return pack(builder, row, vectors)
 
     return row(lanes, array, types.uintp), generate
@@ -138,11 +141,9 @@ def load(typing, lanes, array, i):  # type: ignore[no-untyped-def]
 @intrinsic
 def store(typing, row, array, i):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        start, n_components = _start(context, builder, row, array, *arguments[1:])
         vectors = unpack(builder, row, arguments[0])
-        places = list(_places(builder, row, start, n_components))
-        # The last vector first, since the one before overwrites what they share.
-        for vector, place in reversed(list(zip(vectors, places, strict=True))):
+        places = _places(context, builder, row, array, *arguments[1:])
+        for vector, place in zip(vectors, places, strict=True):
             builder.store(vector, place, align=row.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
@@ -158,8 +159,7 @@ def prefetch(typing, lanes, array, i):  # type: ignore[no-untyped-def]
         read, near, data = (ir.Constant(INT32, value) for value in (0, 3, 1))
         kind = ir.FunctionType(ir.VoidType(), [BYTES, INT32, INT32, INT32])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        start, n_components = _start(context, builder, row, array, *arguments[1:])
-        for place in _places(builder, row, start, n_components):
+        for place in _places(context, builder, row, array, *arguments[1:]):
             builder.call(function, [builder.bitcast(place, BYTES), read, near, data])
         return context.get_dummy_value()
 
@@ -229,31 +229,16 @@ def at_least(typing, x, w):  # type: ignore[no-untyped-def]
     return x(x, x.dtype), generate
 
 
-def _start(
+def _places(
     context: BaseContext, builder: ir.IRBuilder, row: Row, kind: types.Array, array: Value, i: Value
-) -> tuple[Value, Value]:
-    """Address and length of a row of an array."""
+) -> list[Value]:
+    """Addresses of the vectors of a row of an array."""
     array = context.make_array(kind)(context, builder, array)
     size = ir.Constant(INDEX, row.dtype.bitwidth // 8)
     stride = builder.sdiv(cgutils.unpack_tuple(builder, array.strides, 2)[0], size)
-    n_components = cgutils.unpack_tuple(builder, array.shape, 2)[1]
-    return builder.gep(array.data, [builder.mul(i, stride)]), n_components
-
-
-def _places(builder: ir.IRBuilder, row: Row, start: Value, n_components: Value) -> Iterator[Value]:
-    """Addresses of the vectors of a row; the last one may overlap the one before."""
-    for v in range(row.count):
-        first: Value = ir.Constant(INDEX, v * row.width)
-        if row.overlaps and v == row.count - 1:
-            first = builder.sub(n_components, ir.Constant(INDEX, row.width))
-        yield builder.bitcast(builder.gep(start, [first]), row.vector.as_pointer())
-
-
-def _unshared(builder: ir.IRBuilder, row: Row, n_components: Value) -> Value:
-    """Mask of the numbers of the last vector that are not in the one before."""
-    shared = builder.sub(ir.Constant(INDEX, row.count * row.width), n_components)
-    numbers = ir.Constant(ir.VectorType(INDEX, row.width), list(range(row.width)))
-    return builder.icmp_unsigned(">=", numbers, broadcast(builder, shared, row.width))
+    start = builder.gep(array.data, [builder.mul(i, stride)])
+    places = [builder.gep(start, [ir.Constant(INDEX, v * row.width)]) for v in range(row.count)]
+    return [builder.bitcast(place, row.vector.as_pointer()) for place in places]
 
 
 def broadcast(builder: ir.IRBuilder, number: Value, width: int) -> Value:

@@ -27,6 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from skcooc.counts.lanes import (
+    HALF,
     Numbers,
     U,
     add_scaled,
@@ -35,9 +36,11 @@ from skcooc.counts.lanes import (
     lanes,
     load,
     multiply,
+    padded,
     prefetch,
     row_formula,
     store,
+    without_padding,
 )
 from skcooc.counts.passes import PREFETCH, Mixture, NonZeros, shifted_zeros
 from skcooc.protocol import Array
@@ -160,25 +163,30 @@ class LeaveOneOutPasses(NonZeros):
         (k,) in a row and a number in a column, times ``per_total``, (n,) and (k,). Products of the
         powers are plain posteriors, up to a factor of each cell. Normalisers give the likelihood.
         """
-        A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in means)
-        of_row, of_column = (F.astype(self.dtype) for F in per_total)
-        weights, half = self.row_weights.astype(self.dtype), self.dtype.type(beta / 2)
-        shares = weights / np.maximum(np.ceil(weights), 1)
-        in_row = of_row[:, None] * pseudo_counts[0].astype(self.dtype)
-        in_column = np.broadcast_to(of_column * pseudo_counts[1], B.shape)
-        A_most = self.map_row_ranges(_largest_share, A, in_row)
-        B_most = self.map_row_ranges(_largest_share, B, in_column)
-        of_columns = B, powers[1], B_most, of_column[None, :], np.ones_like(B[:1])
+        in_total, (in_row, in_column) = per_total[1][None], pseudo_counts
+        of_one = in_total, in_row[None], np.ones_like(in_total)
+        A, B, A_powers, B_powers, in_total, in_row, ones = (
+            padded(F, self.dtype, HALF) for F in (*means, *powers, *of_one)
+        )
+        of_row, weights = per_total[0].astype(self.dtype), self.row_weights.astype(self.dtype)
+        shares, half = weights / np.maximum(np.ceil(weights), 1), self.dtype.type(beta / 2)
+        A_most = self.map_row_ranges(_largest_share, A, of_row[:, None] * in_row)
+        B_most = self.map_row_ranges(
+            _largest_share, B, np.broadcast_to(in_total * in_column, B.shape)
+        )
+        of_columns = B, B_powers, B_most, in_total, ones
         rows, columns, bands = shifted_zeros(A), shifted_zeros(B), self.views.bands
-        cells, wide = np.empty(bands.nnz, self.dtype), lanes(A.shape[1], self.dtype)
+        cells, wide = np.empty(bands.nnz, self.dtype), lanes(A)
 
         def add(band: int, tile: Array) -> None:
-            arrays, mine = (A, powers[0], A_most, of_row, weights, shares), bands.rows_of(band)
+            arrays, mine = (A, A_powers, A_most, of_row, weights, shares), bands.rows_of(band)
             of_rows = tuple(array[mine] for array in arrays)
             given = bands.non_zeros, tile, of_rows, of_columns, half
             leave_one_out_runs(wide, *given, cells, rows[mine], columns)
 
-        return Mixture(rows, columns, self._run_bands(bands, cells, A.shape[1], add))
+        log_likelihood = self._run_bands(bands, cells, A.shape[1], add)
+        sums = (without_padding(F, means[0].shape[1]) for F in (rows, columns))
+        return Mixture(*sums, log_likelihood)
 
     def left_out_rows(self, shares: Array, B: Array, totals: Array, prior: float) -> Array:
         """Change of the log-likelihood of rows without their own counts, (n, k), in nats.

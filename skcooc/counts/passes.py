@@ -24,6 +24,7 @@ from numba import config
 from threadpoolctl import ThreadpoolController
 
 from skcooc.counts.lanes import (
+    HALF,
     U,
     add_scaled,
     aligned_array,
@@ -32,9 +33,10 @@ from skcooc.counts.lanes import (
     dot,
     lanes,
     load,
-    padded_to_lines,
+    padded,
     prefetch,
     store,
+    without_padding,
 )
 from skcooc.protocol import CSR, Array, Map, T
 from skcooc.protocol.locks import free_in_forks
@@ -246,8 +248,7 @@ class Bands:
         """Add the product of the transposed data with D (n, k), over tiles (n_bands, 2, 3)."""
         view = *self.non_zeros, np.ascontiguousarray(tiles), self.height
         for some in column_chunks(D):
-            wide = lanes(some.stop - some.start, D.dtype)
-            column_runs(wide, *view, D[:, some], products[:, some])
+            column_runs(lanes(D[:, some]), *view, D[:, some], products[:, some])
 
 
 def column_by_column(X: Matrix, height: int) -> Iterator[sp.csc_array]:
@@ -504,20 +505,20 @@ class FactorProducts(NonZeros):
     """Products with factors of rows and of columns."""
 
     def dot(self, D: Array) -> Array:
-        n_columns, D = D.shape[1], padded_to_lines(D, self.dtype)
+        n_columns, D = D.shape[1], padded(D, self.dtype)
         table = self.indptr, self.indices, self.data
         products = aligned_array((self.shape[0], D.shape[1]), self.dtype, make=np.zeros)
 
         def multiply(start: int, stop: int) -> None:
             for some in column_chunks(D):
-                wide = lanes(some.stop - some.start, self.dtype)
-                row_products(wide, *table, D[:, some], start, stop, products[:, some])
+                part = lanes(D[:, some]), *table, D[:, some], start, stop
+                row_products(*part, products[:, some])
 
         self._run_ranges(self.indptr, n_columns, multiply)
         return without_padding(products, n_columns)
 
     def tdot(self, D: Array) -> Array:
-        n_columns, D = D.shape[1], padded_to_lines(self._weighted(D), self.dtype)
+        n_columns, D = D.shape[1], padded(self._weighted(D), self.dtype)
         products = aligned_array((self.shape[1], D.shape[1]), self.dtype, make=np.zeros)
         bands = self.views.bands
         work = bands.nnz * n_columns
@@ -531,8 +532,9 @@ class FactorProducts(NonZeros):
 
         Times A and B they are expected counts; all but ``rows`` count rows by their weights.
         """
-        A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
-        bands, wide = self.views.bands, lanes(A.shape[1], self.dtype)
+        n_components = A.shape[1]
+        A, B = (padded(F, self.dtype, HALF) for F in (A, B))
+        bands, wide = self.views.bands, lanes(A)
         rows, columns = shifted_zeros(A), self._sums_of_columns(B)
         weights = np.array([] if self.weights is None else self.weights, dtype=self.dtype)
         cells = np.empty(bands.nnz, self.dtype)
@@ -543,16 +545,16 @@ class FactorProducts(NonZeros):
             mixture_runs(wide, *bands.non_zeros, tile, *factors, cells, rows[mine], columns)
 
         log_likelihood = self._run_bands(bands, cells, A.shape[1], mix)
-        return Mixture(rows, columns if columns.size else zeros_view(B), log_likelihood)
+        columns = columns if columns.size else zeros_view(B)
+        return Mixture(rows[:, :n_components], columns[:, :n_components], log_likelihood)
 
     def cells(self, A: Array, B: Array) -> Array:
-        A, B = (padded_to_lines(F, self.dtype) for F in (A, B))
+        A, B = (padded(F, self.dtype) for F in (A, B))
         cells = np.zeros_like(self.data)
 
         def add(start: int, stop: int) -> None:
             for some in column_chunks(A):
-                wide = lanes(some.stop - some.start, self.dtype)
-                given = wide, self.indptr, self.indices, A[:, some], B[:, some]
+                given = lanes(A[:, some]), self.indptr, self.indices, A[:, some], B[:, some]
                 add_cells(*given, start, stop, cells)
 
         self._run_ranges(self.indptr, A.shape[1], add)
@@ -561,14 +563,6 @@ class FactorProducts(NonZeros):
     def _sums_of_columns(self, B: Array) -> Array:
         """Zeros to which expected counts of the columns are added; no rows if none are needed."""
         return shifted_zeros(B)
-
-
-def without_padding(table: Array, n_columns: int) -> Array:
-    if n_columns == table.shape[1]:
-        return table
-    kept = aligned_array((len(table), n_columns), table.dtype)
-    kept[:] = table[:, :n_columns]
-    return kept
 
 
 def zeros_view(sums: Array) -> Array:

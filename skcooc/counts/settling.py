@@ -57,7 +57,7 @@ from skcooc.counts.lanes import (
     lanes,
     load,
     multiply,
-    padded_to_lines,
+    padded,
     power_of,
     store,
 )
@@ -173,7 +173,7 @@ class RowMixtures(NonZeros):
         """
         new, kind = np.array(rows, dtype=self.dtype, order="C"), self.dtype.type
         table = self.indptr, self.indices, self.data
-        B = padded_to_lines(fixed.components, self.dtype)
+        B = padded(fixed.components, self.dtype)
         prior = fixed.otherwise.astype(self.dtype), float(fixed.row_prior)
         given = *table, B, kind(fixed.power), *prior, kind(tol), max_iter
 
@@ -306,9 +306,9 @@ class AlternatingRows(NonZeros):
 
         Expected counts of rows and columns after it; the log-likelihood before it.
         """
-        A, B, cells = self._copied(A), self._copied(B), np.empty_like(self.data)
+        n_components, cells = A.shape[1], np.empty_like(self.data)
         unit = power_of_two(self.data)  # keeps squares and reciprocals finite
-        A /= unit
+        A, B = padded(A / unit, self.dtype), padded(B.copy(), self.dtype)
         self._improve((self.indptr, self.indices, self.data, unit), B, A, cells)
         counts = self.data if self.weights is None else self.weighted_counts
         logs = np.log(cells)
@@ -322,26 +322,23 @@ class AlternatingRows(NonZeros):
         of_rows, of_columns = _totals(weighted) * unit, _totals(B) * unit
         A *= of_columns
         B *= of_rows
-        return Mixture(A, B, log_likelihood)
-
-    def _copied(self, F: Array) -> Array:
-        copy = aligned_array(F.shape, self.dtype)
-        copy[:] = F
-        return copy
+        return Mixture(A[:, :n_components], B[:, :n_components], log_likelihood)
 
     def _improve(
         self, table: tuple[Array, Array, Array, np.floating], B: Array, A: Array, cells: Array
     ) -> None:
         """Step of A at B, for a table (indptr, indices, counts, unit of the counts)."""
         n_components, totals, width = A.shape[1], _totals(B), LINE // self.dtype.itemsize
-        wide, indptr = (lanes(n_components, self.dtype), lanes(width, self.dtype)), table[0]
+        indptr = table[0]
 
         def improve(start: int, stop: int) -> None:
             n_lines = max(2, -(-int(np.diff(indptr[start : stop + 1]).max()) // width))
             work = aligned_array((4, n_lines, width), self.dtype, make=np.zeros)
             work[3, 0] = 1
             vectors = aligned_array((4, n_components), self.dtype, make=np.zeros)
-            improve_rows(*wide, *table, B, totals, start, stop, A, cells, vectors, work)
+            improve_rows(
+                lanes(A), lanes(work[0]), *table, B, totals, start, stop, A, cells, vectors, work
+            )
 
         self._run_ranges(indptr, n_components, improve)
 

@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike
 
 from skcooc.counts.csr import CSRCounts
 from skcooc.counts.lanes import (
+    HALF,
     U,
     add_scaled,
     aligned_array,
@@ -23,6 +24,7 @@ from skcooc.counts.lanes import (
     lanes,
     load,
     multiply,
+    padded,
     prefetch,
     store,
 )
@@ -171,10 +173,10 @@ class TripleCounts(CSRCounts):
         ``rows`` (N + M, k) are sum_jl w A[N + j] B[l] and sum_il w A[i] B[l]; ``columns`` (L, k)
         are sum_ij w A[i] A[N + j].
         """
-        first, *others = factors = self._factors(A, B)
-        triples, N, wide = self.views.triples, self.shape[0], lanes(B.shape[1], self.dtype)
-        bands, zeros = triples.bands, np.zeros((1, B.shape[1]), self.dtype)
-        rows = aligned_array((N + self.sizes[0], B.shape[1]), self.dtype, SHIFT, np.zeros)
+        n_components, (first, *others) = B.shape[1], (factors := self._factors(A, B))
+        triples, N, wide = self.views.triples, self.shape[0], lanes(first)
+        bands, zeros = triples.bands, np.zeros((1, first.shape[1]), self.dtype)
+        rows = aligned_array((N + self.sizes[0], first.shape[1]), self.dtype, SHIFT, np.zeros)
         cells, between = np.empty_like(self.data), self._sums_of_middle(rows[N:])
 
         def mix(band: int, tile: Array) -> None:
@@ -183,8 +185,9 @@ class TripleCounts(CSRCounts):
             some = wide, zeros, first[mine], *others, cells, rows[:N][mine], between
             runs_of_pairs(*view, tile, *some)
 
-        log_likelihood = self._run_bands(bands, cells, B.shape[1], mix)
-        return Mixture(rows, self._sums_of_last(factors, cells), log_likelihood)
+        log_likelihood = self._run_bands(bands, cells, n_components, mix)
+        sums = self._sums_of_last(factors, cells)
+        return Mixture(rows[:, :n_components], sums[:, :n_components], log_likelihood)
 
     def cells(self, A: Array, B: Array) -> Array:
         """sum_k A[i] A[N + j] B[l] / sum_k A[i] A[N + j] at the non-zeros, (nnz,).
@@ -193,8 +196,7 @@ class TripleCounts(CSRCounts):
         j is new, it is sum_k A[i] B[l], the prediction without j.
         """
         factors, cells = self._factors(A, B), np.empty_like(self.data)
-        wide = lanes(B.shape[1], self.dtype)
-        given = wide, self.indptr, self.middle, self.indices, *factors
+        given = lanes(factors[0]), self.indptr, self.middle, self.indices, *factors
         self._run_ranges(
             self.indptr, B.shape[1], lambda i, k: conditional_cells(*given, i, k, cells)
         )
@@ -224,7 +226,7 @@ class TripleCounts(CSRCounts):
         expected = self.shape[0] + self.sizes[0], self.shape[1]
         if (len(A), len(B)) != expected:
             raise ValueError(f"The factors have {(len(A), len(B))} rows; expected {expected}")
-        A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
+        A, B = (padded(F, self.dtype, HALF) for F in (A, B))
         return A[: self.shape[0]], A[self.shape[0] :], B
 
     def _sums_of_middle(self, sums: Array) -> Array | None:
@@ -236,8 +238,7 @@ class TripleCounts(CSRCounts):
         (first, middle, last), triples = factors, self.views.triples
         sums, n_components = aligned_array(last.shape, self.dtype), last.shape[1]
         ratios, view = np.divide(triples.data, cells, out=cells), triples.by_column
-        wide, zeros = lanes(n_components, self.dtype), np.zeros((1, n_components), self.dtype)
-        given = wide, zeros, first, middle, ratios, sums
+        given = lanes(last), np.zeros((1, last.shape[1]), self.dtype), first, middle, ratios, sums
         self._run_ranges(view[0], n_components, lambda i, k: sums_of_columns(*view, i, k, *given))
         return sums
 

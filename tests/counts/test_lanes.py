@@ -37,28 +37,46 @@ def ratios(wide, w, A, B, out):
     ("n_components", "dtype"),
     [(1, np.float64), (3, np.float32), (16, np.float32), (31, np.float32), (31, np.float64)],
 )
-def test_rows_of_any_width_equal_numpy(dtype, n_components):
+def test_padded_rows_of_any_width_equal_numpy(dtype, n_components):
     rng = np.random.default_rng(n_components)
     A, B = (rng.standard_normal((5, n_components)).astype(dtype) for _ in range(2))
-    out, w, wide = np.empty_like(A), dtype(0.75), rows.lanes(n_components, dtype)
-    products = np.empty(5, dtype)
-    combine(wide, w, A, B, out, products)
-    assert products.dtype == dtype
+    wider = [rows.padded(F, dtype, rows.HALF) for F in (A, B)]
+    out, w, wide, products = np.empty_like(wider[0]), dtype(0.75), rows.lanes(wider[0]), np.empty(5)
+    products = products.astype(dtype)
+    combine(wide, w, *wider, out, products)
     limit = 1e-5 if dtype == np.float32 else 1e-13
     np.testing.assert_allclose(products, (A * B).sum(axis=1), rtol=limit, atol=limit)
-    np.testing.assert_allclose(out, A + w * B, rtol=limit, atol=limit)
-    if n_components == 3:
+    kept = rows.without_padding(out, n_components)
+    np.testing.assert_allclose(kept, A + w * B, rtol=limit, atol=limit)
+    assert not out[:, n_components:].any()
+    if n_components == 16:
         ratios(wide, w, A, B, out)
         np.testing.assert_allclose(out, np.maximum(A / B, w), rtol=1e-6)
 
 
-@pytest.mark.parametrize("n_components", [5, 16])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_are_half_a_line_or_whole_lines(dtype):
+    line = rows.LINE // np.dtype(dtype).itemsize
+    for k, half, whole in (
+        (1, 0.5, 1),
+        (line // 2, 0.5, 1),
+        (line // 2 + 1, 1, 1),
+        (line + 1, 2, 2),
+    ):
+        table = np.ones((3, k), dtype)
+        assert rows.padded(table, dtype, rows.HALF).shape == (3, half * line)
+        assert rows.padded(table, dtype).shape == (3, whole * line)
+    table = np.ones((3, 2 * line), dtype)
+    assert rows.padded(table, dtype) is table
+
+
+@pytest.mark.parametrize("n_components", [8, 16])
 def test_neighbours_of_a_row_are_neither_read_nor_written(n_components):
     rng = np.random.default_rng(0)
     A, B, out = (np.full((4, n_components + 3), np.nan) for _ in range(3))
     some = slice(1, 1 + n_components)
     A[:, some], B[:, some] = rng.random((2, 4, n_components))
-    products, wide = np.empty(4), rows.lanes(n_components, A.dtype)
+    products, wide = np.empty(4), rows.lanes(A[:, some])
     combine(wide, 2.0, A[:, some], B[:, some], out[:, some], products)
     np.testing.assert_allclose(products, (A * B)[:, some].sum(axis=1))
     np.testing.assert_allclose(out[:, some], (A + 2 * B)[:, some])

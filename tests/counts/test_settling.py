@@ -72,7 +72,11 @@ def test_one_step_is_that_of_em():
 def without_restarts():
     """Broken: the loop over rows as Python, whose momentum never begins anew."""
     source = inspect.getsource(settling.solve_rows.py_func)
-    names = {**vars(settling), "compiled": lambda loop: loop, "power_of": lambda x, b, of_zero: x**b}
+    names = {
+        **vars(settling),
+        "compiled": lambda loop: loop,
+        "power_of": lambda x, b, of_zero: x**b,
+    }
     assert source.count(RESTART) == 1
     exec(source.replace(RESTART, "pass"), names)
     return names["solve_rows"]
