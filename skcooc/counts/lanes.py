@@ -58,13 +58,15 @@ def lanes(table: Array) -> Lanes:
     return (0,) * (n_columns // width), (0,) * width
 
 
-def column_chunks(table: Array) -> list[slice]:
-    """Columns of two cache lines at a time, or of one, so that loops are compiled for these alone.
+def column_chunks(table: Array) -> list[tuple[Lanes, np.uintp, np.uintp]]:
+    """Two cache lines of columns at a time, or one: what loops need to find them in a flat table.
 
-    The table is padded to lines.
+    These are the lanes, the first column, and the number of columns of the padded table. So loops
+    are compiled for one line and for two.
     """
     n_columns, width = table.shape[1], 2 * LINE // table.itemsize
-    return [slice(start, min(start + width, n_columns)) for start in range(0, n_columns, width)]
+    starts = range(0, n_columns, width)
+    return [(lanes(table[:, i : i + width]), U(i), U(n_columns)) for i in starts]
 
 
 def aligned_array(
@@ -232,11 +234,13 @@ def at_least(typing, x, w):  # type: ignore[no-untyped-def]
 def _places(
     context: BaseContext, builder: ir.IRBuilder, row: Row, kind: types.Array, array: Value, i: Value
 ) -> list[Value]:
-    """Addresses of the vectors of a row of an array."""
+    """Addresses of the vectors of a row of an array, or of those from a place of a flat one."""
     array = context.make_array(kind)(context, builder, array)
-    size = ir.Constant(INDEX, row.dtype.bitwidth // 8)
-    stride = builder.sdiv(cgutils.unpack_tuple(builder, array.strides, 2)[0], size)
-    start = builder.gep(array.data, [builder.mul(i, stride)])
+    if kind.ndim > 1:
+        size = ir.Constant(INDEX, row.dtype.bitwidth // 8)
+        stride = builder.sdiv(cgutils.unpack_tuple(builder, array.strides, 2)[0], size)
+        i = builder.mul(i, stride)
+    start = builder.gep(array.data, [i])
     places = [builder.gep(start, [ir.Constant(INDEX, v * row.width)]) for v in range(row.count)]
     return [builder.bitcast(place, row.vector.as_pointer()) for place in places]
 

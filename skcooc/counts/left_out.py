@@ -185,8 +185,8 @@ class LeaveOneOutPasses(NonZeros):
             leave_one_out_runs(wide, *given, cells, rows[mine], columns)
 
         log_likelihood = self._run_bands(bands, cells, A.shape[1], add)
-        sums = (without_padding(F, means[0].shape[1]) for F in (rows, columns))
-        return Mixture(*sums, log_likelihood)
+        rows, columns = (without_padding(F, means[0].shape[1]) for F in (rows, columns))
+        return Mixture(rows, columns, log_likelihood)
 
     def left_out_rows(self, shares: Array, B: Array, totals: Array, prior: float) -> Array:
         """Change of the log-likelihood of rows without their own counts, (n, k), in nats.

@@ -247,8 +247,8 @@ class Bands:
     def add_columns(self, tiles: Array, D: Array, products: Array) -> None:
         """Add the product of the transposed data with D (n, k), over tiles (n_bands, 2, 3)."""
         view = *self.non_zeros, np.ascontiguousarray(tiles), self.height
-        for some in column_chunks(D):
-            column_runs(lanes(D[:, some]), *view, D[:, some], products[:, some])
+        for chunk in column_chunks(D):
+            column_runs(*chunk, *view, D.reshape(-1), products.reshape(-1))
 
 
 def column_by_column(X: Matrix, height: int) -> Iterator[sp.csc_array]:
@@ -313,24 +313,24 @@ def mixture_runs(  # type: ignore[no-untyped-def]
 
 @compiled
 def column_runs(  # type: ignore[no-untyped-def]
-    lanes, rows, codes, others, columns, lengths, tiles, height, D, products
+    lanes, first, stride, rows, codes, others, columns, lengths, tiles, height, D, products
 ):
-    """Add X.T @ D to the products, with the tiles of each band."""
+    """Add some columns of X.T @ D to the products, with the tiles of each band."""
     number = D.dtype.type
     for band in range(len(tiles)):
-        of_rows = D[band * height :]
-        p, other = U(tiles[band, 0, 1]), U(tiles[band, 0, 2])
+        top, p, other = U(band * height), U(tiles[band, 0, 1]), U(tiles[band, 0, 2])
         for run in range(U(tiles[band, 0, 0]), U(tiles[band, 1, 0])):
-            j = U(columns[run])
-            product = load(lanes, products, j)
+            place = U(columns[run]) * stride + first
+            product = load(lanes, products, place)
             for _ in range(lengths[run]):
                 n = number(codes[p])
                 if n == 0:
                     n = others[other]
                     other += U(1)
-                product = add_scaled(product, n, load(lanes, of_rows, U(rows[p])))
+                of_row = load(lanes, D, (top + U(rows[p])) * stride + first)
+                product = add_scaled(product, n, of_row)
                 p += U(1)
-            store(product, products, j)
+            store(product, products, place)
 
 
 @compiled
@@ -475,22 +475,25 @@ def shifted_zeros(factors: Array) -> Array:
 
 
 @compiled
-def row_products(lanes, indptr, indices, data, D, start, stop, products):  # type: ignore[no-untyped-def]
-    """Add X @ D to rows start..stop of the products."""
+def row_products(  # type: ignore[no-untyped-def]
+    lanes, first, stride, indptr, indices, data, D, products, start, stop
+):
+    """Add some columns of X @ D to rows start..stop of the products."""
     for i in range(U(start), U(stop)):
-        product = load(lanes, products, i)
+        product = load(lanes, products, i * stride + first)
         for p in range(U(indptr[i]), U(indptr[i + U(1)])):
-            product = add_scaled(product, data[p], load(lanes, D, U(indices[p])))
-        store(product, products, i)
+            of_column = load(lanes, D, U(indices[p]) * stride + first)
+            product = add_scaled(product, data[p], of_column)
+        store(product, products, i * stride + first)
 
 
 @compiled
-def add_cells(lanes, indptr, indices, A, B, start, stop, cells):  # type: ignore[no-untyped-def]
-    """Add A[i] @ B[j] at the non-zeros of rows start..stop."""
+def add_cells(lanes, first, stride, indptr, indices, A, B, cells, start, stop):  # type: ignore[no-untyped-def]
+    """Add products of some columns, A[i] @ B[j], at the non-zeros of rows start..stop."""
     for i in range(U(start), U(stop)):
-        a = load(lanes, A, i)
+        a = load(lanes, A, i * stride + first)
         for p in range(U(indptr[i]), U(indptr[i + U(1)])):
-            cells[p] += dot(a, load(lanes, B, U(indices[p])))
+            cells[p] += dot(a, load(lanes, B, U(indices[p]) * stride + first))
 
 
 class Mixture(NamedTuple):
@@ -506,13 +509,12 @@ class FactorProducts(NonZeros):
 
     def dot(self, D: Array) -> Array:
         n_columns, D = D.shape[1], padded(D, self.dtype)
-        table = self.indptr, self.indices, self.data
         products = aligned_array((self.shape[0], D.shape[1]), self.dtype, make=np.zeros)
+        arrays = self.indptr, self.indices, self.data, D.reshape(-1), products.reshape(-1)
 
         def multiply(start: int, stop: int) -> None:
-            for some in column_chunks(D):
-                part = lanes(D[:, some]), *table, D[:, some], start, stop
-                row_products(*part, products[:, some])
+            for chunk in column_chunks(D):
+                row_products(*chunk, *arrays, start, stop)
 
         self._run_ranges(self.indptr, n_columns, multiply)
         return without_padding(products, n_columns)
@@ -551,11 +553,11 @@ class FactorProducts(NonZeros):
     def cells(self, A: Array, B: Array) -> Array:
         A, B = (padded(F, self.dtype) for F in (A, B))
         cells = np.zeros_like(self.data)
+        arrays = self.indptr, self.indices, A.reshape(-1), B.reshape(-1), cells
 
         def add(start: int, stop: int) -> None:
-            for some in column_chunks(A):
-                given = lanes(A[:, some]), self.indptr, self.indices, A[:, some], B[:, some]
-                add_cells(*given, start, stop, cells)
+            for chunk in column_chunks(A):
+                add_cells(*chunk, *arrays, start, stop)
 
         self._run_ranges(self.indptr, A.shape[1], add)
         return cells
