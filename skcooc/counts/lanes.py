@@ -21,7 +21,6 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
-from numba.np.numpy_support import as_dtype
 from numpy.typing import DTypeLike
 
 from skcooc.protocol import Array
@@ -48,10 +47,8 @@ N_TERMS = {np.float32: (5, 8), np.float64: (10, 14)}  # of the logarithm, and of
 def lanes(table: Array) -> Lanes:
     """Vectors of a padded row as a type for numba: a zero for each vector, one for each number.
 
-    >>> [tuple(map(len, lanes(padded(np.ones((1, n)), "float64")))) for n in (1, 5, 16, 20)]
-    [(1, 8), (1, 8), (2, 8), (3, 8)]
-    >>> lanes(padded(np.ones((1, 3)), "float32", LINE // 8))
-    ((0,), (0, 0))
+    >>> lanes(np.ones((1, 2))), lanes(np.ones((1, 16)))
+    (((0,), (0, 0)), ((0, 0), (0, 0, 0, 0, 0, 0, 0, 0)))
     """
     n_columns = table.shape[1]
     width = min(LINE // table.itemsize, n_columns)
@@ -86,11 +83,12 @@ def aligned_array(
 def padded(table: Array, dtype: DTypeLike, least: int = LINE) -> Array:
     """The table (m, k) in C order, with columns of zeros at the end of its rows.
 
-    They have ``least`` bytes then if that is enough, else whole cache lines.
+    They have ``least`` bytes then if that is enough, else a multiple of it, or of a cache line.
     """
     (m, k), dtype = table.shape, np.dtype(dtype)
     size = k * dtype.itemsize
-    whole = (least if size <= least else -(-size // LINE) * LINE) // dtype.itemsize
+    step = least if size <= least else max(least, LINE)
+    whole = -(-size // step) * step // dtype.itemsize
     if whole == k:
         return np.ascontiguousarray(table, dtype=dtype)
     lines = aligned_array((m, whole), dtype, make=np.zeros)
@@ -175,13 +173,30 @@ def dot(typing, x, y):  # type: ignore[no-untyped-def]
         total, *products = (builder.fmul(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True))
         for product in products:
             total = builder.fadd(total, product, flags=FAST)
-        number = x.vector.element
-        kind = ir.FunctionType(number, [number, x.vector])
-        name = f"llvm.vector.reduce.fadd.v{x.width}f{x.dtype.bitwidth}"
-        function = cgutils.get_or_insert_function(builder.module, kind, name)
-        return builder.call(function, [ir.Constant(number, -0.0), total], fastmath=FAST)
+        return _reduced(builder, x, total, "fadd", ir.Constant(x.vector.element, -0.0))
 
     return x.dtype(x, y), generate
+
+
+@intrinsic
+def total(typing, x):  # type: ignore[no-untyped-def]
+    """Sum of the numbers of a row of one vector."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        zero = ir.Constant(x.vector.element, -0.0)
+        return _reduced(builder, x, *unpack(builder, x, arguments[0]), "fadd", zero)
+
+    return x.dtype(x), generate
+
+
+@intrinsic
+def largest(typing, x):  # type: ignore[no-untyped-def]
+    """Largest of the numbers of a row of one vector."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return _reduced(builder, x, *unpack(builder, x, arguments[0]), "fmax")
+
+    return x.dtype(x), generate
 
 
 @intrinsic
@@ -245,6 +260,16 @@ def _places(
     return [builder.bitcast(place, row.vector.as_pointer()) for place in places]
 
 
+def _reduced(
+    builder: ir.IRBuilder, row: Row, vector: Value, operation: str, *start: Value
+) -> Value:
+    number = row.vector.element
+    kind = ir.FunctionType(number, [*(number for _ in start), row.vector])
+    name = f"llvm.vector.reduce.{operation}.v{row.width}f{row.dtype.bitwidth}"
+    function = cgutils.get_or_insert_function(builder.module, kind, name)
+    return builder.call(function, [*start, vector], fastmath=FAST)
+
+
 def broadcast(builder: ir.IRBuilder, number: Value, width: int) -> Value:
     undefined = ir.Constant(ir.VectorType(number.type, width), ir.Undefined)
     first = builder.insert_element(undefined, number, ir.Constant(INT32, 0))
@@ -294,19 +319,34 @@ class Numbers:
 
     def __lt__(self, other: Self | float) -> Self:
         values = self.value, self.same(other).value
-        if isinstance(self.value.type, ir.IntType):
+        if isinstance(self.element, ir.IntType):
             return self._new(self.builder.icmp_unsigned("<", *values))
         return self._new(self.builder.fcmp_ordered("<", *values, flags=self.flags))
 
     def minimum(self, other: Self | float) -> Self:
         return (self < other).choose(self, self.same(other))
 
+    def maximum(self, other: Self | float) -> Self:
+        return (self < other).choose(self.same(other), self)
+
     def choose(self, one: Self, other: Self) -> Self:
         """One number if this bit is set, else the other."""
-        return one._new(self.builder.select(self.value, one.value, other.value))
+        return self._new(self.builder.select(self.value, one.value, other.value))
 
     def view(self, kind: ir.Type) -> Self:
-        return self._new(self.builder.bitcast(self.value, kind))
+        """Read the bits as numbers of another type."""
+        many = isinstance(self.value.type, ir.VectorType)
+        to = ir.VectorType(kind, self.value.type.count) if many else kind
+        return self._new(self.builder.bitcast(self.value, to))
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of one number."""
+        kind = self.value.type
+        return kind.element if isinstance(kind, ir.VectorType) else kind
+
+    def with_flags(self, flags: Sequence[str]) -> Self:
+        return type(self)(self.builder, self.value, flags)
 
     def same(self, number: Self | float) -> Self:
         """The number, as a constant of this type if it is one of Python."""
@@ -318,7 +358,7 @@ class Numbers:
 
     def _with(self, operation: str, other: Self | float) -> Self:
         values = self.value, self.same(other).value
-        if isinstance(self.value.type, ir.IntType):
+        if isinstance(self.element, ir.IntType):
             return self._new(getattr(self.builder, operation)(*values))
         return self._new(getattr(self.builder, f"f{operation}")(*values, flags=self.flags))
 
@@ -352,11 +392,11 @@ def row_formula(formula: Callable[..., Numbers]) -> Any:
 
 def polynomial(terms: Sequence[float], x: Numbers) -> Numbers:
     """terms[0] x^n + terms[1] x^(n - 1) + ... + terms[n], written out by Horner's rule."""
-    x = Numbers(x.builder, x.value, ("contract",))
-    total = x.same(terms[0])
+    x = x.with_flags(("contract",))
+    sum_of_terms = x.same(terms[0])
     for term in terms[1:]:
-        total = total * x + term
-    return Numbers(x.builder, total.value, ORDERED)
+        sum_of_terms = sum_of_terms * x + term
+    return sum_of_terms.with_flags(ORDERED)
 
 
 def series(number: Any) -> tuple[tuple[float, ...], ...]:
@@ -367,9 +407,8 @@ def series(number: Any) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(float(number(term)) for term in terms[::-1]) for terms in (of_log, of_exp))
 
 
-@intrinsic
-def power_of(typing, x, b, of_zero):  # type: ignore[no-untyped-def]
-    """x^b of two numbers of one type, and of 0^b.
+def power_formula(x: Numbers, b: Numbers, of_zero: Numbers) -> Numbers:
+    """x^b, and of 0^b.
 
     With x = 2^e m, where m lies between the roots of 1/2 and of 2, and t = (m - 1) / (m + 1),
 
@@ -382,10 +421,11 @@ def power_of(typing, x, b, of_zero):  # type: ignore[no-untyped-def]
     The series end when terms no longer count. Rounding a product of b and e would cost too many
     digits: b is split into a head of half the digits, whose product with e is exact, and a tail.
     """
-    number = as_dtype(x).type
+    real = x.element
+    number = np.float32 if isinstance(real, ir.FloatType) else np.float64
     info, (of_log, of_exp) = np.finfo(number), series(number)
+    bits, integers = ir.IntType(info.bits), np.dtype(f"u{info.bits // 8}")
     digits, bias, whole = info.nmant, 1 - int(info.minexp), 2.0**info.nmant
-    integers = np.dtype(f"u{info.bits // 8}")
     rounding = 1.5 * whole  # what is added and taken away to round to whole numbers
     halving = 2.0 ** ((info.nmant + 1) // 2) + 1
     least, ones, wholes, roundings, root = (
@@ -395,32 +435,32 @@ def power_of(typing, x, b, of_zero):  # type: ignore[no-untyped-def]
     # An exponent as it is stored, and where there are leading zeros.
     normal, subnormal = whole + bias, whole + bias + (bias + digits - 1)
     far, twice = 3 * bias // 2, 2 * bias  # 2^far is infinite, 2^-far zero, whatever the tail adds
+    x, b = x.with_flags(ORDERED), b.with_flags(ORDERED)
+    head = b * halving - (b * halving - b)
+    tail = b - head
+    i = x.view(bits)
+    tiny = i < least
+    i = tiny.choose(((i | wholes).view(real) - whole).view(bits), i)
+    stored = (i + (ones - root)) >> digits
+    e = (stored | wholes).view(real) - tiny.choose(x.same(subnormal), x.same(normal))
+    m = (i + ones - (stored << digits)).view(real)
+    t = (m - 1.0) / (m + 1.0)
+    high = (head * e).maximum(-far).minimum(far)
+    low = tail * e + b * (t * polynomial(of_log, t * t))
+    near = (high + low) + rounding
+    power = polynomial(of_exp, (high - (near - rounding)) + low)
+    # 2^k in two factors: it may itself be too small for a number that is not subnormal.
+    k = near.view(bits) - roundings + twice
+    power *= ((k >> 1) << digits).view(real)
+    power *= ((k - (k >> 1)) << digits).view(real)
+    power = (x < np.inf).choose(power, x)
+    return (x < float(info.smallest_subnormal)).choose(of_zero, power)
 
+
+@intrinsic
+def power_of(typing, x, b, of_zero):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        x, b, of_zero = (Numbers(builder, argument, ORDERED) for argument in arguments)
-        real, bits = x.value.type, ir.IntType(info.bits)
-        head = b * halving - (b * halving - b)
-        tail = b - head
-        i = x.view(bits)
-        tiny = i < least
-        i = tiny.choose(((i | wholes).view(real) - whole).view(bits), i)
-        stored = (i + (ones - root)) >> digits
-        e = (stored | wholes).view(real) - tiny.choose(x.same(subnormal), x.same(normal))
-        m = (i + ones - (stored << digits)).view(real)
-        t = (m - 1.0) / (m + 1.0)
-        high = head * e
-        high = (high < -far).choose(x.same(-far), high).minimum(far)
-        low = tail * e + b * (t * polynomial(of_log, t * t))
-        near = (high + low) + rounding
-        power = polynomial(of_exp, (high - (near - rounding)) + low)
-        # 2^k in two factors: it may itself be too small for a number that is not subnormal.
-        k = near.view(bits) - roundings + twice
-        power *= ((k >> 1) << digits).view(real)
-        power *= ((k - (k >> 1)) << digits).view(real)
-        is_usual, is_positive = x < np.inf, x.same(0.0) < x
-        zero_or_same = builder.fcmp_ordered("==", x.value, x.same(0.0).value)
-        other = Numbers(builder, zero_or_same).choose(of_zero, x)
-        return is_positive.choose(is_usual.choose(power, x), other).value
+        return power_formula(*(Numbers(builder, argument) for argument in arguments)).value
 
     return x(x, x, x), generate
 

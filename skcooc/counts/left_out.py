@@ -85,8 +85,10 @@ def leave_one_out_runs(  # type: ignore[no-untyped-def]
     number = A.dtype.type
     zero, one, even = number(0), number(1), load(lanes, ones, U(0))
     per_total, p, other = load(lanes, per_totals, U(0)), U(tile[0, 1]), U(tile[0, 2])
-    for run in range(U(tile[0, 0]), U(tile[1, 0])):
-        j, coming = U(columns[run]), U(columns[min(run + PREFETCH, U(tile[1, 0]) - U(1))])
+    stop = U(tile[1, 0])
+    for run in range(U(tile[0, 0]), stop):
+        coming = run + PREFETCH if run + PREFETCH < stop else stop - U(1)
+        j, coming = U(columns[run]), U(columns[coming])
         b, b_power, b_most = load(lanes, B, j), load(lanes, B_powers, j), load(lanes, B_most, j)
         prefetch(lanes, B, coming)
         prefetch(lanes, sums, coming)
@@ -98,7 +100,8 @@ def leave_one_out_runs(  # type: ignore[no-untyped-def]
                 n = others[other]
                 other += U(1)
             # Loads of the next cell overlap with the arithmetic of this one.
-            following = dot(load(lanes, A, U(rows[min(p + U(1), end - U(1))])), b)
+            q = p + U(1) if p + U(1) < end else p
+            following = dot(load(lanes, A, U(rows[q])), b)
             if cell <= zero or n <= zero:
                 continue
             own = n / (np.ceil(n) * cell)

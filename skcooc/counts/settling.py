@@ -36,7 +36,7 @@ once. It is shortened until its end no longer leads uphill, and then the row is 
 expected number of tokens that is best, its own.
 
 Sums have loops of their own, which store nothing: where a loop does, the compiled one adds in
-another order if arrays lie so in memory that they might overlap.
+another order if arrays lie so in memory that they might overlap. That is not so for rows of `load`.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ import numpy as np
 
 from skcooc.counts.lanes import (
     LINE,
+    Numbers,
     U,
     add_scaled,
     aligned_array,
@@ -55,11 +56,15 @@ from skcooc.counts.lanes import (
     divide_rows,
     dot,
     lanes,
+    largest,
     load,
     multiply,
     padded,
-    power_of,
+    power_formula,
+    row_formula,
     store,
+    total,
+    without_padding,
 )
 from skcooc.counts.passes import Mixture, NonZeros
 from skcooc.protocol import Array, FixedComponents, Rows
@@ -70,95 +75,139 @@ MIN_DIVISOR = 1e-15  # of divisors: its square is a float32, and the reciprocal 
 TRIES = 10  # lengths of a step, before there is none
 
 
-# One function: a helper takes .1 s to compile, whatever it does. Conditions stand for min and max,
-# which numba compiles as functions.
+@row_formula
+def add_product(sums: Numbers, x: Numbers, y: Numbers) -> Numbers:
+    return sums + x * y
+
+
+@row_formula
+def with_prior(sums, powers, otherwise, of_tokens, of_prior):  # type: ignore[no-untyped-def]
+    """The result of a step of EM, up to a factor: powers times sums, and pseudo-counts."""
+    return sums * powers * of_tokens + otherwise * of_prior
+
+
+@row_formula
+def divided(x: Numbers, mass: Numbers) -> Numbers:
+    return x / mass
+
+
+@row_formula
+def larger_change(most: Numbers, now: Numbers, plain: Numbers, last: Numbers) -> Numbers:
+    """Largest change by EM, now or since its last step."""
+    change, earlier = plain - now, plain - last
+    change = change.maximum(now - plain)
+    return most.maximum(change).maximum(earlier.maximum(last - plain) * MOVED_BEFORE)
+
+
+@row_formula
+def add_return(back: Numbers, now: Numbers, plain: Numbers, last: Numbers) -> Numbers:
+    """The sum is positive if momentum leads back."""
+    return back + (now - plain) * (plain - last)
+
+
+@row_formula
+def momentum_step(now, before, plain, stride, momentum):  # type: ignore[no-untyped-def]
+    beyond = now + (plain - now) * stride + (now - before) * momentum
+    return beyond.maximum(plain * MIN_EM_SHARE)
+
+
+power_of_row = row_formula(power_formula)
+
+
+# One function, since each that it calls would take .1 s to compile.
 @compiled
 def solve_rows(  # type: ignore[no-untyped-def]
-    indptr, indices, data, B, power, otherwise, row_prior, tol, max_iter, start, stop, path, rows
+    line, table, B, power, otherwise, row_prior, tol, max_iter, rows, work, start, stop
 ):
     """Iterate EM on rows start..stop, which are initial mixtures, until it converges.
 
-    ``path`` are five vectors to work on, zeros. Numbers are copied one by one: numba takes seconds
-    to compile the assignment of an array.
+    All rows have whole cache lines, each with the lanes ``line``; those of B and of ``rows`` are
+    one after the other. ``work`` are five vectors, and zeros.
     """
-    kind, n_components = B.dtype.type, rows.shape[1]
-    zero, least, moved = kind(0), kind(MIN_EM_SHARE), kind(MOVED_BEFORE)
-    limit = np.sqrt(1.0 - power if power < 1 else 0.0)
-    now, before, plain, last, a = path[0], path[1], path[2], path[3], path[4]
-    for i in range(start, stop):
-        tokens, age, first, end = zero, 0, indptr[i], indptr[i + 1]
+    indptr, indices, data = table
+    kind, n, width = B.dtype.type, U(len(otherwise)), U(len(line[1]))
+    zero, one, limit = kind(0), kind(1), np.sqrt(1.0 - power if power < 1 else 0.0)
+    now, before, plain, last, powers, zeros = work[0], work[1], work[2], work[3], work[4], work[5]
+    none = load(line, zeros, U(0))
+    for i in range(U(start), U(stop)):
+        tokens, age, first, end = zero, 0, indptr[i], indptr[i + U(1)]
         for p in range(first, end):
             tokens += data[p]
         n_tokens = np.float64(tokens)
-        for k in range(n_components):
-            now[k] = before[k] = last[k] = rows[i, k]
         share = row_prior / (row_prior + n_tokens * n_tokens) if row_prior > 0 else 0.0
         of_prior = kind(share)
-        of_tokens = kind((1 - share) / n_tokens if n_tokens > 0 else 0.0)
+        of_tokens = kind((1 - share) / n_tokens if share > 0 and n_tokens > 0 else 1.0)
+        for k in range(U(0), n, width):
+            initial = load(line, rows, i * n + k)
+            store(initial, now, k)
+            store(initial, before, k)
+            store(initial, last, k)
         for _ in range(max_iter):
-            # A step of EM: a * sum_p n_p B_p / (B_p @ a), where a are powers of the mixture. Four
-            # entries at a time, so that ``a`` and the sums are loaded a quarter as often.
-            for k in range(len(a)):
-                a[k], plain[k] = power_of(now[k], power, zero), zero
+            # A step of EM. The sums are those of n_p B_p / (B_p @ powers) over the entries p, four
+            # at a time, so that powers and sums are loaded a quarter as often.
+            for k in range(U(0), n, width):
+                store(power_of_row((load(line, now, k),), (power, zero)), powers, k)
+                store(none, plain, k)
             for p in range(first, end, 4):
-                q = p + 1 if p + 1 < end else end - 1
-                r = p + 2 if p + 2 < end else end - 1
-                s = p + 3 if p + 3 < end else end - 1
-                b, c, d, e = B[U(indices[p])], B[U(indices[q])], B[U(indices[r])], B[U(indices[s])]
-                v, w, x, y = zero, zero, zero, zero
-                for k in range(len(a)):
-                    v += b[k] * a[k]
-                    w += c[k] * a[k]
-                    x += d[k] * a[k]
-                    y += e[k] * a[k]
+                # The first entry also stands for those beyond the end, without tokens.
+                q, r, s = p + int(p + 1 < end), p + 2 * int(p + 2 < end), p + 3 * int(p + 3 < end)
+                b, c = U(indices[p]) * n, U(indices[q]) * n
+                d, e = U(indices[r]) * n, U(indices[s]) * n
+                in_b, in_c, in_d, in_e = none, none, none, none
+                for k in range(U(0), n, width):
+                    a = load(line, powers, k)
+                    in_b = add_product((in_b, load(line, B, b + k), a), ())
+                    in_c = add_product((in_c, load(line, B, c + k), a), ())
+                    in_d = add_product((in_d, load(line, B, d + k), a), ())
+                    in_e = add_product((in_e, load(line, B, e + k), a), ())
+                v, w, x, y = total(in_b), total(in_c), total(in_d), total(in_e)
                 v = data[p] / v if v > zero else zero
                 w = data[q] / w if w > zero and q > p else zero
-                x = data[r] / x if x > zero and r > q else zero
-                y = data[s] / y if y > zero and s > r else zero
-                for k in range(len(a)):
-                    plain[k] += v * b[k] + w * c[k] + x * d[k] + y * e[k]
-            for k in range(len(a)):
-                plain[k] *= a[k]
-            if of_prior > zero:  # the same, divided by the sum of both
-                for k in range(n_components):
-                    plain[k] = of_tokens * plain[k] + of_prior * otherwise[k]
-            mass = zero
-            for k in range(len(a)):
-                mass += plain[k]
+                x = data[r] / x if x > zero and r > p else zero
+                y = data[s] / y if y > zero and s > p else zero
+                for k in range(U(0), n, width):
+                    sums = add_scaled(load(line, plain, k), v, load(line, B, b + k))
+                    sums = add_scaled(sums, w, load(line, B, c + k))
+                    sums = add_scaled(sums, x, load(line, B, d + k))
+                    store(add_scaled(sums, y, load(line, B, e + k)), plain, k)
+            in_all = none
+            for k in range(U(0), n, width):
+                given = load(line, plain, k), load(line, powers, k), load(line, otherwise, k)
+                expected = with_prior(given, (of_tokens, of_prior))
+                in_all = add_scaled(in_all, one, expected)
+                store(expected, plain, k)
+            mass = total(in_all)
             if not mass > zero:  # the row has no tokens that components explain
-                for k in range(n_components):
-                    plain[k] = otherwise[k]
+                for k in range(U(0), n, width):
+                    store(load(line, otherwise, k), plain, k)
                 break
-            for k in range(len(a)):
-                plain[k] /= mass
-            # Largest change by EM, now or since its last step; and whether momentum leads back.
-            furthest, back = zero, zero
-            for k in range(len(a)):
-                change, earlier = abs(plain[k] - now[k]), moved * abs(plain[k] - last[k])
-                furthest = change if change > furthest else furthest
-                furthest = earlier if earlier > furthest else furthest
-                back += (now[k] - plain[k]) * (plain[k] - last[k])
-            if furthest <= tol:
+            most, back = none, none
+            for k in range(U(0), n, width):
+                result = divided((load(line, plain, k),), (mass,))
+                store(result, plain, k)
+                moved = load(line, now, k), result, load(line, last, k)
+                most, back = larger_change((most, *moved), ()), add_return((back, *moved), ())
+            if largest(most) <= tol:
                 break
             # A step with momentum from ``now``, which becomes ``before``; ``plain`` becomes last.
-            age = 0 if back > zero else age
+            age = 0 if total(back) > zero else age
             s = 3 / (2 * age + 3)
             s = s if s > limit else limit
             age += 1
             ratio = (1 - s) / (1 + s)
-            stride, momentum = kind(4 / ((1 + s) * (1 + s))), kind(ratio * ratio)
-            for k in range(len(a)):
-                beyond = now[k] + stride * (plain[k] - now[k]) + momentum * (now[k] - before[k])
-                floor = least * plain[k]
-                before[k], last[k] = now[k], plain[k]
-                now[k] = beyond if beyond > floor else floor
-            mass = zero
-            for k in range(len(a)):
-                mass += now[k]
-            for k in range(len(a)):
-                now[k] /= mass
-        for k in range(n_components):
-            rows[i, k] = plain[k]
+            steps, in_all = (kind(4 / ((1 + s) * (1 + s))), kind(ratio * ratio)), none
+            for k in range(U(0), n, width):
+                here, result = load(line, now, k), load(line, plain, k)
+                there = momentum_step((here, load(line, before, k), result), steps)
+                in_all = add_scaled(in_all, one, there)
+                store(here, before, k)
+                store(result, last, k)
+                store(there, now, k)
+            mass = total(in_all)
+            for k in range(U(0), n, width):
+                store(divided((load(line, now, k),), (mass,)), now, k)
+        for k in range(U(0), n, width):
+            store(load(line, plain, k), rows, i * n + k)
 
 
 class RowMixtures(NonZeros):
@@ -171,18 +220,19 @@ class RowMixtures(NonZeros):
         last step of EM. A row depends neither on its weight nor on other rows; a row without
         tokens becomes ``fixed.otherwise``.
         """
-        new, kind = np.array(rows, dtype=self.dtype, order="C"), self.dtype.type
-        table = self.indptr, self.indices, self.data
-        B = padded(fixed.components, self.dtype)
-        prior = fixed.otherwise.astype(self.dtype), float(fixed.row_prior)
-        given = *table, B, kind(fixed.power), *prior, kind(tol), max_iter
+        B, otherwise, new = (
+            padded(F, self.dtype) for F in (fixed.components, fixed.otherwise[None], np.array(rows))
+        )
+        kind, of_line = self.dtype.type, lanes(B[:, : LINE // self.dtype.itemsize])
+        fixed_rows = B.reshape(-1), kind(fixed.power), otherwise[0], float(fixed.row_prior)
+        given = of_line, (self.indptr, self.indices, self.data), *fixed_rows, kind(tol), max_iter
 
         def solve(start: int, stop: int) -> None:
-            path = np.zeros((5, B.shape[1]), self.dtype)
-            solve_rows(*given, start, stop, path, new)
+            work = np.zeros((6, B.shape[1]), self.dtype)
+            solve_rows(*given, new.reshape(-1), work, start, stop)
 
-        self._run_ranges(self.indptr, new.shape[1], solve)
-        return new
+        self._run_ranges(self.indptr, rows.shape[1], solve)
+        return without_padding(new, rows.shape[1])
 
 
 # Without, a helper may be linked from another module in the process that compiles it, and be

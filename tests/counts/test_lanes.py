@@ -57,15 +57,19 @@ def test_padded_rows_of_any_width_equal_numpy(dtype, n_components):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_are_half_a_line_or_whole_lines(dtype):
     line = rows.LINE // np.dtype(dtype).itemsize
-    for k, half, whole in (
-        (1, 0.5, 1),
-        (line // 2, 0.5, 1),
-        (line // 2 + 1, 1, 1),
-        (line + 1, 2, 2),
+    for k, *widths in (
+        (1, 0.5, 1, 2),
+        (line // 2, 0.5, 1, 2),
+        (line // 2 + 1, 1, 1, 2),
+        (line + 1, 2, 2, 2),
+        (2 * line + 1, 3, 3, 4),
     ):
         table = np.ones((3, k), dtype)
-        assert rows.padded(table, dtype, rows.HALF).shape == (3, half * line)
-        assert rows.padded(table, dtype).shape == (3, whole * line)
+        for least, width in zip((rows.HALF, rows.LINE, 2 * rows.LINE), widths, strict=True):
+            wider = rows.padded(table, dtype, least)
+            assert wider.shape == (3, width * line)
+            np.testing.assert_array_equal(rows.without_padding(wider, k), table)
+            assert wider.sum() == table.sum()
     table = np.ones((3, 2 * line), dtype)
     assert rows.padded(table, dtype) is table
 
