@@ -66,12 +66,12 @@ CLASSES = [
     GuidedAspectModel(3, beta=0.9),
 ]
 META = [
-    AveragedModels(AspectModel(3, beta=0.9, max_iter=10), 2),
-    RowMemory(AspectModel(3, beta=0.9, max_iter=10, random_state=0)),
+    AveragedModels(AspectModel(3, beta=0.9, max_iter=4), 2),
+    RowMemory(AspectModel(3, beta=0.9, max_iter=4, random_state=0)),
     InterpolatedModels(
         [
-            ("aspects", AspectModel(3, beta=0.9, max_iter=10, random_state=0)),
-            ("products", ProductSpaceMixture(2, 2, beta=0.9, max_iter=10, random_state=0)),
+            ("aspects", AspectModel(3, beta=0.9, max_iter=4, random_state=0)),
+            ("products", ProductSpaceMixture(2, 2, beta=0.9, max_iter=4, random_state=0)),
         ],
         random_state=0,
     ),

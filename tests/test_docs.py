@@ -178,8 +178,8 @@ def quick(code):
 
 @pytest.fixture
 def few_texts(monkeypatch):
-    """Docstrings and chapters of the Bible, every sixth and every third of them."""
-    for load, step in ((datasets.load_docstrings, 6), (datasets.load_bible, 3)):
+    """Docstrings and chapters of the Bible, every twelfth and every sixth of them."""
+    for load, step in ((datasets.load_docstrings, 12), (datasets.load_bible, 6)):
         texts = load()
         of_rows = [name for name, values in texts.items() if len(values) == len(texts.data)]
         few = Bunch(**{**texts, **{name: texts[name][::step] for name in of_rows}})

@@ -205,12 +205,12 @@ TWINS = {
 }
 
 
-def check_with_twins(equations, X=None, literal=None, betas=(1.0, 0.8), skip=()):
+def check_with_twins(equations, X=None, literal=None, betas=(1.0, 0.8), skip=(), twins=TWINS):
     """Run `check_model`; each check must also find its broken variants of the model, once."""
     found = set()
     for name, case in planned(equations, X, literal, betas, skip):
         run_check(name, case)
-        for twin in TWINS[name]:
+        for twin in twins.get(name, ()):
             if (name, twin) in found:
                 continue
             broken = twin(case.model)

@@ -14,7 +14,7 @@ from tests.tables import planted
 SIZES = np.array([0.35, 0.2, 0.15, 0.1, 0.08, 0.06, 0.04, 0.02])
 
 
-def with_common_words(common, seed, n_rows=2000, n_columns=2000, length=60):
+def with_common_words(common, seed, n_rows=1500, n_columns=1500, length=60):
     """Counts, topics that share a part of their words, and mixtures of unequal mean."""
     rng = np.random.default_rng(seed)
     zipf = 1 / np.arange(1, n_columns + 1) ** 0.8
@@ -32,7 +32,7 @@ def error_of_shares(model, topics, mixtures):
     return np.abs(model.component_distribution_[matched] - mixtures.mean(axis=0)).sum()
 
 
-@pytest.mark.parametrize(("common", "most"), [(0.0, 0.15), (0.2, 0.2), (0.5, 0.25), (0.7, 0.4)])
+@pytest.mark.parametrize(("common", "most"), [(0.0, 0.15), (0.5, 0.25), (0.7, 0.4)])
 def test_planted_shares_are_found(common, most):
     errors = []
     for seed in range(3):
