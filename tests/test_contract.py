@@ -107,7 +107,7 @@ def test_storage_does_not_matter(estimator):
         np.testing.assert_allclose(fitted(estimator, other).components_, model.components_)
 
 
-@contract.every_estimator
+@every_class
 def test_new_rows_are_scored_on_what_was_not_folded_in(estimator):
     """A model that knew the scored half would reach the entropy of the row, or below."""
     model = shared(estimator)

@@ -131,13 +131,13 @@ def write_in_place(path, content):
 
 @pytest.mark.parametrize("before", [False, True], ids=["new", "opened before"])
 def test_every_changed_byte_is_detected_and_its_file_named(tmp_path, before):
-    """200 bytes of all files; also of a table that was fitted before, whose facts are known."""
+    """80 bytes of all files; also of a table that was fitted before, whose facts are known."""
     save_table(tmp_path / "table", [X])
     table, rng = open_table(tmp_path / "table"), np.random.default_rng(0)
     expected = table.counts.bands.to_csr().toarray()
     paths = sorted(path for path in table.path.iterdir() if not before or path.suffix == ".npy")
     ends = np.cumsum([path.stat().st_size for path in paths])
-    for place in rng.choice(ends[-1], 200, replace=False).tolist():
+    for place in rng.choice(ends[-1], 80, replace=False).tolist():
         number = np.searchsorted(ends, place, side="right")
         whole, content = (kind(paths[number].read_bytes()) for kind in (bytes, bytearray))
         content[place - ends[number]] ^= rng.integers(1, 256).item()

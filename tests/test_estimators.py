@@ -26,6 +26,7 @@ A_CLUSTER_A_ROW = "without n_clusters every row has a cluster, and a repeated ro
 
 # As they are, without shorter fits; and three other ways that fits may go, for weights of rows.
 DEFAULTS = [type(estimator)() for estimator in CLASSES]
+SHORT_CLASSIFIER = AspectClassifier(max_iter=4, cv=2)
 FORKS = [
     AspectModel(3, early_stopping=True, max_iter=60),
     AsymmetricClustering(3, hard=True),
@@ -68,7 +69,7 @@ def failures(estimator):
 
 @pytest.mark.usefixtures("few_starts")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("estimator", [*DEFAULTS, *META, AspectClassifier(max_iter=4, cv=2)], ids=repr)
+@pytest.mark.parametrize("estimator", [*DEFAULTS, *META, SHORT_CLASSIFIER], ids=repr)
 def test_check_estimator(estimator):
     assert failures(estimator) == []
 

@@ -30,10 +30,8 @@ PLAIN = [
 ]
 STREAMERS = [
     *PLAIN,
-    AspectModel(3, beta=0.9, component_prior=0.01, **SHORT),
     AspectModel(3, beta=0.9, leave_one_out=True, **SHORT),
     AsymmetricClustering(3, beta=0.2, object_weights="equal", proportions="estimated", **SHORT),
-    skcooc.ClusterAbstraction(3, beta=0.3, abstraction="constant", **SHORT),
     ClusteringProjection(3, 4, beta=0.3, update_priors=True, **SHORT),
 ]
 every_streamer = pytest.mark.parametrize("estimator", STREAMERS, ids=repr)

@@ -108,7 +108,7 @@ KINDS = {
     ),
     "memory": skcooc.RowMemory(clone(ASPECTS), random_state=0),
 }
-QUICK = ["beta searched", "grown tree", "temperatures", "average"]
+QUICK = ["beta searched", "grown tree", "average"]
 
 
 def run_again(kind: str, path: Path, **options: object) -> object:

@@ -155,9 +155,9 @@ def test_nothing_that_is_given_is_markup_and_no_address_is_in_the_page(model, pa
 
 
 def test_a_large_table_is_below_two_megabytes(tmp_path):
-    """3,000 documents, 40 topics."""
+    """1,500 documents of 400 words each, 40 topics."""
     rng = np.random.default_rng(0)
-    n, m, k = 3000, 2000, 40
+    n, m, k = 1500, 2000, 40
     i, j = np.repeat(np.arange(n), 10), rng.integers(m, size=10 * n)
     counts = sp.csr_array((rng.poisson(3, 10 * n) + 1.0, (i, j)), shape=(n, m))
     counts.sum_duplicates()
@@ -165,7 +165,7 @@ def test_a_large_table_is_below_two_megabytes(tmp_path):
     model.embedding_ = rng.dirichlet(np.full(k, 0.05), size=n)
     model.row_distribution_ = counts.sum(axis=1) / counts.sum()
     model.transform = lambda rows: model.embedding_[rows_of(counts, rows)]
-    text = "x7 <é> x1999 " * 200
+    text = "x7 <é> x1999 " * 400
     by = {"groups": np.arange(n) % 60, "times": np.arange(n)}
     page = explore(model, counts, texts=[text] * n, row_names=["n" * 200] * n, **by)
     page.save(tmp_path / "topics.html")

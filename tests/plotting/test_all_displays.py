@@ -63,19 +63,18 @@ def make(name, word, n_topics=5):
 def test_all_draw_fitted_models_on_given_axes_in_any_style(display):
     for method in (display.from_estimator, display.plot):
         assert inspect.signature(method).parameters["ax"].default is None
-    for name in ("default", "dark_background"):
-        with plt.style.context(name):
-            figure, (left, right) = plt.subplots(1, 2, figsize=(14, 6))
-            drawn = make(display.__name__, "word").plot(right)
-            assert drawn.figure_.figure is figure
-            assert (display.__name__ in PANELS) == (right not in figure.axes)
-            assert (drawn.ax_ is right) == (display.__name__ not in PANELS)
-            assert left in figure.axes
-            figure.draw_without_rendering()
-            if display.__name__ in PANELS:
-                boxes = [panel.get_window_extent() for panel in np.ravel(drawn.axes_)]
-                assert min(box.x0 for box in boxes) > left.get_window_extent().x1
-                assert min(box.height for box in boxes) > 30
+    with plt.style.context("dark_background"):
+        figure, (left, right) = plt.subplots(1, 2, figsize=(14, 6))
+        drawn = make(display.__name__, "word").plot(right)
+        assert drawn.figure_.figure is figure
+        assert (display.__name__ in PANELS) == (right not in figure.axes)
+        assert (drawn.ax_ is right) == (display.__name__ not in PANELS)
+        assert left in figure.axes
+        figure.draw_without_rendering()
+        if display.__name__ in PANELS:
+            boxes = [panel.get_window_extent() for panel in np.ravel(drawn.axes_)]
+            assert min(box.x0 for box in boxes) > left.get_window_extent().x1
+            assert min(box.height for box in boxes) > 30
 
 
 def test_panels_need_a_place_in_a_grid():
