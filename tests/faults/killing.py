@@ -19,6 +19,8 @@ from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
 from tests.tables import planted
 
+KILLS = int(os.environ.get("SKCOOC_KILLS", "3"))  # of each kind of fit
+CHAIN = 12  # of one fit, at most
 PARTS = {".model.skcooc-lock", ".model.skcooc-partial"}
 SHARE = 0.6  # of the time of an undisturbed fit: the longest that a process lives
 

@@ -2,14 +2,10 @@
 
 import contextlib
 import os
-import pickle
 import resource
 import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +14,6 @@ from sklearn.base import clone
 from skcooc import AspectModel
 from skcooc.callbacks import read_checkpoint, write_checkpoint
 from tests.faults.killing import ASPECTS, X, child, fitted, outcome
-from tests.watching import At
 
 ROOM = 100 * 2**20  # bytes
 
@@ -42,20 +37,6 @@ def without_memory() -> str:
     return child(fit)
 
 
-def without_cache() -> str:
-    """Fit where numba finds no folder to write; what went wrong, if anything."""
-    program = (
-        "import tempfile\n"
-        "def refused(*arguments, **options):\n"
-        "    raise OSError(30, 'Read-only file system')\n"
-        "tempfile.TemporaryFile = refused\n"
-        "import skcooc\n"
-        "skcooc.AspectModel(2, beta=0.9, random_state=0).fit([[3, 1], [1, 3]])\n"
-    )
-    command = [sys.executable, "-W", "ignore", "-c", program]
-    return subprocess.run(command, capture_output=True, text=True, timeout=900, check=False).stderr
-
-
 def after_threads(n_children: int) -> list[str | None]:
     """Outcomes of fits in processes forked from one that has fitted with threads."""
     fitted(clone(ASPECTS).set_params(n_jobs=2))
@@ -66,30 +47,6 @@ def side_by_side(n_threads: int) -> list[str]:
     models = [clone(ASPECTS).set_params(n_jobs=1 + number % 2) for number in range(n_threads)]
     with ThreadPoolExecutor(n_threads) as threads:
         return list(threads.map(lambda model: outcome(fitted(model)), models))
-
-
-def dead_workers(n_fits: int) -> int:
-    """Fit a dask array on two workers, kill one; returns how many fits are unaffected."""
-    import dask.array as da
-    from distributed import Client, LocalCluster
-
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with LocalCluster(**options) as cluster, Client(cluster) as client:
-        table = da.from_array(X.toarray(), chunks=(40, -1))
-        model = clone(ASPECTS).set_params(max_iter=20, tol=0)
-        expected, n_same = outcome(_brought(fitted(model, table))), 0
-        for number in range(n_fits):
-            client.wait_for_workers(2, timeout=300)
-            victims = sorted(client.run(os.getpid).values())
-            killer = At(2 + number, partial(os.kill, victims[number % 2], signal.SIGKILL))
-            disturbed = clone(model).set_callbacks(killer)
-            n_same += outcome(_brought(fitted(disturbed, table))) == expected
-            assert killer.n_calls <= 0
-        return n_same
-
-
-def _brought(model: object) -> object:
-    return pickle.loads(pickle.dumps(model.set_callbacks()))
 
 
 def flips(path: Path, rng: np.random.Generator, n_flips: int) -> int:

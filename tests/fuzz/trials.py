@@ -283,8 +283,3 @@ def streams(draw: Any) -> Streaming:
 measurings = st.builds(Measuring, tables(), st.sampled_from(sorted(FUNCTIONS)))
 writings = st.builds(Writing, tables(), st.sampled_from(["disk", "npz", "mtx", "csv"]))
 trials = st.one_of(fittings(), fittings(), fittings(), streams(), measurings, measurings, writings)
-
-
-def again(written: str) -> str:
-    names = {kind.__name__: kind for kind in (Fitting, Streaming, Measuring, Writing, Model, Table)}
-    return eval(written, names | {"nan": np.nan, "inf": np.inf}).run()
