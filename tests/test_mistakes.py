@@ -33,12 +33,7 @@ from skcooc import (
 from skcooc.anndata import fit_topics
 from skcooc.datasets import make_cooccurrences
 from skcooc.image import TextureSegmenter, grid_coarsening
-from skcooc.model_selection import (
-    ComponentSearchCV,
-    CountSplit,
-    TemperatureSearchCV,
-    split_counts,
-)
+from skcooc.model_selection import ComponentSearchCV, CountSplit, TemperatureSearchCV, split_counts
 from skcooc.plotting import (
     HierarchyDisplay,
     KSelectionDisplay,

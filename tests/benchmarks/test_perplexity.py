@@ -17,13 +17,7 @@ from skcooc.heldout.memory import Memory
 from skcooc.metrics import perplexity_of
 from skcooc.model_selection import split_counts
 from tests.benchmarks import literal_language_models as literal
-from tests.heldout.test_predictors import (
-    N_COLUMNS,
-    N_ROWS,
-    check_predictors,
-    dense,
-    whole_counts,
-)
+from tests.heldout.test_predictors import N_COLUMNS, N_ROWS, check_predictors, dense, whole_counts
 from tests.tables import refused
 
 X = make_cooccurrences(60, 50, 3, burstiness=20, random_state=0).X.astype(np.float32)
@@ -311,8 +305,7 @@ def test_mixed_order_equals_the_transcription_and_not_its_broken_step():
         assert m < 3 or np.abs(P - literal.mixed_order(contexts, *broken)).max() > 0.01
     n, contexts = text()
     P = dense(
-        word_models.mixed_order(sp.csr_array(n), contexts).at(np.array([[5, 5], [0, 5]])),
-        (2, 6),
+        word_models.mixed_order(sp.csr_array(n), contexts).at(np.array([[5, 5], [0, 5]])), (2, 6)
     )
     np.testing.assert_allclose(P[0], n.sum(axis=0) / n.sum())  # of words that were never seen
     np.testing.assert_allclose(P.sum(axis=1), 1)
@@ -341,10 +334,7 @@ def test_wrong_arguments_are_refused():
     refused("n_neighbors=0", word_models.nearest_rows, known, 0)
     refused("do not match X", word_models.mixed_order, known, np.zeros((3, 2), dtype=int))
     refused(
-        "should be columns of X",
-        word_models.mixed_order,
-        known,
-        np.full((N_ROWS, 2), N_COLUMNS),
+        "should be columns of X", word_models.mixed_order, known, np.full((N_ROWS, 2), N_COLUMNS)
     )
 
 

@@ -400,7 +400,7 @@ REFUSED = {
     "File name too long": {"n" * 300 + ".csv": lambda path: None},
     "ymbolic link": {"loop.csv": link("loop.csv")},
     "cells.h5ad: not UTF-8 text (byte 0); fit cells in Python, by skcooc.anndata.fit_topics": {
-        "cells.h5ad": b"\x89HDF\r\n\x1a\n" + b"\0" * 99,
+        "cells.h5ad": b"\x89HDF\r\n\x1a\n" + b"\0" * 99
     },
     "image.png: not UTF-8 text": {
         "with_picture": folder({"good.txt": b"word", "image.png": b"\x89PNG\r\n"})

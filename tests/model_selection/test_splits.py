@@ -8,12 +8,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 from skcooc import AspectModel, Dyads
 from skcooc.metrics import make_ranking_scorer
-from skcooc.model_selection import (
-    ComponentSearchCV,
-    CountSplit,
-    TemperatureSearchCV,
-    split_counts,
-)
+from skcooc.model_selection import ComponentSearchCV, CountSplit, TemperatureSearchCV, split_counts
 from tests.tables import planted, random_table, refused
 
 X = planted().X
@@ -85,9 +80,7 @@ def test_duplicate_entries_are_summed_first():
     ends = np.append(0, np.cumsum(X.sum(axis=1)).astype(int))
     parts = sp.csr_array((np.ones(len(ones)), ones, ends), shape=X.shape)
     for once, several in zip(
-        split_counts(X, random_state=0),
-        split_counts(parts, random_state=0),
-        strict=True,
+        split_counts(X, random_state=0), split_counts(parts, random_state=0), strict=True
     ):
         np.testing.assert_array_equal(once.toarray(), several.toarray())
     assert parts.nnz == len(ones)  # the input is not changed

@@ -10,13 +10,7 @@ from skcooc.inspection import characteristic_features, topic_shares
 from skcooc.inspection.groups import divide
 from skcooc.inspection.palette import topic_ranks
 from skcooc.inspection.similarity import map_positions
-from skcooc.plotting import (
-    SharesDisplay,
-    StructureDisplay,
-    TopicMapDisplay,
-    TopicsDisplay,
-    style,
-)
+from skcooc.plotting import SharesDisplay, StructureDisplay, TopicMapDisplay, TopicsDisplay, style
 from skcooc.plotting.canvas import topic_colours
 from skcooc.plotting.structure import sample_rows
 from skcooc.plotting.topics import leader_line, place_names
