@@ -190,7 +190,7 @@ def test_fits_of_few_iterations_are_made():
     assert quick("AspectModel(20).fit(f(X))") == "AspectModel(12, max_iter=8).fit(f(X))"
 
 
-@pytest.mark.usefixtures("few_starts", "few_texts")
+@pytest.mark.usefixtures("short_starts", "few_texts")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("name", "text"), PAGES_WITH_CODE, ids=[name for name, _ in PAGES_WITH_CODE]

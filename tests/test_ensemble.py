@@ -9,7 +9,6 @@ from sklearn.model_selection import GridSearchCV
 
 from skcooc import (
     AspectModel,
-    AsymmetricClustering,
     AveragedModels,
     Dyads,
     ProductSpaceMixture,
@@ -69,11 +68,7 @@ def test_members_differ_by_their_seeds_for_any_number_of_threads(model):
     assert not hasattr(estimator, "components_")
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [AspectModel(4), AsymmetricClustering(6), ProductSpaceMixture(4, 4), SymmetricClustering(5, 5)],
-    ids=repr,
-)
+@pytest.mark.parametrize("estimator", [AspectModel(4), SymmetricClustering(5, 5)], ids=repr)
 def test_the_mean_of_short_fits_beats_one_fit_to_the_end(estimator):
     train, test = split_counts(HARD, random_state=1)
     mean = AveragedModels(estimator, 8, random_state=0).fit(train)
@@ -81,15 +76,6 @@ def test_the_mean_of_short_fits_beats_one_fit_to_the_end(estimator):
     assert mean.perplexity(Dyads(test)) < 0.99 * single.perplexity(Dyads(test))
     members = [member.perplexity(Dyads(test)) for member in mean.estimators_]
     assert mean.perplexity(Dyads(test)) < min(members)
-
-
-def test_more_members_predict_better():
-    train, test = split_counts(HARD, random_state=1)
-    found = [
-        average(AspectModel(4), n, max_iter=20).fit(train).perplexity(Dyads(test))
-        for n in (1, 4, 16)
-    ]
-    assert found == sorted(found, reverse=True)
 
 
 def short_fit(table, seed, beta, n_iter):

@@ -1,7 +1,6 @@
 """What the user knows: seeds, given topics, expected counts, groups of rows."""
 
 import copy
-import pickle
 import warnings
 from functools import cache
 
@@ -321,18 +320,6 @@ def test_storage_precision_and_threads(effects, monkeypatch):
     assert_same(one, two)
     transformed = two.transform(X, groups=GROUPS)
     np.testing.assert_array_equal(one.transform(X, groups=GROUPS), transformed)
-
-
-def test_copies_are_equal():
-    for model, groups in ((with_seeds(), {}), (with_batches(), {"groups": GROUPS})):
-        for other in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
-            assert_same(model, other)
-            expected = model.transform(X, **groups)
-            np.testing.assert_array_equal(other.transform(X, **groups), expected)
-        again = clone(model)
-        assert again.get_params() == model.get_params()
-        assert not hasattr(again, "components_")
-        assert_same(model, again.fit(X, **groups))
 
 
 def test_weights_of_rows_are_repetitions():

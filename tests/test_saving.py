@@ -163,6 +163,8 @@ def outcome(held):
 
 
 def copies(value, folder):
+    if hasattr(value, "figure_"):  # drawing is slow
+        return [pickle.loads(pickle.dumps(value))]
     joblib.dump(value, folder / "dumped")
     return pickle.loads(pickle.dumps(value)), copy.deepcopy(value), joblib.load(folder / "dumped")
 
