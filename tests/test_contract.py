@@ -223,6 +223,13 @@ def test_no_smoothing_still_finds_a_temperature(estimator):
 
 
 @every_class
+def test_restarts_keep_the_best(estimator):
+    options = {"n_init": 1, "early_stopping": False, "beta": 0.95}
+    one, best = fitted(estimator, **options), fitted(estimator, **{**options, "n_init": 2})
+    assert best.objective_ <= one.objective_
+
+
+@every_class
 def test_searches_over_observations_rows_and_texts(estimator):
     grid = {"beta": [0.8], size(estimator): [2]}
     base = quick(estimator, early_stopping=False, max_iter=5)
