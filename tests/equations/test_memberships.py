@@ -164,8 +164,8 @@ def alike(seed=0, n_words=1000):
 
 def test_the_chosen_temperature_does_not_collapse_clusters():
     X, rows = alike()
-    one_sided = partial(AsymmetricClustering, 4, n_init=3, random_state=1)
-    two_sided = partial(SymmetricClustering, 4, 4, n_init=3, random_state=0)
+    one_sided = partial(AsymmetricClustering, 4, random_state=1)
+    two_sided = partial(SymmetricClustering, 4, 4, random_state=0)
     for model in (
         one_sided(),
         one_sided(annealing=1.3),
@@ -181,7 +181,7 @@ def test_single_precision_tells_long_rows_apart():
     for axis, hard in (("rows", False), ("columns", True)):
         X, _ = alike(n_words=3000)
         X = sp.csr_array((X if axis == "rows" else X.T).astype(np.float32)) * np.float32(1000)
-        model = AsymmetricClustering(4, axis=axis, hard=hard, n_init=3, beta=0.01, random_state=0)
+        model = AsymmetricClustering(4, axis=axis, hard=hard, beta=0.01, random_state=0)
         single, double = (model.fit(X.astype(dtype)).labels_ for dtype in (np.float32, float))
         assert adjusted_rand_score(single, double) > 0.9
 

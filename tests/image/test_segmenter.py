@@ -34,10 +34,10 @@ def agreement(labels):
 
 def test_planted_textures_are_found_again_and_the_coupling_helps(fitted):
     assert agreement(fitted.labels_) > 0.85
-    uncoupled = TextureSegmenter(3, coupling=0.0, n_spare=0, random_state=0).fit(IMAGE)
+    uncoupled = TextureSegmenter(3, coupling=0.0, n_spare=0, n_init=1, random_state=0).fit(IMAGE)
     assert agreement(uncoupled.labels_) < agreement(fitted.labels_) - 0.04
     shuffled = np.random.default_rng(0).permutation(IMAGE.ravel()).reshape(IMAGE.shape)
-    assert agreement(clone(fitted).fit_predict(shuffled)) < 0.3
+    assert agreement(clone(fitted).set_params(n_init=1).fit_predict(shuffled)) < 0.3
     assert fitted.labels_.shape == IMAGE.shape
     assert fitted.posteriors_.shape == (*IMAGE.shape, 3)
     np.testing.assert_allclose(fitted.posteriors_.sum(axis=2), 1, rtol=1e-5)

@@ -83,12 +83,15 @@ def test_panels_need_a_place_in_a_grid():
         refused("not of add_axes", display.plot, plt.figure().add_axes((0, 0, 1, 1)))
 
 
-@pytest.mark.parametrize("word", [LONG.replace(" ", "_"), "w" * 90], ids=len)
 @pytest.mark.parametrize("display", DISPLAYS, ids=lambda one: one.__name__)
-def test_no_text_is_beyond_its_figure(display, word):
+def test_no_text_is_beyond_its_figure(display):
     n_topics = 2 if display is plotting.TopicsDisplay else 5  # measuring many words is slow
-    drawn = make(display.__name__, word, n_topics).plot()
-    assert_legible(drawn)
+    assert_legible(make(display.__name__, LONG.replace(" ", "_"), n_topics).plot())
+
+
+def test_a_word_that_cannot_be_broken_is_not_beyond_its_figure():
+    for display in ("HierarchyDisplay", "SplitsDisplay"):
+        assert_legible(make(display, "w" * 90).plot())
 
 
 def test_lines_end_at_separators():

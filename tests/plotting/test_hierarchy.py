@@ -37,7 +37,7 @@ def test_positions_have_no_crossings_and_end_at_the_largest_depth():
 
 
 def test_texts_of_trees_are_legible():
-    for n_clusters, n_features in [(1, 10), (8, 1), (32, 10)]:
+    for n_clusters, n_features in [(1, 10), (8, 1), (20, 10)]:
         options = {"n_features": n_features, "order": "probable"}
         model = stand_in(binary_tree(n_clusters))
         assert_legible(HierarchyDisplay.from_estimator(model, NAMES, **options))
