@@ -14,7 +14,7 @@ from skcooc.protocol.scikit_learn import num_samples
 
 FIRST = 2, 3, 5, 8  # numbers tried first
 FACTOR = 2  # between the numbers after those
-WIDEST, FINEST = 1 / 4, 1 / 8  # first and last step around the best, relative to it; at least one
+WIDEST, FINEST = 1 / 4, 1 / 16  # first and last step around the best, relative to it; at least one
 MIN_GAIN = 5e-3  # nats of a token: less, half a percent of perplexity, is not worth components
 
 Sizes: TypeAlias = tuple[int, ...]  # numbers of components, one or two

@@ -97,7 +97,7 @@ class ComponentSearchCV(Search):
     candidates : sequence of int, sequence of pairs of int, or "auto", default="auto"
         Numbers of components; pairs if both sides have one. "auto" tries 2, 3, 5, 8, 16, and so on
         by doubling (both sides at once) until one is not better by more than a standard error; then
-        numbers around the best in ever shorter steps, down to one, or an eighth of it.
+        numbers around the best in ever shorter steps, down to one, or a 16th of it.
 
     max_components : int, default=200
         Largest number that "auto" tries, of each side.
