@@ -51,8 +51,9 @@ class RowMemory(MetaModel):
     (1 - t) P_ij + t Q_ij replaces P_ij.
 
     The numbers are estimated together on the tokens that the estimator holds out to tune its
-    own hyper-parameters, which are chosen by the geometric mean of perplexity with the cache and
-    without. If it holds out none, a second copy is fitted to a part of the tokens.
+    own hyper-parameters. These are chosen by the geometric mean of perplexity with the cache and
+    without, which ``estimator_.tuning_`` shows; those of `AveragedModels` by that with the cache.
+    If it holds out none, a second copy is fitted to a part of the tokens.
     The cache adds to predictions only: ``transform``, ``components_`` and the like are the model's.
 
     Read more in the :doc:`user guide </guide/memory>`.

@@ -348,8 +348,8 @@ class ShortFits:
         predicted = self._heldout.predicted(recipe.equations, found.params, found.rows)
         validation = self._heldout.score(predicted)
         if self._cache is not None:
-            cached = self._cache.perplexity(predicted)
-            validation = validation._replace(perplexity=np.sqrt(cached * validation.perplexity))
+            both = self._cache.perplexity(predicted) * validation.perplexity
+            validation = validation._replace(perplexity=float(np.sqrt(both)))
         return ShortFit(validation, predicted, found.params)
 
     def _start(self, shared: Sequence[StageSchedule], first: StageSchedule, warmup: Model) -> State:

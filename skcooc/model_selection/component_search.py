@@ -80,11 +80,11 @@ class ComponentSearchCV(Search):
     ``still_falling_`` is True, a warning says so, and the largest is taken.
 
     Fits of aspect models are warm-started: a few grow by splitting components, all others start
-    from a larger one, whose most similar components are merged. On texts of 100,000 tokens and more
-    a whole search costs 4 to 6 fits of the largest number tried; on tables with few tokens, where
-    one fit takes 0.1 to 0.9 s, 3 to 8. Other models are fitted from scratch. Hard clusterings are
-    compared by the exact integrated likelihood of all tokens
-    (:func:`skcooc.metrics.integrated_complete_likelihood`), the largest of several runs.
+    from a larger one, whose most similar components are merged. On texts a whole search costs 1 to
+    6 fits of the largest number tried; on tables with few tokens, where one fit takes 0.1 to 0.9 s,
+    up to 8. Other models are fitted from scratch. Hard clusterings are compared by the exact
+    integrated likelihood of all tokens (:func:`skcooc.metrics.integrated_complete_likelihood`), the
+    largest of several runs.
 
     Read more in the :doc:`how-to guide </howto/tune>`.
 
