@@ -256,6 +256,8 @@ def test_leave_one_out_is_tried_for_short_rows(length, is_tried):
     """Nine tenths of these are fitted: between K and 2 K tokens, and between 2 K and 3 K."""
     model = AspectModel(8, max_iter=8, random_state=0).fit(rows_of_length(*30 * [length]))
     assert any(trial.values.get("leave_one_out") for trial in model.tuning_) is is_tried
+    values = [value for trial in model.tuning_ for value in trial.values.values()]
+    assert {type(value) for value in values} <= {float, int, bool, str}  # NumPy's would be float64
 
 
 def test_rows_count_by_their_weights_in_the_mean_length():

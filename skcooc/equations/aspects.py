@@ -448,4 +448,4 @@ def usual_predictive_beta(X: Block, n_components: int) -> float:
 def mean_length(X: Block) -> float:
     """Mean number of tokens of the non-empty rows, counted by their weights."""
     n_rows = np.sum(X.row_weights * (X.row_sums > 0))
-    return float(np.sum(X.row_sums * X.row_weights) / X.mean_count_weight) / n_rows
+    return float(np.sum(X.row_sums * X.row_weights) / X.mean_count_weight / n_rows)
