@@ -41,6 +41,7 @@ ESTIMATORS = [
     skcooc.SymmetricClustering(3, 4, beta=0.1, **SHORT),
     ClusterAbstraction(4, beta=0.2, abstraction="row", **SHORT),
     skcooc.ProductSpaceMixture(3, 4, beta=0.95, **SHORT),
+    skcooc.AveragedModels(AspectModel(3), 5, max_iter=3, n_jobs=2, random_state=0),
 ]
 
 
@@ -77,6 +78,7 @@ def test_it_is_the_fit_in_memory(workers, estimator):
     near = clone(estimator).fit(X)  # first, for workers that load what is compiled here
     model = clone(estimator).fit(in_blocks(X, 30, 30, 131))
     assert_same(model, near, 1e-6)
+    assert isinstance(model.embedding_, counts_on_workers.RowArray)  # stays on the workers
     assert pickle.loads(pickle.dumps(model)).sample(5).table_shape == X.shape
 
 

@@ -56,13 +56,12 @@ REFUSED = [
     (AsymmetricClustering(coarsening=[[0] * 6]), ONES, ValueError, "coarsening"),
     (ClusterAbstraction(tree="annealed"), ONES, ValueError, "tree='annealed'"),
     (skcooc.ClusteringProjection(), ONES, ValueError, "begin with all rows"),
-    (AveragedModels(ASPECTS), ONES, TypeError, r"got Array: fit it to a sample .*\.compute\(\)"),
-    (AveragedModels(ASPECTS), RowBlocks([X]), TypeError, "got RowBlocks: fit it .* or a block"),
+    (AveragedModels(ASPECTS), RowBlocks([X]), ValueError, "in blocks: averages keep the mixtures"),
     (
         InterpolatedModels([("aspects", ASPECTS)]),
         ONES,
         TypeError,
-        "InterpolatedModels needs a table",
+        r"InterpolatedModels needs a table .*, got Array: fit it to a sample .*\.compute\(\)",
     ),
 ]
 
@@ -75,8 +74,8 @@ def test_tables_and_parameters_that_do_not_fit_workers_are_refused(workers):
     model = clone(ASPECTS).fit(X)
     refused("sample_weight", model.fit, in_blocks(X), sample_weight=np.ones(240))
     refused("map_blocks", model.score, in_blocks(X), error=TypeError)
-    cached = RowMemory(AveragedModels(ASPECTS))
-    refused("AveragedModels needs a table in memory", cached.fit, ONES, error=TypeError)
+    cached = RowMemory(InterpolatedModels([("aspects", ASPECTS)]))
+    refused("InterpolatedModels needs a table in memory", cached.fit, ONES, error=TypeError)
     refused("X should be in blocks of rows", model.transform, da.ones((6, 60), chunks=(3, 20)))
 
 

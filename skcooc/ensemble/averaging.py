@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
@@ -17,31 +17,33 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
-from skcooc.ensemble.members import MetaModel, check_in_memory
+from skcooc.base.attributes import table_fingerprint
+from skcooc.ensemble.members import MetaModel
 from skcooc.fitting import Recipe, tuning
 from skcooc.fitting.fit import in_threads, split_threads, tuned_start
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.memory import CacheValidation
-from skcooc.heldout.predictors import CachedPredictions, Factors, side_by_side, weighted
+from skcooc.heldout.predictors import CachedPredictions, Factors, weighted
 from skcooc.heldout.validation import (
     HeldOutPredictions,
     add_one_unigram,
     chosen_smoothing,
     hold_out,
 )
-from skcooc.protocol import Array, Block, RandomState, TableLike
+from skcooc.protocol import Array, Block, Capability, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import Interval
 from skcooc.simplex import match_rows, normalise
-from skcooc.tables import Table, read_in_memory
+from skcooc.tables import Table, read
 
 LARGER_BETA = 1.07  # factor of the inverse temperature of members: a mean overfits less
 FEW = 4  # members that are fitted to tune the mean of all
 # What is not tuned for a single fit: it is tuned for the mean, or the mean makes up for it.
 NOT_OF_ONE = tuning.ComponentPrior, tuning.LeaveOneOut, tuning.SmallerPseudoCounts, tuning.OneOf
 PRIOR_FACTOR, N_PRIORS, N_BETAS = 2.2, 3, 3  # trials of the mean, at most
+NEEDS: Mapping[Capability, str] = {"row states": "averages keep the mixtures of the training rows"}
 QUANTILES = 0.05, 0.95  # of the members, for intervals
 
 
@@ -170,12 +172,13 @@ class AveragedModels(MetaModel):
 
         Parameters
         ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
-            Non-negative counts or weights.
+        X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or DiskTable
+            Non-negative counts or weights, of shape (N, M). Of a dask array or DiskTable a sample
+            of rows is used for tuning; all members have mixtures of all rows.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each token if X is Dyads.
+            Weight of each row; of each token if X is Dyads. Not with dask arrays and DiskTable.
 
         Returns
         -------
@@ -183,18 +186,21 @@ class AveragedModels(MetaModel):
 
         Raises
         ------
-        TypeError
-            Where X is not in memory: a dask array, RowBlocks or a DiskTable.
+        ValueError
+            Where X is RowBlocks, or the estimator cannot be fitted to it.
         """
-        check_in_memory(X, self)
         self.estimator._validate_params()
         self.estimator.check_sizes()
-        new = copy.copy(self)
-        table = read_in_memory(new, X, sample_weight)  # a fit that fails leaves self as it was
+        new, recipe = copy.copy(self), self.estimator.recipe()
+        table = read(  # a fit that fails leaves self as it was
+            new, X, sample_weight, needs={**recipe.needs, **NEEDS}, random_state=self.random_state
+        )
         known = attributes.input_attributes(new) | {"_schema": table.schema}
-        counts = table.sample
-        recipe = self.estimator.recipe().for_table(counts, table.schema.column_names)
-        with self._journal(counts) as journal:
+        counts = table.counts
+        recipe = recipe.for_table(counts, table.schema.column_names)
+        sample = table.sample
+        data = (sample.table, sample.weights) if table.in_memory else table_fingerprint(counts)
+        with self._journal(*data) as journal:
             seeds = journal.get_or_compute(
                 ("seeds",), draw_seeds, self.random_state, self.n_estimators
             )
@@ -203,7 +209,7 @@ class AveragedModels(MetaModel):
             tuned = self._tune(recipe, table, known, journal) if settings.holds_out else None
             values = tuned.values if tuned else {"beta": settings.beta}
             members = self._fit_members(table, known, values, seeds, journal)
-        factors = mean_of([member.factors for member in members])
+        mixtures = counts.map_blocks(_side_by_side, *(member.embedding_ for member in members))
         attributes.set_fitted_attributes(
             self,
             known
@@ -211,9 +217,9 @@ class AveragedModels(MetaModel):
                 "_heldout_predictions": tuned
                 and HeldOutPredictions(settings.division, tuned.mean.predicted),
                 "estimators_": members,
-                "components_": factors.B.T,
+                "components_": np.vstack([member.components_ for member in members]),
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
-                "embedding_": factors.A,
+                "embedding_": counts.collect_rows(mixtures),
                 "row_distribution_": members[0].row_distribution_,
                 "unigram_": add_one_unigram(counts.column_sums, counts.mean_count_weight),
                 "beta_": values["beta"],
@@ -331,18 +337,20 @@ def predicted_mean(
     through those of all S, of halves and of quarters.
     """
 
-    def judged(few: Sequence[Factors]) -> MeanPrediction:
-        predicted = CachedPredictions(mean_of(few).cells(heldout.X))
+    cells = [model.cells(heldout.X) for model in models]
+
+    def judged(few: Sequence[Array]) -> MeanPrediction:
+        predicted = CachedPredictions(np.mean(few, axis=0))
         validation = heldout.score(predicted)
         if cache is not None:
             validation = validation._replace(perplexity=cache.perplexity(predicted))
         return MeanPrediction(predicted, validation)
 
     def log_perplexity(size: int) -> float:
-        groups = [models[at : at + size] for at in range(0, len(models) - size + 1, size)]
+        groups = [cells[at : at + size] for at in range(0, n - size + 1, size)]
         return float(np.mean([np.log(judged(group).validation.perplexity) for group in groups]))
 
-    mean, n = judged(models), len(models)
+    mean, n = judged(cells), len(cells)
     sizes = sorted({max(n // 4, 1), max(n // 2, 1), n})
     logs = [*map(log_perplexity, sizes[:-1]), np.log(mean.validation.perplexity)]
     if n == 1 or not np.all(np.isfinite(logs)):  # or a token has the probability zero
@@ -352,9 +360,9 @@ def predicted_mean(
     return mean._replace(validation=mean.validation._replace(perplexity=expected))
 
 
-def mean_of(models: Sequence[Factors]) -> Factors:
-    """Mean prediction of S models with K components in total: A, (N, K), and B, (M, K)."""
-    return side_by_side(models, [1 / len(models)] * len(models))
+def _side_by_side(X: Block, *mixtures: Array) -> Array:
+    """P(z given x) of rows in the mean prediction of S models: (n, K), of all their components."""
+    return weighted(mixtures, [1 / len(mixtures)] * len(mixtures))
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,7 @@ class InterpolatedModels(MetaModel, BaseComposition):
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = read_in_memory(new, X, sample_weight)
         counts = table.sample
-        with self._journal(counts) as journal:
+        with self._journal(counts.table, counts.weights) as journal:
             members = self._fits("all", journal, members, X, counts, sample_weight)
             weights, smoothing, predicted = self._estimate(members, counts, journal)
         factors = side_by_side([member.fitted for member in members], weights)

@@ -57,10 +57,10 @@ class MetaModel(Predictions, MetaEstimatorMixin, CallbackSupportMixin, BaseEstim
         return in_threads(function, [(item,) for item in items], self.n_jobs)
 
     @contextmanager
-    def _journal(self, X: Block) -> Iterator[Journal]:
+    def _journal(self, *data: object) -> Iterator[Journal]:
         """The journal of a fit, which may resume an interrupted one, as a callback task."""
         root = self._init_callback_context().call_on_fit_task_begin(estimator=self)
-        yield resume_or_new(self, X.table, X.weights)
+        yield resume_or_new(self, *data)
         del self._unfinished
         root.call_on_fit_task_end(estimator=self)
 
@@ -231,7 +231,7 @@ def check_in_memory(X: TableLike, estimator: BaseEstimator) -> None:
         raise TypeError(
             f"{type(estimator).__name__} needs a table in memory, got {type(X).__name__}: fit it "
             "to a sample of the rows, such as X[:10_000].compute() of a dask array or a block, and "
-            "transform the others. Single models of skcooc, such as AspectModel, are fitted to all."
+            "transform the others. Models such as AspectModel and their averages are fitted to all."
         )
 
 

@@ -192,7 +192,7 @@ class RowMemory(MetaModel):
         table = read(new, X, sample_weight, random_state=self.random_state)
         self._check_neighbors(table.in_memory)
         known, sample = attributes.input_attributes(new), table.sample
-        with self._journal(sample) as journal:
+        with self._journal(sample.table, sample.weights) as journal:
             member = member_of(self.estimator, self._asked)
             member = journal.get_or_compute(
                 ("all",), lambda: member.fit(X, sample, sample_weight), checkpoint=True
