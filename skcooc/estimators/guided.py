@@ -116,7 +116,8 @@ class GuidedAspectModel(AspectModel):
     Only the M-step differs from that of `AspectModel`. Seeds are pseudo-counts [1]_. Factors s_gj
     are those of a Poisson model with means s_gj sum_k theta_ik P(y_j given z_k), similar to batch
     effects in factor models of single cells [2]_. If groups consist of different topics, the
-    factors take some of the difference.
+    factors take some of the difference. ``score`` predicts with factors; ``sample``, ``recommend``,
+    ``joint_distribution`` and ``row_log_likelihood`` are about a table without them.
 
     References
     ----------
