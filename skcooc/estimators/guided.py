@@ -104,7 +104,7 @@ class GuidedAspectModel(AspectModel):
     weights_ : (K,) array
         P(z_k), the mixture of an empty row.
     embedding_ : (N, K) array
-        P(z_k given x_i) of the training rows. With factors of columns, in a table without them.
+        P(z_k given x_i) of the training rows, without factors.
 
     See Also
     --------
@@ -116,8 +116,8 @@ class GuidedAspectModel(AspectModel):
     Only the M-step differs from that of `AspectModel`. Seeds are pseudo-counts [1]_. Factors s_gj
     are those of a Poisson model with means s_gj sum_k theta_ik P(y_j given z_k), similar to batch
     effects in factor models of single cells [2]_. If groups consist of different topics, the
-    factors take some of the difference. ``score`` predicts with factors; ``sample``, ``recommend``,
-    ``joint_distribution`` and ``row_log_likelihood`` are about a table without them.
+    factors take some of the difference. ``sample``, ``recommend``, ``joint_distribution`` and
+    ``row_log_likelihood`` leave factors out.
 
     References
     ----------
