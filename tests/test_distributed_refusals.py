@@ -56,6 +56,7 @@ REFUSED = [
     (AsymmetricClustering(coarsening=[[0] * 6]), ONES, ValueError, "coarsening"),
     (ClusterAbstraction(tree="annealed"), ONES, ValueError, "tree='annealed'"),
     (skcooc.ClusteringProjection(), ONES, ValueError, "begin with all rows"),
+    (AveragedModels(AspectModel(early_stopping=True)), ONES, ValueError, "early_stopping=True"),
     (AveragedModels(ASPECTS), RowBlocks([X]), ValueError, "in blocks: averages keep the mixtures"),
     (
         InterpolatedModels([("aspects", ASPECTS)]),

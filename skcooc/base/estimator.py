@@ -144,13 +144,10 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """Return the checked table, and its attributes."""
         new = copy.copy(self)  # a fit that fails leaves self as it was
         self._check_solver(recipe, self.beta)
-        needs = {**recipe.needs, **make_solver(self.solver).needs}
-        if self.early_stopping:
-            needs["divide"] = "early_stopping=True holds out tokens of all rows; set it to False"
         continues = self._is_warm_start() and self._stream is not None
         table = read(
-            new, X, sample_weight, needs=needs, continues=continues, searches=self.beta == "auto",
-            random_state=self.random_state,
+            new, X, sample_weight, needs=recipe.needs_of_fit, continues=continues,
+            searches=self.beta == "auto", random_state=self.random_state,
         )  # fmt: skip
         known = attributes.input_attributes(new) | attributes.size_attributes(self)
         return table, known | {"_schema": table.schema}

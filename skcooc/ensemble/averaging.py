@@ -193,8 +193,9 @@ class AveragedModels(MetaModel):
         self.estimator.check_sizes()
         new, recipe = copy.copy(self), self.estimator.recipe()
         table = read(  # a fit that fails leaves self as it was
-            new, X, sample_weight, needs={**recipe.needs, **NEEDS}, random_state=self.random_state
-        )
+            new, X, sample_weight, needs={**recipe.needs_of_fit, **NEEDS},
+            searches=recipe.settings.beta == "auto", random_state=self.random_state,
+        )  # fmt: skip
         known = attributes.input_attributes(new) | {"_schema": table.schema}
         counts = table.counts
         recipe = recipe.for_table(counts, table.schema.column_names)

@@ -236,6 +236,14 @@ class Recipe:
             )
         return needs
 
+    @property
+    def needs_of_fit(self) -> Mapping[Capability, str]:
+        """Capabilities needed by ``fit``: those of the model, and of the settings."""
+        needs = {**self.needs, **self.settings.solver.needs}
+        if self.settings.early_stopping:
+            needs["divide"] = "early_stopping=True holds out tokens of all rows; set it to False"
+        return needs
+
     def unmet_need(self, capabilities: frozenset[Capability]) -> str | None:
         """Return why a table with these offers cannot be fitted; None where it can."""
         return next(
