@@ -53,6 +53,15 @@ INVALID = [
 ]
 
 
+@pytest.mark.parametrize("kind", [pl.Date, pl.Datetime, pl.Duration, pl.Time], ids=str)
+def test_columns_of_dates_are_refused_in_frames_of_any_library(kind, tmp_path):
+    frame = pl.DataFrame({"cat": [1, 2, 3], "day": pl.Series([20_000] * 3).cast(kind)})
+    for table in (frame, frame["day"].to_frame(), frame.to_arrow(), frame.to_pandas()):
+        for use in (AspectModel(2).fit, Dyads, lambda X: save_table(tmp_path / "t", [X])):
+            refused("in \\['day'\\]: leave these columns out", use, table, error=TypeError)
+    refused("give X.collect()", AspectModel(2).fit, frame.lazy(), error=TypeError)
+
+
 def test_invalid_counts_are_refused_while_they_are_written(tmp_path):
     for block, reason in INVALID:
         for blocks in ([block], [X, block]) if np.shape(block)[-1] == 3 else ([block],):

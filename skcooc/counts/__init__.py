@@ -8,6 +8,7 @@ from skcooc.counts.csr import (
     check_block,
     check_sparse_structure,
     check_total,
+    column_types,
     explained,
     float_table,
     narrowed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from builtins import map as serial_map
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
@@ -95,7 +95,6 @@ REMEDIES = (  # parts of messages of scikit-learn and NumPy, which values are me
         "Take the columns of the fit, with 0 where one is missing: "
         "X.reindex(columns=model.column_names_in_, fill_value=0); Dyads take like=train.",
     ),
-    ("could not be promoted", None, "Leave out columns that hold no counts, such as dates."),
 )
 
 
@@ -134,8 +133,14 @@ def _without_numbers(X: Any) -> str:
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         return ""
     names = [name for name in X.columns if _kind(X[name]) not in "biuf"]
-    few = f"{str(names[:3])[:-1]}, ...]" if len(names) > 3 else f"{names}"
-    return f" No numbers are in {few}: leave these columns out, if they are no pairs." * bool(names)
+    return (
+        f" No numbers are in {_few(names)}: leave these columns out, if they are no pairs."
+        * bool(names)
+    )
+
+
+def _few(names: list[Any]) -> str:
+    return f"{str(names[:3])[:-1]}, ...]" if len(names) > 3 else f"{names}"
 
 
 def _kind(column: Any) -> str:
@@ -143,13 +148,29 @@ def _kind(column: Any) -> str:
     return getattr(dtype, "kind", np.asarray(column).dtype.kind)
 
 
+def column_types(X: Any) -> Mapping[str, Any]:
+    """Types of the columns of a data frame as narwhals has them; empty if X is something else."""
+    if isinstance(X, list | tuple | np.ndarray) or sp.issparse(X):
+        return {}
+    import narwhals.stable.v2 as narwhals  # here, for it takes a while to import
+
+    frame = narwhals.from_native(X, pass_through=True)
+    if isinstance(frame, narwhals.LazyFrame):
+        raise TypeError(f"{type(X).__name__} is not in memory: give X.collect().")
+    return frame.schema if isinstance(frame, narwhals.DataFrame) else {}
+
+
 def check_sparse_structure(X: Any, name: str = "X") -> Any:
     """X in native byte order; ValueError if indices of a sparse array do not fit its shape.
 
     Compiled loops, and most of SciPy, would read and write anywhere in memory. Arrays are shared,
-    not copied. TypeError if X is an AnnData.
+    not copied. TypeError if X is an AnnData or a lazy frame, or has columns of dates.
     """
     refuse_objects(X, name, "counts", of_anndata=OF_ANNDATA)
+    if dates := [column for column, kind in column_types(X).items() if kind.is_temporal()]:
+        raise TypeError(
+            f"{name} holds dates or times, not counts, in {_few(dates)}: leave these columns out."
+        )
     if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
         raise ValueError(f"{name} holds dates or times ({X.dtype}), not counts: count them first.")
     if isinstance(X, np.ndarray) and not X.dtype.isnative:

@@ -24,6 +24,7 @@ from skcooc.counts import (
     NewTriples,
     check_sparse_structure,
     check_total,
+    column_types,
     explained,
     float_table,
     narrowed,
@@ -214,13 +215,8 @@ def _lists_integers(X: TableLike) -> bool:
     """True for lists and data frames of integers, which scikit-learn makes float64."""
     if isinstance(X, list | tuple):
         return np.asarray(X).dtype.kind in "iub"
-    if sp.issparse(X) or isinstance(X, np.ndarray):
-        return False
-    import narwhals.stable.v2 as narwhals  # here, for it takes a while to import
-
-    frame = narwhals.from_native(X, pass_through=True)
-    types = frame.schema.values() if isinstance(frame, narwhals.DataFrame) else ()
-    return bool(types) and all(kind.is_integer() or kind == narwhals.Boolean for kind in types)
+    types = column_types(X).values()
+    return bool(types) and all(kind.is_integer() or str(kind) == "Boolean" for kind in types)
 
 
 def is_collection(X: TableLike) -> bool:
