@@ -106,8 +106,9 @@ def test_unknown_seeds_are_said():
     with pytest.warns(UserWarning, match="2 of the seeds are no columns of X, such as 'rain'"):
         found = seeded(seeds={"sky": [*SEEDS["sky"], "rain", M], "sea": SEEDS["sea"]}).fit(X)
     assert_same(found, with_seeds())
-    for unknown in (["rain"], [], [-1], [M]):
-        refused("None of the seeds of 'sky' is a column", seeded(seeds={"sky": unknown}).fit, X)
+    for given, unknown in {"'rain'": {"rain"}, "none": [], "-1": [-1], f"{M}": [M]}.items():
+        what = f"None of the seeds of 'sky' is a column of X.*Given are {given};"
+        refused(what, seeded(seeds={"sky": unknown}).fit, X)
     refused("is less than the number of topics .* named or given, 2", seeded(1).fit, X)
     same = seeded(3).set_params(fixed_components={"sky": np.ones(M)})
     refused("Two topics have the name", same.fit, X)

@@ -254,12 +254,15 @@ def test_models_are_tuned_for_the_cache_around_them(monkeypatch, averaged):
     assert not seen
 
 
-def test_streams_and_blocks_predict_new_rows_only():
+def test_streams_and_blocks_predict_new_rows_only(tmp_path):
     by_batches = RowMemory(AspectModel(3, **FAST), random_state=0)
     for batch in (BURSTY[:30], BURSTY[30:]):
         by_batches.partial_fit(batch)
     blocks = skcooc.RowBlocks([BURSTY[:30], BURSTY[30:]])
-    for model in (by_batches, RowMemory(AspectModel(3, **FAST), random_state=0).fit(blocks)):
+    skcooc.save_table(tmp_path / "table", blocks)
+    memory = RowMemory(AspectModel(3, **FAST), random_state=0)
+    from_disk = clone(memory).fit(skcooc.open_table(tmp_path / "table"))
+    for model in (by_batches, memory.fit(blocks), from_disk):
         bare = model.estimator_.perplexity(BURSTY)
         assert model.perplexity(BURSTY) < bare
         refused(r"which are not kept|table of shape", model.score, Dyads(BURSTY))

@@ -198,6 +198,8 @@ def test_hints_leave_what_an_estimator_has_as_it_is():
         type("Two", (AspectModel,), {"row_labels_": 0, "column_labels_": 0})().labels_  # noqa: B018
     with pytest.raises(AttributeError, match="fitted to rows without names"):
         AspectModel(1).fit(X).row_names_in_  # noqa: B018
+    with warnings.catch_warnings(action="error"):  # small values are no logarithms
+        AspectModel(1).fit(X / 1e9)
     with warnings.catch_warnings(action="error"):  # other tables than the training table
         model.perplexity(FRAME[::-1])
         model.score(FRAME)
@@ -321,6 +323,7 @@ OTHER_CALLS = {  # what to write instead, or what is wrong: calls
     "Dyads.from_pairs(rows, columns, counts)": [lambda: Dyads(["old", "new"], ["man", "house"])],
     "takes counts of a corpus second": [lambda: metrics.npmi_coherence(X, FEW.fit(X).components_)],
     "begins with https://": [lambda: inspection.explore(fitted(), X, image="topics.png")],
+    "a RowBlocks: give its blocks": [lambda: split_counts(skcooc.RowBlocks(X))],
     "should be the Dyads fitted, got DataFrame": [lambda: pairs(count="n", like=PAIRS)],
 }
 

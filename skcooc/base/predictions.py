@@ -483,10 +483,11 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if isinstance(X, Dyads):
             check_same_table(self._schema, X, type(self).__name__)
+            predictor = self._predictor(None)
             scoring.warn_about_unknown_rows(np.asarray(self.row_distribution_), X.rows)
             counts, order = X.listed(self.embedding_.dtype)
             weights = np.ones(len(X)) if X.weights is None else X.weights
-            return scoring.score_pairs(counts, order, self._predictor(None)), weights
+            return scoring.score_pairs(counts, order, predictor), weights
         return self._score_rows(self._read_rows(X))
 
     def _score_rows(self, X: Block) -> tuple[Array, Array]:

@@ -471,7 +471,7 @@ class GuidedFamily(AspectFamily):
             if not places:
                 named = position or not any(isinstance(column, str) for column in columns)
                 reason = "" if named else ": X has no names of columns, give feature_names"
-                few = ", ".join(map(repr, columns[:3]))
+                few = ", ".join(map(repr, [*columns][:3])) or "none"
                 what = f"None of the seeds of {topic!r} is a column of X{reason}"
                 raise ValueError(f"{what}. Given are {few}; X has {n_columns} columns.")
             seeds[places, of_name * k : of_name * (k + 1)] = 1 / len(set(places))

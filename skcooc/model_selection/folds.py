@@ -18,7 +18,7 @@ from skcooc.counts import check_sparse_structure, check_total, divide, float_tab
 from skcooc.heldout.scoring import warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.protocol.scikit_learn import check_method_params, safe_indexing, safe_split
-from skcooc.tables import Dyads, Triads, check_weights
+from skcooc.tables import DiskTable, Dyads, RowBlocks, Triads, check_weights
 
 ParamMapping: TypeAlias = Mapping[str, object]  # parameters by name
 Folding: TypeAlias = int | BaseCrossValidator | Iterable[tuple[Array, Array]] | None
@@ -75,6 +75,8 @@ def split_counts(X: Any, test_size: float = 0.1, random_state: RandomState = Non
     if isinstance(X, (Dyads, Triads)):
         train, test = train_test_split(X, test_size=test_size, random_state=random_state)
         return train, test
+    if isinstance(X, RowBlocks | DiskTable):
+        raise TypeError(f"X is a {type(X).__name__}: give its blocks, one at a time.")
     checked = check_sparse_structure(X)
     checked = check_array(checked, accept_sparse="csr", ensure_non_negative=True)
     X = float_table(checked)

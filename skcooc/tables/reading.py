@@ -162,7 +162,7 @@ def transformed(table: CSR) -> str | None:
     if data.max() > LARGEST_LOG or np.ptp(data) == 0:
         return None
     some.data = np.expm1(some.data)
-    if _are_whole(some.data):
+    if _are_whole(some.data) and np.rint(some.data).all():
         return "logarithms of counts, log(1 + n)"
     return "logarithms of normalised counts, log(1 + n)" if _same_totals(some) else None
 
