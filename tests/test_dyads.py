@@ -7,7 +7,8 @@ import scipy.sparse as sp
 from sklearn.model_selection import KFold, train_test_split
 from sklearn.utils import resample
 
-from skcooc import AspectModel, Dyads, Triads, metrics
+from skcooc import AspectModel, Dyads, TriadicAspectModel, Triads, metrics
+from skcooc.inspection import describe
 from skcooc.tables.dyads import same_table
 from skcooc.tables.reading import transformed
 from tests.tables import random_table, refused
@@ -177,6 +178,13 @@ def test_frames_and_counts_of_triads():
     np.testing.assert_allclose(counts.row_sums, [2.5, 1, 0])
     np.testing.assert_allclose(counts.column_sums, [1, 2.5])
     assert counts.middle.tolist() == [0, 1]
+
+
+def test_topics_of_triads_have_names_of_the_third_index():
+    triads = Triads.from_frame({**FRAME, "when": [7, 8, 8]}, "who", "what", "when")
+    model = TriadicAspectModel(1, beta=1).fit(triads)
+    assert model.column_names_in_.tolist() == [7, 8]
+    assert set(describe(model)["features"][0]) == {"7", "8"}
 
 
 def test_indexing_triads_gives_observations_of_the_same_table():

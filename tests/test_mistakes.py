@@ -25,6 +25,7 @@ from skcooc import (
     AsymmetricClustering,
     Dyads,
     GuidedAspectModel,
+    RowMemory,
     inspection,
     metrics,
     open_table,
@@ -287,7 +288,16 @@ OTHER_CALLS = {  # what to write instead, or what is wrong: calls
     ],
     "give its labels_": [lambda: metrics.clustering_accuracy(X[:, 0], AsymmetricClustering())],
     "with a row for each document": [lambda: metrics.mutual_information(X[0])],
-    "count the words of texts": [lambda: metrics.npmi_coherence(X, TEXTS)],
+    "count the words of texts": [
+        lambda: metrics.npmi_coherence(X, TEXTS),
+        lambda: split_counts(TEXTS),
+        lambda: Dyads(TEXTS),
+        lambda: TemperatureSearchCV(FEW).fit(TEXTS),
+    ],
+    "set split='rows'": [
+        lambda: TemperatureSearchCV(make_pipeline(CountVectorizer(), FEW)).fit(TEXTS)
+    ],
+    "such as AspectModel, alone": [lambda: TemperatureSearchCV(RowMemory(FEW)).fit(X)],
     "np.argsort(-items)": [lambda: metrics.recall_at_k(X, MIXTURES)],
     "'skcooc.tables.dyads.Dyads' or None": [lambda: metrics.make_ranking_scorer(X)],
     "give its X, or count its data": [lambda: FEW.fit(make_cooccurrences(9, 9, 2))],

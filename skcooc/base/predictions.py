@@ -416,8 +416,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     @property
     def column_names_in_(self) -> Array:
         """Names of the columns, (M,), also numbers; AttributeError where there are none."""
-        own = self._schema.names[len(self._schema.shape) - 1]  # of Triads the third index
-        names: Array | None = getattr(self, "feature_names_in_", own)
+        names: Array | None = getattr(self, "feature_names_in_", self._schema.column_names)
         if names is None:
             raise AttributeError(f"{type(self).__name__} was fitted to columns without names.")
         return names

@@ -110,7 +110,7 @@ def explained(X: Any) -> Iterator[None]:
     except (TypeError, ValueError) as error:
         message = re.split(r"\n\w+ does not accept missing| This means", str(error))[0]
         message = message.removesuffix(".")
-        if re.search("string to float|bytes/strings", message):
+        if re.search(r"string to float|bytes/strings|^array=\[b?['\"]", message, re.MULTILINE):
             raise TextsError(f"{TEXTS}{_without_numbers(X)}") from None  # without the text itself
         for pattern, is_invalid, remedy in REMEDIES:
             if re.search(pattern, message):

@@ -14,7 +14,14 @@ from sklearn.model_selection import BaseCrossValidator, check_cv, train_test_spl
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state, check_scalar
 
-from skcooc.counts import check_sparse_structure, check_total, divide, float_table
+from skcooc.counts import (
+    TextsError,
+    check_sparse_structure,
+    check_total,
+    divide,
+    explained,
+    float_table,
+)
 from skcooc.heldout.scoring import warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.protocol.scikit_learn import check_method_params, safe_indexing, safe_split
@@ -77,8 +84,10 @@ def split_counts(X: Any, test_size: float = 0.1, random_state: RandomState = Non
         return train, test
     if isinstance(X, RowBlocks | DiskTable):
         raise TypeError(f"X is a {type(X).__name__}: give its blocks, one at a time.")
-    checked = check_sparse_structure(X)
-    checked = check_array(checked, accept_sparse="csr", ensure_non_negative=True)
+    with explained(X):
+        checked = check_array(
+            check_sparse_structure(X), accept_sparse="csr", ensure_non_negative=True
+        )
     X = float_table(checked)
     check_total(X.data.sum(dtype=np.float64))
     train, test = divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
@@ -284,7 +293,13 @@ def count_folds(
         if weights is not None:
             X = X.reweighted(check_weights(weights, np.empty((len(X), 0))))
     else:
-        X = Dyads(X)
+        try:
+            X = Dyads(X)
+        except TextsError as error:
+            if not target.has_steps:
+                raise
+            what = "X holds texts, and split='counts' divides tables of counts"
+            raise TextsError(f"{what}: set split='rows', or give counts.") from error
     if isinstance(cv, Integral):
         cv = CountSplit(int(cv), random_state=SPLIT_SEED)
     folds = []

@@ -58,7 +58,8 @@ class TemperatureSearchCV(Search):
     Parameters
     ----------
     estimator : estimator or Pipeline
-        An estimator of skcooc, or a pipeline with one as its last step. Clones of it are fitted.
+        A single model of skcooc, such as `AspectModel`, or a pipeline with one as its last step.
+        Clones of it are fitted.
 
     betas : array-like of float in (0, 1] or "auto", default="auto"
         Inverse temperatures; values above 1 for estimators that take them. "auto" takes the range
@@ -244,8 +245,8 @@ def find_target(estimator: BaseEstimator) -> Target:
         target = Target(f"{name}__", len(estimator.steps) > 1)
     if not hasattr(last, "short_fits"):
         raise TypeError(
-            "TemperatureSearchCV needs an estimator of skcooc, alone or as the last step of a "
-            f"Pipeline, got {last!r}."
+            "TemperatureSearchCV needs a single model of skcooc, such as AspectModel, alone or as "
+            f"the last step of a Pipeline, got {last!r}. For others use GridSearchCV."
         )
     return target
 

@@ -44,12 +44,12 @@ class TableSchema(NamedTuple):
     shape: tuple[int, ...]  # (N, M); of Triads (N, M, L)
     row_names: Array | None = None
     column_names: Array | None = None
-    third_names: Array | None = None
+    middle_names: Array | None = None  # of Triads those of the second index
     seen: Cells | None = None  # only of tables fitted in memory
 
     @property
     def names(self) -> tuple[Array | None, ...]:
-        return self.row_names, self.column_names, self.third_names
+        return self.row_names, self.column_names, self.middle_names
 
 
 def without_zeros(table: CSR) -> CSR:

@@ -145,7 +145,7 @@ class Triads(Tokens):
 
     @classmethod
     def from_schema(cls, schema: TableSchema, first: Array, second: Array, third: Array) -> Triads:
-        names = schema.row_names, schema.third_names, schema.column_names
+        names = schema.row_names, schema.middle_names, schema.column_names
         return cls(first, second, third, shape=schema.shape, names=names)
 
     def transpose(self, first: int, second: int, third: int) -> Triads:
@@ -171,7 +171,7 @@ class Triads(Tokens):
     @property
     def schema(self) -> TableSchema:
         first, second, third = self.names
-        return TableSchema(self.table_shape, first, third, third_names=second)
+        return TableSchema(self.table_shape, first, third, middle_names=second)
 
     def to_counts(self) -> TripleCounts:
         """The table of counts, of the type of `Dyads.to_csr`."""

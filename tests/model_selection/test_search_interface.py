@@ -141,7 +141,7 @@ def test_fits_are_tasks_of_callbacks(capsys):
 
 
 REFUSED = [
-    (search_of(LogisticRegression()), TypeError, "needs an estimator of skcooc"),
+    (search_of(LogisticRegression()), TypeError, "needs a single model of skcooc"),
     (search_of(AsymmetricClustering(hard=True)), ValueError, "has no temperature"),
     *(
         (search_of(betas=betas), ValueError, r"numbers in \(0, 1\]")
