@@ -85,6 +85,9 @@ def test_names_in_names_out():
     assert set(framed.recommend([0], 6, exclude_seen=False).items[0]) == set(ITEMS)
     for nameless in (fitted(ASPECTS, X), framed):
         refused("training rows have no names: give positions", nameless.recommend, "user 5")
+    twice = fitted(ASPECTS, pd.DataFrame(X.toarray(), index=["a", "b", *USERS[2:-1], "b"]))
+    refused("2 rows are called 'b': give positions", twice.recommend, ["a", "b"])
+    assert twice.recommend(["a"], 3).items.shape == (1, 3)
 
 
 def test_equal_scores_come_in_the_order_of_the_columns_and_a_stored_zero_is_not_seen():

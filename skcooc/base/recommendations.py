@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -111,6 +112,11 @@ def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
         raise ValueError(
             f"{len(unknown)} of the rows are not in the training table: {unknown[:3]}. Its rows "
             f"are called {names[:2].tolist()} and so on; give counts of new rows as a matrix."
+        )
+    numbers_of = Counter(names.tolist())
+    if repeated := [name for name in rows.tolist() if numbers_of[name] > 1]:
+        raise ValueError(
+            f"{numbers_of[repeated[0]]} rows are called {repeated[0]!r}: give positions."
         )
     return found
 
