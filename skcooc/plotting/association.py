@@ -184,7 +184,9 @@ class AssociationDisplay(Display):
         self._draw_blocks(frame, cmap, fontsize * shrink)
         self._draw_dots(frame, shrink)
         self._draw_words(frame, fontsize, shrink)
-        write = partial(self.ax_.text, fontsize=fontsize * shrink, va="center", color=NEUTRAL)
+        write = partial(
+            self.ax_.text, fontsize=fontsize * shrink, va="center", color=NEUTRAL, parse_math=False
+        )
         top = BELOW + frame.height + LEADER
         for at, text in enumerate(titles):
             write(frame.left - LEADER, top + at * LINE * fontsize, text, ha="right")

@@ -20,6 +20,7 @@ from skcooc.inspection.palette import topic_colors
 from skcooc.protocol import Array, AttributeHints
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure, SubFigure
@@ -200,6 +201,12 @@ def draw_lines(
     )
     ax.add_collection(lines)
     return lines
+
+
+def draw_legend(ax: Axes, handles: list[Artist], names: list[str], **options: Any) -> None:
+    """Draw a legend of names, in which $ is no mathematics."""
+    for text in ax.legend(handles, names, fontsize=FONT, **options).get_texts():
+        text.set_parse_math(False)
 
 
 def declutter(places: Array, gap: float, low: float, high: float) -> Array:

@@ -14,6 +14,7 @@ from skcooc.plotting.canvas import (
     NEUTRAL,
     Display,
     colours,
+    draw_legend,
     fold,
     framed_axes,
     new_panel_figure,
@@ -183,7 +184,7 @@ class PerplexityDisplay(Display):
         ax = self.ax_
         y = np.concatenate([curve.perplexity for curve in self.curves])
         label = fold(LABELS.get(self.over, self.over), size_in_points(ax)[0])
-        ax.set_xlabel("\n".join(label), fontsize=FONT)
+        ax.set_xlabel("\n".join(label), fontsize=FONT, parse_math=False)
         all_held_out = all(curve.held_out for curve in self.curves)
         ax.set_ylabel("held-out perplexity" if all_held_out else "perplexity", fontsize=FONT)
         if self.over == "iterations":
@@ -207,7 +208,7 @@ class PerplexityDisplay(Display):
             names += ["held out", "training"]
         if len(names) > 1:
             place = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if beside else {"loc": "best"}
-            self.ax_.legend(handles, names, fontsize=FONT, frameon=False, **place)
+            draw_legend(self.ax_, handles, names, frameon=False, **place)
 
 
 class Measurements(NamedTuple):

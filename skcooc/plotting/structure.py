@@ -18,6 +18,7 @@ from skcooc.plotting.canvas import (
     NEUTRAL,
     Display,
     declutter,
+    draw_legend,
     fold,
     framed_axes,
     ink_on,
@@ -236,8 +237,8 @@ class StructureDisplay(Display):
         handles, names = ax.get_legend_handles_labels()
         n = len(self.topics)  # from above, and last the others
         handles, names = [*handles[:n][::-1], *handles[n:]], [*names[:n][::-1], *names[n:]]
-        ax.legend(
-            handles, names, fontsize=FONT, handlelength=1, labelspacing=0.2,
+        draw_legend(
+            ax, handles, names, handlelength=1, labelspacing=0.2,
             loc="upper left", bbox_to_anchor=(1, 1.03), borderaxespad=0.2,
         )  # fmt: skip
 

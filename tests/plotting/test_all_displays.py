@@ -89,6 +89,13 @@ def test_no_text_is_beyond_its_figure(display):
     assert_legible(make(display.__name__, LONG.replace(" ", "_"), n_topics).plot())
 
 
+@pytest.mark.parametrize("display", DISPLAYS, ids=lambda one: one.__name__)
+def test_dollars_in_names_are_no_mathematics(display):
+    price = "$\\frac$"  # matplotlib raises where it takes this for a formula
+    sides = {"sides": (price, price)} if display is plotting.AssociationDisplay else {}
+    make(display.__name__, price, 2).plot(**sides).figure_.draw_without_rendering()
+
+
 def test_a_word_that_cannot_be_broken_is_not_beyond_its_figure():
     for display in ("HierarchyDisplay", "SplitsDisplay"):
         assert_legible(make(display, "w" * 90).plot())
