@@ -240,7 +240,7 @@ def _positions(names: Array | None, items: Array) -> Array:
     columns = find_names(names, items).reshape(items.shape)
     unknown = (columns < 0) & (items != None)  # noqa: E711
     if unknown.any():
-        raise ValueError(f"items should be columns of X, as {items[unknown][0]!r} is not.")
+        raise ValueError(f"items should be columns of X, as {items[unknown].tolist()[0]!r} is not.")
     return columns
 
 
