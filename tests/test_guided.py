@@ -429,6 +429,8 @@ def test_meta_estimators():
         model = meta.fit(X)
         np.testing.assert_allclose(model.transform(X).sum(axis=1), 1)
         assert np.isfinite(model.score(X))
+    agreed = AveragedModels(seeded(), 2, random_state=0).fit(X).consensus_
+    assert [*describe(agreed)["name"]][:2] == [*SEEDS][:2]
     model = RowMemory(seeded()).fit(X)
     np.testing.assert_allclose(model.estimator_.components_, with_seeds().components_, rtol=1e-9)
     for effects in ("topics", "columns"):

@@ -49,6 +49,9 @@ def test_rows_fitted_are_folded_in_like_new_ones_from_any_container(features):
     assert list(named.get_feature_names_out()) == [f"mixturefeatures{k}" for k in range(3)]
     np.testing.assert_array_equal(named.transform(frame), features.transform(X))
     np.testing.assert_array_equal(features.transform(Dyads(X)), features.transform(X))
+    weights = np.arange(30) % 3
+    weighted = clone(features).fit(X, sample_weight=weights).estimator_.components_
+    np.testing.assert_array_equal(weighted, clone(ASPECTS).fit(X, None, weights).components_)
 
 
 def test_clusters_are_softened_and_bad_parameters_keep_the_fit(features):

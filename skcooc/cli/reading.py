@@ -436,7 +436,10 @@ def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
         raise InputError(f"{path}: rows and columns are both {row!r}")
     counts = [1.0] * len(rows) if count is None else _parse_counts(records, count)
     if options.column is None and count is None:  # chosen here, not by the user
-        hint = "name a column of texts with --text, or those of pairs with --row and --column"
+        hint = (
+            "name a column of texts with --text, or those of pairs with --row and --column; "
+            f"a table of counts needs {MIN_COLUMNS} columns"
+        )
         for name, values in ((row, rows), (column, columns)):
             if 2 < len(values) == len(set(values)):
                 what = f"each value of {name!r} occurs only once, but models need repeated values"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
@@ -152,7 +152,11 @@ class AveragedModels(MetaModel):
         """One model of matching components, with intervals over the members."""
         check_is_fitted(self)
         found = consensus([member.factors for member in self.estimators_], self.row_distribution_)
-        return replace(found, feature_names_in_=getattr(self, "column_names_in_", None))
+        return replace(
+            found,
+            feature_names_in_=getattr(self, "column_names_in_", None),
+            component_names_=getattr(self.estimators_[found.reference_], "component_names_", {}),
+        )
 
     def __init__(
         self,
@@ -396,6 +400,8 @@ class Consensus:
         Index of the member to which the others are matched.
     feature_names_in_ : (M,) array or None
         Names of the columns, if the average knows them.
+    component_names_ : dict of int to str
+        Names of components that the estimator was given, such as those of topics with seeds.
     """
 
     components_: Array
@@ -407,6 +413,7 @@ class Consensus:
     affinity_: Array
     reference_: int
     feature_names_in_: Array | None = None
+    component_names_: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def n_features_in_(self) -> int:

@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -100,7 +101,7 @@ class MixtureFeatures(
         self.estimator, self.beta = estimator, beta
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: TableLike, y: object = None) -> Self:
+    def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the estimator.
 
         Parameters
@@ -109,12 +110,14 @@ class MixtureFeatures(
             Non-negative counts.
         y : None
             Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row; of each token if X is Dyads.
 
         Returns
         -------
         self : object
         """
-        fitted = clone(self.estimator).fit(X)  # a fit that fails leaves self as it was
+        fitted = clone(self.estimator).fit(X, sample_weight=sample_weight)  # a fit that fails leaves self as it was
         warm = copy.copy(fitted)
         warm.beta_ = self.beta
         found = {"estimator_": fitted, "_warm": warm}

@@ -83,7 +83,7 @@ class RowMemory(MetaModel):
         Share of the tokens held out if the estimator holds out none.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the held-out tokens.
+        Seed of the held-out tokens; the estimator has its own.
 
     Attributes
     ----------

@@ -122,6 +122,7 @@ def test_a_table_of_many_numbers_is_a_matrix(error, tmp_path):
     assert "counts sum to 5;" in error(path, "--row", "w0", "--column", "w1")
     few = written(tmp_path / "a.csv", words[:9], counts[:, :9].tolist())
     assert "'w0' occurs only once" in error(few)
+    assert "a table of counts needs 10 columns" in error(few)
     path = tmp_path / "wide.csv"
     path.write_text(",".join(f"w{j}" for j in range(100_000)) + f"\n{'1,' * 99_999}2" * 2)
     begin = time.process_time()
