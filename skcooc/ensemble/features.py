@@ -117,7 +117,8 @@ class MixtureFeatures(
         -------
         self : object
         """
-        fitted = clone(self.estimator).fit(X, sample_weight=sample_weight)  # a fit that fails leaves self as it was
+        # A fit that fails leaves self as it was.
+        fitted = clone(self.estimator).fit(X, sample_weight=sample_weight)
         warm = copy.copy(fitted)
         warm.beta_ = self.beta
         found = {"estimator_": fitted, "_warm": warm}
