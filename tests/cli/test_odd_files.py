@@ -1,5 +1,4 @@
-import subprocess
-import sys
+import os
 
 import pytest
 
@@ -106,9 +105,12 @@ def test_is_fitted_and_written(put, capsys):
         assert read_payload(page)["topics"]
 
 
-def test_as_a_program(tmp_path):
-    program = [sys.executable, "-m", "skcooc", "/dev/stdin", "-o", "out"]
-    done = subprocess.run(program, input=b"a\0b\n", capture_output=True, timeout=900, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr == b"skcooc: error: /dev/stdin: not a text file: it has null characters\n"
-    assert contents(tmp_path) == {}
+def test_what_comes_through_a_pipe(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    read, write = os.pipe()
+    os.write(write, b"a\0b\n")
+    os.close(write)
+    assert ended([f"/dev/fd/{read}", "-o", "out"]) == 2
+    os.close(read)
+    told = f"skcooc: error: /dev/fd/{read}: not a text file: it has null characters\n"
+    assert (capsys.readouterr(), contents(tmp_path)) == (("", told), {})

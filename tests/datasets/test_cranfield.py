@@ -93,13 +93,9 @@ def test_damaged_files(source, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    return tmp_path_factory.mktemp("data_home")
-
-
-@pytest.fixture(scope="module")
-def corpus(home):
-    return load_docstrings(data_home=home)
+def corpus():
+    """As it is in the data folder: a test below compares it with one that is built."""
+    return load_docstrings()
 
 
 def test_contents_of_docstrings(corpus):
@@ -145,16 +141,16 @@ def test_known_objects(corpus):
         assert name not in corpus.names
 
 
-def test_second_call_reads_the_cache_and_new_versions_a_new_file(corpus, home, monkeypatch):
+def test_second_call_reads_the_cache_and_new_versions_a_new_file(corpus, monkeypatch):
     monkeypatch.setattr(docstrings, "build", lambda: pytest.fail("built again"))
-    again = load_docstrings(data_home=home)
+    again = load_docstrings()
     for name in ("data", "names", "target_names"):
         assert again[name] == corpus[name]
     np.testing.assert_array_equal(again.target, corpus.target)
-    path = docstrings.cache_path(home)
+    path = docstrings.cache_path(None)
     monkeypatch.setattr(np, "__version__", "99.0")
-    assert "numpy99.0" in docstrings.cache_path(home).name
-    assert docstrings.cache_path(home) != path
+    assert "numpy99.0" in docstrings.cache_path(None).name
+    assert docstrings.cache_path(None) != path
 
 
 def test_another_process_builds_the_same_corpus(corpus, tmp_path):
