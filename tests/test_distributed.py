@@ -43,6 +43,7 @@ ESTIMATORS = [
     skcooc.ProductSpaceMixture(3, 4, beta=0.95, **SHORT),
     skcooc.AveragedModels(AspectModel(3), 5, max_iter=3, n_jobs=2, random_state=0),
 ]
+FEW = clone(ASPECTS).set_params(max_iter=4)  # iterations
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -84,18 +85,18 @@ def test_it_is_the_fit_in_memory(workers, estimator):
 
 def test_other_blocks(workers):
     shares = X / 7
-    near = clone(ASPECTS).fit(shares)
-    np.testing.assert_allclose(clone(ASPECTS).fit(in_blocks(shares, 30)).unigram_, near.unigram_)
-    near = clone(ASPECTS).fit(X.astype(np.float32))
-    model = clone(ASPECTS).fit(in_blocks(X.astype(np.float32)))  # one block: bit by bit
+    near = clone(FEW).fit(shares)
+    np.testing.assert_allclose(clone(FEW).fit(in_blocks(shares, 30)).unigram_, near.unigram_)
+    near = clone(FEW).fit(X.astype(np.float32))
+    model = clone(FEW).fit(in_blocks(X.astype(np.float32)))  # one block: bit by bit
     assert model.components_.dtype == model.embedding_.dtype == np.float32
     assert_same(model, near, 0)
     matrices = [dask.delayed(sp.csr_matrix)(block) for block in blocks_of(X, 100)]
     dense = da.from_array(X.toarray().astype(int), chunks=(100, -1))
     delayed = delayed_rows(matrices, X.shape[1])
     for table, same, rtol in ((dense, X.astype(int), 1e-5), (delayed, X, 1e-6)):
-        near = clone(ASPECTS).fit(same)
-        assert_same(clone(ASPECTS).fit(table), near, rtol)
+        near = clone(FEW).fit(same)
+        assert_same(clone(FEW).fit(table), near, rtol)
 
 
 def test_the_temperature_is_found_on_a_sample(workers, monkeypatch):
@@ -111,14 +112,14 @@ def test_the_temperature_is_found_on_a_sample(workers, monkeypatch):
 
 
 def test_transform_is_lazy(workers):
-    model = clone(ASPECTS).fit(X)
+    model = clone(FEW).fit(X)
     for table in (in_blocks(X, 30, 131), da.from_array(X.toarray(), chunks=(100, -1))):
         mixtures = model.transform(table)
         assert isinstance(mixtures, da.Array)
         assert mixtures.dtype == float
         np.testing.assert_allclose(mixtures.compute(), model.transform(X), atol=1e-4)
     assert mixtures.shape == (240, 3)
-    fitted = clone(ASPECTS).fit_transform(in_blocks(X, 30))
+    fitted = clone(FEW).fit_transform(in_blocks(X, 30))
     np.testing.assert_allclose(fitted.compute(), model.transform(X), atol=1e-4)
 
 
@@ -234,7 +235,7 @@ def test_attributes_of_rows_are_dask_arrays(workers):
 
 
 def test_a_pickle_has_the_rows_and_a_copy_shares_them(workers):
-    model = clone(ASPECTS).fit(in_blocks(X, 100))
+    model = clone(FEW).fit(in_blocks(X, 100))
     loaded = pickle.loads(pickle.dumps(model))
     assert isinstance(loaded.embedding_, np.ndarray)
     assert isinstance(loaded._state.rows, np.ndarray)
@@ -265,7 +266,7 @@ def test_no_futures_are_left_behind(workers):
 
     before = set(workers.futures)  # of other tests
     table = in_blocks(X, 100)
-    model = clone(ASPECTS).fit(table)
+    model = clone(FEW).fit(table)
     assert_left(workers, 4, before)  # of two blocks: mixtures and shares
     kept = model.embedding_
     with pytest.raises(ZeroDivisionError):
