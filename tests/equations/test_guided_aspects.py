@@ -13,6 +13,7 @@ from skcooc.equations.guided_aspects import GroupedAspects, Guide, GuidedAspects
 from tests.equations.broken import Twin
 from tests.equations.literal_guided import LiteralGrouped, LiteralGuided
 from tests.equations.models import HERE, ModelCase
+from tests.equations.running import step
 
 M, K = 9, 3
 RNG = np.random.default_rng(0)
@@ -120,13 +121,6 @@ def counts(table=TABLE, groups=GROUPS, weights=None):
     return CSRCounts(sp.csr_array(table), weights).in_groups(groups)
 
 
-def sweep(model, X, state, beta=1.0):
-    """The next state, and the objective before the step."""
-    rows, stats = model.expect(X, *state, beta)
-    objective = float(stats.free_energy) - model.log_prior(state.params, beta)
-    return State(model.maximize(stats, state.params, beta), rows), objective
-
-
 def begun(model, X, seed=1):
     params, rows = model.start(X, np.random.default_rng(seed))
     return State(params, np.array(rows))
@@ -135,7 +129,7 @@ def begun(model, X, seed=1):
 def run(model, X, n_steps, beta=1.0, state=None):
     state, objectives = state or begun(model, X), []
     for _ in range(n_steps):
-        state, objective = sweep(model, X, state, beta)
+        state, _, objective = step(model, X, state, beta)
         objectives.append(objective)
     return state, np.array(objectives)
 
@@ -155,7 +149,7 @@ def test_steps_and_objectives_equal_the_transcription(name, tempering):
     mine = theirs = begun(model, X)
     for _ in range(4):
         expected = literal.objective(TABLE, *theirs, beta)
-        mine, objective = sweep(model, X, mine, beta)
+        mine, _, objective = step(model, X, mine, beta)
         theirs = State(*literal.step(TABLE, *theirs, beta))
         assert objective == pytest.approx(expected, rel=1e-10)
         seen = TABLE.any(axis=1)  # the kit has empty rows
@@ -215,7 +209,7 @@ def test_seeds_are_a_share_of_a_mean_component_however_many_tokens():
         model = GuidedAspects(K, guide=guide(SEEDS), seed_strength=0.25)
         rows = np.full((6, K), 1 / K)
         params = begun(model, X).params._replace(components=np.full((M, K), 1 / M))
-        components = sweep(model, X, State(params, rows))[0].params.components
+        components = step(model, X, State(params, rows))[0].params.components
         np.testing.assert_allclose(components[0, 0], (0.8 / M + 0.2 * 0.5), rtol=1e-12)
 
 
