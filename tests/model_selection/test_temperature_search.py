@@ -221,7 +221,7 @@ def test_every_estimator():
 
 def test_results_do_not_depend_on_n_jobs():
     auto = clone(MODEL).set_params(smoothing="auto")
-    first, second = (searched(estimator=auto, n_jobs=n_jobs) for n_jobs in (None, 2))
+    first, second = (searched(X, BETAS[::3], auto, n_jobs=n_jobs) for n_jobs in (None, 2))
     for name in ("test_score", "validation_score"):
         np.testing.assert_array_equal(table(first, name), table(second, name))
     fitted = (search.best_estimator_.components_ for search in (first, second))
