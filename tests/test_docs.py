@@ -9,6 +9,7 @@ import inspect
 import re
 import runpy
 import shutil
+from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -141,8 +142,8 @@ def test_pages_that_are_wider_than_a_phone_are_found(site):
     assert wide == ["boxed.html", "broken.html"]
 
 
-README = ("README", (DOCS.parent / "README.md").read_text(encoding="utf-8"))
-PAGES_WITH_CODE = [(name, text) for name, text in [README, *pages()] if "```python\n" in text]
+README = (DOCS.parent / "README.md").read_text(encoding="utf-8")  # a test below runs its code
+PAGES_WITH_CODE = [(name, text) for name, text in pages() if "```python\n" in text]
 KINDS = "Model|Clustering|Abstraction|Projection|Mixture"
 MODELS = rf"(?<!class )\b(\w+(?:{KINDS}))\(((?!.*max_iter)[^()]+)\)"
 # More than twelve components: loops are compiled anew for each number of them, by eights.
@@ -177,14 +178,20 @@ def quick(code):
     return re.sub(MODELS, r"\1(\2, max_iter=4)", re.sub(MANY, r"\g<1>12", code))
 
 
+@cache
+def few(load, step):
+    """Every so many rows of a data set."""
+    texts = load()
+    of_rows = [name for name, values in texts.items() if len(values) == len(texts.data)]
+    return Bunch(**{**texts, **{name: texts[name][::step] for name in of_rows}})
+
+
 @pytest.fixture
 def few_texts(monkeypatch):
     """Docstrings and chapters of the Bible, every twelfth and every sixth of them."""
     for load, step in ((datasets.load_docstrings, 12), (datasets.load_bible, 6)):
-        texts = load()
-        of_rows = [name for name, values in texts.items() if len(values) == len(texts.data)]
-        few = Bunch(**{**texts, **{name: texts[name][::step] for name in of_rows}})
-        monkeypatch.setattr(datasets, load.__name__, lambda few=few, **_: few)
+        texts = few(load, step)
+        monkeypatch.setattr(datasets, load.__name__, lambda texts=texts, **_: texts)
 
 
 @pytest.mark.usefixtures("short_starts", "few_texts")
@@ -230,7 +237,7 @@ def test_other_words_and_numbers_do_not_agree():
 
 def test_the_readme_prints_what_it_says(capsys):
     """With whole fits, unlike the test above."""
-    blocks, namespace = printed_blocks(README[1]), {}
+    blocks, namespace = printed_blocks(README), {}
     assert sum(bool(stated) for _, stated in blocks) >= 2
     for code, stated in blocks:
         exec(compile(code, "README", "exec"), namespace)
