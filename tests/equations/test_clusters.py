@@ -137,6 +137,13 @@ REFUSED = [
     ({"object_weights": "sizes"}, "'object_weights' parameter"),
     ({"proportions": "equal"}, "'proportions' parameter"),
     ({"n_clusters": 0}, "'n_clusters' parameter"),
+    ({"beta": 1.5, "object_weights": "counts"}, r"'beta' parameter .* must be .*\(0.0, 1.0\]"),
+    ({"beta": np.inf, "object_weights": "equal"}, r"'beta' parameter .* must be .*\(0.0, inf\)"),
+    ({"leave_one_out": True, "hard": True}, "needs hard=False"),
+    ({"leave_one_out": True, "axis": "columns"}, "needs axis='rows'"),
+    ({"leave_one_out": True, "object_weights": "equal"}, "needs object_weights='counts'"),
+    ({"leave_one_out": True, "coarsening": NESTED}, "needs coarsening=None"),
+    ({"leave_one_out": True, "annealing": 1.1}, "needs annealing < 1, or None"),
 ]
 
 
@@ -206,25 +213,10 @@ def test_new_rows_are_folded_in_by_plain_em():
     assert np.abs(model.posteriors_ - model.predict_proba(TABLE.X)).max() > 1e-3
 
 
-LEAVE_ONE_OUT_REFUSED = [
-    ({"hard": True}, "needs hard=False"),
-    ({"axis": "columns"}, "needs axis='rows'"),
-    ({"object_weights": "equal"}, "needs object_weights='counts'"),
-    ({"coarsening": [np.arange(400) // 2]}, "needs coarsening=None"),
-    ({"annealing": 1.1}, "needs annealing < 1, or None"),
-]
-
-
-def test_incompatible_parameters_and_streams_are_refused():
-    for options, message in LEAVE_ONE_OUT_REFUSED:
-        refused(message, AsymmetricClustering(3, leave_one_out=True, **options).fit, TABLE.X)
-    with pytest.raises(AttributeError, match="partial_fit"):
-        AsymmetricClustering(3, leave_one_out=True, beta=0.3).partial_fit(TABLE.X)
-
-
 def test_goes_on_where_it_was_and_falls_in_temperature():
     options = {"leave_one_out": True, "random_state": 0, "max_iter": 8, "tol": 1e-3}
     model = AsymmetricClustering(3, beta=0.3, warm_start=True, **options).fit(TABLE.X)
+    assert not hasattr(model, "partial_fit")
     before = model.objective_
     assert model.fit(TABLE.X).objective_ < before * 1.001
     decreasing_beta = AsymmetricClustering(3, beta=0.5, annealing=0.5, **options).fit(TABLE.X)
@@ -318,15 +310,6 @@ def test_rows_and_columns_that_are_independent_have_a_finite_temperature():
     np.testing.assert_allclose(model.components_, alike[:4])
     hard = fitted(alike, hard=True)
     np.testing.assert_allclose(hard.components_[hard.labels_], alike)
-
-
-def test_bad_temperatures_are_refused():
-    for options, limit in (
-        ({"object_weights": "counts"}, r"\(0.0, 1.0\]"),
-        ({"beta": np.inf}, r"\(0.0, inf\)"),
-    ):
-        with pytest.raises(ValueError, match=f"The 'beta' parameter of .* must be .*{limit}"):
-            fitted(ROWS, **({"beta": 1.5} | options))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
