@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 import time
+from functools import cache
 
 import numpy as np
 import pytest
@@ -281,15 +282,16 @@ def addresses_of_workers(dask_scheduler):
     return set(dask_scheduler.workers)
 
 
-@pytest.fixture
-def undisturbed(client):
+@cache
+def undisturbed():
     return pickle.loads(pickle.dumps(clone(ASPECTS).fit(in_blocks(X, 131))))
 
 
 @pytest.mark.parametrize(("victims", "persist_every"), [([0], 10), ([0, 1], 1000)], ids=str)
 @requires_callbacks
-def test_a_fit_outlives_its_workers(workers, victims, persist_every, undisturbed, monkeypatch):
+def test_a_fit_outlives_its_workers(workers, victims, persist_every, monkeypatch):
     """Lost rows are recomputed, from the last states that the scheduler has or from the start."""
+    whole = undisturbed()
     monkeypatch.setattr(counts_on_workers, "PERSIST_EVERY", persist_every)
     addresses, processes = zip(*sorted(workers.run(os.getpid).items()), strict=True)
     killed = {addresses[victim] for victim in victims}
@@ -301,7 +303,7 @@ def test_a_fit_outlives_its_workers(workers, victims, persist_every, undisturbed
             time.sleep(0.05)  # to ask a worker for results that it had may take very long
 
     disturbed = clone(ASPECTS).set_callbacks(At(12, kill)).fit(in_blocks(X, 131))
-    assert_same(disturbed, undisturbed, 0)
+    assert_same(disturbed, whole, 0)
     survivors = set(workers.run(os.getpid).values())
     assert survivors.isdisjoint(processes[victim] for victim in victims)
 
