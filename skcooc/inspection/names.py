@@ -129,10 +129,12 @@ def merge_topics(model: Estimator, groups: Sequence[Iterable[int]]) -> Any: ...
 def merge_topics(model: Estimator, groups: Sequence[Iterable[int]]) -> Any:
     """Merge the topics of each group in a copy of a fitted model.
 
-    A merged topic is the mean of its members, weighted by their shares of the tokens, and its
-    share in a row is the sum of theirs. Nothing is fitted, so that predictions of different topics
-    become worse: compare held-out perplexities, ``merged.perplexity(X) / model.perplexity(X)``. To
-    continue the fit, set ``warm_start=True``; ``partial_fit`` needs a fit first.
+    A merged topic is the mean of its members, weighted by their shares of the tokens (of an
+    `AsymmetricClustering` by ``object_weights_``, with sample weights as if they were tokens), and
+    its share in a row is the sum of theirs. Nothing is fitted, so that predictions of different
+    topics become worse: compare held-out perplexities, ``merged.perplexity(X) /
+    model.perplexity(X)``. To continue the fit, set ``warm_start=True``; ``partial_fit`` needs a fit
+    first.
 
     Parameters
     ----------

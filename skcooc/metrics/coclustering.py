@@ -166,7 +166,8 @@ def integrated_complete_likelihood(
     X : array-like, sparse array or matrix of shape (N, M)
         Counts.
     row_labels, column_labels : array-like of shapes (N,) and (M,), default=None
-        Clusters of the rows and of the columns; None: each is its own cluster.
+        Clusters of the rows and of the columns; None: each is its own cluster, and the term of
+        its labels, which are known, is left out.
     concentration : float > 0, default=0.5
         The parameter a of all priors: Jeffreys' prior.
 
