@@ -38,8 +38,8 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
 
     Sites are blocks of ``step`` x ``step`` pixels. The histogram of a site is that of a square
     window around it, ``window`` wavelengths wide. Neighbouring responses are correlated: a window
-    has about as many independent ones as squared wavelengths, so every histogram sums to
-    ``window ** 2``.
+    has about as many independent ones as squared wavelengths, so the histogram of each channel sums
+    to ``window ** 2``.
 
     Read more in the :doc:`how-to guide </howto/textures>`.
 

@@ -258,9 +258,11 @@ class PottsSites:
     where row i of G is a Gaussian window around site i. With factorised posteriors R_ic, the
     variational free energy is
 
-        F = sum_ic R_ic log R_ic - sum_ic R_ic [sum_j n_ij log q_jc] - (J / 2) sum_c R_c' G R_c,
+        F = sum_ic R_ic log R_ic - sum_ic R_ic [sum_j n_ij log q_jc] - (J / 2) sum_c R_c' G R_c
+            - a sum_jc log q_jc,
 
-    and EM alternates between its minimum over q, q_jc ~ sum_i R_ic n_ij, and
+    with the pseudo-count a = PRIOR. EM alternates between its minimum over q,
+    q_jc ~ a + sum_i R_ic n_ij, and
 
         R_ic ~ exp(sum_j n_ij log q_jc + J sum_l G_il R_lc).
 
