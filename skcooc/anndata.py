@@ -21,6 +21,7 @@ from skcooc.inspection.models import (
     distributions,
     ignore_name_warning,
     layers,
+    mixtures_of,
     topic_weights,
     unwrap,
 )
@@ -187,7 +188,8 @@ def _fold_in(found: Unwrapped, X: TableLike) -> Array:
     with ignore_name_warning():
         blocks = [found.table(block) for block in (X if isinstance(X, RowBlocks) else [X])]
     mixtures = np.vstack([call_on_counts(found.model, "transform", block) for block in blocks])
-    return mixtures if hasattr(found.model, "embedding_") else distributions(mixtures)
+    own = hasattr(found.model, "embedding_")
+    return mixtures if own else mixtures_of(found.model, mixtures)
 
 
 def _batches(adata: AnnData, model: BaseEstimator, batch_key: str | None) -> Array | None:

@@ -11,7 +11,14 @@ from sklearn.utils import check_array
 
 from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import ORDER, Order, rank_columns
-from skcooc.inspection.models import FACTORS, HOW_MANY, TreeModel, distributions, unwrap
+from skcooc.inspection.models import (
+    FACTORS,
+    HOW_MANY,
+    TreeModel,
+    distributions,
+    mixtures_of,
+    unwrap,
+)
 from skcooc.inspection.names import name_topics, user_names
 from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.protocol.decorators import validated
@@ -224,7 +231,7 @@ def to_pyldavis(
     """
     found = unwrap(model, "components_")
     model, names, X = found.model, found.column_names(feature_names), found.table(X)
-    mixtures = distributions(model.transform(X))  # checks X
+    mixtures = mixtures_of(model, model.transform(X))  # checks X
     counts = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
     return {
         "topic_term_dists": distributions(np.maximum(model.components_, LEAST)),

@@ -384,10 +384,10 @@ def read_view(
     if row_names is None:
         row_names = getattr(model, "row_names_in_", own_names) if fitted else own_names
     columns = found.column_names(feature_names)
+    mixtures = model.embedding_ if fitted else call_on_counts(model, "transform", counts)
     return ModelView(
-        model, counts, fitted,
-        distributions(model.embedding_ if fitted else call_on_counts(model, "transform", counts)),
-        distributions(model.components_), np.array([_cut_name(name) for name in columns]),
+        model, counts, fitted, mixtures_of(model, mixtures), distributions(model.components_),
+        np.array([_cut_name(name) for name in columns]),
         _row_names(row_names, texts, counts.shape[0]), texts, analyzer,
         row_names is not None,
     )  # fmt: skip
@@ -461,6 +461,18 @@ def _is_fitted_table(model: Any, counts: CSR) -> bool:
     folded_in = distributions(call_on_counts(model, "transform", counts[rows]))
     distances = np.abs(folded_in - distributions(model.embedding_)[rows]).sum(axis=1) / 2
     return bool(np.median(distances) < SAME_ROWS)
+
+
+def mixtures_of(model: Any, transformed: ArrayLike) -> Array:
+    """P(z given x), (n, K), from the result of ``transform``.
+
+    Rows that do not sum to one, as of NMF, are coefficients of components of any scale.
+    """
+    coefficients = np.asarray(transformed, dtype=np.float64)
+    sums = coefficients.sum(axis=1)
+    if (np.abs(sums[sums != 0] - 1) > SUM_TOLERANCE).any():
+        coefficients = coefficients * np.sum(model.components_, axis=1)
+    return distributions(coefficients)
 
 
 def distributions(P: ArrayLike) -> Array:

@@ -59,8 +59,8 @@ def perplexity(
 ) -> float:  # fmt: skip
     """Perplexity exp(-mean log P(y given x)), with P = mixtures @ components.
 
-    For models of any library: LDA's document-topic and topic-word distributions, or NMF's factors
-    divided by their sums.
+    For models of any library: LDA's document-topic and topic-word distributions, or NMF's W times
+    the sums of the rows of H, and H, both with rows divided by their sums.
 
     Parameters
     ----------

@@ -8,14 +8,16 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from anndata import AnnData
 from scipy.cluster.hierarchy import dendrogram, is_monotonic, is_valid_linkage, leaders
 from sklearn.base import clone
-from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import skcooc
 from skcooc import AspectModel, AsymmetricClustering, inspection
+from skcooc.anndata import add_topics
 from skcooc.cli import main
 from skcooc.hierarchy import Tree, binary_tree, division, explicit_tree
 from skcooc.inspection import (
@@ -33,6 +35,7 @@ from skcooc.inspection import (
 )  # fmt: skip
 from skcooc.inspection import representative_rows as first_rows
 from skcooc.inspection.features import associated_clusters, column_clusters
+from skcooc.inspection.models import read_view
 from skcooc.plotting import AssociationDisplay, HierarchyDisplay, SplitsDisplay
 from tests.inspection import pages
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
@@ -423,6 +426,23 @@ def test_arrays_of_pyldavis(aspects):
             assert arguments[name].dtype == np.float64
             np.testing.assert_allclose(arguments[name].sum(axis=1), 1, rtol=1e-12)
         assert arguments["doc_topic_dists"].shape == (len(data), len(model.components_))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_mixtures_of_nmf_count_the_sizes_of_its_components():
+    nmf = NMF(3, random_state=0).fit(COUNTS)
+    nmf.components_ *= np.array([[1], [20], [300]])  # any scale; W is found again
+    product = nmf.transform(COUNTS) @ nmf.components_
+    expected = product / np.maximum(product.sum(axis=1, keepdims=True), 1e-300)  # a row is empty
+    arguments, view = to_pyldavis(nmf, COUNTS), read_view(nmf, COUNTS, None, None, None)
+    adata = AnnData(COUNTS.astype(float))
+    add_topics(adata, nmf)
+    for mixtures, components in (
+        (arguments["doc_topic_dists"], arguments["topic_term_dists"]),
+        (view.mixtures, view.components),
+        (adata.obsm["X_topics"], adata.varm["topics"].T),
+    ):
+        np.testing.assert_allclose(mixtures @ components, expected, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
