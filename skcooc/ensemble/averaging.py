@@ -17,7 +17,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
-from skcooc.base.attributes import table_fingerprint
 from skcooc.ensemble.members import MetaModel
 from skcooc.fitting import Recipe, tuning
 from skcooc.fitting.fit import in_threads, split_threads, tuned_start
@@ -203,8 +202,9 @@ class AveragedModels(MetaModel):
         known = attributes.input_attributes(new) | {"_schema": table.schema}
         counts = table.counts
         recipe = recipe.for_table(counts, table.schema.column_names)
-        sample = table.sample
-        data = (sample.table, sample.weights) if table.in_memory else table_fingerprint(counts)
+        data: tuple[object, ...] = attributes.table_fingerprint(counts)
+        if table.in_memory:
+            data = table.sample.table, table.sample.weights
         with self._journal(*data) as journal:
             seeds = journal.get_or_compute(
                 ("seeds",), draw_seeds, self.random_state, self.n_estimators
