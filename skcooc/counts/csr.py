@@ -43,6 +43,7 @@ MAX_SINGLE = 2**24  # up to here float32 holds all integers
 MIN_TOTAL, MAX_TOTAL = 1e-30, 2.0**53  # sums of counts: from 2^53 on, one more is lost in float64
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
 N_PARTS = 8  # of the rows, whatever the number of threads
+MIN_PART = 64  # rows
 # Capabilities of whole tables that are not in memory.
 OUT_OF_CORE: frozenset[Capability] = frozenset(("paths", "each step", "row states"))
 
@@ -352,7 +353,8 @@ class CSRCounts(
         return self.map_row_ranges(lambda some, out: power(some, exponent, out), P)
 
     def map_slices(self, function: Callable[[int, int], T]) -> list[T]:
-        ends = np.linspace(0, self.shape[0], min(N_PARTS, self.shape[0]) + 1).astype(int)
+        n_parts = min(N_PARTS, -(-self.shape[0] // MIN_PART))
+        ends = np.linspace(0, self.shape[0], n_parts + 1).astype(int)
         return list(self.map_ranges(lambda part: function(*part), pairwise(ends.tolist())))
 
     def with_threads(self, n_threads: int, map: Map) -> Self:
