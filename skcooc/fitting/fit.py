@@ -19,7 +19,7 @@ from skcooc.em.stages import StageSchedule, ignore, unknown_rows
 from skcooc.fitting.journal import Journal, JournalListener, Name
 from skcooc.fitting.progress import Listener, Listeners, Progress
 from skcooc.fitting.recipe import LearnedStructure, Recipe
-from skcooc.fitting.stream import fold_in
+from skcooc.fitting.stream import fold_in, solve_rows
 from skcooc.fitting.tuning import Trial, TrialRecord, Tunable, Values, tune
 from skcooc.heldout import Validation
 from skcooc.heldout.memory import Asked, CacheValidation
@@ -31,7 +31,7 @@ from skcooc.heldout.validation import (
     chosen_smoothing,
     hold_out,
 )
-from skcooc.protocol import CSR, Array, Block, Counts, Model, Params, T
+from skcooc.protocol import CSR, Array, Block, Counts, Model, Params, Rows, T
 
 START: Name = ("start",)  # parts of a journal
 STRUCTURE: Name = (*START, "structure")
@@ -242,6 +242,9 @@ def _best_run(
             # Rows are what transform would make of them; these E-steps are no iterations.
             last = cast(Counts, found.X).with_progress(lambda: None)
             rows, stats = last.expect(model, found.params, found.rows, found.beta)
+            if model.folds_in_own_rows and not recipe.is_short:
+                folded = partial(_folded_rows, model=model, params=found.params, beta=found.beta)
+                rows = last.map_blocks(folded)
             end = _end(journal.get(name).run, found, X) if settings.resumable else None
         found = found._replace(rows=rows, stats=stats, X=None, end=end)
         journal.add((*RESTARTS, number), found)
@@ -258,6 +261,10 @@ def _best_run(
         rank = 0 if fall > settings.tol * abs(_loss(best)) else rank + 1
         best = new if fall > 0 and not new.stopped else best
     return best
+
+
+def _folded_rows(X: Block, model: Model, params: Params, beta: float) -> Rows:
+    return solve_rows(*model.fold_in_equations(params), beta, X.as_new())
 
 
 def _loss(run: EMResult) -> float:

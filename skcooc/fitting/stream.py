@@ -38,15 +38,26 @@ def fold_in(
     A row is left alone once it has converged, so that it does not depend on the others. Where rows
     are mixtures of components, all rows are solved at once.
     """
-    rows, (X, columns) = np.array(unknown_rows(params, X)) if start is None else start, X.occupied()
-    params = model.restrict(params, columns)
     n = n_threads(n_jobs)
     with threads(n) as map:
-        X = X.with_threads(n, map)
-        fixed = model.fixed(X, params, beta)
-        if fixed is not None:
-            return X.solve_mixtures(fixed, rows, FOLD_IN_TOL, max_iter)
-        return _settled(model, params, beta, X, rows, max_iter)
+        return solve_rows(model, params, beta, X.with_threads(n, map), start, max_iter)
+
+
+def solve_rows(
+    model: FoldIn[P, S],
+    params: P,
+    beta: float,
+    X: Block,
+    start: Rows | None = None,
+    max_iter: int = FOLD_IN_ITERATIONS,
+) -> Rows:
+    """Fold in with the threads of the rows."""
+    rows, (X, columns) = np.array(unknown_rows(params, X)) if start is None else start, X.occupied()
+    params = model.restrict(params, columns)
+    fixed = model.fixed(X, params, beta)
+    if fixed is not None:
+        return X.solve_mixtures(fixed, rows, FOLD_IN_TOL, max_iter)
+    return _settled(model, params, beta, X, rows, max_iter)
 
 
 def _settled(

@@ -392,6 +392,11 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
         """Return equations that fold in new rows, and their parameters; default self."""
         return self, params
 
+    @property
+    def folds_in_own_rows(self) -> bool:
+        """True if the rows of a fit are at last folded in, as new rows are."""
+        return False
+
     def mixture_prior(self, params: P) -> tuple[Array, Array] | None:
         """Return the prior of a row's mixture: weights (a,) and A (a, k); see ``factors``.
 

@@ -102,6 +102,16 @@ def test_new_rows_are_folded_in_plainly_with_the_prior():
     np.testing.assert_allclose(model.transform(0 * X[:1])[0], model.weights_, rtol=1e-6)
 
 
+@pytest.mark.parametrize("solver", ["em", "momentum"])
+def test_the_rows_of_a_fit_are_what_transform_makes_of_them(solver):
+    X = planted().X
+    model = AspectModel(3, beta=0.8, leave_one_out=True, solver=solver, n_jobs=2, random_state=0)
+    np.testing.assert_array_equal(model.fit_transform(X), model.set_params(n_jobs=1).transform(X))
+    equations = model_of(model.tempering_, model.row_prior_, model.component_prior_, K=3)
+    left_out, _ = equations.expect(CSRCounts(X.astype(float)), *model._state, 0.8)
+    assert np.abs(left_out - model.embedding_).max() > 0.003
+
+
 def test_the_power_is_that_of_what_is_left_but_for_the_last_part_of_it():
     x = np.linspace(0, 1, 1001)
     for beta, far in [(1.0, 1e-12), (0.9, 0.009), (0.8, 0.02), (0.5, 0.1)]:
