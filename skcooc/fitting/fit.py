@@ -242,7 +242,8 @@ def _best_run(
             # Rows are what transform would make of them; these E-steps are no iterations.
             last = cast(Counts, found.X).with_progress(lambda: None)
             rows, stats = last.expect(model, found.params, found.rows, found.beta)
-            if model.folds_in_own_rows and not recipe.is_short:
+            # A cache knows the tokens of a row: within it leaving out predicts better.
+            if model.folds_in_own_rows and not recipe.is_short and settings.cache is None:
                 folded = partial(_folded_rows, model=model, params=found.params, beta=found.beta)
                 rows = last.map_blocks(folded)
             end = _end(journal.get(name).run, found, X) if settings.resumable else None

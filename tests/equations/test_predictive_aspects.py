@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skcooc import AspectModel, AveragedModels, Dyads
+from skcooc import AspectModel, AveragedModels, Dyads, RowMemory
 from skcooc.counts import CSRCounts
 from skcooc.counts.left_out import power_of_rest
 from skcooc.em.online import averages, step
@@ -103,13 +103,15 @@ def test_new_rows_are_folded_in_plainly_with_the_prior():
 
 
 @pytest.mark.parametrize("solver", ["em", "momentum"])
-def test_the_rows_of_a_fit_are_what_transform_makes_of_them(solver):
+def test_the_rows_of_a_fit_are_what_transform_makes_of_them_but_within_a_cache(solver):
     X = planted().X
     model = AspectModel(3, beta=0.8, leave_one_out=True, solver=solver, n_jobs=2, random_state=0)
     np.testing.assert_array_equal(model.fit_transform(X), model.set_params(n_jobs=1).transform(X))
     equations = model_of(model.tempering_, model.row_prior_, model.component_prior_, K=3)
     left_out, _ = equations.expect(CSRCounts(X.astype(float)), *model._state, 0.8)
     assert np.abs(left_out - model.embedding_).max() > 0.003
+    within = RowMemory(model, random_state=0).fit(X).estimator_
+    assert np.abs(within.transform(X) - within.embedding_).max() > 0.003
 
 
 def test_the_power_is_that_of_what_is_left_but_for_the_last_part_of_it():
