@@ -135,7 +135,8 @@ def _top_columns(components: ArrayLike | Names, n_features: int) -> list[list[Ha
     refuse_objects(components, "components", "topics", **options)
     if _named(components):
         return [list[Hashable](topic)[:n_features] for topic in components]
-    order = np.argsort(-check_array(components), axis=1, kind="stable")
+    sizes = check_array(components, dtype=[np.float64, np.float32])
+    order = np.argsort(-sizes, axis=1, kind="stable")
     return [columns.tolist() for columns in order[:, :n_features]]
 
 

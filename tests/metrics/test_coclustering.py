@@ -252,7 +252,8 @@ def test_diversity_against_the_definition(components):
         expected = len(set(np.concatenate(tops).tolist())) / sum(map(len, tops))
         assert topic_diversity(components, n) == expected
     assert topic_diversity(np.tile([0.6, 0.3, 0.1], (3, 1)), 2) == pytest.approx(1 / 3)
-    assert topic_diversity(np.eye(4), 1) == 1
+    for dtype in (float, np.uint8, bool):  # minus an unsigned number is no negative one
+        assert topic_diversity(np.eye(4, dtype=dtype), 1) == 1
     names = [[str(j) for j in np.argsort(-q)[:4]] for q in components]
     assert topic_diversity(names) == topic_diversity(components, 4)
 
