@@ -260,3 +260,11 @@ def test_tokens_of_a_table_without_cells_are_refused():
     without.table_shape = 0, 0
     with pytest.raises(ValueError, match=r"0 token\(s\)"):
         AspectModel(2).fit(without)
+
+
+def test_tokens_are_in_the_order_of_the_columns_however_they_are_stored():
+    X = sp.csr_array((np.array([1, 2, 1]), np.array([2, 0, 1]), np.array([0, 2, 3])), shape=(2, 3))
+    tokens = Dyads(X)
+    assert tokens.rows.tolist() == [0, 0, 0, 1]
+    assert tokens.columns.tolist() == [0, 0, 2, 1]
+    assert X.indices.tolist() == [2, 0, 1]

@@ -301,7 +301,8 @@ class Dyads(Tokens):
             raise TypeError(f"{what}. Triads.dyads(i, j) makes Dyads of two of three indices.")
         if column_names is None and hasattr(X, "columns"):
             column_names = list(getattr(X, "column_names", X.columns))  # of pyarrow, or others
-        cells = sp.coo_array(check_block(X, estimator="Dyads"))
+        table = sp.csr_array(check_block(X, estimator="Dyads"))
+        cells = sp.coo_array(table if table.has_sorted_indices else table.sorted_indices())
         *positions, self.weights = list_tokens(cells.data, *cells.coords)
         self.positions = tuple(positions)
         self.table_shape: tuple[int, int] = cells.shape
