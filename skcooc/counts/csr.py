@@ -43,7 +43,7 @@ MAX_SINGLE = 2**24  # up to here float32 holds all integers
 MIN_TOTAL, MAX_TOTAL = 1e-30, 2.0**53  # sums of counts: from 2^53 on, one more is lost in float64
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
 N_PARTS = 8  # of the rows, whatever the number of threads
-MIN_PART = 64  # rows
+MIN_PART = 64  # rows of a part, at least: smaller ones cost more than they save
 # Capabilities of whole tables that are not in memory.
 OUT_OF_CORE: frozenset[Capability] = frozenset(("paths", "each step", "row states"))
 

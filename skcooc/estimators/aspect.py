@@ -101,7 +101,7 @@ class AspectModel(CooccurrenceEstimator):
     weights_ : (K,) array
         P(z_k), the mixture of an empty row.
     embedding_ : (N, K) array
-        P(z_k given x_i) of the training rows; with leave-one-out ``transform`` of them.
+        P(z_k given x_i) of the training rows; with leave-one-out folded in again.
     component_prior_, row_prior_, leave_one_out_, tempering_ : float, float, bool, str
         Values used.
     splits_ : list of Split

@@ -239,10 +239,11 @@ def _best_run(
             else:
                 parts, initial = _random_or_tuned_start(recipe, X, start.beta, heldout, params)
             found = run_em(parts, rng, settings.solver, observe, initial, resume)
-            # Rows are what transform would make of them; these E-steps are no iterations.
+            # Rows and statistics of the final parameters; these E-steps are no iterations.
             last = cast(Counts, found.X).with_progress(lambda: None)
             rows, stats = last.expect(model, found.params, found.rows, found.beta)
-            # A cache knows the tokens of a row: within it leaving out predicts better.
+            # Alone, mixtures of all tokens of a row predict better. A cache knows these tokens
+            # itself, and averages of short fits hardly gain.
             if model.folds_in_own_rows and not recipe.is_short and settings.cache is None:
                 folded = partial(_folded_rows, model=model, params=found.params, beta=found.beta)
                 rows = last.map_blocks(folded)

@@ -51,7 +51,7 @@ def solve_rows(
     start: Rows | None = None,
     max_iter: int = FOLD_IN_ITERATIONS,
 ) -> Rows:
-    """Fold in with the threads of the rows."""
+    """Return what `fold_in` does, with the threads that X has already."""
     rows, (X, columns) = np.array(unknown_rows(params, X)) if start is None else start, X.occupied()
     params = model.restrict(params, columns)
     fixed = model.fixed(X, params, beta)
