@@ -174,7 +174,8 @@ def command_line(X):
             cli.main([*options, "-o", f"{folder}/out", str(table)])
             written = sorted(Path(folder, "out").glob("*.csv"))
             texts = [path.read_text() for path in written]
-            summary = json.loads(Path(folder, "out", "summary.json").read_text())
+            written_summary = Path(folder, "out", "summary.json").read_text()
+            summary = json.loads(written_summary.replace(folder, ""))
         printed = said.getvalue().replace(folder, "")
         printed = re.sub(r" +\d+\.\d+$|(took|after) \d+\.\d+ s", "", printed, flags=re.M)  # seconds
         del summary["data"]

@@ -326,6 +326,9 @@ class CSRCounts(
         # In C order, whatever the arrays have: so that no product has to copy it.
         out = aligned_array(arrays[0].shape, arrays[0].dtype) if out is None else out
         n_rows, n_ranges = len(out), self.n_ranges_for(out.size)
+        if n_ranges == 1:
+            function(*arrays, out)
+            return out
         ends = [n_rows * r // n_ranges for r in range(n_ranges + 1)]
         ranges = [tuple(array[i:j] for array in (*arrays, out)) for i, j in pairwise(ends)]
         self._run_each(function, ranges, out.size)

@@ -72,9 +72,12 @@ def aligned_array(
     """An array that begins ``shift`` cache lines after the beginning of a page.
 
     If a row is a multiple of a line long, each of its vectors then lies in one line. Arrays that
-    are read and written in the same loop should have different shifts.
+    are read and written in the same loop should have different shifts. An array of less than a
+    page, which is in the fastest cache anyway, begins anywhere: so it is made sooner.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size < PAGE:
+        return make(shape, dtype)
     memory = make(size + 2 * PAGE, dtype=np.uint8)
     start = -memory.__array_interface__["data"][0] % PAGE + shift * LINE
     return memory[start : start + size].view(dtype).reshape(shape)
@@ -481,7 +484,6 @@ def power(P: Array, exponent: float, out: Array) -> None:
     if exponent == 1:
         np.copyto(out, P)
         return
-    with np.errstate(divide="ignore"):
-        of_zero = np.power(number(0), number(exponent))
+    of_zero = number(0 if exponent > 0 else 1 if exponent == 0 else np.inf)
     flat = np.ascontiguousarray(P).reshape(-1)
     power_loop(flat, number(exponent), of_zero, out.reshape(-1))
