@@ -115,7 +115,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         leaves = self.tree.slots.leaves
         q = self._tempered(X, params.nodes, beta)
         paths = self._paths(params.abstraction)
-        P = q @ paths.T
+        P = (paths @ q.T).T
         scores, shared = relative_scores(X, P, params.proportions)
         I, energy = self._leaves(X, scores, params, beta)
         energy -= self._power(beta) / beta * float(np.sum(X.column_sums * shared[:, 0]))
