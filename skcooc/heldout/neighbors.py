@@ -60,12 +60,14 @@ class RowIndex:
         return totals / totals.sum()
 
     def unit_rows(self, table: CSR) -> CSR:
-        """Rows of log(1 + n) idf, of length one."""
+        """Rows of log(1 + n) idf, of length one, without zeros: ``_nearest`` relies on that."""
         idf = np.log((self.known.shape[0] + 1) / (self.frequencies + 1))
         values = np.log1p(table.data) * idf[table.indices]
         norms = np.sqrt(np.bincount(rows_of(table), values**2, table.shape[0]))
         values /= np.maximum(norms, LEAST)[rows_of(table)]
-        return sp.csr_array((values, table.indices.copy(), table.indptr.copy()), shape=table.shape)
+        rows = sp.csr_array((values, table.indices.copy(), table.indptr.copy()), shape=table.shape)
+        rows.eliminate_zeros()
+        return rows
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,10 @@ class NearestRows:
     n_neighbors: int = 50
     max_rows: int | None = None
     n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_neighbors < 1:
+            raise ValueError(f"n_neighbors should be at least 1, got {self.n_neighbors}.")
 
     @cached_property
     def index(self) -> RowIndex:
@@ -186,8 +192,9 @@ def _nearest(
 ) -> None:  # fmt: skip
     """Fill positions and cosines (n, k) of the nearest rows; ties go to the first.
 
-    For each query row, cosines are added up over the lists of its columns. The k largest are kept
-    in a heap, the smallest on top. ``totals`` (N,), zeros, and ``touched`` (N,) are to work on.
+    For each query row, cosines are added up over the lists of its columns: neither has zeros. The k
+    largest are kept in a heap, the smallest on top. ``totals`` (N,), zeros, and ``touched`` (N,)
+    are to work on.
     """
     k = at.shape[1]
     for i in range(len(indptr) - 1):

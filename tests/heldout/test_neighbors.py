@@ -52,6 +52,20 @@ def test_neighbours_are_the_nearest_rows_but_not_the_row_itself(k):
     np.testing.assert_array_equal(part, found[some])
 
 
+def test_stored_zeros_and_columns_of_all_rows_are_no_products():
+    known = X.toarray()
+    known[:, [0, 5]] = 1 + np.arange(60)[:, None]  # in all rows: idf 0
+    stored = sp.csr_array(np.ones(X.shape))
+    stored.data[:] = known.ravel()  # zeros are stored
+    found = NearestRows(stored, n_neighbors=5)
+    itself = NearestRows(found.index, stored, n_neighbors=5).weights.toarray()
+    assert (found.index.by_column.data > 0).all()
+    rows = [range(60), [-1] * 60]
+    for weights, own in zip([found.weights.toarray(), itself], rows, strict=True):
+        np.testing.assert_allclose(weights, literal_weights(known, known, own, 5), atol=1e-12)
+    refused("n_neighbors should be at least 1, got 0.", NearestRows, X, n_neighbors=0)
+
+
 def test_predictions_are_weighted_means_of_shares():
     known = X.toarray()
     sums = known.sum(axis=1, keepdims=True)
