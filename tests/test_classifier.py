@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 
@@ -103,6 +104,8 @@ def test_bad_labels_are_refused():
     refused("inconsistent numbers of samples", model.fit, X, FEW[1:])
     refused("Unknown label type", model.fit, X, FEW + 0.5)
     refused("in memory, got X of type RowBlocks", model.fit, RowBlocks([X]), FEW)
+    of_strings = AspectClassifier(seed_features={"1": [2]})
+    refused("Some classes are strings and others are not", of_strings.fit, X, FEW)
     assert not hasattr(model, "classes_")
 
 
@@ -185,6 +188,11 @@ def test_names_storage_copies_and_weights():
     model = clone(default()).set_output(transform="pandas").fit(frame, FEW)
     assert model.feature_names_in_.tolist() == frame.columns.tolist()
     assert model.transform(frame).columns.tolist() == names.tolist()
+    for container in ("pandas", "polars"):
+        P = model.set_output(transform=container).predict_proba(frame)
+        np.testing.assert_array_equal(P, default().predict_proba(X))
+        with config_context(transform_output=container):
+            assert clone(default()).fit(frame, FEW).score(frame, Y) == default().score(X, Y)
     for other in (clone(default()).fit(Dyads(X), FEW), clone(default()).fit(X.toarray(), FEW)):
         np.testing.assert_array_equal(other.components_, default().components_)
     copied = pickle.loads(pickle.dumps(default()))

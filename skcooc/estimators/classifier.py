@@ -191,7 +191,13 @@ class AspectClassifier(
             what = "AspectClassifier requires y to be passed"
             raise ValueError(f"{what}, but the target y is None, and there are no seed_features.")
         known = np.flatnonzero([label is not None for label in labels])
-        classes = np.unique([*labels[known].tolist(), *(self.seed_features or {})])
+        names = [*labels[known].tolist(), *(self.seed_features or {})]
+        if len({isinstance(name, str) for name in names}) > 1:
+            raise ValueError(
+                "Some classes are strings and others are not: give the keys of seed_features the "
+                "type that the labels in y have."
+            )
+        classes = np.unique(names)
         if not len(classes):
             what = "y has no labels, all of its values stand for rows without one"
             raise ValueError(f"{what}, and there are no seed_features.")
@@ -257,7 +263,7 @@ class AspectClassifier(
         -------
         P : (n, C) array
         """
-        shares = self._class_shares(self.transform(X), len(self.classes_))
+        shares = self._class_shares(np.ascontiguousarray(self.transform(X)), len(self.classes_))
         exponent, floor = self.calibration_
         return np.exp(log_softmax(exponent * np.log(shares + floor), axis=1))
 
