@@ -173,6 +173,13 @@ def test_input_is_not_changed_and_refused_batches_keep_the_model():
     refused("[Nn]egative", *by_name(model, -frame(SECOND).assign(new=1)))
     refused("feature names should match", model.partial_fit, frame(SECOND, order=slice(None, 9)))
     assert pickle.dumps(model) == before
+    for estimator in (MODEL, RowMemory(MODEL)):  # scikit-learn compares names that are strings
+        first, second = (
+            pd.DataFrame(X[rows], columns=np.arange(60) + 5) for rows in (FIRST, SECOND)
+        )
+        of_numbers = clone(estimator).partial_fit(first)
+        refused("feature names should match", of_numbers.partial_fit, second.iloc[:, ::-1])
+        of_numbers.partial_fit(second)
     refused("AspectModel has none", *by_name(clone(MODEL).fit(X[FIRST]), frame(SECOND)))
     first = Dyads(X[FIRST], column_names=repeated)
     refused("names of AspectModel repeat", *by_name(clone(MODEL).fit(first), frame(SECOND)))

@@ -293,11 +293,7 @@ def read(
 
 def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
     """Check new rows of a fitted estimator; ValueError if they have other columns."""
-    with explained(X):
-        if (names := _numbers(X)) is not None:  # scikit-learn compares strings alone
-            known = getattr(estimator, "column_names_in_", None)
-            if not (known is None or np.array_equal(known, names)):
-                raise ValueError(OTHER_NAMES)
+    _check_numbers(estimator, X)
     table = check_table(estimator, X, reset=False)
     if len(table.indptr) > 1 and not table.data.any():
         what = "None of the {} rows of X has a token in the {} columns of the fit"
@@ -399,6 +395,7 @@ def read_batch(
     no names, or some twice.
     """
     if not by_name:
+        _check_numbers(estimator, X)
         return read_in_memory(estimator, X, sample_weight, reset=False)
     known = _distinct(getattr(estimator, "column_names_in_", None), type(estimator).__name__)
     table = read_in_memory(estimator, X, sample_weight)
@@ -498,6 +495,15 @@ def _numbers(X: TableLike) -> Array | None:
         return None
     default = hasattr(X, "iloc") and np.array_equal(names, np.arange(len(names)))
     return None if default else np.asarray(names)
+
+
+def _check_numbers(estimator: BaseEstimator, X: TableLike) -> None:
+    """Check that X has the column names fitted if these are numbers."""
+    with explained(X):
+        if (names := _numbers(X)) is not None:  # scikit-learn compares strings alone
+            known = getattr(estimator, "column_names_in_", None)
+            if not (known is None or np.array_equal(known, names)):
+                raise ValueError(OTHER_NAMES)
 
 
 def _row_names(X: TableLike) -> Array | None:
