@@ -275,7 +275,7 @@ def test_groups_and_effects_go_together_and_fit():
     message = "groups and group_effects go together"
     refused(message, grouped().fit, X)
     refused(message, seeded().fit, X, groups=GROUPS)
-    refused("the model has group_effects=None", with_seeds().transform, X, groups=GROUPS)
+    refused("fitted with group_effects=None", with_seeds().transform, X, groups=GROUPS)
     refused(r"groups has the shape \(79,\)", grouped().fit, X, groups=GROUPS[1:])
     refused(r"groups has the shape \(5,\)", with_batches().transform, X, groups=GROUPS[:5])
     mixed = GROUPS.copy()
@@ -372,6 +372,33 @@ def test_warm_starts_go_on_with_the_same_groups_only():
         )
     seeds = seeded(warm_start=True).fit(X).set_params(group_effects="topics")
     refused("'group_effects': None", seeds.fit, X, groups=GROUPS)
+
+
+def test_warm_starts_go_on_with_the_same_names_only():
+    renamed = {"sky": SEEDS["sky"], "sun": SEEDS["sea"]}
+    for table in (X, RowBlocks([X[:50], X[50:]])):
+        for seeds in (renamed, dict([*SEEDS.items()][::-1]), None):
+            model = seeded(warm_start=True).fit(table).set_params(seed_features=seeds)
+            refused(r"continues a model of the topics \['sky', 'sea'\], got", model.fit, table)
+
+
+def test_a_fitted_model_keeps_its_names_and_groups_when_parameters_change():
+    seeds, dyads = seeded().fit(X), Dyads(X[:, ::-1])
+    names = seeds.predict(X).tolist()
+    for others in ({"x": [0], "y": [1], "z": [2]}, None):
+        assert seeds.set_params(seed_features=others).predict(X).tolist() == names
+    assert not hasattr(
+        GuidedAspectModel(3, **FAST).fit(X).set_params(seed_features=SEEDS), "predict"
+    )
+    model = grouped().fit(X, groups=GROUPS).set_params(group_effects=None)
+    for table, groups in ((dyads, None), (X, GROUPS)):
+        expected = with_batches().score(table, groups=groups)
+        assert model.score(table, groups=groups) == expected
+    plain = seeded().fit(X)
+    expected = plain.score(dyads)
+    plain.set_params(group_effects="both")
+    assert plain.score(dyads) == expected
+    refused("fitted with group_effects=None", plain.score, X, groups=GROUPS)
 
 
 def test_an_earlier_fit_can_get_expected_counts():

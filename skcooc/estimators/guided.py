@@ -161,10 +161,11 @@ class GuidedAspectModel(AspectModel):
     groups_: Array = field(init=False)
     row_groups_: Array = field(init=False)
     component_names_: dict[int, str] = field(init=False)
+    _fitted_names: list[str] = field(init=False)  # of the first topics
 
     @property
     def is_factorised(self) -> bool:  # type: ignore[override]
-        """Whether ``transform(X) @ components_`` is all that is predicted."""
+        """Whether ``transform(X) @ components_`` is all that a fit would predict."""
         return self.group_effects not in ("columns", "both")
 
     @property
@@ -261,7 +262,7 @@ class GuidedAspectModel(AspectModel):
             return super().transform(X)
         return self.fold_in(self._rows_in_groups(X, groups))
 
-    @available_if(lambda self: self._topic_names)
+    @available_if(lambda self: getattr(self, "_fitted_names", self._topic_names))
     def predict(self, X: TableLike, groups: ArrayLike | None = None) -> Array:
         """Predict for each row the name of a topic with seeds, or a given one.
 
@@ -287,7 +288,7 @@ class GuidedAspectModel(AspectModel):
         check_is_fitted(self)
         if not len(self.embedding_):
             raise ValueError("predict needs the training rows, which were not kept.")
-        names, mass = self._topic_names, np.asarray(self.row_distribution_)[:, None]
+        names, mass = self._fitted_names, np.asarray(self.row_distribution_)[:, None]
         mixtures = np.asarray(self.embedding_)
         together = (mass * mixtures).T @ mixtures[:, : len(names)]
         links = normalise(together, axis=1, otherwise=1 / len(names))
@@ -337,8 +338,8 @@ class GuidedAspectModel(AspectModel):
 
     def merged(self, shares: Array) -> Self:
         new = super().merged(shares).set_params(seed_features=None, fixed_components=None)
-        new.component_names_ = {}
-        if self.group_effects is not None:
+        new.component_names_, new._fitted_names = {}, []
+        if hasattr(self, "groups_"):
             new.groups_, new.row_groups_ = self.groups_, self.row_groups_
         return new
 
@@ -372,19 +373,24 @@ class GuidedAspectModel(AspectModel):
 
     @property
     def _topic_names(self) -> list[str]:
-        """Names of the first topics."""
+        """Names of the first topics of a fit with these parameters."""
         return [*(self.seed_features or {}), *self._fixed]
+
+    def _read(
+        self, recipe: Recipe, X: TableLike, sample_weight: ArrayLike | None
+    ) -> tuple[Table, attributes.Attributes]:
+        if self._is_warm_start():
+            _check_same("topics", self._fitted_names, self._topic_names)
+        return super()._read(recipe, X, sample_weight)
 
     def _fit_table(
         self, recipe: Recipe, table: Table, known: attributes.Attributes, data: dict[str, object]
     ) -> bool:
         if self._is_warm_start() and "groups_" in known and hasattr(self, "groups_"):
-            fitted, asked = self.groups_, cast(Array, known["groups_"])
-            if not np.array_equal(fitted, asked):
-                what = f"warm_start=True continues a model of the groups {fitted.tolist()}"
-                raise ValueError(f"{what}, got {asked.tolist()}. {attributes.REMEDY}")
-        names = dict(enumerate(self._topic_names))
-        return super()._fit_table(recipe, table, known | {"component_names_": names}, data)
+            _check_same("groups", self.groups_.tolist(), cast(Array, known["groups_"]).tolist())
+        names = self._topic_names
+        known |= {"component_names_": dict(enumerate(names)), "_fitted_names": names}
+        return super()._fit_table(recipe, table, known, data)
 
     @property
     def _grouped_params(self) -> Any:
@@ -396,8 +402,8 @@ class GuidedAspectModel(AspectModel):
         rows = self._read_rows(X)
         if groups is None:
             return rows
-        if self.group_effects is None:
-            raise ValueError("groups are given, but the model has group_effects=None.")
+        if not hasattr(self, "groups_"):
+            raise ValueError("groups are given, but the model was fitted with group_effects=None.")
         return rows.in_groups(known_groups(groups, self.groups_, rows.shape[0]))
 
     def _scores(self, X: TableLike, groups: ArrayLike | None) -> tuple[Array, Array]:
@@ -406,7 +412,7 @@ class GuidedAspectModel(AspectModel):
         return self._score_rows(self._rows_in_groups(X, groups))
 
     def _predictor(self, known: Block | None) -> Predictor:
-        if self.is_factorised:
+        if not getattr(self._fitted_model, "has_factors", False):
             return super()._predictor(known)
         mixtures = self.embedding_ if known is None else self.fold_in(known)
         groups = self.row_groups_ if known is None else known.row_groups
@@ -423,6 +429,13 @@ class InGroups(NamedTuple):
 
     def cells(self, X: Block) -> Array:
         return self.model.predict(*self.state, X.in_groups(self.row_groups))
+
+
+def _check_same(what: str, fitted: list[Any], asked: list[Any]) -> None:
+    """Raise ValueError where a warm start would go on with other topics or groups."""
+    if fitted != asked:
+        continues = f"warm_start=True continues a model of the {what} {fitted}"
+        raise ValueError(f"{continues}, got {asked}. {attributes.REMEDY}")
 
 
 def _place(column: Column, position: Mapping[Column, int], n_columns: int) -> int | None:
