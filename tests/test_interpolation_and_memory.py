@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.decomposition import NMF, PCA, LatentDirichletAllocation
+from sklearn.decomposition import NMF, PCA, LatentDirichletAllocation, MiniBatchNMF
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import MaxAbsScaler
 
@@ -269,6 +269,23 @@ def test_streams_and_blocks_predict_new_rows_only(tmp_path):
     np.testing.assert_array_equal(by_batches.unigram_, RowMemory().fit(BURSTY).unigram_)
     with pytest.raises(TypeError, match="NMF needs a table in memory, got RowBlocks"):
         RowMemory(NMF(2)).fit(skcooc.RowBlocks([BURSTY[:30], BURSTY[30:]]))
+
+
+@pytest.mark.parametrize("estimator", [AspectModel(3, **FAST), LatentDirichletAllocation(3)])
+def test_further_batches_are_for_the_model_of_the_first(estimator):
+    for begin in (RowMemory.fit, RowMemory.partial_fit):
+        model = begin(RowMemory(clone(estimator), random_state=0), BURSTY[:30])
+        before = model.components_
+        model.set_params(estimator__n_components=5)
+        refused("first batch; changed: n_components", model.partial_fit, BURSTY[30:])
+        model.set_params(estimator=MiniBatchNMF(3))
+        refused("model of the first batch, .*; got MiniBatchNMF", model.partial_fit, BURSTY[30:])
+        np.testing.assert_array_equal(model.components_, before)
+        free = clone(estimator).set_params(n_jobs=2, max_iter=3)  # may change
+        model.set_params(estimator=free).partial_fit(BURSTY[30:])
+        assert (model.components_ != before).any()
+    model = RowMemory(random_state=0).fit(BURSTY).set_params(estimator=estimator)
+    refused("model of the first batch, None", model.partial_fit, BURSTY[30:])
 
 
 def test_duplicate_entries_later_changes_of_the_table_and_first_batches():

@@ -28,6 +28,11 @@ REMEDY = "Set warm_start=False to start anew."
 RESUMABLE = {"n_jobs", "random_state", "warm_start"}
 # Those that may change, too, if a fit has ended: each iteration is what it would have been.
 LENGTH_PARAMETERS = {"max_iter", "tol", "n_init"}
+# Those that each batch of a stream may have anew, and those of whole fits, which batches ignore.
+OF_BATCHES = {
+    *("smoothing", "validation_fraction", "max_iter", "tol", "solver", "n_init"),
+    *("random_state", "warm_start", "early_stopping"),
+}
 
 Attributes = dict[str, object]
 Parameters = Mapping[str, object]  # of an estimator when it was fitted
@@ -237,6 +242,13 @@ def check_as_before(estimator: BaseEstimator, fitted: Parameters, same_table: bo
     if others:
         what = "An interrupted fit resumes with the same table and parameters; changed"
         raise ValueError(f"{what}: {', '.join(others)}. {REMEDY}")
+
+
+def check_batch(estimator: BaseEstimator, fitted: Parameters) -> None:
+    """Raise ValueError where a further batch has other parameters than the first."""
+    if changed := changed_parameters(estimator, fitted, OF_BATCHES):
+        what = "partial_fit goes on with the parameters of the first batch; changed"
+        raise ValueError(f"{what}: {', '.join(changed)}. Set them back, or fit anew.")
 
 
 def check_shape(fitted: Parameters, recipe: Recipe, what: str, remedy: str = REMEDY) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.base import attributes
-from skcooc.base.attributes import changed_parameters, check_as_before, check_shape
+from skcooc.base.attributes import check_as_before, check_batch, check_shape
 from skcooc.base.predictions import Predictions
 from skcooc.callbacks import PASS
 from skcooc.em import Record, State, TemperatureRange
@@ -33,12 +33,6 @@ from skcooc.protocol import Array, Block, TableLike
 from skcooc.protocol.decorators import available_if, with_callbacks
 from skcooc.protocol.scikit_learn import CallbackContext
 from skcooc.tables import CheckedBlocks, read_batch
-
-# Parameters that each batch may have anew, and those of whole fits, which batches ignore.
-OF_BATCHES = frozenset(
-    {"smoothing", "validation_fraction", "max_iter", "tol", "solver", "n_init", "random_state"}
-    | {"warm_start", "early_stopping"}
-)
 
 
 def _follows_streams(self: Streams) -> bool:
@@ -126,9 +120,7 @@ class Streams(Predictions):
             return self.fit(X, y, sample_weight=sample_weight)
         recipe, start, tally = self.recipe(), perf_counter(), ProgressiveLoss()
         check_shape(self._fitted_parameters, recipe, "partial_fit", "Fit anew.")
-        if changed := changed_parameters(self, self._fitted_parameters, OF_BATCHES):
-            what = "partial_fit goes on with the parameters of the first batch; changed"
-            raise ValueError(f"{what}: {', '.join(changed)}. Set them back, or fit anew.")
+        check_batch(self, self._fitted_parameters)
         if self._stream is None:
             raise ValueError(
                 "partial_fit needs a completed fit whose parameters allow streams. Fit anew."

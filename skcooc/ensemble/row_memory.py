@@ -231,9 +231,16 @@ class RowMemory(MetaModel):
         Returns
         -------
         self : object
+
+        Raises
+        ------
+        ValueError
+            As by ``fit``; where the estimator has other parameters than in the first batch.
         """
         self._check_neighbors(False)
         new, first = copy.copy(self), not hasattr(self, "estimator_")
+        if not first:
+            self._check_as_before()
         check = read_in_memory if first else partial(read_batch, by_name=by_name)
         table = check(new, X, sample_weight)
         member = member_of(clone(self.estimator), self._asked) if first else self._member
@@ -245,6 +252,14 @@ class RowMemory(MetaModel):
             member, table, frequencies, attributes.input_attributes(new), False, Journal()
         )
         return self
+
+    def _check_as_before(self) -> None:
+        """Raise ValueError where a further batch is for another model than the first."""
+        asked, fitted = self.estimator, self.estimator_
+        if asked is None or type(asked) is not type(fitted):
+            what = f"partial_fit goes on with the model of the first batch, {fitted!r}"
+            raise ValueError(f"{what}; got {asked!r}. Set it back, or fit anew.")
+        attributes.check_batch(asked, fitted.get_params(deep=False))
 
     def _check_neighbors(self, keeps: bool) -> None:
         if not keeps and self.neighbors not in (0, "auto"):
