@@ -27,7 +27,12 @@ from skcooc import (
     save_table,
 )
 from skcooc.inspection import describe, drop_topics, merge_topics, top_features
-from skcooc.model_selection import split_counts
+from skcooc.model_selection import (
+    ComponentSearchCV,
+    CountSplit,
+    TemperatureSearchCV,
+    split_counts,
+)
 from tests.tables import MANY_THREADS, planted, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge")
@@ -490,6 +495,25 @@ def test_groups_are_routed_by_searches_and_pipelines():
         found = [search.cv_results_[f"split{n}_test_score"][1] for n in (0, 1)]
         np.testing.assert_allclose(found, scores)
         assert search.best_estimator_.groups_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("effects", EFFECTS)
+def test_searches_know_groups_or_refuse_them(effects):
+    dyads = Dyads(X)
+    folds = list(CountSplit(4, random_state=0).split(dyads))[:1]
+    with config_context(enable_metadata_routing=True):
+        model = grouped(effects, smoothing=0.1).set_fit_request(groups=True)
+        model.set_score_request(groups=False)
+        search = ComponentSearchCV(model, [2], cv=folds, n_runs=0, random_state=0)
+        search.fit(X, groups=GROUPS)
+        (seed,) = np.random.RandomState(0).randint(2**31 - 1, size=1)
+        train, test = (dyads[part] for part in folds[0])
+        alone = clone(model).set_params(n_components=2, random_state=int(seed))
+        expected = alone.fit(train.to_csr(), groups=GROUPS).score(test)
+        assert search.cv_results_["mean_test_score"][0] == pytest.approx(expected, rel=1e-9)
+        for target in (model, make_pipeline(model)):
+            search = TemperatureSearchCV(target, [0.8, 0.9], cv=2)
+            refused("TemperatureSearchCV knows no groups", search.fit, X, groups=GROUPS)
 
 
 # Inspection.

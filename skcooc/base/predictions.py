@@ -482,7 +482,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if isinstance(X, Dyads):
             check_same_table(self._schema, X, type(self).__name__)
-            predictor = self._predictor(None)
+            predictor = self.predictor(None)
             scoring.warn_about_unknown_rows(np.asarray(self.row_distribution_), X.rows)
             counts, order = X.listed(self.embedding_.dtype)
             weights = np.ones(len(X)) if X.weights is None else X.weights
@@ -492,9 +492,9 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _score_rows(self, X: Block) -> tuple[Array, Array]:
         """Return the log-likelihood of one half of each row given the other, and its tokens."""
         known, scored = scoring.halves(X)
-        return scoring.score_rows(scored, self._predictor(known))
+        return scoring.score_rows(scored, self.predictor(known))
 
-    def _predictor(self, known: Block | None) -> Predictor:
+    def predictor(self, known: Block | None) -> Predictor:
         """Return predictions for rows with these known counts; None is the training rows."""
         if known is None:
             rows = np.asarray(self.embedding_)

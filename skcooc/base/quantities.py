@@ -78,7 +78,7 @@ def evidence(model: Predictions, X: TableLike) -> tuple[float, float, int]:
         n_rows, sizes = len(model.embedding_), np.bincount(X.rows, weights)
     else:
         rows = model._read_rows(X)
-        samples, weights = score_rows(rows, model._predictor(rows))
+        samples, weights = score_rows(rows, model.predictor(rows))
         n_rows, sizes = len(weights), weights
     total = float(weights.sum())
     if not total:

@@ -411,9 +411,9 @@ class GuidedAspectModel(AspectModel):
             return self._score_samples(X)
         return self._score_rows(self._rows_in_groups(X, groups))
 
-    def _predictor(self, known: Block | None) -> Predictor:
+    def predictor(self, known: Block | None) -> Predictor:
         if not getattr(self._fitted_model, "has_factors", False):
-            return super()._predictor(known)
+            return super().predictor(known)
         mixtures = self.embedding_ if known is None else self.fold_in(known)
         groups = self.row_groups_ if known is None else known.row_groups
         predictor = InGroups(self._fitted_model, State(self._state.params, mixtures), groups)

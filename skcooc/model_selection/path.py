@@ -45,15 +45,10 @@ class PathFit(NamedTuple):
 
     factors: Factors
     shares: Array  # (K,): of the counts
-    unigram: Array  # (M,)
-    smoothing: float
+    predictor: Predictor  # of the rows fitted, smoothed
     beta: float
     work: float  # number of iterations, times that of components
     labels: Labels = (None, None)
-
-    @property
-    def predictor(self) -> Predictor:
-        return smoothed(self.factors, self.unigram, self.smoothing)
 
 
 class PathPoint(NamedTuple):
@@ -110,11 +105,13 @@ class ComponentPath:
         best = path.left_out(point)
         factors = Factors(*best.model.factors(*best.state))
         shares = train.row_sums * train.row_weights
+        unigram = add_one_unigram(train.column_sums, train.mean_count_weight)
+        given = chosen_smoothing(settings.smoothing, None)
+        smoothing = given if heldout is None else best.smoothing
         return PathFit(
             factors,
             (shares / shares.sum()) @ factors.A,
-            add_one_unigram(train.column_sums, train.mean_count_weight),
-            chosen_smoothing(settings.smoothing, None) if heldout is None else best.smoothing,
+            smoothed(factors, unigram, smoothing),
             best.beta,
             float(n * best.n_iter),
         )
@@ -188,8 +185,7 @@ def _fit_of(model: BaseEstimator) -> PathFit:
     return PathFit(
         factors,
         np.asarray(model.row_distribution_) @ factors.A,
-        model.unigram_,
-        model.smoothing_,
+        model.predictor(None),
         model.beta_,
         float(factors.A.shape[1] * model.n_iter_),
         labels,

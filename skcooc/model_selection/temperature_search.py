@@ -176,7 +176,8 @@ class TemperatureSearchCV(Search):
         TypeError
             If the estimator has no temperature.
         ValueError
-            If a clustering is hard, or does not take these temperatures.
+            If a clustering is hard, a model needs groups of rows, or it does not take these
+            temperatures.
         """
         target, betas = find_target(self.estimator), None
         if not isinstance(self.betas, str):
@@ -259,7 +260,13 @@ def check_temperatures(estimator: BaseEstimator, betas: Array | None) -> None:
             f"{type(estimator).__name__} with hard=True has no temperature: its results are the "
             "same for every beta. Use GridSearchCV for its other parameters, or hard=False."
         )
-    largest = estimator.recipe().equations.largest_beta
+    recipe = estimator.recipe()
+    if "groups" in recipe.needs:
+        raise ValueError(
+            f"TemperatureSearchCV knows no groups of rows, which {type(estimator).__name__} needs "
+            "here: set group_effects=None, or use GridSearchCV."
+        )
+    largest = recipe.equations.largest_beta
     if betas is None:
         return
     if not (betas.size and np.isfinite(betas).all() and betas[0] > 0 and betas[-1] <= largest):

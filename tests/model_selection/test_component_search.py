@@ -117,7 +117,8 @@ SEED = int(np.random.RandomState(0).randint(2**31 - 1, size=2)[0])
 
 
 def _factors(fitted):
-    return fitted.factors.A, fitted.factors.B.T, fitted.unigram, fitted.smoothing
+    (_, unigram), (_, smoothing) = fitted.predictor
+    return fitted.factors.A, fitted.factors.B.T, unigram.distribution, smoothing
 
 
 def bursty(K, seed=0, concentration=60.0, n_rows=400):
