@@ -497,6 +497,28 @@ def test_groups_are_routed_by_searches_and_pipelines():
         assert search.best_estimator_.groups_.tolist() == ["a", "b", "c"]
 
 
+def test_names_of_columns_reach_fits_of_a_part_of_the_tokens():
+    names = {topic: WORDS[places].tolist() for topic, places in SEEDS.items()}
+    frame = pd.DataFrame(X.toarray(), columns=WORDS)
+    averaged = AveragedModels(seeded(), 2, random_state=0)
+    metas = [
+        InterpolatedModels([("guided", seeded()), ("mean", averaged)], random_state=0),
+        RowMemory(seeded(), random_state=0),
+        RowMemory(averaged, random_state=0),
+        ComponentSearchCV(seeded(), [2, 3], cv=2, random_state=0),
+        TemperatureSearchCV(seeded(), [0.8, 0.9], cv=2),
+    ]
+    tables = [(meta, frame, X) for meta in metas]
+    tables += [(seeded(), *(RowBlocks([rows[:50], rows[50:]]) for rows in (frame, X)))]
+    for model, with_names, without in tables:
+        seeds = [name for name in model.get_params() if name.endswith("seed_features")]
+        asked = clone(model).set_params(**dict.fromkeys(seeds, names)).fit(with_names)
+        placed = clone(model).set_params(**dict.fromkeys(seeds, SEEDS)).fit(without)
+        assert seeds
+        assert asked.score(frame) == placed.score(X)
+        assert asked.feature_names_in_.tolist() == WORDS.tolist()
+
+
 @pytest.mark.parametrize("effects", EFFECTS)
 def test_searches_know_groups_or_refuse_them(effects):
     dyads = Dyads(X)

@@ -32,7 +32,7 @@ from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Array, Block, TableLike
 from skcooc.protocol.decorators import available_if, with_callbacks
 from skcooc.protocol.scikit_learn import CallbackContext
-from skcooc.tables import CheckedBlocks, read_batch
+from skcooc.tables import CheckedBlocks, read_batch, with_names
 
 
 def _follows_streams(self: Streams) -> bool:
@@ -149,7 +149,8 @@ class Streams(Predictions):
             held_out = held_out_share(self.validation_fraction, n_tokens)
             if self._search(recipe)(sample):  # without the tokens that the passes hold out
                 batch = batch.divided(held_out, seed)
-            self.fit(batch.X.table, sample_weight=batch.X.weights)
+            names = cast("Array | None", known.get("feature_names_in_"))
+            self.fit(with_names(batch.X.table, names), sample_weight=batch.X.weights)
             self._stream = cast(Stream, self._stream)._replace(seed=seed, held_out=held_out)
         elif self._passes is None:
             check_shape(self._fitted_parameters, recipe, "warm_start=True")

@@ -31,7 +31,7 @@ from skcooc.protocol import Array, Block, Estimator, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import BaseComposition, Interval
 from skcooc.simplex import normalise
-from skcooc.tables import read_in_memory
+from skcooc.tables import Table, read_in_memory, with_names
 
 
 class InterpolatedModels(MetaModel, BaseComposition):
@@ -176,7 +176,7 @@ class InterpolatedModels(MetaModel, BaseComposition):
         counts = table.sample
         with self._journal(counts.table, counts.weights) as journal:
             members = self._fits("all", journal, members, X, counts, sample_weight)
-            weights, smoothing, predicted = self._estimate(members, counts, journal)
+            weights, smoothing, predicted = self._estimate(members, table, journal)
         factors = side_by_side([member.fitted for member in members], weights)
         mass = counts.row_sums * counts.row_weights
         estimators = [member.estimator for member in members]
@@ -219,15 +219,16 @@ class InterpolatedModels(MetaModel, BaseComposition):
         return self._each(fit, range(len(members)))
 
     def _estimate(
-        self, members: Sequence[Member], X: Block, journal: Journal
+        self, members: Sequence[Member], table: Table, journal: Journal
     ) -> tuple[list[float], float, HeldOutPredictions]:
         """Weights and smoothing best for held-out tokens; predictions without smoothing."""
         (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
         division = HoldOutOptions(self.validation_fraction, seed, "auto")
         rest, heldout = hold_out(
-            X, *division, purpose="to estimate the weights. Change validation_fraction."
+            table.sample, *division, purpose="to estimate the weights. Change validation_fraction."
         )
-        fits = self._fits("rest", journal, members, rest.table, rest, rest.weights)
+        named = with_names(rest.table, table.schema.column_names)
+        fits = self._fits("rest", journal, members, named, rest, rest.weights)
         predicted = [CachedPredictions(member.fitted.cells(heldout.X)) for member in fits]
         parts = best_weights([*predicted, Unigram(heldout.background)], heldout.X)
         smoothing = float(np.clip(parts[-1], LEAST_SMOOTHING, LARGEST_SMOOTHING))

@@ -22,7 +22,7 @@ from skcooc.heldout.validation import HoldOutOptions, add_one_unigram, hold_out
 from skcooc.protocol import CSR, Array, Block, Estimator, Predictor, RandomState, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.protocol.scikit_learn import Interval, StrOptions
-from skcooc.tables import Table, read, read_batch, read_in_memory
+from skcooc.tables import Table, read, read_batch, read_in_memory, with_names
 
 N_NEIGHBORS = 50  # "auto"
 MAX_ROWS = 10_000  # with a column, above which it does not count for neighbours
@@ -279,7 +279,7 @@ class RowMemory(MetaModel):
     ) -> None:
         """Set the fitted attributes; ``keeps`` is whether the rows fitted are stored."""
         X, factors = table.sample, member.fitted
-        memory = self._estimate(member, X, keeps, journal)
+        memory = self._estimate(member, table, keeps, journal)
         rows = X if keeps else X.take(np.empty(0, dtype=np.intp))
         mass = rows.row_sums * rows.row_weights
         attributes.set_fitted_attributes(
@@ -303,7 +303,7 @@ class RowMemory(MetaModel):
             },
         )
 
-    def _estimate(self, member: Member, X: Block, keeps: bool, journal: Journal) -> Memory:
+    def _estimate(self, member: Member, table: Table, keeps: bool, journal: Journal) -> Memory:
         """The numbers given, and estimates of the others on held-out tokens."""
         *asked, _ = self._asked
         searches = keeps and self.neighbors != 0
@@ -316,13 +316,14 @@ class RowMemory(MetaModel):
             if heldout_predictions
             else HoldOutOptions(self.validation_fraction, seed, "auto")
         )
-        rest, heldout = hold_out(X, *division, purpose=PURPOSE)
+        rest, heldout = hold_out(table.sample, *division, purpose=PURPOSE)
         predictor: Predictor
         if heldout_predictions:
             predictor = heldout_predictions.predicted
         elif keeps:
+            named = with_names(rest.table, table.schema.column_names)
             predictor = journal.get_or_compute(
-                ("rest",), lambda: member.fit(rest.table, rest, rest.weights), checkpoint=True
+                ("rest",), lambda: member.fit(named, rest, rest.weights), checkpoint=True
             ).fitted
         else:
             predictor = Factors(member.fold_in(rest.as_new()), member.fitted.B)

@@ -25,7 +25,7 @@ from skcooc.counts import (
 from skcooc.heldout.scoring import warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.protocol.scikit_learn import check_method_params, safe_indexing, safe_split
-from skcooc.tables import DiskTable, Dyads, RowBlocks, Triads, check_weights
+from skcooc.tables import DiskTable, Dyads, RowBlocks, Triads, check_weights, with_names
 
 ParamMapping: TypeAlias = Mapping[str, object]  # parameters by name
 Folding: TypeAlias = int | BaseCrossValidator | Iterable[tuple[Array, Array]] | None
@@ -239,7 +239,8 @@ class CountFold:
 
     @property
     def training(self) -> Data:
-        return Data(self.dyads[self.train].to_csr(), None, self.params)
+        table = self.dyads[self.train].to_csr()
+        return Data(with_names(table, self.dyads.column_names), None, self.params)
 
     @property
     def scored(self) -> Dyads:

@@ -28,5 +28,6 @@ from skcooc.tables.reading import (
     read_new_triads,
     read_rows,
     row_groups,
+    with_names,
 )
 from skcooc.tables.triads import Triads

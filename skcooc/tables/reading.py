@@ -207,6 +207,8 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
         return table.astype(dtype, copy=False)
     options = {"accept_sparse": "csr", "dtype": NUMBERS, "ensure_non_negative": True}
     checked = validate_data(estimator, check_sparse_structure(X), reset=reset, **options)
+    if isinstance(X, NamedCSR):
+        check_names(estimator, X.column_names, reset)
     table = float_table(checked, integers)
     return narrowed(table, integers) if _lists_integers(X) else table
 
@@ -238,6 +240,21 @@ def check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> N
         estimator.feature_names_in_ = names.astype(object)
     if not reset and not (names is None or known is None or np.array_equal(known, names)):
         raise ValueError(OTHER_NAMES)
+
+
+class NamedCSR(sp.csr_array):
+    """A CSR array with names of its columns; what is made of it has none."""
+
+    column_names: Array | None = None  # (M,)
+
+
+def with_names(part: CSR, names: Array | None) -> CSR:
+    """A part of the tokens of a checked table, to be fitted as it was, with names of columns."""
+    if names is None:
+        return part
+    named = NamedCSR(part)
+    named.column_names = names
+    return named
 
 
 def check_weights(sample_weight: ArrayLike, X: CSR | Array, **options: bool) -> Array:
