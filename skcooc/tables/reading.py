@@ -240,7 +240,7 @@ def check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> N
         raise ValueError(OTHER_NAMES)
 
 
-def check_weights(sample_weight: ArrayLike, X: CSR | Array, **options: bool) -> Array:
+def check_weights(sample_weight: ArrayLike | None, X: CSR | Array, **options: bool) -> Array:
     return check_sample_weight(sample_weight, X, ensure_non_negative=True, **options)
 
 
@@ -306,8 +306,8 @@ def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
     return NewRows(table)
 
 
-def as_counts(table: CSR) -> Block:
-    return CSRCounts(table)
+def as_counts(table: CSR, row_weights: Array | None = None) -> Block:
+    return CSRCounts(table, row_weights)
 
 
 def all_cells(n_rows: int, n_columns: int, dtype: DTypeLike) -> Block:
