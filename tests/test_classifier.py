@@ -12,6 +12,7 @@ from sklearn.metrics import log_loss
 
 from skcooc import AspectClassifier, Dyads, RowBlocks
 from skcooc.datasets import make_cooccurrences
+from skcooc.estimators.classifier import calibration
 from tests.tables import refused
 
 SIZES = {"n_rows": 150, "n_columns": 80, "n_components": 3, "concentration": 0.5}
@@ -208,3 +209,22 @@ def test_names_storage_copies_and_weights():
     repeated = clone(plain).fit(X[times], FEW[times])
     np.testing.assert_allclose(weighted.components_, repeated.components_, rtol=1e-8)
     assert default().n_iter_ == 20
+
+
+def test_weights_of_rows_count_in_the_calibration():
+    weights, many = np.arange(N) % 2, labelled(8)
+    left_out = clone(default()).fit(X[weights > 0], many[weights > 0])
+    dyads = Dyads(X)
+    for table, of_samples in ((X, weights), (dyads, weights[dyads.rows])):
+        weightless = clone(default()).fit(table, many, sample_weight=of_samples)
+        np.testing.assert_allclose(weightless.calibration_, left_out.calibration_)
+    rng = np.random.default_rng(0)
+    shares, codes, times = (
+        rng.dirichlet(np.ones(3), 30),
+        rng.integers(3, size=30),
+        np.arange(30) % 4,
+    )
+    weighted = calibration(shares, codes, times)
+    repeated = (np.repeat(values, times, axis=0) for values in (shares, codes, np.ones(30)))
+    np.testing.assert_allclose(weighted, calibration(*repeated), rtol=1e-4)
+    assert abs(weighted[0] - calibration(shares, codes, np.ones(30))[0]) > 0.01

@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,10 +8,11 @@ from sklearn.base import clone
 
 from skcooc import AspectModel, TriadicAspectModel
 from skcooc.counts import CSRCounts
+from skcooc.datasets import make_cooccurrences
 from skcooc.em import TemperatureRange
 from skcooc.equations.aspects import has_short_rows, usual_beta
-from skcooc.fitting import tuning
-from skcooc.fitting.fit import ShortFits
+from skcooc.fitting import fit, tuning
+from skcooc.fitting.fit import ShortFits, with_best_row_prior
 from skcooc.fitting.tuning import (
     Candidates,
     ComponentPrior,
@@ -269,6 +271,33 @@ def test_rows_count_by_their_weights_in_the_mean_length():
     assert usual_beta(one, 8) != pytest.approx(usual_beta(CSRCounts(X), 8), rel=1e-3)
     assert has_short_rows(one, 6)  # 10.5 tokens in the mean
     assert not has_short_rows(one, 5)
+
+
+def test_the_pseudo_count_of_new_rows_is_that_of_the_rows_with_weight(monkeypatch):
+    """Rows of no weight are left out; of others, those of much weight decide."""
+    X, flat = (
+        make_cooccurrences(100, 90, 6, n_tokens=1500, concentration=a, random_state=2).X.toarray()
+        for a in (0.1, 5.0)
+    )
+    both, first, given = np.vstack([X, flat]), np.repeat([1.0, 0.0], 100), []
+
+    def watched(*args):
+        given[:] = args
+        return with_best_row_prior(*args)
+
+    monkeypatch.setattr(fit, "with_best_row_prior", watched)
+    model = AspectModel(4, random_state=0)
+    left_out, weightless = clone(model).fit(X), model.fit(both, sample_weight=first)
+    assert weightless.row_prior_ == left_out.row_prior_
+    np.testing.assert_array_equal(weightless.transform(both), left_out.transform(both))
+    *others, heldout = given
+    priors = [
+        with_best_row_prior(
+            *others, replace(heldout, X=CSRCounts(heldout.X.table, weights))
+        ).row_prior
+        for weights in (1 + 99 * first, 100 - 99 * first)
+    ]
+    assert priors[0] < 0.7 * priors[1]
 
 
 PLANTED = planted(n_tokens=3000).X.astype(float)

@@ -281,6 +281,7 @@ class RowMemory(MetaModel):
         X, factors = table.sample, member.fitted
         memory = self._estimate(member, table, keeps, journal)
         rows = X if keeps else X.take(np.empty(0, dtype=np.intp))
+        index = RowIndex(rows.table.copy(), MAX_ROWS, rows.row_weights.copy())
         mass = rows.row_sums * rows.row_weights
         attributes.set_fitted_attributes(
             self,
@@ -288,7 +289,7 @@ class RowMemory(MetaModel):
             | {
                 "_member": member,
                 "_schema": table.schema,
-                "_known": RowIndex(rows.table.copy(), MAX_ROWS) if keeps else None,
+                "_known": index if keeps else None,
                 "_frequencies": frequencies,
                 "estimator_": member.estimator,
                 "components_": factors.B.T,
@@ -330,7 +331,8 @@ class RowMemory(MetaModel):
         background = add_one_unigram(rows_with(rest), 1)
         near = None
         if searches:
-            near = NearestRows(rest.table, n_neighbors=self._n_neighbors, max_rows=MAX_ROWS)
+            index = RowIndex(rest.table, MAX_ROWS, rest.row_weights)
+            near = NearestRows(index, n_neighbors=self._n_neighbors)
         cells = memory_cells(rest.table, heldout.X, predictor, background, near)
         without = best_memory(cells, self._asked)
         if not searches:

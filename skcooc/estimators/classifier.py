@@ -30,7 +30,7 @@ from skcooc.protocol.bases import (
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import Interval, Options, StrOptions, is_missing, num_samples
 from skcooc.simplex import first_largest, normalise
-from skcooc.tables import Dyads, is_out_of_core
+from skcooc.tables import Dyads, check_weights, is_out_of_core
 
 UNLABELLED = -1
 NOT_CALIBRATED = 1.0, 1e-6  # exponent and floor
@@ -203,18 +203,20 @@ class AspectClassifier(
             raise ValueError(f"{what}, and there are no seed_features.")
         fit = partial(self._fit_topics, X, classes, sample_weight=sample_weight)
         model, codes = fit(labels), np.searchsorted(classes, labels[known].tolist())
-        folds = self._folds(codes)
+        weights = _row_weights(X, sample_weight, n_rows)[known]
+        folds = self._folds(np.where(weights > 0, codes, UNLABELLED))
         shares = np.full((len(known), len(classes)), np.nan)
         for fold in range(folds.max(initial=-1) + 1):
             hidden, part = labels.copy(), known[folds == fold]
             hidden[part] = None
             shares[folds == fold] = self._class_shares(fit(hidden).embedding_[part], len(classes))
+        scored = folds >= 0
         fitted = {
             "classes_": classes,
             "model_": model,
             "components_": model.components_,
             "embedding_": model.embedding_,
-            "calibration_": calibration(shares[folds >= 0], codes[folds >= 0]),
+            "calibration_": calibration(shares[scored], codes[scored], weights[scored]),
             "n_iter_": model.n_iter_,
         }
         attributes.set_fitted_attributes(self, attributes.input_attributes(model) | fitted)
@@ -234,10 +236,10 @@ class AspectClassifier(
         return model.fit_classes(X, labels, sample_weight, classes)
 
     def _folds(self, codes: Array) -> Array:
-        """Fold of each labelled row, (n,); -1 for the only one of its class."""
+        """Fold of each row by its class, (n,); -1 without one, or for the only row of a class."""
         rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
         folds = np.full(len(codes), -1)
-        for code in np.unique(codes):
+        for code in np.unique(codes[codes >= 0]):
             of_class = rng.permutation(np.flatnonzero(codes == code))
             if self.cv and len(of_class) > 1:
                 folds[of_class] = np.arange(len(of_class)) % self.cv
@@ -334,11 +336,21 @@ def _labels(y: ArrayLike) -> Array:
     return found
 
 
-def calibration(shares: Array, codes: Array) -> tuple[float, float]:
-    """Exponent a and floor f with the largest likelihood of classes P_c ~ (s_c + f)^a.
+def _row_weights(X: TableLike, sample_weight: ArrayLike | None, n_rows: int) -> Array:
+    """Weight of each row, (N,); for Dyads the mean of its tokens, 1 if there are none."""
+    if not isinstance(X, Dyads):
+        return check_weights(sample_weight, np.empty((n_rows, 0)))
+    weights = check_weights(sample_weight, np.empty((len(X), 0)))
+    counts = np.ones(len(X)) if X.weights is None else X.weights
+    weighted, sums = (np.bincount(X.rows, n, n_rows) for n in (counts * weights, counts))
+    return np.divide(weighted, sums, out=np.ones(n_rows), where=sums > 0)
+
+
+def calibration(shares: Array, codes: Array, weights: Array) -> tuple[float, float]:
+    """Exponent a and floor f with the largest weighted likelihood of classes P_c ~ (s_c + f)^a.
 
     >>> shares = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> exponent, floor = calibration(shares, np.array([0, 0, 1, 1]))
+    >>> exponent, floor = calibration(shares, np.array([0, 0, 1, 1]), np.ones(4))
     >>> float(round((1 + floor) ** exponent / floor**exponent, 1))  # 3.5 of 5 are right
     2.3
     """
@@ -349,7 +361,8 @@ def calibration(shares: Array, codes: Array) -> tuple[float, float]:
         exponent, floor = np.exp(logs)
         scores = log_softmax(exponent * np.log(shares + floor), axis=1)
         # As if one row more had all classes alike, so that the exponent stays finite.
-        return -float(scores[np.arange(len(codes)), codes].sum() + scores.mean(axis=1).mean())
+        likelihood = np.sum(weights * scores[np.arange(len(codes)), codes])
+        return -float(likelihood + np.average(scores.mean(axis=1), weights=weights))
 
     found = minimize(loss, np.log([1.0, 0.05]), method="Nelder-Mead")
     exponent, floor = np.exp(found.x).tolist()

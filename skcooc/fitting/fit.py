@@ -23,7 +23,7 @@ from skcooc.fitting.stream import fold_in, solve_rows
 from skcooc.fitting.tuning import Trial, TrialRecord, Tunable, Values, tune
 from skcooc.heldout import Validation
 from skcooc.heldout.memory import Asked, CacheValidation
-from skcooc.heldout.predictors import CachedPredictions, log_cells, smoothed
+from skcooc.heldout.predictors import CachedPredictions, log_cells, rows_of, smoothed
 from skcooc.heldout.validation import (
     HeldOut,
     HeldOutPredictions,
@@ -390,24 +390,26 @@ def with_best_row_prior(recipe: Recipe, chosen: Trial, params: Params, heldout: 
     """Return the equations with which a few tokens of a new row predict others best.
 
     They have the values chosen, and a pseudo-count of new rows. All tokens are validation tokens:
-    those that the components have seen would be trusted too much. If no row has two of them, the
-    pseudo-count is the one in the middle.
+    those that the components have seen would be trusted too much. Rows of no weight do not count.
+    If no other row has two tokens, the pseudo-count is the one in the middle.
     """
 
     def with_prior(row_prior: float) -> Model:
         return recipe.with_values({**chosen.values, "row_prior": row_prior}).equations
 
     rng = np.random.default_rng(recipe.settings.seeds[0])
-    long = np.flatnonzero(np.diff(heldout.X.table.indptr) > 1)
+    n_columns = np.diff(heldout.X.table.indptr)
+    long = np.flatnonzero((n_columns > 1) & (heldout.X.row_weights > 0))
     rows = np.sort(rng.choice(long, min(N_ROWS, len(long)), replace=False))
-    n_columns = np.diff(heldout.X.table.indptr)[rows]
+    n_columns = n_columns[rows]
     repeated = np.concatenate([rows[n_columns > n] for n in N_KNOWN])
     if not repeated.size:
         return with_prior(PSEUDO_COUNTS[len(PSEUDO_COUNTS) // 2])
     n_known = np.concatenate([np.full(np.sum(n_columns > n), n) for n in N_KNOWN])
     both = heldout.X.take(repeated)
     tokens = few_columns(both.table, n_known, rng)
-    X, rest = both.replaced(tokens).as_new(), both.table.data - tokens
+    weights = both.row_weights[rows_of(both.table)].astype(tokens.dtype)
+    X, rest = both.replaced(tokens).as_new(), weights * (both.table.data - tokens)
 
     def loss(row_prior: float) -> float:
         model, of_rows = with_prior(row_prior).fold_in_equations(params)

@@ -23,28 +23,40 @@ LEAST = np.finfo(float).tiny
 class RowIndex:
     """Training rows, prepared once for many queries of `NearestRows`; see there.
 
-    Copies and pickles have the rows alone, and prepare them anew.
+    Copies and pickles have the rows and weights alone, and prepare them anew.
     """
 
     known: CSR
     max_rows: int | None = None
+    row_weights: Array | None = None  # (N,): rows of weight zero are no neighbours; None: all one
 
     def __getstate__(self) -> dict[str, object]:
-        return {"known": self.known, "max_rows": self.max_rows}
+        return {name: getattr(self, name) for name in ("known", "max_rows", "row_weights")}
+
+    @cached_property
+    def weights(self) -> Array:
+        """Weights of the rows, (N,)."""
+        return np.ones(self.known.shape[0]) if self.row_weights is None else self.row_weights
 
     @cached_property
     def frequencies(self) -> Array:
-        """Number of rows that have each column, (M,)."""
-        known = self.known
-        return np.bincount(known.indices[known.data > 0], minlength=known.shape[1])
+        """Number of rows that have each column, by their weights, (M,)."""
+        weights = (self.known.data > 0) * self.weights[rows_of(self.known)]
+        return np.bincount(self.known.indices, weights, self.known.shape[1])
+
+    @cached_property
+    def n_rows(self) -> float:
+        """Number of rows by their weights, added up as ``frequencies`` are: no rounding differs."""
+        return float(np.bincount(np.zeros(len(self.weights), int), self.weights, 1)[0])
 
     @cached_property
     def by_column(self) -> sp.csc_array:
-        """Rows of length one, (N, M), without columns that are in too many rows."""
+        """Rows of length one, (N, M), of some weight; without columns that are in too many rows."""
         rows = self.unit_rows(self.known)
+        rows.data[self.weights[rows_of(rows)] == 0] = 0
         if self.max_rows is not None:
             rows.data[self.frequencies[rows.indices] > self.max_rows] = 0
-            rows.eliminate_zeros()
+        rows.eliminate_zeros()
         return sp.csc_array(rows)
 
     @cached_property
@@ -56,12 +68,13 @@ class RowIndex:
     @cached_property
     def unigram(self) -> Array:
         """Add-one unigram, (M,)."""
-        totals = np.bincount(self.known.indices, self.known.data, self.known.shape[1]) + 1.0
+        counts = self.known.data * self.weights[rows_of(self.known)]
+        totals = np.bincount(self.known.indices, counts, self.known.shape[1]) + 1.0
         return totals / totals.sum()
 
     def unit_rows(self, table: CSR) -> CSR:
         """Rows of log(1 + n) idf, of length one, without zeros: ``_nearest`` relies on that."""
-        idf = np.log((self.known.shape[0] + 1) / (self.frequencies + 1))
+        idf = np.log((self.n_rows + 1) / (self.frequencies + 1))
         values = np.log1p(table.data) * idf[table.indices]
         norms = np.sqrt(np.bincount(rows_of(table), values**2, table.shape[0]))
         values /= np.maximum(norms, LEAST)[rows_of(table)]

@@ -11,6 +11,7 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from skcooc.metrics.validation import check_labels, check_observed, check_partitions
 from skcooc.protocol import CSR, Array, TableLike
+from skcooc.tables import check_weights
 
 NO_INFORMATION = 1e-12  # nats; rounding leaves less
 
@@ -145,7 +146,7 @@ def mutual_information_kept(
 
 def integrated_complete_likelihood(
     X: TableLike, row_labels: ArrayLike | None = None, column_labels: ArrayLike | None = None, *,
-    concentration: float = 0.5,
+    concentration: float = 0.5, sample_weight: ArrayLike | None = None,
 ) -> float:  # fmt: skip
     """Exact integrated complete-data log-likelihood (ICL) of a hard (co-)clustering.
 
@@ -170,6 +171,8 @@ def integrated_complete_likelihood(
         its labels, which are known, is left out.
     concentration : float > 0, default=0.5
         The parameter a of all priors: Jeffreys' prior.
+    sample_weight : array-like of shape (N,), default=None
+        Weight of each row: 2 is a row repeated, 0 one left out. None: all one.
 
     Returns
     -------
@@ -193,16 +196,17 @@ def integrated_complete_likelihood(
     X, a = check_observed(X), concentration
     if a <= 0:
         raise ValueError(f"concentration={a} should be above 0")
-    pairs, columns, labels = X, np.arange(X.shape[1]), 0.0
+    times = check_weights(sample_weight, X)  # of the rows of pairs
+    pairs, columns, labels, sums = X, np.arange(X.shape[1]), 0.0, times @ X
     if row_labels is not None:
-        rows = _indicators(row_labels, X.shape[0], "row_labels")
-        pairs, labels = rows.T @ pairs, _size_likelihood(rows, a)
+        rows = _indicators(row_labels, X.shape[0], "row_labels", times)
+        pairs, labels, times = rows.T @ pairs, _size_likelihood(rows, a), np.ones(rows.shape[1])
     if column_labels is not None:
         of_column = _indicators(column_labels, X.shape[1], "column_labels")
         pairs, labels = pairs @ of_column, labels + _size_likelihood(of_column, a)
         columns = of_column.indices
-    between = _dirichlet(sp.csr_array(pairs), pairs.shape[1], a).sum()
-    within = sp.csr_array((X.sum(axis=0), (columns, np.arange(len(columns)))))
+    between = np.sum(times * _dirichlet(sp.csr_array(pairs), pairs.shape[1], a))
+    within = sp.csr_array((sums, (columns, np.arange(len(columns)))))
     return float(labels + between + _dirichlet(within, np.bincount(columns), a).sum())
 
 
@@ -234,12 +238,16 @@ def _information(X: CSR) -> float:
     return max(float(X.data @ gain / total), 0.0)
 
 
-def _indicators(labels: ArrayLike, n: int, name: str) -> CSR:
+def _indicators(labels: ArrayLike, n: int, name: str, weights: Array | None = None) -> CSR:
+    """Weight of each item in its cluster, (n, C); clusters without any are left out."""
     values = check_labels(labels, name)
     if len(values) != n:
         raise ValueError(f"{name} has {len(values)} labels, but X has {n} to cluster on that side")
-    clusters, index = np.unique(values, return_inverse=True)
-    return sp.csr_array((np.ones(n), index, np.arange(n + 1)), shape=(n, len(clusters)))
+    weights = np.ones(n) if weights is None else weights
+    has = weights > 0
+    clusters, index = np.unique(values[has], return_inverse=True)
+    indptr = np.concatenate([[0], np.cumsum(has)])
+    return sp.csr_array((weights[has], index, indptr), shape=(n, len(clusters)))
 
 
 def _size_likelihood(members: CSR, a: float) -> float:

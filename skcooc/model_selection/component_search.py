@@ -374,7 +374,7 @@ class Survey:
         parts = [fold.training for fold in (*self._folds, *halves)]
         self._paths = [ComponentPath(estimator, part, seeds[0]) for part in parts]
         self._paths += [ComponentPath(estimator, data, seed) for seed in seeds[:n_runs]]
-        self._table = self._folds[0].dyads.to_csr()
+        self._whole = self._folds[0].whole
         first = len(self._folds)
         self._halves = slice(0, 2) if are_halves else slice(first, first + 2)
         self._runs = slice(max(first, self._halves.stop), None)
@@ -391,7 +391,7 @@ class Survey:
         of_folds, halves, runs = fits[: len(self._folds)], fits[self._halves], fits[self._runs]
         predictors = [fit.predictor for fit in of_folds]
         by_fold = run(score_fold, [*zip(self._folds, predictors, strict=True)])
-        described = describe_fits(self._table, of_folds, halves, runs)
+        described = describe_fits(self._whole, of_folds, halves, runs)
         self.scores[sizes] = self._pooled(by_fold)
         if "icl" in described:
             self.scores[sizes]["icl"] = Score.single(described["icl"])

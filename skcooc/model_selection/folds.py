@@ -23,9 +23,17 @@ from skcooc.counts import (
     float_table,
 )
 from skcooc.heldout.scoring import warn_about_unknown_rows
-from skcooc.protocol import CSR, Array, RandomState, TableLike
+from skcooc.protocol import CSR, Array, Block, RandomState, TableLike
 from skcooc.protocol.scikit_learn import check_method_params, safe_indexing, safe_split
-from skcooc.tables import DiskTable, Dyads, RowBlocks, Triads, check_weights, with_names
+from skcooc.tables import (
+    DiskTable,
+    Dyads,
+    RowBlocks,
+    Triads,
+    as_counts,
+    check_weights,
+    with_names,
+)
 
 ParamMapping: TypeAlias = Mapping[str, object]  # parameters by name
 Folding: TypeAlias = int | BaseCrossValidator | Iterable[tuple[Array, Array]] | None
@@ -245,8 +253,22 @@ class CountFold:
     @property
     def scored(self) -> Dyads:
         """The test tokens, with the weights of their rows."""
-        dyads, weights = self.dyads[self.test], self.target.weights(self.params)
+        dyads, weights = self.dyads[self.test], self._row_weights
         return dyads if weights is None else dyads.reweighted(weights[dyads.rows])
+
+    @property
+    def known(self) -> Block:
+        """The training tokens, in rows with weights."""
+        return as_counts(self.dyads[self.train].to_csr(), self._row_weights)
+
+    @property
+    def whole(self) -> Block:
+        """All tokens, in rows with weights."""
+        return as_counts(self.dyads.to_csr(), self._row_weights)
+
+    @property
+    def _row_weights(self) -> Array | None:
+        return self.target.weights(self.params)
 
     def score(self, model: BaseEstimator) -> float:
         dyads = self.scored

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,7 +25,7 @@ from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_ou
 from skcooc.metrics import integrated_complete_likelihood, npmi_coherence
 from skcooc.model_selection.candidates import Score
 from skcooc.model_selection.folds import CountFold, Data
-from skcooc.protocol import CSR, Array, Block, Model, Predictor
+from skcooc.protocol import Array, Block, Model, Predictor
 from skcooc.simplex import cosines, match_rows, residuals
 from skcooc.tables import as_counts, read_in_memory
 
@@ -205,7 +206,7 @@ def score_fold(fold: CountFold, predictor: Predictor) -> dict[str, Score]:
     tokens than they predict. Columns are new if they are not in the training part of the row; that
     they are new is given.
     """
-    known, X = as_counts(fold.dyads[fold.train].to_csr()), as_counts(fold.scored.to_csr())
+    known, X = fold.known, as_counts(fold.scored.to_csr())
     cells = memory_cells(known.table, X, predictor, add_one_unigram(rows_with(known), 1))
     n, rows = X.weighted_counts, rows_of(X.table)
     new = np.where(is_observed(known, X), 0, n)
@@ -224,7 +225,7 @@ def score_fold(fold: CountFold, predictor: Predictor) -> dict[str, Score]:
 
 def unigram_of(fold: CountFold) -> Predictor:
     """The topic-free baseline of a fold."""
-    train = as_counts(fold.dyads[fold.train].to_csr())
+    train = fold.known
     return Unigram(add_one_unigram(train.column_sums, train.mean_count_weight))
 
 
@@ -256,9 +257,9 @@ def affinities(fits: Sequence[PathFit]) -> Array:
 
 
 def describe_fits(
-    X: CSR, folds: Sequence[PathFit], halves: Sequence[PathFit], runs: Sequence[PathFit]
+    X: Block, folds: Sequence[PathFit], halves: Sequence[PathFit], runs: Sequence[PathFit]
 ) -> dict[str, float]:
-    components = [fitted.factors.B.T for fitted in folds]
+    components, rows = [fitted.factors.B.T for fitted in folds], X.table[X.row_weights > 0]
     distinct = [
         are_distinct(P, fold.shares).sum() for P, fold in zip(components, folds, strict=True)
     ]
@@ -269,9 +270,10 @@ def describe_fits(
         "n_found_again": float(found.sum()),
         "half_agreement": float(affinities(halves).mean()),
         "seed_agreement": float(affinities(runs).mean()),
-        "coherence": float(np.mean([npmi_coherence(P, X).mean() for P in components])),
+        "coherence": float(np.mean([npmi_coherence(P, rows).mean() for P in components])),
         "beta": float(np.mean([fitted.beta for fitted in folds])),
     }
     if any(labels is not None for labels in folds[0].labels):
-        measures["icl"] = max(integrated_complete_likelihood(X, *run.labels) for run in runs)
+        weighted = partial(integrated_complete_likelihood, X.table, sample_weight=X.row_weights)
+        measures["icl"] = max(weighted(*run.labels) for run in runs)
     return measures

@@ -257,7 +257,7 @@ def with_names(part: CSR, names: Array | None) -> CSR:
     return named
 
 
-def check_weights(sample_weight: ArrayLike, X: CSR | Array, **options: bool) -> Array:
+def check_weights(sample_weight: ArrayLike | None, X: CSR | Array, **options: bool) -> Array:
     return check_sample_weight(sample_weight, X, ensure_non_negative=True, **options)
 
 
@@ -319,8 +319,8 @@ def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
     return NewRows(table)
 
 
-def as_counts(table: CSR) -> Block:
-    return CSRCounts(table)
+def as_counts(table: CSR, row_weights: Array | None = None) -> Block:
+    return CSRCounts(table, row_weights)
 
 
 def all_cells(n_rows: int, n_columns: int, dtype: DTypeLike) -> Block:

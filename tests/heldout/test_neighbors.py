@@ -5,8 +5,10 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from skcooc import AspectModel, Dyads, RowBlocks, RowMemory
+from skcooc.datasets import make_cooccurrences
 from skcooc.heldout import NearestRows
 from skcooc.heldout.neighbors import RowIndex
 from skcooc.metrics import perplexity_of
@@ -95,7 +97,7 @@ def test_an_index_is_prepared_once_and_pickles_as_the_rows_alone(monkeypatch):
     first = NearestRows(index, some, n_neighbors=5)
     np.testing.assert_array_equal(first.weights.toarray(), expected.weights.toarray())
     again = pickle.loads(pickle.dumps(index))
-    assert vars(again).keys() == {"known", "max_rows"}
+    assert vars(again).keys() == {"known", "max_rows", "row_weights"}
     model = RowMemory(neighbors=5, random_state=0).fit(GROUPS)
     before = model.recommend([4], 3)
     monkeypatch.setattr(RowIndex, "unit_rows", lambda self, table: table)  # a broken twin
@@ -152,6 +154,23 @@ def test_new_rows_and_recommendations_have_neighbours_too():
     assert before > RowMemory(random_state=0).fit(GROUPS).score(GROUPS[:9])
     model.set_params(neighbors=0)  # of the next fit
     assert model.score(GROUPS[:9]) == before
+
+
+def test_rows_of_no_weight_are_no_neighbours_and_weights_multiply_rows():
+    X, new = (make_cooccurrences(90, 70, 4, n_tokens=810, random_state=seed).X for seed in (0, 5))
+    weights = np.arange(90) % 3.0
+    some = np.minimum(weights, 1)
+    model = RowMemory(neighbors=4, random_state=0)
+    left_out = clone(model).fit(X[some > 0])
+    weightless = clone(model).fit(X, sample_weight=some)
+    assert weightless.perplexity(new) == pytest.approx(left_out.perplexity(new), rel=1e-9)
+    assert np.isfinite(weightless.score(Dyads(X)))  # rows of no weight are predicted, too
+    times = weights.astype(int)
+    given, repeated = RowIndex(X, 30, weights), RowIndex(X[np.repeat(np.arange(90), times)], 30)
+    np.testing.assert_allclose(given.unigram, repeated.unigram)
+    rows = given.by_column.toarray()
+    np.testing.assert_allclose(np.repeat(rows, times, axis=0), repeated.by_column.toarray())
+    assert not rows[times == 0].any()
 
 
 def test_rows_that_are_not_kept_have_no_neighbours():

@@ -187,6 +187,15 @@ def test_it_is_the_likelihood_of_a_sequence_of_draws():
     assert icl(COUNTS, names, COLUMNS) == pytest.approx(icl(COUNTS, ROWS, 1 - COLUMNS))
 
 
+@pytest.mark.parametrize("times", [[2, 0, 1, 3, 1], [1, 2, 1, 1, 0]])  # or none of a cluster
+def test_weights_of_rows_are_repetitions_in_the_likelihood(times):
+    repeated = np.repeat(COUNTS, times, axis=0)
+    for mine, its in ((ROWS, np.repeat(ROWS, times)), (None, None)):
+        for columns in (COLUMNS, None):
+            weighted = icl(COUNTS, mine, columns, sample_weight=times)
+            assert weighted == pytest.approx(icl(repeated, its, columns))
+
+
 NAMES = np.array([f"word {j}" for j in range(12)])
 
 

@@ -353,6 +353,28 @@ def test_hard_clusters_by_the_integrated_likelihood():
     assert search.best_params_ == {"n_row_clusters": 3, "n_column_clusters": 2}
 
 
+@pytest.mark.usefixtures("few_starts")
+@pytest.mark.filterwarnings("ignore")
+def test_rows_of_no_weight_are_left_out():
+    """Of scores by the same folds, the baseline, and the integrated likelihood of clusters."""
+    other, n = planted(3, 4000, n_columns=60, kind="clusters", seed=5).X, X.shape[0]
+    both = sp.vstack([X, other], format="csr")
+    weights = np.repeat([1.0, 0.0], [n, other.shape[0]])
+    parts = []
+    for table in (X, both):
+        tokens = np.arange(int(table.sum()))  # row by row
+        parts.append([(tokens[tokens % 3 != i], tokens[tokens % 3 == i]) for i in range(3)])
+    for model in (TINY, AsymmetricClustering(hard=True, tol=1e-2, max_iter=5)):
+        left_out = searched(model, [2, 3], cv=parts[0])
+        weightless = clone(left_out).set_params(cv=parts[1]).fit(both, sample_weight=weights)
+        for name in left_out.cv_results_:
+            if name.endswith("_score") or name in ("icl", "coherence"):
+                mine, its = (search.cv_results_[name] for search in (weightless, left_out))
+                np.testing.assert_allclose(mine, its, rtol=1e-6, err_msg=name)
+        none = [search.summary().splitlines()[1].split()[1:] for search in (weightless, left_out)]
+        assert none[0] == none[1]
+
+
 def test_without_folds_a_fifth_is_scored():
     default, five = (searched(TINY, [2], cv=cv, n_runs=2) for cv in (None, 5))
     assert (default.n_splits_, five.n_splits_) == (1, 5)
