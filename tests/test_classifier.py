@@ -213,18 +213,16 @@ def test_names_storage_copies_and_weights():
 
 def test_weights_of_rows_count_in_the_calibration():
     weights, many = np.arange(N) % 2, labelled(8)
+    many[:20] = (Y[:20] + (np.arange(20) % 5 == 0)) % 3  # some of them are wrong
     left_out = clone(default()).fit(X[weights > 0], many[weights > 0])
     dyads = Dyads(X)
     for table, of_samples in ((X, weights), (dyads, weights[dyads.rows])):
         weightless = clone(default()).fit(table, many, sample_weight=of_samples)
         np.testing.assert_allclose(weightless.calibration_, left_out.calibration_)
     rng = np.random.default_rng(0)
-    shares, codes, times = (
-        rng.dirichlet(np.ones(3), 30),
-        rng.integers(3, size=30),
-        np.arange(30) % 4,
-    )
+    shares, times = rng.dirichlet(np.full(3, 0.3), 200), np.arange(200) % 4
+    codes = np.array([rng.choice(3, p=p) for p in shares])
     weighted = calibration(shares, codes, times)
-    repeated = (np.repeat(values, times, axis=0) for values in (shares, codes, np.ones(30)))
+    repeated = (np.repeat(values, times, axis=0) for values in (shares, codes, np.ones(200)))
     np.testing.assert_allclose(weighted, calibration(*repeated), rtol=1e-4)
-    assert abs(weighted[0] - calibration(shares, codes, np.ones(30))[0]) > 0.01
+    assert abs(weighted[0] - calibration(shares, codes, np.ones(200))[0]) > 0.01
