@@ -323,6 +323,8 @@ def count_folds(
                 raise
             what = "X holds texts, and split='counts' divides tables of counts"
             raise TextsError(f"{what}: set split='rows', or give counts.") from error
+        if (weights := target.weights(params)) is not None:
+            check_weights(weights, np.empty((X.table_shape[0], 0)))
     if isinstance(cv, Integral):
         cv = CountSplit(int(cv), random_state=SPLIT_SEED)
     folds = []

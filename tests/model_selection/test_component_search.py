@@ -26,7 +26,7 @@ from skcooc.model_selection.path import ComponentPath, PathPoint, are_distinct
 from skcooc.simplex import match_rows
 from skcooc.tables import as_counts
 from tests.data import requires_callbacks
-from tests.tables import planted
+from tests.tables import planted, refused
 from tests.watching import Interruption
 
 X = planted(3, 6000).X.astype(float)
@@ -355,6 +355,12 @@ def test_hard_clusters_by_the_integrated_likelihood():
 
 @pytest.mark.usefixtures("few_starts")
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("weights", [np.ones(7), np.full(X.shape[0], -1.0)], ids=["few", "-1"])
+def test_wrong_weights_are_refused(weights):
+    search = ComponentSearchCV(AspectModel(), [2, 3])
+    refused("sample_weight", search.fit, X, sample_weight=weights)
+
+
 def test_rows_of_no_weight_are_left_out():
     """Of scores by the same folds, the baseline, and the integrated likelihood of clusters."""
     other, n = planted(3, 4000, n_columns=60, kind="clusters", seed=5).X, X.shape[0]
