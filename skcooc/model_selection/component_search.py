@@ -20,6 +20,7 @@ from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.model_selection.candidates import (
     FINEST,
     FIRST,
+    MIN_GAIN,
     Choice,
     Score,
     Sizes,
@@ -337,7 +338,7 @@ class ComponentSearchCV(Search):
         chosen = sizes[choice.chosen]
         self.best_n_components_ = chosen[0] if len(chosen) == 1 else chosen
         self.still_falling_, self.criterion_ = choice.still_falling, criterion
-        sentence = recommend(sizes, choice, results, criterion)
+        sentence = recommend(sizes, choice, results, criterion, survey.unigram)
         self._summary = f"{table_of(sizes, choice, results, survey.unigram)}\n\n{sentence}"
         self._set_results(results, params, choice.chosen, tables["test_score"].shape[1])
         if criterion == "cache":
@@ -477,9 +478,13 @@ def table_of(
 
 
 def recommend(
-    sizes: Sequence[Sizes], choice: Choice, results: Mapping[str, Array], criterion: str
+    sizes: Sequence[Sizes],
+    choice: Choice,
+    results: Mapping[str, Array],
+    criterion: Criterion,
+    unigram: Mapping[str, Score],
 ) -> str:
-    """The choice in one sentence; if the curve is still falling, what to go by instead."""
+    """The choice in one sentence; what to go by instead, or that no number is better than none."""
     names = [name_of(numbers) for numbers in sizes]
     chosen = names[choice.chosen]
     if choice.still_falling:
@@ -502,6 +507,12 @@ def recommend(
         return f"Take {chosen} components: their integrated likelihood (ICL) is the largest."
     score, what = OF_CRITERION[criterion]
     perplexity, least = np.exp(-results[score][[choice.chosen, choice.best]])
+    none = np.exp(-unigram[SCORES[criterion]].mean)
+    if np.log(none / least) < MIN_GAIN:
+        return (
+            f"No number of components is better than none by half a percent: the {what} is "
+            f"{none:.4g} without any, at best {least:.4g}."
+        )
     if choice.chosen == choice.best:
         return f"Take {chosen} components: their {what}, {perplexity:.4g}, is the least."
     return (

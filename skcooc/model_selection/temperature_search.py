@@ -180,6 +180,8 @@ class TemperatureSearchCV(Search):
             temperatures.
         """
         target, betas = find_target(self.estimator), None
+        if isinstance(self.betas, Mapping):
+            raise ValueError(f"betas should be numbers, got {self.betas}: give it as param_grid=.")
         if not isinstance(self.betas, str):
             betas = np.unique(column_or_1d(self.betas, dtype=np.float64))
         grid = self._checked_grid(target, betas)

@@ -355,6 +355,12 @@ def test_hard_clusters_by_the_integrated_likelihood():
 
 @pytest.mark.usefixtures("few_starts")
 @pytest.mark.filterwarnings("ignore")
+def test_it_says_where_no_number_is_better_than_none():
+    noise = np.random.default_rng(0).poisson(0.6, (60, 100))
+    sentence = searched(data=noise, candidates=[2, 3]).summary().split("\n\n")[1]
+    assert sentence.startswith("No number of components is better than none by half a percent")
+
+
 @pytest.mark.parametrize("weights", [np.ones(7), np.full(X.shape[0], -1.0)], ids=["few", "-1"])
 def test_wrong_weights_are_refused(weights):
     search = ComponentSearchCV(AspectModel(), [2, 3])
