@@ -204,6 +204,12 @@ def test_hints_leave_what_an_estimator_has_as_it_is():
     with warnings.catch_warnings(action="error"):  # other tables than the training table
         model.perplexity(FRAME[::-1])
         model.score(FRAME)
+        train, test = split_counts(Dyads(FRAME), random_state=0)  # which have names, too
+        memory, topics = (one.fit(train) for one in (RowMemory(), AspectModel(2, beta=0.9)))
+        memory.perplexity(test), topics.perplexity(test)
+    for fit in (memory, topics):
+        with pytest.warns(UserWarning, match="X is the training table"):
+            fit.perplexity(train)
 
 
 def seeds(columns):

@@ -42,6 +42,7 @@ from skcooc.simplex import normalise
 from skcooc.tables import (
     Dyads,
     TableSchema,
+    as_counts,
     check_same_table,
     is_collection,
     read_rows,
@@ -221,10 +222,15 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Return whether X has the shape of the training table, and its sums, up to scale."""
         if getattr(X, "table_shape", getattr(X, "shape", ())) != self._schema.shape:
             return False
-        rows = self._read_rows(X.to_csr() if isinstance(X, Dyads) else X)
-        unigram = add_one_unigram(rows.column_sums, rows.mean_count_weight)
-        shares = rows.row_sums / max(rows.row_sums.sum(), 1)
-        return np.allclose(unigram, self.unigram_) and np.allclose(shares, self.row_distribution_)
+        rows = as_counts(X.to_csr()) if isinstance(X, Dyads) else self._read_rows(X)
+        shares, fitted = rows.row_sums / max(rows.row_sums.sum(), 1), self.row_distribution_
+        if len(fitted) != len(shares) or not np.allclose(shares, fitted):
+            return False
+        return np.allclose(self._unigram_of(rows), self.unigram_)
+
+    def _unigram_of(self, X: Block) -> Array:
+        """Return ``unigram_`` of a fit to X."""
+        return add_one_unigram(X.column_sums, X.mean_count_weight)
 
     def joint_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Array:
         """Return P(x_i, y_j) = P(x_i) sum_k P(z_k given x_i) P(y_j given z_k).

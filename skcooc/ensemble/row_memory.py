@@ -369,6 +369,9 @@ class RowMemory(MetaModel):
             near = NearestRows(self._training_rows, known, rows, self.neighbors_)
         return with_cache(known, factors, self.unigram_, Memory(*numbers), near)
 
+    def _unigram_of(self, X: Block) -> Array:
+        return add_one_unigram(rows_with(X), 1)
+
     def _training_table(self) -> CSR:
         return self._training_rows.known
 
