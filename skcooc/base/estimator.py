@@ -288,7 +288,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
     def _make_solver(self) -> Solver:
         """Return the solver; hard clusterings take plain steps."""
-        return make_solver("em" if getattr(self, "hard", False) else self.solver)
+        return make_solver("em" if vars(self).get("hard") else self.solver)
 
     def short_fits(
         self, X: TableLike, sample_weight: ArrayLike | None = None

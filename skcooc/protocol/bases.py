@@ -7,9 +7,10 @@ written twice, as pyright does not follow aliases of base classes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from inspect import Parameter, signature
+from functools import cache
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import sklearn.base
@@ -124,12 +125,7 @@ class EstimatorHints(AttributeHints, _Estimator):
 
     def __new__(cls, *args: object, **parameters: object) -> Self:
         """Create an estimator; TypeError where a parameter is unknown, a class, or needs a name."""
-        valid = cls._get_param_names()
-        by_position = [
-            name
-            for name, parameter in signature(cls.__init__).parameters.items()
-            if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD and name != "self"
-        ]
+        valid, by_position = cls._get_param_names(), _by_position(cls.__init__)
         if len(args) > len(by_position):
             raise TypeError(
                 f"{cls.__name__}() takes {' and '.join(by_position)} by position, got "
@@ -141,6 +137,11 @@ class EstimatorHints(AttributeHints, _Estimator):
         for name, value in (*zip(by_position, args, strict=False), *parameters.items()):
             refuse_class(value, name)
         return super().__new__(cls)
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:  # scikit-learn reads the signature at every call
+        return super()._get_param_names()
 
     def set_params(self, **params: object) -> Self:
         """Set parameters by name.
@@ -168,6 +169,12 @@ class EstimatorHints(AttributeHints, _Estimator):
                 f"Invalid parameter {name!r} for estimator {self}. {did_you_mean(name, valid)}"
             )
         return super().set_params(**params)
+
+
+@cache
+def _by_position(constructor: Callable[..., None]) -> list[str]:
+    parameters = signature(constructor).parameters.values()
+    return [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD and p.name != "self"]
 
 
 if TYPE_CHECKING:
