@@ -59,6 +59,7 @@ def test_probabilities_are_distributions_of_classes(cv):
         np.testing.assert_array_equal(P.argmax(axis=1), model.predict(X))
         mixtures = model.transform(X)
         assert mixtures.shape == (N, 3 * per_class + free)
+        np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), P)
         if not cv:
             assert model.calibration_ == (1.0, 1e-6)
             shares = mixtures[:, : 3 * per_class].reshape(N, 3, per_class).sum(axis=2)
@@ -226,3 +227,9 @@ def test_weights_of_rows_count_in_the_calibration():
     repeated = (np.repeat(values, times, axis=0) for values in (shares, codes, np.ones(200)))
     np.testing.assert_allclose(weighted, calibration(*repeated), rtol=1e-4)
     assert abs(weighted[0] - calibration(shares, codes, np.ones(200))[0]) > 0.01
+
+
+def test_errors_about_the_table_name_the_classifier():
+    for table in (-X, X * 0):
+        refused("AspectClassifier", clone(default()).fit, table, FEW)
+    refused("AspectClassifier is expecting 80 features", default().predict, X[:, 1:])

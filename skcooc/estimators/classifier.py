@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,7 +31,15 @@ from skcooc.protocol.bases import (
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import Interval, Options, StrOptions, is_missing, num_samples
 from skcooc.simplex import first_largest, normalise
-from skcooc.tables import Dyads, check_weights, is_out_of_core
+from skcooc.tables import (
+    Dyads,
+    Table,
+    check_weights,
+    is_collection,
+    is_out_of_core,
+    read_in_memory,
+    read_rows,
+)
 
 UNLABELLED = -1
 NOT_CALIBRATED = 1.0, 1e-6  # exponent and floor
@@ -201,7 +210,10 @@ class AspectClassifier(
         if not len(classes):
             what = "y has no labels, all of its values stand for rows without one"
             raise ValueError(f"{what}, and there are no seed_features.")
-        fit = partial(self._fit_topics, X, classes, sample_weight=sample_weight)
+        new = copy.copy(self)  # a fit that fails leaves self as it was
+        table = read_in_memory(new, X, sample_weight)
+        columns = attributes.input_attributes(new)
+        fit = partial(self._fit_topics, table, columns, classes)
         model, codes = fit(labels), np.searchsorted(classes, labels[known].tolist())
         weights = _row_weights(X, sample_weight, n_rows)[known]
         folds = self._folds(np.where(weights > 0, codes, UNLABELLED))
@@ -219,11 +231,11 @@ class AspectClassifier(
             "calibration_": calibration(shares[scored], codes[scored], weights[scored]),
             "n_iter_": model.n_iter_,
         }
-        attributes.set_fitted_attributes(self, attributes.input_attributes(model) | fitted)
+        attributes.set_fitted_attributes(self, columns | fitted)
         return self
 
     def _fit_topics(
-        self, X: TableLike, classes: Array, labels: Array, sample_weight: ArrayLike | None
+        self, table: Table, columns: attributes.Attributes, classes: Array, labels: Array
     ) -> LabelledAspectModel:
         """Return a model fitted to rows with labels (N,), some of them None."""
         seeds, per = self.seed_features or {}, self.n_components_per_class
@@ -233,7 +245,7 @@ class AspectClassifier(
             feature_names=self.feature_names, tempering="distinctive", beta=self.beta,
             max_iter=self.max_iter, solver="em", n_jobs=self.n_jobs, random_state=self.random_state,
         )  # fmt: skip
-        return model.fit_classes(X, labels, sample_weight, classes)
+        return model.fit_classes(table, columns, labels, classes)
 
     def _folds(self, codes: Array) -> Array:
         """Fold of each row by its class, (n,); -1 without one, or for the only row of a class."""
@@ -251,6 +263,13 @@ class AspectClassifier(
         shares = of_topics.reshape(len(mixtures), n_classes, per).sum(axis=2)
         return normalise(shares, axis=1, otherwise=1 / n_classes)
 
+    def predict_log_proba(self, X: TableLike) -> Array:
+        """Logarithms of the probabilities of the classes, (n, C); see :meth:`predict_proba`."""
+        shares = self._class_shares(np.ascontiguousarray(self.transform(X)), len(self.classes_))
+        exponent, floor = self.calibration_
+        logs: Array = log_softmax(exponent * np.log(shares + floor), axis=1)
+        return logs
+
     def predict_proba(self, X: TableLike) -> Array:
         """Probabilities of the classes.
 
@@ -265,9 +284,7 @@ class AspectClassifier(
         -------
         P : (n, C) array
         """
-        shares = self._class_shares(np.ascontiguousarray(self.transform(X)), len(self.classes_))
-        exponent, floor = self.calibration_
-        return np.exp(log_softmax(exponent * np.log(shares + floor), axis=1))
+        return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: TableLike) -> Array:
         """Most probable class of each row, (n,); see :meth:`predict_proba`."""
@@ -287,7 +304,9 @@ class AspectClassifier(
             P(z given x_i): topics of the classes in the order of ``classes_``, then free ones.
         """
         check_is_fitted(self)
-        return self.model_.transform(X)
+        if is_collection(X):
+            return self.model_.transform(X)
+        return self.model_.fold_in(read_rows(self, X))
 
     @property
     def _n_features_out(self) -> int:
@@ -308,10 +327,11 @@ class LabelledAspectModel(GuidedAspectModel):
     n_components_per_class: int = 1
 
     def fit_classes(
-        self, X: TableLike, labels: Array, sample_weight: ArrayLike | None, classes: Array
+        self, table: Table, columns: attributes.Attributes, labels: Array, classes: Array
     ) -> Self:
         """Fit to rows with labels (N,), some of them None, of the classes (C,)."""
-        self._fit_groups(X, labels, sample_weight, classes)
+        known = columns | attributes.size_attributes(self) | {"_schema": table.schema}
+        self._fit_groups(self.recipe(), table, known, {}, labels, classes)
         per = self.n_components_per_class
         names = [f"{c} {n}" if per > 1 else str(c) for c in classes for n in range(per)]
         self.component_names_ = dict(enumerate(names))

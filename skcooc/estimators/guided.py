@@ -220,18 +220,17 @@ class GuidedAspectModel(AspectModel):
             )
         if groups is None:
             return super().fit(X, y, sample_weight)
-        return self._fit_groups(X, groups, sample_weight)
+        table, known = self._read(recipe := self.recipe(), X, sample_weight)
+        data = {"X": X, "y": None, "metadata": {"groups": groups, "sample_weight": sample_weight}}
+        return self._fit_groups(recipe, table, known, data, groups)
 
     def _fit_groups(
-        self, X: TableLike, groups: ArrayLike, sample_weight: ArrayLike | None,
-        labels: Array | None = None,
+        self, recipe: Recipe, table: Table, known: attributes.Attributes, data: dict[str, object],
+        groups: ArrayLike, labels: Array | None = None,
     ) -> Self:  # fmt: skip
         """Fit to rows in groups; ``labels`` are those of the groups, where some may have no row."""
-        recipe = self.recipe()
-        table, known = self._read(recipe, X, sample_weight)
         labels, codes = row_groups(groups, table.counts.shape[0], labels)
         known |= {"groups_": labels, "row_groups_": codes}
-        data = {"X": X, "y": None, "metadata": {"groups": groups, "sample_weight": sample_weight}}
         stopped = self._fit_table(recipe, table.in_groups(codes), known, data)
         attributes.warn_about(self, recipe, table, stopped)
         return self
