@@ -10,7 +10,7 @@ from sklearn.base import clone
 import skcooc
 from skcooc import AspectModel, AsymmetricClustering, Dyads, RowBlocks, open_table, save_table
 from skcooc.equations.aspects import Aspects
-from skcooc.inspection import to_pyldavis
+from skcooc.inspection import explore, to_pyldavis
 from skcooc.metrics import average_precision_by_query, npmi_coherence, perplexity
 from skcooc.model_selection import split_counts
 from skcooc.plotting import AssociationDisplay
@@ -99,6 +99,7 @@ def test_invalid_indices_are_detected_wherever_counts_are_given(tmp_path):
         split_counts,
         lambda X: npmi_coherence(model.components_, X),
         lambda X: to_pyldavis(model, X),
+        lambda X: explore(model, X),
         lambda X: save_table(tmp_path / "table", [X]),
         lambda X: average_precision_by_query(X, np.ones((3, 3))),
         lambda X: AssociationDisplay.from_estimator(pairs, X),

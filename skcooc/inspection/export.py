@@ -7,7 +7,6 @@ from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array
 
 from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import ORDER, Order, rank_columns
@@ -16,7 +15,7 @@ from skcooc.inspection.models import (
     HOW_MANY,
     TreeModel,
     distributions,
-    mixtures_of,
+    read_view,
     unwrap,
 )
 from skcooc.inspection.names import name_topics, user_names
@@ -229,16 +228,13 @@ def to_pyldavis(
     >>> import pyLDAvis  # doctest: +SKIP
     >>> page = pyLDAvis.prepared_data_to_html(pyLDAvis.prepare(**arguments))  # doctest: +SKIP
     """
-    found = unwrap(model, "components_")
-    model, names, X = found.model, found.column_names(feature_names), found.table(X)
-    mixtures = mixtures_of(model, model.transform(X))  # checks X
-    counts = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
+    view = read_view(model, X, None, feature_names, None)
     return {
-        "topic_term_dists": distributions(np.maximum(model.components_, LEAST)),
-        "doc_topic_dists": mixtures,
-        "doc_lengths": np.asarray(counts.sum(axis=1)).ravel(),
-        "vocab": names.astype(str),
-        "term_frequency": np.asarray(counts.sum(axis=0)).ravel(),
+        "topic_term_dists": distributions(np.maximum(view.model.components_, LEAST)),
+        "doc_topic_dists": view.mixtures,
+        "doc_lengths": view.row_sums,
+        "vocab": view.columns.astype(str),
+        "term_frequency": np.asarray(view.counts.sum(axis=0), dtype=np.float64).ravel(),
     }
 
 

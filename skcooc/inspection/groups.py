@@ -151,7 +151,10 @@ def read_labels(by: Any, parameter: str = "by") -> Labels:
         ((name, by),) = columns.items()
     given = narwhals.from_native(by, allow_series=True, pass_through=True)
     if not isinstance(given, narwhals.Series):
-        values = given if isinstance(given, np.ndarray) else np.array(list(given), dtype=object)
+        if getattr(given, "ndim", 1) != 1:
+            raise ValueError(f"{parameter} has shape {given.shape}: give a label for each row.")
+        is_array = hasattr(given, "__array__")
+        values = np.asarray(given) if is_array else np.array(list(given), dtype=object)
         order = getattr(given, "categories", None)  # of a pandas Categorical
         return Labels(values, None if name is None else str(name), order, parameter)
     categorical = given.dtype in (narwhals.Categorical, narwhals.Enum)

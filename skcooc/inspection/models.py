@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.hierarchy import Tree
 from skcooc.protocol import CSR, Array, FactorModel, TableLike, refuse_objects
 from skcooc.protocol.scikit_learn import Interval, is_pandas_na
+from skcooc.tables import check_sparse_structure, explained
 
 OWNERS = {  # what has an attribute that is missing
     "components_": ", which a fitted model of topics or clusters has: give that first.",
@@ -60,9 +61,12 @@ class Unwrapped:
     steps: tuple[Any, ...] = ()  # fitted, first to last
 
     def table(self, X: Any) -> Any:
-        """Apply the steps to what the pipeline takes; TypeError for an AnnData."""
+        """Apply the steps to what the pipeline takes; TypeError for an AnnData or counted texts."""
         refuse_objects(X, "X", "counts", of_anndata=COUNTS_OF_CELLS)
         for step in self.steps:
+            if hasattr(step, "build_analyzer") and getattr(X, "ndim", 1) == 2:
+                takes = f"{type(step).__name__}, a step of the pipeline, takes texts"
+                raise TypeError(f"X is a table, but {takes}: give these, or the model without it.")
             X = step.transform(X)
         return X
 
@@ -416,7 +420,9 @@ def split_row_names(X: TableLike) -> tuple[TableLike, ArrayLike | None]:
 
 def check_order(X: TableLike, model: Any) -> None:
     """Raise ValueError if a data frame or dyads have other columns than were fitted."""
-    names = getattr(X, "columns", None) if hasattr(X, "iloc") else getattr(X, "column_names", None)
+    names = getattr(X, "columns", None)
+    if not hasattr(X, "iloc"):  # of Dyads and pyarrow, whose columns are no names
+        names = getattr(X, "column_names", names)
     known = known_columns(model)
     if names is None or known is None or np.array_equal(names, np.arange(len(names))):
         return  # without names: a data frame numbers its columns
@@ -425,16 +431,20 @@ def check_order(X: TableLike, model: Any) -> None:
 
 
 def _check_counts(X: TableLike, model: Any) -> CSR:
-    if (kind := type(X).__name__) in ("RowBlocks", "DiskTable"):
-        raise TypeError(f"X is a {kind}: give rows in memory, such as a sparse array of some rows.")
+    if (kind := type(X).__name__) in ("RowBlocks", "DiskTable", "Triads"):
+        what = "rows and columns in memory, such as a sparse array of some rows"
+        raise TypeError(f"X is a {kind}: give {what}.")
     rows = X if isinstance(X, Sequence) or getattr(X, "ndim", 2) == 1 else ()
     if any(isinstance(row, str) for row in rows):
         raise TypeError(
             f"X holds texts, but {type(model).__name__} takes counts: give "
             "vectorizer.transform(X), or the pipeline that has the vectorizer as its first step."
         )
-    dtypes = [np.float64, np.float32]
-    checked = check_array(X, accept_sparse="csr", dtype=dtypes, ensure_non_negative=True)
+    with explained(X):
+        checked = check_array(
+            check_sparse_structure(X), accept_sparse="csr", dtype=[np.float64, np.float32],
+            ensure_non_negative=True, input_name="X",
+        )  # fmt: skip
     counts, n_columns = sp.csr_array(checked, copy=True), np.shape(model.components_)[1]
     if counts.shape[1] != n_columns:
         named = getattr(model, "feature_names_in_", None) is not None

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import LatentDirichletAllocation
@@ -15,7 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from skcooc import AspectModel, AveragedModels, Dyads
+from skcooc import AspectModel, AveragedModels, Dyads, Triads
 from skcooc.inspection import compare_shares, explore
 from skcooc.inspection.explorer import sections
 from skcooc.inspection.shares import pooled_mixtures
@@ -364,7 +365,10 @@ def test_dyads_and_data_frames_have_names():
         shown = explore(model, data).shown
         assert [row["name"] for row in shown["documents"]] == rows
         assert {feature[0] for feature in shown["features"]} == set(columns)
-    refused("other names, or in another order", explore, model, frame[columns[::-1]])
+    for reordered in (frame[columns[::-1]], pl.DataFrame(X, columns)[columns[::-1]]):
+        refused("other names, or in another order", explore, model, reordered)
+    triads = Triads.from_triples(["a"], ["b"], ["c"])
+    refused("X is a Triads: give rows and columns", explore, model, triads, error=TypeError)
 
 
 def test_bad_input_and_without_jinja(model, monkeypatch):

@@ -128,6 +128,7 @@ def test_all_functions_use_the_model_inside(tree):
     shown, given = inspection.to_pyldavis(tree, TEXTS), inspection.to_pyldavis(tree[-1], X, WORDS)
     for name in given:
         np.testing.assert_array_equal(shown[name], given[name])
+    refused("X is a table, but CountVectorizer", inspection.explore, tree, X, error=TypeError)
 
 
 @pytest.fixture(scope="module")

@@ -508,6 +508,7 @@ def test_bad_input():
     for by, freq, message in (
         ([1, 2], "auto", r"by has shape \(2,\), but there are 4 rows"),
         (np.ones((4, 2)), "auto", r"shape \(4, 2\)"),
+        (sp.csr_array((4, 2)), "auto", r"shape \(4, 2\): give a label"),
         ([None] * 4, "auto", "no label for any row"),
         ([0.5, -np.inf, 1, 2], "auto", "by has infinite numbers: give NaN for rows without"),
         (pd.Series([1, 2, np.inf, np.nan]), "auto", "by has infinite numbers"),

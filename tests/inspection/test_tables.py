@@ -412,8 +412,10 @@ def test_arrays_of_pyldavis(aspects):
     arguments = to_pyldavis(aspects, sp.csr_array(COUNTS))
     np.testing.assert_allclose(arguments["topic_term_dists"], aspects.components_, atol=1e-11)
     assert arguments["topic_term_dists"].min() > 0.9e-12
-    mixtures = aspects.transform(COUNTS)
+    mixtures = aspects.embedding_
     np.testing.assert_allclose(arguments["doc_topic_dists"], mixtures, rtol=1e-6)  # sums are exact
+    for name, values in to_pyldavis(aspects, skcooc.Dyads(COUNTS)).items():
+        np.testing.assert_array_equal(values, arguments[name])
     assert arguments["doc_lengths"].tolist() == COUNTS.sum(axis=1).tolist()
     assert arguments["term_frequency"].tolist() == COUNTS.sum(axis=0).tolist()
     assert arguments["vocab"].tolist() == [f"x{j}" for j in range(15)]
@@ -452,7 +454,7 @@ def test_the_page_of_pyldavis(aspects):
         prepared = pyLDAvis.prepare(**to_pyldavis(model, COUNTS), n_jobs=1, sort_topics=False)
         data = json.loads(prepared.to_json(), parse_constant=pytest.fail)
         assert set(data["tinfo"]["Term"]) <= {f"x{j}" for j in range(15)}
-        words = COUNTS.sum(axis=1) @ model.transform(COUNTS) / COUNTS.sum()
+        words = COUNTS.sum(axis=1) @ model.embedding_ / COUNTS.sum()
         np.testing.assert_allclose(np.array(data["mdsDat"]["Freq"]) / 100, words, rtol=1e-6)
         assert "<script" in pyLDAvis.prepared_data_to_html(prepared)
 
