@@ -284,7 +284,6 @@ def _columns(X: Any, genes: Array) -> Any:
 
 
 def _check(X: Any, genes: Array) -> None:
-    """Check the counts of genes, and the sums of cells over all genes."""
     chosen = _columns(X, genes)
     values = chosen.data if sp.issparse(chosen) else np.asarray(chosen).ravel()
     if (least := values.min(initial=0)) < 0:

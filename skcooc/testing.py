@@ -61,7 +61,6 @@ class Case:
     def step(
         self, model: Model, state: State, X: CSRCounts | None = None
     ) -> tuple[State, Statistics, float]:
-        """The next state, the statistics, and the objective of the given state."""
         X = self.X if X is None else X
         rows, stats, objective = PlainEM().sweep(EMStage(model, X, self.beta, 1, 0.0), state)
         return State(model.maximize(stats, state.params, self.beta), rows), stats, objective
@@ -73,7 +72,6 @@ class Case:
 
     @cached_property
     def end(self) -> State:
-        """The state at which EM converges."""
         stage = EMStage(self.model, self.X, self.beta, END, CONVERGED)
         found = fit([stage], np.random.default_rng(), make_solver("momentum"), start=self.states[1])
         return found.state

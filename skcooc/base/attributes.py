@@ -67,14 +67,15 @@ def prediction_attributes(
 
 def streaming_obstacle(recipe: Recipe) -> str | None:
     """Return why a model cannot follow a stream; None where it can."""
-    reason = recipe.unmet_need(CheckedBlocks.capabilities)
-    if reason is None and not hasattr(recipe.equations, "mix_with"):
+    for need, reason in recipe.needs.items():
+        if need not in CheckedBlocks.capabilities:
+            return reason
+    if not hasattr(recipe.equations, "mix_with"):
         return "its equations have no mix_with, which new columns need"
-    return reason
+    return None
 
 
 def set_fitted_attributes(estimator: BaseEstimator, fitted: Attributes) -> None:
-    """Replace all fitted attributes."""
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)
     estimator.__dict__.update(fitted)
@@ -166,7 +167,6 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: 
 
 
 def _too_many_components(estimator: BaseEstimator, shape: tuple[int, ...]) -> str | None:
-    """Return a message where there are more components than rows or columns; else None."""
     n_rows, *_, n_columns = shape
     sizes = {"rows": n_rows or np.inf, "columns": n_columns}  # rows of blocks are not counted
     for name in estimator.size_parameters * (len(shape) == 2):
@@ -203,7 +203,6 @@ class TableFingerprint(NamedTuple):
     row_groups: Array  # empty where there are none
 
     def matches(self, X: Counts) -> bool:
-        """Return whether X has this fingerprint."""
         dtype, unigram, shares, groups = table_fingerprint(X)
         fitted = self.row_distribution
         same_rows = shares.shape == fitted.shape and bool((shares == fitted).all())
@@ -212,7 +211,6 @@ class TableFingerprint(NamedTuple):
 
 
 def table_fingerprint(X: Counts) -> TableFingerprint:
-    """Return the fingerprint of a table."""
     groups = getattr(X, "row_groups", None)
     unigram = add_one_unigram(X.column_sums, X.mean_count_weight)
     groups = NO_GROUPS if groups is None else groups

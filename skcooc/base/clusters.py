@@ -78,7 +78,6 @@ class RowClusterMixin(ClusterMixin):
         return self._posteriors(self._read_rows(X))
 
     def _posteriors(self, X: Block) -> Array:
-        """Return the posteriors of checked rows, (n, C)."""
         return self.fold_in(X)
 
     @property

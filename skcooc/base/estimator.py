@@ -143,7 +143,6 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     def _read(
         self, recipe: Recipe, X: TableLike, sample_weight: ArrayLike | None
     ) -> tuple[Table, attributes.Attributes]:
-        """Return the checked table, and its attributes."""
         new = copy.copy(self)  # a fit that fails leaves self as it was
         self._check_solver(recipe, self.beta)
         continues = self._is_warm_start() and self._stream is not None
@@ -249,7 +248,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         warm = journal.get_or_compute(("warm",), self._is_warm_start)
         run = self._warm_run(recipe, X) if warm else None
         seeds = draw_seeds(self.random_state, 1 if warm else self.n_init)
-        recipe = recipe.with_settings(self._settings(recipe, warm))
+        recipe = replace(recipe, settings=self._settings(recipe, warm))
         recipe = recipe.with_seeds(journal.get_or_compute(("seeds",), lambda: seeds))
         known |= {"_fitted_parameters": self.get_params(deep=False)}
         known |= {"_stream": None, "_passes": None}
@@ -344,7 +343,6 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         return bool(auto)
 
     def _is_warm_start(self) -> bool:
-        """Return whether ``fit`` is a warm start."""
         return self.warm_start and hasattr(self, "_state")
 
     def _warm_run(self, recipe: Recipe, X: Counts) -> EMState:
@@ -428,7 +426,6 @@ def _fit_with_searched_size(
 def _size_search(
     estimator: CooccurrenceEstimator, X: TableLike, sample_weight: ArrayLike | None
 ) -> Any:
-    """Search for the sizes on checked data."""
     from skcooc.model_selection import ComponentSearchCV
 
     read_in_memory(copy.copy(estimator), X, sample_weight)

@@ -229,7 +229,6 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return np.allclose(self._unigram_of(rows), self.unigram_)
 
     def _unigram_of(self, X: Block) -> Array:
-        """Return ``unigram_`` of a fit to X."""
         return add_one_unigram(X.column_sums, X.mean_count_weight)
 
     def joint_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Array:
@@ -331,7 +330,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         def log_likelihoods(X: Block) -> Array:
             return scoring.log_likelihoods(X, weights, predictor)
 
-        return self._run_with_threads(log_likelihoods, table)
+        return over_rows(log_likelihoods, table, self.n_jobs)
 
     @validated({"n": [Interval(Integral, 1, None, closed="left")], "exclude_seen": ["boolean"]})
     def recommend(
@@ -466,11 +465,9 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return read_rows(self, X)
 
     def _fold_in_model(self) -> tuple[FoldIn[Params, Statistics], Params]:
-        """Return the equations for fold-in, and their parameters."""
         return self._fitted_model.fold_in_equations(self._state.params)
 
     def _mixture_prior(self) -> tuple[Array, Array]:
-        """Return weights and mixtures of the prior of a new row."""
         prior = self._fitted_model.mixture_prior(self._state.params)
         if prior is None:
             return np.asarray(self.row_distribution_), np.asarray(self.embedding_)
@@ -479,9 +476,6 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _row_states(self, X: Block) -> Array:
         """Return the row states of checked rows, to which fold-in converges."""
         return fold_in(*self._fold_in_model(), self.beta_, X, self.n_jobs)
-
-    def _run_with_threads(self, function: Callable[[Block], Array], X: Block) -> Array:
-        return over_rows(function, X, self.n_jobs)
 
     def _score_samples(self, X: TableLike) -> tuple[Array, Array]:
         """Return the log-likelihood of every sample, and its weight in the mean."""
@@ -517,7 +511,6 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return smoothed(Factors(mixtures, self.components_.T), self.unigram_, self.smoothing_)
 
     def _training_table(self) -> CSR | None:
-        """Return the training table where predictions need it."""
         return None
 
     def __sklearn_tags__(self) -> Tags:

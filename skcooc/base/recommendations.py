@@ -72,7 +72,6 @@ def _new(model: Predictions, rows: TableLike) -> Asked:
 
 
 def _fitted(model: Predictions, rows: ArrayLike, exclude_seen: bool) -> Asked:
-    """Return training rows, given by positions or names."""
     if not len(model.embedding_):
         raise NoRowsError
     schema = model._schema

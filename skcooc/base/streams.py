@@ -183,7 +183,6 @@ class Streams(Predictions):
 
     @property
     def _position(self) -> Position:
-        """Current state of stepwise EM."""
         stream = cast(Stream, self._stream)
         return Position(*self._state, self.beta_, self.smoothing_, stream)
 

@@ -221,7 +221,6 @@ def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
 
 
 def _tree(table: NamedCounts, model: TreeModel, options: Arguments) -> Iterator[str]:
-    """The tree of clusters, with as many words as fit into the width, at least one."""
     words = f"{ORDERS[options.order]} {table.kinds[1]}"
     yield f"Tree of clusters: {words} of each node, share"
     yield ""

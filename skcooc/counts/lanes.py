@@ -344,7 +344,6 @@ class Numbers:
 
     @property
     def element(self) -> ir.Type:
-        """The type of one number."""
         kind = self.value.type
         return kind.element if isinstance(kind, ir.VectorType) else kind
 

@@ -130,7 +130,6 @@ def cache_path(data_home: Folder) -> Path | None:
 
 
 def _read(path: Path) -> dict[str, list[str]] | None:
-    """Read the cache file; None if it is missing or damaged."""
     try:
         documents = json.loads(gzip.decompress(path.read_bytes()))
         return {key: documents[key] for key in ("data", "modules", "names")}

@@ -80,7 +80,6 @@ class SplitClusters(SplitSchedule):
         self._pad_with_duplicates(run)
 
     def _part(self, run: EMState) -> None:
-        """Merge copies, except those which have separated."""
         k, beta, splits = run.n_clusters, self.current_stage(run).beta, run.splits or []
         apart: list[int] = []
         if run.state.rows.shape[1] > k:
@@ -92,7 +91,6 @@ class SplitClusters(SplitSchedule):
         run.splits = splits
 
     def _pad_with_duplicates(self, run: EMState) -> None:
-        """Pad to ``n_clusters`` with duplicates."""
         k, n_clusters = run.state.rows.shape[1], self.model.n_clusters
         run.state = mix_components(self.model, run.state, [(c % k,) for c in range(n_clusters)])
         for twin in range(k, n_clusters):

@@ -59,7 +59,6 @@ class EMResult(NamedTuple):
 
     @property
     def state(self) -> State:
-        """Parameters and row states."""
         return State(self.params, self.rows)
 
 
@@ -78,7 +77,6 @@ class StageSchedule:
         return State(*start(self.stage.X, rng))
 
     def current_stage(self, run: EMState) -> EMStage:
-        """Return the current stage."""
         return self.stage
 
     def enter(self, run: EMState, rng: np.random.Generator) -> None:

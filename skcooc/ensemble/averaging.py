@@ -280,7 +280,6 @@ class AveragedModels(MetaModel):
         seeds: Sequence[int],
         journal: Journal,
     ) -> list[CooccurrenceEstimator]:
-        """Return one short fit for each seed."""
         _, n_inner = split_threads(self.n_jobs, len(seeds))
         shared = {"n_jobs": n_inner, "n_init": 1, "max_iter": self.max_iter, "warm_start": False}
 

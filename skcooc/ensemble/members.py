@@ -104,7 +104,6 @@ class NativeMember:
         return self.estimator.fold_in(X)
 
     def without_rows(self) -> NativeMember:
-        """Return the member without arrays of the training rows, to be sent to workers."""
         return replace(self, estimator=self.estimator._without_rows())
 
 

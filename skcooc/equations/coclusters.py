@@ -137,7 +137,10 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
             J[shares == 0] = 0
             fill_empty_cluster(J, _own(profiles, joint.sum(axis=1)), scores)
             J[shares == 0] = params.column_weights
-        joint = _reseeded(_joint(profiles, J), stats.spare)
+        joint = _joint(profiles, J)
+        empty = np.flatnonzero(sums(joint, axis=1) <= 0)[:1]
+        if empty.size and stats.spare.any():
+            joint[empty[0]] = stats.spare * (1e-12 / stats.spare.sum())  # negligible mass
         weights, column_weights = params.weights, params.column_weights
         if self.proportions == "estimated":
             weights, column_weights = stats.sizes / stats.sizes.sum(), sums(J, axis=0) / len(J)
@@ -204,13 +207,6 @@ def _shares(profiles: Array) -> Array:
 def _own(profiles: Array, shares: Array) -> Array:
     totals = sums(profiles, axis=1)[:, None]
     return sums(profiles * (log(profiles) - log(totals * shares)), axis=1)
-
-
-def _reseeded(joint: Array, spare: Array) -> Array:
-    empty = np.flatnonzero(sums(joint, axis=1) <= 0)[:1]
-    if empty.size and spare.any():
-        joint[empty[0]] = spare * (1e-12 / spare.sum())  # negligible mass
-    return joint
 
 
 class BigramStatistics(NamedTuple):

@@ -45,7 +45,6 @@ class Guide:
 
     @cached_property
     def is_kept(self) -> Array:
-        """Whether each component is kept, (K,)."""
         return np.any(self.kept, axis=0)
 
     @cached_property
@@ -253,8 +252,11 @@ class GroupedAspects(GuidedAspects):
         mixtures, plain = super().expect(X, params, rows, beta)
         sizes = X.row_sums[:, None].astype(X.dtype)
         free_energy = plain.free_energy
-        if (pseudo_counts := self.row_pseudo_counts(sizes)) is not None:
-            prior = self.row_prior_of(params, groups)
+        if self.has_shares or self.is_new:
+            prior = params.group_mixtures[groups] if self.has_shares else params.weights
+            prior = np.broadcast_to(prior, (len(groups), self.n_components))
+            per_row = np.ones_like(sizes) if self.has_shares else np.maximum(sizes, 1)
+            pseudo_counts = self.row_prior / per_row
             mixtures = normalise(sizes * mixtures + pseudo_counts * prior, axis=1, otherwise=prior)
             of_rows = np.sum(xlogy(prior, rows), axis=1, dtype=np.float64)
             free_energy -= float(np.sum(X.row_weights * pseudo_counts[:, 0] * of_rows))
@@ -272,17 +274,6 @@ class GroupedAspects(GuidedAspects):
         scales = np.log(sums(rows * params.exposures[groups], axis=1), dtype=np.float64)
         total = np.sum(X.row_weights * X.row_sums * scales)
         return float(total - np.sum(xlogy(columns, params.column_factors), dtype=np.float64))
-
-    def row_pseudo_counts(self, sizes: Array) -> Array | None:
-        """Pseudo-counts in each row, (n, 1), of so many tokens; None: there are none."""
-        if self.has_shares:
-            return np.full_like(sizes, self.row_prior)
-        return self.row_prior / np.maximum(sizes, 1) if self.is_new else None
-
-    def row_prior_of(self, params: Any, groups: Array) -> Array:
-        """The distribution of the pseudo-counts of each row, (n, K)."""
-        prior = params.group_mixtures[groups] if self.has_shares else params.weights
-        return np.broadcast_to(prior, (len(groups), self.n_components))
 
     def groups(self, X: Block) -> Array:
         """Group of each row, (n,); -1 where it is unknown."""

@@ -68,7 +68,9 @@ class TriadicAspects(ColumnDistributions, Equations[Params, Statistics]):
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         n_rows = len(rows)
-        A = self._given(X, params, rows, beta)
+        # [P(x given z) / P(x)]^(a beta) above P(y given z)^(b beta), (N + M, K)
+        pairs = zip((self._relative(params, rows), params.middle), self.exponents, strict=True)
+        A = np.concatenate([X.power(P, exponent * beta) for P, exponent in pairs])
         B = X.power(params.components * params.weights, beta)
         if self.tempering == "distinctive":
             B *= params.prior ** (1 - beta)
@@ -113,17 +115,10 @@ class TriadicAspects(ColumnDistributions, Equations[Params, Statistics]):
     def predict(self, params: Params, rows: Rows, X: Block) -> Array:
         return X.cells(*self.prediction_factors(params, rows)).astype(np.float64)
 
-    def _given(self, X: Block, params: Params, rows: Rows, beta: float) -> Array:
-        """[P(x given z) / P(x)]^(a beta) above P(y given z)^(b beta), (N + M, K)."""
-        factors = self._relative(params, rows), params.middle
-        pairs = zip(factors, self.exponents, strict=True)
-        return np.concatenate([X.power(P, exponent * beta) for P, exponent in pairs])
-
     def _relative(self, params: Params, rows: Rows) -> Array:
         """P(x given z) / P(x) = P(z given x) / P(z), (N, K)."""
         return np.divide(rows, params.weights, out=np.zeros_like(rows), where=params.weights > 0)
 
     def _pseudo_counts(self, params: Params) -> tuple[float, float]:
-        """Pseudo-counts of each w, and of each y."""
         c = self.component_prior
         return c, c * len(params.components) / len(params.middle)

@@ -170,7 +170,11 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         return self._with_merged_components(shares, mass)
 
     def recipe(self) -> Recipe:
-        weights = self._weights()
+        weights = self.object_weights
+        if weights == "auto":
+            soft = not (self.hard or self.leave_one_out or self.annealing)
+            plain_rows = soft and self.coarsening is None and self.axis == "rows"
+            weights = "sqrt" if plain_rows else "counts"
         of_clusters = self.n_clusters, self.hard, weights, self.proportions
         rows = RowClusters(*of_clusters)
         plain = rows if self.axis == "rows" else ColumnClusters(*of_clusters)
@@ -184,12 +188,6 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             init_from=None if self.leave_one_out or self.annealing else plain,
             coarsening=self.coarsening,
         )  # fmt: skip
-
-    def _weights(self) -> ObjectWeights:
-        if self.object_weights != "auto":
-            return self.object_weights
-        plain = not (self.hard or self.leave_one_out or self.annealing) and self.coarsening is None
-        return "sqrt" if plain and self.axis == "rows" else "counts"
 
     def _check_combinations(self, weights: ObjectWeights, largest_beta: float) -> None:
         if self.leave_one_out:

@@ -237,7 +237,6 @@ class AspectClassifier(
     def _fit_topics(
         self, table: Table, columns: attributes.Attributes, classes: Array, labels: Array
     ) -> LabelledAspectModel:
-        """Return a model fitted to rows with labels (N,), some of them None."""
         seeds, per = self.seed_features or {}, self.n_components_per_class
         model = LabelledAspectModel(
             len(classes) * per + self.n_free_components, n_components_per_class=per,

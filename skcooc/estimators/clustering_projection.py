@@ -32,7 +32,7 @@ from skcooc.equations.projections import (
 )
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.fitting import FixedModel, Recipe
-from skcooc.fitting.stream import fold_in
+from skcooc.fitting.stream import fold_in, over_rows
 from skcooc.heldout.predictors import Factors
 from skcooc.heldout.scoring import score_rows
 from skcooc.protocol import Array, Block, TableLike
@@ -214,7 +214,7 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         """
         rows, (_, params) = self._read_rows(X), self._fold_in_model()
         psi = self._row_states(rows)
-        return self._run_with_threads(lambda counts: projections(counts, params, psi), rows)
+        return over_rows(lambda counts: projections(counts, params, psi), rows, self.n_jobs)
 
     def bound(self, X: TableLike) -> Array:
         """Lower bounds of the log-likelihoods of whole new rows.
@@ -240,7 +240,7 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         background = self.unigram_[:, None].astype(params.topics.dtype)
         params = params._replace(topics=(1 - s) * params.topics + s * background)
         if self.inference == "collapsed":
-            return self._run_with_threads(lambda counts: collapsed_bounds(counts, params), rows)
+            return over_rows(lambda counts: collapsed_bounds(counts, params), rows, self.n_jobs)
         psi = self._row_states(rows)
         means, counts = score_rows(rows, Factors(np.exp(psi @ params.log_centers), params.topics))
         return cluster_terms(params, psi) + means * counts
@@ -267,10 +267,10 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         return self.n_clusters_
 
     def _row_states(self, X: Block) -> Array:
-        model, params = self._fold_in_model()
-        psi = fold_in(model, params, self.beta_, X, self.n_jobs)
+        psi = super()._row_states(X)
         if self.inference == "collapsed":
             return psi
+        _, params = self._fold_in_model()
         return fold_in(MeanField(), params, self.beta_, X, self.n_jobs, start=psi)
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NoReturn, Self, cast
@@ -263,8 +262,11 @@ class TriadicAspectModel(CooccurrenceEstimator):
             prior = self.component_prior_ if self._is_warm_start() else 0.0
         if exponents == "auto":
             exponents = self.exponents_ if self._is_warm_start() else (1.0, 1.0)
+        pair = [float(value) for value in exponents]
+        if len(pair) != 2 or not all(0 <= value <= 1 for value in pair):
+            raise ValueError(f"exponents={exponents} should be two numbers in the [0, 1] range")
         family = TriadicFamily(
-            TriadicAspects(self.n_components, prior, checked_exponents(exponents), self.tempering),
+            TriadicAspects(self.n_components, prior, (pair[0], pair[1]), self.tempering),
             tunes_exponents=self.exponents == "auto",
             tunes_prior=self.component_prior == "auto",
             tunes_smoothing=self.smoothing == "auto",
@@ -324,10 +326,3 @@ class TriadicFamily(ModelFamily):
             within = prior_range(X, self.plain.n_components)
             tunables.append(ComponentPrior(within, only_thin=self.tunes_smoothing))
         return tunables
-
-
-def checked_exponents(exponents: Sequence[float]) -> Pair:
-    pair = [float(value) for value in exponents]
-    if len(pair) != 2 or not all(0 <= value <= 1 for value in pair):
-        raise ValueError(f"exponents={exponents} should be two numbers in the [0, 1] range")
-    return pair[0], pair[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from threading import Lock
 from typing import NamedTuple, cast
@@ -69,7 +70,6 @@ class Fit(NamedTuple):
 
     @property
     def model(self) -> Model:
-        """The equations, with the values and the structure that were found."""
         return self.start.structure.model
 
 
@@ -337,7 +337,7 @@ class ShortFits:
         self, recipe: Recipe, X: Block, heldout: HeldOut, cache: Asked | None = None
     ) -> None:
         self._recipe, self._heldout = recipe, heldout
-        self._short = recipe.with_settings(recipe.settings.short)
+        self._short = replace(recipe, settings=recipe.settings.short)
         self._tables = recipe.scales(X)
         self._lock = Lock()
         self._starts: dict[tuple[int, Model], State] = {}

@@ -63,7 +63,6 @@ class Journal:
         self._found[name] = value
 
     def get(self, name: Name) -> Any:
-        """Return what was kept by this name, or None."""
         return self._found.get(name)
 
     def checkpoint(self, *, ended: bool = True) -> None:

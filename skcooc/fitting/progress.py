@@ -133,7 +133,6 @@ class Progress:
 
     @contextmanager
     def search(self, tunables: Sequence[Tunable]) -> Iterator[Listener]:
-        """Task of the hyper-parameter search."""
         n_trials = sum(tunable.n_trials for tunable in tunables)
         task = begin_task(self._root, "temperature search", n_trials, self._data)
         yield TaskListener(task, self._data)
@@ -141,7 +140,6 @@ class Progress:
 
     @contextmanager
     def structure(self) -> Iterator[Listener]:
-        """Task of the structure that is learned."""
         task = begin_task(self._root, "annealing", None, self._data)
         yield TaskListener(task, self._data) if self.has_callbacks else Listener()
         task.call_on_fit_task_end(**self._data)
@@ -149,7 +147,6 @@ class Progress:
     def restart(
         self, n_blocks: int, attributes: Callable[[Record, State], dict[str, object]]
     ) -> Listener:
-        """Begin the task of an initialisation."""
         task = begin_task(self._root, "EM", self._max_iter, self._data)
         self._restarts.append(task)
         if not self.has_callbacks:
@@ -157,7 +154,6 @@ class Progress:
         return RestartListener(BlockTasks(task, "iteration", n_blocks, self._data), attributes)
 
     def end(self) -> None:
-        """End all tasks."""
         for task in self._restarts:
             task.call_on_fit_task_end(**self._data)
         self._root.call_on_fit_task_end(**self._data)
@@ -166,6 +162,5 @@ class Progress:
 def begin_task(
     parent: CallbackContext, name: str, max_subtasks: int | None, data: Mapping[str, object]
 ) -> CallbackContext:
-    """Begin a sub-task of a callback task."""
     task = parent.subcontext(task_name=name, max_subtasks=max_subtasks)
     return task.call_on_fit_task_begin(**data)

@@ -184,12 +184,10 @@ class Recipe:
 
     @property
     def equations(self) -> Model:
-        """The model with the present values."""
         return self.family.model(self.values)
 
     @property
     def warmup_model(self) -> Model | None:
-        """The model of the warm-up; None: the model itself."""
         return self.family.warmup_model(self.values)
 
     def beta_range(self, X: Block) -> TemperatureRange:
@@ -204,15 +202,9 @@ class Recipe:
         return replace(self, family=family, values={})
 
     def with_values(self, values: Values) -> Recipe:
-        """Return the recipe with these values of hyper-parameters."""
         return replace(self, values=values)
 
-    def with_settings(self, settings: Settings) -> Recipe:
-        """Return the recipe with other settings."""
-        return replace(self, settings=settings)
-
     def with_seeds(self, seeds: tuple[int, ...]) -> Recipe:
-        """Return the recipe with these seeds of initialisations."""
         return replace(self, settings=replace(self.settings, seeds=seeds))
 
     @property
@@ -243,12 +235,6 @@ class Recipe:
         if self.settings.early_stopping:
             needs["divide"] = "early_stopping=True holds out tokens of all rows; set it to False"
         return needs
-
-    def unmet_need(self, capabilities: frozenset[Capability]) -> str | None:
-        """Return why a table with these offers cannot be fitted; None where it can."""
-        return next(
-            (reason for need, reason in self.needs.items() if need not in capabilities), None
-        )
 
     def for_table(self, X: Counts, columns: Array | None) -> Recipe:
         """Return the recipe for a table with these names of columns, if any.

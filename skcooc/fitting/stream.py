@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -38,9 +39,8 @@ def fold_in(
     A row is left alone once it has converged, so that it does not depend on the others. Where rows
     are mixtures of components, all rows are solved at once.
     """
-    n = n_threads(n_jobs)
-    with threads(n) as map:
-        return solve_rows(model, params, beta, X.with_threads(n, map), start, max_iter)
+    solve = partial(solve_rows, model, params, beta, start=start, max_iter=max_iter)
+    return over_rows(solve, X, n_jobs)
 
 
 def solve_rows(

@@ -118,7 +118,6 @@ class TrialRecord(Generic[F]):
         self._fits: list[F | None] = []
 
     def add(self, stage: str, values: Values, fit: F) -> None:
-        """Append a trial."""
         self.trials.append(Trial(stage, values, fit.validation))
         self._fits.append(fit)
 
@@ -129,7 +128,6 @@ class TrialRecord(Generic[F]):
                 self._fits[at] = None
 
     def mark_chosen(self, best: Trial) -> Trial:
-        """Mark a trial as chosen, and return it."""
         at = next(at for at, trial in enumerate(self.trials) if trial is best)
         self.trials[at] = best._replace(chosen=True)
         return self.trials[at]

@@ -35,7 +35,6 @@ class RowIndex:
 
     @cached_property
     def weights(self) -> Array:
-        """Weights of the rows, (N,)."""
         return np.ones(self.known.shape[0]) if self.row_weights is None else self.row_weights
 
     @cached_property
@@ -67,7 +66,6 @@ class RowIndex:
 
     @cached_property
     def unigram(self) -> Array:
-        """Add-one unigram, (M,)."""
         counts = self.known.data * self.weights[rows_of(self.known)]
         totals = np.bincount(self.known.indices, counts, self.known.shape[1]) + 1.0
         return totals / totals.sum()

@@ -299,7 +299,6 @@ def _unused_name(words: Sequence[str], n: int, number: str, used: set[str]) -> s
 
 
 def user_names(model: object) -> dict[int, str]:
-    """Names by number that `set_names` has set."""
     return getattr(model, "component_names_", {})
 
 

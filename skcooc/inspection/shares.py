@@ -383,7 +383,6 @@ def draw_seed(random_state: RandomState) -> int:
 
 
 def _line_keys(grouped: GroupedModel) -> dict[str, Array]:
-    """The group and the topic of each line, group by group."""
     groups = grouped.division.groups
     if groups.dtype.kind == "M":
         groups = groups.astype("datetime64[ms]")  # data frames have no days

@@ -236,6 +236,5 @@ def fewest(scores: Sequence[Score]) -> Choice:
 
 
 def largest(scores: Sequence[Score]) -> Choice:
-    """The candidate with the largest score."""
     best = int(np.argmax([score.mean for score in scores]))
     return Choice(best, best, 0 < best == len(scores) - 1)

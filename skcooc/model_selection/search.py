@@ -87,7 +87,6 @@ class Search(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
     def _fit_best(
         self, best: BaseEstimator, data: Data, root: CallbackContext, hooks: Hooks
     ) -> None:
-        """Fit all data with the best parameters."""
         with fit_task(root.subcontext(task_name="refit-with-best-params"), best, hooks):
             best.fit(data.X, data.y, **data.params)
         self.best_estimator_ = best

@@ -386,7 +386,6 @@ class GridPoint:
 
 
 def set_smoothing(estimator: BaseEstimator, target: Target, smoothing: float) -> None:
-    """Set the smoothing unless it is NaN."""
     if not np.isnan(smoothing):
         estimator.set_params(**{target.name("smoothing"): smoothing})
 

@@ -445,7 +445,6 @@ def set_panel_title(ax: Axes, name: str, beside: float) -> None:
 
 
 def mark_percent(axis: Axis) -> None:
-    """Give an axis few marks, in percent."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(3, min_n_ticks=2))

@@ -117,7 +117,6 @@ def check_regular(path: str | os.PathLike[str]) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or folder, if it is there."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -53,7 +53,6 @@ class TableSchema(NamedTuple):
 
 
 def without_zeros(table: CSR) -> CSR:
-    """Return the table without stored zeros; not copied if it has none."""
     if not table.data.all():
         table = table.copy()
         table.eliminate_zeros()
