@@ -244,9 +244,9 @@ def watched(estimator, X):
 
 @requires_callbacks
 def test_callbacks_hear_of_every_block_of_an_iteration(table, monkeypatch):
-    gone_through, after_block = [], BlockTasks.after_block
-    counting = lambda self: [gone_through.append(1), after_block(self)]  # noqa: E731
-    monkeypatch.setattr(BlockTasks, "after_block", counting)
+    gone_through, block = [], BlockTasks.block
+    counting = lambda self: [gone_through.append(1), block(self)]  # noqa: E731
+    monkeypatch.setattr(BlockTasks, "block", counting)
     estimator = clone(ASPECTS).set_params(max_iter=40, tempering="joint")
     iterations = [task for task in watched(estimator, table) if task[0] == "iteration"]
     assert iterations == [("iteration", 4)] * 40

@@ -172,12 +172,12 @@ class Streams(Predictions):
         now, stopped = self._position, False
         while done.number < max_passes and not (done.converged or stopped):
             start, follower = perf_counter(), self._follower(recipe, now.stream)
-            now, done, tally = follower.make_pass(now, blocks, totals, done, passes.after_block)
+            now, done, tally = follower.make_pass(now, blocks, totals, done, passes.block)
             self._passes = done
             self._set_stream_attributes(
                 now, np.empty(0), tally, perf_counter() - start, done.converged
             )
-            stopped = passes.end(reconstruction_attributes=dict)
+            stopped = passes.end()
         self._passes = None
         root.call_on_fit_task_end(**data)
 

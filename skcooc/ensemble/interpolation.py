@@ -78,8 +78,6 @@ class InterpolatedModels(MetaModel, BaseComposition):
         P(y_j given z_k) of all models.
     embedding_ : (N, K) array
         P(z_k given x_i) of the training rows, times the weight of the model.
-    component_distribution_ : (K,) array
-        P(z_k) = sum_i P(x_i) P(z_k given x_i).
 
     Notes
     -----

@@ -96,10 +96,6 @@ class RowMemory(MetaModel):
         P(y_j given z_k) of the model.
     embedding_ : (N, K) array
         P(z_k given x_i) of the training rows.
-    component_distribution_ : (K,) array
-        P(z_k) = sum_i P(x_i) P(z_k given x_i).
-    row_distribution_ : (N,) array
-        P(x_i).
     unigram_ : (M,) array
         The background b_j: the number of training rows with a column, plus one, as a distribution;
         for tables that are not in memory, of the sample of rows.

@@ -332,10 +332,7 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
     row_prior: float = 1.0  # alpha: pseudo-counts of a row in all
 
     folds_in_own_rows: ClassVar[bool] = True
-
-    @property
-    def patience(self) -> int:
-        return 2  # the objective may rise and fall in turns
+    patience: ClassVar[int] = 2  # the objective may rise and fall in turns
 
     @property
     def component_prior(self) -> float:

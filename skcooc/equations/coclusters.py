@@ -255,9 +255,6 @@ class ClassBigrams(BlockPredictions, Equations[Params, BigramStatistics]):
         # Eqs. (42), (43)
         return self._params(stats.profiles, stats.memberships)
 
-    def log_prior(self, params: Params, beta: float) -> float:
-        return 0.0
-
     def free_parameters(self, params: Params, n_rows: int) -> int:
         return self.untied.free_parameters(params, n_rows)
 

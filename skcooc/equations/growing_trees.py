@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from skcooc.equations.row_clusters import Params as ClusterParams
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout import HeldOut
 from skcooc.hierarchy import SplitTree, Tree, division
-from skcooc.protocol import Array, Block, Capability, Clustering, Counts, Rows, Splittable
+from skcooc.protocol import Array, Block, Clustering, Counts, Rows, Splittable
 from skcooc.simplex import LEAST, normalise, sums
 
 
@@ -44,8 +44,6 @@ class SplittingTrees(Clustering[Params, Statistics], Splittable[Params, Statisti
     """
 
     n_clusters: int
-
-    needs: ClassVar[Mapping[Capability, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         unigram = (X.column_sums / X.column_sums.sum())[:, None].astype(X.dtype)
@@ -87,9 +85,6 @@ class SplittingTrees(Clustering[Params, Statistics], Splittable[Params, Statisti
         nodes = normalise(stats.nodes, axis=0, otherwise=params.nodes)
         paths = normalise(stats.paths, axis=1, otherwise=params.paths)
         return Params(nodes, paths, params.weights)
-
-    def log_prior(self, params: Params, beta: float) -> float:
-        return 0.0
 
     def restrict(self, params: Params, columns: Array) -> Params:
         return params._replace(nodes=params.nodes[columns])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +26,6 @@ from skcooc.protocol import (
     CSR,
     Array,
     Block,
-    Capability,
     Clustering,
     Counts,
     MergeableClusters,
@@ -76,11 +75,6 @@ Mergeable: TypeAlias = MergeableClusters[Params, Statistics]
 
 class ColumnDistributions:
     """A mixture of distributions of columns, the ``components`` (M, K), without a prior."""
-
-    needs: ClassVar[Mapping[Capability, str]] = {}
-
-    def log_prior(self, params: Any, beta: float) -> float:
-        return 0.0
 
     def restrict(self, params: Any, columns: Array) -> Any:
         return params._replace(components=params.components[columns])

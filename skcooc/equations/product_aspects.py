@@ -31,7 +31,6 @@ from skcooc.protocol import (
 from skcooc.simplex import LEAST, mix_with, normalise, sums
 
 INDEPENDENT = 0.05  # share of the initial P(c, d) in which both topics are independent
-PATIENCE = 10  # iterations of leave-one-out EM without a lower objective before convergence
 
 
 class Params(NamedTuple):
@@ -169,9 +168,7 @@ class PredictiveProducts(ColumnDistributions, Equations[Params, Statistics]):
         "set leave_one_out=False"
     }
 
-    @property
-    def patience(self) -> int:
-        return PATIENCE
+    patience: ClassVar[int] = 10
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         params, rows = self.products.start(X, rng)

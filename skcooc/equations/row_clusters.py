@@ -47,7 +47,6 @@ from skcooc.simplex import log, mix_with, normalise, sums
 
 # Of leave-one-out clusters.
 COMPONENT_PRIOR = 0.02  # pseudo-counts of a column in a cluster
-PATIENCE = 10  # iterations without a lower objective before convergence
 
 
 class Params(NamedTuple):
@@ -271,13 +270,11 @@ class PredictiveClusters(ColumnDistributions, Clustering[PredictiveParams, Stati
         "set leave_one_out=False"
     }
 
+    patience: ClassVar[int] = 10
+
     @property
     def object_weights(self) -> ObjectWeights:
         return self.clusters.object_weights
-
-    @property
-    def patience(self) -> int:
-        return PATIENCE
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[PredictiveParams, Rows]:
         found = soft_start(self.clusters, X, rng)

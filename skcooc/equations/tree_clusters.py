@@ -138,9 +138,6 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         own = self.abstraction == "row"
         return Params(nodes, tau, rho, rho[self.tree.slots.leaves] * tau if own else rho)
 
-    def log_prior(self, params: Params, beta: float) -> float:
-        return 0.0
-
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
         return params._replace(nodes=mix_with(params.nodes, distribution, share))
 

@@ -424,7 +424,7 @@ def with_best_row_prior(recipe: Recipe, chosen: Trial, params: Params, heldout: 
 
 def few_columns(X: CSR, n: Array, rng: np.random.Generator) -> Array:
     """Return a token of n columns of each row, (nnz,), drawn in proportion to their counts."""
-    of_row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    of_row = rows_of(X)
     waiting = rng.exponential(size=X.nnz) / X.data  # the first n events of each row
     is_drawn = np.zeros(X.nnz, dtype=bool)
     is_drawn[np.lexsort((waiting, of_row))] = np.arange(X.nnz) - X.indptr[of_row] < n[of_row]

@@ -45,30 +45,39 @@ class Listeners(Listener):
             listener.block()
 
 
-class BlockTasks:
-    """Passes over blocks: callback tasks of one name, with a sub-task for each block.
+class BlockTasks(Listener):
+    """Iterations or passes: callback tasks of one name, with a sub-task for each block.
 
-    A pass begins with its first block. ``data`` is what callbacks are told of the fit.
+    A task begins with its first block. ``data`` is what callbacks are told of the fit;
+    ``attributes`` makes the attributes of an estimator that would have stopped at an iteration.
     """
 
     def __init__(
-        self, parent: CallbackContext, name: str, n_blocks: int, data: Mapping[str, object]
+        self,
+        parent: CallbackContext,
+        name: str,
+        n_blocks: int,
+        data: Mapping[str, object],
+        attributes: Callable[[Record, State], dict[str, object]] = lambda record, state: {},
     ) -> None:
-        self._parent, self._name, self._data = parent, name, data
+        self._parent, self._name, self._data, self._attributes = parent, name, data, attributes
         self._n_blocks = n_blocks if n_blocks > 1 else 0  # a single one says nothing
         self._current: CallbackContext | None = None
         self._n_done = 0
 
-    def after_block(self) -> None:
-        """A block is done; those of a step that is made again are not counted."""
+    def block(self) -> None:
+        # Blocks of a step that is made again are not counted.
         if self._n_done < self._n_blocks:
             self._n_done += 1
             begin_task(self._pass(), "block", 0, self._data).call_on_fit_task_end(**self._data)
 
-    def end(self, **more: object) -> bool:
-        """End the pass; return whether a callback asks to stop."""
+    def iteration(self, record: Record, state: State, run: EMState) -> bool:
+        return self.end(lambda: self._attributes(record, state))
+
+    def end(self, attributes: Callable[[], dict[str, object]] = dict) -> bool:
+        """End the task; return whether a callback asks to stop."""
         task, self._current, self._n_done = self._pass(), None, 0
-        return bool(task.call_on_fit_task_end(**self._data, **more))
+        return bool(task.call_on_fit_task_end(**self._data, reconstruction_attributes=attributes))
 
     def _pass(self) -> CallbackContext:
         if self._current is None:
@@ -91,26 +100,6 @@ class TaskListener(Listener):
     def _sub_task(self, name: str) -> bool:
         step = begin_task(self._task, name, 0, self._data)
         return bool(step.call_on_fit_task_end(**self._data))
-
-
-class RestartListener(Listener):
-    """Callback task of an initialisation, with a sub-task for each iteration.
-
-    ``attributes`` makes the attributes of an estimator that would have stopped at an iteration.
-    """
-
-    def __init__(
-        self, iterations: BlockTasks, attributes: Callable[[Record, State], dict[str, object]]
-    ) -> None:
-        self._iterations, self._attributes = iterations, attributes
-
-    def iteration(self, record: Record, state: State, run: EMState) -> bool:
-        return self._iterations.end(
-            reconstruction_attributes=lambda: self._attributes(record, state)
-        )
-
-    def block(self) -> None:
-        self._iterations.after_block()
 
 
 class Progress:
@@ -151,7 +140,7 @@ class Progress:
         self._restarts.append(task)
         if not self.has_callbacks:
             return Listener()
-        return RestartListener(BlockTasks(task, "iteration", n_blocks, self._data), attributes)
+        return BlockTasks(task, "iteration", n_blocks, self._data, attributes)
 
     def end(self) -> None:
         for task in self._restarts:

@@ -347,6 +347,7 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
     @property
     def needs(self) -> Mapping[Capability, str]:
         """Capabilities needed of a table: the parameter that asks, and what to set instead."""
+        return {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
         """Return initial parameters and row states."""
@@ -363,6 +364,7 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
 
     def log_prior(self, params: P, beta: float) -> float:
         """Return the log prior of the parameters; free energy minus it never rises."""
+        return 0.0
 
     def free_parameters(self, params: P, n_rows: int) -> int:
         """Return the number of free parameters of P(y given x) of so many rows."""
