@@ -145,8 +145,9 @@ def fit_topics(
 
 
 def add_topics(
-    adata: AnnData, model: Estimator, *, layer: str | None = None, key_added: str | None = None
-) -> None:
+    adata: AnnData, model: Estimator, *, layer: str | None = None, key_added: str | None = None,
+    batch_key: str | None = None,
+) -> None:  # fmt: skip
     """Add the mixtures of further cells under a fitted model.
 
     Parameters
@@ -158,6 +159,13 @@ def add_topics(
     layer, key_added
         See :func:`fit_topics`. The AnnData gets the same entries, with shares of its own counts and
         zeros for genes that were not fitted. ValueError if genes that were fitted are missing.
+    batch_key : str, default=None
+        See :func:`fit_topics`. Without it the factors of a model of batches are left out, with a
+        warning; so they are for cells of other batches than those fitted.
+
+    See Also
+    --------
+    fit_topics : Fit a model, and add its topics.
 
     Examples
     --------
@@ -174,10 +182,12 @@ def add_topics(
     found = unwrap(model, "components_")
     genes = find_fitted_genes(adata, model)
     X = read_counts(adata, layer, genes)
-    _add(adata, found, genes, _fold_in(found, X), row_sums(X), key_added, {"layer": layer})
+    mixtures = _fold_in(found, X, _batches(adata, found.model, batch_key))
+    options = {"layer": layer, "batch_key": batch_key}
+    _add(adata, found, genes, mixtures, row_sums(X), key_added, options)
 
 
-def _fold_in(found: Unwrapped, X: TableLike) -> Array:
+def _fold_in(found: Unwrapped, X: TableLike, batches: Array | None = None) -> Array:
     """Mixtures of cells, (N, K), by the model inside; of a consensus, those of the cells fitted."""
     if not hasattr(found.model, "transform"):
         shares, fitted = row_sums(X), found.model.row_distribution_
@@ -187,7 +197,12 @@ def _fold_in(found: Unwrapped, X: TableLike) -> Array:
         return np.asarray(found.model.embedding_)
     with ignore_name_warning():
         blocks = [found.table(block) for block in (X if isinstance(X, RowBlocks) else [X])]
-    mixtures = np.vstack([call_on_counts(found.model, "transform", block) for block in blocks])
+    first, parts = 0, []
+    for block in blocks:
+        its = {} if batches is None else {"groups": batches[first : first + block.shape[0]]}
+        parts.append(call_on_counts(found.model, "transform", block, **its))
+        first += block.shape[0]
+    mixtures = np.vstack(parts)
     own = hasattr(found.model, "embedding_")
     return mixtures if own else mixtures_of(found.model, mixtures)
 

@@ -26,7 +26,7 @@ from skcooc import (
     open_table,
     save_table,
 )
-from skcooc.inspection import describe, drop_topics, merge_topics, top_features
+from skcooc.inspection import describe, drop_topics, merge_topics, top_features, topic_shares
 from skcooc.model_selection import (
     ComponentSearchCV,
     CountSplit,
@@ -68,10 +68,19 @@ def with_batches():
     return grouped().fit(X, groups=GROUPS)
 
 
+def factors_of(model):
+    """Factors of the columns; 1 where only topics have effects of groups."""
+    if model.group_effects == "topics":
+        assert not hasattr(model, "column_factors_")
+        return np.ones((len(model.groups_), len(model.unigram_)))
+    return model.column_factors_
+
+
 def assert_same(one, other, tolerance=0.0):
     names = ["components_", "embedding_", "weights_"]
     if one.group_effects is not None:
-        names += ["group_distribution_", "column_factors_"]
+        names += ["group_distribution_"]
+        np.testing.assert_allclose(factors_of(one), factors_of(other), rtol=tolerance)
     for name in names:
         values = getattr(one, name), getattr(other, name)
         np.testing.assert_allclose(*values, rtol=tolerance, atol=tolerance, err_msg=name)
@@ -239,7 +248,7 @@ def test_labels_and_order_of_groups_do_not_matter(effects):
     two = grouped(effects).fit(X, groups=other)
     assert (one.groups_.tolist(), two.groups_.tolist()) == (["a", "b", "c"], [10, 20, 30])
     np.testing.assert_allclose(two.components_, one.components_, rtol=1e-8)
-    np.testing.assert_allclose(two.column_factors_[::-1], one.column_factors_, rtol=1e-8)
+    np.testing.assert_allclose(factors_of(two)[::-1], factors_of(one), rtol=1e-8)
     np.testing.assert_allclose(two.group_distribution_[::-1], one.group_distribution_, rtol=1e-8)
     np.testing.assert_allclose(one.group_distribution_.sum(axis=1), 1)
 
@@ -257,6 +266,40 @@ def test_rows_whose_group_is_unknown_have_no_factor_and_the_prior_of_all():
     np.testing.assert_array_equal(with_batches().transform(rows, groups=[np.nan] * 6), without)
 
 
+def test_groups_that_are_left_out_are_missed_where_columns_have_factors():
+    model = with_batches()
+    for method in (model.transform, model.score, model.perplexity):
+        with pytest.warns(UserWarning, match="groups are not given: the factors are left out"):
+            method(X[:6])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.transform(X[:6], groups=[None] * 6)
+        model.score(Dyads(X))
+        grouped("topics").fit(X, groups=GROUPS).transform(X[:6])
+    with pytest.warns(UserWarning, match="X is the training table"):
+        model.perplexity(X, groups=GROUPS)
+    weighted = grouped("topics").fit(X, None, np.ones(N), groups=GROUPS)  # as of AspectModel
+    assert_same(weighted, grouped("topics").fit(X, groups=GROUPS))
+
+
+def test_inspection_knows_the_rows_of_batches_with_strong_effects():
+    rng = np.random.default_rng(1)
+    raised = 1 + 3 * np.kron(np.eye(4), np.ones((1, 37)))
+    programmes = rng.gamma(2.0, size=148) * raised
+    rates = rng.dirichlet(np.full(4, 0.3), 300) @ (programmes / programmes.sum(axis=1)[:, None])
+    batch = rng.integers(0, 2, 300)
+    rates = rates * rng.lognormal(0, 2, (2, 148))[batch]
+    cells = rng.poisson(400 * rates / rates.sum(axis=1)[:, None])
+    model = grouped("columns", 4).fit(cells, groups=batch)
+    with pytest.warns(UserWarning, match="are left out"):
+        unknown = model.transform(cells)
+    assert np.median(np.abs(unknown - model.embedding_).sum(axis=1)) > 0.3
+    shares = topic_shares(model, batch, X=cells)
+    assert len(shares["share"]) == 8
+    of_topics = grouped("topics", 4).fit(cells, groups=batch)
+    topic_shares(of_topics, batch[:50], X=cells[:50])  # there are no factors to know
+
+
 @pytest.mark.parametrize("effects", EFFECTS)
 def test_odd_groups(effects):
     """Unknown ones, one without counts, one of a single row, and only one."""
@@ -265,7 +308,7 @@ def test_odd_groups(effects):
     table[10:13] = 0
     model = grouped(effects).fit(table, groups=labels)
     assert model.groups_.tolist() == ["a", "b", "c", "empty", "single"]
-    for values in (model.column_factors_, model.group_distribution_, model.components_):
+    for values in (factors_of(model), model.group_distribution_, model.components_):
         assert np.isfinite(values).all()
         assert (values >= 0).all()
     np.testing.assert_allclose(model.group_distribution_[3], model.weights_, rtol=1e-6)
@@ -273,7 +316,7 @@ def test_odd_groups(effects):
     np.testing.assert_allclose(new.sum(axis=1), 1)
     assert np.isfinite(model.score(table, groups=labels))
     alone = grouped(effects).fit(X, groups=np.full(N, "all"))
-    np.testing.assert_allclose(alone.column_factors_, 1, rtol=1e-6)
+    np.testing.assert_allclose(factors_of(alone), 1, rtol=1e-6)
 
 
 def test_groups_and_effects_go_together_and_fit():
@@ -286,8 +329,9 @@ def test_groups_and_effects_go_together_and_fit():
     mixed = GROUPS.copy()
     mixed[0] = 1
     refused("values of several types", grouped().fit, X, groups=mixed)
-    refused("does not go with leave_one_out=True", grouped(leave_one_out=True).fit, X, None, GROUPS)
-    refused("burstiness=None", grouped(burstiness=9.0).fit, X, None, GROUPS)
+    left_out, bursty = grouped(leave_one_out=True), grouped(burstiness=9.0)
+    refused("does not go with leave_one_out=True", left_out.fit, X, groups=GROUPS)
+    refused("burstiness=None", bursty.fit, X, groups=GROUPS)
     for name in ("column_factors_", "group_distribution_"):
         assert not hasattr(with_seeds(), name)
 
@@ -296,7 +340,7 @@ def test_groups_and_effects_go_together_and_fit():
 def test_tokens_of_training_rows_have_the_factors_of_their_groups(effects):
     model = grouped(effects, smoothing=0.1).fit(X, groups=GROUPS)
     P = model.embedding_ @ model.components_
-    P *= model.column_factors_[np.searchsorted(model.groups_, GROUPS.astype(str))]
+    P *= factors_of(model)[np.searchsorted(model.groups_, GROUPS.astype(str))]
     P = 0.9 * P / P.sum(axis=1, keepdims=True) + 0.1 * model.unigram_
     dyads = Dyads(split_counts(X, random_state=0)[1])
     expected = np.log(P[dyads.rows, dyads.columns])
@@ -316,8 +360,9 @@ def test_storage_precision_and_threads(effects, monkeypatch):
     assert_same(one, grouped(effects).fit(X.toarray(), groups=list(GROUPS)))
     assert_same(one, grouped(effects).fit(Dyads(X), groups=GROUPS))
     single = grouped(effects).fit(X.astype(np.float32), groups=GROUPS)
-    for name in ("components_", "embedding_", "column_factors_", "group_distribution_"):
+    for name in ("components_", "embedding_", "group_distribution_"):
         assert getattr(single, name).dtype == np.float32
+    assert effects == "topics" or single.column_factors_.dtype == np.float32
     assert single.transform(X.astype(np.float32), groups=GROUPS).dtype == np.float32
     assert single.score(X, groups=GROUPS) == pytest.approx(one.score(X, groups=GROUPS), abs=1e-2)
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
@@ -335,7 +380,7 @@ def test_weights_of_rows_are_repetitions():
         one = grouped(effects).fit(X, groups=GROUPS, sample_weight=weights)
         two = grouped(effects).fit(X[times], groups=GROUPS[times])
         np.testing.assert_allclose(one.components_, two.components_, rtol=1e-7, atol=1e-10)
-        np.testing.assert_allclose(one.column_factors_, two.column_factors_, rtol=1e-7)
+        np.testing.assert_allclose(factors_of(one), factors_of(two), rtol=1e-7)
         np.testing.assert_allclose(one.group_distribution_, two.group_distribution_, rtol=1e-7)
 
 
@@ -372,9 +417,8 @@ def test_warm_starts_go_on_with_the_same_groups_only():
     for effects in ("topics", None):
         changed = copy.deepcopy(model).set_params(group_effects=effects)
         groups = None if effects is None else GROUPS
-        refused(
-            "continues a model fitted with .*'group_effects': 'both'", changed.fit, X, None, groups
-        )
+        message = "continues a model fitted with .*'group_effects': 'both'"
+        refused(message, changed.fit, X, groups=groups)
     seeds = seeded(warm_start=True).fit(X).set_params(group_effects="topics")
     refused("'group_effects': None", seeds.fit, X, groups=GROUPS)
 

@@ -207,16 +207,20 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Where X is the training table, whose tokens are not held out. ``score``, which
             scikit-learn's searches call, does not warn.
         """
+        self._warn_of_training_table(X)
+        return float(np.exp(-self.score(X)))
+
+    def _warn_of_training_table(self, X: TableLike) -> None:
         check_is_fitted(self)
         if self._is_training_table(X):
+            given = "test" if hasattr(X, "table_shape") else "Dyads(test)"
             warnings.warn(
                 "X is the training table, so its perplexity says nothing about new tokens. Hold "
                 "some out: train, test = skcooc.model_selection.split_counts(X), fit train, and "
-                "give Dyads(test).",
+                f"give {given}.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return float(np.exp(-self.score(X)))
 
     def _is_training_table(self, X: TableLike) -> bool:
         """Return whether X has the shape of the training table, and its sums, up to scale."""

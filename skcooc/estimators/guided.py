@@ -174,12 +174,15 @@ class GuidedAspectModel(AspectModel):
 
     @property
     def column_factors_(self) -> Array:
+        if not self._has_factors:
+            effects = "group_effects is not 'columns' or 'both'"
+            raise AttributeError(f"There are no factors of columns: {effects} in the fit.")
         return self._grouped_params.column_factors[:-1]
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(  # type: ignore[override]  # groups come where scikit-learn has them
-        self, X: TableLike, y: object = None, groups: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+    def fit(
+        self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None, *,
+        groups: ArrayLike | None = None,
     ) -> Self:  # fmt: skip
         """Fit the model.
 
@@ -189,11 +192,11 @@ class GuidedAspectModel(AspectModel):
             Non-negative counts or weights, of shape (N, M); in memory where there are groups.
         y : None
             Ignored. For labels see `AspectClassifier`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row, or of each token where X is Dyads.
         groups : array-like of shape (N,), default=None
             Label of each row, such as its batch; None or NaN where it is unknown. To be given if,
             and only if, ``group_effects`` is set.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row, or of each token where X is Dyads.
 
         Returns
         -------
@@ -236,33 +239,38 @@ class GuidedAspectModel(AspectModel):
         return self
 
     def fit_transform(  # type: ignore[override]
-        self, X: TableLike, y: object = None, groups: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None, *,
+        groups: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Fit the model, and fold its rows in, (N, K); see :meth:`fit` and :meth:`transform`."""
-        return self.fit(X, y, groups, sample_weight).transform(X, groups)
+        return self.fit(X, y, sample_weight, groups=groups).transform(X, groups=groups)
 
-    def transform(self, X: TableLike, groups: ArrayLike | None = None) -> Array:
+    def transform(self, X: TableLike, *, groups: ArrayLike | None = None) -> Array:
         """Fold rows into the fitted model.
 
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame or dask array of shape (n, M), or Dyads
         groups : array-like of shape (n,), default=None
-            Group of each row. A row whose group is unknown has the shares of all rows as its prior,
-            and no factors.
+            Group of each row. A row whose group is unknown, None or NaN, has the shares of all rows
+            as its prior, and no factors.
 
         Returns
         -------
         mixtures : (n, K) array
             P(z given x_i).
+
+        Warns
+        -----
+        UserWarning
+            Where the model has factors of columns and no groups are given.
         """
         if is_collection(X) and groups is None:
             return super().transform(X)
         return self.fold_in(self._rows_in_groups(X, groups))
 
     @available_if(lambda self: getattr(self, "_fitted_names", self._topic_names))
-    def predict(self, X: TableLike, groups: ArrayLike | None = None) -> Array:
+    def predict(self, X: TableLike, *, groups: ArrayLike | None = None) -> Array:
         """Predict for each row the name of a topic with seeds, or a given one.
 
         Every row gets a name, also a row that is about none of these topics; see ``transform``. A
@@ -277,7 +285,7 @@ class GuidedAspectModel(AspectModel):
 
         Returns
         -------
-        names : (n,) array of str
+        names : (n,) array of object, of str
 
         Raises
         ------
@@ -294,7 +302,7 @@ class GuidedAspectModel(AspectModel):
         of_rows = self.fold_in(self._rows_in_groups(X, groups)) @ links
         return np.array(names, dtype=object)[first_largest(of_rows)]
 
-    def score_samples(self, X: TableLike, groups: ArrayLike | None = None) -> Array:
+    def score_samples(self, X: TableLike, *, groups: ArrayLike | None = None) -> Array:
         """Log-likelihood of held-out tokens, in nats per token; see `AspectModel`.
 
         Parameters
@@ -309,18 +317,19 @@ class GuidedAspectModel(AspectModel):
         """
         return self._scores(X, groups)[0]
 
-    def score(self, X: TableLike, y: object = None, groups: ArrayLike | None = None) -> float:
+    def score(self, X: TableLike, y: object = None, *, groups: ArrayLike | None = None) -> float:
         """Mean log-likelihood of held-out tokens, in nats; larger is better.
 
         X and groups are as for :meth:`score_samples`, and y is ignored.
         """
         return scoring.weighted_mean(*self._scores(X, groups))
 
-    def perplexity(self, X: TableLike, groups: ArrayLike | None = None) -> float:
+    def perplexity(self, X: TableLike, *, groups: ArrayLike | None = None) -> float:
         """Perplexity of held-out tokens, exp(-score(X)): the effective number of choices.
 
         X and groups are as for :meth:`score_samples`.
         """
+        self._warn_of_training_table(X)
         return float(np.exp(-self.score(X, groups=groups)))
 
     def recipe(self) -> Recipe:
@@ -397,9 +406,17 @@ class GuidedAspectModel(AspectModel):
             raise AttributeError("There are no groups: the model was fitted without group_effects.")
         return self._state.params
 
+    @property
+    def _has_factors(self) -> bool:
+        return getattr(self._fitted_model, "has_factors", False)
+
     def _rows_in_groups(self, X: TableLike, groups: ArrayLike | None) -> Block:
         rows = self._read_rows(X)
         if groups is None:
+            if self._has_factors:
+                what = "The columns have factors of groups, such as batches, and groups are not"
+                cure = "Give groups, with None where one is unknown."
+                warnings.warn(f"{what} given: the factors are left out. {cure}", stacklevel=4)
             return rows
         if not hasattr(self, "groups_"):
             raise ValueError("groups are given, but the model was fitted with group_effects=None.")
@@ -411,7 +428,7 @@ class GuidedAspectModel(AspectModel):
         return self._score_rows(self._rows_in_groups(X, groups))
 
     def predictor(self, known: Block | None) -> Predictor:
-        if not getattr(self._fitted_model, "has_factors", False):
+        if not self._has_factors:
             return super().predictor(known)
         mixtures = self.embedding_ if known is None else self.fold_in(known)
         groups = self.row_groups_ if known is None else known.row_groups

@@ -405,10 +405,10 @@ def kind_of(model: Any) -> str:
     return "cluster" if has_labels and not hasattr(model, "n_components") else "topic"
 
 
-def call_on_counts(model: Any, method: str, counts: CSR) -> Array:
+def call_on_counts(model: Any, method: str, counts: CSR, **options: Array) -> Array:
     """Result of a method on counts with checked columns, which have no names."""
     with ignore_name_warning():
-        return np.asarray(getattr(model, method)(counts))
+        return np.asarray(getattr(model, method)(counts, **options))
 
 
 def split_row_names(X: TableLike) -> tuple[TableLike, ArrayLike | None]:
@@ -468,7 +468,11 @@ def _is_fitted_table(model: Any, counts: CSR) -> bool:
     if not hasattr(model, "transform"):  # a consensus
         return True
     rows = np.random.default_rng(0).permutation(np.flatnonzero(shares))[:N_SAME]
-    folded_in = distributions(call_on_counts(model, "transform", counts[rows]))
+    its = {}
+    if hasattr(model, "row_groups_"):
+        labels = np.array([*model.groups_, None], dtype=object)  # unknown groups are -1
+        its["groups"] = labels[model.row_groups_[rows]]
+    folded_in = distributions(call_on_counts(model, "transform", counts[rows], **its))
     distances = np.abs(folded_in - distributions(model.embedding_)[rows]).sum(axis=1) / 2
     return bool(np.median(distances) < SAME_ROWS)
 

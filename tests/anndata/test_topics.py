@@ -4,6 +4,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression
@@ -11,7 +12,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skcooc import AspectModel, AsymmetricClustering, AveragedModels, RowMemory, metrics
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    AveragedModels,
+    GuidedAspectModel,
+    RowMemory,
+    metrics,
+)
 from skcooc import inspection as look
 from skcooc.anndata import add_topics, fit_topics
 from skcooc.inspection import name_topics
@@ -329,3 +337,26 @@ def test_containers_and_views_are_alike(X):
         found = fit_topics(view, model(), layer="counts")
         np.testing.assert_array_equal(view.obsm["X_topics"], expected.embedding_)
         add_topics(adata[40:, ::2].copy(), found)
+
+
+def test_batches_of_cells_fitted_and_of_further_ones(adata, backed, monkeypatch):
+    batches = np.array(["a", "b", None] * 20, dtype=object)
+    adata.obs["batch"] = batches
+    grouped = GuidedAspectModel(3, group_effects="columns", beta=0.9, max_iter=20, random_state=0)
+    found = fit_topics(adata, grouped, batch_key="batch")
+    expected = clone(grouped).fit(adata.X, groups=batches)
+    np.testing.assert_array_equal(adata.obsm["X_topics"], expected.embedding_)
+    assert adata.uns["topics"]["params"]["batch_key"] == "batch"
+    corrected = found.transform(adata.X, groups=batches)
+    for cells in (adata, backed()):
+        with monkeypatch.context() as patched:
+            patched.setattr("skcooc.anndata.CELLS", 7)
+            add_topics(cells, found, batch_key="batch")
+        np.testing.assert_allclose(cells.obsm["X_topics"], corrected, rtol=1e-6)
+    with pytest.warns(UserWarning, match="groups are not given"):
+        add_topics(adata, found)
+    assert np.abs(adata.obsm["X_topics"] - corrected).max() > 1e-3
+    with pytest.raises(KeyError, match="is no column of adata"):
+        add_topics(adata, found, batch_key="run")
+    with pytest.raises(TypeError, match="needs a model of groups"):
+        add_topics(adata, fit_topics(adata, model()), batch_key="batch")
