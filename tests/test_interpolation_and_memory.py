@@ -14,7 +14,7 @@ from skcooc.heldout import Factors
 from skcooc.heldout.memory import CacheValidation, Memory, best_memory, memory_cells, with_cache
 from skcooc.heldout.predictors import smoothed
 from skcooc.metrics import perplexity_of
-from skcooc.model_selection import split_counts
+from skcooc.model_selection import ComponentSearchCV, split_counts
 from skcooc.tables import as_counts
 from tests.cases import FAST
 from tests.tables import planted, refused
@@ -338,3 +338,24 @@ def test_bad_input():
     for model, table, params, message in [*means, *NO_MEMORIES]:
         refused(message, model.fit, table, **params)
         assert not hasattr(model, "components_")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda inner, **seed: RowMemory(inner, **seed),
+        lambda inner, **seed: InterpolatedModels([("aspects", inner)], **seed),
+        lambda inner, **seed: ComponentSearchCV(inner, [2, 3], **seed),
+    ],
+)
+def test_a_seed_is_also_that_of_models_without_one(make):
+    def components(inner, **seed):
+        model = make(inner, **seed).fit(X)
+        return getattr(model, "best_estimator_", model).components_
+
+    without, own = AspectModel(3, max_iter=5), AspectModel(3, max_iter=5, random_state=1)
+    one = components(without, random_state=0)
+    np.testing.assert_array_equal(one, components(without, random_state=0))
+    assert not np.array_equal(one, components(without, random_state=2))
+    np.testing.assert_array_equal(components(own, random_state=0), components(own, random_state=2))
+    assert without.random_state is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -56,7 +57,7 @@ class InterpolatedModels(MetaModel, BaseComposition):
     estimators : list of (str, estimator) tuples
         The models and their names: estimators of this package, `AveragedModels`, or any
         transformers with non-negative ``components_``, such as scikit-learn's
-        LatentDirichletAllocation and NMF. They keep their own ``random_state`` and ``n_jobs``.
+        LatentDirichletAllocation and NMF. They keep their own ``n_jobs``.
 
     validation_fraction : float, default=0.1
         Share of the tokens held out to estimate the weights.
@@ -65,7 +66,7 @@ class InterpolatedModels(MetaModel, BaseComposition):
         Number of threads, in joblib's conventions. Results do not depend on it.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the held-out tokens.
+        Seed of the held-out tokens, and of models whose own is None.
 
     Attributes
     ----------
@@ -166,14 +167,16 @@ class InterpolatedModels(MetaModel, BaseComposition):
             If a model has negative components or takes no weights, or names are not unique.
         """
         check_in_memory(X, self)
-        members = members_of(self.estimators, type(self).__name__)
+        unseeded = members_of(self.estimators, type(self).__name__)
         names = [name for name, _ in self.estimators]
         self._validate_names(names)
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = read_in_memory(new, X, sample_weight)
         counts = table.sample
         with self._journal(counts.table, counts.weights) as journal:
-            members = self._fits("all", journal, members, X, counts, sample_weight)
+            (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
+            seeded = [replace(m, estimator=self._seeded(m.estimator, seed)) for m in unseeded]
+            members = self._fits("all", journal, seeded, X, counts, sample_weight)
             weights, smoothing, predicted = self._estimate(members, table, journal)
         factors = side_by_side([member.fitted for member in members], weights)
         mass = counts.row_sums * counts.row_weights

@@ -16,10 +16,11 @@ from skcooc.base.parameters import ATTRIBUTES, fill_docstring
 from skcooc.base.predictions import Predictions
 from skcooc.fitting.fit import in_threads
 from skcooc.fitting.journal import Journal, resume_or_new
+from skcooc.fitting.recipe import with_seed
 from skcooc.heldout import Factors
 from skcooc.heldout.memory import Asked, rows_with
 from skcooc.heldout.validation import HeldOutPredictions, add_one_unigram
-from skcooc.protocol import CSR, Array, Block, T, TableLike
+from skcooc.protocol import CSR, Array, Block, RandomState, T, TableLike
 from skcooc.protocol.bases import (
     BaseEstimator,
     CallbackSupportMixin,
@@ -44,6 +45,8 @@ class MetaModel(Predictions, MetaEstimatorMixin, CallbackSupportMixin, BaseEstim
     Docstrings of subclasses get the paragraphs of shared attributes that they lack.
     """
 
+    random_state: RandomState
+
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         shared = {name: ATTRIBUTES[name] for name in ATTRIBUTES if name.startswith(SHARED)}
@@ -55,6 +58,12 @@ class MetaModel(Predictions, MetaEstimatorMixin, CallbackSupportMixin, BaseEstim
     def _each(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
         """Return function(item) of each item, computed in parallel."""
         return in_threads(function, [(item,) for item in items], self.n_jobs)
+
+    def _seeded(self, estimator: Any, seed: int) -> Any:
+        """Return the estimator, with the seed where it has none and this one has."""
+        if estimator is None or self.random_state is None:
+            return estimator
+        return with_seed(estimator, seed)
 
     @contextmanager
     def _journal(self, *data: object) -> Iterator[Journal]:

@@ -83,7 +83,7 @@ class RowMemory(MetaModel):
         Share of the tokens held out if the estimator holds out none.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the held-out tokens; the estimator has its own.
+        Seed of the held-out tokens, and of an estimator whose own is None.
 
     Attributes
     ----------
@@ -189,7 +189,8 @@ class RowMemory(MetaModel):
         self._check_neighbors(table.in_memory)
         known, sample = attributes.input_attributes(new), table.sample
         with self._journal(sample.table, sample.weights) as journal:
-            member = member_of(self.estimator, self._asked)
+            (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
+            member = member_of(self._seeded(self.estimator, seed), self._asked)
             member = journal.get_or_compute(
                 ("all",), lambda: member.fit(X, sample, sample_weight), checkpoint=True
             )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from skcooc.counts.passes import n_threads
@@ -32,10 +33,19 @@ SHORT_ITERATIONS = 60  # plain EM steps of a short fit; fewer would favour too l
 # with more they compete.
 SEPARATION_ITERATIONS = 100
 
+E = TypeVar("E", bound=BaseEstimator)
+
 
 def draw_seeds(random_state: RandomState, n: int) -> tuple[int, ...]:
     """Draw seeds, such as those of initialisations."""
     return tuple(check_random_state(random_state).randint(2**31, size=n).tolist())
+
+
+def with_seed(estimator: E, seed: int) -> E:
+    """Return a clone that has the seed where it, or a model in it, has none."""
+    unset = [name for name, value in estimator.get_params().items() if value is None]
+    seeds = {name: seed for name in unset if name.split("__")[-1] == "random_state"}
+    return clone(estimator).set_params(**seeds)
 
 
 @dataclass(frozen=True)

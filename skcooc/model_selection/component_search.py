@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.fitting.journal import Journal, resume_or_new
+from skcooc.fitting.recipe import with_seed
 from skcooc.model_selection.candidates import (
     FINEST,
     FIRST,
@@ -125,7 +126,8 @@ class ComponentSearchCV(Search):
         Whether to fit all data with the chosen number.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the fits and of the division in halves.
+        Seed of the fits and of the division in halves; and of the last fit, where the estimator has
+        none.
 
     Attributes
     ----------
@@ -272,6 +274,8 @@ class ComponentSearchCV(Search):
         recommendation = new._conclude(survey, criterion)
         if self.refit:
             best = clone(self.estimator).set_params(**new.best_params_)
+            if self.random_state is not None:
+                best = with_seed(best, survey.seed)
             new._fit_best(best, data, root, hooks)
         del self._unfinished, new._unfinished
         self.__dict__.update(vars(new))
@@ -379,6 +383,7 @@ class Survey:
         first = len(self._folds)
         self._halves = slice(0, 2) if are_halves else slice(first, first + 2)
         self._runs = slice(max(first, self._halves.stop), None)
+        self.seed = seeds[0]
         self.unigram = self._pooled([score_fold(fold, unigram_of(fold)) for fold in self._folds])
         self.measures: dict[Sizes, Measures] = {}
         self.scores: dict[Sizes, dict[str, Score]] = {}
