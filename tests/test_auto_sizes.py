@@ -146,9 +146,8 @@ NO_NUMBER = "number of components must be given here: set {} to a number, got '{
 
 
 def test_bad_input(no_search):
-    with pytest.raises(AttributeError, match="has no attribute 'partial_fit'") as raised:
+    with pytest.raises(AttributeError, match="it needs numbers of components, got 'auto'"):
         clone(MODEL).partial_fit(X)
-    assert "it needs numbers of components, got 'auto'" in str(raised.value.__cause__)
     for model, table, message in (
         (clone(MODEL), Delayed(), "n_components='auto' divides the tokens of a t"),
         (clone(MODEL), skcooc.RowBlocks([X]), "n_components='auto' divides the tokens of a t"),

@@ -1,5 +1,4 @@
 import pickle
-import re
 import tracemalloc
 
 import numpy as np
@@ -115,9 +114,8 @@ NO_STREAMERS = [
 def test_models_that_cannot_stream_have_no_partial_fit_and_refused_batches_keep_the_model():
     for estimator, reason in NO_STREAMERS:
         assert not hasattr(estimator, "partial_fit")
-        with pytest.raises(AttributeError) as raised:
+        with pytest.raises(AttributeError, match=reason):
             estimator.partial_fit(X)
-        assert re.search(reason, str(raised.value.__cause__))
         refused(reason, estimator.fit, RowBlocks([X]))
     model = AspectModel(3, beta=0.9, max_iter=5, random_state=0).fit(X)
     before = pickle.dumps(model)

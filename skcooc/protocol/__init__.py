@@ -520,7 +520,10 @@ class AttributeHints:
         def __getattr__(self, name: str) -> Any:
             """Raise AttributeError, with the name that is meant, if there is one."""
             if hasattr(type(self), name):  # a property or a method that says why it is missing
-                return object.__getattribute__(self, name)
+                try:
+                    return object.__getattribute__(self, name)
+                except AttributeError as error:  # of available_if, whose cause is the reason
+                    raise error.__cause__ or error from None
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
             if not name.startswith("_"):
                 message += self._hint(name)

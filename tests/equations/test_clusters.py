@@ -76,9 +76,8 @@ def test_clusters_of_columns_do_not_predict_rows():
     assert model.transform(X).shape == (40, 4)
     for name in ("predict", "predict_proba"):
         assert not hasattr(model, name)
-        with pytest.raises(AttributeError, match=name) as error:
+        with pytest.raises(AttributeError, match="axis='columns' clusters the columns"):
             getattr(model, name)
-        assert "axis='columns'" in str(error.value.__cause__)
 
 
 @every_axis
