@@ -9,6 +9,7 @@ from sklearn.preprocessing import MaxAbsScaler
 import skcooc
 from skcooc import AspectModel, AsymmetricClustering, Dyads, InterpolatedModels, RowMemory
 from skcooc.counts import thin
+from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors
 from skcooc.heldout.memory import CacheValidation, Memory, best_memory, memory_cells, with_cache
@@ -16,7 +17,7 @@ from skcooc.heldout.predictors import smoothed
 from skcooc.metrics import perplexity_of
 from skcooc.model_selection import ComponentSearchCV, split_counts
 from skcooc.tables import as_counts
-from tests.cases import FAST
+from tests.cases import FAST, META
 from tests.tables import planted, refused
 
 SIZES = {"n_rows": 60, "n_columns": 80}
@@ -359,3 +360,23 @@ def test_a_seed_is_also_that_of_models_without_one(make):
     assert not np.array_equal(one, components(without, random_state=2))
     np.testing.assert_array_equal(components(own, random_state=0), components(own, random_state=2))
     assert without.random_state is None
+
+
+@pytest.mark.parametrize("estimator", META, ids=repr)
+def test_an_interrupted_fit_starts_anew_where_names_are_others(estimator, monkeypatch):
+    model, add = clone(estimator), Journal.add
+
+    def add_and_stop(journal, name, value):
+        add(journal, name, value)
+        if name[0] in ("all", "member"):
+            raise KeyboardInterrupt
+
+    old = Dyads(X, column_names=[f"old {j}" for j in range(X.shape[1])])
+    monkeypatch.setattr(Journal, "add", add_and_stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(old)
+    monkeypatch.undo()
+    names = [f"new {j}" for j in range(X.shape[1])]
+    model.fit(Dyads(X, column_names=names))
+    members = getattr(model, "estimators_", None) or [model.estimator_]
+    assert all(one.feature_names_in_.tolist() == names for one in (model, *members))

@@ -205,7 +205,7 @@ class AveragedModels(MetaModel):
         data: tuple[object, ...] = attributes.table_fingerprint(counts)
         if table.in_memory:
             data = table.sample.table, table.sample.weights
-        with self._journal(*data) as journal:
+        with self._journal(*data, table.schema.names) as journal:
             seeds = journal.get_or_compute(
                 ("seeds",), draw_seeds, self.random_state, self.n_estimators
             )

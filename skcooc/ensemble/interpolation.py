@@ -173,7 +173,7 @@ class InterpolatedModels(MetaModel, BaseComposition):
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = read_in_memory(new, X, sample_weight)
         counts = table.sample
-        with self._journal(counts.table, counts.weights) as journal:
+        with self._journal(counts.table, counts.weights, table.schema.names) as journal:
             (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
             seeded = [replace(m, estimator=self._seeded(m.estimator, seed)) for m in unseeded]
             members = self._fits("all", journal, seeded, X, counts, sample_weight)

@@ -188,7 +188,7 @@ class RowMemory(MetaModel):
         table = read(new, X, sample_weight, random_state=self.random_state)
         self._check_neighbors(table.in_memory)
         known, sample = attributes.input_attributes(new), table.sample
-        with self._journal(sample.table, sample.weights) as journal:
+        with self._journal(sample.table, sample.weights, table.schema.names) as journal:
             (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
             member = member_of(self._seeded(self.estimator, seed), self._asked)
             member = journal.get_or_compute(
