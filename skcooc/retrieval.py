@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state, check_scalar, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import CooccurrenceEstimator
+from skcooc.base import A_MODEL, CooccurrenceEstimator
 from skcooc.estimators.aspect import AspectModel
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.protocol.bases import BaseEstimator
@@ -122,7 +122,7 @@ class AspectRetriever(BaseEstimator):
         "aspect_weight": [Interval(Real, 0, 1, closed="both")],
         "smoothing_weight": [Interval(Real, 0, 1, closed="both")],
         "n_feedback": [Interval(Integral, 0, None, closed="left")],
-        "estimator": [CooccurrenceEstimator, None],
+        "estimator": [A_MODEL, None],
         "vectorizer": [HasMethods(["fit_transform", "transform"]), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],

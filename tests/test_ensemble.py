@@ -13,6 +13,7 @@ from skcooc import (
     Dyads,
     ProductSpaceMixture,
     SymmetricClustering,
+    TriadicAspectModel,
 )
 from skcooc.counts import CSRCounts, thin
 from skcooc.ensemble.averaging import consensus, mean_tunables
@@ -210,7 +211,8 @@ def test_smoothing_is_estimated_if_members_hold_out_counts_and_grids_are_searche
 
 def test_bad_parameters():
     for mean, message in (
-        (AveragedModels("aspects"), "The 'estimator' parameter of AveragedModels must be"),
+        (AveragedModels("aspects"), "'estimator' .* must be a model of skcooc such as A"),
+        (average(TriadicAspectModel(2)), "TriadicAspectModel predicts more than the prod"),
         (average(n_estimators=0), "The 'n_estimators' parameter"),
         (average(max_iter=0), "The 'max_iter' parameter of AveragedModels"),
         (average(AspectModel(beta="hot")), "The 'beta' parameter of AspectModel must be"),

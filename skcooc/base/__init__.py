@@ -1,6 +1,6 @@
 """What the estimators share."""
 
-from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base.estimator import A_MODEL, CooccurrenceEstimator
 from skcooc.base.parameters import (
     ANNEALING,
     ASPECT_TEMPERATURES,

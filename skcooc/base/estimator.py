@@ -27,6 +27,7 @@ from skcooc.fitting.stream import Stream
 from skcooc.protocol import Array, Counts, RandomState, TableLike
 from skcooc.protocol.bases import BaseEstimator, CallbackSupportMixin
 from skcooc.protocol.decorators import fit_context, with_callbacks
+from skcooc.protocol.scikit_learn import InstanceOf
 from skcooc.simplex import normalise
 from skcooc.tables import Table, is_out_of_core, read, read_in_memory
 
@@ -395,6 +396,10 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         if before is not None:
             attributes.check_as_before(self, parameters, table.matches(X))
         return journal
+
+
+# Constraint on a parameter that is an estimator of this package:
+A_MODEL = InstanceOf(CooccurrenceEstimator, "a model of skcooc such as AspectModel (no Pipeline)")
 
 
 def _fit_with_searched_size(

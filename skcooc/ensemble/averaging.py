@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import CooccurrenceEstimator, attributes
-from skcooc.ensemble.members import MetaModel
+from skcooc.base import A_MODEL, CooccurrenceEstimator, attributes
+from skcooc.ensemble.members import MetaModel, check_factorised
 from skcooc.fitting import Recipe, tuning
 from skcooc.fitting.fit import in_threads, split_threads, tuned_start
 from skcooc.fitting.journal import Journal
@@ -134,7 +134,7 @@ class AveragedModels(MetaModel):
     estimators_: list[CooccurrenceEstimator]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "estimator": [CooccurrenceEstimator],
+        "estimator": [A_MODEL],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -194,6 +194,7 @@ class AveragedModels(MetaModel):
         """
         self.estimator._validate_params()
         self.estimator.check_sizes()
+        check_factorised(self.estimator)
         new, recipe = copy.copy(self), self.estimator.recipe()
         table = read(  # a fit that fails leaves self as it was
             new, X, sample_weight, needs={**recipe.needs_of_fit, **NEEDS},

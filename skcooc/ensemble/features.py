@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import CooccurrenceEstimator, attributes
+from skcooc.base import A_MODEL, CooccurrenceEstimator, attributes
 from skcooc.protocol import Array, TableLike
 from skcooc.protocol.bases import (
     BaseEstimator,
@@ -93,7 +93,7 @@ class MixtureFeatures(
     _warm: CooccurrenceEstimator
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "estimator": [CooccurrenceEstimator],
+        "estimator": [A_MODEL],
         "beta": [Interval(Real, 0, 1, closed="right")],
     }
 

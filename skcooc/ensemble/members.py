@@ -26,12 +26,15 @@ from skcooc.protocol.bases import (
     CallbackSupportMixin,
     MetaEstimatorMixin,
 )
-from skcooc.protocol.scikit_learn import validate_parameter_constraints
+from skcooc.protocol.scikit_learn import InstanceOf, validate_parameter_constraints
 from skcooc.tables import is_out_of_core, without_zeros
 
 S = TypeVar("S")
 
-MEMBER_TYPES = [Predictions, TransformerMixin]
+MEMBER_TYPES = [
+    InstanceOf(Predictions, "a model of skcooc such as AspectModel (no Pipeline)"),
+    InstanceOf(TransformerMixin, "a transformer such as LatentDirichletAllocation"),
+]
 SHARED = (  # attributes with the same meaning in all estimators
     *("row_distribution_", "component_distribution_", "column_embedding_", "row_components_"),
     *("unigram_", "n_features_in_", "feature_names_in_", "row_names_in_"),
@@ -210,12 +213,16 @@ def member_of(estimator: BaseEstimator | None, cache: Asked | None = None) -> Me
         return TopicFreeMember()
     if not isinstance(estimator, Predictions):
         return TransformerMember(estimator)
+    check_factorised(estimator)
+    return NativeMember(estimator, cache)
+
+
+def check_factorised(estimator: Predictions) -> None:
     if not estimator.is_factorised:
         raise ValueError(
             f"{type(estimator).__name__} predicts more than the product of its mixtures and "
             "components, and a meta-estimator uses only that product: make it the outermost."
         )
-    return NativeMember(estimator, cache)
 
 
 def members_of(named: Sequence[tuple[str, BaseEstimator]], whose: str) -> list[Member]:

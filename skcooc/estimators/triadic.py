@@ -152,6 +152,8 @@ class TriadicAspectModel(CooccurrenceEstimator):
         "component_prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     }
 
+    is_factorised = False  # P(w given x, y) is no product of P(z given x) and P(w given z)
+    short_fits = _unavailable("short_fits")
     aic = _unavailable("aic")
     bic = _unavailable("bic")
     row_log_likelihood = _unavailable("row_log_likelihood")

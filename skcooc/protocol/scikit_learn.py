@@ -75,6 +75,20 @@ else:
         return method
 
 
+class InstanceOf(HasMethods):
+    """A constraint on the class of a parameter, told in words instead of a module's path."""
+
+    def __init__(self, kind: type, words: str) -> None:
+        super().__init__(["fit"])
+        self._kind, self._words = kind, words
+
+    def is_satisfied_by(self, value: object) -> bool:
+        return isinstance(value, self._kind)
+
+    def __str__(self) -> str:
+        return self._words
+
+
 def check_sample_weight(sample_weight: Any, X: Any, **options: Any) -> Any:
     """Checked weights of rows; before version 1.9 weights may all be zero."""
     if not HAS_CALLBACKS:

@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
-from skcooc import AspectModel, AsymmetricClustering, Dyads
+from skcooc import AspectModel, AsymmetricClustering, Dyads, TriadicAspectModel
 from skcooc.model_selection import TemperatureSearchCV
 from skcooc.protocol.scikit_learn import ProgressBar
 from tests.cases import FAST
@@ -110,7 +110,7 @@ def test_methods_depend_on_the_estimator():
     np.testing.assert_array_equal(clusters.predict(X), clusters.best_estimator_.predict(X))
     assert clusters.score(X) == clusters.best_estimator_.score(X)
     assert not hasattr(search_of(refit=False).fit(X), "best_estimator_")
-    with pytest.raises(AttributeError, match="has no attribute 'transform'"):
+    with pytest.raises(AttributeError, match="transform is available only after"):
         search_of(refit=False).fit(X).transform(X)
 
 
@@ -142,6 +142,7 @@ def test_fits_are_tasks_of_callbacks(capsys):
 
 REFUSED = [
     (search_of(LogisticRegression()), TypeError, "needs a single model of skcooc"),
+    (search_of(TriadicAspectModel(2)), TypeError, "needs a single model of skcooc"),
     (search_of(AsymmetricClustering(hard=True)), ValueError, "has no temperature"),
     *(
         (search_of(betas=betas), ValueError, r"numbers in \(0, 1\]")
