@@ -4,13 +4,20 @@ import pickle
 from copy import copy
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
 import skcooc
-from skcooc import AspectModel, AsymmetricClustering, ClusterAbstraction, ClusteringProjection
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    ClusterAbstraction,
+    ClusteringProjection,
+    Dyads,
+)
 from tests.contract import assert_same_fit as assert_same
-from tests.tables import planted
+from tests.tables import planted, refused
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -67,6 +74,14 @@ def test_steps_begin_anew_with_other_data_or_another_model():
     for other in OTHERS:
         assert_same(again(one, **other), again(two, **other))
     assert_same(again(one.partial_fit(X[:20])), again(two.partial_fit(X[:20])))
+
+
+def test_a_warm_start_needs_columns_of_the_same_names():
+    frame = pd.DataFrame(X.toarray(), columns=[f"word {j}" for j in range(X.shape[1])])
+    model = clone(MODELS[0]).set_params(**OPTIONS, max_iter=5).fit(frame)
+    for other in (frame.iloc[:, ::-1], Dyads(X, column_names=range(1, X.shape[1] + 1))):
+        refused("columns with other names, or in another order. Set warm", model.fit, other)
+    again(model, table=X)
 
 
 @pytest.mark.parametrize("solver", ["momentum", "alternating", 1.8])

@@ -151,6 +151,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             new, X, sample_weight, needs=recipe.needs_of_fit, continues=continues,
             searches=self.beta == "auto", random_state=self.random_state,
         )  # fmt: skip
+        if self._is_warm_start():
+            attributes.check_column_names(self._schema, table.schema)
         known = attributes.input_attributes(new) | attributes.size_attributes(self)
         return table, known | {"_schema": table.schema}
 
