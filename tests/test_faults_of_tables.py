@@ -176,6 +176,8 @@ def test_texts_in_place_of_counts_are_told_and_not_shown():
     written = np.array([["3", "0"], ["1", "2"]], dtype=object)  # numbers as strings are counts
     one, two = (AspectModel(1).fit(table).components_ for table in (written, written.astype(float)))
     np.testing.assert_array_equal(one, two)
+    for table in (written, written.astype(str), written.astype(np.float16)):
+        np.testing.assert_array_equal(Dyads(table).to_csr().toarray(), written.astype(float))
 
 
 COUNTS = random_table()

@@ -2,6 +2,7 @@
 
 from skcooc.counts.csr import (
     MAX_SINGLE,
+    NUMBERS,
     CSRCounts,
     NewRows,
     TextsError,

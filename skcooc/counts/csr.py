@@ -38,6 +38,7 @@ from skcooc.protocol import (
 )
 
 COMPRESSED = "csr", "csc", "bsr"
+NUMBERS = [np.float64, np.float32, *map(np.dtype, "?bhilqBHILQ")]  # others become the first
 OF_ANNDATA = "adata.X, or fit by skcooc.anndata.fit_topics(adata, model, layer='counts')"
 MAX_SINGLE = 2**24  # up to here float32 holds all integers
 MIN_TOTAL, MAX_TOTAL = 1e-30, 2.0**53  # sums of counts: from 2^53 on, one more is lost in float64
@@ -199,6 +200,7 @@ def check_block(X: Any, **options: Any) -> Any:
         return check_array(
             check_sparse_structure(X),
             accept_sparse="csr",
+            dtype=NUMBERS,
             ensure_non_negative=np.shape(X)[:1] != (0,),
             ensure_min_samples=0,
             input_name="X",

@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from skcooc.counts import (
+    NUMBERS,
     CSRCounts,
     DiskCounts,
     NewRows,
@@ -53,7 +54,6 @@ OTHER_NAMES = (
     "The feature names should match those that were passed during fit: X has other column names, "
     "or has them in another order."
 )
-NUMBERS = [np.float64, np.float32, *map(np.dtype, "?bhilqBHILQ")]  # others become the first
 SAMPLE_ROWS = 10_000  # of a table that is not in memory
 CHECKED_ROWS, LARGEST_LOG = 1000, 9.0  # of tables that may hold no counts
 # Share of the tokens of one row or column that is too large, where there are so many at least;
