@@ -129,6 +129,8 @@ def fit_topics(
     if isinstance(X, RowBlocks) and not hasattr(model, "partial_fit"):
         what = f"{type(model).__name__} has no partial_fit, by which cells in a file are fitted"
         raise TypeError(f"{what}: bring them into memory, by adata.to_memory().")
+    if batch_key is None and getattr(model, "group_effects", None):
+        raise TypeError(f"{model} needs the batches of the cells: give batch_key.")
     given = {"sample_weight": sample_weight, "groups": _batches(adata, model, batch_key)}
     if getattr(model, "seed_features", None) and model.feature_names is None:
         model.set_params(feature_names=np.asarray(names))

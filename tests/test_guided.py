@@ -326,6 +326,8 @@ def test_groups_and_effects_go_together_and_fit():
     refused("fitted with group_effects=None", with_seeds().transform, X, groups=GROUPS)
     refused(r"groups has the shape \(79,\)", grouped().fit, X, groups=GROUPS[1:])
     refused(r"groups has the shape \(5,\)", with_batches().transform, X, groups=GROUPS[:5])
+    for whole in (AveragedModels, RowMemory):
+        refused("knows no groups of rows", whole(grouped("topics")).fit, X)
     mixed = GROUPS.copy()
     mixed[0] = 1
     refused("values of several types", grouped().fit, X, groups=mixed)

@@ -23,9 +23,11 @@ import skcooc
 from skcooc import (
     AspectModel,
     AsymmetricClustering,
+    ClusteringProjection,
     Dyads,
     GuidedAspectModel,
     RowMemory,
+    SymmetricClustering,
     inspection,
     metrics,
     open_table,
@@ -197,6 +199,9 @@ def test_hints_leave_what_an_estimator_has_as_it_is():
         model.nothing  # noqa: B018
     with pytest.raises(AttributeError, match="Use column_labels_ or row_labels_"):
         type("Two", (AspectModel,), {"row_labels_": 0, "column_labels_": 0})().labels_  # noqa: B018
+    for sides in (SymmetricClustering(), ClusteringProjection()):  # no private name, no other side
+        with pytest.raises(AttributeError, match=r"Use predict_proba\(X\)$"):
+            sides.posteriors_  # noqa: B018
     with pytest.raises(AttributeError, match="fitted to rows without names"):
         AspectModel(1).fit(X).row_names_in_  # noqa: B018
     with warnings.catch_warnings(action="error"):  # small values are no logarithms

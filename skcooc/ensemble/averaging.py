@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import A_MODEL, CooccurrenceEstimator, attributes
-from skcooc.ensemble.members import MetaModel, check_factorised
+from skcooc.ensemble.members import MetaModel, check_member
 from skcooc.fitting import Recipe, tuning
 from skcooc.fitting.fit import in_threads, split_threads, tuned_start
 from skcooc.fitting.journal import Journal
@@ -194,7 +194,7 @@ class AveragedModels(MetaModel):
         """
         self.estimator._validate_params()
         self.estimator.check_sizes()
-        check_factorised(self.estimator)
+        check_member(self.estimator)
         new, recipe = copy.copy(self), self.estimator.recipe()
         table = read(  # a fit that fails leaves self as it was
             new, X, sample_weight, needs={**recipe.needs_of_fit, **NEEDS},

@@ -213,11 +213,16 @@ def member_of(estimator: BaseEstimator | None, cache: Asked | None = None) -> Me
         return TopicFreeMember()
     if not isinstance(estimator, Predictions):
         return TransformerMember(estimator)
-    check_factorised(estimator)
+    check_member(estimator)
     return NativeMember(estimator, cache)
 
 
-def check_factorised(estimator: Predictions) -> None:
+def check_member(estimator: Predictions) -> None:
+    if effects := getattr(estimator, "group_effects", None):
+        raise ValueError(
+            f"A meta-estimator knows no groups of rows, which group_effects={effects!r} needs: set "
+            f"group_effects=None, or fit {type(estimator).__name__} alone."
+        )
     if not estimator.is_factorised:
         raise ValueError(
             f"{type(estimator).__name__} predicts more than the product of its mixtures and "

@@ -219,7 +219,7 @@ class GuidedAspectModel(AspectModel):
             raise ValueError(
                 f"groups and group_effects go together: groups is {given}, and group_effects="
                 f"{self.group_effects!r}. In a pipeline or a search, groups need metadata routing: "
-                "set_fit_request(groups=True)."
+                "set_fit_request(groups=True), and set_score_request(groups=True) to score."
             )
         if groups is None:
             return super().fit(X, y, sample_weight)

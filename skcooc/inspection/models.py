@@ -29,7 +29,8 @@ OWNERS = {  # what has an attribute that is missing
     "component_search_": ", which a model has that was fitted with n_components='auto'.",
     "cv_results_": ", which a fitted search has: draw a model by from_estimator.",
     "posteriors_": ", which TextureSegmenter has: draw other labels by from_labels.",
-    "row_distribution_": ", the shares of the rows fitted: give a model of topics or clusters.",
+    "row_distribution_": ", the shares of the rows fitted: give a model of topics or clusters, "
+    "such as the model_ of an AspectClassifier.",
 }
 FACTORS = ("components_", "embedding_", "row_distribution_")
 HOW_MANY = [Interval(Integral, 0, None, closed="left")]  # columns or rows of each component

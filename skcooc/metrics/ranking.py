@@ -246,8 +246,9 @@ def _positions(names: Array | None, items: Array) -> Array:
 
 def _first_k(columns: Array, shape: tuple[int, int], k: int) -> Array:
     if k < 1 or columns.ndim != 2 or len(columns) != shape[0] or columns.shape[1] < k:
-        what = f"items of shape {columns.shape}"
-        raise ValueError(f"{what} do not hold k={k} for each row of X of shape {shape}.")
+        what = f"items of shape {columns.shape} do not hold k={k} for each row of X of shape"
+        cure = "Give one line of items for each row, such as recommend(X.row_names, k).items."
+        raise ValueError(f"{what} {shape}. {cure}")
     first = columns[:, :k]
     if first.max(initial=-1) >= shape[1] or first.min(initial=-1) < -1:
         raise ValueError(f"items should be columns of X of shape {shape}, or -1.")

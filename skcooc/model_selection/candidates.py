@@ -75,7 +75,8 @@ def sizes_of(estimator: BaseEstimator) -> tuple[str, ...]:
     if not names:
         raise TypeError(
             "ComponentSearchCV needs an estimator of skcooc with a number of components or "
-            f"clusters, got {estimator!r}."
+            f"clusters, got {estimator!r}. Of a pipeline search its last step, given what the "
+            "steps before return; or make it AspectModel('auto'), which searches inside."
         )
     if estimator.get_params(deep=False).get("tied", False):
         raise TypeError(

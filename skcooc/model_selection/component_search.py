@@ -149,10 +149,12 @@ class ComponentSearchCV(Search):
         :func:`skcooc.inspection.topic_stability`; ``n_found_again``, number of distinct components
         of one half that are distinct in the other, too, and have an affinity of 2/3 or more;
         ``coherence``, mean :func:`skcooc.metrics.npmi_coherence`; ``beta``; ``icl`` of hard
-        clusterings; ``work``, components times iterations for one part of the data; times in
-        seconds for all parts.
+        clusterings; ``work``, components times iterations for one part of the data;
+        ``mean_fit_time`` and ``mean_score_time``, seconds for one part.
     best_estimator_ : estimator
-        Fitted to all data; only with ``refit``.
+        Fitted to all data; only with ``refit``, as is the next.
+    refit_time_ : float
+        Seconds.
     best_params_ : dict
     best_index_ : int
     best_score_ : float
@@ -407,8 +409,8 @@ class Survey:
                 for name in by_fold[0]
             },
             **described,
-            "fit_time": fitted - began,
-            "score_time": perf_counter() - fitted,
+            "mean_fit_time": (fitted - began) / len(self._paths),
+            "mean_score_time": (perf_counter() - fitted) / len(self._folds),
             "work": float(np.mean([fit.work for fit in fits])),
         }
         self._n_visits[sizes] += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from time import perf_counter
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -45,6 +46,7 @@ class Search(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
     estimator: BaseEstimator
     n_jobs: int | None
     best_estimator_: Estimator
+    refit_time_: float
     best_params_: dict[str, Any]
     best_index_: int
     best_score_: float
@@ -87,9 +89,10 @@ class Search(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
     def _fit_best(
         self, best: BaseEstimator, data: Data, root: CallbackContext, hooks: Hooks
     ) -> None:
+        began = perf_counter()
         with fit_task(root.subcontext(task_name="refit-with-best-params"), best, hooks):
             best.fit(data.X, data.y, **data.params)
-        self.best_estimator_ = best
+        self.best_estimator_, self.refit_time_ = best, perf_counter() - began
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
 

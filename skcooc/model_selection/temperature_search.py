@@ -126,8 +126,6 @@ class TemperatureSearchCV(Search):
     (2, 3)
     """
 
-    refit_time_: float
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "score"])],
         "betas": ["array-like", StrOptions({"auto"})],
@@ -199,10 +197,9 @@ class TemperatureSearchCV(Search):
         new = copy.copy(self)  # a refit that fails leaves self as it was
         smoothing = new._conclude(target, points, len(folds))
         if self.refit:
-            best, began = self._clone_with(new.best_params_), perf_counter()
+            best = self._clone_with(new.best_params_)
             set_smoothing(best, target, smoothing)
             new._fit_best(best, data, root, hooks)
-            new.refit_time_ = perf_counter() - began
         self.__dict__.update(vars(new))
         del self._unfinished
         root.call_on_fit_task_end(**hooks)

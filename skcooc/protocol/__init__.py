@@ -497,6 +497,7 @@ class AttributeHints:
         **dict.fromkeys(("labels_", "topics_", "fit_predict"), "embedding_.argmax(axis=1)"),
         "predict": "transform(X).argmax(axis=1)",
         "predict_proba": "transform(X)",
+        **dict.fromkeys(("posteriors_", "row_posteriors_"), "predict_proba(X)"),
         **dict.fromkeys(("cluster_centers_", "coef_", "means_", "topic_word_"), "components_"),
         "get_topics": "components_",
         **dict.fromkeys(("best_beta_", "best_temperature_"), "best_params_['beta']"),
@@ -532,12 +533,13 @@ class AttributeHints:
     def _hint(self, name: str) -> str:
         """Return what to use instead of an attribute that is missing; empty if that is unknown."""
         annotated = (vars(kind).get("__annotations__", ()) for kind in type(self).__mro__)
-        known = {*dir(type(self)), *vars(self)}.union(*annotated)
+        all_names = {*dir(type(self)), *vars(self)}.union(*annotated)
+        known = {one for one in all_names if not one.startswith("_")}
         if name in known:
             is_fitted = any(one.endswith("_") and one[0] != "_" for one in vars(self))
             return "" if is_fitted else f": {self._unset}"
         near = sorted(one for one in known if one.endswith(f"_{name}") and name.endswith("_"))
-        if not near and (other := self._instead.get(name)):
+        if len(near) < 2 and (other := self._instead.get(name)):  # one of two sides is not meant
             near = [other] * (re.split(r"\W", other)[0] in {"skcooc", "matplotlib", *known})
         near = near or get_close_matches(name, known, 1, 0.8)
         return f". Use {' or '.join(near)}" if near else ""

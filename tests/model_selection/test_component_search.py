@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads, RowMemory, SymmetricClustering
 from skcooc.callbacks import Checkpoint, read_checkpoint
@@ -51,6 +52,8 @@ def test_the_planted_number_is_found(search):
     table, recommendation = search.summary().split("\n\n")
     assert recommendation.startswith("Take 3 components: ")
     results = search.cv_results_
+    assert search.refit_time_ > 0
+    assert (results["mean_fit_time"] > 0).all()
     np.testing.assert_array_equal(results["n_distinct"], [2, 3, 3])
     np.testing.assert_array_equal(results["n_found_again"], [2, 3, 3])
     head, unigram, *lines = (line.split("  ") for line in table.splitlines())
@@ -396,6 +399,7 @@ def test_without_folds_a_fifth_is_scored():
 
 REFUSED = [
     (RowMemory(), {}, TypeError, "needs an estimator of skcooc with a number of components"),
+    (make_pipeline(AspectModel()), {}, TypeError, "Of a pipeline search its last step"),
     (SymmetricClustering(hard=True, tied=True), {}, TypeError, "has one clustering of both sides"),
     (TINY, {"candidates": []}, ValueError, "candidates should be numbers, at least 1"),
     (TINY, {"candidates": [0, 2]}, ValueError, "candidates should be numbers, at least 1"),
