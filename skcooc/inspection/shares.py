@@ -356,18 +356,23 @@ def mean_topics(mixtures: Array, tokens: Array) -> RowTopics:
 def pooled_mixtures(counts: Array, components: Array) -> Array:
     """The maximum-likelihood mixture of components (K, M) for each line of counts, (B, K).
 
-    EM iterations from equal shares. NaN if a line has no counts.
+    EM iterations from equal shares, of each line until it has converged. NaN if it has no counts.
     """
-    shares = np.full((len(counts), len(components)), 1 / len(components))
+    found = np.full((len(counts), len(components)), 1 / len(components))
+    going = np.arange(len(counts))
     with np.errstate(invalid="ignore"):
         for _ in range(STEPS):
-            p = shares @ components
+            before = found[going]
+            p = before @ components
             ratios = np.divide(counts, p, out=np.zeros_like(p), where=p > 0)
-            before, shares = shares, shares * (ratios @ components.T)
-            shares /= shares.sum(axis=1, keepdims=True)
-            if not np.abs(shares - before).max(initial=0.0) >= TOLERANCE:
+            shares = before * (ratios @ components.T)
+            found[going] = shares = shares / shares.sum(axis=1, keepdims=True)
+            moved = np.abs(shares - before).max(axis=1, initial=0.0) >= TOLERANCE
+            if not moved.all():
+                going, counts = going[moved], counts[moved]
+            if not len(going):
                 break
-    return np.where(shares < TOLERANCE, 0, shares)
+    return np.where(found < TOLERANCE, 0, found)
 
 
 def columns_of_tests(p: Array) -> dict[str, Array]:

@@ -23,7 +23,7 @@ def stand_in(X, n_topics=3, **more):
         row_distribution_=X.sum(axis=1) / X.sum(),
         unigram_=(X.sum(axis=0) + 1) / (X.sum() + X.shape[1]),
         smoothing_=0.1,
-        transform=lambda counts: embedding[_which(X, counts.toarray())],
+        transform=lambda counts, groups=None: embedding[_which(X, counts.toarray())],
         **more,
     )
 

@@ -108,6 +108,9 @@ def test_limits_one_row_in_each_group_and_all_rows_in_one():
     X, model = table_and_model()
     np.testing.assert_allclose(*pooled_and_literal(X, model, np.arange(10)), atol=5e-4)
     np.testing.assert_allclose(*pooled_and_literal(X, model, np.zeros(10)), atol=3e-4)
+    sums = np.vstack([1e4 * X[:1], X, np.zeros(X.shape[1])])  # the first one converges last
+    alone = [shares.pooled_mixtures(line[None], model.components_)[0] for line in sums]
+    np.testing.assert_allclose(shares.pooled_mixtures(sums, model.components_), alone, rtol=1e-9)
     components = np.eye(3)  # each column is a topic: shares are those of counts
     X = np.array([[3.0, 1, 0], [1, 2, 5], [0, 7, 2]])
     found = shares.pooled_mixtures(X, components)
@@ -471,6 +474,17 @@ def test_periods_of_dates():
 
 ISO = ["2024-01-15", "2024-01-31T23:59:59Z", "2024-03"]
 MONTHS = pd.PeriodIndex([*ISO[::2], "2024-01", None], freq="M")[[0, 2, 1, 3]]
+
+
+def test_many_dates_as_strings_are_pointed_at():
+    days = (np.datetime64("2020-01-01") + np.arange(30)).astype(str)
+    with pytest.warns(UserWarning, match="30 dates as strings, and each is a group: give freq"):
+        found = groups.divide(days, np.ones(30))
+    assert len(found.labels) == 30
+    with warnings.catch_warnings(action="error"):
+        groups.divide(days, np.ones(30), "month")
+        groups.divide(np.char.add("a", days), np.ones(30))
+        groups.divide(days[:9], np.ones(9))
 
 
 def test_strings_and_periods_are_dates_if_there_is_a_freq():
