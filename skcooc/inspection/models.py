@@ -36,7 +36,7 @@ FACTORS = ("components_", "embedding_", "row_distribution_")
 HOW_MANY = [Interval(Integral, 0, None, closed="left")]  # columns or rows of each component
 COUNTS_OF_CELLS = "adata.X, or the layer fitted, with the genes fitted"
 MIXTURES_OF_CELLS = "adata.obsm['X_topics']"
-NESTED = ("best_estimator_", "estimator_")  # the model of a search; of a meta-estimator
+NESTED = ("best_estimator_", "estimator_", "model_")  # of a search; meta-estimator; classifier
 SUM_TOLERANCE = 1e-3  # by which sums of shares may differ from one
 LONGEST_NAME = 80  # characters of a name; what is longer is cut
 SAME_SUMS = 1e-3  # relative difference of row sums up to which a table may be the one fitted

@@ -312,3 +312,9 @@ def test_leave_one_out_equations_are_merged_as_plain_ones():
     assert (model.aspects, model.row_prior) == (plain, 0.3) == (Aspects(2), 0.3)
     for ours, its in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours, its)
+
+
+def test_the_topics_of_a_classifier_have_the_names_of_its_classes():
+    classifier = skcooc.AspectClassifier(cv=0, random_state=0).fit(X, LABELS)
+    assert inspection.name_topics(classifier) == [str(c) for c in classifier.classes_]
+    assert describe(classifier, WORDS).equals(describe(classifier.model_, WORDS))
