@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline
 
 from skcooc import inspection
 from skcooc.cli.models import Entry
-from skcooc.cli.terminal import Arguments, first_given, printable
+from skcooc.cli.terminal import Arguments, printable
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.inspection.explorer.sections import PageGroups, groups_by_time
 from skcooc.inspection.features import (
@@ -49,6 +49,7 @@ HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with cach
 # Half a surrogate pair, as in JSON that was cut or in names of files, is written out.
 UNICODE: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
 RESULTS = "components.csv", "embedding.csv", "summary.json", "model.joblib"
+SHARES = {"shares_by_group.csv", "shares_by_time.csv"}  # where there are groups or times
 
 
 class SharesByDivision(NamedTuple):
@@ -280,9 +281,7 @@ def paths_to_write(options: Arguments) -> list[Path]:
     pages = [] if options.html is None else [options.html]
     if options.output is None:
         return pages
-    divided = (name for name in ("group", "time") if first_given(options, name))
-    names = [*RESULTS, *(f"shares_by_{name}.csv" for name in divided)]
-    return [*(options.output / name for name in names), *pages]
+    return [*(options.output / name for name in (*RESULTS, *SHARES)), *pages]
 
 
 def check_path(path: Path, options: Arguments) -> None:
@@ -347,6 +346,8 @@ def write(
         text = json.dumps(summary, indent=2, ensure_ascii=False)
         (partial / "summary.json").write_text(text + "\n", **UNICODE)
         joblib.dump(_with_vectorizer(table, model), partial / "model.joblib")
+    for name in SHARES - shares.keys():  # of an earlier model
+        (folder / name).unlink(missing_ok=True)
     return [*RESULTS, *shares]
 
 

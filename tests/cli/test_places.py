@@ -112,6 +112,8 @@ def test_names_are_written_as_they_are(run, tmp_path):
         with (tmp_path / f"{name}.csv").open(newline="", encoding="utf-8") as file:
             found[name] = [line[0] for line in csv.reader(file)][1:]
     assert found == {"embedding": marks, "shares_by_group": sorted([*"=+-@"] * 3)}
+    run(path, "--beta", ".9", "-o", tmp_path)
+    assert not (tmp_path / "shares_by_group.csv").exists()  # it was of the other model
 
 
 def test_a_link_to_a_page_stays_one_and_output_fits_its_encoding(run, npz, tmp_path, monkeypatch):
