@@ -26,7 +26,7 @@ from skcooc.protocol.locks import exclusive
 from tests.cases import ESTIMATORS, VARIANTS
 from tests.contract import X, every_class, every_estimator, fitted, is_hard, quick
 from tests.tables import refused
-from tests.watching import Interruption, Stop, Watcher
+from tests.watching import At, Interruption, Stop, Watcher
 
 ProgressBar, ScoringMonitor = (
     getattr(pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9"), name)
@@ -205,20 +205,8 @@ def test_callbacks_are_not_written_and_bad_parameters_are_refused_before_the_fit
         assert not hasattr(model, "components_")
 
 
-class Meanwhile(Watcher):
-    """Calls a function once, during a fit."""
-
-    def __init__(self, function):
-        self.function, self.n_calls = function, 0
-
-    def on_fit_task_end(self, estimator, context):
-        self.n_calls += 1
-        if self.n_calls == 1:
-            self.function()
-
-
 def test_a_second_fit_with_a_checkpoint_is_refused_at_once_and_the_first_goes_on(tmp_path):
-    path, begun = tmp_path / "model", Meanwhile(lambda: None)
+    path, begun = tmp_path / "model", Interruption(at=1)
     checkpoint, whole = Checkpoint(path, every=2), clone(MODEL).fit(X)
 
     def second():
@@ -228,9 +216,9 @@ def test_a_second_fit_with_a_checkpoint_is_refused_at_once_and_the_first_goes_on
             refused(told, model.fit, X, error=BlockingIOError)
             assert not hasattr(model, "components_")
 
-    meanwhile = Meanwhile(second)
+    meanwhile = At(1, second)
     assert_same(clone(MODEL).set_callbacks(checkpoint, meanwhile).fit(X), whole)
-    assert (meanwhile.n_calls > 1, begun.n_calls) == (True, 0)
+    assert (meanwhile.n_calls < 0, begun.seen) == (True, 0)
     assert os.listdir(tmp_path) == ["model"]
     interrupted(clone(MODEL), X, path, at=2)  # gives its lock back, too
     assert_same(clone(MODEL).set_callbacks(Checkpoint(path)).fit(X), whole)

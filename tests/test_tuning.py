@@ -220,18 +220,6 @@ def test_a_search_that_was_cut_short_goes_on():
         assert len(again) == len(whole) - stop
 
 
-def interrupted(loss, n_trials):
-    left = [None] * n_trials
-
-    def cut(**values):
-        if not left:
-            raise KeyboardInterrupt
-        left.pop()
-        return loss(**values)
-
-    return cut
-
-
 def test_only_parameters_of_the_estimator_are_tuned():
     class Unknown(Temperature):
         def propose(self, so_far, best):

@@ -20,7 +20,7 @@ from tests.equations.literal_tree_clusters import TREE, LiteralTree, random_stat
 from tests.equations.models import CASES
 from tests.equations.running import energies, step
 from tests.tables import planted, random_table, refused
-from tests.watching import Watcher
+from tests.watching import Stop
 
 LEVELS = ["constant", "cluster", "row"]
 
@@ -227,13 +227,9 @@ def test_with_a_temperature_that_is_given():
         assert model.tuning_ == []
         assert adjusted_rand_score(data.labels, model.labels_) > 0.95
 
-    class Stop(Watcher):
-        def on_fit_task_end(self, *arguments, **named):
-            return True
-
     with warnings.catch_warnings():  # it did not grow, and for a reason
         warnings.filterwarnings("error", message="The tree has not grown")
-        assert model.set_callbacks(Stop()).fit(data.X).n_clusters_ >= 1
+        assert model.set_callbacks(Stop(0)).fit(data.X).n_clusters_ >= 1
 
 
 def test_held_out_observations_do_not_shape_the_tree(monkeypatch):
