@@ -226,12 +226,12 @@ def narrowed(table: CSR, dtype: DTypeLike = np.float32) -> CSR:
     return table.astype(dtype) if table.data.max(initial=0) <= MAX_SINGLE else table
 
 
-def check_total(total: float, name: str = "X") -> None:
+def check_total(total: float) -> None:
     if total and not MIN_TOTAL <= total <= MAX_TOTAL:
         raise ValueError(
-            f"The weighted counts of {name} add up to {total:.3g}; they must add up to a number "
+            f"The weighted counts of X add up to {total:.3g}; they must add up to a number "
             f"from {MIN_TOTAL:g} to 2^53 = {MAX_TOTAL:.3g}, above which floating point numbers "
-            f"cannot count single tokens. Multiply {name} by a constant."
+            "cannot count single tokens. Multiply X by a constant."
         )
 
 

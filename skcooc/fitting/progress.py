@@ -40,10 +40,6 @@ class Listeners(Listener):
         answers = [listener.iteration(record, state, run) for listener in self._listeners]
         return any(answers)
 
-    def block(self) -> None:
-        for listener in self._listeners:
-            listener.block()
-
 
 class BlockTasks(Listener):
     """Iterations or passes: callback tasks of one name, with a sub-task for each block.

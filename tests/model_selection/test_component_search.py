@@ -329,7 +329,6 @@ def same(first, second):
 
 
 @requires_callbacks
-@pytest.mark.filterwarnings("ignore:The .* is still falling falling")
 def test_other_data_do_not_resume_and_threads_and_the_kind_of_table_do_not_matter():
     broken = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
     broken.set_callbacks(Interruption(1, "K = "))
