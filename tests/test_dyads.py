@@ -108,6 +108,18 @@ def test_new_observations_are_placed_by_names_and_unknown_names_cause_a_warning(
     with pytest.warns(UserWarning, match=r"\['c0', 'c1', 'c2'\] and 6 others"):
         Dyads.from_frame({"r": 9 * ["ann"], "c": [f"c{j}" for j in range(9)]}, "r", "c", like=train)
     refused("like has no names", Dyads.from_pairs, who, what, like=Dyads(np.eye(2)))
+    lines = {"x": ["b", "a", "a"], "y": ["c", "d", "c"], "w": ["f", "e", "e"], "n": [2, 1, 4]}
+    triads = Triads.from_frame(lines, "x", "y", "w", "n")
+    told = r"1 of 2 triples are dropped: the table has no first \['z'\] and no third \['g'\]\.$"
+    with pytest.warns(UserWarning, match=told):
+        further = Triads.from_triples(["b", "z"], ["d", "c"], ["e", "g"], [3, 1], like=triads)
+    assert same_table(further.schema, triads.schema)
+    assert np.asarray(further).tolist() == 3 * [[1, 1, 0]]
+    alike = Triads.from_frame(lines, "x", "y", "w", "n", like=triads)
+    assert (np.asarray(alike) == np.asarray(triads)).all()
+    nameless = Triads([0], [0], [0])
+    refused("like has no names", Triads.from_triples, ["b"], ["d"], ["e"], like=nameless)
+    refused("inconsistent numbers", Triads.from_triples, ["b"], ["d"], ["e"], [1, 2], like=triads)
     for kind in (dict, pd.DataFrame):
         frame = kind({"user": ["ann"], "item": ["tea"]})
         with pytest.raises(ValueError, match=r"'usr' is not a column .* has 'user', 'item'"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -78,19 +79,24 @@ def find_names(names: Array, wanted: ArrayLike) -> Array:
     return np.array(found, dtype=np.intp)
 
 
-def place_pairs(schema: TableSchema, rows: Array, columns: Array) -> tuple[Array, Array, Array]:
-    """Mask of the pairs of names that a table has, (n,), and their positions; warns of others."""
-    if schema.row_names is None or schema.column_names is None:
-        what = "like has no names of rows and columns, so pairs of names cannot be placed in it"
-        raise ValueError(f"{what}: give Dyads made by from_pairs or from_frame.")
-    i, j = find_names(schema.row_names, rows), find_names(schema.column_names, columns)
-    known = (i >= 0) & (j >= 0)
+def place_names(
+    names: Sequence[Array | None], ways: Mapping[str, Array], what: str
+) -> tuple[Array, list[Array]]:
+    """Mask of the pairs or triples that a table has, (n,), and their positions; warns of others."""
+    found = [
+        find_names(own, ways[way]) for way, own in zip(ways, names, strict=True) if own is not None
+    ]
+    if len(found) < len(ways):
+        told = f"like has no names of {' and '.join(ways)}, so {what} of names cannot be placed in"
+        raise ValueError(f"{told} it: give tokens made by from_{what} or from_frame.")
+    known = np.min(found, axis=0) >= 0
     if not known.all():
-        unknown = [_name_unknown("rows", rows[i < 0]), _name_unknown("columns", columns[j < 0])]
-        what = f"{(~known).sum()} of {len(known)} pairs are dropped: the table has "
-        what += f"{' and '.join(filter(None, unknown))}.{NEW_ROWS * bool((i < 0).any())}"
-        warnings.warn(what, UserWarning, stacklevel=4)
-    return known, i[known], j[known]
+        missing = {way: ways[way][i < 0] for way, i in zip(ways, found, strict=True)}
+        unknown = filter(None, map(_name_unknown, missing, missing.values()))
+        told = f"{(~known).sum()} of {len(known)} {what} are dropped: the table has "
+        told += f"{' and '.join(unknown)}.{NEW_ROWS * (len(missing.get('rows', ())) > 0)}"
+        warnings.warn(told, UserWarning, stacklevel=4)
+    return known, [i[known] for i in found]
 
 
 def _name_unknown(side: str, names: Array) -> str:
@@ -286,15 +292,13 @@ class Dyads(Tokens):
     array(['house', 'man'], dtype='<U5')
     """
 
-    def __new__(cls, *tables: Any, **_: Any) -> Self:
-        if len(tables) > 1:
-            what = f"Dyads() takes one table of counts, got {len(tables)} positional arguments"
-            raise TypeError(f"{what}. Dyads.from_pairs(rows, columns, counts) takes pairs.")
-        return super().__new__(cls)
-
     def __init__(
-        self, X: Any, *, row_names: ArrayLike | None = None, column_names: ArrayLike | None = None
-    ) -> None:
+        self, X: Any, *more: Any, row_names: ArrayLike | None = None,
+        column_names: ArrayLike | None = None,
+    ) -> None:  # fmt: skip
+        if more:
+            what = f"Dyads() takes one table of counts, got {1 + len(more)} positional arguments"
+            raise TypeError(f"{what}. Dyads.from_pairs(rows, columns, counts) takes pairs.")
         if isinstance(X, Tokens):
             what = f"Dyads takes a table of counts, got {type(X).__name__}"
             raise TypeError(f"{what}. Triads.dyads(i, j) makes Dyads of two of three indices.")
@@ -355,8 +359,9 @@ class Dyads(Tokens):
         if not isinstance(like, Dyads | None):
             raise TypeError(f"like should be the Dyads fitted, got {type(like).__name__}.")
         if like is not None:
-            known, i, j = place_pairs(like.schema, rows, columns)
-            return like.like(*list_tokens(n[known], i, j))
+            names, ways = (like.row_names, like.column_names), {"rows": rows, "columns": columns}
+            known, positions = place_names(names, ways, "pairs")
+            return like.like(*list_tokens(n[known], *positions))
         row_names, i = unique_names(rows, "rows")
         column_names, j = unique_names(columns, "columns")
         schema = TableSchema((len(row_names), len(column_names)), row_names, column_names)

@@ -333,10 +333,10 @@ def all_cells(n_rows: int, n_columns: int, dtype: DTypeLike) -> Block:
 
 def check_same_table(fitted: TableSchema, X: Tokens, name: str) -> None:
     if not same_table(fitted, X.schema):
-        remedy = " Make X with like=train; tokens of new rows are scored as a matrix: X.to_csr()."
+        of_new = "; tokens of new rows are scored as a matrix: X.to_csr()" * isinstance(X, Dyads)
         raise ValueError(
             f"X has tokens of a table of shape {X.table_shape}, but {name} was fitted on a table "
-            f"of shape {fitted.shape}, or with other names.{remedy * isinstance(X, Dyads)}"
+            f"of shape {fitted.shape}, or with other names. Make X with like=train{of_new}."
         )
 
 

@@ -20,6 +20,7 @@ from skcooc.tables.dyads import (
     column_of_counts,
     list_tokens,
     named_column,
+    place_names,
     unique_names,
 )
 
@@ -98,8 +99,9 @@ class Triads(Tokens):
 
     @classmethod
     def from_triples(
-        cls, first: ArrayLike, second: ArrayLike, third: ArrayLike, counts: ArrayLike | None = None
-    ) -> Triads:
+        cls, first: ArrayLike, second: ArrayLike, third: ArrayLike,
+        counts: ArrayLike | None = None, *, like: Triads | None = None,
+    ) -> Triads:  # fmt: skip
         """Make tokens of three columns of names.
 
         Parameters
@@ -108,23 +110,31 @@ class Triads(Tokens):
             Names of the three values of each triple.
         counts : array-like of shape (n,), default=None
             How often each triple was observed; once if None.
+        like : Triads, default=None
+            Tokens of a table with names, such as those fitted. Triples that have a name unknown to
+            it are left out, with a warning.
 
         Returns
         -------
         triads : Triads
             In the order of the triples, each repeated by its count. The names of each way are the
-            distinct ones, sorted; ValueError if one is missing.
+            distinct ones, sorted, or those of ``like``; ValueError if one is missing.
         """
-        given = {"first": first, "second": second, "third": third}
-        ways = [unique_names(check_complete(names, way), way) for way, names in given.items()]
-        x, y, w = (index for _, index in ways)
-        sizes, names = [len(name) for name, _ in ways], [name for name, _ in ways]
-        return cls(x, y, w, counts, shape=sizes, names=names)
+        check_consistent_length(first, second, third, counts)
+        given = zip(WAYS, (first, second, third), strict=True)
+        ways = {way: check_complete(names, way) for way, names in given}
+        if like is not None:
+            known, (x, y, w) = place_names(like.names, ways, "triples")
+            n = None if counts is None else np.asarray(counts)[known]
+            return cls(x, y, w, n, shape=like.table_shape, names=like.names)
+        names, (x, y, w) = zip(*(unique_names(ways[way], way) for way in WAYS), strict=True)
+        return cls(x, y, w, counts, shape=list(map(len, names)), names=names)
 
     @classmethod
     def from_frame(
-        cls, frame: Any, first: str, second: str, third: str, count: str | None = "auto"
-    ) -> Triads:
+        cls, frame: Any, first: str, second: str, third: str, count: str | None = "auto", *,
+        like: Triads | None = None,
+    ) -> Triads:  # fmt: skip
         """Make tokens of columns of a data frame (pandas, polars or any mapping).
 
         Parameters
@@ -134,6 +144,8 @@ class Triads(Tokens):
             Names of the columns that hold the values of a triple.
         count : str or None, default="auto"
             Name of the column of counts; see :meth:`Dyads.from_frame`.
+        like : Triads, default=None
+            As in :meth:`from_triples`.
 
         Returns
         -------
@@ -141,7 +153,7 @@ class Triads(Tokens):
         """
         counts = column_of_counts(frame, count, {first, second, third})
         x, y, w = (named_column(frame, name) for name in (first, second, third))
-        return cls.from_triples(x, y, w, counts)
+        return cls.from_triples(x, y, w, counts, like=like)
 
     @classmethod
     def from_schema(cls, schema: TableSchema, first: Array, second: Array, third: Array) -> Triads:
