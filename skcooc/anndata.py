@@ -104,6 +104,7 @@ def fit_topics(
 
     See Also
     --------
+    add_topics : Topics of further cells.
     skcooc.inspection.Mixtures : Show the cells of an AnnData without the model.
     skcooc.inspection.distinguishing_features : Genes that tell topics apart, with intervals.
 

@@ -95,8 +95,8 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         mixtures : (n, K) array
-            P(k given x_i); an empty row gets ``weights_``. ``transform(X) @ components_`` is P(y
-            given x). A lazy dask array where X is one.
+            P(k given x_i); an empty row gets ``weights_``, where the model has them.
+            ``transform(X) @ components_`` is P(y given x). A lazy dask array where X is one.
         """
         check_is_fitted(self)
         if is_collection(X):

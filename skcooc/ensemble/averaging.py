@@ -106,6 +106,11 @@ class AveragedModels(MetaModel):
     n_iter_ : int
         Total number of EM iterations of the members.
 
+    See Also
+    --------
+    RowMemory : A cache around it, for the best predictions.
+    InterpolatedModels : Different models.
+
     Notes
     -----
     Members are not fitted until convergence: to read topics, take one `AspectModel`.

@@ -80,6 +80,10 @@ class InterpolatedModels(MetaModel, BaseComposition):
     embedding_ : (N, K) array
         P(z_k given x_i) of the training rows, times the weight of the model.
 
+    See Also
+    --------
+    AveragedModels : Many fits of one model.
+
     Notes
     -----
     An interrupted fit resumes when ``fit`` is called with the same data and parameters; with

@@ -100,6 +100,10 @@ class RowMemory(MetaModel):
         The background b_j: the number of training rows with a column, plus one, as a distribution;
         for tables that are not in memory, of the sample of rows.
 
+    See Also
+    --------
+    AveragedModels : The best model within it.
+
     References
     ----------
     Y. W. Teh, A hierarchical Bayesian language model based on Pitman-Yor processes, ACL 2006.

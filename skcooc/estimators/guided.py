@@ -93,7 +93,9 @@ class GuidedAspectModel(AspectModel):
     component_names_ : dict of int to str
         Names of the topics with seeds and of those given, by their positions.
     groups_ : (G,) array
-        Labels of the groups, sorted; with ``group_effects``, as are the next two.
+        Labels of the groups, sorted; with ``group_effects``, as are the next three.
+    row_groups_ : (N,) array of int
+        Position in ``groups_`` of the group of each row, or -1.
     group_distribution_ : (G, K) array
         P(z_k given g), shares of the topics in the groups, in the order of ``groups_``.
     column_factors_ : (G, M) array
@@ -109,13 +111,13 @@ class GuidedAspectModel(AspectModel):
     See Also
     --------
     skcooc.AspectClassifier : Labels of some rows.
-    skcooc.inspection.share_effects : Effects of covariates on the shares of topics.
+    skcooc.inspection.share_effects : Effects of covariates.
 
     Notes
     -----
-    Only the M-step differs from that of `AspectModel`. Seeds are pseudo-counts [1]_. Factors s_gj
-    are those of a Poisson model with means s_gj sum_k theta_ik P(y_j given z_k), similar to batch
-    effects in factor models of single cells [2]_. If groups consist of different topics, the
+    Seeds are pseudo-counts [1]_. Factors s_gj
+    are those of a Poisson model with means s_gj sum_k theta_ik P(y_j given z_k), as in factor
+    models of single cells [2]_. If groups consist of different topics, the
     factors take some of the difference. ``sample``, ``recommend``, ``joint_distribution`` and
     ``row_log_likelihood`` leave factors out.
 

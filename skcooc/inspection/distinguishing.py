@@ -97,6 +97,10 @@ def distinguishing_features(
         If there is only one component, ``feature_names`` has not M entries, or X has no
         counts or other columns than the model.
 
+    See Also
+    --------
+    characteristic_features : Without a table of counts.
+
     References
     ----------
     P. Carbonetto, K. Luo, A. Sarkar, A. Hung, K. Tayeb, S. Pott and M. Stephens, GoM DE:

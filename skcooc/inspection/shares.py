@@ -178,6 +178,11 @@ def topic_shares(
         ``n_rows`` (rows of the group with tokens), ``share`` (of the tokens of the group), and
         ``documents`` (share of the rows of the group whose largest topic this is).
 
+    See Also
+    --------
+    compare_shares : Differences of groups, with intervals and tests.
+    share_effects : Effects of numbers and of several covariates.
+
     Examples
     --------
     >>> from skcooc import AspectModel, inspection
@@ -267,6 +272,11 @@ def compare_shares(
         ``low`` to ``high``, ``p`` (of the two-sided test), ``p_adjusted`` (Benjamini and Hochberg)
         and ``n_tests`` (the number adjusted for, the same on all lines). Intervals and p are NaN if
         the group, or the rest, is one row.
+
+    See Also
+    --------
+    topic_shares : The shares themselves.
+    share_effects : Effects of numbers and of several covariates.
 
     References
     ----------

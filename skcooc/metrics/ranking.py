@@ -88,6 +88,10 @@ def recall_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
     recall : float
         In [0, 1].
 
+    See Also
+    --------
+    ndcg_at_k : The same, with more weight on the first items.
+
     References
     ----------
     J. L. Herlocker, J. A. Konstan, L. G. Terveen and J. T. Riedl, Evaluating collaborative

@@ -126,8 +126,7 @@ class ComponentSearchCV(Search):
         Whether to fit all data with the chosen number.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the fits and of the division in halves; and of the last fit, where the estimator has
-        none.
+        Seed of the fits and of the halves; of the last fit, where the estimator has none.
 
     Attributes
     ----------
@@ -150,11 +149,10 @@ class ComponentSearchCV(Search):
         of one half that are distinct in the other, too, and have an affinity of 2/3 or more;
         ``coherence``, mean :func:`skcooc.metrics.npmi_coherence`; ``beta``; ``icl`` of hard
         clusterings; ``work``, components times iterations for one part of the data;
-        ``mean_fit_time`` and ``mean_score_time``, seconds for one part.
+        ``mean_*_time``, seconds for one part.
     best_estimator_ : estimator
-        Fitted to all data; only with ``refit``, as is the next.
+        Fitted to all data; only with ``refit``.
     refit_time_ : float
-        Seconds.
     best_params_ : dict
     best_index_ : int
     best_score_ : float
@@ -169,7 +167,7 @@ class ComponentSearchCV(Search):
     :class:`skcooc.callbacks.Checkpoint` also in another process, as ``read_checkpoint(path).fit``.
 
     Fits of the search tune only the temperature, on ``validation_fraction`` of each part; aspect
-    models go on with leave-one-out EM where that is better. ``estimator.fit`` fits the best one.
+    models go on with leave-one-out EM where that is better.
 
     References
     ----------

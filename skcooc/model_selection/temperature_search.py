@@ -108,6 +108,10 @@ class TemperatureSearchCV(Search):
     n_features_in_ : int
     feature_names_in_ : (M,) array of str
 
+    See Also
+    --------
+    ComponentSearchCV : Search over the number of components.
+
     Notes
     -----
     An interrupted search resumes when ``fit`` is called with the same data and parameters; with
