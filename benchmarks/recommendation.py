@@ -220,5 +220,8 @@ METHODS: dict[str, tuple[Callable[[Setting, int], Ranking], list[Setting]]] = {
     "AspectModel(leave_one_out=True)": (
         aspects, [{**size, "leave_one_out": True} for size in SIZES]
     ),
+    'the same with tempering="joint"': (
+        aspects, [{**size, "leave_one_out": True, "tempering": "joint"} for size in SIZES]
+    ),
     "AveragedModels": (of_skcooc(averaged), grid(n_components=[16, 64, 128])),
 }  # fmt: skip
