@@ -200,7 +200,7 @@ def check_block(X: Any, **options: Any) -> Any:
         return check_array(
             check_sparse_structure(X),
             accept_sparse="csr",
-            dtype=NUMBERS,
+            dtype=NUMBERS if hasattr(X, "dtype") else "numeric",  # lists of integers stay so
             ensure_non_negative=np.shape(X)[:1] != (0,),
             ensure_min_samples=0,
             input_name="X",
