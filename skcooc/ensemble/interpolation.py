@@ -181,7 +181,7 @@ class InterpolatedModels(MetaModel, BaseComposition):
             (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
             seeded = [replace(m, estimator=self._seeded(m.estimator, seed)) for m in unseeded]
             members = self._fits("all", journal, seeded, X, counts, sample_weight)
-            weights, smoothing, predicted = self._estimate(members, table, journal)
+            weights, smoothing, predicted = self._estimate(members, table, seed, journal)
         factors = side_by_side([member.fitted for member in members], weights)
         mass = counts.row_sums * counts.row_weights
         estimators = [member.estimator for member in members]
@@ -224,10 +224,9 @@ class InterpolatedModels(MetaModel, BaseComposition):
         return self._each(fit, range(len(members)))
 
     def _estimate(
-        self, members: Sequence[Member], table: Table, journal: Journal
+        self, members: Sequence[Member], table: Table, seed: int, journal: Journal
     ) -> tuple[list[float], float, HeldOutPredictions]:
         """Weights and smoothing best for held-out tokens; predictions without smoothing."""
-        (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
         division = HoldOutOptions(self.validation_fraction, seed, "auto")
         rest, heldout = hold_out(
             table.sample, *division, purpose="to estimate the weights. Change validation_fraction."

@@ -115,11 +115,10 @@ class GuidedAspectModel(AspectModel):
 
     Notes
     -----
-    Seeds are pseudo-counts [1]_. Factors s_gj
-    are those of a Poisson model with means s_gj sum_k theta_ik P(y_j given z_k), as in factor
-    models of single cells [2]_. If groups consist of different topics, the
-    factors take some of the difference. ``sample``, ``recommend``, ``joint_distribution`` and
-    ``row_log_likelihood`` leave factors out.
+    Seeds are pseudo-counts [1]_. Factors s_gj are those of a Poisson model with means s_gj sum_k
+    theta_ik P(y_j given z_k), as in factor models of single cells [2]_. If groups consist of
+    different topics, the factors take some of the difference. ``sample``, ``recommend``,
+    ``joint_distribution`` and ``row_log_likelihood`` leave factors out.
 
     References
     ----------

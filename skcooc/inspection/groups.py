@@ -22,7 +22,7 @@ FREQUENCIES = ("day", "week", *MONTHS)
 WIDE = 3.0  # steps between groups, in units of the (lower) median, above which a line is broken
 A_PERIOD = np.timedelta64(7, "D")  # or longer: a line is broken at each period that is left out
 YEAR_MONTH = re.compile(r"\d{4}(-\d{2})?")
-MANY_NUMBERS, MANY_DAYS = 24, 24  # groups
+MANY_GROUPS = 24  # of numbers, or of dates as strings, that may be a mistake
 CURE = "Convert strings to dates by pandas.to_datetime(...) or datetime.strptime(...)."
 
 
@@ -103,11 +103,11 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
             what = f"{column.parameter} has infinite numbers"
             raise ValueError(f"{what}: give NaN for rows without a label.")
         groups, numbers = number_levels(values, column.order)
-        if values.dtype.kind == "f" and MANY_NUMBERS < len(groups) > len(values) / 2:
+        if values.dtype.kind == "f" and MANY_GROUPS < len(groups) > len(values) / 2:
             what = f"{column.parameter} has {len(groups)} numbers in {len(values)} rows"
             cure = "and each is a group: put them into intervals, as by pandas.cut(by, 10)."
             warnings.warn(f"{what}, {cure}", UserWarning, stacklevel=4)
-        if len(groups) > MANY_DAYS and parse_dates(column) is not column:
+        if len(groups) > MANY_GROUPS and parse_dates(column) is not column:
             what = f"{column.parameter} has {len(groups)} dates as strings, and each is a group"
             cure = "give freq, such as 'year', or dates, as by pandas.to_datetime."
             warnings.warn(f"{what}: {cure}", UserWarning, stacklevel=4)
