@@ -82,6 +82,7 @@ def test_invalid_input_is_refused():
         (lambda: Dyads([[np.nan, 2]]), "NaN"),
         (lambda: Dyads([[1e12]]), "Use the count matrix itself"),
         (lambda: Dyads([[1, 2]], column_names=["a"]), r"column_names has shape \(1,\)"),
+        (lambda: Dyads([[1]], column_names=[("a", "b")]), "join the levels of a MultiIndex"),
         (lambda: Dyads.from_pairs(["a"], ["b", "c"]), "inconsistent numbers of samples"),
     ]:
         refused(message, make)
@@ -243,6 +244,7 @@ def test_triads_as_tables_and_invalid_triads_are_refused():
     ]:
         refused(message, Triads, *positions, **options)
     refused("0, 1 and 2 in some order", Triads([0], [0], [0]).transpose, 0, 0, 1)
+    refused("0 and 5 should be 0, 1 or 2", Triads([0], [0], [0]).dyads, 0, 5)
 
 
 def test_transformed_counts_are_noticed():

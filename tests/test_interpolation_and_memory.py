@@ -118,6 +118,10 @@ def test_parameters_reach_the_models_and_searches_use_them():
     assert model.estimators[0][1].n_components == 2
     assert isinstance(dict(model.estimators)["clusters"], AspectModel)
     assert "aspects" not in model.get_params(deep=False)
+    refused("Did you mean random_state", model.set_params, seed=1)
+    refused("Did you mean n_components", model.set_params, aspects__n_component=1)
+    model.set_params(estimators=[("other", clone(ASPECTS))], other__n_components=2)
+    assert [(name, own.n_components) for name, own in model.estimators] == [("other", 2)]
     folds = KFold(2, shuffle=True, random_state=0)
     search = GridSearchCV(mean_of(), {"aspects__n_components": [1, 3]}, cv=folds).fit(Dyads(X))
     assert search.best_params_ == {"aspects__n_components": 3}

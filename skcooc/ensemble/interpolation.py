@@ -35,7 +35,7 @@ from skcooc.simplex import normalise
 from skcooc.tables import Table, read_in_memory, with_names
 
 
-class InterpolatedModels(MetaModel, BaseComposition):
+class InterpolatedModels(BaseComposition, MetaModel):  # set_params: the list, models, others
     """Weighted mean of the predictions of different models.
 
     Different models capture different structure of a table. Their mean

@@ -72,11 +72,12 @@ def sizes_of(estimator: BaseEstimator) -> tuple[str, ...]:
     ('n_row_clusters', 'n_column_clusters')
     """
     names: tuple[str, ...] = getattr(estimator, "size_parameters", ())
-    if not names:
+    if not names or not hasattr(estimator, "short_fits"):  # TriadicAspectModel has none
         raise TypeError(
-            "ComponentSearchCV needs an estimator of skcooc with a number of components or "
-            f"clusters, got {estimator!r}. Of a pipeline search its last step, given what the "
-            "steps before return; or make it AspectModel('auto'), which searches inside."
+            "ComponentSearchCV needs an estimator of skcooc for tables of two ways, with a number "
+            f"of components or clusters, got {estimator!r}. Of a pipeline search its last step, "
+            "given what the steps before return; or make it AspectModel('auto'), which searches "
+            "inside."
         )
     if estimator.get_params(deep=False).get("tied", False):
         raise TypeError(

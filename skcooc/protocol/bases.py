@@ -163,7 +163,7 @@ class EstimatorHints(AttributeHints, _Estimator):
         valid = self._get_param_names()
         for name in params.keys() - valid:
             inside, _, nested = name.partition("__")
-            if nested and hasattr(getattr(self, inside, None), "set_params"):
+            if nested and hasattr(self.get_params().get(inside), "set_params"):
                 continue
             raise ValueError(
                 f"Invalid parameter {name!r} for estimator {self}. {did_you_mean(name, valid)}"

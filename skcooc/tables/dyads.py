@@ -147,7 +147,8 @@ def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None
         return None
     names = np.asarray(names)
     if names.shape != (size,):
-        raise ValueError(f"{what} has shape {names.shape}; expected ({size},)")
+        cure = ": join the levels of a MultiIndex, such as by '_'.join" if names.ndim == 2 else ""
+        raise ValueError(f"{what} has shape {names.shape}; expected ({size},){cure}")
     return names
 
 

@@ -175,6 +175,8 @@ class Triads(Tokens):
 
     def dyads(self, rows: int, columns: int) -> Dyads:
         """Dyads, in the same order, of two ways, 0, 1 or 2, that become rows and columns."""
+        if not {rows, columns} <= {0, 1, 2}:
+            raise ValueError(f"The ways {rows} and {columns} should be 0, 1 or 2.")
         shape = self.table_shape[rows], self.table_shape[columns]
         i, j = self.positions[rows], self.positions[columns]
         schema = TableSchema(shape, self.names[rows], self.names[columns])
