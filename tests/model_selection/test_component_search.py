@@ -7,7 +7,14 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from skcooc import AspectModel, AsymmetricClustering, Dyads, RowMemory, SymmetricClustering
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    Dyads,
+    RowMemory,
+    SymmetricClustering,
+    TriadicAspectModel,
+)
 from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.datasets import make_cooccurrences
 from skcooc.fitting.recipe import draw_seeds
@@ -395,7 +402,8 @@ def test_without_folds_a_fifth_is_scored():
 
 
 REFUSED = [
-    (RowMemory(), {}, TypeError, "needs an estimator of skcooc with a number of components"),
+    (RowMemory(), {}, TypeError, "needs an estimator of skcooc for tables of two ways"),
+    (TriadicAspectModel(2), {}, TypeError, "needs an estimator of skcooc for tables of two ways"),
     (make_pipeline(AspectModel()), {}, TypeError, "Of a pipeline search its last step"),
     (SymmetricClustering(hard=True, tied=True), {}, TypeError, "has one clustering of both sides"),
     (TINY, {"candidates": []}, ValueError, "candidates should be numbers, at least 1"),

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads, TriadicAspectModel
-from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
+from skcooc.model_selection import TemperatureSearchCV
 from skcooc.protocol.scikit_learn import ProgressBar
 from tests.cases import FAST
 from tests.contract import TEXTS
@@ -143,7 +143,6 @@ def test_fits_are_tasks_of_callbacks(capsys):
 REFUSED = [
     (search_of(LogisticRegression()), TypeError, "needs a single model of skcooc"),
     (search_of(TriadicAspectModel(2)), TypeError, "needs a single model of skcooc"),
-    (ComponentSearchCV(TriadicAspectModel(2)), TypeError, "for tables of two ways"),
     (search_of(AsymmetricClustering(hard=True)), ValueError, "has no temperature"),
     *(
         (search_of(betas=betas), ValueError, r"numbers in \(0, 1\]")
