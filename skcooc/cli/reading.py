@@ -15,7 +15,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -30,7 +29,7 @@ from skcooc.cli import texts
 from skcooc.cli.terminal import Arguments, Screen, first_given
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.counts import check_sparse_structure
-from skcooc.inspection.groups import YEAR_MONTH
+from skcooc.inspection.groups import parse_date
 from skcooc.protocol import Array
 
 # Names of options: columns of records, names of matrices, limits of texts.
@@ -388,8 +387,7 @@ def _parse_number(value: str) -> float:
 def _parse_date(value: str) -> np.datetime64:
     if not value:
         return np.datetime64("NaT", "s")
-    date = datetime.fromisoformat(f"{value}-01-01"[:10] if YEAR_MONTH.fullmatch(value) else value)
-    return np.datetime64(date.replace(tzinfo=None), "s")  # local, as in the explorer
+    return np.datetime64(parse_date(value).replace(tzinfo=None), "s")  # local, as in the explorer
 
 
 def _count_matrix(records: Records, options: Arguments) -> NamedCounts | None:

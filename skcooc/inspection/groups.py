@@ -264,8 +264,12 @@ def _day(value: Any) -> Any:
 
 
 def _parse_day(text: str) -> str | None:
-    if YEAR_MONTH.fullmatch(text):
-        text = f"{text}-01-01"[:10]
     with contextlib.suppress(ValueError):
-        return datetime.datetime.fromisoformat(text).isoformat()[:10]
+        return parse_date(text).isoformat()[:10]
     return None
+
+
+def parse_date(text: str) -> datetime.datetime:
+    """An ISO date; of a year or a month alone its first day. ValueError if it is none."""
+    whole = f"{text}-01-01"[:10] if YEAR_MONTH.fullmatch(text) else text
+    return datetime.datetime.fromisoformat(whole)
