@@ -87,6 +87,7 @@ def test_labels_come_in_many_forms():
         (np.where(FEW < 0, np.nan, FEW.astype(float)), [0, 1, 2]),
         (strings, NAMES.tolist()),
         (np.where(FEW < 0, np.nan, NAMES[FEW]), NAMES.tolist()),
+        (np.where(FEW < 0, np.nan, NAMES[FEW]).tolist(), NAMES.tolist()),
         (pd.Series(strings, dtype="string"), NAMES.tolist()),
         (pd.Series(strings, dtype="category"), NAMES.tolist()),
         (pd.Series(np.where(FEW < 0, None, numbers), dtype="Int64"), [0, 1, 2]),

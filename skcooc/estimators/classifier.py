@@ -346,9 +346,8 @@ class LabelledAspectModel(GuidedAspectModel):
 
 def _labels(y: ArrayLike) -> Array:
     """Labels as objects, (N,), None where there is none; ValueError where they are no classes."""
-    labels = column_or_1d(y, warn=True, dtype=None)
-    found, missing = labels.astype(object), is_missing(labels)
-    found[missing] = None
+    found = column_or_1d(y, warn=True, dtype=object).copy()
+    found[is_missing(found)] = None
     found[found == UNLABELLED] = None
     if (given := found[~is_missing(found)]).size:
         check_classification_targets(np.array(given.tolist()))
