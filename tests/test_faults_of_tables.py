@@ -173,6 +173,8 @@ def test_texts_in_place_of_counts_are_told_and_not_shown():
     ):
         refused(r"^X holds texts or other strings, .*from_frame\.", model.fit, strings)
     assert not hasattr(model, "n_features_in_")
+    fitted = clone(model).fit(COUNTS)
+    refused("^X holds texts or other strings", fitted.transform, pd.Series(PAIRS["user"]))
     written = np.array([["3", "0"], ["1", "2"]], dtype=object)  # numbers as strings are counts
     one, two = (AspectModel(1).fit(table).components_ for table in (written, written.astype(float)))
     np.testing.assert_array_equal(one, two)

@@ -507,7 +507,8 @@ def random_generator(random_state: RandomState) -> np.random.Generator:
 
 def _numbers(X: TableLike) -> Array | None:
     """Column names of a data frame or Dyads if these are numbers, but for 0, 1, ... of a frame."""
-    names = X.column_names if isinstance(X, Dyads) else X.columns if hasattr(X, "iloc") else None
+    of_frame = X.columns if hasattr(X, "iloc") and hasattr(X, "columns") else None
+    names = X.column_names if isinstance(X, Dyads) else of_frame
     if names is None or np.asarray(names).dtype.kind not in "iu":
         return None
     default = hasattr(X, "iloc") and np.array_equal(names, np.arange(len(names)))
