@@ -171,7 +171,8 @@ def test_input_is_not_changed_and_refused_batches_keep_the_model():
     with pytest.raises(TypeError, match="all strings or all numbers"):
         model.partial_fit(numbers, by_name=True)
     refused("[Nn]egative", *by_name(model, -frame(SECOND).assign(new=1)))
-    refused("feature names should match", model.partial_fit, frame(SECOND, order=slice(None, 9)))
+    for further in (frame(SECOND, order=slice(None, 9)), Dyads(frame(SECOND, slice(9)))):
+        refused("feature names should match", model.partial_fit, further)
     assert pickle.dumps(model) == before
     for estimator in (MODEL, RowMemory(MODEL)):  # scikit-learn compares names that are strings
         first, second = (

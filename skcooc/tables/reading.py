@@ -201,8 +201,8 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
     integers = getattr(estimator, "_integers", np.float32)
     if isinstance(X, Dyads):
         table = X.to_csr()
-        check_n_features(estimator, table, reset=reset)
         check_names(estimator, X.column_names, reset)
+        check_n_features(estimator, table, reset=reset)
         dtype = np.result_type(table.dtype, integers) if X.weights is None else table.dtype
         return table.astype(dtype, copy=False)
     options = {"accept_sparse": "csr", "dtype": NUMBERS, "ensure_non_negative": True}
