@@ -110,6 +110,9 @@ def test_bad_labels_are_refused():
     of_strings = AspectClassifier(seed_features={"1": [2]})
     refused("Some classes are strings and others are not", of_strings.fit, X, FEW)
     assert not hasattr(model, "classes_")
+    for missing in (np.nan, -1, ""):  # an array of strings has strings of these
+        with pytest.warns(UserWarning, match=f"class '{missing}', a string.*known, labels, None"):
+            model.fit(X, np.where(FEW < 0, missing, NAMES[FEW]).astype(str))
 
 
 def test_one_class_and_one_label():

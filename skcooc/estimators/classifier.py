@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,6 +43,7 @@ from skcooc.tables import (
 )
 
 UNLABELLED = -1
+MISSING_AS_STRINGS = {"", "-1", "nan", "NaN", "None", "<NA>"}  # in arrays of strings
 NOT_CALIBRATED = 1.0, 1e-6  # exponent and floor
 
 
@@ -351,6 +353,10 @@ def _labels(y: ArrayLike) -> Array:
     found[found == UNLABELLED] = None
     if (given := found[~is_missing(found)]).size:
         check_classification_targets(np.array(given.tolist()))
+        for name in MISSING_AS_STRINGS.intersection(given.tolist()):
+            what = f"y has the class {name!r}, a string"
+            cure = "give None in an array of objects, such as numpy.where(known, labels, None)"
+            warnings.warn(f"{what}. For rows without a label {cure}.", UserWarning, stacklevel=4)
     return found
 
 
