@@ -311,6 +311,9 @@ OTHER_CALLS = {  # what to write instead, or what is wrong: calls
     "such as AspectModel, alone": [lambda: TemperatureSearchCV(RowMemory(FEW)).fit(X)],
     "np.argsort(-items)": [lambda: metrics.recall_at_k(X, MIXTURES)],
     "'skcooc.tables.dyads.Dyads' or None": [lambda: metrics.make_ranking_scorer(X)],
+    "become counts by scikit-learn's OneHotEncoder": [
+        lambda: FEW.fit(pd.DataFrame({"q1": ["never", "often"], "q2": ["yes", "no"]}))
+    ],
     "give its X, or count its data": [lambda: FEW.fit(make_cooccurrences(9, 9, 2))],
     "Did you mean n_rows?": [lambda: make_cooccurrences(n_samples=9)],
     "'brick.png': read it": [lambda: TextureSegmenter().fit("brick.png")],

@@ -136,8 +136,8 @@ def _without_numbers(X: Any) -> str:
         return ""
     names = [name for name in X.columns if _kind(X[name]) not in "biuf"]
     return (
-        f" No numbers are in {_few(names)}: leave these columns out, if they are no pairs."
-        * bool(names)
+        f" No numbers are in {_few(names)}: leave these columns out, if they are no pairs; "
+        "categories, such as answers, become counts by scikit-learn's OneHotEncoder." * bool(names)
     )
 
 
