@@ -122,9 +122,10 @@ class Streams(Predictions):
         check_shape(self._fitted_parameters, recipe, "partial_fit", "Fit anew.")
         check_batch(self, self._fitted_parameters)
         if self._stream is None:
-            raise ValueError(
-                "partial_fit needs a completed fit whose parameters allow streams. Fit anew."
-            )
+            what = "partial_fit needs a completed fit whose parameters allow streams"
+            if self._unfinished is not None:
+                what += ", and this is a checkpoint of fit. Save a stream by joblib.dump"
+            raise ValueError(f"{what}. Fit anew.")
         new = copy.copy(self)  # a batch that is refused leaves self as it was
         table = read_batch(new, X, sample_weight, by_name=by_name)
         batch = table.sample
