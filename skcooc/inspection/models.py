@@ -23,7 +23,8 @@ from skcooc.tables import check_sparse_structure, explained
 
 OWNERS = {  # what has an attribute that is missing
     "components_": ", which a fitted model of topics or clusters has: give that first.",
-    "embedding_": ": give Mixtures(model.transform(X), like=model).",
+    "embedding_": ", as models of skcooc have: give Mixtures(model.transform(X)) to see its rows; "
+    "top_features and explore take it as it is.",
     "tree_": ", which ClusterAbstraction has.",
     "best_n_components_": ", which a fitted ComponentSearchCV has.",
     "component_search_": ", which a model has that was fitted with n_components='auto'.",
@@ -447,6 +448,8 @@ def _check_counts(X: TableLike, model: Any) -> CSR:
             ensure_non_negative=True, input_name="X",
         )  # fmt: skip
     counts, n_columns = sp.csr_array(checked, copy=True), np.shape(model.components_)[1]
+    if isinstance(model, Mixtures):
+        raise ValueError("Mixtures have no columns: give the model in their place, or leave X out.")
     if counts.shape[1] != n_columns:
         named = getattr(model, "feature_names_in_", None) is not None
         which = ", named by its feature_names_in_" if named else ""

@@ -127,7 +127,7 @@ def test_bad_input_libraries_and_folders(monkeypatch, tmp_path):
         (nearest_rows, (np.eye(3), ["tea"], 1), IndexError, "position of a name"),
         *((function, (fitted,), TypeError, "AspectModel has no tree_") for function in of_trees),
         *((function, (NEW,), NotFittedError, None) for function in (*of_trees, *OF_COMPONENTS)),
-        (representative_rows, (LDA,), TypeError, "LatentDirichletAllocation has no embedding_"),
+        (representative_rows, (LDA,), TypeError, r"Allocation has no embedding_.*transform\(X\)\)"),
         (to_pyldavis, (NEW, X), NotFittedError, None),
     ):
         with pytest.raises(error, match=message):
