@@ -123,6 +123,11 @@ def test_unknown_seeds_are_said():
     for given, unknown in {"'rain'": {"rain"}, "none": [], "-1": [-1], f"{M}": [M]}.items():
         what = f"None of the seeds of 'sky' is a column of X.*Given are {given};"
         refused(what, seeded(seeds={"sky": unknown}).fit, X)
+    first = WORDS[SEEDS["sky"][0]]
+    model = seeded(seeds={"sky": [first.upper()]}, feature_names=WORDS)
+    refused(f"has {M} columns, such as '{first}'", model.fit, X)
+    with pytest.warns(UserWarning, match=f"'{first.upper()}'; X has '{first}'"):
+        model.set_params(seed_features={"sky": [first, first.upper()]}).fit(X)
     refused("is less than the number of topics .* named or given, 2", seeded(1).fit, X)
     same = seeded(3).set_params(fixed_components={"sky": np.ones(M)})
     refused("Two topics have the name", same.fit, X)

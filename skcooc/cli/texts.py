@@ -142,7 +142,8 @@ def read_text(path: Path) -> str:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path}: not a gzip file") from error
     except UnicodeDecodeError as error:
-        hint = "; fit cells in Python, by skcooc.anndata.fit_topics" * (path.suffix == ".h5ad")
+        hint = "; convert it, as by iconv -f latin1 -t utf-8" * (b"\0" not in data)
+        hint += "; fit cells in Python, by skcooc.anndata.fit_topics" * (path.suffix == ".h5ad")
         raise InputError(f"{path}: not UTF-8 text (byte {error.start}){hint}") from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, cast
@@ -462,6 +462,12 @@ def _place(column: Column, position: Mapping[Column, int], n_columns: int) -> in
     return int(column) if 0 <= column < n_columns else None
 
 
+def _in_other_case(columns: Sequence[Column], names: Iterable[Column]) -> str:
+    """A name that is written as one of these columns but for capitals, in quotes; or empty."""
+    lower = {str(column).lower() for column in columns}
+    return next((repr(str(name)) for name in names if str(name).lower() in lower), "")
+
+
 @dataclass(frozen=True)
 class GuidedFamily(AspectFamily):
     """Guided aspect models by the values of their hyper-parameters."""
@@ -503,11 +509,14 @@ class GuidedFamily(AspectFamily):
                 reason = "" if named else ": X has no names of columns, give feature_names"
                 few = ", ".join(map(repr, [*columns][:3])) or "none"
                 what = f"None of the seeds of {topic!r} is a column of X{reason}"
-                raise ValueError(f"{what}. Given are {few}; X has {n_columns} columns.")
+                alike = _in_other_case(columns, position)
+                told = f"Given are {few}; X has {n_columns} columns"
+                raise ValueError(f"{what}. {told}{alike and f', such as {alike}'}.")
             seeds[places, of_name * k : of_name * (k + 1)] = 1 / len(set(places))
         if unknown:
-            what = f"{len(unknown)} of the seeds are no columns of X, such as {unknown[0]!r}."
-            warnings.warn(what, UserWarning, stacklevel=2)
+            what = f"{len(unknown)} of the seeds are no columns of X, such as {unknown[0]!r}"
+            alike = _in_other_case(unknown, position)
+            warnings.warn(f"{what}{alike and f'; X has {alike}'}.", UserWarning, stacklevel=2)
         for k, (topic, row) in enumerate(self.fixed.items(), start=len(self.seeds)):
             if row.shape != (n_columns,) or not row.sum() > 0 or row.min() < 0:
                 raise ValueError(

@@ -397,6 +397,7 @@ REFUSED = {
         **dict.fromkeys(("m.csv", "m.txt", "m.npz", "m.parquet", "-"), lambda path: None),
         "link.csv": link("nowhere"),
     },
+    "; convert it, as by iconv": {"latin.csv": "id,text\n1,caf\xe9\n".encode("latin-1")},
     "File name too long": {"n" * 300 + ".csv": lambda path: None},
     "ymbolic link": {"loop.csv": link("loop.csv")},
     "cells.h5ad: not UTF-8 text (byte 0); fit cells in Python, by skcooc.anndata.fit_topics": {
