@@ -23,7 +23,7 @@ from skcooc.metrics.validation import (
     without_feature_names,
 )
 from skcooc.protocol import CSR, Array, Predictor, TableLike, refuse_objects
-from skcooc.tables import Dyads, as_counts
+from skcooc.tables import Dyads, as_counts, read_rows
 
 SUM_TOLERANCE = 1e-3  # by which sums of probabilities may exceed one
 
@@ -303,11 +303,9 @@ def _score(
             what = "make_unseen_scorer needs a fitted model of skcooc"
             raise TypeError(f"{what}; {type(estimator).__name__} has no {name}.")
     known, scored = known_and_scored(estimator, X, all_tokens, "make_unseen_scorer")
-    fitted = isinstance(X, Dyads)
-    mixtures = estimator.embedding_ if fitted else without_feature_names(estimator).transform(known)
-    factors = Factors(np.asarray(mixtures), estimator.components_.T)
-    predictor = smoothed(factors, estimator.unigram_, estimator.smoothing_)
-    return _score_unseen(scored, predictor, known)
+    model = without_feature_names(estimator)
+    rows = None if isinstance(X, Dyads) else read_rows(model, known)
+    return _score_unseen(scored, model.predictor(rows), known)
 
 
 def _score_unseen(X: TableLike, predictor: Predictor, known: TableLike) -> float:

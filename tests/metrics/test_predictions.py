@@ -12,7 +12,14 @@ from sklearn.metrics import (
 )  # fmt: skip
 from sklearn.model_selection import GridSearchCV, KFold
 
-from skcooc import AspectModel, AspectRetriever, Dyads, RowMemory, metrics
+from skcooc import (
+    AspectModel,
+    AspectRetriever,
+    Dyads,
+    GuidedAspectModel,
+    RowMemory,
+    metrics,
+)
 from skcooc.counts import thin
 from skcooc.heldout import Factors, Unigram, Unseen
 from skcooc.heldout.memory import Memory, with_cache
@@ -115,6 +122,14 @@ def test_the_scorer_of_further_observations_needs_no_memory():
         if scored is memory:
             predictor = with_cache(TRAIN, factors, b, Memory(9.0, 0.2, 0.1))
         expected = -np.log(metrics.unseen_perplexity(TEST, predictor, TRAIN))
+        found = metrics.make_unseen_scorer(Dyads(X))(scored, Dyads(TEST))
+        assert found == pytest.approx(expected)
+    groups = np.arange(60) % 2
+    for scored in (
+        RowMemory(neighbors=5, random_state=0).fit(TRAIN),
+        GuidedAspectModel(3, group_effects="columns", **FAST).fit(TRAIN, groups=groups),
+    ):  # not all that they predict is a product of factors
+        expected = -np.log(metrics.unseen_perplexity(TEST, scored.predictor(None), TRAIN))
         found = metrics.make_unseen_scorer(Dyads(X))(scored, Dyads(TEST))
         assert found == pytest.approx(expected)
 
