@@ -60,6 +60,15 @@ ONE = [
 def test_parameters_are_those_counted_by_hand_and_of_one_component_those_of_the_margins():
     for model, by_hand in BY_HAND:
         assert (model, fitted(model).n_parameters_) == (model, by_hand)
+    given, groups, guided = np.ones((1, M)), np.arange(N) % 4, {"n_components": 3, **QUICK}
+    for known, n_topics, n_factors in (({}, 3, 3), ({"fixed_components": given}, 2, 4)):
+        model = skcooc.GuidedAspectModel(**guided, **known)
+        free = MARGIN + n_topics * (M - 1) + N * 2
+        assert model.fit(X).n_parameters_ == free
+        model.set_params(group_effects="topics").fit(X, groups=groups)
+        assert model.n_parameters_ == free
+        model.set_params(group_effects="both").fit(X, groups=groups)
+        assert model.n_parameters_ == free + n_factors * (M - 1)
     for n_clusters in (4, None):
         model = fitted(skcooc.ClusteringProjection(3, n_clusters))
         C = model.n_clusters_

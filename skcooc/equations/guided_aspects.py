@@ -99,6 +99,10 @@ class GuidedAspects(Aspects):
         known = xlogy(self.pseudo_counts(params), params.components[guide.cells])
         return super().log_prior(free, beta) + float(np.sum(known, dtype=np.float64))
 
+    def free_parameters(self, params: Any, n_rows: int) -> int:
+        n_kept = int(np.count_nonzero(self.known.is_kept))
+        return super().free_parameters(params, n_rows) - n_kept * (len(params.components) - 1)
+
     @property
     def known(self) -> Guide:
         return cast(Guide, self.guide)
@@ -329,6 +333,13 @@ class GroupedAspects(GuidedAspects):
         factors = params.column_factors
         of_factors = FACTOR_TOKENS * np.sum(np.log(factors) - factors + 1, dtype=np.float64)
         return super().log_prior(params, beta) + float(of_factors)
+
+    def free_parameters(self, params: Any, n_rows: int) -> int:
+        # The scale of the factors of a group cancels, and where no component is kept that of those
+        # of a column, too.
+        n_free = self.n_groups - (not self.known.is_kept.any())
+        of_factors = n_free * (len(params.components) - 1) if self.has_factors else 0
+        return super().free_parameters(params, n_rows) + of_factors
 
     def restrict(self, params: Any, columns: Array) -> Any:
         factors = params.column_factors[:, columns]
