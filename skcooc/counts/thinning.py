@@ -96,7 +96,8 @@ def _binomial(counts: Array, fraction: float, uniforms: Array) -> Array:
     n_tokens = np.minimum(np.ceil(counts[several]), MAX_BINOMIAL)
     successes = binom.ppf(uniforms[several].astype(float), n_tokens, fraction)
     # A uniform of exactly zero would give -1.
-    drawn[several] = np.maximum(successes, 0) * (counts[several] / n_tokens)
+    parts = np.maximum(successes, 0) * (counts[several] / n_tokens)
+    drawn[several] = np.where(counts[several] > MAX_BINOMIAL, np.floor(parts), parts)
     return drawn
 
 

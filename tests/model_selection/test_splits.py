@@ -23,6 +23,8 @@ def test_tables_are_divided_cell_by_cell_and_dyads_into_dyads():
     other = split_counts(X, test_size=0.2, random_state=1)[1]
     assert (again != test).nnz == 0
     assert (other != test).nnz > 0
+    large = np.array([[2**31 + 1, 2**40 + 7]])  # no token is lost
+    np.testing.assert_array_equal(sum(split_counts(large, random_state=0)).toarray(), large)
     train, test = split_counts(Dyads(X), test_size=0.25, random_state=0)
     assert len(test) == round(0.25 * X.sum())
     np.testing.assert_array_equal((train.to_csr() + test.to_csr()).toarray(), X.toarray())
