@@ -164,6 +164,8 @@ def read_labels(by: Any, parameter: str = "by") -> Labels:
     categorical = given.dtype in (narwhals.Categorical, narwhals.Enum)
     order = given.cat.get_categories().to_list() if categorical else None
     name = name or given.name or None
+    if given.dtype == narwhals.Datetime:  # else days are those of UTC
+        given = given.dt.replace_time_zone(None)
     return Labels(given.to_numpy(), None if name is None else str(name), order, parameter)
 
 

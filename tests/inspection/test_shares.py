@@ -464,6 +464,8 @@ def test_periods_of_dates():
         pl.Series([*DAYS, None]),
         np.array([*DAYS, "NaT"], dtype="datetime64[ns]"),
         [*(datetime.datetime(*d.timetuple()[:3], 23, tzinfo=ZONE) for d in DAYS), pd.NaT],
+        pd.Series(pd.to_datetime([*DAYS, None])).dt.tz_localize("Asia/Tokyo"),
+        pl.Series([*DAYS, None]).cast(pl.Datetime).dt.replace_time_zone("Asia/Tokyo"),
     ):
         assert found(by) == {"2001-01-31": [0], "2001-02-01": [1], "2003-05-06": [2]}
         assert found(by, "month") == {"2001-01": [0], "2001-02": [1], "2003-05": [2]}
