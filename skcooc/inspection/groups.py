@@ -186,9 +186,11 @@ def number_levels(values: Array, order: Sequence[object] | None) -> tuple[Array,
     groups, numbers = np.unique(values, return_inverse=True)
     if order is None:
         return groups, numbers
-    places = {str(value): place for place, value in enumerate(order)}
-    by_place = np.argsort([places[str(group)] for group in groups.tolist()])
-    return groups[by_place].astype(str), np.argsort(by_place)[numbers]
+    # Integers are floats where some are missing, and mixed categories are strings.
+    places = {key: place for place, value in enumerate(order) for key in (value, str(value))}
+    found = [places[group] for group in groups.tolist()]
+    by_place = np.argsort(found)
+    return np.array([str(order[place]) for place in sorted(found)]), np.argsort(by_place)[numbers]
 
 
 def shortest_period(days: Array) -> str:

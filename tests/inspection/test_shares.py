@@ -442,6 +442,9 @@ def test_labels_numbers_and_rows_without():
         {"level": pd.Categorical(["low", "high", None, "mid"], ["low", "mid", "high"])},
     ):
         assert found(by) == {"low": [0], "mid": [3], "high": [1]}
+    assert list(found(pd.Categorical([1, 9, None, 4], [9, 4, 1])).items()) == [
+        ("9", [1]), ("4", [3]), ("1", [0]),
+    ]  # fmt: skip
 
 
 def test_two_columns_may_lack_labels_and_have_an_order_or_periods():
