@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state, check_scalar, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import A_MODEL, CooccurrenceEstimator
+from skcooc.base import A_MODEL, CooccurrenceEstimator, attributes
 from skcooc.estimators.aspect import AspectModel
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.protocol.bases import BaseEstimator
@@ -169,6 +169,7 @@ class AspectRetriever(BaseEstimator):
         for K in sizes:
             check_scalar(K, "n_components", Integral, min_val=1)
         new = copy.copy(self)  # a fit that fails does not change self
+        attributes.set_fitted_attributes(new, {})
         table = new._counts(X, reset=True)
         new.estimators_ = self._models(table, sizes)
         new.components_ = np.vstack([model.components_ for model in new.estimators_])

@@ -10,6 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, T
 from sklearn.utils.estimator_checks import check_estimator
 
 from skcooc import AspectModel, AspectRetriever, Dyads, retrieval
+from skcooc.inspection import set_names
 from skcooc.retrieval import DocumentIndex
 from tests.tables import random_table, refused
 
@@ -165,6 +166,8 @@ def test_texts_are_counted_and_a_warning_lists_queries_without_any_known_word():
     assert first[0] in (0, 1)  # those with milk, and of a ball or a sheep
     assert first[1] in (3, 4)
     assert not hasattr(model.vectorizer, "vocabulary_")
+    set_names(model, ["dairy", "wool"]).set_params(vectorizer=None).fit(X)
+    assert vars(model).keys() == vars(retriever(2).fit(X)).keys()  # nothing of the first fit
     model = of_texts().fit(TEXTS)
     with pytest.warns(UserWarning, match=r"^2 of 3 queries have no known word.*: at 0, 2\.$"):
         distances, _ = model.kneighbors(["", "milk", "zebra"])
