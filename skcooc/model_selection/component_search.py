@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -270,7 +269,7 @@ class ComponentSearchCV(Search):
             if self.criterion == "auto" and criterion == "cache" and survey.is_cache_enough():
                 criterion = "held_out"
                 explore(criterion)
-        new = copy.copy(self)  # if the refit fails, self keeps its state and all fits of the search
+        new = self._without_results()  # if the refit fails, self keeps all fits of the search
         recommendation = new._conclude(survey, criterion)
         if self.refit:
             best = clone(self.estimator).set_params(**new.best_params_)
@@ -278,7 +277,7 @@ class ComponentSearchCV(Search):
                 best = with_seed(best, survey.seed)
             new._fit_best(best, data, root, hooks)
         del self._unfinished, new._unfinished
-        self.__dict__.update(vars(new))
+        self.__dict__ = new.__dict__
         if self.still_falling_:
             warnings.warn(recommendation, UserWarning, stacklevel=3)
         root.call_on_fit_task_end(**hooks)

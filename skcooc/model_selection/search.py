@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
@@ -76,6 +77,13 @@ class Search(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
         hooks = {"estimator": self, "X": data.X, "y": data.y, "metadata": data.params}
         root = self._init_callback_context(max_subtasks=1 + self.refit)
         return root.call_on_fit_task_begin(**hooks), hooks
+
+    def _without_results(self) -> Self:
+        """Return a copy without fitted attributes."""
+        new = copy.copy(self)
+        for name in [name for name in vars(new) if name.endswith("_")]:
+            delattr(new, name)
+        return new
 
     def _set_results(
         self, results: dict[str, Array], params: Sequence[ParamMapping], best: int, n_splits: int

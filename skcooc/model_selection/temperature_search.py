@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from numbers import Integral
@@ -198,13 +197,13 @@ class TemperatureSearchCV(Search):
                 point = GridPoint(self._clone_with(others), *options)
                 point.search()
                 points.append((others, point))
-        new = copy.copy(self)  # a refit that fails leaves self as it was
+        new = self._without_results()  # a refit that fails leaves self as it was
         smoothing = new._conclude(target, points, len(folds))
         if self.refit:
             best = self._clone_with(new.best_params_)
             set_smoothing(best, target, smoothing)
             new._fit_best(best, data, root, hooks)
-        self.__dict__.update(vars(new))
+        self.__dict__ = new.__dict__
         del self._unfinished
         root.call_on_fit_task_end(**hooks)
         return self
