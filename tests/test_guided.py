@@ -26,7 +26,14 @@ from skcooc import (
     open_table,
     save_table,
 )
-from skcooc.inspection import describe, drop_topics, merge_topics, top_features, topic_shares
+from skcooc.inspection import (
+    describe,
+    distinguishing_features,
+    drop_topics,
+    merge_topics,
+    top_features,
+    topic_shares,
+)
 from skcooc.model_selection import (
     ComponentSearchCV,
     CountSplit,
@@ -303,6 +310,21 @@ def test_inspection_knows_the_rows_of_batches_with_strong_effects():
     assert len(shares["share"]) == 8
     of_topics = grouped("topics", 4).fit(cells, groups=batch)
     topic_shares(of_topics, batch[:50], X=cells[:50])  # there are no factors to know
+
+
+def test_factors_of_batches_of_other_topics_do_not_distinguish_topics():
+    rng = np.random.default_rng(0)
+    topics, batch = rng.dirichlet(np.ones(40), 2), np.repeat([0, 1], 200)
+    mixtures = rng.dirichlet([3, 1], 400)
+    mixtures[batch == 1] = mixtures[batch == 1, ::-1]
+    rates = mixtures @ topics * np.vstack([np.ones(40), rng.lognormal(size=40)])[batch]
+    cells = np.array([rng.multinomial(300, p) for p in rates / rates.sum(axis=1)[:, None]])
+    options = {"fixed_components": topics, "beta": 1.0, "max_iter": 500, "tol": 1e-7}
+    model = grouped("columns", 2, **options).fit(cells, groups=batch)
+    found = distinguishing_features(model, cells, n_features=40)
+    k, j = found["component"], found["feature"].str[1:].astype(int)
+    errors = np.abs(found["log_ratio"] - np.log(topics[k, j] / topics[1 - k, j]))
+    assert errors.median() < 0.25
 
 
 @pytest.mark.parametrize("effects", EFFECTS)

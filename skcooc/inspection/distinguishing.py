@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
@@ -125,10 +126,14 @@ def distinguishing_features(
         raise ValueError("The model has one component: at least two are needed.")
     names = make_names(view.model, view.components, view.weights, view.columns, view.names_fitted)
     observed = _expected_counts(view)
+    expected = observed.expected
+    if view.counts_without_factors is not view.counts:
+        view = replace(view, counts=view.counts_without_factors)
+        observed = _expected_counts(view)
     columns: dict[str, list[object]] = {name: [] for name in COLUMNS}
     for k, name in enumerate(names):
         found, ratios = _best_ratios(view, observed, k, n_features, level)
-        p, counts = view.components[k, found], observed.expected[found, k]
+        p, counts = view.components[k, found], expected[found, k]
         words = [str(view.columns[j]) for j in found]
         values = [k] * len(found), [name] * len(found), words, counts.tolist(), p.tolist()
         for column, entries in zip(COLUMNS, (*values, *ratios.tolist()), strict=True):

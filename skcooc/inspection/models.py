@@ -315,6 +315,16 @@ class ModelView:
         return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
 
     @cached_property
+    def counts_without_factors(self) -> CSR:
+        """Counts (N, M), divided by the factors of columns in groups of rows, if there are any."""
+        if not hasattr(self.model, "column_factors_"):
+            return self.counts
+        counts = self.counts.copy()
+        groups = np.repeat(self.model.row_groups_, np.diff(counts.indptr))
+        counts.data /= np.where(groups < 0, 1, self.model.column_factors_[groups, counts.indices])
+        return counts
+
+    @cached_property
     def row_distribution(self) -> Array:  # (N,): P(x_i)
         return self.row_sums / self.n_tokens
 

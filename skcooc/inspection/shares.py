@@ -351,10 +351,7 @@ def row_topics(view: ModelView) -> RowTopics:
     if kind_of(view.model) != "topic":
         return mean_topics(view.mixtures, weights * view.row_sums)
     known = view.components.any(axis=0)
-    counts = sp.csr_array(sp.diags_array(weights) @ view.counts)
-    if hasattr(view.model, "column_factors_"):
-        groups = np.repeat(view.model.row_groups_, np.diff(counts.indptr))
-        counts.data /= np.where(groups < 0, 1, view.model.column_factors_[groups, counts.indices])
+    counts = sp.csr_array(sp.diags_array(weights) @ view.counts_without_factors)
     return RowTopics(view.mixtures, counts[:, known], view.components[:, known])
 
 
