@@ -87,8 +87,8 @@ def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
     """Name the components of a fitted model, for all functions and displays.
 
     Names are kept in the attribute ``component_names_``, a dictionary by number, which is pickled
-    with the model and removed by another ``fit``. ``get_feature_names_out`` of the estimators of
-    this package uses them, too. Names that the page of :func:`explore` exports can be set:
+    with the model and removed by another ``fit``. ``get_feature_names_out`` of models such as
+    AspectModel uses them, too. Names that the page of :func:`explore` exports can be set:
     ``json.load(open("names.json"))``.
 
     Parameters
