@@ -274,6 +274,8 @@ def _string(value: object) -> str:
     """A value as a field of a CSV file would have it."""
     if value is None or value != value:  # NaN, which pandas has for missing values
         return ""
+    if isinstance(value, bytes):  # of Parquet, whose older writers do not mark texts
+        return value.decode("utf-8", "backslashreplace")
     if isinstance(value, list):  # such as the topics of a text
         return ", ".join(map(_string, value))
     return str(value)

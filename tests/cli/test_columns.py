@@ -22,6 +22,8 @@ def read_with(*arguments):
 def test_texts_are_recognised_whatever_the_format(tmp_path):
     frame = pd.DataFrame(ARTICLES, columns=HEADER)
     frame.to_parquet(tmp_path / "a.parquet")
+    in_bytes = frame["text"].str.replace(" ", "\n").str.encode("utf-8")
+    frame.assign(text=in_bytes).to_parquet(tmp_path / "b.parquet")
     frame.to_json(tmp_path / "a.json", orient="records")
     frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
     written(tmp_path / "a.csv", HEADER, ARTICLES)
