@@ -96,9 +96,12 @@ def _wrapped(text: str) -> list[str]:
 
 def _example_rows(table: NamedCounts, model: FactorModel, wanted: list[str]) -> list[int]:
     """Rows whose neighbours are shown: wanted or example rows, or the longest of large topics."""
-    if names := wanted or table.examples:
-        return [table.position(name) for name in names]
     row_sums = table.X.sum(axis=1)
+    if wanted:
+        return [table.position(name) for name in wanted]
+    examples = [list(table.row_names).index(name) for name in table.examples]
+    if known := [i for i in examples if row_sums[i] > 0]:
+        return known
     dominant = model.embedding_.argmax(axis=1)
     order = np.argsort(-topic_weights(model))
     topics = [k for k in order if row_sums[dominant == k].any()]

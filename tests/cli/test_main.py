@@ -242,3 +242,6 @@ def test_without_data_it_shows_the_bible(run, tmp_path):
     assert "\n  Mark 4\n" in out
     shown = read_payload(page.read_text(encoding="utf-8"))
     assert shown["documents"][0]["name"] == "Genesis 1"
+    out = run("--min-df", "300", "--max-df", "330", "--beta", ".9")
+    assert "\n  Mark 4\n" in out
+    assert "Psalms 23" not in out  # without any of these words
