@@ -137,7 +137,7 @@ def _data(table: NamedCounts) -> Iterator[str]:
 
 
 def _perplexities(entries: Sequence[Entry], options: Arguments) -> Iterator[str]:
-    held_out = f"{100 * options.test_size:.0f} % of the tokens"
+    held_out = f"{100 * options.test_size:g} % of the tokens"
     yield f"Test perplexity, {options.components} components: {held_out} are held out"
     yield ""
     lines = [HEADINGS, *(_cells(entry) for entry in entries)]

@@ -29,7 +29,7 @@ def test_a_report_of_pairs_and_of_other_models(run, npz, X, tmp_path, summary):
     out = run(npz, "--compare")
     assert out.startswith(alone := run(npz))  # the topics come first, and are the same
     assert "perplexity, 3 components" not in alone
-    assert "perplexity, 3 components: 30 % of" in run(npz, "--compare", "--test-size", "0.3")
+    assert "perplexity, 3 components: 12.5 % of" in run(npz, "--compare", "--test-size", "0.125")
     for line in (
         "30 rows, 20 columns, 3,000 co-occurrences\n",
         "Test perplexity, 3 components: 10 % of the tokens are held out",
