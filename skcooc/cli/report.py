@@ -31,7 +31,14 @@ from skcooc.inspection.features import (
     row_clusters,
 )
 from skcooc.inspection.groups import RowGroups, divide
-from skcooc.inspection.models import TreeModel, Unwrapped, read_view, rows_by_topic, topic_weights
+from skcooc.inspection.models import (
+    TreeModel,
+    Unwrapped,
+    prior_trials,
+    read_view,
+    rows_by_topic,
+    topic_weights,
+)
 from skcooc.inspection.shares import row_topics
 from skcooc.protocol import Array, FactorModel
 from skcooc.protocol.locks import check_regular, exclusive
@@ -176,7 +183,7 @@ def _temperature(model: BaseEstimator) -> Iterator[str]:
     if first.n_components is not None:
         yield f"by short fits with {first.n_components} components"
     same_stage = [trial for trial in trials if trial.stage == first.stage]
-    with_prior = [trial for trial in trials if trial.prior]
+    with_prior = prior_trials(trials)
     for name, form, tried in (("beta", "9.3f", same_stage), ("prior", "9.2g", with_prior)):
         if tried:
             tried.sort(key=attrgetter(name))

@@ -175,6 +175,12 @@ def rows_by_topic(model: FactorModel) -> Array:
     return np.bincount(largest, minlength=len(model.components_))
 
 
+def prior_trials(trials: Sequence[Any]) -> list[Any]:
+    """Trials with a pseudo-count that differ in nothing else, not in the temperature either."""
+    found = [trial for trial in trials if trial.prior]
+    return [t for t in found if (t.stage, t.beta) == (found[0].stage, found[0].beta)]
+
+
 def row_names_of(model: Any, row_names: ArrayLike | None = None) -> Array:
     """Names of the N rows fitted: given ones, those of the table fitted, or positions."""
     n_rows = len(model.embedding_)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from skcooc.inspection.models import unwrap
+from skcooc.inspection.models import prior_trials, unwrap
 from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
@@ -412,7 +412,7 @@ def validation_curve(model: FactorModel, over: str | None) -> tuple[Array, Array
     found = {
         "iterations": [point for point in history if np.isfinite(point[1])],
         "beta": [(trial.beta, trial.validation.perplexity) for trial in first],
-        "component_prior": [(t.prior, t.validation.perplexity) for t in trials if t.prior],
+        "component_prior": [(t.prior, t.validation.perplexity) for t in prior_trials(trials)],
     }
     known = {name: points for name, points in found.items() if points}
     if over is None and known:
