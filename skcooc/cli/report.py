@@ -257,7 +257,8 @@ def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Itera
 
 def shares_by_division(table: NamedCounts, model: FactorModel) -> list[SharesByDivision]:
     topics = row_topics(read_view(model, table.X, None, None, None))
-    names, rows = inspection.name_topics(model, table.column_names), topics.tokens
+    names = inspection.name_topics(model, table.column_names, table.row_names)
+    rows = topics.tokens
     divided: dict[str, RowGroups | PageGroups] = {}
     if table.groups is not None:
         divided["group"] = divide(table.groups, rows)

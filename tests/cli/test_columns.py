@@ -198,6 +198,10 @@ def test_the_report_and_a_file_have_the_shares_by_group_and_time(run, tmp_path):
     assert [times[0][:4], *(line[:10] for line in times[1::3])] == [
         "time", "2024-01-05", "2024-02-05", "2024-03-05"
     ]  # fmt: skip
+    run(path, *arguments, "--model", "symmetric")  # whose clusters are named after rows
+    names = next(csv.reader((folder / "components.csv").open(newline="")))[1:]
+    _, *lines = csv.reader((folder / "shares_by_group.csv").open(newline=""))
+    assert [line[1] for line in lines[:3]] == names
 
 
 def test_rows_without_a_label_are_in_no_group_and_the_largest_are_printed(run, error, tmp_path):
