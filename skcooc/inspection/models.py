@@ -321,13 +321,19 @@ class ModelView:
         return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
 
     @cached_property
+    def factors(self) -> Array | None:
+        """Factors of columns in groups of rows and, last, in unknown ones, (G + 1, M), or None."""
+        factors = getattr(self.model, "column_factors_", None)
+        return None if factors is None else np.vstack([factors, np.ones(factors.shape[1])])
+
+    @cached_property
     def counts_without_factors(self) -> CSR:
         """Counts (N, M), divided by the factors of columns in groups of rows, if there are any."""
-        if not hasattr(self.model, "column_factors_"):
+        if self.factors is None:
             return self.counts
         counts = self.counts.copy()
         groups = np.repeat(self.model.row_groups_, np.diff(counts.indptr))
-        counts.data /= np.where(groups < 0, 1, self.model.column_factors_[groups, counts.indices])
+        counts.data /= self.factors[groups, counts.indices]
         return counts
 
     @cached_property

@@ -16,7 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from skcooc import AspectModel, AveragedModels, Dyads, Triads
+from skcooc import AspectModel, AveragedModels, Dyads, GuidedAspectModel, Triads
 from skcooc.inspection import compare_shares, explore
 from skcooc.inspection.explorer import sections
 from skcooc.inspection.shares import pooled_mixtures
@@ -224,6 +224,11 @@ def test_seeds_and_groups_of_a_model(model):
     two_each = [topic.get("seeds") for topic in explore(guided, X, WORDS).shown["topics"]]
     assert two_each == [["tea", "cup"], ["tea", "cup"], []]
     assert explore(guided, X[:12], WORDS).shown["groups"] is None
+    batches = GuidedAspectModel(2, group_effects="columns", random_state=0).fit(X, groups=GROUPS)
+    rows = explore(batches, X, WORDS).shown["documents"]
+    with pytest.warns(UserWarning, match="training table"):
+        nats = X.sum() * np.log(batches.perplexity(Dyads(X)))  # factors of columns included
+    assert sum(row["size"] * np.log(row["perplexity"]) for row in rows) == close(nats)
 
 
 def test_rows_are_kept_up_to_max_bytes_and_a_small_page_says_what_it_lacks(model):

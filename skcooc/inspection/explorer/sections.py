@@ -138,10 +138,15 @@ def perplexities(view: ModelView) -> Array:
     s = getattr(view.model, "smoothing_", 0.0)
     unigram = np.asarray(getattr(view.model, "unigram_", view.unigram), dtype=np.float64)
     entries, total = view.counts.tocoo(), np.zeros(len(view.rows))
+    if view.factors is not None:
+        groups, mixtures = view.model.row_groups_, view.mixtures
+        sums = np.einsum("nk,nk->n", mixtures, (view.factors @ view.components.T)[groups])
     for first in range(0, entries.nnz, BLOCK):
         part = slice(first, first + BLOCK)
         i, j = entries.row[part], entries.col[part]
         p = np.einsum("nk,nk->n", view.mixtures[i], view.components.T[j])
+        if view.factors is not None:
+            p *= view.factors[groups[i], j] / sums[i]
         with np.errstate(divide="ignore"):
             terms = entries.data[part] * np.log((1 - s) * p + s * unigram[j])
         total += np.bincount(i, terms, minlength=len(total))
