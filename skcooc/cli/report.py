@@ -30,7 +30,7 @@ from skcooc.inspection.features import (
     component_features,
     row_clusters,
 )
-from skcooc.inspection.groups import RowGroups, divide
+from skcooc.inspection.groups import RowGroups, group_rows, read_labels
 from skcooc.inspection.models import (
     TreeModel,
     Unwrapped,
@@ -261,7 +261,7 @@ def shares_by_division(table: NamedCounts, model: FactorModel) -> list[SharesByD
     rows = topics.tokens
     divided: dict[str, RowGroups | PageGroups] = {}
     if table.groups is not None:
-        divided["group"] = divide(table.groups, rows)
+        divided["group"] = group_rows(read_labels(table.groups), rows)
     if table.times is not None:
         divided["time"] = groups_by_time(table.times, rows)
     divisions = []

@@ -66,10 +66,14 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
     if freq != "auto":
         columns = [parse_dates(column) for column in columns]
     if len(columns) == 1:
-        return group_rows(columns[0], weights, freq)
+        division = group_rows(columns[0], weights, freq)
+        _warn_of_many(columns[0], division)
+        return division
     dated = [days_of(column.values[~is_missing(column.values)]) is not None for column in columns]
     freqs = [freq if has_dates or not any(dated) else "auto" for has_dates in dated]
     first, second = (group_rows(c, weights, f) for c, f in zip(columns, freqs, strict=True))
+    _warn_of_many(columns[0], first)
+    _warn_of_many(columns[1], second)
     members, names = [], []
     pairs = itertools.product(*(zip(g.labels, g.members, strict=True) for g in (first, second)))
     for (a, rows), (b, others) in pairs:
@@ -103,17 +107,21 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
             what = f"{column.parameter} has infinite numbers"
             raise ValueError(f"{what}: give NaN for rows without a label.")
         groups, numbers = number_levels(values, column.order)
-        if values.dtype.kind == "f" and MANY_GROUPS < len(groups) > len(values) / 2:
-            what = f"{column.parameter} has {len(groups)} numbers in {len(values)} rows"
-            cure = "and each is a group: put them into intervals, as by pandas.cut(by, 10)."
-            warnings.warn(f"{what}, {cure}", UserWarning, stacklevel=4)
-        if len(groups) > MANY_GROUPS and parse_dates(column) is not column:
-            what = f"{column.parameter} has {len(groups)} dates as strings, and each is a group"
-            cure = "give freq, such as 'year', or dates, as by pandas.to_datetime."
-            warnings.warn(f"{what}: {cure}", UserWarning, stacklevel=4)
         names = [f"{g:.6g}" if isinstance(g, np.floating) else str(g) for g in groups]
     members = [known[numbers == g] for g in range(len(groups))]
     return RowGroups(members, groups, names, column.name)
+
+
+def _warn_of_many(column: Labels, division: RowGroups) -> None:
+    n, n_rows = len(division.groups), sum(map(len, division.members))
+    if division.groups.dtype.kind == "f" and MANY_GROUPS < n > n_rows / 2:
+        what = f"{column.parameter} has {n} numbers in {n_rows} rows"
+        cure = "and each is a group: put them into intervals, as by pandas.cut(by, 10)."
+        warnings.warn(f"{what}, {cure}", UserWarning, stacklevel=4)
+    if n > MANY_GROUPS and parse_dates(column) is not column:
+        what = f"{column.parameter} has {n} dates as strings, and each is a group"
+        cure = "give freq, such as 'year', or dates, as by pandas.to_datetime."
+        warnings.warn(f"{what}: {cure}", UserWarning, stacklevel=4)
 
 
 def parse_dates(column: Labels) -> Labels:

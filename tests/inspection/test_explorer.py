@@ -112,6 +112,7 @@ def test_shares_of_groups_rows_without_a_label_and_groups_of_one_row(model, page
         assert explore(model, X, groups=given).shown["groups"] == {**found, "name": "desk"}
 
 
+@pytest.mark.filterwarnings("error")
 def test_times_are_dates_or_numbers():
     everything = np.ones(100)
     members, labels, n, _, at, _ = sections.groups_by_time(np.arange(100.0), everything)
