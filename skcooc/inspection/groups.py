@@ -107,7 +107,8 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
             what = f"{column.parameter} has infinite numbers"
             raise ValueError(f"{what}: give NaN for rows without a label.")
         groups, numbers = number_levels(values, column.order)
-        names = [f"{g:.6g}" if isinstance(g, np.floating) else str(g) for g in groups]
+        is_float = groups.dtype.kind == "f"
+        names = number_labels(groups) if is_float else list(map(str, groups))
     members = [known[numbers == g] for g in range(len(groups))]
     return RowGroups(members, groups, names, column.name)
 
@@ -122,6 +123,16 @@ def _warn_of_many(column: Labels, division: RowGroups) -> None:
         what = f"{column.parameter} has {n} dates as strings, and each is a group"
         cure = "give freq, such as 'year', or dates, as by pandas.to_datetime."
         warnings.warn(f"{what}: {cure}", UserWarning, stacklevel=4)
+
+
+def number_labels(numbers: Array) -> list[str]:
+    """Different numbers as strings, with six digits or as many as tell them apart.
+
+    >>> number_labels(np.array([0.1 + 0.2, 2001])), number_labels(np.array([20240531.0, 20240601]))
+    (['0.3', '2001'], ['20240531', '20240601'])
+    """
+    labels = ([f"{x:.{digits}g}" for x in numbers] for digits in range(6, 18))
+    return next(found for found in labels if len(set(found)) == len(numbers))
 
 
 def parse_dates(column: Labels) -> Labels:

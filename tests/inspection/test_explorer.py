@@ -121,6 +121,8 @@ def test_times_are_dates_or_numbers():
     for label, middle in zip(labels, at, strict=True):
         low, high = map(float, label.split(" – "))
         assert low < middle < high
+    labels = sections.groups_by_time(1e9 + np.arange(100), everything).labels
+    assert (labels[0], len(set(labels))) == ("1000000000 – 1000000004", 24)
     dates = np.array(["2001-02-03", "NaT", "2001-02-04"], dtype="datetime64[D]")
     members, labels, *_ = sections.groups_by_time(dates, everything[:3])
     assert labels == ["2001-02-03", "2001-02-04"]

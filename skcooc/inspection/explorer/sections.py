@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.features import cluster_orders
-from skcooc.inspection.groups import CURE, group_rows, parse_dates, read_labels, runs
+from skcooc.inspection.groups import (
+    CURE,
+    group_rows,
+    number_labels,
+    parse_dates,
+    read_labels,
+    runs,
+)
 from skcooc.inspection.models import ModelView, call_on_counts, distributions
 from skcooc.protocol import Array
 from skcooc.protocol.scikit_learn import is_missing
@@ -344,7 +351,8 @@ def _intervals(values: Array, members: list[Array]) -> tuple[Array, list[str], l
     numbers = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, MOST_TIMES - 1)
     shown = np.unique(numbers).tolist()
     merged = [np.concatenate([members[v] for v in np.flatnonzero(numbers == t)]) for t in shown]
-    labels = [f"{edges[t]:.6g} – {edges[t + 1]:.6g}" for t in shown]
+    ends = number_labels(edges)
+    labels = [f"{ends[t]} – {ends[t + 1]}" for t in shown]
     return ((edges[:-1] + edges[1:]) / 2)[shown], labels, merged
 
 
