@@ -434,6 +434,10 @@ def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
     rows, columns = records.field(row), records.field(column)
     if row == column:
         raise InputError(f"{path}: rows and columns are both {row!r}")
+    for name, values in ((row, rows), (column, columns)):
+        if "" in values:
+            what = f"no value of {name!r}, in {values.count('')} of {len(values)} records"
+            raise InputError(f"{path}, {records.places[values.index('')]}: {what}; remove these")
     counts = [1.0] * len(rows) if count is None else _parse_counts(records, count)
     if options.column is None and count is None:  # chosen here, not by the user
         hint = (

@@ -259,9 +259,19 @@ REFUSED = {
     "values of": {"huge_header.csv": b"x" * 3_000_000 + b",y\n1,2\n"},
     "need at least 2 values of id": {
         "bomb.csv.gz": gzip.compress(b"id,text\n" + b"1,a\n" * 100_000),
+    },
+    "no value of 'id', in ": {
         "empty_cells.csv": b"id,text\n,\n,\n,\n",
         "nulls.jsonl": b'{"id": null, "text": null}\n' * 5,
         "nan.jsonl": b'{"id": NaN, "text": Infinity}\n' * 3,
+    },
+    "line 162: no value of 'item', in 2 of 162 records": {
+        "empty_items.csv": table([*PAIRS, ("u1", ""), ("u2", "")]),
+    },
+    "row 161: no value of 'user', in 1 of 161 records": {
+        "null_user.parquet": parquet(
+            user=[*(u for u, _ in PAIRS[1:]), None], item=[*(i for _, i in PAIRS[1:]), "i1"]
+        ),
     },
     "no documents": {
         "empty.txt": b"",
@@ -290,8 +300,8 @@ REFUSED = {
     "object 1: not an object": {"numbers.json": b"[1, 2, 3]"},
     "not an array of objects": {"object.json": b'{"id": 1}', "null.json": b"null"},
     "no named values": {"empty_objects.json": b"[{}, {}]", "empty_objects.jsonl": b"{}\n{}\n"},
+    "line 2: no value of 'id'": {"missing_fields.jsonl": b'{"id": 1}\n{"text": "a"}\n'},
     "counts sum to 2;": {
-        "missing_fields.jsonl": b'{"id": 1}\n{"text": "a"}\n',
         "few.csv": b"a,b\n1,2\n2,1\n",
     },
     "unexpected end of data": {
