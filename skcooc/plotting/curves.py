@@ -470,8 +470,8 @@ def _curves(
 ) -> Iterator[Curve]:
     """Held-out and training curves of a search, over the candidates that have a score."""
     for name in dict.fromkeys(names):
-        chosen = np.flatnonzero([own == name for own in names])
-        chosen = chosen[np.argsort(x[chosen], kind="stable")]
+        last = {x[i]: i for i, own in enumerate(names) if own == name}  # of successive halving
+        chosen = np.array([last[value] for value in sorted(last)])
         for part in ("test", "train"):
             if f"mean_{part}_{score}" not in results:
                 continue

@@ -112,6 +112,8 @@ def test_searches_over_temperatures_and_other_parameters_make_curves():
     np.testing.assert_allclose(display.curves[0].high, np.array([30, 20, 40]) * np.exp(0.1))
     display = PerplexityDisplay.from_search(results(params, [40, 30, np.nan]))  # without a score
     np.testing.assert_allclose(display.lines_[0].get_xdata(), [0.7, 0.9])
+    halved = PerplexityDisplay.from_search(results([*params, *params[:2]], [40, 30, 20, 25, 15]))
+    np.testing.assert_allclose(halved.lines_[0].get_xydata(), [[0.7, 15], [0.8, 20], [0.9, 25]])
     params = [{"beta": b, "n_components": k} for k in (128, 2) for b in (0.7, 0.8)]
     train = {"mean_train_score": -np.log([1, 2, 3, 4]), "std_train_score": np.zeros(4)}
     beta = PerplexityDisplay.from_search(results(params, [10, 20, 30, 40], **train))
