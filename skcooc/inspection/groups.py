@@ -22,6 +22,7 @@ FREQUENCIES = ("day", "week", *MONTHS)
 WIDE = 3.0  # steps between groups, in units of the (lower) median, above which a line is broken
 A_PERIOD = np.timedelta64(7, "D")  # or longer: a line is broken at each period that is left out
 YEAR_MONTH = re.compile(r"\d{4}(-\d{2})?")
+LARGEST_WHOLE = 1e15  # that is written with all its digits
 MANY_GROUPS = 24  # of numbers, or of dates as strings, that may be a mistake
 CURE = "Convert strings to dates by pandas.to_datetime(...) or datetime.strptime(...)."
 
@@ -126,12 +127,16 @@ def _warn_of_many(column: Labels, division: RowGroups) -> None:
 
 
 def number_labels(numbers: Array) -> list[str]:
-    """Different numbers as strings, with six digits or as many as tell them apart.
+    """Different numbers as strings: whole ones exactly, others with the digits they differ in.
 
     >>> number_labels(np.array([0.1 + 0.2, 2001])), number_labels(np.array([20240531.0, 20240601]))
     (['0.3', '2001'], ['20240531', '20240601'])
     """
-    labels = ([f"{x:.{digits}g}" for x in numbers] for digits in range(6, 18))
+    forms = [".0f" if x == np.round(x) and abs(x) < LARGEST_WHOLE else "" for x in numbers]
+    labels = (
+        [format(x, form or f".{digits}g") for x, form in zip(numbers, forms, strict=True)]
+        for digits in range(6, 18)
+    )
     return next(found for found in labels if len(set(found)) == len(numbers))
 
 
