@@ -57,6 +57,7 @@ MIN_LENGTH_RATIO = 4  # to the words of other fields, such as titles
 TITLES = "title", "subject", "name", "headline", "id"  # fields whose values name texts
 MIN_COLUMNS = 10  # of a matrix; pairs have few columns besides
 MAX_TIME = 2.0**53  # larger numbers are not one apart
+DATE = re.compile(r"(1[5-9]|2[01])\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])")  # such as 20240531
 SEEDS = 'use lines such as "cars: car, engine", or {"cars": ["car", "engine"]}'
 
 
@@ -367,6 +368,8 @@ def _parse_times(records: Records, name: str) -> Array:
     try:
         _ = [float(value or "nan") for value in values]
     except ValueError:
+        parse = _parse_date
+    if all(map(DATE.fullmatch, filter(None, values))):
         parse = _parse_date
     times = []
     for value, place in zip(records.field(name), records.places, strict=True):

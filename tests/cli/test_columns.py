@@ -61,6 +61,9 @@ def test_names_groups_and_times_of_texts(tmp_path):
         records = [(*ARTICLES[0][:3], value), *ARTICLES[1:]]
         times = read_with(written(tmp_path / "a.csv", HEADER, records), "--time", "date").times
         assert str(times[0]) == expected
+    compact = [(*a[:3], a[3].replace("-", "")) for a in ARTICLES]
+    times = read_with(written(tmp_path / "a.csv", HEADER, compact), "--time", "date").times
+    assert times.astype("datetime64[D]").astype(str).tolist() == [a[3] for a in ARTICLES]
 
 
 def test_texts_are_named_by_a_column_of_titles(tmp_path):
@@ -218,9 +221,9 @@ def test_rows_without_a_label_are_in_no_group_and_the_largest_are_printed(run, e
     assert "  21 (documents: 1)\n" in out
     assert re.search(r"11 \(documents: 1\)\n    100\.0 %  100\.0 %  \w", out)
     assert "and 8 smaller groups; --output writes all" in out
-    days = [(*a[:3], 20240501 + i % 3) for i, a in enumerate(ARTICLES)]
+    days = [(*a[:3], 30240501 + i % 3) for i, a in enumerate(ARTICLES)]
     out = run(written(tmp_path / "a.csv", HEADER, days), "--beta", ".8", "--time", "date")
-    assert all(f"  2024050{day} (documents: 10)" in out for day in (1, 2, 3))
+    assert all(f"  3024050{day} (documents: 10)" in out for day in (1, 2, 3))
 
 
 def test_words_left_out_are_counted_and_pages_have_headings(run, texts, monkeypatch, tmp_path):
