@@ -280,7 +280,7 @@ def test_rows_whose_group_is_unknown_have_no_factor_and_the_prior_of_all():
 
 def test_groups_that_are_left_out_are_missed_where_columns_have_factors():
     model = with_batches()
-    for method in (model.transform, model.score, model.perplexity, model.bic, model.recommend):
+    for method in (model.transform, model.score, model.perplexity):
         with pytest.warns(UserWarning, match="groups are not given: the factors are left out"):
             method(X[:6])
     with warnings.catch_warnings():

@@ -101,7 +101,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if is_collection(X):
             return self._map_dask_blocks("transform", X, len(self.components_))
-        return self.fold_in(self._new_rows(X))
+        return self.fold_in(self._read_rows(X))
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
         """Return the distributions over columns of mixtures.
@@ -468,10 +468,6 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         return read_rows(self, X)
 
-    def _new_rows(self, X: TableLike) -> Block:
-        """Return checked rows whose mixtures are to be found."""
-        return self._read_rows(X)
-
     def _fold_in_model(self) -> tuple[FoldIn[Params, Statistics], Params]:
         return self._fitted_model.fold_in_equations(self._state.params)
 
@@ -495,7 +491,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             counts, order = X.listed(self.embedding_.dtype)
             weights = np.ones(len(X)) if X.weights is None else X.weights
             return scoring.score_pairs(counts, order, predictor), weights
-        return self._score_rows(self._new_rows(X))
+        return self._score_rows(self._read_rows(X))
 
     def _score_rows(self, X: Block) -> tuple[Array, Array]:
         """Return the log-likelihood of one half of each row given the other, and its tokens."""

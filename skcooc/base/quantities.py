@@ -77,7 +77,7 @@ def evidence(model: Predictions, X: TableLike) -> tuple[float, float, int]:
         samples, weights = model._score_samples(X)
         n_rows, sizes = len(model.embedding_), np.bincount(X.rows, weights)
     else:
-        rows = model._new_rows(X)
+        rows = model._read_rows(X)
         samples, weights = score_rows(rows, model.predictor(rows))
         n_rows, sizes = len(weights), weights
     total = float(weights.sum())

@@ -67,7 +67,7 @@ def recommend(
 
 
 def _new(model: Predictions, rows: TableLike) -> Asked:
-    X = model._new_rows(rows)
+    X = model._read_rows(rows)
     return Asked(model.fold_in(X), X.table, observed_cells(X.table), np.arange(X.shape[0]))
 
 

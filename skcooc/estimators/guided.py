@@ -268,7 +268,7 @@ class GuidedAspectModel(AspectModel):
         """
         if is_collection(X) and groups is None:
             return super().transform(X)
-        return self.fold_in(self._new_rows(X, groups))
+        return self.fold_in(self._rows_in_groups(X, groups))
 
     @available_if(lambda self: getattr(self, "_fitted_names", self._topic_names))
     def predict(self, X: TableLike, *, groups: ArrayLike | None = None) -> Array:
@@ -300,7 +300,7 @@ class GuidedAspectModel(AspectModel):
         mixtures = np.asarray(self.embedding_)
         together = (mass * mixtures).T @ mixtures[:, : len(names)]
         links = normalise(together, axis=1, otherwise=1 / len(names))
-        of_rows = self.fold_in(self._new_rows(X, groups)) @ links
+        of_rows = self.fold_in(self._rows_in_groups(X, groups)) @ links
         return np.array(names, dtype=object)[first_largest(of_rows)]
 
     def score_samples(self, X: TableLike, *, groups: ArrayLike | None = None) -> Array:
@@ -411,7 +411,7 @@ class GuidedAspectModel(AspectModel):
     def _has_factors(self) -> bool:
         return getattr(self._fitted_model, "has_factors", False)
 
-    def _new_rows(self, X: TableLike, groups: ArrayLike | None = None) -> Block:
+    def _rows_in_groups(self, X: TableLike, groups: ArrayLike | None) -> Block:
         rows = self._read_rows(X)
         if groups is None:
             if self._has_factors:
@@ -426,7 +426,7 @@ class GuidedAspectModel(AspectModel):
     def _scores(self, X: TableLike, groups: ArrayLike | None) -> tuple[Array, Array]:
         if isinstance(X, Dyads):  # of the training rows
             return self._score_samples(X)
-        return self._score_rows(self._new_rows(X, groups))
+        return self._score_rows(self._rows_in_groups(X, groups))
 
     def predictor(self, known: Block | None) -> Predictor:
         if not self._has_factors:
