@@ -97,6 +97,7 @@ def _binomial(counts: Array, fraction: float, uniforms: Array) -> Array:
     successes = binom.ppf(uniforms[several].astype(float), n_tokens, fraction)
     # A uniform of exactly zero would give -1.
     parts = np.maximum(successes, 0) * (counts[several] / n_tokens)
+    # Where a binomial number would be too large, each success is several tokens: whole ones.
     drawn[several] = np.where(counts[several] > MAX_BINOMIAL, np.floor(parts), parts)
     return drawn
 

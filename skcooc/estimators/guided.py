@@ -116,9 +116,9 @@ class GuidedAspectModel(AspectModel):
     Notes
     -----
     Seeds are pseudo-counts [1]_. Factors s_gj are those of a Poisson model with means s_gj sum_k
-    theta_ik P(y_j given z_k), as in factor models of single cells [2]_. If groups consist of
-    different topics, the factors take some of the difference. ``sample``, ``recommend``,
-    ``joint_distribution`` and ``row_log_likelihood`` leave factors out.
+    theta_ik P(y_j given z_k), as in models of single cells [2]_. They may absorb differences in
+    topics between groups. ``sample``, ``recommend``, ``joint_distribution``, ``row_log_likelihood``
+    and, of new rows, ``aic`` and ``bic`` leave factors out.
 
     References
     ----------

@@ -127,7 +127,7 @@ def distinguishing_features(
     names = make_names(view.model, view.components, view.weights, view.columns, view.names_fitted)
     observed = _expected_counts(view)
     expected = observed.expected
-    if view.counts_without_factors is not view.counts:
+    if view.counts_without_factors is not view.counts:  # ratios are of these, counts as they are
         view = replace(view, counts=view.counts_without_factors)
         observed = _expected_counts(view)
     columns: dict[str, list[object]] = {name: [] for name in COLUMNS}

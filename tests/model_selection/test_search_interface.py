@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads, TriadicAspectModel
-from skcooc.model_selection import TemperatureSearchCV
+from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
 from skcooc.protocol.scikit_learn import ProgressBar
 from tests.cases import FAST
 from tests.contract import TEXTS
@@ -163,3 +163,15 @@ def test_bad_parameters_and_data():
     for search in (search_of(split="rows"), search_of(make_pipeline(VarianceThreshold(), MODEL))):
         refused(r"Use X.to_csr\(\)", search.fit, Dyads(X), error=TypeError)
     refused("Negative values", search_of().fit, -X)
+
+
+def test_a_further_search_keeps_nothing_of_the_first():
+    model, named = AspectModel(2, max_iter=3, random_state=0), pd.DataFrame(X.toarray())
+    named.columns = [f"w{j}" for j in range(X.shape[1])]
+    for search in (
+        TemperatureSearchCV(model, [0.8, 1.0], cv=2),
+        ComponentSearchCV(model, [1, 2], random_state=0),
+    ):
+        search.fit(named).set_params(refit=False).fit(X)
+        for name in ("best_estimator_", "refit_time_", "feature_names_in_"):
+            assert not hasattr(search, name)

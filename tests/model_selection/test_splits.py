@@ -2,7 +2,6 @@ import re
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import GridSearchCV, KFold
@@ -89,15 +88,3 @@ def test_duplicate_entries_are_summed_first():
     assert parts.nnz == len(ones)  # the input is not changed
     found = [AspectModel(2, max_iter=5, random_state=0).fit(table).beta_ for table in (X, parts)]
     assert found[0] == found[1]
-
-
-def test_a_further_search_keeps_nothing_of_the_first():
-    model, named = AspectModel(2, max_iter=3, random_state=0), pd.DataFrame(X.toarray())
-    named.columns = [f"w{j}" for j in range(X.shape[1])]
-    for search in (
-        TemperatureSearchCV(model, [0.8, 1.0], cv=2),
-        ComponentSearchCV(model, [1, 2], random_state=0),
-    ):
-        search.fit(named).set_params(refit=False).fit(X)
-        for name in ("best_estimator_", "refit_time_", "feature_names_in_"):
-            assert not hasattr(search, name)
