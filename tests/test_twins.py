@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from skcooc import AspectModel, Dyads
+from skcooc import AspectModel, ClusteringProjection, Dyads
 from skcooc.em import State
 from skcooc.em.annealing import mix_components
 from skcooc.equations.aspects import Aspects, Params
@@ -58,6 +58,11 @@ def test_a_second_run_merges_and_splits(unlucky_start, monkeypatch):
     monkeypatch.setattr("skcooc.fitting.recipe.SEPARATION_ITERATIONS", 0)
     monkeypatch.setattr(Aspects, "perturb", lambda model, params, rng, amount: params)
     assert similarity(clone(MODEL).set_params(n_init=2).fit(X)) < 0.9
+
+
+def test_merging_is_advised_only_where_it_is_possible():
+    with pytest.warns(ConvergenceWarning, match=r"n_init=2 or more or choose fewer topics\."):
+        ClusteringProjection(8, beta=0.9, random_state=0).fit(X)
 
 
 def test_held_out_tokens_are_predicted_as_well_or_better():

@@ -158,12 +158,10 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: 
         )
     elif message := _too_many_components(estimator, table.schema.shape):
         _warn(message, UserWarning)
-    elif (
-        estimator.converged_
-        and "n_components" in estimator.size_parameters  # they are topics
-        and (message := warning_of_twins(estimator.components_))
-    ):
-        _warn(message)
+    elif estimator.converged_ and "n_components" in estimator.size_parameters:  # they are topics
+        can_merge = hasattr(estimator, "merged")
+        if message := warning_of_twins(estimator.components_, can_merge=can_merge):
+            _warn(message)
 
 
 def _too_many_components(estimator: BaseEstimator, shape: tuple[int, ...]) -> str | None:
