@@ -116,6 +116,8 @@ def test_new_observations_are_placed_by_names_and_unknown_names_cause_a_warning(
         further = Triads.from_triples(["b", "z"], ["d", "c"], ["e", "g"], [3, 1], like=triads)
     assert same_table(further.schema, triads.schema)
     assert np.asarray(further).tolist() == 3 * [[1, 1, 0]]
+    with pytest.warns(UserWarning, match="1 of 1 triples are dropped"):
+        assert not len(Triads.from_triples(["z"], ["d"], ["e"], like=triads))
     alike = Triads.from_frame(lines, "x", "y", "w", "n", like=triads)
     assert (np.asarray(alike) == np.asarray(triads)).all()
     nameless = Triads([0], [0], [0])

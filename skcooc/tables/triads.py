@@ -84,7 +84,7 @@ class Triads(Tokens):
         given = zip((first, second, third), WAYS, strict=True)
         positions = [_check_positions(values, name) for values, name in given]
         n = np.ones(len(positions[0]), dtype=np.intp) if counts is None else np.asarray(counts)
-        options = {"ensure_2d": False, "ensure_non_negative": True, "ensure_min_samples": 0}
+        options = {"ensure_2d": False, "ensure_non_negative": n.size > 0, "ensure_min_samples": 0}
         n = check_array(n, input_name="counts", **options)
         check_consistent_length(*positions, n)
         least = tuple(int(index.max(initial=-1)) + 1 for index in positions)
