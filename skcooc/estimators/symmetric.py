@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
+from skcooc.base.attributes import Attributes
 from skcooc.base.clusters import RowClusterMixin, check_hard
 from skcooc.em import split_start_schedule
 from skcooc.equations.coclusters import (
@@ -21,10 +22,11 @@ from skcooc.equations.coclusters import (
 )
 from skcooc.equations.memberships import POWERS, ObjectWeights, no_temperature, temperatures
 from skcooc.fitting import FixedModel, Recipe
-from skcooc.protocol import Array, Counts
+from skcooc.protocol import Array, Counts, TableLike
 from skcooc.protocol.bases import BiclusterMixin
 from skcooc.protocol.scikit_learn import StrOptions
 from skcooc.simplex import first_largest
+from skcooc.tables import Table
 
 # Ranges of beta: times the mean number of tokens of a row or column, and relative to the critical
 # value.
@@ -203,6 +205,17 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             annealing=annealing, init_from=model if self.annealing is None else None,
             check=self._check_square, coarsening=self.coarsening,
         )  # fmt: skip
+
+    def _read(
+        self, recipe: Recipe, X: TableLike, sample_weight: ArrayLike | None
+    ) -> tuple[Table, Attributes]:
+        table, known = super()._read(recipe, X, sample_weight)
+        rows, columns, _ = table.schema.names
+        if self.tied and not (rows is None or columns is None or np.array_equal(rows, columns)):
+            what = "tied=True needs rows and columns that are the same items in the same order, but"
+            remedy = "Take all items on both: X.reindex(index=names, columns=names, fill_value=0)"
+            raise ValueError(f"{what} their names differ. {remedy}.")
+        return table, known
 
     def _check_tied(self) -> None:
         if not self.hard:

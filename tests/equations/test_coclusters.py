@@ -139,6 +139,8 @@ def test_bad_parameters_of_a_tied_model_are_refused(monkeypatch):
         model = SymmetricClustering(tied=True, **options)
         refused(message, model.fit, random_table(12, n_columns))
         assert not hasattr(model, "components_")
+    pairs = Dyads.from_pairs(list("abdabe"), list("bacbaf"))  # 4 x 4, but not the same items
+    refused("their names differ", SymmetricClustering(2, 2, hard=True, tied=True).fit, pairs)
 
 
 # Classes 0 and 1 are followed by the same classes, 2 and 3 by different ones: by what follows
