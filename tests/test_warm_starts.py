@@ -76,6 +76,11 @@ def test_steps_begin_anew_with_other_data_or_another_model():
     assert_same(again(one.partial_fit(X[:20])), again(two.partial_fit(X[:20])))
 
 
+def test_a_warm_start_keeps_the_splits_of_annealing():
+    model = fitted(AsymmetricClustering(3, beta=0.3, annealing=1.3), 10)
+    assert again(model).splits_ == again(model, X[:50]).splits_ == model.splits_ != []
+
+
 def test_a_warm_start_needs_columns_of_the_same_names():
     frame = pd.DataFrame(X.toarray(), columns=[f"word {j}" for j in range(X.shape[1])])
     model = clone(MODELS[0]).set_params(**OPTIONS, max_iter=5).fit(frame)

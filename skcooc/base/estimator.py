@@ -257,6 +257,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         known |= {"_stream": None, "_passes": None}
         if warm and not recipe.settings.tunes:
             known["tuning_"] = self.tuning_
+        if warm and hasattr(self, "splits_"):
+            known["splits_"] = self.splits_
         at_iteration = attributes.at_iteration(X, recipe.settings.smoothing, known)
         progress = Progress(self, recipe, data)
         found = fit(recipe, X, table.sample, progress, at_iteration, journal, run)
