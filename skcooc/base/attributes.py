@@ -143,7 +143,9 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: 
             f"EM did not converge within max_iter={estimator.max_iter} iterations. Increase "
             "max_iter, or the tolerance tol."
         )
-    if is_collapsed(estimator.components_, estimator.weights_, len(estimator.embedding_)):
+    found = estimator.components_, estimator.weights_, len(estimator.embedding_)
+    sizes = [getattr(estimator, name) for name in estimator.size_parameters]
+    if 1 not in sizes and is_collapsed(*found):
         remedy = "Use a larger beta, or beta='auto'."
         if recipe.equations.largest_beta == 1 and (estimator.beta_ == 1 or estimator.tuning_):
             mean = table.counts.column_sums.sum() / table.counts.shape[0]

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -116,6 +118,8 @@ def test_components_are_those_of_the_columns_mixed():
 
 def test_more_aspects_than_the_table_has():
     X = np.outer([1, 2, 3, 4, 5], [5, 1, 3, 2])
+    with warnings.catch_warnings(action="error"):  # one column topic has to be the unigram
+        ProductSpaceMixture(3, 1, random_state=0).fit(X)
     for tempering, sizes in (("joint", (4, 2)), ("likelihood", (2, 4))):
         model = ProductSpaceMixture(*sizes, beta=0.8, tempering=tempering, random_state=0)
         with pytest.warns(UserWarning, match="components are the unigram"):
