@@ -242,7 +242,8 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         tree = explicit_tree(self.tree)
         if len(tree.leaves) != self.n_clusters:
             n_leaves = len(tree.leaves)
-            raise ValueError(f"tree has {n_leaves} leaves, but n_clusters={self.n_clusters}.")
+            what = f"tree has {n_leaves} leaves, but n_clusters={self.n_clusters}"
+            raise ValueError(f"{what}: set n_clusters={n_leaves}.")
         return tree
 
     def _check_tree(self, X: Counts) -> None:

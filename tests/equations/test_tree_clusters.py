@@ -103,7 +103,7 @@ def test_trees_of_any_shape(level):
 
 def test_bad_trees_and_parameters_are_refused():
     for n_clusters, options, message in (
-        (3, {"tree": [-1, 0, 0]}, "tree has 2 leaves, but n_clusters=3"),
+        (3, {"tree": [-1, 0, 0]}, "2 leaves, but n_clusters=3: set n_clusters=2"),
         (2, {"tree": [-1, -1, 0]}, "one root"),
         (4, {"hard": True, "proportions": "estimated"}, "set proportions='uniform'"),
         (4, {"coarsening": [np.arange(60) // 2]}, "coarsening has a grouping of 60 rows"),
