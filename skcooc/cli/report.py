@@ -34,6 +34,7 @@ from skcooc.inspection.groups import RowGroups, group_rows, read_labels
 from skcooc.inspection.models import (
     TreeModel,
     Unwrapped,
+    kind_of,
     prior_trials,
     read_view,
     rows_by_topic,
@@ -78,7 +79,7 @@ def report(
         _temperature(model),
         (line for note in notes for line in _wrapped(note)),
     ]
-    noun = "nodes" if has_tree(model) else _noun(model)
+    noun = f"{kind_of(model)}s"
     sections += [_shares_by_division(division, noun, table.kinds[0]) for division in divisions]
     if not is_clusterer(model):  # all rows of a cluster are equally near
         sections.append(_neighbors(table, model, _example_rows(table, model, options.nearest)))
@@ -117,10 +118,6 @@ def _example_rows(table: NamedCounts, model: FactorModel, wanted: list[str]) -> 
 
 def has_tree(model: FactorModel) -> TypeGuard[TreeModel]:
     return hasattr(model, "tree_")
-
-
-def _noun(model: FactorModel) -> str:
-    return "clusters" if is_clusterer(model) else "topics"
 
 
 def _data(table: NamedCounts) -> Iterator[str]:
@@ -196,7 +193,7 @@ def _temperature(model: BaseEstimator) -> Iterator[str]:
 def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> Iterator[str]:
     has_members = hasattr(model, "column_labels_")
     listed = "most frequent ones" if has_members else f"{ORDERS[options.order]} {table.kinds[1]}"
-    head = f"{_noun(model).capitalize()}, most frequent first: share"
+    head = f"{kind_of(model).capitalize()}s, most frequent first: share"
     if has_members:
         yield f"{head}, {listed}"
         yield ""

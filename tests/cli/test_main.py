@@ -54,9 +54,9 @@ def test_a_report_of_pairs_and_of_other_models(run, npz, X, tmp_path, summary):
     assert f"{cells.nnz:,} co-occurrences" in run(path, *named)
     for model in ("product-space", "asymmetric", "projection", "symmetric"):
         out, found, _ = summary(npz, "--model", model)
-        kind = "topics" if model == "product-space" else "clusters"
+        kind = "clusters" if model in ("asymmetric", "symmetric") else "topics"
         assert f"{kind.capitalize()}, most frequent first" in out
-        assert ("Nearest rows" in out) == (kind == "topics")
+        assert ("Nearest rows" in out) == (model == "product-space")
         assert sum(found["weights"]) == pytest.approx(1)
 
 
