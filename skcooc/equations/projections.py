@@ -210,7 +210,7 @@ class StructuredProjections(Projections):
         centers = np.exp(clusters.log_centers)
         factors = topics, centers, clusters.log_weights
         psi, evidence, P, shared = marginal_posteriors(X, *factors, beta)
-        psi[weights == 0] = 0
+        psi[X.row_sums == 0] = 0
         bound = np.sum(weights * evidence) / beta + np.sum(X.column_sums * shared)
         ratio = X.tdot(psi) / np.maximum(P, LEAST)
         expected = centers * (ratio.T @ topics)

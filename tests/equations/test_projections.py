@@ -58,6 +58,8 @@ def test_recovers_planted_clusters(posterior):
     assert adjusted_rand_score(data.labels, model.labels_) > 0.95
     assert adjusted_rand_score(model.labels_, model.predict(data.X.astype(dtype))) > 0.95
     assert model.lower_bound_ == pytest.approx(-model.beta_ * model.objective_)
+    model.fit(data.X, sample_weight=np.arange(150) % 3)  # rows of weight 0 have clusters, too
+    assert adjusted_rand_score(data.labels, model.labels_) > 0.95
 
 
 def test_priors_are_fitted_only_where_asked():
