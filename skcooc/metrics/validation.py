@@ -30,7 +30,8 @@ def check_counts(X: TableLike) -> CSR:
     X = as_table(X)
     with explained(X):
         X = check_sparse_structure(X)
-        X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
+        options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_non_negative": True}
+        X = check_array(X, input_name="X", **options)
     X = sp.csr_array(X, copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()

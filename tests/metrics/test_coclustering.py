@@ -137,7 +137,7 @@ def test_bad_input_is_refused():
         (RAND, ([0], [0], [0], []), "columns_pred: Found array with 0 sample"),
         (RAND, ([0], [0], [float("nan")], [0]), "rows_pred: Input contains NaN"),
         (KEPT, ([[0, 0]],), "X has no tokens"),
-        (KEPT, ([[-1, 2]],), "Negative"),
+        (KEPT, ([[-1, 2]],), "Negative values in data passed to X"),
         (KEPT, ([[1, 2]], [0, 1]), "row_labels has 2 labels, but X has 1"),
         (KEPT, ([[1, 2]], None, [0]), "column_labels has 1 labels, but X has 2"),
         (KEPT, ([[1, 2]], None, [[0, 1], [1, 0]]), "column_labels: y should be a 1d"),
