@@ -346,16 +346,17 @@ def test_bad_input():
 
 
 @pytest.mark.parametrize(
-    "make",
+    "fit",
     [
-        lambda inner, **seed: RowMemory(inner, **seed),
-        lambda inner, **seed: InterpolatedModels([("aspects", inner)], **seed),
-        lambda inner, **seed: ComponentSearchCV(inner, [2, 3], **seed),
+        lambda inner, **seed: RowMemory(inner, **seed).fit(X),
+        lambda inner, **seed: RowMemory(inner, **seed).partial_fit(X),
+        lambda inner, **seed: InterpolatedModels([("aspects", inner)], **seed).fit(X),
+        lambda inner, **seed: ComponentSearchCV(inner, [2, 3], **seed).fit(X),
     ],
 )
-def test_a_seed_is_also_that_of_models_without_one(make):
+def test_a_seed_is_also_that_of_models_without_one(fit):
     def components(inner, **seed):
-        model = make(inner, **seed).fit(X)
+        model = fit(inner, **seed)
         return getattr(model, "best_estimator_", model).components_
 
     without, own = AspectModel(3, max_iter=5), AspectModel(3, max_iter=5, random_state=1)

@@ -243,15 +243,16 @@ class RowMemory(MetaModel):
         if not first:
             self._check_as_before()
         check = read_in_memory if first else partial(read_batch, by_name=by_name)
-        table = check(new, X, sample_weight)
-        member = member_of(clone(self.estimator), self._asked) if first else self._member
+        table, journal = check(new, X, sample_weight), Journal()
+        (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
+        unfitted = self._seeded(clone(self.estimator), seed)
+        member = member_of(unfitted, self._asked) if first else self._member
         member = member.partial_fit(X, table.sample, sample_weight, by_name)
         frequencies = rows_with(table.sample)
         if not first:
             frequencies[: len(self._frequencies)] += self._frequencies
-        self._set_fitted(
-            member, table, frequencies, attributes.input_attributes(new), False, Journal()
-        )
+        known = attributes.input_attributes(new)
+        self._set_fitted(member, table, frequencies, known, False, journal)
         return self
 
     def _check_as_before(self) -> None:
