@@ -44,6 +44,15 @@ OF_OTHERS = {
 }
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, bool])
+def test_repeated_cells_of_small_integers_are_added_without_overflow(dtype):
+    rows, columns = np.repeat([0, 1], 300), np.zeros(600, dtype=int)
+    tokens = sp.coo_array((np.ones(600, dtype=dtype), (rows, columns)), shape=(2, 2))
+    for X in (tokens, sp.csr_array((tokens.data, columns, [0, 300, 600]), shape=(2, 2))):
+        assert Dyads(X).to_csr().toarray().tolist() == [[300, 0], [300, 0]]
+        assert sum(part.sum() for part in split_counts(X, random_state=0)) == 600
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("X", "dtype"),

@@ -182,6 +182,8 @@ def check_sparse_structure(X: Any, name: str = "X") -> Any:
     X = X.tocsr() if X.format == "lil" else copy.copy(X)  # the check needs arrays
     if not X.dtype.isnative:
         X.data = X.data.astype(X.dtype.newbyteorder("="))
+    if X.format == "coo" and X.dtype.kind in "iub" and X.dtype.itemsize < 8:
+        X.data = X.data.astype(np.int64)  # SciPy adds repeated cells in the type given
     try:
         if X.format in COMPRESSED:
             X.check_format(full_check=True)
