@@ -269,6 +269,11 @@ def test_tables_of_three_libraries_have_the_same_tokens_and_names():
         dyads = Dyads(table)
         assert dyads.column_names.tolist() == ["sea", "sky"]
         assert dyads.to_csr().toarray().tolist() == [[1, 0], [2, 3], [0, 1]]
+    columns = {"who": ["ann", "bob"], "what": ["tea", "ale"], "n": [3, 1]}
+    for table in (columns, pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
+        with pytest.warns(UserWarning, match="Column 'n' is taken as counts"):
+            assert len(Dyads.from_frame(table, "who", "what")) == 4
+        refused("'where' is not a column .* has 'who'", Dyads.from_frame, table, "where", "what")
 
 
 def test_tokens_of_a_table_without_cells_are_refused():

@@ -152,18 +152,23 @@ def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None
     return names
 
 
+def _columns_of(frame: Any) -> Any:
+    """Names of the columns of a mapping or a data frame, also of pyarrow."""
+    return getattr(frame, "column_names", getattr(frame, "columns", frame))
+
+
 def named_column(frame: Any, name: str) -> Any:
-    try:
-        return frame[name]
-    except KeyError as error:
-        names = ", ".join(map(repr, getattr(frame, "columns", frame)))
-        raise ValueError(f"{name!r} is not a column of the frame, which has {names}.") from error
+    if name not in (columns := _columns_of(frame)):
+        names = ", ".join(map(repr, columns))
+        raise ValueError(f"{name!r} is not a column of the frame, which has {names}.")
+    return frame[name]
 
 
 def column_of_counts(frame: Any, count: str | None, used: set[str]) -> Any:
     """Return the column of counts, or None; with "auto" that of a usual name, with a warning."""
     if count == "auto":
-        usual = (name for name in USUAL_COUNTS if name in frame and name not in used)
+        columns = set(_columns_of(frame)) - used
+        usual = (name for name in USUAL_COUNTS if name in columns)
         if count := next(usual, None):
             cure = f"give count={count!r}, or count=None if each line is one token."
             warnings.warn(f"Column {count!r} is taken as counts: {cure}", UserWarning, stacklevel=3)
@@ -304,7 +309,7 @@ class Dyads(Tokens):
             what = f"Dyads takes a table of counts, got {type(X).__name__}"
             raise TypeError(f"{what}. Triads.dyads(i, j) makes Dyads of two of three indices.")
         if column_names is None and hasattr(X, "columns"):
-            column_names = list(getattr(X, "column_names", X.columns))  # of pyarrow, or others
+            column_names = list(_columns_of(X))
         table = sp.csr_array(check_block(X, estimator="Dyads"))
         cells = sp.coo_array(table if table.has_sorted_indices else table.sorted_indices())
         *positions, self.weights = list_tokens(cells.data, *cells.coords)
