@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TypeAlias, TypeGuard
+from itertools import chain
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -75,6 +76,7 @@ def npmi_coherence(
         raise ValueError(f"{what}: npmi_coherence(components, X) takes counts of a corpus second.")
     occurs = counts.tocsc()
     occurs.data[:] = 1.0
+    components = _listed(components)
     topics: Sequence[Sequence[Hashable]] = _top_columns(components, n_features)
     if _named(components):
         if feature_names is None:
@@ -115,17 +117,23 @@ def topic_diversity(components: ArrayLike | Names, n_features: int = 25) -> floa
     >>> topic_diversity([["tea", "cup"], ["goal", "cup"]])
     0.75
     """
-    columns = [column for topic in _top_columns(components, n_features) for column in topic]
+    topics = _top_columns(_listed(components), n_features)
+    columns = [column for topic in topics for column in topic]
     return len(set(columns)) / len(columns)
+
+
+def _listed(components: Any) -> Any:
+    """Lists instead of a column of a data frame, such as "features" of ``describe``."""
+    return components.to_list() if hasattr(components, "to_list") else components
 
 
 def _named(components: ArrayLike | Names) -> TypeGuard[Names]:
     if isinstance(components, np.ndarray):
         return components.dtype.kind in "UO" and components.ndim == 2
-    first: object = next(iter(components), None) if isinstance(components, Sequence) else None
-    if isinstance(first, str) or not isinstance(first, Sequence | np.ndarray):
+    topics = components if isinstance(components, Sequence) else ()
+    if any(isinstance(t, str) or not isinstance(t, Sequence | np.ndarray) for t in topics):
         return False
-    return isinstance(next(iter(first), None), str)
+    return isinstance(next(chain(*topics), None), str)
 
 
 def _top_columns(components: ArrayLike | Names, n_features: int) -> list[list[Hashable]]:

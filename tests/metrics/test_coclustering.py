@@ -3,6 +3,8 @@ from itertools import combinations, permutations
 from math import comb, log
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
@@ -265,6 +267,14 @@ def test_diversity_against_the_definition(components):
         assert topic_diversity(np.eye(4, dtype=dtype), 1) == 1
     names = [[str(j) for j in np.argsort(-q)[:4]] for q in components]
     assert topic_diversity(names) == topic_diversity(components, 4)
+
+
+@pytest.mark.parametrize("column", [list, pd.Series, pl.Series])
+def test_topics_of_a_column_of_a_data_frame_some_without_columns(X, column):
+    topics = column([[], ["word 4", "word 5"], ["word 5"]])
+    found = npmi_coherence(topics, X, feature_names=NAMES)
+    assert np.isnan(found).tolist() == [True, False, True]
+    assert topic_diversity(topics) == 2 / 3
 
 
 def test_bad_input(X, components):
