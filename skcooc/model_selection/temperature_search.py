@@ -113,8 +113,9 @@ class TemperatureSearchCV(Search):
 
     Notes
     -----
-    An interrupted search resumes when ``fit`` is called with the same data and parameters; with
-    :class:`skcooc.callbacks.Checkpoint` also in another process, as ``read_checkpoint(path).fit``.
+    An interrupted search resumes when ``fit`` is called with the same data, parameters and folds;
+    with :class:`skcooc.callbacks.Checkpoint` also in another process, as
+    ``read_checkpoint(path).fit``.
 
     Examples
     --------
@@ -188,7 +189,8 @@ class TemperatureSearchCV(Search):
         grid = self._checked_grid(target, betas)
         data, split_params = self._route_params(X, y, params)
         folds = make_folds(self.split, self.estimator, target, data, self.cv, split_params)
-        journal = resume_or_new(self, data, dict(split_params))
+        drawn = [fold.test for fold in folds]  # other ones where a splitter has no seed
+        journal = resume_or_new(self, data, dict(split_params), drawn)
         root, hooks = self._begin(data)
         points = []
         with search_task(root, hooks) as task:
