@@ -77,10 +77,12 @@ def test_names_in_names_out():
     of_dyads, of_rows = model.recommend(DYADS[:20], 3), model.recommend(DYADS[:20].to_csr(), 3)
     assert of_dyads.items.shape == (14, 3)
     np.testing.assert_array_equal(of_dyads.items, of_rows.items)
-    numbered = Dyads(X, row_names=np.arange(14)[::-1], column_names=10 * np.arange(6))
-    found = fitted(ASPECTS, numbered).recommend([13, 0], 2, exclude_seen=False).items
     positions = fitted(ASPECTS, X).recommend([0, 13], 2, exclude_seen=False).items
-    assert found.tolist() == (10 * positions).tolist()
+    for dtype in (int, object):
+        numbers = np.arange(14)[::-1].astype(dtype)
+        numbered = Dyads(X, row_names=numbers, column_names=10 * np.arange(6))
+        found = fitted(ASPECTS, numbered).recommend([13, 0], 2, exclude_seen=False).items
+        assert found.tolist() == (10 * positions).tolist()
     framed = fitted(ASPECTS, pd.DataFrame(X.toarray(), columns=ITEMS))
     assert set(framed.recommend([0], 6, exclude_seen=False).items[0]) == set(ITEMS)
     for nameless in (fitted(ASPECTS, X), framed):

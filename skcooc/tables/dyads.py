@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -120,9 +121,18 @@ def list_tokens(counts: Any, *indices: Any) -> tuple[Any, ...]:
     return *(np.repeat(index, repeats) for index in indices), weights
 
 
+def _as_names(names: ArrayLike) -> Array:
+    """Names as an array; integers that are objects, as in some data frames, become integers."""
+    given = np.asarray(names)
+    if given.dtype != object or not all(isinstance(name, Integral) for name in given.flat):
+        return given
+    numbers = np.array(given.tolist())
+    return numbers if numbers.dtype.kind in "iu" else given
+
+
 def check_complete(names: ArrayLike, side: str) -> Array:
     """Names; ValueError if some are missing, as pandas reads empty fields and "null"."""
-    names = np.asarray(names)
+    names = _as_names(names)
     missing = is_missing(names)
     if missing.any():
         what = f"{missing.sum()} of {len(names)} {side} have no name"
@@ -145,7 +155,7 @@ def unique_names(names: Array, side: str) -> tuple[Array, Array]:
 def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None:
     if names is None:
         return None
-    names = np.asarray(names)
+    names = _as_names(names)
     if names.shape != (size,):
         cure = ": join the levels of a MultiIndex, such as by '_'.join" if names.ndim == 2 else ""
         raise ValueError(f"{what} has shape {names.shape}; expected ({size},){cure}")
