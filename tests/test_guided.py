@@ -31,6 +31,7 @@ from skcooc.inspection import (
     distinguishing_features,
     drop_topics,
     merge_topics,
+    set_names,
     top_features,
     topic_shares,
 )
@@ -538,6 +539,9 @@ def test_meta_estimators():
     assert [*describe(agreed)["name"]][:2] == [*SEEDS][:2]
     model = RowMemory(seeded()).fit(X)
     np.testing.assert_allclose(model.estimator_.components_, with_seeds().components_, rtol=1e-9)
+    assert describe(model)["name"].tolist()[:2] == [*SEEDS]
+    model = set_names(RowMemory(seeded()).partial_fit(X), {2: "third"}).partial_fit(X)
+    assert model.component_names_ == {2: "third"}
     for effects in ("topics", "columns"):
         for meta in (
             AveragedModels(grouped(effects), 2),

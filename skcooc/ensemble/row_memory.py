@@ -285,9 +285,11 @@ class RowMemory(MetaModel):
         rows = X if keeps else X.take(np.empty(0, dtype=np.intp))
         index = RowIndex(rows.table.copy(), MAX_ROWS, rows.row_weights.copy())
         mass = rows.row_sums * rows.row_weights
+        names = getattr(member.estimator, "component_names_", {})
         attributes.set_fitted_attributes(
             self,
             known
+            | ({"component_names_": dict(names)} if names else {})
             | {
                 "_member": member,
                 "_schema": table.schema,
