@@ -147,11 +147,6 @@ class AveragedModels(MetaModel):
     }
 
     @property
-    def _integers(self) -> type:
-        """Type in which counts of integers are fitted: that of the estimator."""
-        return getattr(self.estimator, "_integers", np.float32)
-
-    @property
     def consensus_(self) -> Consensus:
         """One model of matching components, with intervals over the members."""
         check_is_fitted(self)

@@ -50,6 +50,12 @@ class MetaModel(Predictions, MetaEstimatorMixin, CallbackSupportMixin, BaseEstim
 
     random_state: RandomState
 
+    @property
+    def _integers(self) -> np.dtype:
+        """Type in which counts of integers are fitted: the widest of the models inside."""
+        types = (getattr(inside, "_integers", np.float32) for inside in self.get_params().values())
+        return np.result_type(np.float32, *types)
+
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         shared = {name: ATTRIBUTES[name] for name in ATTRIBUTES if name.startswith(SHARED)}

@@ -248,6 +248,8 @@ class CountFold:
     @property
     def training(self) -> Data:
         table = self.dyads[self.train].to_csr()
+        if self.dyads.weights is None:  # the estimator chooses the type, as for integers given
+            table = table.astype(np.int64)
         return Data(with_names(table, self.dyads.column_names), None, self.params)
 
     @property
