@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import log_ndtr, ndtri, ndtri_exp
 
-from skcooc.inspection.models import kind_of, read_view
+from skcooc.inspection.models import kind_of, read_view, unwrap
 from skcooc.inspection.shares import CHECKED
 from skcooc.protocol import CSR, Array, Estimator, TableLike
 from skcooc.protocol.decorators import validated
@@ -100,12 +100,12 @@ def mixture_intervals(model: Estimator, X: TableLike, *, level: float = 0.95) ->
     >>> (found.high - found.low).round(2).max(axis=1).tolist()
     [0.04, 0.48, 0.08, 0.27]
     """
+    if hasattr(unwrap(model, "components_").model, "column_factors_"):
+        raise ValueError("There are no intervals for a model with factors of columns for groups.")
     view = read_view(model, X, None, None, None)
     if kind_of(view.model) != "topic":
         what = f"{type(view.model).__name__} has one cluster for each row"
         raise ValueError(f"{what}; intervals are of mixtures of topics.")
-    if hasattr(view.model, "column_factors_"):
-        raise ValueError("There are no intervals for a model with factors of columns for groups.")
     known = view.components.any(axis=0)
     counts, q = view.counts[:, known], view.components[:, known]
     mixtures = view.mixtures.copy()

@@ -8,7 +8,7 @@ from scipy.linalg import null_space
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
-from skcooc import AspectModel, AsymmetricClustering
+from skcooc import AspectModel, AsymmetricClustering, GuidedAspectModel
 from skcooc.datasets import make_cooccurrences
 from skcooc.inspection import mixture_intervals, row_intervals
 from tests.tables import refused
@@ -202,3 +202,7 @@ def test_pipelines_have_intervals_and_clusterings_are_refused():
     assert found.low.shape == (80, 3)
     clusters = AsymmetricClustering(3, hard=True, random_state=0).fit(data.X)
     refused("AsymmetricClustering has one cluster for each", mixture_intervals, clusters, data.X)
+    batches = GuidedAspectModel(2, beta=0.9, max_iter=5, group_effects="columns", random_state=0)
+    batches.fit(data.X, groups=np.arange(80) % 2)
+    for rows in (data.X, data.X[:9]):  # not only where the rows fitted are given
+        refused("no intervals for a model with factors", mixture_intervals, batches, rows)
