@@ -6,12 +6,20 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
 import skcooc
-from skcooc import AspectModel, AsymmetricClustering, RowBlocks, open_table, save_table
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    Dyads,
+    RowBlocks,
+    open_table,
+    save_table,
+)
 from skcooc.counts import CSRCounts
 from skcooc.counts import disk as disk_counts
 from skcooc.fitting.progress import BlockTasks
@@ -91,8 +99,10 @@ def test_an_invalid_table_is_refused_and_leaves_no_files(tmp_path, table):
         yield X
         raise KeyboardInterrupt
 
+    frame = pd.DataFrame([[1, 2]], columns=["tea", "ale"])
     for blocks, reason in (
         ([X, X[:, 1:]], "same number of columns"),
+        ([frame, Dyads(frame[["ale", "tea"]])], "other names, or has them in another order"),
         ([], "no block"),
         ([X * 0], "All counts are zero"),
         ([np.empty((0, 3))], "No block has a row"),

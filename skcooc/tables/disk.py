@@ -213,8 +213,8 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
     BlockingIOError
         If another process is writing to it.
     ValueError
-        If there are no blocks, their numbers of columns differ or are above 2^31 - 1, or counts are
-        negative, not finite or all zero.
+        If there are no blocks, their columns differ in number or names, or are more than 2^31 - 1,
+        or counts are negative, not finite or all zero.
 
     See Also
     --------
@@ -226,13 +226,27 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
         if os.path.lexists(path):
             raise FileExistsError(f"{path} exists already.")
         partial.mkdir()
-        checked = check_widths(map(_canonical, as_blocks(blocks)))
+        checked = check_widths(map(_canonical, check_columns(as_blocks(blocks))))
         _write(partial, regroup_rows(checked, MAX_BAND_HEIGHT))
         os.replace(partial, path)
 
 
 def _canonical(block: TableLike) -> CSR:
     return without_zeros(float_table(check_block(as_table(block))))
+
+
+def check_columns(blocks: Iterable[TableLike]) -> Iterator[TableLike]:
+    """Blocks; ValueError where the columns of one have other names than those before."""
+    known = None
+    for block in blocks:
+        names = getattr(block, "column_names", getattr(block, "columns", None))
+        if known is not None and names is not None and not np.array_equal(known, names):
+            raise ValueError(
+                "All blocks should have the same columns, but one has other names, or has them in "
+                "another order: give frame.reindex(columns=names, fill_value=0)."
+            )
+        known = known if names is None else names
+        yield block
 
 
 def check_widths(blocks: Iterable[CSR]) -> Iterator[CSR]:
