@@ -185,6 +185,12 @@ def test_columns_with_numbers_for_names_are_compared():
         for other in (frame[numbers[::-1]], frame.rename(columns={8: 9})):
             for method in (model.recommend, model.transform, model.score):
                 refused("X has other column names", method, other)
+    in_blocks = fitted(ASPECTS, RowBlocks([frame[:9], frame[9:]]))
+    np.testing.assert_array_equal(in_blocks.column_names_in_, numbers)
+    assert set(in_blocks.recommend(frame, 2).items.ravel()) <= {*numbers.tolist(), None}
+    refused("X has other column names", in_blocks.transform, frame[numbers[::-1]])
+    mixed = RowBlocks([frame[:9], frame[9:][numbers[::-1]]])
+    refused("one has other names, or has them in another order", ASPECTS.fit, mixed)
     default = fitted(ASPECTS, pd.DataFrame(X.toarray()))
     assert not hasattr(default, "column_names_in_")
     default.recommend(pd.DataFrame(X.toarray()), 2)

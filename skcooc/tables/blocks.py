@@ -129,6 +129,20 @@ def as_blocks(blocks: Any) -> Any:
     return [blocks] if is_table and not hasattr(type(blocks), "__dask_graph__") else blocks
 
 
+def check_columns(blocks: Iterable[TableLike]) -> Iterator[TableLike]:
+    """Blocks; ValueError where the columns of one have other names than those before."""
+    known = None
+    for block in blocks:
+        names = getattr(block, "column_names", getattr(block, "columns", None))
+        if known is not None and names is not None and not np.array_equal(known, names):
+            raise ValueError(
+                "All blocks should have the same columns, but one has other names, or has them in "
+                "another order: give frame.reindex(columns=names, fill_value=0)."
+            )
+        known = known if names is None else names
+        yield block
+
+
 @dataclass(frozen=True)
 class CheckedBlocks:
     """The blocks of a table, each checked when it is read."""
@@ -144,7 +158,7 @@ class CheckedBlocks:
 
     def __iter__(self) -> Iterator[CSRCounts]:
         last = 0
-        for block in self.blocks:
+        for block in check_columns(self.blocks):
             table = self.check(block, self.reset and last == 0)
             first, last, own = last, last + table.shape[0], None
             if self.sample_weight is not None:

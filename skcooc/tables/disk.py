@@ -18,7 +18,7 @@ from skcooc.counts import MAX_BAND_HEIGHT, Bands, CSRCounts, DiskCounts, check_b
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.locks import exclusive
-from skcooc.tables.blocks import POSITIVE, as_blocks
+from skcooc.tables.blocks import POSITIVE, as_blocks, check_columns
 from skcooc.tables.dyads import as_table, without_zeros
 
 MAGIC = b"skcooc table, format 2"  # first in the file of facts; the number is raised at changes
@@ -233,20 +233,6 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
 
 def _canonical(block: TableLike) -> CSR:
     return without_zeros(float_table(check_block(as_table(block))))
-
-
-def check_columns(blocks: Iterable[TableLike]) -> Iterator[TableLike]:
-    """Blocks; ValueError where the columns of one have other names than those before."""
-    known = None
-    for block in blocks:
-        names = getattr(block, "column_names", getattr(block, "columns", None))
-        if known is not None and names is not None and not np.array_equal(known, names):
-            raise ValueError(
-                "All blocks should have the same columns, but one has other names, or has them in "
-                "another order: give frame.reindex(columns=names, fill_value=0)."
-            )
-        known = known if names is None else names
-        yield block
 
 
 def check_widths(blocks: Iterable[CSR]) -> Iterator[CSR]:

@@ -488,7 +488,10 @@ def _read_blocks(
     estimator: BaseEstimator, X: RowBlocks, sample_weight: ArrayLike | None, reset: bool,
     random_state: RandomState,
 ) -> Table:  # fmt: skip
+    numbers = dict[str, Array | None]()  # of the first block
+
     def check(block: TableLike, reset: bool) -> CSR:
+        numbers.setdefault("columns", _numbers(block))
         return check_table(estimator, block, reset=reset)
 
     weights = None if sample_weight is None else np.asarray(sample_weight)
@@ -496,7 +499,7 @@ def _read_blocks(
     blocks = CheckedBlocks(X, check, some_zero, weights, reset)
     sample, blocks = blocks.sampled(SAMPLE_ROWS, random_generator(random_state))
     check_total(float(np.sum(cast(Array, blocks.column_sums))))
-    names = getattr(estimator, "feature_names_in_", None)
+    names = getattr(estimator, "feature_names_in_", numbers["columns"])
     return Table(sample, sample, TableSchema((0, sample.shape[1]), column_names=names), blocks)
 
 
