@@ -237,3 +237,6 @@ def test_errors_about_the_table_name_the_classifier():
     for table in (-X, X * 0):
         refused("AspectClassifier", clone(default()).fit, table, FEW)
     refused("AspectClassifier is expecting 80 features", default().predict, X[:, 1:])
+    numbered = pd.DataFrame(X.toarray(), columns=5 * np.arange(M))
+    model = AspectClassifier(cv=0, random_state=0).fit(numbered, FEW)
+    refused("X has other column names", model.predict, numbered[numbered.columns[::-1]])

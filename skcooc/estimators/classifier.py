@@ -310,6 +310,11 @@ class AspectClassifier(
         return self.model_.fold_in(read_rows(self, X))
 
     @property
+    def column_names_in_(self) -> Array:
+        """Names of the columns, (M,), also numbers; AttributeError where there are none."""
+        return self.model_.column_names_in_
+
+    @property
     def _n_features_out(self) -> int:
         return len(self.components_)
 
