@@ -6,8 +6,8 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads
 from skcooc.model_selection import ComponentSearchCV, CountSplit, TemperatureSearchCV
+from skcooc.model_selection.folds import CountFold
 from skcooc.model_selection.temperature_search import (
-    GridPoint,
     SequentialElimination,
     coarse_to_fine,
     hill_climb,
@@ -244,24 +244,23 @@ def test_an_interrupted_refit_keeps_the_earlier_fit(monkeypatch):
 
 
 def test_an_interrupted_search_does_not_resume_with_other_folds(monkeypatch):
-    fit, done = GridPoint._fit_and_score, []
+    score, scored = CountFold.score, []
 
-    def interrupt(self, *trial):
-        done.append(trial)
-        if len(done) == 2:
+    def interrupt(self, model):
+        scored.append(model)
+        if len(scored) == 2:
             raise KeyboardInterrupt
-        return fit(self, *trial)
+        return score(self, model)
 
+    monkeypatch.setattr(CountFold, "score", interrupt)
     model = clone(MODEL).set_params(n_components=2, max_iter=3)
-    for folds, n_repeated in ((CountSplit(3, random_state=0), 0), (CountSplit(3), 1)):
-        search = TemperatureSearchCV(model, [0.8, 1.0], cv=folds)
-        monkeypatch.setattr(GridPoint, "_fit_and_score", interrupt)
+    for folds, n_after in ((CountSplit(3, random_state=0), 2), (CountSplit(3), 3)):
+        scored.clear()
+        search = TemperatureSearchCV(model, [0.8], cv=folds)
         with pytest.raises(KeyboardInterrupt):
             search.fit(X)
         search.fit(X)
-        trials = [trial[:2] for trial in done[:1] + done[2:]]
-        assert len(trials) - len(set(trials)) == n_repeated
-        done.clear()
+        assert len(scored) == 2 + n_after
 
 
 class Losses:
