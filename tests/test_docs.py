@@ -1,7 +1,7 @@
-"""Documentation names everything public, the index of the papers only what there is; code runs.
+"""Documentation names everything public, the index of the papers only what there is.
 
-.ci/run builds it, with the examples, takes warnings for errors, and checks the site that is built
-(docs/check_site.py).
+.ci/run builds it, with the examples, takes warnings for errors, checks the site that is built
+(docs/check_site.py), and runs the code of all pages (docs/check_code.py).
 """
 
 import ast
@@ -9,7 +9,6 @@ import inspect
 import re
 import runpy
 import shutil
-from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -17,8 +16,6 @@ import pytest
 from sklearn.utils import Bunch
 
 import skcooc
-from skcooc import datasets
-from skcooc.protocol.scikit_learn import HAS_CALLBACKS
 
 DOCS = Path(__file__).parents[1] / "docs"
 BUILT = ("_build", "auto_examples", "auto_tutorial", "api/generated", "api/backreferences")
@@ -142,73 +139,8 @@ def test_pages_that_are_wider_than_a_phone_are_found(site):
     assert wide == ["boxed.html", "broken.html"]
 
 
-README = (DOCS.parent / "README.md").read_text(encoding="utf-8")  # a test below runs its code
-PAGES_WITH_CODE = [(name, text) for name, text in pages() if "```python\n" in text]
-KINDS = "Model|Clustering|Abstraction|Projection|Mixture"
-MODELS = rf"(?<!class )\b(\w+(?:{KINDS}))\(((?!.*max_iter)[^()]+)\)"
-# More than twelve components: loops are compiled anew for each number of them, by eights.
-MANY = rf"(\b(?:PCA|\w+(?:{KINDS}))\(|n_components=)(?:1[3-9]|[2-9]\d)\b"
-FEWER = {
-    "n_jobs=2": "n_jobs=1",
-    "max_iter=30": "max_iter=4",
-    "(16, 16,": "(12, 12,",
-    "(16, 32)": "(3, 12)",
-    "cv=3": "cv=2",
-    "KFold(3,": "KFold(2,",
-    "max_components=20": "max_components=8",
-    "[8, 16, 32]": "[3, 8]",
-    "), 5": "), 2",
-    "KFold(5": "KFold(2",
-    "n_runs=5": "n_runs=2",
-    "n_runs=10": "n_runs=2",
-    "(2, 5, 10)": "(5,)",
-    "for seed in range(3)": "for seed in range(1)",
-    "[2, 3, 4, 5, 6, 8]": "[2, 4]",
-    "AspectModel(4), random": "AspectModel(4), 3, random",
-    "AspectModel(16), random": "AspectModel(16), 3, random",
-    "AveragedModels(best,": "AveragedModels(best, 3,",
-    "AspectClassifier(random": "AspectClassifier(cv=2, random",
-}
-
-
-def quick(code):
-    """The same code with few fits, components and iterations, and without processes of joblib."""
-    for many, few in FEWER.items():
-        code = code.replace(many, few)
-    return re.sub(MODELS, r"\1(\2, max_iter=4)", re.sub(MANY, r"\g<1>12", code))
-
-
-@cache
-def few(load, step):
-    """Every so many rows of a data set."""
-    texts = load()
-    of_rows = [name for name, values in texts.items() if len(values) == len(texts.data)]
-    return Bunch(**{**texts, **{name: texts[name][::step] for name in of_rows}})
-
-
-@pytest.fixture
-def few_texts(monkeypatch):
-    """Docstrings and chapters of the Bible, every twelfth and every sixth of them."""
-    for load, step in ((datasets.load_docstrings, 12), (datasets.load_bible, 6)):
-        texts = few(load, step)
-        monkeypatch.setattr(datasets, load.__name__, lambda texts=texts, **_: texts)
-
-
-@pytest.mark.usefixtures("short_starts", "few_texts")
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    ("name", "text"), PAGES_WITH_CODE, ids=[name for name, _ in PAGES_WITH_CODE]
-)
-def test_the_code_of_a_page_runs(name, text, capsys):
-    """Block after block, as a reader would run it."""
-    if "Checkpoint(" in text and not HAS_CALLBACKS:
-        pytest.skip("needs scikit-learn 1.9")
-    namespace = {}
-    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(compile(quick(block), name, "exec"), namespace)
-
-
-PRINTED = Bunch(**runpy.run_path(str(DOCS / "check_printed.py")))
+README = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+PRINTED = Bunch(**runpy.run_path(str(DOCS / "check_code.py")))
 
 
 def test_other_words_and_numbers_do_not_agree():
@@ -219,7 +151,7 @@ def test_other_words_and_numbers_do_not_agree():
 
 
 def test_the_readme_prints_what_it_says():
-    """With whole fits, unlike the test above; .ci/run does so for all pages."""
+    """So do all pages, whose code .ci/run runs."""
     assert sum(bool(stated) for _, stated in PRINTED.printed_blocks(README)) >= 2
     assert list(PRINTED.other_blocks(DOCS.parent / "README.md")) == []
 

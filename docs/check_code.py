@@ -1,4 +1,4 @@
-"""Run the code of the pages, and find blocks of text that it does not print."""
+"""Run the code of all pages, and find blocks of text that it does not print."""
 
 import io
 import os
@@ -38,9 +38,7 @@ def other_blocks(path: Path) -> Iterator[tuple[str, str]]:
     Code before it may print more.
     """
     printed, namespace = io.StringIO(), {}
-    blocks = printed_blocks(path.read_text(encoding="utf-8"))
-    while any(stated for _, stated in blocks):
-        code, stated = blocks.pop(0)
+    for code, stated in printed_blocks(path.read_text(encoding="utf-8")):
         with redirect_stdout(printed), warnings.catch_warnings(action="ignore"):
             exec(compile(code, path.name, "exec"), namespace)
         last = "\n".join(printed.getvalue().rstrip().splitlines()[-len(stated.splitlines()) :])
