@@ -21,7 +21,7 @@ from skcooc.equations.aspects import distinctive_shares
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors
-from skcooc.inspection import describe
+from skcooc.inspection import describe, set_names
 from skcooc.model_selection import CountSplit, split_counts
 from skcooc.simplex import match_rows
 from skcooc.tables import Table, TableSchema
@@ -271,6 +271,7 @@ def test_the_consensus_of_averaged_models_and_none_of_different_sizes():
     assert low <= table["probabilities"][0][0] <= high
     assert list(table["affinity"]) == list(agreed.affinity_)
     assert "intervals" not in describe(model)
+    assert set_names(agreed, ["a", "b", "c"]).component_names_ == dict(enumerate("abc"))
     first, second = list(members(ORDERS[:2]))
     with pytest.raises(ValueError, match="different numbers of components"):
         consensus([first, Factors(second.A[:, :2], second.B[:, :2])], SHARES)

@@ -370,7 +370,7 @@ def _side_by_side(X: Block, *mixtures: Array) -> Array:
     return weighted(mixtures, [1 / len(mixtures)] * len(mixtures))
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Consensus:
     """One model from the members of an average: each component is the mean of S matching ones.
 
