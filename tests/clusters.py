@@ -16,7 +16,7 @@ X = planted(n_rows=240, n_tokens=12000).X.astype(float)
 
 
 def local_cluster(n_workers, **options):
-    options |= {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": None}
+    options |= {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": ":0"}
     return cluster_of.LocalCluster(**options)
 
 
@@ -30,7 +30,7 @@ def in_blocks(X, *ends):
 
 
 @contextmanager
-def workers_here():
-    """A client of one worker, a thread of this process: for what is not of processes."""
-    with local_cluster(1, processes=False) as cluster, cluster_of.Client(cluster) as client:
+def workers_here(n_workers=1):
+    """A client of workers that are threads of this process: for what is not of processes."""
+    with local_cluster(n_workers, processes=False) as cluster, cluster_of.Client(cluster) as client:
         yield client

@@ -1,4 +1,4 @@
-"""Dask arrays, fitted by a real cluster of worker processes."""
+"""Dask arrays, fitted by a cluster: of threads, or of processes where these are killed."""
 
 import copy
 import gc
@@ -20,7 +20,7 @@ import skcooc
 from skcooc import AspectModel, AsymmetricClustering, ClusterAbstraction, Dyads, delayed_rows
 from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.model_selection import TemperatureSearchCV
-from tests.clusters import ASPECTS, SHORT, X, blocks_of, in_blocks, local_cluster
+from tests.clusters import ASPECTS, SHORT, X, blocks_of, in_blocks, local_cluster, workers_here
 from tests.contract import assert_same_fit as assert_same
 from tests.data import requires_callbacks
 from tests.tables import refused
@@ -40,9 +40,8 @@ ESTIMATORS = [
     AsymmetricClustering(3, beta=0.1, axis="columns", **SHORT),
     AsymmetricClustering(3, beta=0.2, annealing=4.0, max_iter=3, tol=1e-2, random_state=0),
     skcooc.SymmetricClustering(3, 4, beta=0.1, **SHORT),
-    ClusterAbstraction(4, beta=0.2, abstraction="row", **SHORT),
     skcooc.ProductSpaceMixture(3, 4, beta=0.95, **SHORT),
-    skcooc.AveragedModels(AspectModel(3), 5, max_iter=3, n_jobs=2, random_state=0),
+    skcooc.AveragedModels(AspectModel(3), 2, max_iter=3, n_jobs=2, random_state=0),
 ]
 FEW = clone(ASPECTS).set_params(max_iter=4)  # iterations
 
@@ -64,15 +63,25 @@ def patience():
 
 
 @pytest.fixture(scope="module")
+def workers():
+    with workers_here(2) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
 def client():
-    with local_cluster(2, memory_limit="1GB") as cluster, cluster_of.Client(cluster) as client:
+    with (
+        local_cluster(2, memory_limit="1GB") as cluster,
+        cluster_of.Client(cluster, set_as_default=False) as client,
+    ):
         yield client
 
 
 @pytest.fixture
-def workers(client):
+def processes(client):
     client.wait_for_workers(2, timeout=900)
-    return client
+    with client.as_current():
+        yield client
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
@@ -154,13 +163,13 @@ def test_what_is_sent_to_workers_does_not_grow_with_the_rows(estimator):
 
 @requires_callbacks
 def test_a_fit_goes_on_from_a_checkpoint_or_a_warm_start(workers, tmp_path):
-    table = in_blocks(X, 100)
-    whole = clone(ASPECTS).set_callbacks(Checkpoint(tmp_path / "model", every=7)).fit(table)
-    resumed = read_checkpoint(tmp_path / "model").set_params(warm_start=True).fit(table)
-    assert_same(resumed, whole, 0)
+    table, begun = in_blocks(X, 100), clone(ASPECTS).set_params(warm_start=True)
+    begun.set_callbacks(Checkpoint(tmp_path / "model", every=7)).fit(table)
+    resumed = read_checkpoint(tmp_path / "model").fit(table)
+    assert_same(resumed, begun, 0)
     assert resumed.partial_fit(X[:50]).embedding_.shape == (50, 3)
     # With momentum, wherever rows are.
-    begun = clone(ASPECTS).set_params(warm_start=True).fit(in_blocks(X, 100))
+    begun.set_callbacks()
     whole = clone(ASPECTS).set_params(max_iter=26).fit(X)
     for table in (in_blocks(X, 70), X):
         assert_same(copy.copy(begun).fit(table), whole, 1e-6)
@@ -210,6 +219,7 @@ def test_no_array_with_a_number_for_each_row_is_fetched(workers, monkeypatch, br
 def test_attributes_of_rows_are_dask_arrays(workers):
     estimator = ClusterAbstraction(4, beta=0.2, abstraction="row", **SHORT)
     near, far = clone(estimator).fit(X), clone(estimator).fit(in_blocks(X, 30, 131))
+    assert_same(far, near, 1e-6)
     for name in ("embedding_", "row_distribution_", "labels_", "posteriors_", "row_components_"):
         there, here = getattr(far, name), getattr(near, name)
         assert isinstance(there, da.Array), name
@@ -289,27 +299,26 @@ def undisturbed():
 
 @pytest.mark.parametrize(("victims", "persist_every"), [([0], 10), ([0, 1], 1000)], ids=str)
 @requires_callbacks
-def test_a_fit_outlives_its_workers(workers, victims, persist_every, monkeypatch):
+def test_a_fit_outlives_its_workers(processes, victims, persist_every, monkeypatch):
     """Lost rows are recomputed, from the last states that the scheduler has or from the start."""
     whole = undisturbed()
     monkeypatch.setattr(counts_on_workers, "PERSIST_EVERY", persist_every)
-    addresses, processes = zip(*sorted(workers.run(os.getpid).items()), strict=True)
+    addresses, numbers = zip(*sorted(processes.run(os.getpid).items()), strict=True)
     killed = {addresses[victim] for victim in victims}
 
     def kill():
         for victim in victims:
-            os.kill(processes[victim], signal.SIGKILL)
-        while killed & workers.run_on_scheduler(addresses_of_workers):
+            os.kill(numbers[victim], signal.SIGKILL)
+        while killed & processes.run_on_scheduler(addresses_of_workers):
             time.sleep(0.05)  # to ask a worker for results that it had may take very long
 
     disturbed = clone(ASPECTS).set_callbacks(At(12, kill)).fit(in_blocks(X, 131))
     assert_same(disturbed, whole, 0)
-    survivors = set(workers.run(os.getpid).values())
-    assert survivors.isdisjoint(processes[victim] for victim in victims)
+    survivors = set(processes.run(os.getpid).values())
+    assert survivors.isdisjoint(numbers[victim] for victim in victims)
 
 
-def test_searches_run_on_the_workers(workers, monkeypatch):
-    monkeypatch.undo()  # workers know nothing of short starts
+def test_searches_run_on_the_workers(workers):
     betas, model = [0.7, 0.9], AspectModel(3, max_iter=5, random_state=0)
     for search in (
         GridSearchCV(model, {"beta": betas}, cv=2),
@@ -329,8 +338,8 @@ def hungry(X):
         time.sleep(0.01)
 
 
-def test_workers_out_of_memory(workers):
-    scheduler, model = workers.cluster.scheduler, clone(ASPECTS).fit(X)
+def test_workers_out_of_memory(processes):
+    scheduler, model = processes.cluster.scheduler, clone(ASPECTS).fit(X)
     before, kept = model.components_, scheduler.allowed_failures
     scheduler.allowed_failures = 0
     blocks = [dask.delayed(X), dask.delayed(hungry)(X)]
