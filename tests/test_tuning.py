@@ -25,7 +25,7 @@ from skcooc.fitting.tuning import (
 )
 from skcooc.heldout import Validation
 from skcooc.heldout.validation import hold_out
-from tests.cases import CLASSES, ESTIMATORS, FAST, VARIANTS
+from tests.cases import CLASSES, ESTIMATORS, FAST
 from tests.tables import planted, refused
 
 NAMES = AspectModel().get_params().keys() | TriadicAspectModel().get_params().keys()
@@ -289,7 +289,7 @@ def test_the_pseudo_count_of_new_rows_is_that_of_the_rows_with_weight(monkeypatc
 
 
 PLANTED = planted(n_tokens=3000).X.astype(float)
-STARTS = [one for one in [*ESTIMATORS, *VARIANTS] if getattr(one, "tree", "") != "annealed"]
+STARTS = [one for one in ESTIMATORS if getattr(one, "tree", "") != "annealed"]
 
 
 @pytest.mark.usefixtures("few_starts")
