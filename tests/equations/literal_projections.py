@@ -38,15 +38,15 @@ def posterior_of(params):
 
 
 def normalised(scores):
-    weights = np.exp(scores - scores.max())
-    return weights / weights.sum()
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def memberships(q, S, beta, alive):
     """Eq. (6)."""
     psi = np.zeros((len(S), len(q.eta)))
     for i in range(len(S)):
-        scores = q.log_pi + beta * np.array([S[i] @ log_theta for log_theta in q.log_theta])
+        scores = q.log_pi + beta * q.log_theta @ S[i]
         psi[i, alive] = normalised(scores[alive])
     return psi
 
@@ -54,9 +54,10 @@ def memberships(q, S, beta, alive):
 def topics_of_words(q, psi, n, beta):
     """Eq. (8): phi (N, M, K)."""
     phi = np.zeros((*n.shape, q.B.shape[1]))
-    for i, j in np.argwhere(n):
+    for i, row in enumerate(n):
         with np.errstate(divide="ignore"):
-            phi[i, j] = normalised(beta * (np.log(q.B[j]) + psi[i] @ q.log_theta))
+            scores = np.log(q.B[row > 0]) + psi[i] @ q.log_theta
+        phi[i, row > 0] = normalised(beta * scores)
     return phi
 
 
@@ -71,10 +72,11 @@ def factorial_step(q, S, n, beta, alive):
 def structured_step(q, n, beta, alive):
     """psi, and phi (C, M, K) given the cluster."""
     phi, scores = np.zeros((len(q.eta), *q.B.shape)), np.tile(q.log_pi, (len(n), 1))
-    for c, j in np.ndindex(len(q.eta), n.shape[1]):
-        joint = q.B[j] * np.exp(q.log_theta[c])
-        phi[c, j] = joint / max(joint.sum(), 1e-300)
-        scores[:, c] += beta * n[:, j] * np.log(max(joint.sum(), 1e-300))
+    for c, log_theta in enumerate(q.log_theta):
+        joint = q.B * np.exp(log_theta)
+        sums = joint.sum(axis=1).clip(1e-300)
+        phi[c] = joint / sums[:, None]
+        scores[:, c] += beta * n @ np.log(sums)
     psi = np.zeros_like(scores)
     for i in range(len(n)):
         psi[i, alive] = normalised(scores[i, alive])
@@ -99,14 +101,13 @@ def bound(q, psi, phi, n, beta, topic_prior, structured):
     log_B = np.log(np.where(q.B > 0, q.B, 1))
     for i in np.flatnonzero(n.any(axis=1)):
         total += psi[i] @ q.log_pi - xlogx(psi[i]).sum()
-        for j in np.flatnonzero(n[i]):
-            if structured:
-                for c in range(C):
-                    terms = phi[c, j] @ (log_B[j] + q.log_theta[c]) - xlogx(phi[c, j]).sum()
-                    total += beta * psi[i, c] * n[i, j] * terms
-            else:
-                expected = phi[i, j] @ (log_B[j] + psi[i] @ q.log_theta)
-                total += n[i, j] * (beta * expected - xlogx(phi[i, j]).sum())
+        if structured:
+            for c in range(C):
+                terms = (phi[c] * (log_B + q.log_theta[c]) - xlogx(phi[c])).sum(axis=1)
+                total += beta * psi[i, c] * n[i] @ terms
+        else:
+            expected = (phi[i] * (log_B + psi[i] @ q.log_theta)).sum(axis=1)
+            total += n[i] @ (beta * expected - xlogx(phi[i]).sum(axis=1))
     return total + beta * topic_prior * log_B.sum()
 
 

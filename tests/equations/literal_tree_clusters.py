@@ -30,11 +30,12 @@ def literal_step(n, q, tau, rho, R, beta, level, tempering, tree=TREE, hard=Fals
     posterior = np.zeros((N, n.shape[1], len(nodes)))  # of the slots of a leaf, given the leaf
     for i in range(N):
         scores = np.zeros(K) if hard else np.log(rho)
+        seen = np.flatnonzero(n[i])
         for c, slots in enumerate(paths(tree)):
-            for j in np.flatnonzero(n[i]):
-                terms = np.array([own[i, s] * q[j, nodes[s]] ** power for s in slots])
-                scores[c] += (beta / power) * n[i, j] * np.log(max(terms.sum(), 1e-300))
-                posterior[i, j, slots] = terms / max(terms.sum(), 1e-300)
+            terms = own[i, slots] * q[np.ix_(seen, nodes[slots])] ** power
+            sums = terms.sum(axis=1, keepdims=True).clip(1e-300)
+            scores[c] += (beta / power) * n[i, seen] @ np.log(sums[:, 0])
+            posterior[i, seen, slots.start : slots.stop] = terms / sums
         energy -= (scores.max() if hard else np.logaddexp.reduce(scores)) / beta
         I[i] = np.exp(scores - np.logaddexp.reduce(scores))
         if hard:
@@ -91,15 +92,13 @@ class LiteralSplitting:
         I, of_nodes, of_paths, energy = [], np.zeros(q.shape), np.zeros(paths.shape), 0.0
         for row in n:
             P = q @ paths.T
-            logs = np.array([m * np.log(np.maximum(p, 1e-30)) for m, p in zip(row, P, strict=True)])
-            scores = np.log(rho) + beta * logs.sum(axis=0)
+            scores = np.log(rho) + beta * row @ np.log(np.maximum(P, 1e-30))
             energy -= np.logaddexp.reduce(scores) / beta
             I.append(np.exp(scores - np.logaddexp.reduce(scores)))
-            for j, c, v in np.ndindex(len(row), *paths.shape):
-                if row[j] and P[j, c]:
-                    expected = row[j] * I[-1][c] * paths[c, v] * q[j, v] / P[j, c]
-                    of_nodes[j, v] += expected
-                    of_paths[c, v] += expected
+            shares = np.divide(row[:, None] * I[-1], P, out=np.zeros_like(P), where=P > 0)
+            expected = np.einsum("jc,cv,jv->jcv", shares, paths, q)
+            of_nodes += expected.sum(axis=1)
+            of_paths += expected.sum(axis=0)
         return energy, np.array(I), of_nodes, of_paths
 
     def step(self, n, params, rows, beta):
