@@ -9,8 +9,7 @@ from skcooc.equations.coclusters import Params
 def information(n, labels, n_clusters):
     """Mutual information of the clusters of rows and columns, from scratch, in nats."""
     joint = np.zeros((n_clusters, n_clusters))
-    for i, j in np.argwhere(n):
-        joint[labels[i], labels[j]] += n[i, j] / n.sum()
+    np.add.at(joint, np.ix_(labels, labels), n / n.sum())
     independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
     seen = joint > 0
     return (joint[seen] * np.log(joint[seen] / independent[seen])).sum()

@@ -4,7 +4,6 @@ For clusters of rows; for clusters of columns transpose the table.
 """
 
 from dataclasses import dataclass
-from itertools import product
 from math import exp, log
 
 import numpy as np
@@ -39,9 +38,8 @@ def unit_of(n, object_weights):
 
 def divergence(row, q):
     """n_i D[n_j|i || q_j|c] of one object and one cluster."""
-    total = row.sum()
-    cells = zip(row, q, strict=True)
-    return sum(count * (ln(count / total) - ln(p)) for count, p in cells if count)
+    counts, q = row[row > 0], np.maximum(q[row > 0], LEAST)
+    return counts @ np.log(counts / row.sum() / q)
 
 
 def entropy(row):
@@ -73,9 +71,7 @@ def posteriors(n, q, rho, beta, weights, hard):
 
 def centroids(n, posteriors, weights):
     """Eq. (24)."""
-    q = np.zeros((n.shape[1], posteriors.shape[1]))
-    for i, j, c in product(*map(range, (*n.shape, posteriors.shape[1]))):
-        q[j, c] += posteriors[i, c] * weights[i] * n[i, j]
+    q = np.einsum("ic,i,ij->jc", posteriors, weights, n)
     return q / q.sum(axis=0)
 
 

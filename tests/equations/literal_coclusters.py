@@ -1,7 +1,6 @@
 """Symmetric clustering, transcribed: Hofmann & Puzicha (1998), eqs. (34)-(49), (64)."""
 
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
@@ -12,28 +11,19 @@ from tests.equations.literal_clusters import factors, unit_of
 
 def joint_of(n, I, J):
     """pi_cd: eq. (43)."""
-    pi = np.zeros((I.shape[1], J.shape[1]))
-    for i, j in np.argwhere(n):
-        for c, d in product(*map(range, pi.shape)):
-            pi[c, d] += n[i, j] / n.sum() * I[i, c] * J[j, d]
-    return pi
+    return np.einsum("ij,ic,jd->cd", n / n.sum(), I, J)
 
 
 def association_of(pi):
     """c_cd: eq. (42)."""
-    association = np.zeros(pi.shape)
-    for c, d in np.ndindex(pi.shape):
-        association[c, d] = pi[c, d] / (pi[c].sum() * pi[:, d].sum())
-    return association
+    return pi / np.outer(pi.sum(axis=1), pi.sum(axis=0))
 
 
 def posterior(n, J, association, rho, beta, hard):
     """I_ic: eqs. (44) and (49), with a plus; an empty object gets rho."""
     I = np.zeros((len(n), len(rho)))
     for i in range(len(n)):
-        exponents = np.log(rho)
-        for c, j, d in product(range(len(rho)), np.flatnonzero(n[i]), range(J.shape[1])):
-            exponents[c] += beta * n[i, j] * J[j, d] * np.log(association[c, d])
+        exponents = np.log(rho) + beta * np.log(association) @ (n[i] @ J)
         if not n[i].any():
             I[i] = rho
         elif hard:
@@ -46,11 +36,7 @@ def posterior(n, J, association, rho, beta, hard):
 
 def free_energy(n, I, J, association, rho, sigma, beta):
     """Eq. (64) for factorial posteriors: expected cost + T (relative entropy)."""
-    cost = -sum(
-        n[i, j] * I[i, c] * J[j, d] * np.log(association[c, d])
-        for i, j in np.argwhere(n)
-        for c, d in product(range(len(rho)), range(len(sigma)))
-    )
+    cost = -np.einsum("ij,ic,jd,cd->", n, I, J, np.log(association))
     return cost + (relative_entropy(I, rho) + relative_entropy(J, sigma)) / beta
 
 
