@@ -35,7 +35,7 @@ def clusters(n_clusters=4, n_tokens=6000, seed=1, **sizes):
 
 def found(truth, X, axis, **options):
     """Adjusted Rand index of the clusters found and those planted in the rows."""
-    options = {"n_init": 3, "random_state": 0} | options
+    options = {"random_state": 0} | options
     model = AsymmetricClustering(4, axis=axis, **options).fit(oriented(X, axis))
     return adjusted_rand_score(truth.labels, model.labels_)
 
@@ -57,7 +57,7 @@ def test_recovers_planted_clusters(axis):
 def test_predictions_agree():
     X = clusters().X
     for options in ({}, {"object_weights": "equal"}, {"axis": "columns"}):
-        model = AsymmetricClustering(4, n_init=3, random_state=0, **options).fit(X)
+        model = AsymmetricClustering(4, random_state=0, **options).fit(X)
         np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-9)
         if options != {"axis": "columns"}:
             np.testing.assert_array_equal(model.predict_proba(X), model.transform(X))
@@ -69,7 +69,7 @@ def test_predictions_agree():
 def test_clusters_of_columns_do_not_predict_rows():
     truth = clusters()
     X = oriented(truth.X, "columns")
-    model = AsymmetricClustering(4, axis="columns", n_init=3, random_state=0)
+    model = AsymmetricClustering(4, axis="columns", random_state=0)
     np.testing.assert_array_equal(model.fit_predict(X), model.labels_)
     np.testing.assert_array_equal(model.posteriors_.argmax(axis=1), model.labels_)
     assert model.posteriors_.shape == (60, 4)
@@ -111,7 +111,7 @@ def test_annealing_splits_clusters_until_all_are_separate(axis, object_weights):
     betas = np.unique([record.beta for record in annealed.history_])
     assert (betas[0], betas[-1]) == (pytest.approx(critical), 0.2)
     assert (betas[1:] / betas[:-1]).max() < 1.2 + 1e-9
-    random = AsymmetricClustering(4, n_init=5, **options).fit(X)
+    random = AsymmetricClustering(4, **options).fit(X)
     assert annealed.objective_ == pytest.approx(random.objective_, rel=1e-3)
     assert annealed.beta_ == random.beta_
     assert not hasattr(random, "splits_")
@@ -243,7 +243,7 @@ UNIT = COUNTS.sum() / 60  # observations of a row
 
 
 def fitted(X, **options):
-    options = {"object_weights": "equal", "n_init": 3, "random_state": 0} | options
+    options = {"object_weights": "equal", "random_state": 0} | options
     return AsymmetricClustering(4, **options).fit(X if options.get("axis") != "columns" else X.T)
 
 
@@ -278,7 +278,7 @@ def test_clusters_never_come_apart_below_one_for_a_unit_of_divergence():
 def test_a_temperature_is_that_of_the_divergence(axis, beta):
     """beta times the mean sum of an object is per unit of divergence, whatever that sum is."""
     one, other = (
-        fitted(X, axis=axis, beta=beta / unit, solver=1.0, max_iter=40, n_init=1)
+        fitted(X, axis=axis, beta=beta / unit, solver=1.0, max_iter=40)
         for X, unit in ((COUNTS, UNIT), (ROWS, 1.0))
     )
     order = linear_sum_assignment(-one.posteriors_.T @ other.posteriors_)[1]  # starts may differ
@@ -293,7 +293,7 @@ def test_a_temperature_is_that_of_the_divergence(axis, beta):
 @every_axis
 def test_the_same_temperatures_are_looked_for(axis):
     tried = [
-        sorted(unit * probe.beta for probe in fitted(X, axis=axis, n_init=1).tuning_)
+        sorted(unit * probe.beta for probe in fitted(X, axis=axis).tuning_)
         for X, unit in ((COUNTS, UNIT), (ROWS, 1.0))
     ]
     for betas in tried:
