@@ -203,7 +203,7 @@ def test_recovers_classes_that_one_side_does_not_show(monkeypatch):
 
 def test_rows_and_columns_have_the_same_clusters_that_predict():
     X, _ = bigrams()
-    model = tied(n_init=3).fit(X)
+    model = tied().fit(X)
     np.testing.assert_array_equal(model.row_labels_, model.column_labels_)
     np.testing.assert_array_equal(model.embedding_, model.column_posteriors_)
     i, j = (np.repeat(side, X.tocoo().data.astype(int)) for side in X.tocoo().coords)

@@ -55,8 +55,8 @@ def test_hot_models_collapse_to_the_unigram_and_say_so():
 def test_millions_of_observations_in_single_precision():
     X = planted(3, 20_000, 4, n_rows=60, n_columns=50, kind="coclusters").X.astype(float)
     for model in (
-        sk.AsymmetricClustering(3, n_init=3),
-        sk.AsymmetricClustering(3, axis="columns", hard=True, n_init=3),
+        sk.AsymmetricClustering(3),
+        sk.AsymmetricClustering(3, axis="columns", hard=True),
         sk.SymmetricClustering(3, 3, hard=True),
         sk.ProductSpaceMixture(2, 3, beta=0.95),
     ):
