@@ -131,7 +131,7 @@ def _factors(fitted):
     return fitted.factors.A, fitted.factors.B.T, unigram.distribution, smoothing
 
 
-def bursty(K, seed=0, concentration=60.0, n_rows=400):
+def bursty(K, seed=0, concentration=60.0, n_rows=250):
     """Counts of rows with 80 tokens, each from its own distribution around its mixture."""
     data = make_cooccurrences(n_rows, 200, K, n_tokens=1, random_state=seed)
     rng = np.random.default_rng(seed)
@@ -384,7 +384,7 @@ def test_rows_of_no_weight_are_left_out():
         tokens = np.arange(int(table.sum()))  # row by row
         parts.append([(tokens[tokens % 3 != i], tokens[tokens % 3 == i]) for i in range(3)])
     for model in (TINY, AsymmetricClustering(hard=True, tol=1e-2, max_iter=5)):
-        left_out = searched(model, [2, 3], cv=parts[0])
+        left_out = searched(model, [2], cv=parts[0])
         weightless = clone(left_out).set_params(cv=parts[1]).fit(both, sample_weight=weights)
         for name in left_out.cv_results_:
             if name.endswith("_score") or name in ("icl", "coherence"):

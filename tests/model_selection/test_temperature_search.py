@@ -19,7 +19,8 @@ from tests.tables import planted, refused
 X = planted(n_tokens=2000).X.astype(float)  # so few that beta = 1 overfits
 BETAS = np.linspace(0.44, 1.0, 8)
 MODEL = AspectModel(8, smoothing=0.01, **FAST)
-CV = CountSplit(4, random_state=0)
+TINY = clone(MODEL).set_params(n_components=2, max_iter=5)
+CV, HALVES = (CountSplit(n, random_state=0) for n in (4, 2))
 
 
 def searched(data=X, betas=BETAS, estimator=MODEL, cv=CV, **options):
@@ -73,9 +74,9 @@ def test_fits_and_results_are_those_of_grid_search(grid, search):
 
 def test_automatic_temperatures_are_resolved():
     """Relative to the best on a logarithmic scale."""
-    clusters = {"estimator": AsymmetricClustering(3, **FAST), "cv": 2}
+    clusters = {"estimator": AsymmetricClustering(3, **FAST)}
     for options, scale, n_near in (({}, float, 2), (clusters, np.log, 1)):
-        search = searched(betas="auto", **options)
+        search = searched(betas="auto", cv=HALVES, **options)
         betas = search.cv_results_["param_beta"].data.astype(float)
         assert (np.diff(betas) > 0).all()
         assert n_near == 1 or len(betas) < 18
@@ -85,7 +86,7 @@ def test_automatic_temperatures_are_resolved():
 
 def test_few_temperatures_and_single_precision():
     for betas in ([0.8], (0.9, 0.9, 0.6)):
-        search = searched(X.astype(np.float32), betas)
+        search = searched(X.astype(np.float32), betas, TINY)
         assert search.best_params_["beta"] in betas
         assert len(search.cv_results_["params"]) == len(set(betas))
         assert search.best_estimator_.components_.dtype == np.float32
@@ -150,25 +151,25 @@ def test_the_smoothing_of_a_fit_is_that_of_its_chosen_trial():
 def test_containers_agree():
     names = [f"w{j}" for j in range(X.shape[1])]
     frame = pd.DataFrame(X.toarray(), columns=names)
-    betas, cv = [0.6, 0.8, 1.0], CountSplit(2, random_state=0)
-    first = searched(betas=betas, cv=cv)
+    options = {"betas": [0.6, 0.8, 1.0], "estimator": TINY, "cv": HALVES}
+    first = searched(**options)
     np.testing.assert_array_equal(first.transform(X), first.best_estimator_.transform(X))
     for data in (X.toarray(), X.tocsc(), frame, Dyads(frame)):
-        other = searched(data, betas, cv=cv)
+        other = searched(data, **options)
         np.testing.assert_array_equal(table(first), table(other))
     assert list(other.feature_names_in_) == names
     assert other.n_features_in_ == len(names)
 
 
 def test_rows_folds_and_splitters():
-    search = searched(split="rows", cv=KFold(3), betas=[0.6, 0.8, 1.0])
-    grid = GridSearchCV(MODEL, {"beta": [0.6, 0.8, 1.0]}, cv=KFold(3)).fit(X)
+    search = searched(split="rows", cv=KFold(3), betas=[0.6, 0.8, 1.0], estimator=TINY)
+    grid = GridSearchCV(TINY, {"beta": [0.6, 0.8, 1.0]}, cv=KFold(3)).fit(X)
     assert compared(search, grid).any()
     groups = np.arange(X.shape[0]) % 4
-    search = TemperatureSearchCV(MODEL, [0.7, 0.9], cv=GroupKFold(2), split="rows")
+    search = TemperatureSearchCV(TINY, [0.7, 0.9], cv=GroupKFold(2), split="rows")
     assert np.isfinite(search.fit(X, groups=groups).best_score_)
     for cv, n_splits in ((3, 3), (None, 10), (KFold(3, shuffle=True, random_state=1), 3)):
-        search = searched(betas=[0.9], cv=cv)
+        search = searched(betas=[0.9], cv=cv, estimator=TINY)
         assert search.n_splits_ == n_splits
         assert np.isfinite(search.best_score_)
 
@@ -187,15 +188,15 @@ def test_weights_of_rows_and_of_observations():
     for search in (single, ComponentSearchCV(unigram, [1, 2])):
         with pytest.raises(ValueError, match=r"sample_weight.shape == \(\d+,\), expected"):
             search.fit(dyads, sample_weight=weights)  # of rows, not of tokens
-    halves = TemperatureSearchCV(MODEL, [0.8], cv=2, split="rows").fit(X, sample_weight=weights)
+    halves = TemperatureSearchCV(TINY, [0.8], cv=2, split="rows").fit(X, sample_weight=weights)
     train, test = next(KFold(2).split(X))
-    model = clone(MODEL).set_params(beta=0.8).fit(X[train], sample_weight=weights[train])
+    model = clone(TINY).set_params(beta=0.8).fit(X[train], sample_weight=weights[train])
     assert table(halves)[0, 0] == model.score(X[test])
 
 
 def test_other_parameters_are_crossed_with_temperatures():
     params = [{"n_components": [2, 3]}, {"n_components": [1], "tol": [1e-2]}]
-    search = searched(betas=[0.7, 0.8, 0.9], param_grid=params)
+    search = searched(betas=[0.7, 0.8, 0.9], cv=HALVES, param_grid=params)
     results = search.cv_results_
     assert len(results["params"]) == 9
     assert results["param_tol"].mask.tolist() == 6 * [True] + 3 * [False]
@@ -203,14 +204,14 @@ def test_other_parameters_are_crossed_with_temperatures():
     for index in (0, 3, 6):
         assert not np.isnan(results["mean_test_score"][index : index + 3]).all()
     grid = {"smoothing": [0.01, "auto"]}
-    search = searched(betas=[0.8], estimator=AspectModel(3, **FAST), param_grid=grid)
+    search = searched(betas=[0.8], estimator=AspectModel(3, **FAST), cv=HALVES, param_grid=grid)
     assert np.isnan(search.cv_results_["mean_smoothing"][0])
     assert search.cv_results_["mean_smoothing"][1] > 0
 
 
 @pytest.mark.usefixtures("short_starts")
 def test_every_estimator():
-    one_fold = [next(CountSplit(2, random_state=0).split(Dyads(X)))]
+    one_fold = [next(HALVES.split(Dyads(X)))]
     for estimator in ESTIMATORS:
         estimator = clone(estimator).set_params(**{**FAST, "max_iter": 5})
         search = TemperatureSearchCV(estimator, [0.5, 1.0], cv=one_fold, refit=False)
@@ -221,7 +222,7 @@ def test_every_estimator():
 
 
 def test_results_do_not_depend_on_n_jobs():
-    auto = clone(MODEL).set_params(smoothing="auto")
+    auto = clone(TINY).set_params(smoothing="auto")
     first, second = (searched(X, BETAS[::3], auto, n_jobs=n_jobs) for n_jobs in (None, 2))
     for name in ("test_score", "validation_score"):
         np.testing.assert_array_equal(table(first, name), table(second, name))
@@ -233,8 +234,7 @@ def test_an_interrupted_refit_keeps_the_earlier_fit(monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    model = clone(MODEL).set_params(n_components=2, max_iter=3)
-    search = TemperatureSearchCV(model, [0.8, 1.0], cv=CV).fit(X)
+    search = TemperatureSearchCV(TINY, [0.8, 1.0], cv=HALVES).fit(X)
     before = {name: value for name, value in vars(search).items() if name.endswith("_")}
     monkeypatch.setattr("skcooc.model_selection.temperature_search.set_smoothing", interrupt)
     with pytest.raises(KeyboardInterrupt):
