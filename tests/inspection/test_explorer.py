@@ -159,9 +159,9 @@ def test_nothing_that_is_given_is_markup_and_no_address_is_in_the_page(model, pa
 
 
 def test_a_large_table_is_below_two_megabytes(tmp_path):
-    """1,500 documents of 400 words each, 40 topics."""
+    """500 documents of 1,200 words each, 40 topics."""
     rng = np.random.default_rng(0)
-    n, m, k = 1500, 2000, 40
+    n, m, k = 500, 600, 40
     i, j = np.repeat(np.arange(n), 10), rng.integers(m, size=10 * n)
     counts = sp.csr_array((rng.poisson(3, 10 * n) + 1.0, (i, j)), shape=(n, m))
     counts.sum_duplicates()
@@ -169,7 +169,7 @@ def test_a_large_table_is_below_two_megabytes(tmp_path):
     model.embedding_ = rng.dirichlet(np.full(k, 0.05), size=n)
     model.row_distribution_ = counts.sum(axis=1) / counts.sum()
     model.transform = lambda rows: model.embedding_[rows_of(counts, rows)]
-    text = "x7 <é> x1999 " * 400
+    text = "x7 <é> x599 " * 1200
     by = {"groups": np.arange(n) % 60, "times": np.arange(n)}
     page = explore(model, counts, texts=[text] * n, row_names=["n" * 200] * n, **by)
     page.save(tmp_path / "topics.html")
@@ -235,7 +235,7 @@ def test_seeds_and_groups_of_a_model(model):
 
 
 def test_rows_are_kept_up_to_max_bytes_and_a_small_page_says_what_it_lacks(model):
-    rows = np.vstack([X + i // 50 for i in range(0, 2000, len(X))])
+    rows = np.vstack([X + i // 50 for i in range(0, 1000, len(X))])
     embedding = np.random.default_rng(0).dirichlet(np.ones(3), size=len(rows))
     many = stand_in(X)
     many.embedding_, many.row_distribution_ = embedding, rows.sum(axis=1) / rows.sum()
@@ -243,7 +243,7 @@ def test_rows_are_kept_up_to_max_bytes_and_a_small_page_says_what_it_lacks(model
     texts = ["tea ball " * 50] * len(rows)
     found, n = {}, len(rows)
     least = len(explore(many, rows, texts=texts, max_bytes=1).html.encode())
-    for size in (2_000_000, 1_000_000, 300_000, least + 2000, 1):
+    for size in (1_000_000, 500_000, 200_000, least + 2000, 1):
         page = explore(many, rows, texts=texts, max_bytes=size)
         facts = page.shown["facts"]
         found[size] = len(page.shown["documents"]), facts["cut"], facts["too_large"]
