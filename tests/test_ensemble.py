@@ -72,7 +72,7 @@ def test_members_differ_by_their_seeds_for_any_number_of_threads(model):
 @pytest.mark.parametrize("estimator", [AspectModel(4), SymmetricClustering(5, 5)], ids=repr)
 def test_the_mean_of_short_fits_beats_one_fit_to_the_end(estimator):
     train, test = split_counts(HARD, random_state=1)
-    mean = AveragedModels(estimator, 8, random_state=0).fit(train)
+    mean = AveragedModels(estimator, 4, random_state=0).fit(train)
     single = clone(estimator).set_params(random_state=0).fit(train)
     assert mean.perplexity(Dyads(test)) < 0.99 * single.perplexity(Dyads(test))
     members = [member.perplexity(Dyads(test)) for member in mean.estimators_]

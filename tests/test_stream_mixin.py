@@ -18,7 +18,7 @@ from tests.tables import MANY_THREADS, planted, refused
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
-SHORT = {"max_iter": 30, "random_state": 0}
+SHORT = {"max_iter": 15, "random_state": 0}
 PLAIN = [
     AspectModel(3, beta=0.9, **SHORT),
     AsymmetricClustering(3, beta=0.2, **SHORT),
