@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_clusterer
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils import estimator_checks
 
 import skcooc
 from skcooc import (
@@ -26,7 +26,10 @@ A_CLUSTER_A_ROW = "without n_clusters every row has a cluster, and a repeated ro
 
 # As they are, without shorter fits; and three other ways that fits may go, for weights of rows.
 DEFAULTS = [type(estimator)() for estimator in CLASSES]
-SHORT_CLASSIFIER = AspectClassifier(max_iter=4, cv=2)
+SHORT = [
+    AspectClassifier(max_iter=4, cv=2),
+    skcooc.InterpolatedModels(META[2].estimators[:1], random_state=0),
+]
 FORKS = [
     AspectModel(3, early_stopping=True, max_iter=60),
     AsymmetricClustering(3, hard=True),
@@ -59,17 +62,23 @@ def impossible(estimator):
 
 
 def failures(estimator):
-    """(name, error) of each check that fails, and was not expected to."""
-    checked = check_estimator(
-        estimator, expected_failed_checks=impossible(estimator), on_skip=None, on_fail=None
-    )
+    """(name, error) of each check that fails, and was not expected to.
+
+    All estimators read tables by one function: sparse matrices are tried with one of them, beside
+    sparse arrays.
+    """
+    options = {"expected_failed_checks": impossible(estimator), "on_skip": None, "on_fail": None}
+    with pytest.MonkeyPatch.context() as patch:
+        if type(estimator) is not AspectModel:
+            patch.setattr(estimator_checks, "check_estimator_sparse_matrix", lambda *_: None)
+        checked = estimator_checks.check_estimator(estimator, **options)
     assert len(checked) > 50
     return [(one["check_name"], one["exception"]) for one in checked if one["status"] == "failed"]
 
 
 @pytest.mark.usefixtures("few_starts")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("estimator", [*DEFAULTS, *META, SHORT_CLASSIFIER], ids=repr)
+@pytest.mark.parametrize("estimator", [*DEFAULTS, *META[:2], *SHORT], ids=repr)
 def test_check_estimator(estimator):
     assert failures(estimator) == []
 
