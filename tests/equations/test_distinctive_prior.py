@@ -14,7 +14,7 @@ from tests.tables import planted
 SIZES = np.array([0.35, 0.2, 0.15, 0.1, 0.08, 0.06, 0.04, 0.02])
 
 
-def with_common_words(common, seed, n_rows=1500, n_columns=1500, length=60):
+def with_common_words(common, seed, n_rows=1000, n_columns=1000, length=60):
     """Counts, topics that share a part of their words, and mixtures of unequal mean."""
     rng = np.random.default_rng(seed)
     zipf = 1 / np.arange(1, n_columns + 1) ** 0.8
