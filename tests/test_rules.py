@@ -149,6 +149,8 @@ def private(name):
 
 def foreign_privates(source, face=FACE | FOREIGN, own=OWN):
     """Underscored names that are another module's, or of another object than self."""
+    if not re.search(r"\b_[^_\W]", source):
+        return  # nothing to parse
     for module, names in imported(source):
         if module.split(".")[0] in {"skcooc", "tests", "benchmarks"}:
             yield from filter(private, names)
@@ -265,12 +267,12 @@ BANNED_HERE = [
 ]
 
 
-def patterns(phrases):
+def any_of(phrases):
     """Also where a line of a docstring or a comment ends between two words."""
-    return [re.compile(rf"(?<!\w){phrase}(?!\w)".replace(" ", r"[\s#]+")) for phrase in phrases]
+    return re.compile(rf"(?<!\w)(?:{'|'.join(phrases)})(?!\w)".replace(" ", r"[\s#]+"))
 
 
-BANNED, BANNED_HERE = patterns(BANNED), patterns(BANNED_HERE)
+BANNED, BANNED_HERE = any_of(BANNED), any_of([*BANNED, *BANNED_HERE])
 
 
 def classes(source):
@@ -295,10 +297,10 @@ def pronouns(source):
     return [name for name, text in docstrings(source) if PRONOUNS.match(text)]
 
 
-def banned_phrases(source, banned=(*BANNED, *BANNED_HERE)):
+def banned_phrases(source, banned=BANNED_HERE):
     """(line, phrase) of each, in code, docstrings, comments, messages and help."""
-    found = (match for pattern in banned for match in pattern.finditer(source))
-    return sorted((source.count("\n", 0, match.start()) + 1, match.group()) for match in found)
+    found = banned.finditer(source)
+    return [(source.count("\n", 0, match.start()) + 1, match.group()) for match in found]
 
 
 def banned_in_benchmarks(source):
