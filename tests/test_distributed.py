@@ -288,10 +288,6 @@ def test_no_futures_are_left_behind(workers):
     assert_left(workers, 0, before)
 
 
-def addresses_of_workers(dask_scheduler):
-    return set(dask_scheduler.workers)
-
-
 @cache
 def undisturbed():
     return pickle.loads(pickle.dumps(clone(ASPECTS).fit(in_blocks(X, 131))))
@@ -309,7 +305,9 @@ def test_a_fit_outlives_its_workers(processes, victims, persist_every, monkeypat
     def kill():
         for victim in victims:
             os.kill(numbers[victim], signal.SIGKILL)
-        while killed & processes.run_on_scheduler(addresses_of_workers):
+        while killed & processes.run_on_scheduler(
+            lambda dask_scheduler: set(dask_scheduler.workers)
+        ):
             time.sleep(0.05)  # to ask a worker for results that it had may take very long
 
     disturbed = clone(ASPECTS).set_callbacks(At(12, kill)).fit(in_blocks(X, 131))

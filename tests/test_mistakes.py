@@ -87,10 +87,6 @@ def similarities():
     return np.corrcoef(occupied.T).clip(0).round(9)
 
 
-def with_a_large_row():
-    return np.vstack([X, np.full(X.shape[1], 1e6)])
-
-
 MISTAKES = {
     "fit tf-idf": lambda: fit_counted(TfidfVectorizer()),
     "fit tf-idf that is not normalised": lambda: FEW.fit(
@@ -122,7 +118,7 @@ MISTAKES = {
     "keep the totals of a crosstab": lambda: FEW.fit(
         pd.crosstab(PAIRS["user"], PAIRS["item"], margins=True)
     ),
-    "keep a row with most tokens": lambda: FEW.fit(with_a_large_row()),
+    "keep a row with most tokens": lambda: FEW.fit(np.vstack([X, np.full(X.shape[1], 1e6)])),
     "fit one row as a vector": lambda: FEW.fit(X[0]),
     "more topics than rows": lambda: ASPECTS.fit(X[:8]),
     "AspectModel(K=5)": lambda: AspectModel(K=5),
