@@ -91,7 +91,8 @@ def test_weights_of_observations_are_repetitions(estimator):
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, *VARIANTS, *META], ids=repr)
 def test_every_form_keeps_all_promises_above(estimator, monkeypatch):
     transform_times_components_is_the_prediction(estimator)
-    single_precision_stays_single_and_agrees(estimator)
+    if estimator not in VARIANTS:  # whose equations the kit of test_models tries in float32
+        single_precision_stays_single_and_agrees(estimator)
     if estimator not in META:
         attributes_are_distributions(estimator)
     if not isinstance(estimator, RowMemory):
