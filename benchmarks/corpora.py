@@ -334,10 +334,15 @@ def _stemmed(texts: Iterable[str], token: re.Pattern[str]) -> tuple[sp.csr_array
     return sp.csr_array(X), vectorizer.get_feature_names_out()
 
 
-def _stem_counter(token: re.Pattern[str]) -> CountVectorizer:
+@functools.cache
+def _porter() -> Callable[[str], str]:
     from snowballstemmer import stemmer  # only texts need it
 
-    stem = functools.cache(stemmer("porter").stemWord)
+    return functools.cache(stemmer("porter").stemWord)
+
+
+def _stem_counter(token: re.Pattern[str]) -> CountVectorizer:
+    stem = _porter()
 
     def stems(text: str) -> list[str]:
         words = token.findall(text.lower())
