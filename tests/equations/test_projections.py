@@ -73,7 +73,7 @@ def test_priors_are_fitted_only_where_asked():
 
 
 def test_one_cluster_a_row_needs_no_square_array():
-    N = 4000
+    N = 2500
     X = sp.random_array((N, 50), density=0.1, random_state=np.random.default_rng(0), format="csr")
     model, counts = projections.FactorialProjections(3), CSRCounts(X.astype(np.float32))
     state = model.start(counts, np.random.default_rng(0))
