@@ -125,6 +125,11 @@ SETTINGS = {  # a page imports a name again where its next section does
     "reportDuplicateImport": False, "reportUnusedExpression": False,
     "reportMissingTypeStubs": False,
 }  # fmt: skip
+SKIP = """[mypy]
+[mypy-numba.*,skimage.*,hypothesis.*,dask.*,distributed.*,anndata.*,narwhals.*,tifffile.*,PIL.*]
+follow_imports = skip
+follow_imports_for_stubs = True
+"""  # packages behind skcooc: scripts do not see them, and mypy reads them slowly
 STUB = """from typing import Any
 class {name}:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -145,6 +150,7 @@ def file_of(script):
 
 
 def mypy(folder, cache):
+    (folder / "mypy.ini").write_text(SKIP)
     command = [
         *(sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent"),
         *("--ignore-missing-imports", "--cache-dir", str(cache), "--output=json", "."),
