@@ -46,7 +46,7 @@ class Fitting:
 
     def _is_comparable(self) -> bool:
         odd = self.weights is not None and self.table.form in ("dyads", "pairs")
-        odd |= self.table.form == "dyads" and np.sum(self.table.values) >= 2**31  # not listed
+        odd |= self.table.form == "dyads" and np.nansum(self.table.values) >= 2**31  # not listed
         return self.table.is_exact and not odd and self.table.form not in ("pairs", "sparse pandas")
 
     def _fitted(self, X: Any, weights: Any) -> Any:
