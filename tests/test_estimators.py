@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_clusterer
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 import skcooc
 from skcooc import (
@@ -62,16 +62,10 @@ def impossible(estimator):
 
 
 def failures(estimator):
-    """(name, error) of each check that fails, and was not expected to.
-
-    All estimators read tables by one function: sparse matrices are tried with one of them, beside
-    sparse arrays.
-    """
-    options = {"expected_failed_checks": impossible(estimator), "on_skip": None, "on_fail": None}
-    with pytest.MonkeyPatch.context() as patch:
-        if type(estimator) is not AspectModel:
-            patch.setattr(estimator_checks, "check_estimator_sparse_matrix", lambda *_: None)
-        checked = estimator_checks.check_estimator(estimator, **options)
+    """(name, error) of each check that fails, and was not expected to."""
+    checked = check_estimator(
+        estimator, expected_failed_checks=impossible(estimator), on_skip=None, on_fail=None
+    )
     assert len(checked) > 50
     return [(one["check_name"], one["exception"]) for one in checked if one["status"] == "failed"]
 

@@ -245,8 +245,10 @@ class RowMemory(MetaModel):
         check = read_in_memory if first else partial(read_batch, by_name=by_name)
         table, journal = check(new, X, sample_weight), Journal()
         (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
-        unfitted = self._seeded(clone(self.estimator), seed)
-        member = member_of(unfitted, self._asked) if first else self._member
+        if first:
+            member = member_of(self._seeded(clone(self.estimator), seed), self._asked)
+        else:
+            member = self._member
         member = member.partial_fit(X, table.sample, sample_weight, by_name)
         frequencies = rows_with(table.sample)
         if not first:
