@@ -135,10 +135,10 @@ def warning_of_twins(components: Array, *, can_merge: bool = True) -> str | None
         return None
     named = [f"{first[q]} and {second[q]} ({distances[q]:.2f})" for q in order[:N_NAMED]]
     more = f" and {len(order) - N_NAMED} more pairs" if len(order) > N_NAMED else ""
-    merge = ", merge them with skcooc.inspection.merge_topics," if can_merge else ""
+    merge = ", merge them with skcooc.inspection.merge_topics" if can_merge else ""
     return (
         f"Topics are nearly equal, at a Hellinger distance below {TWINS}: {', '.join(named)}{more}."
-        f" Fit again with n_init=2 or more{merge} or choose fewer topics."
+        f" Fit again with n_init=2 or more{merge}, or choose fewer topics."
     )
 
 

@@ -61,7 +61,7 @@ def test_a_second_run_merges_and_splits(unlucky_start, monkeypatch):
 
 
 def test_merging_is_advised_only_where_it_is_possible():
-    with pytest.warns(ConvergenceWarning, match=r"n_init=2 or more or choose fewer topics\."):
+    with pytest.warns(ConvergenceWarning, match=r"n_init=2 or more, or choose fewer topics\."):
         ClusteringProjection(8, beta=0.9, random_state=0).fit(X)
 
 
