@@ -228,8 +228,28 @@ def test_unsupported_parameters_and_methods_are_refused(table):
         refused(f"fitted as a DiskTable: .*{reason}", estimator.fit, table)
     refused("sample_weight is not supported", clone(ASPECTS).fit, table, sample_weight=np.ones(120))
     model = clone(ASPECTS).fit(X)
-    for call in (model.transform, model.score, model.partial_fit):
-        refused("DiskTable is a table that fit of an estimator reads", call, table, error=TypeError)
+    for call in (model.score, model.partial_fit):
+        refused("DiskTable is a table in blocks", call, table, error=TypeError)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ASPECTS,
+        skcooc.AsymmetricClustering(3, **SHORT),
+        skcooc.MixtureFeatures(ASPECTS),
+        skcooc.GuidedAspectModel(3, **SHORT),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_rows_of_a_table_in_blocks_are_transformed_block_by_block(estimator, table):
+    fitted = clone(estimator)
+    expected = fitted.fit(table).transform(X)
+    np.testing.assert_array_equal(fitted.transform(table), expected)
+    np.testing.assert_array_equal(fitted.transform(skcooc.RowBlocks(table)), expected)
+    np.testing.assert_array_equal(clone(estimator).fit_transform(table), expected)
+    if hasattr(fitted, "predict_proba"):
+        np.testing.assert_array_equal(fitted.predict(table), fitted.predict(X))
 
 
 class Tree(Watcher):

@@ -10,7 +10,7 @@ from skcooc.protocol import Array, Block, TableLike
 from skcooc.protocol.bases import BaseEstimator, ClusterMixin
 from skcooc.protocol.decorators import available_if
 from skcooc.simplex import first_largest
-from skcooc.tables import is_collection
+from skcooc.tables import is_out_of_core
 
 
 def check_hard(hard: bool, proportions: str, annealing: float | None = None) -> None:
@@ -37,7 +37,7 @@ class RowClusterMixin(ClusterMixin):
     components_: Array
     fold_in: Callable[[Block], Array]
     _read_rows: Callable[[TableLike], Block]
-    _map_dask_blocks: Callable[[str, TableLike, int], Array]
+    _map_blocks: Callable[[str, TableLike, int], Array]
 
     @property
     def labels_(self) -> Array:
@@ -50,7 +50,8 @@ class RowClusterMixin(ClusterMixin):
 
         Parameters
         ----------
-        X : array-like, sparse array or matrix, DataFrame or dask array of shape (n, M), or Dyads
+        X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or a table in blocks
+            Of shape (n, M).
 
         Returns
         -------
@@ -65,7 +66,8 @@ class RowClusterMixin(ClusterMixin):
 
         Parameters
         ----------
-        X : array-like, sparse array or matrix, DataFrame or dask array of shape (n, M), or Dyads
+        X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or a table in blocks
+            Of shape (n, M).
 
         Returns
         -------
@@ -73,8 +75,8 @@ class RowClusterMixin(ClusterMixin):
             A lazy dask array where X is one.
         """
         check_is_fitted(self)
-        if is_collection(X):
-            return self._map_dask_blocks("predict_proba", X, self._n_posteriors)
+        if is_out_of_core(X):
+            return self._map_blocks("predict_proba", X, self._n_posteriors)
         return self._posteriors(self._read_rows(X))
 
     def _posteriors(self, X: Block) -> Array:

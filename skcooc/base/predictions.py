@@ -45,6 +45,7 @@ from skcooc.tables import (
     as_counts,
     check_same_table,
     is_collection,
+    is_out_of_core,
     read_rows,
 )
 from skcooc.tables.blocks import check_row_blocks
@@ -90,7 +91,8 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
         Parameters
         ----------
-        X : array-like, sparse array or matrix, DataFrame or dask array of shape (n, M), or Dyads
+        X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or a table in blocks
+            Of shape (n, M).
 
         Returns
         -------
@@ -99,8 +101,8 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             ``transform(X) @ components_`` is P(y given x). A lazy dask array where X is one.
         """
         check_is_fitted(self)
-        if is_collection(X):
-            return self._map_dask_blocks("transform", X, len(self.components_))
+        if is_out_of_core(X):
+            return self._map_blocks("transform", X, len(self.components_))
         return self.fold_in(self._read_rows(X))
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
@@ -430,8 +432,10 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             raise AttributeError(f"{type(self).__name__} was fitted to columns without names.")
         return names
 
-    def _map_dask_blocks(self, method: str, X: TableLike, n_columns: int) -> TableLike:
-        """Return a dask array of a method's results, computed block by block."""
+    def _map_blocks(self, method: str, X: TableLike, n_columns: int) -> Array:
+        """Return a method's results, computed block by block; a dask array where X is one."""
+        if not is_collection(X):
+            return np.concatenate([getattr(self, method)(block) for block in X])
         check_row_blocks(X)
         dtype = self.components_.dtype
         return X.map_blocks(

@@ -130,7 +130,8 @@ class MixtureFeatures(
 
         Parameters
         ----------
-        X : array-like, sparse array or matrix, DataFrame or dask array of shape (n, M), or Dyads
+        X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or a table in blocks
+            Of shape (n, M).
 
         Returns
         -------

@@ -36,7 +36,6 @@ from skcooc.tables import (
     Dyads,
     Table,
     check_weights,
-    is_collection,
     is_out_of_core,
     read_in_memory,
     read_rows,
@@ -305,7 +304,7 @@ class AspectClassifier(
             P(z given x_i): topics of the classes in the order of ``classes_``, then free ones.
         """
         check_is_fitted(self)
-        if is_collection(X):
+        if is_out_of_core(X):
             return self.model_.transform(X)
         return self.model_.fold_in(read_rows(self, X))
 

@@ -24,7 +24,7 @@ from skcooc.protocol import Array, Block, Counts, Predictor, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest, normalise
-from skcooc.tables import Dyads, Table, is_collection, known_groups, row_groups
+from skcooc.tables import Dyads, Table, is_out_of_core, known_groups, row_groups
 
 GroupEffects: TypeAlias = Literal["topics", "columns", "both"]
 Column: TypeAlias = "str | int"
@@ -251,7 +251,8 @@ class GuidedAspectModel(AspectModel):
 
         Parameters
         ----------
-        X : array-like, sparse array or matrix, DataFrame or dask array of shape (n, M), or Dyads
+        X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or a table in blocks
+            Of shape (n, M).
         groups : array-like of shape (n,), default=None
             Group of each row. A row whose group is unknown, None or NaN, has the shares of all rows
             as its prior, and no factors.
@@ -266,7 +267,7 @@ class GuidedAspectModel(AspectModel):
         UserWarning
             Where the model has factors of columns and no groups are given.
         """
-        if is_collection(X) and groups is None:
+        if is_out_of_core(X) and groups is None:
             return super().transform(X)
         return self.fold_in(self._rows_in_groups(X, groups))
 

@@ -78,8 +78,9 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
         raise TypeError(THREE_INDICES)
     if isinstance(X, RowBlocks | DiskTable):
         raise TypeError(
-            f"{type(X).__name__} is a table that fit of an estimator reads. Elsewhere give its "
-            "blocks, one at a time, as in [estimator.transform(block) for block in X]."
+            f"{type(X).__name__} is a table in blocks, which fit, transform and predict of the "
+            "estimators take. Elsewhere give its blocks, one at a time, as in "
+            "[estimator.score_samples(block) for block in X]."
         )
     with explained(X):
         table = _canonical(estimator, X, reset)
