@@ -39,7 +39,7 @@ from skcooc import (
 from skcooc.heldout import NearestRows, Unigram
 from skcooc.heldout.memory import Memory, best_memory, memory_cells, with_cache
 from skcooc.heldout.predictors import smoothed
-from skcooc.heldout.validation import add_one_unigram
+from skcooc.heldout.validation import add_one
 from skcooc.metrics import best_weights, perplexity_of, score_parts, unigram
 from skcooc.model_selection import split_counts
 from skcooc.protocol import Array, Predictor
@@ -97,7 +97,7 @@ def continuations(known: sp.csr_array) -> Array:
     >>> continuations(sp.csr_array([[8.0, 1.0], [0.0, 1.0]])).tolist()
     [0.4, 0.6]
     """
-    return add_one_unigram(np.bincount(known.indices[known.data > 0], minlength=known.shape[1]), 1)
+    return add_one(np.bincount(known.indices[known.data > 0], minlength=known.shape[1]))
 
 
 def as_predictor(factors: peers.Factors) -> Predictor:

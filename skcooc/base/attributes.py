@@ -120,7 +120,7 @@ def at_iteration(X: Counts, smoothing: float | Literal["auto"], known: Attribute
         state = State(state.params, X.collect_rows(state.rows))
         splits = start.structure.splits
         s = chosen_smoothing(smoothing, start.validation)
-        unigram = add_one_unigram(X.column_sums, X.mean_count_weight)
+        unigram = add_one_unigram(X)
         _, row_distribution = token_distribution(X)
         return {
             **({} if splits is None else {"splits_": splits}),
@@ -212,7 +212,7 @@ class TableFingerprint(NamedTuple):
 
 def table_fingerprint(X: Counts) -> TableFingerprint:
     groups = getattr(X, "row_groups", None)
-    unigram = add_one_unigram(X.column_sums, X.mean_count_weight)
+    unigram = add_one_unigram(X)
     groups = NO_GROUPS if groups is None else groups
     return TableFingerprint(X.dtype, unigram, token_distribution(X)[1], groups)
 

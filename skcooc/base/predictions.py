@@ -235,7 +235,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return np.allclose(self._unigram_of(rows), self.unigram_)
 
     def _unigram_of(self, X: Block) -> Array:
-        return add_one_unigram(X.column_sums, X.mean_count_weight)
+        return add_one_unigram(X)
 
     def joint_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Array:
         """Return P(x_i, y_j) = P(x_i) sum_k P(z_k given x_i) P(y_j given z_k).

@@ -190,7 +190,7 @@ class Streams(Predictions):
     def _follower(self, recipe: Recipe, stream: Stream) -> StreamTrainer:
         return StreamTrainer(
             self._fitted_model, self._search(recipe), self.validation_fraction, self.smoothing,
-            add_one_unigram(stream.column_sums, stream.mean_count_weight), self.n_jobs,
+            add_one_unigram(stream), self.n_jobs,
         )  # fmt: skip
 
     def _search(self, recipe: Recipe) -> Callable[[Block], TemperatureRange | None]:
@@ -210,7 +210,7 @@ class Streams(Predictions):
     ) -> None:  # fmt: skip
         """Set the attributes after a step or a pass, with the token counts of its rows."""
         params, rows, beta, smoothing, stream = now
-        unigram = add_one_unigram(stream.column_sums, stream.mean_count_weight)
+        unigram = add_one_unigram(stream)
         state = State(params, rows[: len(row_mass)])
         model = self._fitted_model
         shares = row_mass / row_mass.sum()

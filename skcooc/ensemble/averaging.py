@@ -227,7 +227,7 @@ class AveragedModels(MetaModel):
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
                 "embedding_": counts.collect_rows(mixtures),
                 "row_distribution_": members[0].row_distribution_,
-                "unigram_": add_one_unigram(counts.column_sums, counts.mean_count_weight),
+                "unigram_": add_one_unigram(counts),
                 "beta_": values["beta"],
                 "smoothing_": chosen_smoothing(settings.smoothing, tuned and tuned.mean.validation),
                 "tuning_": tuned.trials if tuned else [],

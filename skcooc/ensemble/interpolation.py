@@ -199,7 +199,7 @@ class InterpolatedModels(BaseComposition, MetaModel):  # set_params: the list, m
                 "components_": factors.B.T,
                 "embedding_": factors.A,
                 "row_distribution_": mass / mass.sum(),
-                "unigram_": add_one_unigram(counts.column_sums, counts.mean_count_weight),
+                "unigram_": add_one_unigram(counts),
             },
         )
         return self

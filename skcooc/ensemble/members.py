@@ -19,7 +19,7 @@ from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.fitting.recipe import with_seed
 from skcooc.heldout import Factors
 from skcooc.heldout.memory import Asked, rows_with
-from skcooc.heldout.validation import HeldOutPredictions, add_one_unigram
+from skcooc.heldout.validation import HeldOutPredictions, add_one
 from skcooc.protocol import CSR, Array, Block, RandomState, T, TableLike
 from skcooc.protocol.bases import (
     BaseEstimator,
@@ -195,7 +195,7 @@ class TopicFreeMember:
     heldout_predictions: ClassVar[None] = None
 
     def fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> TopicFreeMember:
-        distribution = add_one_unigram(rows_with(counts), 1).astype(counts.dtype)
+        distribution = add_one(rows_with(counts)).astype(counts.dtype)
         return TopicFreeMember(Factors(self.fold_in(counts), distribution[:, None]))
 
     def partial_fit(

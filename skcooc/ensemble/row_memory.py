@@ -18,7 +18,7 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors, NearestRows
 from skcooc.heldout.memory import Asked, Memory, best_memory, memory_cells, rows_with, with_cache
 from skcooc.heldout.neighbors import RowIndex
-from skcooc.heldout.validation import HoldOutOptions, add_one_unigram, hold_out
+from skcooc.heldout.validation import HoldOutOptions, add_one, hold_out
 from skcooc.protocol import CSR, Array, Block, Estimator, Predictor, RandomState, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.protocol.scikit_learn import Interval, StrOptions
@@ -301,7 +301,7 @@ class RowMemory(MetaModel):
                 "components_": factors.B.T,
                 "embedding_": np.asarray(factors.A[: len(mass)]),
                 "row_distribution_": mass / mass.sum() if keeps else mass,
-                "unigram_": add_one_unigram(frequencies, 1),
+                "unigram_": add_one(frequencies),
                 "concentration_": memory.concentration,
                 "discount_": memory.discount,
                 "smoothing_": memory.smoothing,
@@ -334,7 +334,7 @@ class RowMemory(MetaModel):
             ).fitted
         else:
             predictor = Factors(member.fold_in(rest.as_new()), member.fitted.B)
-        background = add_one_unigram(rows_with(rest), 1)
+        background = add_one(rows_with(rest))
         near = None
         if searches:
             index = RowIndex(rest.table, MAX_ROWS, rest.row_weights)
@@ -376,7 +376,7 @@ class RowMemory(MetaModel):
         return with_cache(known, factors, self.unigram_, Memory(*numbers), near)
 
     def _unigram_of(self, X: Block) -> Array:
-        return add_one_unigram(rows_with(X), 1)
+        return add_one(rows_with(X))
 
     def _training_table(self) -> CSR:
         return self._training_rows.known

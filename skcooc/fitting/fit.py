@@ -112,7 +112,7 @@ def fit(
         start,
         run._replace(rows=X.collect_rows(run.rows)),
         chosen_smoothing(settings.smoothing, run.validation or start.validation),
-        add_one_unigram(X.column_sums, X.mean_count_weight),
+        add_one_unigram(X),
         mass,
         row_distribution,
         None if predicted is None else HeldOutPredictions(settings.division, predicted),

@@ -19,7 +19,7 @@ from skcooc.heldout.predictors import (
     smoothed,
     values_at,
 )
-from skcooc.heldout.validation import add_one_unigram
+from skcooc.heldout.validation import add_one
 from skcooc.protocol import CSR, Array, Block, Predictor
 
 STARTS = ((30.0, 0.5, 0.02, 0.3), (1.0, 0.8, 0.3, 0.3))  # typical of texts, and of rare pairs
@@ -167,7 +167,7 @@ class CacheValidation:
 
     @classmethod
     def from_tables(cls, known: Block, X: Block, asked: Asked) -> Self:
-        background = add_one_unigram(rows_with(known), 1)
+        background = add_one(rows_with(known))
         cells = memory_cells(
             known.table, X, Unigram(background), background, max_tokens=MAX_COMPARED
         )

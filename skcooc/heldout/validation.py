@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -89,8 +89,7 @@ def hold_out(
             f"Found array with {X.shape[0]} sample(s) and {X.row_sums.sum():g} token(s), too few "
             f"to hold out validation_fraction={fraction} of them {purpose}"
         )
-    background = add_one_unigram(rest.column_sums, rest.mean_count_weight)
-    return rest, HeldOut(drawn, background, validation_smoothing(smoothing))
+    return rest, HeldOut(drawn, add_one_unigram(rest), validation_smoothing(smoothing))
 
 
 def validation_smoothing(asked: float | Literal["auto"]) -> float | None:
@@ -105,7 +104,11 @@ def chosen_smoothing(asked: float | Literal["auto"], validation: Validation | No
     return DEFAULT_SMOOTHING if validation is None else validation.smoothing
 
 
-def add_one_unigram(column_sums: Array, mean_count_weight: float) -> Array:
-    """Unigram with one more token per column: (m_j + g) / (L + M g), (M,); g is its weight."""
-    total = column_sums.sum() + mean_count_weight * len(column_sums)
-    return (column_sums + mean_count_weight) / total
+def add_one(numbers: Array, weight: float = 1.0) -> Array:
+    """Distribution with one more in each column: (m_j + g) / (L + M g), (M,); g is its weight."""
+    return (numbers + weight) / (numbers.sum() + weight * len(numbers))
+
+
+def add_one_unigram(X: Any) -> Array:
+    """Unigram of counts, or of a stream, with one more token in each column, (M,)."""
+    return add_one(X.column_sums, X.mean_count_weight)

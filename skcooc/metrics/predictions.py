@@ -50,7 +50,7 @@ def unigram(X: TableLike) -> Array:
     array([0.8, 0.2])
     """
     counts = as_counts(check_counts(X))
-    return add_one_unigram(counts.column_sums, counts.mean_count_weight)
+    return add_one_unigram(counts)
 
 
 def perplexity(

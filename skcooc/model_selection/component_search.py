@@ -17,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.fitting.recipe import with_seed
+from skcooc.heldout import Unigram
+from skcooc.heldout.validation import add_one_unigram
 from skcooc.model_selection.candidates import (
     FINEST,
     FIRST,
@@ -48,7 +50,6 @@ from skcooc.model_selection.path import (
     describe_fits,
     is_hard,
     score_fold,
-    unigram_of,
 )
 from skcooc.model_selection.search import Hooks, RunParallel, Search, cv_results, search_task
 from skcooc.protocol import Array, RandomState, TableLike
@@ -383,7 +384,8 @@ class Survey:
         self._halves = slice(0, 2) if are_halves else slice(first, first + 2)
         self._runs = slice(max(first, self._halves.stop), None)
         self.seed = seeds[0]
-        self.unigram = self._pooled([score_fold(fold, unigram_of(fold)) for fold in self._folds])
+        unigrams = [Unigram(add_one_unigram(fold.known)) for fold in self._folds]
+        self.unigram = self._pooled(list(map(score_fold, self._folds, unigrams)))
         self.measures: dict[Sizes, Measures] = {}
         self.scores: dict[Sizes, dict[str, Score]] = {}
         self._n_visits = Counter[Sizes]()

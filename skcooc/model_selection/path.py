@@ -17,11 +17,11 @@ from skcooc.em.stages import StageSchedule
 from skcooc.fitting import Recipe
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.tuning import LeaveOneOut
-from skcooc.heldout import Factors, HeldOut, Unigram, Unseen
+from skcooc.heldout import Factors, HeldOut, Unseen
 from skcooc.heldout.memory import cross_fitted_logs, memory_cells, rows_with
 from skcooc.heldout.predictors import log_cells, rows_of, smoothed
 from skcooc.heldout.scoring import is_observed
-from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out
+from skcooc.heldout.validation import add_one, add_one_unigram, chosen_smoothing, hold_out
 from skcooc.metrics import integrated_complete_likelihood, npmi_coherence
 from skcooc.model_selection.candidates import Score
 from skcooc.model_selection.folds import CountFold, Data
@@ -106,13 +106,12 @@ class ComponentPath:
         best = path.left_out(point)
         factors = Factors(*best.model.factors(*best.state))
         shares = train.row_sums * train.row_weights
-        unigram = add_one_unigram(train.column_sums, train.mean_count_weight)
         given = chosen_smoothing(settings.smoothing, None)
         smoothing = given if heldout is None else best.smoothing
         return PathFit(
             factors,
             (shares / shares.sum()) @ factors.A,
-            smoothed(factors, unigram, smoothing),
+            smoothed(factors, add_one_unigram(train), smoothing),
             best.beta,
             float(n * best.n_iter),
         )
@@ -207,7 +206,7 @@ def score_fold(fold: CountFold, predictor: Predictor) -> dict[str, Score]:
     they are new is given.
     """
     known, X = fold.known, as_counts(fold.scored.to_csr())
-    cells = memory_cells(known.table, X, predictor, add_one_unigram(rows_with(known), 1))
+    cells = memory_cells(known.table, X, predictor, add_one(rows_with(known)))
     n, rows = X.weighted_counts, rows_of(X.table)
     new = np.where(is_observed(known, X), 0, n)
 
@@ -221,12 +220,6 @@ def score_fold(fold: CountFold, predictor: Predictor) -> dict[str, Score]:
         "cache": by_row(cells.rows, cells.scored, cross_fitted_logs(cells)),
         "unseen": by_row(rows, new, log_cells(Unseen(known, predictor), X)),
     }
-
-
-def unigram_of(fold: CountFold) -> Predictor:
-    """The topic-free baseline of a fold."""
-    train = fold.known
-    return Unigram(add_one_unigram(train.column_sums, train.mean_count_weight))
 
 
 def are_distinct(components: Array, shares: Array) -> Array:

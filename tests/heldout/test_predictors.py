@@ -12,7 +12,7 @@ from skcooc.equations.aspects import Aspects
 from skcooc.heldout import Discounted, Factors, HeldOut, Interpolated, Unigram
 from skcooc.heldout.memory import Memory, best_memory, memory_cells, rows_with, with_cache
 from skcooc.heldout.predictors import CachedPredictions, best_smoothing
-from skcooc.heldout.validation import add_one_unigram, hold_out
+from skcooc.heldout.validation import add_one, add_one_unigram, hold_out
 from skcooc.metrics import best_weights, perplexity_of
 from skcooc.tables import as_counts
 from tests.tables import planted, random_table, refused
@@ -164,9 +164,9 @@ def test_one_observation_more_weighs_what_others_do():
     for n, observations in ((X, X.sum()), (shares, X.nnz), (1e-6 * shares, X.nnz)):
         counts, one = CSRCounts(sp.csr_array(n)), n.sum() / observations
         literal = [(column + one) / (n.sum() + one * 9) for column in n.sum(axis=0)]
-        found = add_one_unigram(counts.column_sums, counts.mean_count_weight)
+        found = add_one_unigram(counts)
         np.testing.assert_allclose(found, literal)
-    flat = add_one_unigram(counts.column_sums, 1.0)  # adds whole observations to tiny shares
+    flat = add_one(counts.column_sums)  # adds whole observations to tiny shares
     assert np.abs(flat - found).sum() > 0.1
 
 
