@@ -19,7 +19,7 @@ from skcooc.em import EMState, State, TemperatureRange, make_solver, online
 from skcooc.em.solvers import SolverName
 from skcooc.em.stages import Solver, unknown_rows
 from skcooc.fitting import Recipe, Settings
-from skcooc.fitting.fit import ShortFits, fit, short_fits
+from skcooc.fitting.fit import ShortFits, fit_table, short_fits
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.progress import Progress
 from skcooc.fitting.recipe import draw_seeds
@@ -261,7 +261,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             known["splits_"] = self.splits_
         at_iteration = attributes.at_iteration(X, recipe.settings.smoothing, known)
         progress = Progress(self, recipe, data)
-        found = fit(recipe, X, table.sample, progress, at_iteration, journal, run)
+        found = fit_table(recipe, X, table.sample, progress, at_iteration, journal, run)
         progress.end()
         if attributes.streaming_obstacle(recipe.with_model(found.model)) is None:
             seed = draw_seeds(self.random_state, 1)[0]

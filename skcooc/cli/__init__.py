@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sklearn.base import is_clusterer
 
-from skcooc.cli.models import MODELS, compare, fit, make_model, python_lines, with_components
+from skcooc.cli.models import MODELS, compare, make_model, python_lines, timed_fit, with_components
 from skcooc.cli.reading import read
 from skcooc.cli.report import (
     check_path,
@@ -75,7 +75,7 @@ def _run(options: Arguments) -> None:
             raise InputError(f"--html: {error}") from error
     model = make_model(table, options)
     screen.announce("fitting the model to all data")
-    notes = fit(screen.watch(model), table.X, table.batches).notes
+    notes = timed_fit(screen.watch(model), table.X, table.batches).notes
     model.set_callbacks()  # none, as the model is saved
     python = python_lines(table, options, model)
     with screen.step("report"):

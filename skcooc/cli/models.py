@@ -77,7 +77,7 @@ def make_model(table: NamedCounts, options: Arguments, **changed: Any) -> BaseEs
     return skcooc.GuidedAspectModel(options.components, **parameters)
 
 
-def fit(model: BaseEstimator, X: CSR, batches: Array | None = None) -> Fitted:
+def timed_fit(model: BaseEstimator, X: CSR, batches: Array | None = None) -> Fitted:
     """Fit a model; its seconds and convergence warnings, which are not printed."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
@@ -124,7 +124,7 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> list[Entr
     train, test = split_counts(table.X, options.test_size, options.seed)
     with screen.step("topic-free baseline"):
         memory = RowMemory(random_state=options.seed)
-        seconds = fit(memory, train).seconds
+        seconds = timed_fit(memory, train).seconds
         same_for_all = np.ones((test.shape[0], 1))
         alone = metrics.perplexity(test, same_for_all, [metrics.unigram(train)])
         with_memory = memory.perplexity(Dyads(test))
@@ -133,7 +133,7 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> list[Entr
         label = f"EM at beta = 1, {stop}"
         model = make_model(table, options, beta=1.0, early_stopping=early_stopping)
         screen.announce(label)
-        fitted = fit(screen.watch(model), train)
+        fitted = timed_fit(screen.watch(model), train)
         perplexities = [record.validation_perplexity for record in model.history_]
         if model.early_stopping and perplexities[-1] <= min(perplexities):
             what = "validation perplexity fell until the last iteration"
@@ -144,7 +144,7 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> list[Entr
         label = f"EM at beta = {options.beta:g} (--beta)"
     screen.announce(label)
     memory = RowMemory(screen.watch(make_model(table, options)), random_state=options.seed)
-    fitted = fit(memory, train)
+    fitted = timed_fit(memory, train)
     with_memory = memory.perplexity(Dyads(test))
     entries.append(_entry(label, memory.estimator_, test, with_memory, fitted))
     label = "LDA of scikit-learn, defaults"
@@ -165,7 +165,7 @@ def _lda(label: str, options: Arguments, train: CSR, test: CSR) -> Entry:
     lda = LatentDirichletAllocation(K, n_jobs=options.jobs, random_state=seed)
     memory: BaseEstimator = RowMemory(lda, random_state=seed)
     clone(lda).set_params(max_iter=1).fit(train)  # starts its processes, which is not timed
-    seconds, notes = fit(memory, train)
+    seconds, notes = timed_fit(memory, train)
     alone = metrics.perplexity(test, memory.embedding_, memory.components_)
     with_memory, n_iter = memory.perplexity(Dyads(test)), memory.estimator_.n_iter_
     return Entry(label, alone, with_memory, seconds, n_iter=n_iter, notes=notes)

@@ -77,7 +77,7 @@ class Fit(NamedTuple):
 AttributesAt = Callable[[Start, Journal, Record, State], dict[str, object]]
 
 
-def fit(
+def fit_table(
     recipe: Recipe,
     X: Counts,
     sample: Block,

@@ -11,13 +11,6 @@ from skcooc.heldout.scoring import Parts, Unseen
 from skcooc.heldout.validation import HeldOut, Validation
 
 __all__ = [
-    "Discounted",
-    "Factors",
-    "HeldOut",
-    "Interpolated",
-    "NearestRows",
-    "Parts",
-    "Unigram",
-    "Unseen",
-    "Validation",
-]
+    "Discounted", "Factors", "HeldOut", "Interpolated", "NearestRows", "Parts", "Unigram",
+    "Unseen", "Validation",
+]  # fmt: skip
