@@ -19,12 +19,12 @@ from skcooc.inspection.tables import table_of
 from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
+from skcooc.tables import as_counts
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
-BLOCK = 2**20  # numbers at once
 SPARE = 5  # times as many columns are examined as are asked for
 PRIOR = 0.5  # tokens of a column, divided as all are, that shrink the ratios of rare ones
 LEAST = 1e-6  # of the unigram, in the other components where they have nothing of a column
@@ -159,17 +159,11 @@ class ColumnCounts(NamedTuple):
 
 
 def _expected_counts(view: ModelView) -> ExpectedCounts:
-    """An E-step that keeps no posteriors of cells."""
-    counts, q = sp.csc_array(view.counts), view.components
-    rows, columns = counts.indices, np.repeat(np.arange(counts.shape[1]), np.diff(counts.indptr))
-    means, at_once = np.empty(len(rows)), max(1, BLOCK // len(q))
-    for first in range(0, len(rows), at_once):
-        part = slice(first, first + at_once)
-        mixtures = view.mixtures[rows[part]]
-        means[part] = np.einsum("nk,nk->n", mixtures, q.T[columns[part]])
-    ratios = np.divide(counts.data, means, out=np.zeros_like(means), where=means > 0)
-    weighted = sp.csc_array((ratios, rows, counts.indptr), shape=counts.shape)
-    return ExpectedCounts(counts, means, (weighted.T @ view.mixtures) * q.T)
+    counts, A, B = view.counts, view.mixtures, view.components.T
+    X = as_counts(counts.astype(np.float64))
+    means = sp.csr_array((X.cells(A, B), counts.indices, counts.indptr), shape=counts.shape)
+    expected = B * X.mixture(A, B).columns
+    return ExpectedCounts(sp.csc_array(counts), sp.csc_array(means).data, expected)
 
 
 def _best_ratios(

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control, norm, t
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 
 from skcooc.inspection.groups import RowGroups, divide
 from skcooc.inspection.models import ModelView, Names, kind_of, read_view, topic_weights
@@ -418,7 +418,7 @@ def compare_groups(
     """Shares in each group and in all others, with bootstrap intervals of the differences."""
     share, rest = topics.shares(members), topics.shares(members, others=True)
     sizes, ends = np.array([len(rows) for rows in members]), []
-    for some in _blocks(share.shape[1], 2 * len(members) * n_resamples):
+    for some in gen_batches(share.shape[1], max(1, BLOCK // (2 * len(members) * n_resamples))):
         parts, totals = _resamples(topics, members, some, n_resamples, seed)
         found = _differences(parts, totals[:, :, None])
         ends.append(_percentiles(found, np.minimum(sizes, sizes.sum() - sizes), level))
@@ -437,7 +437,7 @@ def p_values(topics: RowTopics, members: list[Array], n_permutations: int, seed:
     rows = np.concatenate(members)
     sizes = np.array([len(of_group) for of_group in members])
     linear, totals, found = topics.linear[rows], topics.tokens[rows], []
-    for some in _blocks(linear.shape[1], 3 * len(rows)):
+    for some in gen_batches(linear.shape[1], max(1, BLOCK // (3 * len(rows)))):
         joint = linear[:, some]
         table = np.column_stack([joint, joint**2, joint * totals[:, None], totals, totals**2])
         seen = _statistic(_group_sums(np.arange(len(rows))[None], sizes, table))
@@ -451,12 +451,6 @@ def p_values(topics: RowTopics, members: list[Array], n_permutations: int, seed:
     p = np.concatenate(found, axis=1)
     p[np.minimum(sizes, sizes.sum() - sizes) < 2] = np.nan
     return p
-
-
-def _blocks(n_topics: int, numbers: int) -> Iterator[slice]:
-    """Slices of topics whose arrays, with so many numbers each, fit into a block."""
-    step = max(1, BLOCK // numbers)
-    return (slice(first, first + step) for first in range(0, n_topics, step))
 
 
 def _resamples(

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skcooc.heldout.predictors import CachedPredictions, rows_of, smoothed
+from skcooc.heldout.scoring import score_rows
 from skcooc.inspection.features import cluster_orders
 from skcooc.inspection.groups import (
     CURE,
@@ -23,6 +25,7 @@ from skcooc.inspection.groups import (
 from skcooc.inspection.models import ModelView, call_on_counts, distributions
 from skcooc.protocol import Array
 from skcooc.protocol.scikit_learn import is_missing
+from skcooc.tables import as_counts
 
 MIXES = np.linspace(0, 1, 11)  # positions of the slider between probability and ratio
 N_SHOWN = 20  # features at a position of the slider
@@ -32,7 +35,6 @@ LEAST = 3.0  # tokens of a feature in a topic, below which its ratio is not used
 
 PER_TOPIC = 8  # representative rows of a topic
 EXTREME = 15  # rows that are predicted worst, and best
-BLOCK = 50_000  # non-zeros at once
 SOME = 0.01  # share of a topic in a row, below which it is not mentioned
 MIXED = 6  # topics of a row that are listed
 N_COLUMNS = 15  # columns of a row without a text
@@ -142,23 +144,17 @@ def perplexities(view: ModelView) -> Array:
     if is_held_out(view):
         log_likelihood = call_on_counts(view.model, "score_samples", view.counts)
         return np.exp(-np.where(log_likelihood == 0, np.nan, log_likelihood))
-    s = getattr(view.model, "smoothing_", 0.0)
-    unigram = np.asarray(getattr(view.model, "unigram_", view.unigram), dtype=np.float64)
-    entries, total = view.counts.tocoo(), np.zeros(len(view.rows))
+    model, counts, mixtures = view.model, view.counts, view.mixtures
+    X = as_counts(counts.astype(np.float64))
+    cells = X.cells(mixtures, view.components.T)
     if view.factors is not None:
-        groups, mixtures = view.model.row_groups_, view.mixtures
+        groups, rows = model.row_groups_, rows_of(counts)
         sums = np.einsum("nk,nk->n", mixtures, (view.factors @ view.components.T)[groups])
-    for first in range(0, entries.nnz, BLOCK):
-        part = slice(first, first + BLOCK)
-        i, j = entries.row[part], entries.col[part]
-        p = np.einsum("nk,nk->n", view.mixtures[i], view.components.T[j])
-        if view.factors is not None:
-            p *= view.factors[groups[i], j] / sums[i]
-        with np.errstate(divide="ignore"):
-            terms = entries.data[part] * np.log((1 - s) * p + s * unigram[j])
-        total += np.bincount(i, terms, minlength=len(total))
-    with np.errstate(invalid="ignore"):
-        return np.exp(-total / view.row_sums)
+        cells *= view.factors[groups[rows], counts.indices] / sums[rows]
+    unigram = np.asarray(getattr(model, "unigram_", view.unigram), dtype=np.float64)
+    predictor = smoothed(CachedPredictions(cells), unigram, getattr(model, "smoothing_", 0.0))
+    means, tokens = score_rows(X, predictor)
+    return np.exp(-np.where(tokens > 0, means, np.nan))
 
 
 def is_held_out(view: ModelView) -> bool:
