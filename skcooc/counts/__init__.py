@@ -9,6 +9,7 @@ from skcooc.counts.csr import (
     check_block,
     check_sparse_structure,
     check_total,
+    checked_copy,
     column_types,
     explained,
     float_table,

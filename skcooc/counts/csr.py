@@ -210,6 +210,17 @@ def check_block(X: Any, **options: Any) -> Any:
         )
 
 
+def checked_copy(X: Any, dtype: Any) -> CSR:
+    """Copy of checked counts, without repeated cells and stored zeros; ValueError as for X."""
+    with explained(X):
+        options = {"accept_sparse": "csr", "dtype": dtype, "ensure_non_negative": True}
+        checked = check_array(check_sparse_structure(X), input_name="X", **options)
+    table = sp.csr_array(checked, copy=True)
+    table.sum_duplicates()
+    table.eliminate_zeros()
+    return table
+
+
 def float_table(X: Any, integers: DTypeLike = np.float32) -> CSR:
     """A CSR array of floats without repeated cells, whose parts would be held out one by one.
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.hierarchy import Tree
 from skcooc.protocol import CSR, Array, FactorModel, TableLike, refuse_objects
 from skcooc.protocol.scikit_learn import Interval, is_pandas_na
-from skcooc.tables import check_sparse_structure, explained
+from skcooc.tables import checked_copy
 
 OWNERS = {  # what has an attribute that is missing
     "components_": ", which a fitted model of topics or clusters has: give that first.",
@@ -464,12 +464,7 @@ def _check_counts(X: TableLike, model: Any) -> CSR:
             f"X holds texts, but {type(model).__name__} takes counts: give "
             "vectorizer.transform(X), or the pipeline that has the vectorizer as its first step."
         )
-    with explained(X):
-        checked = check_array(
-            check_sparse_structure(X), accept_sparse="csr", dtype=[np.float64, np.float32],
-            ensure_non_negative=True, input_name="X",
-        )  # fmt: skip
-    counts, n_columns = sp.csr_array(checked, copy=True), np.shape(model.components_)[1]
+    counts, n_columns = checked_copy(X, [np.float64, np.float32]), np.shape(model.components_)[1]
     if isinstance(model, Mixtures):
         raise ValueError("Mixtures have no columns: give the model in their place, or leave X out.")
     if counts.shape[1] != n_columns:
@@ -478,8 +473,6 @@ def _check_counts(X: TableLike, model: Any) -> CSR:
         raise ValueError(f"X has {counts.shape[1]} features, but the model has {n_columns}{which}.")
     if not counts.sum():
         raise ValueError("X has no counts: all entries are zero.")
-    counts.sum_duplicates()
-    counts.eliminate_zeros()
     return counts
 
 

@@ -6,7 +6,6 @@ import copy
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
@@ -16,9 +15,8 @@ from skcooc.tables import (
     Dyads,
     as_table,
     check_same_table,
-    check_sparse_structure,
     check_total,
-    explained,
+    checked_copy,
     read_rows,
 )
 
@@ -27,24 +25,17 @@ NOTHING_NEW = "X has no tokens to score: the known part of each row has all thei
 
 def check_counts(X: TableLike) -> CSR:
     """Copy of the counts in float64, without stored zeros."""
-    X = as_table(X)
-    with explained(X):
-        X = check_sparse_structure(X)
-        options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_non_negative": True}
-        X = check_array(X, input_name="X", **options)
-    X = sp.csr_array(X, copy=True)
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    check_total(X.data.sum())
-    return X
+    counts = checked_copy(as_table(X), np.float64)
+    check_total(counts.data.sum())
+    return counts
 
 
 def check_observed(X: TableLike) -> CSR:
     """Like ``check_counts``; ValueError if all counts are zero."""
-    X = check_counts(X)
-    if not X.nnz:
+    counts = check_counts(X)
+    if not counts.nnz:
         raise ValueError("X has no tokens: all entries are zero.")
-    return X
+    return counts
 
 
 def check_labels(labels: ArrayLike, name: str) -> Array:

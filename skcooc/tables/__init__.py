@@ -1,6 +1,6 @@
 """Tables that users give, and their checks: they become counts."""
 
-from skcooc.counts import TextsError, check_sparse_structure, check_total, explained
+from skcooc.counts import TextsError, check_sparse_structure, check_total, checked_copy
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks, delayed_rows
 from skcooc.tables.disk import DiskTable, open_table, save_table
 from skcooc.tables.dyads import (
