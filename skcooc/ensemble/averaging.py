@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
@@ -46,6 +46,7 @@ NEEDS: Mapping[Capability, str] = {"row states": "averages keep the mixtures of 
 QUANTILES = 0.05, 0.95  # of the members, for intervals
 
 
+@dataclass(eq=False, repr=False)
 class AveragedModels(MetaModel):
     """Average of the predictions of many short fits of one estimator.
 
@@ -136,7 +137,13 @@ class AveragedModels(MetaModel):
     True
     """
 
-    estimators_: list[CooccurrenceEstimator]
+    estimator: CooccurrenceEstimator
+    n_estimators: int = 16
+    _: KW_ONLY
+    max_iter: int = 20
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    estimators_: list[CooccurrenceEstimator] = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [A_MODEL],
@@ -156,18 +163,6 @@ class AveragedModels(MetaModel):
             feature_names_in_=getattr(self, "column_names_in_", None),
             component_names_=getattr(self.estimators_[found.reference_], "component_names_", {}),
         )
-
-    def __init__(
-        self,
-        estimator: CooccurrenceEstimator,
-        n_estimators: int = 16,
-        *,
-        max_iter: int = 20,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator, self.n_estimators, self.max_iter = estimator, n_estimators, max_iter
-        self.n_jobs, self.random_state = n_jobs, random_state
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:

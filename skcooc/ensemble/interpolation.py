@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -35,6 +35,7 @@ from skcooc.simplex import normalise
 from skcooc.tables import Table, read_in_memory, with_names
 
 
+@dataclass(eq=False, repr=False)
 class InterpolatedModels(BaseComposition, MetaModel):  # set_params: the list, models, others
     """Weighted mean of the predictions of different models.
 
@@ -114,10 +115,15 @@ class InterpolatedModels(BaseComposition, MetaModel):  # set_params: the list, m
     True
     """
 
-    estimators_: list[Estimator]
-    interpolation_weights_: Array
-    named_estimators_: dict[str, Estimator]
-    _members: list[Member]
+    estimators: list[tuple[str, BaseEstimator]]
+    _: KW_ONLY
+    validation_fraction: float = 0.1
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    estimators_: list[Estimator] = field(init=False)
+    interpolation_weights_: Array = field(init=False)
+    named_estimators_: dict[str, Estimator] = field(init=False)
+    _members: list[Member] = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimators": [list],
@@ -125,17 +131,6 @@ class InterpolatedModels(BaseComposition, MetaModel):  # set_params: the list, m
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
-
-    def __init__(
-        self,
-        estimators: list[tuple[str, BaseEstimator]],
-        *,
-        validation_fraction: float = 0.1,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimators, self.validation_fraction = estimators, validation_fraction
-        self.n_jobs, self.random_state = n_jobs, random_state
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters; with ``deep`` also the models by name, and their parameters."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, cast
@@ -34,6 +35,7 @@ PURPOSE = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class RowMemory(MetaModel):
     """A within-document cache around any model: columns seen in a row are likely to recur.
 
@@ -124,14 +126,22 @@ class RowMemory(MetaModel):
     True
     """
 
-    estimator_: Estimator
-    concentration_: float
-    discount_: float
-    neighbors_: int
-    neighbor_share_: float
-    _member: Member
-    _frequencies: Array
-    _known: RowIndex | None  # the training table
+    estimator: BaseEstimator | None = None
+    _: KW_ONLY
+    concentration: float | Literal["auto"] = "auto"
+    discount: float | Literal["auto"] = "auto"
+    smoothing: float | Literal["auto"] = "auto"
+    neighbors: int | Literal["auto"] = 0
+    validation_fraction: float = 0.1
+    random_state: RandomState = None
+    estimator_: Estimator = field(init=False)
+    concentration_: float = field(init=False)
+    discount_: float = field(init=False)
+    neighbors_: int = field(init=False)
+    neighbor_share_: float = field(init=False)
+    _member: Member = field(init=False)
+    _frequencies: Array = field(init=False)
+    _known: RowIndex | None = field(init=False)  # the training table
     n_jobs = None
     is_factorised = False  # the cache is no component
 
@@ -144,21 +154,6 @@ class RowMemory(MetaModel):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
-
-    def __init__(
-        self,
-        estimator: BaseEstimator | None = None,
-        *,
-        concentration: float | Literal["auto"] = "auto",
-        discount: float | Literal["auto"] = "auto",
-        smoothing: float | Literal["auto"] = "auto",
-        neighbors: int | Literal["auto"] = 0,
-        validation_fraction: float = 0.1,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator, self.validation_fraction = estimator, validation_fraction
-        self.concentration, self.discount, self.smoothing = concentration, discount, smoothing
-        self.neighbors, self.random_state = neighbors, random_state
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
 from time import perf_counter
 from typing import Any, ClassVar, Literal, Self, TypeAlias
@@ -71,6 +72,7 @@ OF_CRITERION = {
 Measures: TypeAlias = dict[str, Any]  # floats by name, and arrays of one for each fold
 
 
+@dataclass(eq=False, repr=False)
 class ComponentSearchCV(Search):
     """Search for the number of components, clusters or leaves by cross-validation.
 
@@ -187,11 +189,20 @@ class ComponentSearchCV(Search):
     (2, 4)
     """
 
-    _unfinished: Journal
-
-    best_n_components_: int | tuple[int, ...]
-    still_falling_: bool
-    criterion_: Criterion
+    estimator: BaseEstimator
+    candidates: Sequence[int] | Sequence[tuple[int, int]] | Literal["auto"] = "auto"
+    _: KW_ONLY
+    max_components: int = 200
+    cv: Folding = None
+    n_runs: int = 0
+    criterion: Literal["auto", "cache", "held_out", "icl"] = "auto"
+    n_jobs: int | None = None
+    refit: bool = True
+    random_state: RandomState = None
+    best_n_components_: int | tuple[int, ...] = field(init=False)
+    still_falling_: bool = field(init=False)
+    criterion_: Criterion = field(init=False)
+    _unfinished: Journal = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "score"])],
@@ -204,23 +215,6 @@ class ComponentSearchCV(Search):
         "refit": ["boolean"],
         "random_state": ["random_state"],
     }
-
-    def __init__(
-        self,
-        estimator: BaseEstimator,
-        candidates: Sequence[int] | Sequence[tuple[int, int]] | Literal["auto"] = "auto",
-        *,
-        max_components: int = 200,
-        cv: Folding = None,
-        n_runs: int = 0,
-        criterion: Literal["auto", "cache", "held_out", "icl"] = "auto",
-        n_jobs: int | None = None,
-        refit: bool = True,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator, self.candidates, self.max_components = estimator, candidates, max_components
-        self.cv, self.n_runs, self.criterion = cv, n_runs, criterion
-        self.n_jobs, self.refit, self.random_state = n_jobs, refit, random_state
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: ArrayLike | None = None, **params: object) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral
 from time import perf_counter
@@ -38,6 +39,7 @@ Measure: TypeAlias = Callable[[Sequence[tuple[int, int]]], Sequence[float]]
 # Losses of pairs (candidate, fold), which can be measured in parallel.
 
 
+@dataclass(eq=False, repr=False)
 class TemperatureSearchCV(Search):
     """Search for the inverse temperature by cross-validation, and for other parameters with it.
 
@@ -130,6 +132,15 @@ class TemperatureSearchCV(Search):
     (2, 3)
     """
 
+    estimator: BaseEstimator
+    betas: ArrayLike | Literal["auto"] = "auto"
+    param_grid: Grid | Sequence[Grid] | None = None
+    cv: Folding = N_FOLDS
+    n_jobs: int | None = None
+    refit: bool = True
+    _: KW_ONLY
+    split: Literal["counts", "rows"] = "counts"
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "score"])],
         "betas": ["array-like", StrOptions({"auto"})],
@@ -139,21 +150,6 @@ class TemperatureSearchCV(Search):
         "n_jobs": [Integral, None],
         "refit": ["boolean"],
     }
-
-    def __init__(
-        self,
-        estimator: BaseEstimator,
-        betas: ArrayLike | Literal["auto"] = "auto",
-        param_grid: Grid | Sequence[Grid] | None = None,
-        cv: Folding = N_FOLDS,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        *,
-        split: Literal["counts", "rows"] = "counts",
-    ) -> None:
-        self.estimator, self.betas, self.param_grid = estimator, betas, param_grid
-        self.cv, self.split = cv, split
-        self.n_jobs, self.refit = n_jobs, refit
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: ArrayLike | None = None, **params: object) -> Self:
