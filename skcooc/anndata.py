@@ -135,7 +135,9 @@ def fit_topics(
     given = {"sample_weight": sample_weight, "groups": _batches(adata, model, batch_key)}
     if getattr(model, "seed_features", None) and model.feature_names is None:
         model.set_params(feature_names=np.asarray(names))
-    model.fit(X, **{name: value for name, value in given.items() if value is not None})
+    with warnings.catch_warnings():  # read_counts has said so
+        warnings.filterwarnings("ignore", "X holds (logarithms|shares of rows)", UserWarning)
+        model.fit(X, **{name: value for name, value in given.items() if value is not None})
     set_gene_names(model, names)
     found = unwrap(model, "components_")
     kept = getattr(found.model, "embedding_", ())

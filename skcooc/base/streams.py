@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import perf_counter
 from typing import Literal, Self, cast
 
@@ -148,7 +149,7 @@ class Streams(Predictions):
             (seed,), batch = draw_seeds(self.random_state, 1), Batch(sample)
             n_tokens = float(cast(Array, blocks.column_sums).sum()) / len(blocks.blocks)
             held_out = held_out_share(self.validation_fraction, n_tokens)
-            if self._search(recipe)(sample):  # without the tokens that the passes hold out
+            if self._range(recipe, sample):  # without the tokens that the passes hold out
                 batch = batch.divided(held_out, seed)
             names = cast("Array | None", known.get("feature_names_in_"))
             self.fit(with_names(batch.X.table, names), sample_weight=batch.X.weights)
@@ -189,20 +190,14 @@ class Streams(Predictions):
 
     def _follower(self, recipe: Recipe, stream: Stream) -> StreamTrainer:
         return StreamTrainer(
-            self._fitted_model, self._search(recipe), self.validation_fraction, self.smoothing,
-            add_one_unigram(stream), self.n_jobs,
+            self._fitted_model, partial(self._range, recipe), self.validation_fraction,
+            self.smoothing, add_one_unigram(stream), self.n_jobs,
         )  # fmt: skip
 
-    def _search(self, recipe: Recipe) -> Callable[[Block], TemperatureRange | None]:
-        """Return a function from a batch to the range of beta to search, if any."""
-        if self.beta != "auto":
-            return lambda X: None
-
-        def search(X: Block) -> TemperatureRange | None:
-            within = recipe.family.beta_range(X)
-            return within if within.low < within.high else None
-
-        return search
+    def _range(self, recipe: Recipe, X: Block) -> TemperatureRange | None:
+        """Return the range of beta to search on a batch; None where beta is given."""
+        within = recipe.family.beta_range(X) if self.beta == "auto" else None
+        return within if within and within.low < within.high else None
 
     def _set_stream_attributes(
         self, now: Position, row_mass: Array, tally: ProgressiveLoss, seconds: float,

@@ -363,14 +363,9 @@ def _title_field(records: Records, text: str) -> str | None:
 
 def _parse_times(records: Records, name: str) -> Array:
     """Numbers or dates of a field, NaN or NaT for empty values."""
-    values = [value.strip() for value in records.field(name)]
-    parse: Callable[[str], Any] = _parse_number
-    try:
-        _ = [float(value or "nan") for value in values]
-    except ValueError:
-        parse = _parse_date
-    if all(map(DATE.fullmatch, filter(None, values))):
-        parse = _parse_date
+    filled = list(filter(None, map(str.strip, records.field(name))))
+    are_dates = all(map(DATE.fullmatch, filled)) or not all(map(_is_number, filled))
+    parse: Callable[[str], Any] = _parse_date if are_dates else _parse_number
     times = []
     for value, place in zip(records.field(name), records.places, strict=True):
         try:

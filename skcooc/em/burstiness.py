@@ -34,7 +34,7 @@ n / c times that of c. A T lies between one table and n; if a grows without end 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 from scipy.special import digamma, gammaln
@@ -45,13 +45,6 @@ from skcooc.protocol import Array, Block
 N_ROUNDS = 3
 TINY = 1e-200  # a concentration of zero has a table for each column, as this one
 FAR = 1e5  # from where asymptotic differences have ten digits, and exact ones begin to lose them
-
-
-class Bound(NamedTuple):
-    """Tangent to the log-likelihood of the DCM: sum T log P and a constant."""
-
-    tables: Array  # (nnz,): T
-    constant: float  # nats; at the P in question it makes up for sum T log P - log-likelihood
 
 
 @dataclass(frozen=True)
@@ -81,8 +74,11 @@ class BurstinessRounds(StageSchedule):
             super().leave(run)
 
 
-def bound(X: Block, A: Array, B: Array, a: float) -> Bound:
-    """Return the tangent at the predictions of factors, (n, k) and (M, k), with concentration a."""
+def bound(X: Block, A: Array, B: Array, a: float) -> tuple[Array, float]:
+    """Return the tangent to the log-likelihood at the predictions P of factors, (n, k) and (M, k).
+
+    It is sum T log P and a constant, in nats. Returns the T, (nnz,), and the constant.
+    """
     counts = X.table.data
     several = np.flatnonzero(counts > 1)  # a single token has its table
     n, P = counts[several].astype(np.float64), X.cells(A, B)[several].astype(np.float64)
@@ -91,7 +87,7 @@ def bound(X: Block, A: Array, B: Array, a: float) -> Bound:
     tables[several] = T = n / c * al * slope(al, c)
     weights = X.weighted_counts[several] / n
     gains = T * np.log(al / a) - n / c * (rise(al, c) - c * np.log(a))
-    return Bound(tables, float((weights * gains).sum()))
+    return tables, float((weights * gains).sum())
 
 
 def slope(x: Array, c: Array) -> Array:

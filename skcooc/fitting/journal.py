@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import joblib
@@ -86,31 +87,24 @@ class Journal:
         return {"_estimator": None, "key": self.key, "_found": dict(self._found)}
 
 
+@dataclass
 class JournalListener(Listener):
-    """Notes where a run of EM is after each iteration, and lets checkpoints keep the trials.
+    """Notes where a run of EM is after each iteration, and lets checkpoints keep the trials."""
 
-    ``checkpoint`` is whether checkpoints are written after an iteration, too.
-    """
-
-    def __init__(
-        self,
-        journal: Journal,
-        name: Name = (),
-        rng: np.random.Generator | None = None,
-        *,
-        checkpoint: bool = False,
-    ) -> None:
-        self._journal, self._name, self._rng, self._checkpoint = journal, name, rng, checkpoint
+    journal: Journal
+    name: Name = ()
+    rng: np.random.Generator | None = None
+    checkpoint: bool = False  # whether checkpoints are written after an iteration, too
 
     def trial(self, trial: Trial) -> bool:
-        self._journal.checkpoint()
+        self.journal.checkpoint()
         return False
 
     def iteration(self, record: Record, state: State, run: EMState) -> bool:
-        rng = cast(np.random.Generator, self._rng)
-        self._journal.set(self._name, InterruptedRun(run, rng.bit_generator.state))
-        if self._checkpoint:
-            self._journal.checkpoint(ended=False)
+        rng = cast(np.random.Generator, self.rng)
+        self.journal.set(self.name, InterruptedRun(run, rng.bit_generator.state))
+        if self.checkpoint:
+            self.journal.checkpoint(ended=False)
         return False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from skcooc.em import EMState, Record, State
 from skcooc.fitting.recipe import Recipe
@@ -41,43 +42,43 @@ class Listeners(Listener):
         return any(answers)
 
 
+@dataclass
 class BlockTasks(Listener):
     """Iterations or passes: callback tasks of one name, with a sub-task for each block.
 
-    A task begins with its first block. ``data`` is what callbacks are told of the fit;
-    ``attributes`` makes the attributes of an estimator that would have stopped at an iteration.
+    A task begins with its first block.
     """
 
-    def __init__(
-        self,
-        parent: CallbackContext,
-        name: str,
-        n_blocks: int,
-        data: Mapping[str, object],
-        attributes: Callable[[Record, State], dict[str, object]] = lambda record, state: {},
-    ) -> None:
-        self._parent, self._name, self._data, self._attributes = parent, name, data, attributes
-        self._n_blocks = n_blocks if n_blocks > 1 else 0  # a single one says nothing
-        self._current: CallbackContext | None = None
-        self._n_done = 0
+    parent: CallbackContext
+    name: str
+    n_blocks: int
+    data: Mapping[str, object]  # what callbacks are told of the fit
+    # Makes the attributes of an estimator that would have stopped at an iteration.
+    attributes: Callable[[Record, State], dict[str, object]] = lambda record, state: {}
+    _current: CallbackContext | None = None
+    _n_done: int = 0
+
+    def __post_init__(self) -> None:
+        if self.n_blocks == 1:  # a single one says nothing
+            self.n_blocks = 0
 
     def block(self) -> None:
         # Blocks of a step that is made again are not counted.
-        if self._n_done < self._n_blocks:
+        if self._n_done < self.n_blocks:
             self._n_done += 1
-            begin_task(self._pass(), "block", 0, self._data).call_on_fit_task_end(**self._data)
+            begin_task(self._pass(), "block", 0, self.data).call_on_fit_task_end(**self.data)
 
     def iteration(self, record: Record, state: State, run: EMState) -> bool:
-        return self.end(lambda: self._attributes(record, state))
+        return self.end(lambda: self.attributes(record, state))
 
     def end(self, attributes: Callable[[], dict[str, object]] = dict) -> bool:
         """End the task; return whether a callback asks to stop."""
         task, self._current, self._n_done = self._pass(), None, 0
-        return bool(task.call_on_fit_task_end(**self._data, reconstruction_attributes=attributes))
+        return bool(task.call_on_fit_task_end(**self.data, reconstruction_attributes=attributes))
 
     def _pass(self) -> CallbackContext:
         if self._current is None:
-            self._current = begin_task(self._parent, self._name, self._n_blocks, self._data)
+            self._current = begin_task(self.parent, self.name, self.n_blocks, self.data)
         return self._current
 
 

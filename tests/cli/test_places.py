@@ -57,7 +57,7 @@ def test_results_are_no_texts_of_the_next_time(error, tmp_path):
 
 
 def test_what_cannot_be_written_shows_before_the_work(failed, npz, tmp_path, monkeypatch):
-    monkeypatch.setattr("skcooc.cli.fit", None)  # it is not called
+    monkeypatch.setattr("skcooc.cli.timed_fit", None)  # it is not called
     (tmp_path / "summary.json").mkdir()
     assert "summary.json: not a regular file" in failed(npz, "-o", tmp_path)
     assert "not a regular file" in failed(npz, "--html", tmp_path)
@@ -142,7 +142,7 @@ def test_bad_input_is_one_line(error, npz, tmp_path, monkeypatch, X, capsys):
             sp.save_npz(tmp_path / "x.npz", invalid)
             assert "x.npz: not a sparse matrix of SciPy" in error(tmp_path / "x.npz")
     exhausted = Mock(side_effect=MemoryError("Unable to allocate 7.28 TiB"))
-    monkeypatch.setattr("skcooc.cli.fit", exhausted)
+    monkeypatch.setattr("skcooc.cli.timed_fit", exhausted)
     assert main([str(npz)]) == 1
     expected = "skcooc: error: not enough memory: Unable to allocate 7.28 TiB\n"
     assert capsys.readouterr().err == expected
