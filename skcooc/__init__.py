@@ -13,15 +13,7 @@ from skcooc.estimators.guided import GuidedAspectModel
 from skcooc.estimators.product_space import ProductSpaceMixture
 from skcooc.estimators.symmetric import SymmetricClustering
 from skcooc.estimators.triadic import TriadicAspectModel
-from skcooc.tables import (
-    DiskTable,
-    Dyads,
-    RowBlocks,
-    Triads,
-    delayed_rows,
-    open_table,
-    save_table,
-)
+from skcooc.tables import DiskTable, Dyads, RowBlocks, Triads, delayed_rows, open_table, save_table
 from skcooc.version import __version__ as __version__
 
 if TYPE_CHECKING:

@@ -21,11 +21,7 @@ from skcooc.heldout import Factors
 from skcooc.heldout.memory import Asked, rows_with
 from skcooc.heldout.validation import HeldOutPredictions, add_one
 from skcooc.protocol import CSR, Array, Block, RandomState, T, TableLike
-from skcooc.protocol.bases import (
-    BaseEstimator,
-    CallbackSupportMixin,
-    MetaEstimatorMixin,
-)
+from skcooc.protocol.bases import BaseEstimator, CallbackSupportMixin, MetaEstimatorMixin
 from skcooc.protocol.scikit_learn import InstanceOf, validate_parameter_constraints
 from skcooc.tables import is_out_of_core, without_zeros
 

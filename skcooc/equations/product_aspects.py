@@ -9,13 +9,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from skcooc.equations.aspects import (
-    PSEUDO_COUNTS,
-    Aspects,
-    new_mixtures,
-    short_fit,
-    with_prior,
-)
+from skcooc.equations.aspects import PSEUDO_COUNTS, Aspects, new_mixtures, short_fit, with_prior
 from skcooc.equations.memberships import ColumnDistributions, reciprocals
 from skcooc.protocol import (
     Array,

@@ -9,14 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import (
-    ASPECT_TEMPERATURES,
-    CONSTRAINTS,
-    FALLING,
-    SIZE,
-    CooccurrenceEstimator,
-    Size,
-)
+from skcooc.base import ASPECT_TEMPERATURES, CONSTRAINTS, FALLING, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin
 from skcooc.em import TemperatureRange, decreasing_beta
 from skcooc.equations.memberships import temperatures

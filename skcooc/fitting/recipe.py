@@ -14,14 +14,7 @@ from sklearn.utils import check_random_state
 from skcooc.counts.passes import n_threads
 from skcooc.em import Annealing, BurstinessRounds, EMStage, EMState, Split, TemperatureRange
 from skcooc.em.annealing import MergeAndSplit
-from skcooc.em.stages import (
-    Observe,
-    Scale,
-    Solver,
-    StageSchedule,
-    check_coarsening,
-    scales,
-)
+from skcooc.em.stages import Observe, Scale, Solver, StageSchedule, check_coarsening, scales
 from skcooc.fitting.tuning import N_TEMPERATURES, Temperature, Tunable, Values
 from skcooc.heldout import HeldOut
 from skcooc.heldout.memory import Asked

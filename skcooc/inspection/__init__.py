@@ -4,11 +4,7 @@ from skcooc.inspection.distinguishing import distinguishing_features
 from skcooc.inspection.effects import share_effects
 from skcooc.inspection.explorer import Explorer, explore
 from skcooc.inspection.export import export_dict, export_text, to_linkage, to_pyldavis
-from skcooc.inspection.features import (
-    characteristic_features,
-    representative_rows,
-    top_features,
-)
+from skcooc.inspection.features import characteristic_features, representative_rows, top_features
 from skcooc.inspection.models import Mixtures
 from skcooc.inspection.names import drop_topics, merge_topics, name_topics, set_names
 from skcooc.inspection.row_intervals import MixtureIntervals, mixture_intervals

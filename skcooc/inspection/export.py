@@ -10,14 +10,7 @@ from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import ORDER, Order, rank_columns
-from skcooc.inspection.models import (
-    FACTORS,
-    HOW_MANY,
-    TreeModel,
-    distributions,
-    read_view,
-    unwrap,
-)
+from skcooc.inspection.models import FACTORS, HOW_MANY, TreeModel, distributions, read_view, unwrap
 from skcooc.inspection.names import name_topics, user_names
 from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.protocol.decorators import validated

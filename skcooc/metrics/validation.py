@@ -11,14 +11,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from skcooc.heldout.scoring import halves, warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, Predictor, TableLike, refuse_objects
-from skcooc.tables import (
-    Dyads,
-    as_table,
-    check_same_table,
-    check_total,
-    checked_copy,
-    read_rows,
-)
+from skcooc.tables import Dyads, as_table, check_same_table, check_total, checked_copy, read_rows
 
 NOTHING_NEW = "X has no tokens to score: the known part of each row has all their columns."
 

@@ -45,13 +45,7 @@ from skcooc.model_selection.folds import (
     Target,
     count_folds,
 )
-from skcooc.model_selection.path import (
-    ComponentPath,
-    PathFit,
-    describe_fits,
-    is_hard,
-    score_fold,
-)
+from skcooc.model_selection.path import ComponentPath, PathFit, describe_fits, is_hard, score_fold
 from skcooc.model_selection.search import Hooks, RunParallel, Search, cv_results, search_task
 from skcooc.protocol import Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context

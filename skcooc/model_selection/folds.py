@@ -25,15 +25,7 @@ from skcooc.counts import (
 from skcooc.heldout.scoring import warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, Block, RandomState, TableLike
 from skcooc.protocol.scikit_learn import check_method_params, safe_indexing, safe_split
-from skcooc.tables import (
-    DiskTable,
-    Dyads,
-    RowBlocks,
-    Triads,
-    as_counts,
-    check_weights,
-    with_names,
-)
+from skcooc.tables import DiskTable, Dyads, RowBlocks, Triads, as_counts, check_weights, with_names
 
 ParamMapping: TypeAlias = Mapping[str, object]  # parameters by name
 Folding: TypeAlias = int | BaseCrossValidator | Iterable[tuple[Array, Array]] | None

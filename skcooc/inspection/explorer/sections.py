@@ -14,14 +14,7 @@ from numpy.typing import ArrayLike
 from skcooc.heldout.predictors import CachedPredictions, rows_of, smoothed
 from skcooc.heldout.scoring import score_rows
 from skcooc.inspection.features import cluster_orders
-from skcooc.inspection.groups import (
-    CURE,
-    group_rows,
-    number_labels,
-    parse_dates,
-    read_labels,
-    runs,
-)
+from skcooc.inspection.groups import CURE, group_rows, number_labels, parse_dates, read_labels, runs
 from skcooc.inspection.models import ModelView, call_on_counts, distributions
 from skcooc.protocol import Array
 from skcooc.protocol.scikit_learn import is_missing
