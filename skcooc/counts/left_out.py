@@ -42,8 +42,8 @@ from skcooc.counts.lanes import (
     store,
     without_padding,
 )
-from skcooc.counts.passes import PREFETCH, Mixture, NonZeros, shifted_zeros
-from skcooc.protocol import Array
+from skcooc.counts.passes import PREFETCH, NonZeros, shifted_zeros
+from skcooc.protocol import Array, Pass
 
 TINY = 1e-30  # what a probability of zero is divided by: a float32 can hold it
 NEGLIGIBLE = 1e-4  # share of a row in a component, below which it is not taken out
@@ -158,7 +158,7 @@ class LeaveOneOutPasses(NonZeros):
         per_total: tuple[Array, Array],
         pseudo_counts: tuple[Array, float],
         beta: float,
-    ) -> Mixture:
+    ) -> Pass:
         """Expected counts from leave-one-out posteriors.
 
         A count that is no integer stands for ceil(count) tokens of equal weight, and so does
@@ -189,7 +189,7 @@ class LeaveOneOutPasses(NonZeros):
 
         log_likelihood = self._run_bands(bands, cells, A.shape[1], add)
         rows, columns = (without_padding(F, means[0].shape[1]) for F in (rows, columns))
-        return Mixture(rows, columns, log_likelihood)
+        return Pass(rows, columns, log_likelihood)
 
     def left_out_rows(self, shares: Array, B: Array, totals: Array, prior: float) -> Array:
         """Change of the log-likelihood of rows without their own counts, (n, k), in nats.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import pairwise
 from threading import Lock, RLock, Semaphore
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -39,7 +39,7 @@ from skcooc.counts.lanes import (
     store,
     without_padding,
 )
-from skcooc.protocol import CSR, Array, Map, T
+from skcooc.protocol import CSR, Array, Map, Pass, T
 from skcooc.protocol.locks import free_in_forks
 
 MAX_BAND_HEIGHT = 4096  # rows: with 64 components, their factors and sums fill 2 MiB
@@ -497,14 +497,6 @@ def add_cells(lanes, first, stride, indptr, indices, A, B, cells, start, stop): 
             cells[p] += dot(a, load(lanes, B, U(indices[p]) * stride + first))
 
 
-class Mixture(NamedTuple):
-    """Result of a pass over the non-zeros; of ``mixture`` with w_ij = n_ij / (A[i] @ B[j])."""
-
-    rows: Array  # (n, k): w @ B
-    columns: Array  # (M, k): w.T @ A
-    log_likelihood: float  # sum n_ij log(A[i] @ B[j]), nats
-
-
 class FactorProducts(NonZeros):
     """Products with factors of rows and of columns."""
 
@@ -530,7 +522,7 @@ class FactorProducts(NonZeros):
         self._run_each(bands.add_columns, parts, work)
         return without_padding(products, n_columns)
 
-    def mixture(self, A: Array, B: Array) -> Mixture:
+    def mixture(self, A: Array, B: Array) -> Pass:
         """Products of the ratios w_ij = n_ij / (A[i] @ B[j]) with A (n, k) and B (M, k).
 
         Times A and B they are expected counts; all but ``rows`` count rows by their weights.
@@ -549,7 +541,7 @@ class FactorProducts(NonZeros):
 
         log_likelihood = self._run_bands(bands, cells, A.shape[1], mix)
         columns = columns if columns.size else zeros_view(B)
-        return Mixture(rows[:, :n_components], columns[:, :n_components], log_likelihood)
+        return Pass(rows[:, :n_components], columns[:, :n_components], log_likelihood)
 
     def cells(self, A: Array, B: Array) -> Array:
         A, B = (padded(F, self.dtype, PAIR) for F in (A, B))

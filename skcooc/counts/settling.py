@@ -66,8 +66,8 @@ from skcooc.counts.lanes import (
     total,
     without_padding,
 )
-from skcooc.counts.passes import Mixture, NonZeros
-from skcooc.protocol import Array, FixedComponents, Rows
+from skcooc.counts.passes import NonZeros
+from skcooc.protocol import Array, FixedComponents, Pass, Rows
 
 MOVED_BEFORE = 0.25  # weight of the change since the last EM step in the test for convergence
 MIN_EM_SHARE = 0.3  # of the result of the EM step: momentum leaves as much of every number
@@ -351,7 +351,7 @@ def improve_rows(  # type: ignore[no-untyped-def]
 class AlternatingRows(NonZeros):
     """Alternating steps of rows and columns."""
 
-    def alternate(self, A: Array, B: Array) -> Mixture:
+    def alternate(self, A: Array, B: Array) -> Pass:
         """Step of A (n, k) at B (M, k), then of B at the new A.
 
         Expected counts of rows and columns after it; the log-likelihood before it.
@@ -372,7 +372,7 @@ class AlternatingRows(NonZeros):
         of_rows, of_columns = _totals(weighted) * unit, _totals(B) * unit
         A *= of_columns
         B *= of_rows
-        return Mixture(A[:, :n_components], B[:, :n_components], log_likelihood)
+        return Pass(A[:, :n_components], B[:, :n_components], log_likelihood)
 
     def _improve(
         self, table: tuple[Array, Array, Array, np.floating], B: Array, A: Array, cells: Array

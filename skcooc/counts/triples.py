@@ -33,14 +33,13 @@ from skcooc.counts.passes import (
     Bands,
     ColumnView,
     Matrix,
-    Mixture,
     Views,
     column_by_column,
     shared_property,
     zeros_view,
 )
 from skcooc.counts.thinning import thin
-from skcooc.protocol import CSR, Array, Map
+from skcooc.protocol import CSR, Array, Map, Pass
 
 PREFETCH = U(8)  # non-zeros before its own, at which a column's factor is fetched
 
@@ -167,7 +166,7 @@ class TripleCounts(CSRCounts):
     def middle_sums(self) -> Array:
         return np.bincount(self.middle, weights=self.data, minlength=self.sizes[0])
 
-    def mixture(self, A: Array, B: Array) -> Mixture:
+    def mixture(self, A: Array, B: Array) -> Pass:
         """Products of w_ijl = n_ijl / sum_k A[i] A[N + j] B[l]; A is (N + M, k), B (L, k).
 
         ``rows`` (N + M, k) are sum_jl w A[N + j] B[l] and sum_il w A[i] B[l]; ``columns`` (L, k)
@@ -187,7 +186,7 @@ class TripleCounts(CSRCounts):
 
         log_likelihood = self._run_bands(bands, cells, n_components, mix)
         sums = self._sums_of_last(factors, cells)
-        return Mixture(rows[:, :n_components], sums[:, :n_components], log_likelihood)
+        return Pass(rows[:, :n_components], sums[:, :n_components], log_likelihood)
 
     def cells(self, A: Array, B: Array) -> Array:
         """sum_k A[i] A[N + j] B[l] / sum_k A[i] A[N + j] at the non-zeros, (nnz,).

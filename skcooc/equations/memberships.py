@@ -60,11 +60,8 @@ SPARE = 3  # one more cluster for each so many, to be merged after the first ite
 FIRST_ITERATIONS = 4  # before merging
 ONLY_ITERATIONS = 8  # before merging, if there is a single run
 ROUNDS = (3, 4, 4)  # iterations of each round, after which the better half of the runs continues
-RUNS_TIMES_CLUSTERS, MIN_RUNS, MAX_RUNS = (
-    64,
-    4,
-    8,
-)  # number of runs: 64 / n_clusters within these limits
+# Number of runs: 64 / n_clusters within these limits.
+RUNS_TIMES_CLUSTERS, MIN_RUNS, MAX_RUNS = 64, 4, 8
 START_ITERATIONS, START_TOL, START_STEP_SIZE = 30, 1e-5, 1.8
 
 ObjectWeights: TypeAlias = Literal["counts", "sqrt", "equal"]

@@ -19,7 +19,7 @@ from skcooc.fitting.tuning import N_TEMPERATURES, Temperature, Tunable, Values
 from skcooc.heldout import HeldOut
 from skcooc.heldout.memory import Asked
 from skcooc.heldout.validation import HoldOutOptions
-from skcooc.protocol import Array, Block, Capability, Counts, Model, Params, RandomState
+from skcooc.protocol import Array, Block, Capability, Counts, Model, RandomState
 
 SHORT_ITERATIONS = 60  # plain EM steps of a short fit; fewer would favour too large a beta
 # Plain EM steps in which the copies of merge-and-split separate: with fewer they hardly differ,
@@ -132,13 +132,6 @@ class FixedModel(ModelFamily):
         return [Temperature(self.beta_range(X), n_trials=self.n_temperatures)]
 
 
-class MixWithUnigram(Protocol):
-    """A model whose parameters can be mixed with a distribution of the columns."""
-
-    def mix_with(self, params: Any, distribution: Array, share: float) -> Params:
-        """Return parameters whose components have this share of a distribution, (M,)."""
-
-
 class LearnedStructure(NamedTuple):
     """A model whose structure has been learned, such as a tree."""
 
@@ -178,8 +171,8 @@ class Recipe:
     coarsening: Sequence[ArrayLike] | None = None  # groups of rows, (N,), finest grouping first
     structure: StructureLearner | None = None
     concentration: float | None = None  # of bursty rows
-    # Mixes the parameters of the best short fit with the unigram, as the start of the final fit.
-    init_from: MixWithUnigram | None = None
+    # Equations whose ``mix_with`` makes the start of the final fit from the best short one.
+    init_from: Any = None
     supports_splitting: bool = False  # whether a fit may go on from one with fewer components
     # Whether fits make max_iter iterations from a quick start, whatever the objective does.
     is_short: bool = False

@@ -102,20 +102,12 @@ class RowSample(NamedTuple):
     weights: Array  # of all rows of the table that have this content
 
 
-class Pass(Protocol):
+class Pass(NamedTuple):
     """Result of a pass over the non-zeros; see ``mixture`` and ``alternate`` of a Block."""
 
-    @property
-    def rows(self) -> Array:
-        """(n, k)."""
-
-    @property
-    def columns(self) -> Array:
-        """Rows counted by their weights, (M, k)."""
-
-    @property
-    def log_likelihood(self) -> float:
-        """sum n_ij log(A[i] @ B[j]), rows counted by their weights, in nats."""
+    rows: Array  # (n, k)
+    columns: Array  # (M, k), rows counted by their weights
+    log_likelihood: float  # sum n_ij log(A[i] @ B[j]), rows counted by their weights, in nats
 
 
 class Counts(Protocol):

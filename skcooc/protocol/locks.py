@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from errno import EAGAIN, EINVAL, EISDIR, ENOLCK, ENOSYS, ENOTSUP
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import IO, Protocol
+from typing import IO, Any
 
 if sys.platform == "win32":
     import msvcrt
@@ -40,16 +40,6 @@ else:
 WITHOUT_LOCKS = ENOLCK, ENOSYS, ENOTSUP  # errors of file systems
 HEADER = 1  # bytes that Windows locks, which others cannot read
 HELD: set[IO[str]] = set()  # files of locks
-
-
-class Lock(Protocol):
-    """A lock of a module, as of threading."""
-
-    def acquire(self) -> object:
-        """Wait for the lock."""
-
-    def release(self) -> None:
-        """Free the lock."""
 
 
 @contextmanager
@@ -123,7 +113,7 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def free_in_forks(lock: Lock) -> None:
+def free_in_forks(lock: Any) -> None:
     """Let a fork wait for a lock, so that the child does not find it taken by no thread."""
     if hasattr(os, "register_at_fork"):  # not on Windows
         os.register_at_fork(
