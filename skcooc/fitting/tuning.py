@@ -127,11 +127,6 @@ class TrialRecord(Generic[F]):
             if not any(trial is kept for kept in trials):
                 self._fits[at] = None
 
-    def mark_chosen(self, best: Trial) -> Trial:
-        at = next(at for at, trial in enumerate(self.trials) if trial is best)
-        self.trials[at] = best._replace(chosen=True)
-        return self.trials[at]
-
     @property
     def best(self) -> F:
         """The fit that is left."""
@@ -189,7 +184,9 @@ def tune(
         record.keep(number, best)
     if best is None:
         raise ValueError("No hyper-parameters were tried that may be chosen.")
-    return record.mark_chosen(best)
+    at = next(at for at, trial in enumerate(record.trials) if trial is best)
+    record.trials[at] = chosen = best._replace(chosen=True)
+    return chosen
 
 
 def better(best: Trial | None, found: Sequence[Trial], min_gain: float | None) -> Trial | None:

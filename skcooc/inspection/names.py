@@ -225,9 +225,7 @@ class ResolvedModel(NamedTuple):
 
     @property
     def weights(self) -> Array:
-        """Share of the tokens of each topic, (K,); P(z) if no rows are kept."""
-        kept = len(self.mixtures)
-        return self.row_distribution @ self.mixtures if kept else topic_weights(self.model)
+        return topic_weights(self.model)
 
 
 def resolve_model(

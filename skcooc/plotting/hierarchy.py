@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import Order, component_features
 from skcooc.inspection.models import FACTORS, Names, Unwrapped, names_by_number, unwrap
-from skcooc.inspection.names import user_names
+from skcooc.inspection.names import override_names, user_names
 from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
@@ -416,8 +416,8 @@ class SplitsDisplay(Display):
         display = cls(splits, beta=getattr(found.model, "beta_", None))
         if n_features > 0 and len(splits):
             words = component_features(found, feature_names, n_features, order)
-            own = user_names(found.model) if names is None else names_by_number(names, len(words))
-            texts = [own.get(k, ", ".join(of_one)) for k, of_one in enumerate(words)]
+            own = user_names(found.model) if names is None else names
+            texts = override_names(own, [", ".join(of_one) for of_one in words])
             display.labels = [texts[k] for k in _clusters(found, splits)]
         return display.plot(ax)
 
