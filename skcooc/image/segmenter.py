@@ -178,7 +178,7 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         coarse, clustering = min(starts, key=lambda start: start[0].free_energy)
         pixels = self._sites(bins, 1, features.n_features_out_)
         start = expand_blocks(coarse.posteriors, sites.grid, shape, features.step)
-        segments = pixels.fit(start, self.max_iter, self.tol)
+        segments = pixels.fit(start)
         self.features_, self.clustering_ = features, clustering
         self.posteriors_ = segments.posteriors.reshape(*shape, self.n_segments)
         self.labels_ = first_largest(segments.posteriors).reshape(shape)
@@ -205,10 +205,9 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         bins, components = features.bins(image), self.components_.T
         scores = self.beta * features.histograms(bins) @ log(components)
         sites = self._sites(bins, features.step, features.n_features_out_)
-        em = components, self.max_iter, self.tol
-        blocks = sites.fit_posteriors(row_softmax(scores), *em).posteriors
+        blocks = sites.fit_posteriors(row_softmax(scores), components).posteriors
         start = expand_blocks(blocks, sites.grid, shape, features.step)
-        pixels = self._sites(bins, 1, features.n_features_out_).fit_posteriors(start, *em)
+        pixels = self._sites(bins, 1, features.n_features_out_).fit_posteriors(start, components)
         return pixels.posteriors.reshape(*shape, -1)
 
     def _start(
@@ -222,12 +221,13 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         with warnings.catch_warnings():  # all histograms have the sum of a window
             warnings.filterwarnings("ignore", "X holds shares of rows", UserWarning)
             clustering.fit(counts)
-        segments = sites.fit(clustering.posteriors_, self.max_iter, self.tol)
-        return sites.drop_spare(segments, self.n_segments, self.max_iter, self.tol), clustering
+        segments = sites.fit(clustering.posteriors_)
+        return sites.drop_spare(segments, self.n_segments), clustering
 
     def _sites(self, bins: Array, step: int, n_columns: int) -> PottsSites:
         counts, grid = block_counts(bins, step, n_columns), n_blocks(bins.shape[1:], step)
-        return PottsSites(counts, grid, self.coupling * step**2, self.reach / step)
+        prior = self.coupling * step**2, self.reach / step
+        return PottsSites(counts, grid, *prior, self.max_iter, self.tol)
 
 
 def expand_blocks(
@@ -281,16 +281,26 @@ class PottsSites:
     grid: tuple[int, int]  # height and width, in sites; their product is n
     coupling: float  # J, nats
     reach: float  # standard deviation of the window G, in sites
+    max_iter: int
+    tol: float  # least fall of F in an iteration, relative to its size
 
-    def fit(self, posteriors: Array, max_iter: int, tol: float) -> Segments:
-        """Run EM from posteriors, (n, K), until F falls by less than tol, relative to its size."""
-        return _iterate(self.step, posteriors, max_iter, tol)
+    def fit(self, posteriors: Array) -> Segments:
+        """Run EM from posteriors, (n, K)."""
+        return self._iterate(self.step, posteriors)
 
-    def fit_posteriors(
-        self, posteriors: Array, components: Array, max_iter: int, tol: float
-    ) -> Segments:
+    def fit_posteriors(self, posteriors: Array, components: Array) -> Segments:
         """Run E-steps alone, with fixed components, (M, K)."""
-        return _iterate(partial(self.evaluate, components=components), posteriors, max_iter, tol)
+        return self._iterate(partial(self.evaluate, components=components), posteriors)
+
+    def _iterate(self, step: Callable[[Array], Segments], posteriors: Array) -> Segments:
+        current = step(posteriors)
+        for _ in range(self.max_iter):
+            new = step(row_softmax(current.scores))
+            gain = current.free_energy - new.free_energy
+            current = new
+            if gain < self.tol * abs(new.free_energy):
+                break
+        return current
 
     def step(self, posteriors: Array) -> Segments:
         expected = self.counts.T @ posteriors + posteriors.dtype.type(PRIOR)
@@ -312,16 +322,13 @@ class PottsSites:
         blurred: Array = gaussian_filter(planes, (self.reach, self.reach), axes=(0, 1), truncate=3)
         return blurred.reshape(posteriors.shape)
 
-    def drop_spare(
-        self, segments: Segments, n_segments: int, max_iter: int, tol: float
-    ) -> Segments:
+    def drop_spare(self, segments: Segments, n_segments: int) -> Segments:
         """Remove the smaller core of the pair of least loss, run EM, until n_segments remain."""
         while segments.posteriors.shape[1] > n_segments:
             losses, sizes = self.merge_losses(segments.posteriors)
             pair = np.unravel_index(losses.argmin(), losses.shape)
             spare = min(pair, key=lambda c: sizes[c])
-            start = row_softmax(np.delete(segments.scores, spare, axis=1))
-            segments = self.fit(start, max_iter, tol)
+            segments = self.fit(row_softmax(np.delete(segments.scores, spare, axis=1)))
         return segments
 
     def merge_losses(self, posteriors: Array) -> tuple[Array, Array]:
@@ -344,19 +351,6 @@ class PottsSites:
             loss = max_log_likelihood(own) - max_log_likelihood(shared)
             losses[a, b] = losses[b, a] = loss - contact[a, b]
         return losses, expected.sum(axis=1)
-
-
-def _iterate(
-    step: Callable[[Array], Segments], posteriors: Array, max_iter: int, tol: float
-) -> Segments:
-    current = step(posteriors)
-    for _ in range(max_iter):
-        new = step(row_softmax(current.scores))
-        gain = current.free_energy - new.free_energy
-        current = new
-        if gain < tol * abs(new.free_energy):
-            break
-    return current
 
 
 def max_log_likelihood(counts: Array) -> float:

@@ -303,8 +303,8 @@ class ComponentSearchCV(Search):
 
         def visit(sizes: Sizes, again: bool = False) -> Score:
             if survey.needs_visit(sizes, again):
-                name = f"K = {' x '.join(map(str, sizes))}"
-                step = task.subcontext(task_name=name).call_on_fit_task_begin(**hooks)
+                step = task.subcontext(task_name=f"K = {name_of(sizes)}")
+                step.call_on_fit_task_begin(**hooks)
                 survey.visit(sizes, self._run_parallel)
                 self._unfinished.checkpoint()
                 step.call_on_fit_task_end(**hooks)

@@ -237,7 +237,7 @@ START = RNG.dirichlet(np.ones(K), len(TRUTH))
 
 
 def coupled(coupling=3.0, reach=1.0, kind=PottsSites):
-    return kind(COUNTS, GRID, coupling, reach)
+    return kind(COUNTS, GRID, coupling, reach, max_iter=500, tol=0.0)
 
 
 def couplings(sites):
@@ -293,7 +293,7 @@ def test_a_step_equals_a_loop_over_sites():
     assert_allclose(step.free_energy, energy)
     broken = coupled(kind=Repelling).step(START)
     assert np.abs(broken.scores - scores).max() > 0.1
-    step = PottsSites(COUNTS.astype(np.float32), GRID, 3.0, 1.0).step(START.astype(np.float32))
+    step = replace(coupled(), counts=COUNTS.astype(np.float32)).step(START.astype(np.float32))
     assert {step.posteriors.dtype, step.components.dtype, step.scores.dtype} == {np.dtype("f4")}
     G = couplings(coupled(reach=1.3))
     assert_allclose(G, G.T, atol=1e-12)
@@ -305,7 +305,7 @@ def test_the_free_energy_never_rises_to_stationary_posteriors():
     for coupling in (0.0, 3.0, 30.0):
         assert np.diff(energies(coupled(coupling))).max() < 1e-9
     assert np.diff(energies(coupled(30.0, kind=Repelling))).max() > 1
-    end = coupled().fit(START, 500, 0.0)
+    end = coupled().fit(START)
     assert_allclose(row_softmax(end.scores), end.posteriors, atol=1e-6)
     assert np.abs(row_softmax(coupled().step(START).scores) - START).max() > 0.1
     step = coupled(0.0).step(START)
@@ -315,10 +315,10 @@ def test_the_free_energy_never_rises_to_stationary_posteriors():
 
 
 def test_coupled_sites_find_the_bands():
-    uncoupled = coupled(0.0).fit(np.eye(K)[TRUTH], 50, 0.0)
+    uncoupled = coupled(0.0).fit(np.eye(K)[TRUTH])
 
     def wrong(sites):
-        labels = sites.fit(uncoupled.posteriors, 50, 0.0).posteriors.argmax(axis=1)
+        labels = sites.fit(uncoupled.posteriors).posteriors.argmax(axis=1)
         return (labels != TRUTH).mean()
 
     assert wrong(coupled(6.0)) < wrong(coupled(0.0)) / 2
@@ -327,10 +327,10 @@ def test_coupled_sites_find_the_bands():
 
 def test_spare_segments_are_removed_and_strips_before_textures():
     counts = np.stack([RNG.multinomial(40, COMPONENTS[c]) for c in TRUTH]).astype(float)
-    sites = replace(coupled(20.0), counts=sp.csr_array(counts))
+    sites = replace(coupled(20.0), counts=sp.csr_array(counts), max_iter=30, tol=1e-6)
     halves = TRUTH + 3 * (np.arange(len(TRUTH)) % 7 > 3)  # every band twice
     start = sites.step(np.eye(6)[halves] * 0.9 + 0.1 / 6)
-    kept = sites.drop_spare(start, K, 30, 1e-6)
+    kept = sites.drop_spare(start, K)
     assert kept.posteriors.shape == (len(TRUTH), K)
     agreement = adjusted_rand_score(TRUTH, kept.posteriors.argmax(axis=1))
     assert agreement > 0.85 > adjusted_rand_score(TRUTH, halves)
@@ -345,7 +345,7 @@ def striped():
     alike = np.roll(first, 1) * 0.4 + first * 0.6
     components = np.stack([first, alike, rng.dirichlet(np.ones(M)), rng.dirichlet(np.full(M, 2.0))])
     counts = np.stack([rng.multinomial(40, components[c]) for c in labels]).astype(float)
-    return PottsSites(sp.csr_array(counts), (12, 28), 10.0, 2.0), labels
+    return PottsSites(sp.csr_array(counts), (12, 28), 10.0, 2.0, 30, 1e-6), labels
 
 
 @dataclass(frozen=True)
@@ -353,7 +353,7 @@ class Coreless(PottsSites):
     """A broken twin: sites at borders belong to cores."""
 
     def merge_losses(self, posteriors):
-        return PottsSites(self.counts, self.grid, 0.0, 1e-3).merge_losses(posteriors)
+        return PottsSites(self.counts, self.grid, 0.0, 1e-3, 30, 1e-6).merge_losses(posteriors)
 
 
 def test_merge_losses_equal_a_loop_over_segments():
@@ -376,12 +376,12 @@ def test_a_strip_is_removed_before_a_texture():
     textures = truth[truth != 2]
 
     def agreement(sites):
-        kept = sites.drop_spare(start, K, 30, 1e-6)
+        kept = sites.drop_spare(start, K)
         labels = kept.posteriors.argmax(axis=1)
         return adjusted_rand_score(textures, labels[truth != 2])
 
     assert agreement(sites) > 0.9
-    assert agreement(Coreless(sites.counts, sites.grid, sites.coupling, sites.reach)) < 0.8
+    assert agreement(Coreless(**vars(sites))) < 0.8
 
 
 @pytest.mark.parametrize("shape", [(1, 9), (7, 5), (12, 31)])
