@@ -21,7 +21,7 @@ from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.protocol.bases import BaseEstimator
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import HasMethods, Interval, get_chunk_n_rows
-from skcooc.tables import TextsError, check_table
+from skcooc.tables import TextsError, check_table, read_in_memory
 
 __all__ = ["AspectRetriever"]
 
@@ -79,6 +79,8 @@ class AspectRetriever(BaseEstimator):
         Only if there is a ``vectorizer``.
     n_features_in_, feature_names_in_ : int, and (M,) array of str
         Number M of words, and their names, if the data has names that are strings.
+    column_names_in_ : (M,) array
+        Names of any type, if the data has names.
 
     Notes
     -----
@@ -115,6 +117,7 @@ class AspectRetriever(BaseEstimator):
     vectorizer_: Any
     n_features_in_: int
     feature_names_in_: Array
+    column_names_in_: Array
     estimators_: list[CooccurrenceEstimator]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -245,7 +248,13 @@ class AspectRetriever(BaseEstimator):
             else:
                 X = self.vectorizer_.transform(X)
         try:
-            table = check_table(self, X, reset=reset)
+            if reset:
+                read = read_in_memory(self, X)
+                table, names = read.sample.table, read.schema.column_names
+                if names is not None:
+                    self.column_names_in_ = names
+            else:
+                table = check_table(self, X, reset=False)
         except TextsError as error:
             raise ValueError(
                 "X holds texts: give AspectRetriever(vectorizer=CountVectorizer()), or counts."

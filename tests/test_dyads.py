@@ -84,6 +84,8 @@ def test_invalid_input_is_refused():
         (lambda: Dyads([[1, 2]], column_names=["a"]), r"column_names has shape \(1,\)"),
         (lambda: Dyads([[1]], column_names=[("a", "b")]), "join the levels of a MultiIndex"),
         (lambda: Dyads.from_pairs(["a"], ["b", "c"]), "inconsistent numbers of samples"),
+        (lambda: Dyads.from_pairs(iter("a"), ["b"]), r"rows has shape \(\): give a list"),
+        (lambda: Dyads.from_pairs([("a", 1)], ["b"]), r"rows has shape \(1, 2\)"),
     ]:
         refused(message, make)
     assert repr(Dyads([[2, 1]])) == "<Dyads: 3 tokens of a table of shape (1, 2)>"
@@ -123,6 +125,12 @@ def test_new_observations_are_placed_by_names_and_unknown_names_cause_a_warning(
     nameless = Triads([0], [0], [0])
     refused("like has no names", Triads.from_triples, ["b"], ["d"], ["e"], like=nameless)
     refused("inconsistent numbers", Triads.from_triples, ["b"], ["d"], ["e"], [1, 2], like=triads)
+    with pytest.raises(TypeError, match="like should be the Triads fitted, got Dyads"):
+        Triads.from_triples(["b"], ["d"], ["e"], like=train)
+    with pytest.raises(TypeError, match="counts holds strings"):
+        Triads.from_triples(["b"], ["d"], ["e"], ["1"])
+    alike = Dyads(np.eye(2), row_names=["ann", "ann"], column_names=["tea", "ale"])
+    refused("several rows of the same name", Dyads.from_pairs, ["ann"], ["tea"], like=alike)
     for kind in (dict, pd.DataFrame):
         frame = kind({"user": ["ann"], "item": ["tea"]})
         with pytest.raises(ValueError, match=r"'usr' is not a column .* has 'user', 'item'"):
@@ -156,6 +164,14 @@ def test_missing_names_are_counted_and_names_of_all_kinds_are_sorted():
         assert test.to_csr().toarray().tolist() == [[0, 1], [0, 1]]
     with pytest.raises(TypeError, match=r"Names of rows should be all strings .* \['int', 'str'\]"):
         Dyads.from_pairs(np.array(["a", 1], dtype=object), ["x", "y"])
+
+
+def test_names_that_are_dates_are_the_same_in_all_units():
+    days = pd.date_range("2024-01-30", periods=3)
+    train = Dyads.from_pairs(days, ["tea", "ale", "tea"])
+    for alike in (days.astype("datetime64[s]"), days.astype(object), days.to_numpy("M8[D]")):
+        test = Dyads.from_pairs(alike, ["tea", "ale", "tea"], like=train)
+        np.testing.assert_array_equal(test.to_csr().toarray(), train.to_csr().toarray())
 
 
 def test_observations_in_new_cells():

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from skcooc import AspectModel, Dyads, RowBlocks, TriadicAspectModel, open_table, save_table
 from skcooc.base import recommendations
@@ -196,3 +197,21 @@ def test_columns_with_numbers_for_names_are_compared():
     default.recommend(pd.DataFrame(X.toarray()), 2)
     with pytest.raises(AttributeError, match="no recommend"):
         TriadicAspectModel(2).recommend  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "names",
+    [pd.date_range("2024-01-26", periods=6), pd.period_range("2024-01", periods=6, freq="M")],
+)
+def test_columns_called_by_dates_are_recommended_by_them_and_compared(names):
+    frame = pd.DataFrame(X.toarray(), columns=names)
+    model = clone(ASPECTS).fit(frame)
+    found = model.recommend([0], 2, exclude_seen=False).items[0].tolist()
+    by_position = clone(ASPECTS).fit(X).recommend([0], 2, exclude_seen=False).items[0]
+    assert found == list(names[by_position])
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(frame.iloc[:, ::-1])
+    of_rows = Dyads(X, row_names=pd.date_range("2024-01-26", periods=14))
+    model = clone(ASPECTS).fit(of_rows)
+    day = pd.Timestamp("2024-01-28")
+    assert model.recommend([day], 1).items.tolist() == model.recommend([2], 1).items.tolist()

@@ -145,6 +145,14 @@ def test_bad_input(model):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_columns_called_by_numbers_are_compared():
+    frame = pd.DataFrame(X.toarray(), columns=np.arange(20) + 1900)
+    model = AspectRetriever(2, **FAST).fit(frame)
+    assert model.column_names_in_.tolist() == frame.columns.tolist()
+    refused("feature names should match", model.kneighbors, frame.iloc[:, ::-1])
+    assert not hasattr(model.fit(X), "column_names_in_")
+
+
 def test_check_estimator():
     check_estimator(retriever(2, n_feedback=2))
 

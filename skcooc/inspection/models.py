@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.hierarchy import Tree
 from skcooc.protocol import CSR, Array, FactorModel, TableLike, refuse_objects
 from skcooc.protocol.scikit_learn import Interval, is_pandas_na
-from skcooc.tables import checked_copy
+from skcooc.tables import as_names, checked_copy
 
 OWNERS = {  # what has an attribute that is missing
     "components_": ", which a fitted model of topics or clusters has: give that first.",
@@ -78,7 +78,7 @@ class Unwrapped:
             for step in self.steps:
                 own = step.get_feature_names_out(own)
         if own is None and (known := known_columns(self.model)) is not None:
-            own = [str(name) for name in known]
+            own = list(map(str, known.tolist()))
         n_columns = np.shape(self.model.components_)[1]
         if feature_names is None:
             feature_names = [f"x{j}" for j in range(n_columns)] if own is None else own
@@ -197,7 +197,7 @@ def check_names(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
     side = "obs_names" if parameter == "row_names" else "var_names"
     options = {"of_anndata": f"adata.{side}", "of_model": "its get_feature_names_out()"}
     refuse_objects(names, parameter, "names", **options)
-    checked = np.asarray(names, dtype=object)
+    checked = as_names(names).astype(object)
     if checked.shape != (n,):
         remedy = ": give vectorizer.get_feature_names_out()" if what == "columns" else ""
         shape = checked.shape

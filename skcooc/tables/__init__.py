@@ -6,6 +6,7 @@ from skcooc.tables.disk import DiskTable, open_table, save_table
 from skcooc.tables.dyads import (
     Dyads,
     TableSchema,
+    as_names,
     as_table,
     find_names,
     observed_cells,

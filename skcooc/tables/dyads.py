@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from skcooc.counts import MAX_SINGLE, CSRCounts, check_block, narrowed
 from skcooc.protocol import CSR, Array
@@ -76,7 +76,7 @@ def same_table(one: TableSchema, other: TableSchema) -> bool:
 def find_names(names: Array, wanted: ArrayLike) -> Array:
     """Position of each wanted name, (n,); -1 if it is not among the names."""
     known = {name: i for i, name in enumerate(names.tolist())}
-    found = [known.get(name, -1) for name in np.asarray(wanted).ravel().tolist()]
+    found = [known.get(name, -1) for name in as_names(wanted).ravel().tolist()]
     return np.array(found, dtype=np.intp)
 
 
@@ -84,6 +84,10 @@ def place_names(
     names: Sequence[Array | None], ways: Mapping[str, Array], what: str
 ) -> tuple[Array, list[Array]]:
     """Mask of the pairs or triples that a table has, (n,), and their positions; warns of others."""
+    for way, own in zip(ways, names, strict=True):
+        if own is not None and len(set(own.tolist())) < len(own):
+            told = f"like has several {way} of the same name"
+            raise ValueError(f"{told}: give positions, or names that differ, to place {what}.")
     found = [
         find_names(own, ways[way]) for way, own in zip(ways, names, strict=True) if own is not None
     ]
@@ -121,9 +125,14 @@ def list_tokens(counts: Any, *indices: Any) -> tuple[Any, ...]:
     return *(np.repeat(index, repeats) for index in indices), weights
 
 
-def _as_names(names: ArrayLike) -> Array:
-    """Names as an array; integers that are objects, as in some data frames, become integers."""
+def as_names(names: ArrayLike) -> Array:
+    """Names as an array; integers that are objects, as in some data frames, become integers.
+
+    Dates are in microseconds: lists of them hold dates, and not integers as of nanoseconds.
+    """
     given = np.asarray(names)
+    if (kind := given.dtype.kind) in "mM":
+        return given.astype(f"{kind}8[us]")
     if given.dtype != object or not all(isinstance(name, Integral) for name in given.flat):
         return given
     numbers = np.array(given.tolist())
@@ -132,7 +141,9 @@ def _as_names(names: ArrayLike) -> Array:
 
 def check_complete(names: ArrayLike, side: str) -> Array:
     """Names; ValueError if some are missing, as pandas reads empty fields and "null"."""
-    names = _as_names(names)
+    names = as_names(names)
+    if names.ndim != 1:
+        raise ValueError(f"{side} has shape {names.shape}: give a list of names, one of each pair.")
     missing = is_missing(names)
     if missing.any():
         what = f"{missing.sum()} of {len(names)} {side} have no name"
@@ -140,6 +151,16 @@ def check_complete(names: ArrayLike, side: str) -> Array:
         where = f"the first at position {missing.argmax()}"
         raise ValueError(f"{what}, {where}: leave these out, or {cure}.")
     return names
+
+
+def checked_counts(counts: ArrayLike | None, *indices: Array, least: int = 1) -> Array:
+    """Counts of pairs or triples, (n,), of ``least`` at least; ones if there are none."""
+    n = np.ones(len(indices[0]), dtype=np.intp) if counts is None else np.asarray(counts)
+    check_consistent_length(*indices, n)
+    if n.dtype.kind in "USO" and any(isinstance(one, str) for one in n.tolist()):
+        raise TypeError("counts holds strings: give numbers, such as by pandas.to_numeric.")
+    options = {"ensure_2d": False, "ensure_non_negative": n.size > 0, "ensure_min_samples": least}
+    return column_or_1d(check_array(n, input_name="counts", **options))
 
 
 def unique_names(names: Array, side: str) -> tuple[Array, Array]:
@@ -155,7 +176,7 @@ def unique_names(names: Array, side: str) -> tuple[Array, Array]:
 def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None:
     if names is None:
         return None
-    names = _as_names(names)
+    names = as_names(names)
     if names.shape != (size,):
         cure = ": join the levels of a MultiIndex, such as by '_'.join" if names.ndim == 2 else ""
         raise ValueError(f"{what} has shape {names.shape}; expected ({size},){cure}")
@@ -365,13 +386,7 @@ class Dyads(Tokens):
             If pairs are left out, with their number and the first of the unknown names.
         """
         rows, columns = check_complete(rows, "rows"), check_complete(columns, "columns")
-        n = np.ones(len(rows), dtype=np.intp) if counts is None else np.asarray(counts)
-        if not len(rows) == len(columns) == len(n):
-            what = "Found input variables with inconsistent numbers of samples"
-            raise ValueError(f"{what}: {[len(rows), len(columns), len(n)]}")
-        if n.dtype.kind in "USO" and any(isinstance(one, str) for one in n.tolist()):
-            raise TypeError("counts holds strings: give numbers, such as by pandas.to_numeric.")
-        n = check_array(n, ensure_2d=False, ensure_non_negative=True, input_name="counts")
+        n = checked_counts(counts, rows, columns)
         if not isinstance(like, Dyads | None):
             raise TypeError(f"like should be the Dyads fitted, got {type(like).__name__}.")
         if like is not None:

@@ -39,6 +39,7 @@ from skcooc.tables.dyads import (
     Dyads,
     TableSchema,
     Tokens,
+    as_names,
     find_names,
     observed_cells,
     same_table,
@@ -83,6 +84,10 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
             "[estimator.score_samples(block) for block in X]."
         )
     with explained(X):
+        known = None if reset else getattr(estimator, "column_names_in_", None)
+        names = uncompared_names(X)
+        if not (known is None or names is None or np.array_equal(known, names)):
+            raise ValueError(OTHER_NAMES)
         table = _canonical(estimator, X, reset)
     check_total(table.data.sum(dtype=np.float64))
     if reset:
@@ -311,7 +316,6 @@ def read(
 
 def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
     """Check new rows of a fitted estimator; ValueError if they have other columns."""
-    _check_numbers(estimator, X)
     table = check_table(estimator, X, reset=False)
     if len(table.indptr) > 1 and not table.data.any():
         what = "None of the {} rows of X has a token in the {} columns of the fit"
@@ -396,7 +400,7 @@ def read_in_memory(
         raise _no_tokens(estimator, table.shape)
     if weights is not None:
         check_total(observed.sum(dtype=np.float64))
-    names = getattr(estimator, "feature_names_in_", _numbers(X))
+    names = getattr(estimator, "feature_names_in_", uncompared_names(X))
     schema = X.schema if isinstance(X, Dyads) else TableSchema(table.shape, _row_names(X), names)
     counts = CSRCounts(table, weights)
     return Table(counts, counts, schema._replace(seen=observed_cells(table)))
@@ -413,7 +417,6 @@ def read_batch(
     no names, or some twice.
     """
     if not by_name:
-        _check_numbers(estimator, X)
         return read_in_memory(estimator, X, sample_weight, reset=False)
     known = _distinct(getattr(estimator, "column_names_in_", None), type(estimator).__name__)
     table = read_in_memory(estimator, X, sample_weight)
@@ -492,7 +495,7 @@ def _read_blocks(
     numbers = dict[str, Array | None]()  # of the first block
 
     def check(block: TableLike, reset: bool) -> CSR:
-        numbers.setdefault("columns", _numbers(block))
+        numbers.setdefault("columns", uncompared_names(block))
         return check_table(estimator, block, reset=reset)
 
     weights = None if sample_weight is None else np.asarray(sample_weight)
@@ -509,23 +512,18 @@ def random_generator(random_state: RandomState) -> np.random.Generator:
     return np.random.default_rng(seed.tolist()[0])
 
 
-def _numbers(X: TableLike) -> Array | None:
-    """Column names of a data frame or Dyads if these are numbers, but for 0, 1, ... of a frame."""
+def uncompared_names(X: TableLike) -> Array | None:
+    """Column names of a data frame or Dyads that scikit-learn does not compare: no strings.
+
+    None also for 0, 1, ... of a frame, which has no other names.
+    """
     of_frame = X.columns if hasattr(X, "iloc") and hasattr(X, "columns") else None
-    names = X.column_names if isinstance(X, Dyads) else of_frame
-    if names is None or np.asarray(names).dtype.kind not in "iu":
+    given = X.column_names if isinstance(X, Dyads) else of_frame
+    if given is None or any(isinstance(name, str) for name in given):
         return None
-    default = hasattr(X, "iloc") and np.array_equal(names, np.arange(len(names)))
-    return None if default else np.asarray(names)
-
-
-def _check_numbers(estimator: BaseEstimator, X: TableLike) -> None:
-    """Check that X has the column names fitted if these are numbers."""
-    with explained(X):
-        if (names := _numbers(X)) is not None:  # scikit-learn compares strings alone
-            known = getattr(estimator, "column_names_in_", None)
-            if not (known is None or np.array_equal(known, names)):
-                raise ValueError(OTHER_NAMES)
+    names = as_names(given)
+    default = hasattr(X, "iloc") and names.tolist() == list(range(len(names)))
+    return None if default else names
 
 
 def _row_names(X: TableLike) -> Array | None:

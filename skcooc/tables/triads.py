@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_consistent_length
 
 from skcooc.counts import TripleCounts
 from skcooc.protocol import Array
@@ -16,6 +16,7 @@ from skcooc.tables.dyads import (
     TableSchema,
     Tokens,
     check_complete,
+    checked_counts,
     checked_names,
     column_of_counts,
     list_tokens,
@@ -83,10 +84,7 @@ class Triads(Tokens):
     ) -> None:  # fmt: skip
         given = zip((first, second, third), WAYS, strict=True)
         positions = [_check_positions(values, name) for values, name in given]
-        n = np.ones(len(positions[0]), dtype=np.intp) if counts is None else np.asarray(counts)
-        options = {"ensure_2d": False, "ensure_non_negative": n.size > 0, "ensure_min_samples": 0}
-        n = check_array(n, input_name="counts", **options)
-        check_consistent_length(*positions, n)
+        n = checked_counts(counts, *positions, least=0)
         least = tuple(int(index.max(initial=-1)) + 1 for index in positions)
         sizes = least if shape is None else tuple(map(int, shape))
         if len(sizes) != 3 or any(np.less(sizes, least)):
@@ -123,6 +121,8 @@ class Triads(Tokens):
         check_consistent_length(first, second, third, counts)
         given = zip(WAYS, (first, second, third), strict=True)
         ways = {way: check_complete(names, way) for way, names in given}
+        if not isinstance(like, Triads | None):
+            raise TypeError(f"like should be the Triads fitted, got {type(like).__name__}.")
         if like is not None:
             known, (x, y, w) = place_names(like.names, ways, "triples")
             n = None if counts is None else np.asarray(counts)[known]
