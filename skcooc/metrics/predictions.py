@@ -20,6 +20,7 @@ from skcooc.metrics.validation import (
     check_observed,
     check_predictor,
     known_and_scored,
+    unwrapped,
     without_feature_names,
 )
 from skcooc.protocol import CSR, Array, Predictor, TableLike, refuse_objects
@@ -298,6 +299,7 @@ def make_unseen_scorer(all_tokens: Dyads | None = None) -> Callable[..., float]:
 def _score(
     estimator: Any, X: TableLike, y: object = None, *, all_tokens: Dyads | None = None
 ) -> float:
+    estimator, X = unwrapped(estimator, X)
     for name in ("components_", "unigram_", "smoothing_"):
         if not hasattr(estimator, name):
             what = "make_unseen_scorer needs a fitted model of skcooc"
@@ -322,10 +324,13 @@ def _perplexity(X: CSR, predictor: Predictor) -> float:
 
 def _check_background(background: ArrayLike, X: CSR) -> Array:
     b = np.asarray(background, dtype=np.float64)
-    if b.shape != X.shape[1:] or abs(b.sum() - 1) > SUM_TOLERANCE:
+    is_positive = not (b < 0).any()
+    if b.shape != X.shape[1:] or not (is_positive and abs(b.sum() - 1) <= SUM_TOLERANCE):
+        what = f"background of shape {b.shape} sums to {b.sum():.4g}"
+        what += "" if is_positive else ", with negative values"
         raise ValueError(
-            f"background of shape {b.shape} sums to {b.sum():.4g}, but should be a distribution "
-            f"over the {X.shape[1]} columns, such as unigram(X_train)."
+            f"{what}, but should be a distribution over the {X.shape[1]} columns, such as "
+            "unigram(X_train)."
         )
     return b
 
@@ -335,7 +340,9 @@ def _factorisation(X: TableLike, mixtures: ArrayLike, components: ArrayLike) -> 
     arrays = "its arrays, embedding_ and components_"
     options = {"of_anndata": "adata.obsm['X_topics']", "of_model": arrays}
     refuse_objects(mixtures, "mixtures", "mixtures", **options)
-    A, B = check_array(mixtures, dtype=np.float64), check_array(components, dtype=np.float64).T
+    options = {"dtype": np.float64, "ensure_non_negative": True}
+    A = check_array(mixtures, input_name="mixtures", **options)
+    B = check_array(components, input_name="components", **options).T
     if A.shape != (X.shape[0], B.shape[1]) or B.shape[0] != X.shape[1]:
         raise ValueError(
             f"X of shape {X.shape} does not match mixtures of shape {A.shape} and components of "

@@ -16,6 +16,7 @@ from skcooc.metrics.validation import (
     NOTHING_NEW,
     check_observed,
     known_and_scored,
+    unwrapped,
     without_feature_names,
 )
 from skcooc.protocol import Array, TableLike
@@ -202,6 +203,7 @@ def _score(
     estimator: Any, X: TableLike, y: object = None, *, all_tokens: Dyads | None = None,
     metric: Callable[..., float], k: int, min_weight: float,
 ) -> float:  # fmt: skip
+    estimator, X = unwrapped(estimator, X)
     known, scored = known_and_scored(estimator, X, all_tokens, "make_ranking_scorer")
     new = sp.csr_array(scored - scored.multiply(known > 0))
     new.data[new.data < min_weight] = 0

@@ -11,7 +11,16 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from skcooc.heldout.scoring import halves, warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, Predictor, TableLike, refuse_objects
-from skcooc.tables import Dyads, as_table, check_same_table, check_total, checked_copy, read_rows
+from skcooc.protocol.scikit_learn import is_missing
+from skcooc.tables import (
+    Dyads,
+    as_table,
+    check_same_table,
+    check_total,
+    checked_copy,
+    read_rows,
+    unique_names,
+)
 
 NOTHING_NEW = "X has no tokens to score: the known part of each row has all their columns."
 
@@ -32,13 +41,17 @@ def check_observed(X: TableLike) -> CSR:
 
 
 def check_labels(labels: ArrayLike, name: str) -> Array:
-    """Labels of any type, (n,); errors begin with their name."""
+    """Numbers of labels of any type, (n,), in their order; errors begin with their name."""
     options = {"of_anndata": "a column of adata.obs", "of_model": "its labels_"}
     refuse_objects(labels, name, "labels", **options)
+    if missing := int(is_missing(np.asarray(labels)).sum()):
+        what = f"{missing} of {len(np.asarray(labels))} labels are missing, NaN or None"
+        raise ValueError(f"{name}: {what}: leave these items out.")
     try:
-        return column_or_1d(check_array(labels, ensure_2d=False, dtype=None))
+        values = column_or_1d(check_array(labels, ensure_2d=False, dtype=None))
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
+    return unique_names(values, name)[1]
 
 
 def check_predictor(predictor: Predictor) -> Predictor:
@@ -62,6 +75,17 @@ def check_partitions(
     except ValueError as error:
         raise ValueError(f"{' and '.join(names)}: {error}") from error
     return partitions
+
+
+def unwrapped(estimator: Any, X: TableLike) -> tuple[Any, TableLike]:
+    """The model inside of a pipeline or a search, and X as its steps before the model make it."""
+    while hasattr(estimator, "steps") or hasattr(estimator, "best_estimator_"):
+        if hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        else:
+            X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
+            estimator = estimator[-1]
+    return estimator, X
 
 
 def known_and_scored(

@@ -10,6 +10,7 @@ from skcooc.tables.dyads import (
     as_table,
     find_names,
     observed_cells,
+    unique_names,
     without_zeros,
 )
 from skcooc.tables.reading import (

@@ -137,13 +137,14 @@ def test_bad_input_is_refused():
         (RAND, ([0], [0, 1], [0], [0]), "columns_true and columns_pred: Found"),
         (RAND, ([[0, 1], [1, 0]], [0], [0, 1], [0]), "rows_true: y should be a 1d array"),
         (RAND, ([0], [0], [0], []), "columns_pred: Found array with 0 sample"),
-        (RAND, ([0], [0], [float("nan")], [0]), "rows_pred: Input contains NaN"),
+        (RAND, ([0], [0], [float("nan")], [0]), "rows_pred: 1 of 1 labels are missing"),
         (KEPT, ([[0, 0]],), "X has no tokens"),
         (KEPT, ([[-1, 2]],), "Negative values in data passed to X"),
         (KEPT, ([[1, 2]], [0, 1]), "row_labels has 2 labels, but X has 1"),
         (KEPT, ([[1, 2]], None, [0]), "column_labels has 1 labels, but X has 2"),
         (KEPT, ([[1, 2]], None, [[0, 1], [1, 0]]), "column_labels: y should be a 1d"),
         (clustering_accuracy, ([0, 1], [0, 1, 1]), "labels_true and labels_pred: Found"),
+        (clustering_accuracy, (["a", None], [0, 1]), "labels_true: 1 of 2 labels are missing"),
     ):
         refused(message, metric, *arguments)
 
@@ -280,6 +281,8 @@ def test_topics_of_a_column_of_a_data_frame_some_without_columns(X, column):
 def test_bad_input(X, components):
     refused("X has 11 columns, but the components have 12", npmi_coherence, components, X[:, :11])
     refused("need feature_names", npmi_coherence, [["a", "b"]], X)
+    names = {"feature_names": list("abc")}
+    refused("3 names, but X has 12 columns", npmi_coherence, [["a", "b"]], X, **names)
     refused("Negative", npmi_coherence, components, -X)
     for metric in (lambda n: npmi_coherence(components, X, n), lambda n: topic_diversity([[1]], n)):
         refused("n_features=0", metric, 0)

@@ -11,6 +11,8 @@ from sklearn.metrics import (
     ndcg_score,
 )  # fmt: skip
 from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from skcooc import (
     AspectModel,
@@ -147,12 +149,15 @@ def test_the_scorer_of_new_rows_and_in_searches():
         warnings.simplefilter("error")
         assert metrics.make_unseen_scorer()(named, frame[40:]) == pytest.approx(expected)
     assert list(named.feature_names_in_) == list(frame.columns)
+    scaled = make_pipeline(FunctionTransformer(), ASPECTS).fit(X[:40])
+    assert metrics.make_unseen_scorer()(scaled, X[40:]) == pytest.approx(expected)
     grid = {"n_components": [1, 3]}
     dyads = Dyads(X * 0.37)  # weights that are no whole numbers
     for data, cv in ((dyads, KFold(2, shuffle=True, random_state=0)), (X, 2)):
         score = metrics.make_unseen_scorer(data if data is dyads else None)
         search = GridSearchCV(ASPECTS, grid, scoring=score, cv=cv).fit(data)
         assert search.best_params_ == {"n_components": 3}
+    assert score(search, X) == score(search.best_estimator_, X)
 
 
 def test_bad_input_is_refused():
@@ -181,6 +186,13 @@ def test_bad_input_is_refused():
         ([[1, 1]], 0.1, "smoothing=0.1 needs a background"),
     ):
         refused(message, metrics.perplexity, counts, [[1.0]], [[0.5, 0.5]], smoothing=smoothing)
+    for mixtures, components, background, message in (
+        ([[-1.0]], [[-0.5, -0.5]], [0.5, 0.5], "Negative values in data passed to mixtures"),
+        ([[1.0]], [[1.5, -0.5]], [0.5, 0.5], "Negative values in data passed to components"),
+        ([[1.0]], [[0.5, 0.5]], [1.5, -0.5], "with negative values"),
+        ([[1.0]], [[0.5, 0.5]], [np.nan, 0.5], "sums to nan"),
+    ):
+        refused(message, metrics.best_smoothing, [[1, 1]], mixtures, components, background)
 
 
 RANDOM = np.random.default_rng(0)
@@ -323,5 +335,8 @@ def test_the_scorer_divides_new_rows_and_a_search_takes_it():
     assert search.best_params_ == {"n_components": 3}
     with pytest.raises(ValueError, match="give make_ranking_scorer all_tokens"):
         make_ranking_scorer()(search.best_estimator_, observations)
+    assert make_ranking_scorer()(make_pipeline(model), FEW[40:]) == make_ranking_scorer()(
+        model, FEW[40:]
+    )
     refused("no tokens to score", make_ranking_scorer(), search.best_estimator_, 40 * np.eye(80))
     refused("'metric' parameter", make_ranking_scorer, metric="precision")
