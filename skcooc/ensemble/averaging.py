@@ -35,7 +35,7 @@ from skcooc.protocol import Array, Block, Capability, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import Interval
 from skcooc.simplex import match_rows, normalise
-from skcooc.tables import Table, read
+from skcooc.tables import Table, TableSchema, read
 
 LARGER_BETA = 1.07  # factor of the inverse temperature of members: a mean overfits less
 FEW = 4  # members that are fitted to tune the mean of all
@@ -162,6 +162,7 @@ class AveragedModels(MetaModel):
             found,
             feature_names_in_=getattr(self, "column_names_in_", None),
             component_names_=getattr(self.estimators_[found.reference_], "component_names_", {}),
+            _schema=self._schema,
         )
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -409,6 +410,14 @@ class Consensus:
     reference_: int
     feature_names_in_: Array | None = None
     component_names_: Mapping[int, str] = field(default_factory=dict)
+    _schema: TableSchema | None = None
+
+    @property
+    def row_names_in_(self) -> Array:
+        """Names of the training rows, (N,); AttributeError where there are none."""
+        if self._schema is None or self._schema.row_names is None:
+            raise AttributeError("Consensus was fitted to rows without names.")
+        return self._schema.row_names
 
     @property
     def n_features_in_(self) -> int:

@@ -6,6 +6,7 @@ part of the residuals, and robust standard errors and permutations include it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -293,6 +294,7 @@ def _columns(design: Any) -> dict[str, Any]:
     refuse_objects(design, "design", "columns", of_anndata="some of adata.obs")
     if isinstance(design, str):
         raise TypeError(f"design is a string, {design!r}; give the values of its columns.")
+    design = list(design) if isinstance(design, Iterator) else design
     given = narwhals.from_native(design, allow_series=True, pass_through=True)
     if isinstance(given, narwhals.Series):
         return {given.name or "x0": design}
@@ -303,7 +305,10 @@ def _columns(design: Any) -> dict[str, Any]:
         columns = {f"x{d}": column for d, column in enumerate(np.atleast_2d(table.T))}
     if not columns:
         raise ValueError("design has no columns.")
-    return {str(name): column for name, column in columns.items()}
+    named = {str(name): column for name, column in columns.items()}
+    if len(named) < len(columns):
+        raise ValueError(f"design has several columns of the same name: {[*columns]}.")
+    return named
 
 
 def _terms(column: Labels, known: Array) -> dict[str, Array]:

@@ -8,6 +8,7 @@ import itertools
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -107,7 +108,11 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             what = f"{column.parameter} has infinite numbers"
             raise ValueError(f"{what}: give NaN for rows without a label.")
-        groups, numbers = number_levels(values, column.order)
+        order = column.order
+        if order is None and values.dtype.kind == "U":
+            with contextlib.suppress(ValueError):  # strings that are all numbers
+                order = sorted(set(values.tolist()), key=float)
+        groups, numbers = number_levels(values, order)
         is_float = groups.dtype.kind == "f"
         names = number_labels(groups) if is_float else list(map(str, groups))
     members = [known[numbers == g] for g in range(len(groups))]
@@ -178,19 +183,22 @@ def read_labels(by: Any, parameter: str = "by") -> Labels:
             raise ValueError(f"{what}: give one of them.")
         ((name, by),) = columns.items()
     given = narwhals.from_native(by, allow_series=True, pass_through=True)
-    if not isinstance(given, narwhals.Series):
+    if isinstance(given, narwhals.Series):
+        categorical = given.dtype in (narwhals.Categorical, narwhals.Enum)
+        order = given.cat.get_categories().to_list() if categorical else None
+        name = name or given.name or None
+        if given.dtype == narwhals.Datetime:  # else days are those of UTC
+            given = given.dt.replace_time_zone(None)
+        values = given.to_numpy()
+    else:
         if getattr(given, "ndim", 1) != 1:
             raise ValueError(f"{parameter} has shape {given.shape}: give a label for each row.")
         is_array = hasattr(given, "__array__")
         values = np.asarray(given) if is_array else np.array(list(given), dtype=object)
         order = getattr(given, "categories", None)  # of a pandas Categorical
-        return Labels(values, None if name is None else str(name), order, parameter)
-    categorical = given.dtype in (narwhals.Categorical, narwhals.Enum)
-    order = given.cat.get_categories().to_list() if categorical else None
-    name = name or given.name or None
-    if given.dtype == narwhals.Datetime:  # else days are those of UTC
-        given = given.dt.replace_time_zone(None)
-    return Labels(given.to_numpy(), None if name is None else str(name), order, parameter)
+    if values.dtype.kind == "m":
+        raise ValueError(f"{parameter} has durations: give numbers, as of Series.dt.days.")
+    return Labels(values, None if name is None else str(name), order, parameter)
 
 
 def plain_values(values: Array) -> Array:
@@ -199,7 +207,7 @@ def plain_values(values: Array) -> Array:
         return values
     if (days := days_of(values)) is not None:
         return days
-    listed = values.tolist()
+    listed = [float(v) if isinstance(v, Decimal) else v for v in values.tolist()]
     if all(isinstance(v, Real) and not isinstance(v, bool) for v in listed):
         return np.array(listed)
     return np.array([str(v) for v in listed])

@@ -208,9 +208,10 @@ def check_names(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
 def names_by_number(names: Names | Mapping[str, str], n_topics: int) -> dict[int, str]:
     """Names of some topics by number; ValueError for other topics or a wrong length."""
     if not isinstance(names, Mapping):
-        if isinstance(names, str) or len(names) != n_topics:
-            raise ValueError(f"names has {len(names)} entries, but there are {n_topics} topics.")
-        names = dict(enumerate(names))
+        listed = [names] if isinstance(names, str) else list(names)
+        if isinstance(names, str) or len(listed) != n_topics:
+            raise ValueError(f"names has {len(listed)} entries, but there are {n_topics} topics.")
+        names = dict(enumerate(listed))
     numbers = {str(k): k for k in range(n_topics)}
     if unknown := [k for k in names if str(k) not in numbers]:
         raise ValueError(f"names has {unknown[0]}, but topics are 0 to {n_topics - 1}.")
@@ -355,16 +356,21 @@ class ModelView:
     def fitted_weights(self) -> Array:
         """Weights of the rows in the fit, (N,), up to a factor; ones for other rows.
 
-        Rows are those fitted if half of their mixtures are far nearer to the fitted ones than to
-        those of other rows.
+        Other counts are of the rows fitted if half of their mixtures are far nearer to the fitted
+        ones than to those of other rows.
         """
         ones, masses = np.ones(len(self.mixtures)), getattr(self.model, "row_distribution_", ())
-        if self.fitted or not len(ones) == len(masses) == len(self.model.embedding_):
+        if not len(ones) == len(masses) == len(self.model.embedding_):
             return ones
-        known, kept = self.row_sums > 0, distributions(self.model.embedding_)
-        own = np.abs(self.mixtures - kept)[known].sum(axis=1)
-        other = np.abs(self.mixtures - np.roll(kept, len(ones) // 2, axis=0))[known].sum(axis=1)
-        if np.asarray(masses)[~known].any() or np.median(own) > np.median(other) / 2:
+        known = self.row_sums > 0
+        if self.fitted:
+            equal = _are_same_sums(masses, self.row_distribution)
+        else:
+            kept = distributions(self.model.embedding_)
+            own = np.abs(self.mixtures - kept)[known].sum(axis=1)
+            other = np.abs(self.mixtures - np.roll(kept, len(ones) // 2, axis=0))[known].sum(axis=1)
+            equal = np.asarray(masses)[~known].any() or np.median(own) > np.median(other) / 2
+        if equal:
             return ones
         return np.divide(masses, self.row_sums, out=np.zeros(len(ones)), where=known)
 
@@ -389,6 +395,7 @@ def read_view(
     """Check a model and its table, and find all names; see `explore`."""
     found = unwrap(model, "components_")
     model, steps, analyzer = found.model, found.steps, None
+    X = list(X) if isinstance(X, Iterator) else X
     if steps and hasattr(steps[0], "build_analyzer"):
         analyzer = steps[0].build_analyzer()
     if steps and texts is None and (isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 1):
@@ -476,12 +483,16 @@ def _check_counts(X: TableLike, model: Any) -> CSR:
 
 
 def _is_fitted_table(model: Any, counts: CSR) -> bool:
-    """True if row sums are those fitted and some rows have the same mixtures."""
+    """True if row sums, or non-zeros, are those fitted and some rows have the same mixtures."""
     fitted = np.asarray(getattr(model, "row_distribution_", ()))
     if len(fitted) != counts.shape[0] or len(model.embedding_) != counts.shape[0]:
         return False
     shares = np.asarray(counts.sum(axis=1)).ravel() / counts.sum()
-    if not np.allclose(fitted, shares, rtol=SAME_SUMS, atol=1e-12):
+    seen = getattr(getattr(model, "_schema", None), "seen", None)  # sums may be weighted
+    same_cells = seen is not None and (
+        np.array_equal(seen.indptr, counts.indptr) and np.array_equal(seen.columns, counts.indices)
+    )
+    if not (same_cells or _are_same_sums(fitted, shares)):
         return False
     if not hasattr(model, "transform"):  # a consensus
         return True
@@ -493,6 +504,10 @@ def _is_fitted_table(model: Any, counts: CSR) -> bool:
     folded_in = distributions(call_on_counts(model, "transform", counts[rows], **its))
     distances = np.abs(folded_in - distributions(model.embedding_)[rows]).sum(axis=1) / 2
     return bool(np.median(distances) < SAME_ROWS)
+
+
+def _are_same_sums(shares: Array, others: Array) -> bool:
+    return np.allclose(shares, others, rtol=SAME_SUMS, atol=1e-12)
 
 
 def mixtures_of(model: Any, transformed: ArrayLike) -> Array:

@@ -315,7 +315,9 @@ def test_bad_designs_are_refused():
         ({"age": numbers[:9]}, r"'age' has shape \(9,\), but X has 40 rows"),
         ({"name": [f"{i}" for i in range(40)]}, "design has 39 columns for 40 rows"),
         ({}, "design has no columns"),
+        ({1: np.arange(40), "1": np.ones(40)}, "several columns of the same name"),
         (np.ones((2, 2, 2)), r"design has shape \(2, 2, 2\)"),
     ):
         refused(message, read_design, design, ALL)
+    np.testing.assert_array_equal(read_design(iter(numbers), ALL)[1], read_design(numbers, ALL)[1])
     refused("design is a string, 'arm'", read_design, "arm", ALL, error=TypeError)

@@ -348,6 +348,7 @@ def test_pipelines_searches_other_rows_and_models_of_other_libraries(fitted):
     assert "the" not in shown["documents"][3]["parts"]
     search = GridSearchCV(pipeline, {"aspectmodel__beta": [0.9]}, cv=2).fit(texts)
     assert explore(search, texts).shown["facts"]["n_rows"] == len(texts)
+    assert explore(pipeline, iter(texts)).shown == shown
     other = texts_of(table(20, seed=5))
     shown = explore(pipeline, other).shown
     assert shown["facts"]["held_out"]
@@ -411,6 +412,21 @@ def test_a_consensus_has_intervals_of_its_members():
             expected = agreed.components_[k, j], *agreed.component_intervals_[:, k, j]
             np.testing.assert_allclose([p, low, high], expected, rtol=1e-3, atol=1e-8)
     refused("Consensus has no transform: X should be the table", explore, agreed, X[:10])
+    weights, names = 1.0 + np.arange(len(X)) % 3, [f"text {i}" for i in range(len(X))]
+    average.fit(pd.DataFrame(X, index=names), sample_weight=weights)
+    shown = explore(average.consensus_, X).shown
+    assert shown["facts"]["fitted"]
+    assert [row["name"] for row in shown["documents"]] == names
+    shares = average.row_distribution_ @ average.consensus_.embedding_
+    assert [topic["weight"] for topic in shown["topics"]] == pytest.approx(shares, abs=0.02)
+
+
+def test_a_model_with_weights_of_rows_and_factors_of_groups_knows_its_rows():
+    model = GuidedAspectModel(3, beta=0.9, max_iter=5, group_effects="columns", random_state=0)
+    model.fit(X, groups=np.arange(len(X)) % 2, sample_weight=1.0 + np.arange(len(X)) % 3)
+    shown = explore(model, X).shown
+    assert shown["facts"]["fitted"]
+    assert shown["groups"]["labels"] == ["0", "1"]
 
 
 def test_a_tree_with_its_documents():

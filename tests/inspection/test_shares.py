@@ -1,5 +1,6 @@
 import datetime
 import warnings
+from decimal import Decimal
 from itertools import permutations, product
 from types import SimpleNamespace
 
@@ -434,6 +435,9 @@ def test_labels_numbers_and_rows_without():
     assert found(pd.Series([10, 9, None, 9], dtype="Int64")) == {"9": [1, 3], "10": [0]}
     assert found(np.array([0.5, np.nan, 0.25, 0.5])) == {"0.25": [2], "0.5": [0, 3]}
     assert found([1, "1", 2, True]) == {"1": [0, 1], "2": [2], "True": [3]}
+    for by in (["10", "9", "1.5", "9"], [Decimal(10), Decimal(9), Decimal("1.5"), Decimal(9)]):
+        assert [*found(by).items()] == [("1.5", [2]), ("9", [1, 3]), ("10", [0])]
+    refused("by has durations: give numbers", divide, np.arange(4).astype("m8[D]"), ROWS)
     assert divide([3, 1, 2, 3], ROWS).ordered
     assert not divide(list("abcd"), ROWS).ordered
     for by in (

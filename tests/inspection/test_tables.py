@@ -256,7 +256,7 @@ def test_names_are_kept_until_another_fit_or_refused(short):
     assert [topic["name"] for topic in shown] == ["given", "two", "three"]
     for names, message in (
         (["a"], "1 entries, but there are 3 topics"),
-        ("abc", "3 entries"),
+        ("abc", "1 entries"),
         ({3: "a"}, "names has 3, but topics are 0 to 2"),
         ({"tea": "a"}, "names has tea, but topics are 0 to 2"),
         ({0: "a", 1: "a"}, "all different"),
