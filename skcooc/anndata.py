@@ -232,7 +232,7 @@ def _add(
     key_added: str | None, options: dict[str, str | None],
 ) -> None:  # fmt: skip
     """Add mixtures of cells (N, K), components by gene (M, K), and facts about topics."""
-    model, shares = found.model, counts / counts.sum() @ mixtures
+    model, shares = found.model, distributions(counts[None])[0] @ mixtures
     cells = np.bincount(mixtures[counts > 0].argmax(axis=1), minlength=len(shares))
     own = hasattr(model, "embedding_")
     components = np.asarray(model.components_) if own else distributions(model.components_)
@@ -295,6 +295,8 @@ def get_entry(entries: Mapping[str, Any], key: str, what: str, where: str) -> An
 
 
 def row_sums(X: TableLike) -> Array:
+    if is_collection(X):  # dask cannot add up sparse chunks
+        return np.asarray(X.map_blocks(row_sums, drop_axis=1, dtype=np.float64))
     blocks = X if isinstance(X, RowBlocks) else [X]
     return np.concatenate([np.asarray(block.sum(axis=1)).ravel() for block in blocks])
 

@@ -266,10 +266,11 @@ def test_a_layer_of_a_file_is_in_memory_and_other_models_need_memory(adata, X, b
     assert len(cells.uns["topics"]["names"]) == 3
 
 
-def test_dask_arrays_stay_lazy(adata, X):
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix, sp.csr_array])
+def test_dask_arrays_stay_lazy(adata, X, container):
     dask_array = pytest.importorskip("dask.array", reason="needs dask")
     distributed = pytest.importorskip("distributed", reason="needs distributed")
-    adata.X = dask_array.from_array(X.toarray(), chunks=(30, 40))
+    adata.X = dask_array.from_array(X.toarray(), chunks=(30, 40)).map_blocks(container)
     options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.Client(processes=False, **options):
         found = fit_topics(adata, model(), mask_var="highly_variable")
@@ -277,6 +278,9 @@ def test_dask_arrays_stay_lazy(adata, X):
     expected = model().fit(X[:, np.asarray(adata.var["highly_variable"])]).embedding_
     np.testing.assert_allclose(adata.obsm["X_topics"], expected, atol=1e-3)
     np.testing.assert_allclose(adata.obsm["again"], adata.obsm["X_topics"], atol=0.05)
+    counts = X.toarray()[:, np.asarray(adata.var["highly_variable"])].sum(axis=1)
+    shares = counts / counts.sum() @ adata.obsm["again"]
+    np.testing.assert_allclose(adata.uns["again"]["shares"], shares, rtol=1e-5)
 
 
 @pytest.mark.parametrize("container", [sp.csr_matrix, np.asarray])
