@@ -31,6 +31,7 @@ from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.counts import check_sparse_structure
 from skcooc.inspection.groups import parse_date
 from skcooc.protocol import Array
+from skcooc.tables.dyads import usual_counts
 
 # Names of options: columns of records, names of matrices, limits of texts.
 FIELDS = "row", "column", "count", "text", "group", "time", "batch"
@@ -423,7 +424,7 @@ def _is_number(value: str) -> bool:
 def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
     path, names = records.path, list(records.names)
     used = options.row, options.column
-    count = options.count or ("count" if "count" in names and "count" not in used else None)
+    count = options.count or usual_counts(name for name in names if name not in used)
     others = [name for name in names if name != count]
     if len(others) < 2:
         hint = "pairs need two besides counts; if it holds texts, name it with --text"
@@ -449,7 +450,9 @@ def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
     (row_names, i), (column_names, j) = _names_and_positions(rows), _names_and_positions(columns)
     X = sp.coo_array((counts, (i, j)), shape=(len(row_names), len(column_names)))
     kinds = f"values of {texts.excerpt(row)}", f"values of {texts.excerpt(column)}"
-    return NamedCounts(X, row_names, column_names, str(path), kinds)
+    title = f"{path}, pairs of {row!r} and {column!r}"
+    title += ", one a line" if count is None else f", counts of {count!r}"
+    return NamedCounts(X, row_names, column_names, title, kinds)
 
 
 def _names_and_positions(values: Sequence[str]) -> tuple[list[str], list[int]]:

@@ -171,7 +171,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     )
     named("--row", help=what)
     named("--column", help="with pairs: column of columns (default: the second but the counts)")
-    what = 'with pairs: column of counts (default: "count" if present; else each line counts once)'
+    what = "with pairs: column of counts (default: count, n, freq or weight; else each line is one)"
     named("--count", help=what)
     matrices = parser.add_argument_group("matrices (.npz, .mtx)").add_argument
     for side in ("row", "column"):

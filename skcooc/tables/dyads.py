@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -195,12 +195,16 @@ def named_column(frame: Any, name: str) -> Any:
     return frame[name]
 
 
+def usual_counts(columns: Iterable[Any]) -> Any:
+    """The column with a usual name of counts, in any case, or None."""
+    known = {str(name).strip().lower(): name for name in columns}
+    return next((known[name] for name in USUAL_COUNTS if name in known), None)
+
+
 def column_of_counts(frame: Any, count: str | None, used: set[str]) -> Any:
     """Return the column of counts, or None; with "auto" that of a usual name, with a warning."""
     if count == "auto":
-        columns = set(_columns_of(frame)) - used
-        usual = (name for name in USUAL_COUNTS if name in columns)
-        if count := next(usual, None):
+        if count := usual_counts(name for name in _columns_of(frame) if name not in used):
             cure = f"give count={count!r}, or count=None if each line is one token."
             warnings.warn(f"Column {count!r} is taken as counts: {cure}", UserWarning, stacklevel=3)
     return None if count is None else named_column(frame, count)
@@ -412,7 +416,7 @@ class Dyads(Tokens):
             Names of the columns which hold the row and the column of a pair.
         count : str or None, default="auto"
             Name of the column of counts or weights, such as ratings. "auto" takes one that is named
-            "count", "n", "freq" or "weight" if there is one, and says so in a UserWarning; else, or
+            "count", "n", "freq" or "weight", in any case, and says so in a UserWarning; else, or
             with None, each line is one token.
         like : Dyads, default=None
             As in :meth:`from_pairs`, such as the tokens that were fitted.

@@ -416,7 +416,7 @@ REFUSED = {
     "image.png: not UTF-8 text": {
         "with_picture": folder({"good.txt": b"word", "image.png": b"\x89PNG\r\n"})
     },
-    "\\x1b[2J.csv: need at least 2 values of": {"\x1b[2J.csv": b"a,b\n1,2\n"},
+    "\\x1b[2J.csv, pairs of 'a' and 'b', one a line: need": {"\x1b[2J.csv": b"a,b\n1,2\n"},
 }
 
 CONTENTS = {

@@ -104,6 +104,11 @@ def test_a_column_of_counts_is_neither_rows_nor_columns(error, tmp_path):
         table = read_with(path)
         assert table.kinds == ("values of user", "values of film")
         assert table.X.sum() == sum(int(record[0]) for record in records)
+    path = written(tmp_path / "n.csv", ("N", *header[1:]), records)
+    again = read_with(path)
+    assert again.X.sum() == table.X.sum()
+    assert again.title == f"{path}, pairs of 'user' and 'film', counts of 'N'"
+    path = tmp_path / "a.csv"
     table = read_with(path, "--row", "user", "--column", "count")
     assert table.kinds == ("values of user", "values of count")
     assert table.X.sum() == 105
@@ -205,6 +210,15 @@ def test_the_report_and_a_file_have_the_shares_by_group_and_time(run, tmp_path):
     names = next(csv.reader((folder / "components.csv").open(newline="")))[1:]
     _, *lines = csv.reader((folder / "shares_by_group.csv").open(newline=""))
     assert [line[1] for line in lines[:3]] == names
+
+
+def test_groups_that_are_numbers_are_in_their_order(run, tmp_path):
+    words = [f"word{chr(97 + i)}" for i in range(9)]
+    lines = [(" ".join(words[i % 3 : i % 3 + 6]), 12 - i % 12) for i in range(36)]
+    path = written(tmp_path / "a.csv", ("text", "age"), lines)
+    out = run(path, "--text", "text", "--group", "age", "--components", 2, "--max-df", 1.0)
+    ages = re.findall(r"^  (\d+) \(documents: 3\)", out, re.MULTILINE)
+    assert ages == [str(age) for age in range(1, 13)]
 
 
 def test_rows_without_a_label_are_in_no_group_and_the_largest_are_printed(run, error, tmp_path):
