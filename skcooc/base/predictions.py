@@ -14,6 +14,7 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import quantities, recommendations
+from skcooc.base.attributes import with_topic_names
 from skcooc.base.recommendations import Recommendations
 from skcooc.em import EMState, Record, State
 from skcooc.fitting.journal import Journal
@@ -560,10 +561,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             :func:`skcooc.inspection.set_names` has set.
         """
         check_is_fitted(self)
-        names: Array = super().get_feature_names_out(input_features)
-        for k, name in getattr(self, "component_names_", {}).items():
-            names[k] = name
-        return names
+        return with_topic_names(super().get_feature_names_out(input_features), self)
 
     @property
     def _n_features_out(self) -> int:

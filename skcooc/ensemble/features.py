@@ -142,6 +142,16 @@ class MixtureFeatures(
         check_is_fitted(self)
         return np.sqrt(self._warm.transform(X))
 
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
+        """Names of the columns that ``transform`` returns, (K,), or those that topics have.
+
+        See :func:`skcooc.inspection.set_names`.
+        """
+        check_is_fitted(self)
+        return attributes.with_topic_names(
+            super().get_feature_names_out(input_features), self.estimator_
+        )
+
     @property
     def _n_features_out(self) -> int:
         return len(self.estimator_.components_)

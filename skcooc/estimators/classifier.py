@@ -313,6 +313,14 @@ class AspectClassifier(
         """Names of the columns, (M,), also numbers; AttributeError where there are none."""
         return self.model_.column_names_in_
 
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
+        """Names of the columns that ``transform`` returns, (K,), or those that topics have.
+
+        See :func:`skcooc.inspection.set_names`.
+        """
+        check_is_fitted(self)
+        return attributes.with_topic_names(super().get_feature_names_out(input_features), self)
+
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)

@@ -111,7 +111,7 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
         order = column.order
         if order is None and values.dtype.kind == "U":
             with contextlib.suppress(ValueError):  # strings that are all numbers
-                order = sorted(set(values.tolist()), key=float)
+                order = [*sorted(np.unique(values).tolist(), key=float)]
         groups, numbers = number_levels(values, order)
         is_float = groups.dtype.kind == "f"
         names = number_labels(groups) if is_float else list(map(str, groups))

@@ -369,7 +369,8 @@ class ModelView:
             kept = distributions(self.model.embedding_)
             own = np.abs(self.mixtures - kept)[known].sum(axis=1)
             other = np.abs(self.mixtures - np.roll(kept, len(ones) // 2, axis=0))[known].sum(axis=1)
-            equal = np.asarray(masses)[~known].any() or np.median(own) > np.median(other) / 2
+            empty = np.asarray(masses)[~known].any()
+            equal = bool(empty or np.median(own) > np.median(other) / 2)
         if equal:
             return ones
         return np.divide(masses, self.row_sums, out=np.zeros(len(ones)), where=known)
@@ -506,7 +507,7 @@ def _is_fitted_table(model: Any, counts: CSR) -> bool:
     return bool(np.median(distances) < SAME_ROWS)
 
 
-def _are_same_sums(shares: Array, others: Array) -> bool:
+def _are_same_sums(shares: ArrayLike, others: Array) -> bool:
     return np.allclose(shares, others, rtol=SAME_SUMS, atol=1e-12)
 
 

@@ -340,9 +340,8 @@ def _factorisation(X: TableLike, mixtures: ArrayLike, components: ArrayLike) -> 
     arrays = "its arrays, embedding_ and components_"
     options = {"of_anndata": "adata.obsm['X_topics']", "of_model": arrays}
     refuse_objects(mixtures, "mixtures", "mixtures", **options)
-    options = {"dtype": np.float64, "ensure_non_negative": True}
-    A = check_array(mixtures, input_name="mixtures", **options)
-    B = check_array(components, input_name="components", **options).T
+    check = partial(check_array, dtype=np.float64, ensure_non_negative=True)
+    A, B = check(mixtures, input_name="mixtures"), check(components, input_name="components").T
     if A.shape != (X.shape[0], B.shape[1]) or B.shape[0] != X.shape[1]:
         raise ValueError(
             f"X of shape {X.shape} does not match mixtures of shape {A.shape} and components of "

@@ -204,7 +204,8 @@ def usual_counts(columns: Iterable[Any]) -> Any:
 def column_of_counts(frame: Any, count: str | None, used: set[str]) -> Any:
     """Return the column of counts, or None; with "auto" that of a usual name, with a warning."""
     if count == "auto":
-        if count := usual_counts(name for name in _columns_of(frame) if name not in used):
+        count = usual_counts(name for name in _columns_of(frame) if name not in used)
+        if count is not None:
             cure = f"give count={count!r}, or count=None if each line is one token."
             warnings.warn(f"Column {count!r} is taken as counts: {cure}", UserWarning, stacklevel=3)
     return None if count is None else named_column(frame, count)

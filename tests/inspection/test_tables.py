@@ -16,7 +16,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import skcooc
-from skcooc import AspectModel, AsymmetricClustering, inspection
+from skcooc import (
+    AspectClassifier,
+    AspectModel,
+    AsymmetricClustering,
+    MixtureFeatures,
+    inspection,
+)
 from skcooc.anndata import add_topics
 from skcooc.cli import main
 from skcooc.hierarchy import Tree, binary_tree, division, explicit_tree
@@ -247,6 +253,10 @@ def test_names_are_kept_until_another_fit_or_refused(short):
         assert name_topics(same)[0] not in names  # another one than has been set
     frame = short.set_output(transform="pandas").transform(X)
     assert frame.columns.tolist() == names
+    features = set_names(MixtureFeatures(short).fit(X), list("abc"))
+    labelled = set_names(AspectClassifier(max_iter=2).fit(X, np.arange(len(X)) % 3), list("abc"))
+    for model in (features, labelled):
+        assert model.get_feature_names_out().tolist() == list("abc")
     assert describe(short, names={1: "here"})["name"].tolist()[1:] == ["here", automatic[0]]
     assert not hasattr(clone(short), "component_names_")
     assert short.fit(X).get_feature_names_out().tolist() == plain
