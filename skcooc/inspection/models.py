@@ -26,7 +26,8 @@ OWNERS = {  # what has an attribute that is missing
     "top_features and explore take it as it is.",
     "tree_": ", which ClusterAbstraction has.",
     "best_n_components_": ", which a fitted ComponentSearchCV has.",
-    "component_search_": ", which a model has that was fitted with n_components='auto'.",
+    "component_search_": ", which a model has that was fitted with n_components='auto'; draw a "
+    "ComponentSearchCV by from_search.",
     "cv_results_": ", which a fitted search has: draw a model by from_estimator.",
     "posteriors_": ", which TextureSegmenter has: draw other labels by from_labels.",
     "row_distribution_": ", the shares of the rows fitted: give a model of topics or clusters, "

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
-from sklearn.utils import column_or_1d
 
 from skcooc.em import TemperatureRange
 from skcooc.fitting.fit import ShortFits
@@ -181,7 +180,9 @@ class TemperatureSearchCV(Search):
         if isinstance(self.betas, Mapping):
             raise ValueError(f"betas should be numbers, got {self.betas}: give it as param_grid=.")
         if not isinstance(self.betas, str):
-            betas = np.unique(column_or_1d(self.betas, dtype=np.float64))
+            if np.ndim(self.betas) != 1:
+                raise ValueError(f"betas should be a list of numbers, got {self.betas}.")
+            betas = np.unique(np.asarray(self.betas, dtype=np.float64))
         grid = self._checked_grid(target, betas)
         data, split_params = self._route_params(X, y, params)
         folds = make_folds(self.split, self.estimator, target, data, self.cv, split_params)

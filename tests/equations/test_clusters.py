@@ -320,6 +320,7 @@ def test_searches_take_the_temperatures_of_divergences():
         with pytest.raises(ValueError, match="betas should be numbers in"):
             TemperatureSearchCV(estimator, betas=betas, cv=2).fit(ROWS)
     refused("give it as param_grid=", TemperatureSearchCV(model, {"n_clusters": [2]}).fit, ROWS)
+    refused("betas should be a list of numbers", TemperatureSearchCV(model, [[0.5]]).fit, ROWS)
 
 
 def test_both_forms_predict_the_same_observations_alike():

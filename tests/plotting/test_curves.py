@@ -332,6 +332,7 @@ def test_invalid_input_searches_and_images():
         (AssociationDisplay, (blocks, None, None, ["a"]), ValueError, "60 rows"),
         (AssociationDisplay, (blocks, {"scale": "area"}), ValueError, "scale='area'"),
         (AssociationDisplay, (SymmetricClustering(),), NotFittedError, None),
+        (KSelectionDisplay, (aspects,), TypeError, "draw a ComponentSearchCV by from_search"),
         (AssociationDisplay, (aspects,), TypeError, "AspectModel has no joint_"),
         (HierarchyDisplay, (hierarchy_model, ["a"]), ValueError, "30 columns"),
         (HierarchyDisplay, (hierarchy_model, {"max_depth": -1}), ValueError, "max_depth=-1"),
