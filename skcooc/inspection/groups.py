@@ -59,6 +59,9 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
     >>> divide({"arm": ["b", "a", "b"], "year": [2019, 2019, 2018]}, np.ones(3)).labels
     ['a, 2019', 'b, 2018', 'b, 2019']
     """
+    if not len(weights):
+        told = "The model keeps no rows, as after fits of blocks"
+        raise ValueError(f"{told}: give Mixtures(model.transform(X), n_tokens) in its place.")
     if (factors := columns_of(by)) is None:
         columns = [read_labels(by)]
     elif len(factors) in (1, 2):

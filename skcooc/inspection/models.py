@@ -463,7 +463,10 @@ def check_order(X: TableLike, model: Any) -> None:
 
 
 def _check_counts(X: TableLike, model: Any) -> CSR:
-    if (kind := type(X).__name__) in ("RowBlocks", "DiskTable", "Triads"):
+    if (kind := type(X).__name__) == "Triads":
+        cure = "leave X out, or give Mixtures(model.embedding_, n_tokens) in place of the model"
+        raise TypeError(f"X is a Triads, of which there is no table of rows and columns: {cure}.")
+    if kind in ("RowBlocks", "DiskTable"):
         what = "rows and columns in memory, such as a sparse array of some rows"
         raise TypeError(f"X is a {kind}: give {what}.")
     rows = X if isinstance(X, Sequence) or getattr(X, "ndim", 2) == 1 else ()

@@ -145,7 +145,9 @@ class TopicsDisplay(Display):
         for topic, panel in zip(self.topics, self.axes_, strict=True):
             self._draw(panel, topic, most)
             set_panel_title(panel, f"{topic.weight:.1%} {topic.name}", beside)
-        self.figure_.supxlabel("P(word given topic); mark: P(word)", fontsize=FONT + 1)
+        has_intervals = any(topic.intervals is not None for topic in self.topics)
+        caption = "P(word given topic); mark: P(word)" + "; line: interval" * has_intervals
+        self.figure_.supxlabel(caption, fontsize=FONT + 1)
         return self
 
     def _draw(self, ax: Axes, topic: Topic, most: int) -> None:

@@ -203,6 +203,8 @@ def test_counts_of_pipelines_of_new_rows_and_of_other_libraries():
     np.testing.assert_allclose(sums, 1, atol=1e-5)
     blocks = RowBlocks([X])
     refused("X is a RowBlocks: give rows", topic_shares, model, labels, X=blocks, error=TypeError)
+    without_rows = AspectModel(3, beta=0.9, max_iter=3, random_state=0).fit(blocks)
+    refused("The model keeps no rows", topic_shares, without_rows, labels)
     refused("X has 9 features, but the model has 40", topic_shares, nmf, labels, X=X[:, :9])
     refused("by has shape", topic_shares, model, labels[:9], X=counts)
     mixtures = Mixtures(model.embedding_)
