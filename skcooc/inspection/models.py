@@ -41,6 +41,7 @@ NESTED = ("best_estimator_", "estimator_", "model_")  # of a search; meta-estima
 SUM_TOLERANCE = 1e-3  # by which sums of shares may differ from one
 LONGEST_NAME = 80  # characters of a name; what is longer is cut
 SAME_SUMS = 1e-3  # relative difference of row sums up to which a table may be the one fitted
+SAME_COLUMNS = 0.999  # correlation of column sums of tables that may differ in weights of rows
 SAME_ROWS, N_SAME = 0.25, 20  # total variation to mixtures of rows folded in; of so many rows
 
 Analyzer = Callable[[str], Iterable[str]]
@@ -493,11 +494,7 @@ def _is_fitted_table(model: Any, counts: CSR) -> bool:
     if len(fitted) != counts.shape[0] or len(model.embedding_) != counts.shape[0]:
         return False
     shares = np.asarray(counts.sum(axis=1)).ravel() / counts.sum()
-    seen = getattr(getattr(model, "_schema", None), "seen", None)  # sums may be weighted
-    same_cells = seen is not None and (
-        np.array_equal(seen.indptr, counts.indptr) and np.array_equal(seen.columns, counts.indices)
-    )
-    if not (same_cells or _are_same_sums(fitted, shares)):
+    if not (_are_same_sums(fitted, shares) or _are_weighted(model, fitted, shares, counts)):
         return False
     if not hasattr(model, "transform"):  # a consensus
         return True
@@ -513,6 +510,22 @@ def _is_fitted_table(model: Any, counts: CSR) -> bool:
 
 def _are_same_sums(shares: ArrayLike, others: Array) -> bool:
     return np.allclose(shares, others, rtol=SAME_SUMS, atol=1e-12)
+
+
+def _are_weighted(model: Any, fitted: Array, shares: Array, counts: CSR) -> bool:
+    """True if the table fitted may have been these counts with weights of rows.
+
+    It has the same non-zeros, and column sums as these counts have if rows weigh as in the fit.
+    """
+    seen = getattr(getattr(model, "_schema", None), "seen", None)
+    if seen is None or not np.array_equal(seen.indptr, counts.indptr):
+        return False
+    if not np.array_equal(seen.columns, counts.indices):
+        return False
+    weights = np.divide(fitted, shares, out=np.zeros(len(shares)), where=shares > 0)
+    P = getattr(model, "unigram_", None)
+    P = fitted @ model.embedding_ @ model.components_ if P is None else P
+    return bool(np.corrcoef(P, weights @ counts)[0, 1] > SAME_COLUMNS)
 
 
 def mixtures_of(model: Any, transformed: ArrayLike) -> Array:

@@ -427,6 +427,8 @@ def test_a_model_with_weights_of_rows_and_factors_of_groups_knows_its_rows():
     shown = explore(model, X).shown
     assert shown["facts"]["fitted"]
     assert shown["groups"]["labels"] == ["0", "1"]
+    of_other_counts = AspectModel(3, beta=0.9, max_iter=5, random_state=0).fit(np.minimum(X, 1))
+    assert not explore(of_other_counts, X).shown["facts"]["fitted"]
 
 
 def test_a_tree_with_its_documents():
