@@ -161,9 +161,10 @@ def merge_topics(model: Estimator, groups: Sequence[Iterable[int]]) -> Any:
     """
     inner = _inner(model)
     K = len(inner.components_)
-    if not all(isinstance(group, Iterable) for group in groups):
-        raise TypeError(f"groups={groups} should be groups of topics, such as [[0, 1]].")
-    members = [_check_topics(group, K) for group in groups]
+    listed = list(groups)
+    if not all(isinstance(group, Iterable) for group in listed):
+        raise TypeError(f"groups={listed} should be groups of topics, such as [[0, 1]].")
+    members = [_check_topics(group, K) for group in listed]
     every = [k for group in members for k in group]
     if len(set(every)) < len(every) or not all(members):
         raise ValueError(f"groups={members} should not be empty, nor name a topic twice.")
@@ -247,9 +248,11 @@ def select_topics(weights: Array, topics: int | Sequence[int]) -> list[int]:
             raise ValueError(f"topics={topics} should be at least 1.")
         order: list[int] = np.argsort(-weights, kind="stable").tolist()
         return order[:topics]
-    if isinstance(topics, str) or not all(isinstance(k, int | np.integer) for k in topics):
+    chosen = list(topics)
+    _refuse_mask(chosen)
+    if isinstance(topics, str) or not all(isinstance(k, int | np.integer) for k in chosen):
         raise TypeError(f"topics={topics!r} should be a number of topics, or their numbers.")
-    listed = [int(k) for k in topics]
+    listed = [int(k) for k in chosen]
     if not listed or not all(0 <= k < len(weights) for k in listed):
         raise ValueError(f"topics={listed} should be some of 0 to {len(weights) - 1}.")
     return listed
@@ -315,8 +318,14 @@ def _inner(model: Any) -> Any:
     return inner
 
 
+def _refuse_mask(topics: Iterable[object]) -> None:
+    if any(isinstance(k, bool | np.bool_) for k in topics):
+        raise TypeError("Topics are given as a mask: give their numbers, np.flatnonzero(mask).")
+
+
 def _check_topics(numbers: Iterable[int], K: int) -> list[int]:
     topics = list(numbers)
+    _refuse_mask(topics)
     if unknown := [k for k in topics if k not in range(K)]:
         raise ValueError(f"There is no topic {unknown[0]}: topics are 0 to {K - 1}.")
     return [int(k) for k in topics]

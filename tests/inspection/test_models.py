@@ -276,6 +276,7 @@ def test_names_go_with_topics_that_remain_and_some_are_not_merged():
     model = set_names(clone(MODELS[0]).fit(TABLE), list("abc"))
     merged = merge_topics(model, [[0, 2]])
     assert merged.component_names_ == {1: "b"}
+    assert merge_topics(model, iter([[0, 2]])).component_names_ == {1: "b"}
     assert drop_topics(model, [0, 1]).get_feature_names_out().tolist() == ["c"]
     inside = make_pipeline(FunctionTransformer(), model)
     assert merge_topics(inside, [[0, 2]]).component_names_ == merged.component_names_
@@ -289,6 +290,8 @@ def test_names_go_with_topics_that_remain_and_some_are_not_merged():
         (merge_topics, [[0, 1], [1, 2]], "nor name a topic twice"),
         (merge_topics, [[]], "nor name a topic twice"),
         (drop_topics, [-1], "no topic -1"),
+        (drop_topics, np.array([True, False, False]), "Topics are given as a mask"),
+        (merge_topics, [[True, False]], "Topics are given as a mask"),
         (drop_topics, range(3), "topics are all 3 topics of the model"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):

@@ -43,6 +43,8 @@ def test_bars_are_probabilities_and_marks_those_of_all_observations():
     assert [topic.name for topic in display.topics] == ["abcde"[k] for k in largest]
     for topics in (0, [], [5], [-1]):
         refused("topics=", TopicsDisplay.from_estimator, MODEL, topics=topics)
+    mask = {"topics": [True, False, True], "error": TypeError}
+    refused("Topics are given as a mask", TopicsDisplay.from_estimator, MODEL, **mask)
 
 
 def test_dots_are_the_shares_also_with_counts_and_of_a_consensus():
