@@ -90,6 +90,8 @@ class SegmentationDisplay(Display):
         if labels.dtype.kind not in "iub":
             kind = labels.dtype
             raise TypeError(f"labels should be whole numbers, and follow the image; got {kind}.")
+        if labels.min(initial=0) < 0:
+            raise ValueError(f"labels should be 0 or more, and one is {labels.min()}.")
         return cls(np.asarray(image), labels).plot(ax, cmap=cmap)
 
     @styled

@@ -366,6 +366,7 @@ def test_invalid_input_searches_and_images():
         with pytest.raises(ValueError, match=message):
             PerplexityDisplay.from_search(results([{"beta": b} for b in betas], [20, 30]), over)
     refused(r"shape \(3, 2\)", SegmentationDisplay.from_labels, IMAGE.T, LABELS)
+    refused("one is -1", SegmentationDisplay.from_labels, IMAGE, LABELS - 1)
 
 
 def test_without_matplotlib(monkeypatch):

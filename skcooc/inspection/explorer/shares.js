@@ -60,7 +60,7 @@ function overTime(k) {
 }
 
 // When an interval begins, or the time itself.
-const begin = (label) => label.split(" ")[0];
+const begin = (label) => label.split(" – ")[0];
 
 // The times that are written, none over another, and where: within the picture.
 function ticks(labels, x, width) {
