@@ -84,7 +84,7 @@ def test_invalid_input_is_refused():
         (lambda: Dyads([[1, 2]], column_names=["a"]), r"column_names has shape \(1,\)"),
         (lambda: Dyads([[1]], column_names=[("a", "b")]), "join the levels of a MultiIndex"),
         (lambda: Dyads.from_pairs(["a"], ["b", "c"]), "inconsistent numbers of samples"),
-        (lambda: Dyads.from_pairs(iter("a"), ["b"]), r"rows has shape \(\): give a list"),
+        (lambda: Dyads.from_pairs("a", ["b"]), r"rows has shape \(\): give a list"),
         (lambda: Dyads.from_pairs([("a", 1)], ["b"]), r"rows has shape \(1, 2\)"),
     ]:
         refused(message, make)
@@ -92,7 +92,7 @@ def test_invalid_input_is_refused():
 
 
 def test_new_observations_are_placed_by_names_and_unknown_names_cause_a_warning():
-    train = Dyads.from_pairs(["ann", "bob", "bob"], ["tea", "ale", "jam"])
+    train = Dyads.from_pairs(iter(["ann", "bob", "bob"]), ["tea", "ale", "jam"])
     later = {"who": ["bob", "ann", "bob"], "what": ["tea", "ale", "tea"], "n": [1, 3, 2]}
     test = Dyads.from_frame(later, "who", "what", "n", like=train)
     assert same_table(test.schema, train.schema)

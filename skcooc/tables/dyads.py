@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -130,7 +130,7 @@ def as_names(names: ArrayLike) -> Array:
 
     Dates are in microseconds: lists of them hold dates, and not integers as of nanoseconds.
     """
-    given = np.asarray(names)
+    given = np.asarray(list(names) if isinstance(names, Iterator) else names)
     if (kind := given.dtype.kind) in "mM":
         return given.astype(f"{kind}8[us]")
     if given.dtype != object or not all(isinstance(name, Integral) for name in given.flat):
