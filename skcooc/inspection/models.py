@@ -466,7 +466,7 @@ def check_order(X: TableLike, model: Any) -> None:
 def _check_counts(X: TableLike, model: Any) -> CSR:
     if (kind := type(X).__name__) == "Triads":
         cure = "leave X out, or give Mixtures(model.embedding_, n_tokens) in place of the model"
-        raise TypeError(f"X is a Triads, of which there is no table of rows and columns: {cure}.")
+        raise TypeError(f"X is a Triads, but a table of rows and columns is needed: {cure}.")
     if kind in ("RowBlocks", "DiskTable"):
         what = "rows and columns in memory, such as a sparse array of some rows"
         raise TypeError(f"X is a {kind}: give {what}.")

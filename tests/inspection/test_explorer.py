@@ -377,7 +377,7 @@ def test_dyads_and_data_frames_have_names():
     for reordered in (frame[columns[::-1]], pl.DataFrame(X, columns)[columns[::-1]]):
         refused("other names, or in another order", explore, model, reordered)
     triads = Triads.from_triples(["a"], ["b"], ["c"])
-    refused("X is a Triads, of which there is no table", explore, model, triads, error=TypeError)
+    refused("X is a Triads, but a table", explore, model, triads, error=TypeError)
 
 
 def test_bad_input_and_without_jinja(model, monkeypatch):
