@@ -154,6 +154,19 @@ def test_names_of_dyads_numbers_and_polars():
     assert_same(of_polars, clone(MODEL).partial_fit(frame(FIRST)).partial_fit(frame(SECOND)))
 
 
+@pytest.mark.parametrize("names", [pd.date_range("2020-01-01", periods=60), np.arange(60) / 2])
+def test_names_of_any_type_are_compared(names):
+    early, late = (pd.DataFrame(X[rows], columns=names) for rows in (FIRST, SECOND))
+    model = clone(MODEL).partial_fit(early)
+    assert list(model.column_names_in_) == list(names)
+    other = late.iloc[:, ::-1]
+    warm = clone(MODEL).set_params(warm_start=True).fit(early)
+    for call in (model.transform, model.partial_fit, warm.fit):
+        refused("column names|columns with other names", call, other)
+    model.partial_fit(other, by_name=True)
+    assert_same(model, clone(MODEL).partial_fit(early).partial_fit(late))
+
+
 def test_input_is_not_changed_and_refused_batches_keep_the_model():
     model = clone(MODEL).fit(frame(FIRST))
     batch, dyads = frame(SECOND), Dyads(X[SECOND], column_names=NAMES[::-1])

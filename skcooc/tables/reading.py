@@ -492,7 +492,7 @@ def _read_blocks(
     estimator: BaseEstimator, X: RowBlocks, sample_weight: ArrayLike | None, reset: bool,
     random_state: RandomState,
 ) -> Table:  # fmt: skip
-    numbers = dict[str, Array | None]()  # of the first block
+    others = dict[str, Array | None]()  # of the first block
 
     def check(block: TableLike, reset: bool) -> CSR:
         numbers.setdefault("columns", uncompared_names(block))
@@ -503,7 +503,7 @@ def _read_blocks(
     blocks = CheckedBlocks(X, check, some_zero, weights, reset)
     sample, blocks = blocks.sampled(SAMPLE_ROWS, random_generator(random_state))
     check_total(float(np.sum(cast(Array, blocks.column_sums))))
-    names = getattr(estimator, "feature_names_in_", numbers["columns"])
+    names = getattr(estimator, "feature_names_in_", others["columns"])
     return Table(sample, sample, TableSchema((0, sample.shape[1]), column_names=names), blocks)
 
 
