@@ -49,6 +49,8 @@ def test_rows_fitted_are_folded_in_like_new_ones_from_any_container(features):
     assert list(named.get_feature_names_out()) == [f"mixturefeatures{k}" for k in range(3)]
     np.testing.assert_array_equal(named.transform(frame), features.transform(X))
     np.testing.assert_array_equal(features.transform(Dyads(X)), features.transform(X))
+    inside = MixtureFeatures(clone(ASPECTS).set_output(transform="pandas")).fit(X)
+    assert type(inside.transform(X)) is np.ndarray
     weights = np.arange(30) % 3
     weighted = clone(features).fit(X, sample_weight=weights).estimator_.components_
     np.testing.assert_array_equal(weighted, clone(ASPECTS).fit(X, None, weights).components_)

@@ -22,6 +22,7 @@ from skcooc.protocol.bases import (
 )
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import Interval
+from skcooc.tables import is_collection
 
 
 class MixtureFeatures(
@@ -140,7 +141,9 @@ class MixtureFeatures(
             one.
         """
         check_is_fitted(self)
-        return np.sqrt(self._warm.transform(X))
+        if is_collection(X):
+            return np.sqrt(self._warm.transform(X))
+        return np.sqrt(self._warm.fold_in(self._warm._read_rows(X)))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Names of the columns that ``transform`` returns, (K,), or those that topics have.
