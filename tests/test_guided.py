@@ -141,6 +141,33 @@ def test_unknown_seeds_are_said():
     refused("Two topics have the name", same.fit, X)
 
 
+def test_numbers_that_are_names_of_columns_are_no_positions():
+    numbers = np.arange(M)[::-1] + 5
+    named = {topic: numbers[places].tolist() for topic, places in SEEDS.items()}
+    frame = pd.DataFrame(X.toarray(), columns=numbers)
+    model = seeded(seeds=named)
+    assert_same(model.fit(frame), seeded().fit(X.toarray()))
+    others = InterpolatedModels([("seeded", model)], random_state=0)
+    assert others.fit(frame).smoothing_ == clone(others).fit(Dyads(frame)).smoothing_
+    for unknown in ([2], [7.5], ["7"]):
+        refused("None of the seeds of 'sky'", seeded(seeds={"sky": unknown}).fit, frame)
+    refused("None of the seeds of 'sky'", seeded(seeds={"sky": [7.5]}).fit, X)
+
+
+def test_topics_in_a_frame_have_the_columns_of_the_table():
+    frame = pd.DataFrame(X.toarray(), columns=WORDS)
+    topics = pd.DataFrame(TRUTH.components[:2] + 1e-3, columns=WORDS)
+    plain = GuidedAspectModel(2, fixed_components=topics, **FAST)
+    assert_same(plain.fit(frame), clone(plain).set_params(fixed_components=topics.values).fit(X))
+    for other in (topics.iloc[:, ::-1], topics.rename(columns={WORDS[0]: "new"})):
+        first = {"first": other.iloc[0]}
+        for given in ({"fixed_components": other}, {"fixed_components": first},
+                      {"component_prior": other}):  # fmt: skip
+            model = clone(plain).set_params(**{"fixed_components": None, **given})
+            refused("columns of other names than X, or in another order", model.fit, frame)
+            model.fit(X.toarray())
+
+
 def test_no_knowledge_is_a_plain_aspect_model():
     options = {"beta": 1.0, "max_iter": 20, "random_state": 0, "component_prior": 0.0}
     plain = AspectModel(3, **options).fit(X)
@@ -172,7 +199,7 @@ def test_given_topics_stay_and_have_names():
     assert unnamed.component_names_ == {0: "given 0", 1: "given 1"}
     np.testing.assert_allclose(unnamed.components_[:2], TRUTH.components[:2], rtol=1e-12)
     assert np.sqrt(unnamed.components_[2]) @ np.sqrt(TRUTH.components[2]) > 0.95
-    for bad in (given[:-1], -given, 0 * given):
+    for bad in (given[:-1], -given, 0 * given, np.where(given, given, np.inf)):
         refused("The given topic 'mine' must have 60 numbers", seeded(4, fixed_components={
             "mine": bad
         }).fit, X)  # fmt: skip

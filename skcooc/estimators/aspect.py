@@ -39,6 +39,7 @@ from skcooc.fitting.tuning import (
 )
 from skcooc.protocol import Array, Block, Counts
 from skcooc.protocol.scikit_learn import Interval, StrOptions
+from skcooc.tables import check_columns
 
 BURSTINESS = 100.0  # tokens: "auto"
 DEFAULT_TEMPERING: Tempering = "distinctive"
@@ -208,10 +209,10 @@ class AspectModel(CooccurrenceEstimator):
         )  # fmt: skip
 
     def _family(self) -> AspectFamily:
-        counts: Array | None = None
+        counts: ArrayLike | None = None
         prior = cast("float | Literal['auto']", self.component_prior)
         if not isinstance(self.component_prior, Real | str):
-            prior, counts = 0.0, expected_counts(self.component_prior)
+            prior, counts = 0.0, self.component_prior
         return AspectFamily(
             n_components=self.n_components, tempering=self.tempering, component_prior=prior,
             row_prior=self.row_prior, leave_one_out=self.leave_one_out,
@@ -246,11 +247,6 @@ class AspectModel(CooccurrenceEstimator):
         return BURSTINESS if self.burstiness == "auto" else float(self.burstiness)
 
 
-def expected_counts(prior: ArrayLike) -> Array:
-    """Return the pseudo-counts of a table; ValueError where they are none."""
-    return check_array(prior, ensure_non_negative=True, input_name="component_prior")
-
-
 @dataclass(frozen=True)
 class AspectFamily(ModelFamily):
     """Aspect models by the values of their hyper-parameters; those that are "auto" are tuned."""
@@ -263,7 +259,7 @@ class AspectFamily(ModelFamily):
     annealed: bool
     tunes_smoothing: bool
     last: Values  # of the last fit, for a warm start; else empty
-    expected_counts: Array | None = None  # (K, M): pseudo-counts of columns, where given
+    expected_counts: ArrayLike | None = None  # (K, M): pseudo-counts of columns, where given
     equations: Callable[..., Aspects] = Aspects  # by number of components, tempering and prior
     has_warmup: bool = True
 
@@ -275,12 +271,14 @@ class AspectFamily(ModelFamily):
     def for_table(self, X: Counts, columns: Array | None) -> AspectFamily:
         if self.expected_counts is None:
             return self
-        counts = self.checked_counts(X)
+        counts = self.checked_counts(X, columns)
         return self.guided(GuidedAspects, Guide(0 * counts, 0 * counts, counts))
 
-    def checked_counts(self, X: Counts) -> Array:
-        """Return the expected counts, (M, K); ValueError where they have another shape."""
-        counts = cast(Array, self.expected_counts)
+    def checked_counts(self, X: Counts, columns: Array | None) -> Array:
+        """Return the expected counts, (M, K); ValueError where shape or names of columns differ."""
+        given, name = self.expected_counts, "component_prior"
+        counts: Array = check_array(given, ensure_non_negative=True, input_name=name)
+        check_columns(given, columns, name)
         if counts.shape != (self.n_components, X.shape[1]):
             what = f"component_prior is an array of shape {counts.shape}; it must be"
             shape = self.n_components, X.shape[1]

@@ -24,7 +24,7 @@ from skcooc.protocol import Array, Block, Counts, Predictor, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest, normalise
-from skcooc.tables import Dyads, Table, is_out_of_core, known_groups, row_groups
+from skcooc.tables import Dyads, Table, check_columns, is_out_of_core, known_groups, row_groups
 
 GroupEffects: TypeAlias = Literal["topics", "columns", "both"]
 Column: TypeAlias = "str | int"
@@ -43,8 +43,8 @@ class GuidedAspectModel(AspectModel):
         Number K of topics: those with seeds, those given, and free ones.
 
     seed_features : dict of str to list of str or int, or None, default=None
-        For each topic to be found its name, and columns that are typical of it: their names or
-        positions. A column may be typical of several topics.
+        For each topic to be found its name, and columns that are typical of it: their names, or
+        positions unless names are numbers. A column may be typical of several topics.
 
     seed_strength : float in [0, 1), default=0.05
         Pseudo-counts of the seeds of a topic, together, as a share of the tokens of a topic of
@@ -366,25 +366,15 @@ class GuidedAspectModel(AspectModel):
         family = replace(family, equations=equations)
         given = {name: getattr(family, name) for name in AspectFamily.__dataclass_fields__}
         return GuidedFamily(
-            **given, seeds=self.seed_features or {}, fixed=self._fixed,
+            **given, seeds=self.seed_features or {}, fixed_components=self.fixed_components,
             group_effects=self.group_effects, feature_names=self.feature_names,
             seed_strength=self.seed_strength,
         )  # fmt: skip
 
     @property
-    def _fixed(self) -> dict[str, Array]:
-        """Given topics by their names."""
-        fixed = self.fixed_components
-        if fixed is None:
-            return {}
-        if not isinstance(fixed, Mapping):
-            fixed = {f"given {n}": row for n, row in enumerate(check_array(fixed))}
-        return {name: np.asarray(row, dtype=np.float64) for name, row in fixed.items()}
-
-    @property
     def _topic_names(self) -> list[str]:
         """Names of the first topics of a fit with these parameters."""
-        return [*(self.seed_features or {}), *self._fixed]
+        return [*(self.seed_features or {}), *given_topics(self.fixed_components)]
 
     def _read(
         self, recipe: Recipe, X: TableLike, sample_weight: ArrayLike | None
@@ -456,11 +446,13 @@ def _check_same(what: str, fitted: list[Any], asked: list[Any]) -> None:
         raise ValueError(f"{continues}, got {asked}. {attributes.REMEDY}")
 
 
-def _place(column: Column, position: Mapping[Column, int], n_columns: int) -> int | None:
-    """Position of a column that is given by its name, or by its position; None if unknown."""
-    if isinstance(column, str):
-        return position.get(column)
-    return int(column) if 0 <= column < n_columns else None
+def given_topics(fixed: Mapping[str, ArrayLike] | ArrayLike | None) -> dict[str, Array]:
+    """Return given topics by their names."""
+    if fixed is None:
+        return {}
+    if not isinstance(fixed, Mapping):
+        fixed = {f"given {n}": row for n, row in enumerate(check_array(fixed))}
+    return {name: np.asarray(row, dtype=np.float64) for name, row in fixed.items()}
 
 
 def _in_other_case(columns: Sequence[Column], names: Iterable[Column]) -> str:
@@ -475,7 +467,7 @@ class GuidedFamily(AspectFamily):
 
     _: KW_ONLY
     seeds: Mapping[str, Sequence[Column] | None]
-    fixed: Mapping[str, Array]  # (M,) each
+    fixed_components: Mapping[str, ArrayLike] | ArrayLike | None
     group_effects: GroupEffects | None
     feature_names: ArrayLike | None
     seed_strength: float
@@ -495,34 +487,39 @@ class GuidedFamily(AspectFamily):
             if names.shape != (n_columns,):
                 what = f"feature_names has the shape {names.shape}"
                 raise ValueError(f"{what}; X has {n_columns} columns.")
-        position = {} if names is None else {name: at for at, name in enumerate(names)}
+        own = [] if names is None else list(names)
+        places = {name: at for at, name in enumerate(own)}
+        if all(isinstance(name, str) for name in own):  # else numbers are names
+            places |= {at: at for at in range(n_columns)}
         unknown: list[Column] = []
         for k, (topic, columns) in enumerate(self.seeds.items()):
             if columns is None:  # a class with labels alone
                 continue
             if isinstance(columns, str):
                 raise TypeError(f"The seeds of {topic!r} are a string: give a list, [{columns!r}].")
-            found = [_place(column, position, n_columns) for column in columns]
-            unknown += [c for c, at in zip(columns, found, strict=True) if at is None]
-            places = [at for at in found if at is not None]
-            if not places:
-                named = position or not any(isinstance(column, str) for column in columns)
+            found = {places[column] for column in columns if column in places}
+            unknown += [column for column in columns if column not in places]
+            if not found:
+                named = own or not any(isinstance(column, str) for column in columns)
                 reason = "" if named else ": X has no names of columns, give feature_names"
                 few = ", ".join(map(repr, [*columns][:3])) or "none"
                 what = f"None of the seeds of {topic!r} is a column of X{reason}"
-                alike = _in_other_case(columns, position)
+                alike = _in_other_case(columns, own)
                 told = f"Given are {few}; X has {n_columns} columns"
                 raise ValueError(f"{what}. {told}{alike and f', such as {alike}'}.")
-            seeds[places, of_name * k : of_name * (k + 1)] = 1 / len(set(places))
+            seeds[[*found], of_name * k : of_name * (k + 1)] = 1 / len(found)
         if unknown:
             what = f"{len(unknown)} of the seeds are no columns of X, such as {unknown[0]!r}"
-            alike = _in_other_case(unknown, position)
+            alike = _in_other_case(unknown, own)
             warnings.warn(f"{what}{alike and f'; X has {alike}'}.", UserWarning, stacklevel=2)
-        for k, (topic, row) in enumerate(self.fixed.items(), start=len(self.seeds)):
-            if row.shape != (n_columns,) or not row.sum() > 0 or row.min() < 0:
+        fixed = self.fixed_components
+        for table in fixed.values() if isinstance(fixed, Mapping) else [fixed]:
+            check_columns(table, names, "fixed_components")
+        for k, (topic, row) in enumerate(given_topics(fixed).items(), start=len(self.seeds)):
+            if row.shape != (n_columns,) or not 0 < row.sum() < np.inf or row.min() < 0:
                 raise ValueError(
-                    f"The given topic {topic!r} must have {n_columns} numbers that are not negative"
-                    " and not all zero."
+                    f"The given topic {topic!r} must have {n_columns} numbers that are finite, not "
+                    "negative and not all zero."
                 )
             kept[:, k] = row / row.sum()
         return Guide(seeds, kept, counts)
@@ -530,7 +527,7 @@ class GuidedFamily(AspectFamily):
     def for_table(self, X: Counts, columns: Array | None) -> AspectFamily:
         guide = self._guide(X.shape[1], columns)
         if self.expected_counts is not None:
-            guide = replace(guide, counts=self.checked_counts(X))
+            guide = replace(guide, counts=self.checked_counts(X, columns))
         options: dict[str, Any] = {"seed_strength": self.seed_strength}
         if self.group_effects is None and not self.n_per_class:
             return self.guided(GuidedAspects, guide, **options)

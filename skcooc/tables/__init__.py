@@ -17,6 +17,7 @@ from skcooc.tables.reading import (
     Table,
     all_cells,
     as_counts,
+    check_columns,
     check_same_table,
     check_same_triads,
     check_table,

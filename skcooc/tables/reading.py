@@ -526,6 +526,18 @@ def uncompared_names(X: TableLike) -> Array | None:
     return None if default else names
 
 
+def check_columns(given: object, columns: Array | None, what: str) -> None:
+    """Check that a frame or Series of topics that the user gives has the columns of X."""
+    index = getattr(given, "index", None) if hasattr(given, "iloc") else None
+    names = getattr(given, "columns", index)
+    if names is None or columns is None:
+        return
+    names = np.asarray(names, dtype=object)
+    if not (np.array_equal(names, columns) or np.array_equal(names, np.arange(len(names)))):
+        told = "has columns of other names than X, or in another order"
+        raise ValueError(f"{what} {told}. Take those of X by reindex, or give a NumPy array.")
+
+
 def _row_names(X: TableLike) -> Array | None:
     names = X.index if hasattr(X, "iloc") else ()
     strings = len(names) and all(isinstance(name, str) for name in names)
