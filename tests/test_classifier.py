@@ -105,6 +105,7 @@ def test_bad_labels_are_refused():
     refused("y has no labels", model.fit, X, np.full(N, -1))
     refused("y has no labels", model.fit, X, [None] * N)
     refused("inconsistent numbers of samples", model.fit, X, FEW[1:])
+    refused("inconsistent numbers of samples", model.fit, Dyads(X), FEW[1:])
     refused("Unknown label type", model.fit, X, FEW + 0.5)
     refused("in memory, got X of type RowBlocks", model.fit, RowBlocks([X]), FEW)
     of_strings = AspectClassifier(seed_features={"1": [2]})

@@ -8,11 +8,21 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import skcooc
-from skcooc import AspectModel, AsymmetricClustering, Dyads, RowBlocks, open_table, save_table
+from skcooc import (
+    AspectClassifier,
+    AspectModel,
+    AsymmetricClustering,
+    Dyads,
+    GuidedAspectModel,
+    RowBlocks,
+    Triads,
+    open_table,
+    save_table,
+)
 from skcooc.equations.aspects import Aspects
-from skcooc.inspection import explore, to_pyldavis
+from skcooc.inspection import compare_shares, explore, share_effects, to_pyldavis
 from skcooc.metrics import average_precision_by_query, npmi_coherence, perplexity
-from skcooc.model_selection import split_counts
+from skcooc.model_selection import TemperatureSearchCV, split_counts
 from skcooc.plotting import AssociationDisplay
 from tests.cases import CLASSES
 from tests.faults.killing import child
@@ -259,3 +269,24 @@ def test_a_step_that_is_not_finite_is_refused(monkeypatch):
     for fit in (model.partial_fit, model.fit, lambda X: model.fit(RowBlocks([X[:6], X[6:]]))):
         refused("parameters that are not finite", fit, COUNTS)
         assert vars(model) == before
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_values_of_rows_in_another_order_are_refused():
+    frame = pd.DataFrame(random_table(12, 8).toarray(), index=[f"r{i}" for i in range(12)])
+    frame = frame.astype(int)
+    ones, other = pd.Series(1.0, frame.index), pd.Series(1.0, frame.index[::-1])
+    model = AspectModel(2, beta=0.9, max_iter=5, random_state=0).fit(frame, sample_weight=ones)
+    grouped = GuidedAspectModel(2, group_effects="topics", beta=0.9, max_iter=5, random_state=0)
+    grouped.fit(frame, groups=ones.reset_index(drop=True))  # of another index, as in scikit-learn
+    told = "has the index of the rows in another order"
+    refused(f"^sample_weight {told}", model.fit, frame, sample_weight=other)
+    refused(f"^sample_weight {told}", TemperatureSearchCV(model).fit, frame, sample_weight=other)
+    refused(f"^groups {told}", grouped.fit, frame, groups=other)
+    refused(f"^groups {told}", grouped.transform, frame, groups=other)
+    refused(f"^y {told}", AspectClassifier().fit, frame, other)
+    refused(f"^by {told}", compare_shares, model, other, X=frame)
+    refused(f"^design {told}", share_effects, model, frame, other.to_frame())
+    refused(f"^times {told}", explore, model, frame, times=other)
+    refused(f"^columns {told}", Dyads.from_pairs, ones, other)
+    refused(f"^counts {told}", Triads.from_triples, ones, ones, ones, other)

@@ -141,9 +141,8 @@ class MixtureFeatures(
             one.
         """
         check_is_fitted(self)
-        if is_collection(X):
-            return np.sqrt(self._warm.transform(X))
-        return np.sqrt(self._warm.fold_in(self._warm._read_rows(X)))
+        mixtures = self._warm.transform(X)
+        return np.sqrt(mixtures if is_collection(X) else np.asarray(mixtures))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Names of the columns that ``transform`` returns, (K,), or those that topics have.

@@ -35,6 +35,7 @@ from skcooc.simplex import first_largest, normalise
 from skcooc.tables import (
     Dyads,
     Table,
+    check_index,
     check_weights,
     is_out_of_core,
     read_in_memory,
@@ -195,18 +196,16 @@ class AspectClassifier(
             raise ValueError(f"Labels need counts in memory, got X of type {type(X).__name__}.")
         n_rows = X.table_shape[0] if isinstance(X, Dyads) else num_samples(X)
         labels = np.full(n_rows, None) if y is None else _labels(y)
-        if not isinstance(X, Dyads):
-            check_consistent_length(X, labels)
+        check_consistent_length(np.empty(n_rows), labels)
+        check_index(X, y=y)
         if y is None and not self.seed_features:
             what = "AspectClassifier requires y to be passed"
             raise ValueError(f"{what}, but the target y is None, and there are no seed_features.")
         known = np.flatnonzero([label is not None for label in labels])
         names = [*labels[known].tolist(), *(self.seed_features or {})]
         if len({isinstance(name, str) for name in names}) > 1:
-            raise ValueError(
-                "Some classes are strings and others are not: give the keys of seed_features the "
-                "type that the labels in y have."
-            )
+            cure = "give all labels, and keys of seed_features, the same type"
+            raise ValueError(f"Some classes are strings and others are not: {cure}.")
         classes = np.unique(names)
         if not len(classes):
             what = "y has no labels, all of its values stand for rows without one"

@@ -24,7 +24,15 @@ from skcooc.protocol import Array, Block, Counts, Predictor, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest, normalise
-from skcooc.tables import Dyads, Table, check_columns, is_out_of_core, known_groups, row_groups
+from skcooc.tables import (
+    Dyads,
+    Table,
+    check_columns,
+    check_index,
+    is_out_of_core,
+    known_groups,
+    row_groups,
+)
 
 GroupEffects: TypeAlias = Literal["topics", "columns", "both"]
 Column: TypeAlias = "str | int"
@@ -63,7 +71,7 @@ class GuidedAspectModel(AspectModel):
 
     feature_names : array-like of str of shape (M,), default=None
         Names of the columns for ``seed_features``, such as ``vectorizer.get_feature_names_out()``.
-        Needed where X has none, as a sparse matrix.
+        Needed where X has none.
 
     tempering : {"auto", "distinctive", "joint", "likelihood"}, default="auto"
         See `AspectModel`. With seeds "auto" is "joint", so that a large free topic does not take
@@ -225,6 +233,7 @@ class GuidedAspectModel(AspectModel):
         if groups is None:
             return super().fit(X, y, sample_weight)
         table, known = self._read(recipe := self.recipe(), X, sample_weight)
+        check_index(X, groups=groups)
         data = {"X": X, "y": None, "metadata": {"groups": groups, "sample_weight": sample_weight}}
         return self._fit_groups(recipe, table, known, data, groups)
 
@@ -410,6 +419,7 @@ class GuidedAspectModel(AspectModel):
                 cure = "Give groups, with None where one is unknown."
                 warnings.warn(f"{what} given: the factors are left out. {cure}", stacklevel=4)
             return rows
+        check_index(X, groups=groups)
         if not hasattr(self, "groups_"):
             raise ValueError("groups are given, but the model was fitted with group_effects=None.")
         return rows.in_groups(known_groups(groups, self.groups_, rows.shape[0]))

@@ -29,6 +29,7 @@ from skcooc.inspection.tables import table_of
 from skcooc.protocol import Array, Estimator, RandomState, TableLike, refuse_objects
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import is_missing
+from skcooc.tables import check_index
 
 if TYPE_CHECKING:
     import pandas
@@ -170,6 +171,7 @@ def share_effects(
     [True, True, False, False]
     """
     view = read_view(model, X, None, feature_names, None)
+    check_index(X, design=design)
     responses, seed = row_shares(view), draw_seed(random_state)
     terms, matrix = read_design(design, responses.known)
     weights = precision_weights(responses, matrix)

@@ -27,6 +27,7 @@ from skcooc.inspection.tables import table_of
 from skcooc.protocol import CSR, Array, Estimator, RandomState, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
+from skcooc.tables import check_index
 
 if TYPE_CHECKING:
     import pandas
@@ -333,6 +334,7 @@ def group_model(
         return GroupedModel(topics, division, its.names, its.weights)
     view = read_view(model, X, None, feature_names, None)
     topics = row_topics(view)
+    check_index(X, by=by)
     division = divide(by, topics.tokens, freq)
     return GroupedModel(topics, division, names_of_view(view, names), view.weights)
 

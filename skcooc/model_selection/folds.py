@@ -25,7 +25,16 @@ from skcooc.counts import (
 from skcooc.heldout.scoring import warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, Block, RandomState, TableLike
 from skcooc.protocol.scikit_learn import check_method_params, safe_indexing, safe_split
-from skcooc.tables import DiskTable, Dyads, RowBlocks, Triads, as_counts, check_weights, with_names
+from skcooc.tables import (
+    DiskTable,
+    Dyads,
+    RowBlocks,
+    Triads,
+    as_counts,
+    check_index,
+    check_weights,
+    with_names,
+)
 
 ParamMapping: TypeAlias = Mapping[str, object]  # parameters by name
 Folding: TypeAlias = int | BaseCrossValidator | Iterable[tuple[Array, Array]] | None
@@ -284,6 +293,7 @@ def make_folds(
     split_params: ParamMapping,
 ) -> Sequence[Fold]:
     cv = N_FOLDS if cv is None else cv
+    check_index(data.X, y=data.y, **data.params)
     if split == "counts":
         return count_folds(target, data, cv, split_params)
     if isinstance(data.X, Dyads):

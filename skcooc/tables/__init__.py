@@ -8,6 +8,7 @@ from skcooc.tables.dyads import (
     TableSchema,
     as_names,
     as_table,
+    check_index,
     find_names,
     observed_cells,
     unique_names,

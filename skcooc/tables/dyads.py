@@ -173,6 +173,17 @@ def unique_names(names: Array, side: str) -> tuple[Array, Array]:
         raise TypeError(told) from error
 
 
+def check_index(X: object, **given: Any) -> None:
+    """Refuse values that have the index of X in another order: they are matched by position."""
+    for name, values in given.items():
+        if not (hasattr(X, "iloc") and hasattr(values, "iloc")) or X.index.equals(values.index):
+            continue
+        if X.index.isin(values.index).all() and values.index.isin(X.index).all():
+            told = f"{name} has the index of the rows in another order"
+            cure = f"Give {name}.loc[X.index], or {name}.to_numpy() if the order is right."
+            raise ValueError(f"{told}, and its values are matched by position. {cure}")
+
+
 def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None:
     if names is None:
         return None
@@ -390,6 +401,7 @@ class Dyads(Tokens):
         UserWarning
             If pairs are left out, with their number and the first of the unknown names.
         """
+        check_index(rows, columns=columns, counts=counts)
         rows, columns = check_complete(rows, "rows"), check_complete(columns, "columns")
         n = checked_counts(counts, rows, columns)
         if not isinstance(like, Dyads | None):

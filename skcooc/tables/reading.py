@@ -40,6 +40,7 @@ from skcooc.tables.dyads import (
     TableSchema,
     Tokens,
     as_names,
+    check_index,
     find_names,
     observed_cells,
     same_table,
@@ -394,6 +395,7 @@ def read_in_memory(
     if isinstance(X, Dyads) and sample_weight is not None:
         X, sample_weight = X.reweighted(check_weights(sample_weight, np.empty((len(X), 0)))), None
     table = check_table(estimator, X, reset=reset)
+    check_index(X, sample_weight=sample_weight)
     weights = None if sample_weight is None else check_weights(sample_weight, table)
     observed = table.data if weights is None else (table @ np.ones(table.shape[1])) * weights
     if not observed.any():

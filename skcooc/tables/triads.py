@@ -16,6 +16,7 @@ from skcooc.tables.dyads import (
     TableSchema,
     Tokens,
     check_complete,
+    check_index,
     checked_counts,
     checked_names,
     column_of_counts,
@@ -119,6 +120,7 @@ class Triads(Tokens):
             distinct ones, sorted, or those of ``like``; ValueError if one is missing.
         """
         check_consistent_length(first, second, third, counts)
+        check_index(first, second=second, third=third, counts=counts)
         given = zip(WAYS, (first, second, third), strict=True)
         ways = {way: check_complete(names, way) for way, names in given}
         if not isinstance(like, Triads | None):

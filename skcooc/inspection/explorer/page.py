@@ -22,6 +22,7 @@ from skcooc.protocol import AttributeHints, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.locks import check_regular, exclusive
 from skcooc.protocol.scikit_learn import Interval
+from skcooc.tables import check_index
 
 # In the order of their dependencies.
 SCRIPTS = (
@@ -192,6 +193,7 @@ def explore(
     if image is not None and not str(image).startswith(("https://", "http://")):
         raise ValueError(f"image should be an address that begins with https://; got {image!r}.")
     view = read_view(model, X, texts, feature_names, row_names)
+    check_index(X, groups=groups, times=times)
     made = make_names(view.model, view.components, view.weights, view.columns, view.names_fitted)
     title = type(view.model).__name__ if title is None else title
     named = override_names(names, made)
