@@ -308,6 +308,7 @@ def test_bad_tables_weights_widths_and_parameters_are_refused(estimator):
     refused("no tokens to score", model.score, np.zeros((2, X.shape[1])))
     refused("Invalid parameter 'temperature'", clone(estimator).set_params, temperature=1)
     refused("unexpected keyword", type(estimator), error=TypeError, temperature=1)
+    refused(r"^fit\(\) got an unexpected keyword", estimator.fit, X, error=TypeError, weights=1)
     for name, values in BAD_PARAMETERS.items() if estimator in CLASSES else ():
         name = size(estimator) if name == "size" else name
         for value in values:

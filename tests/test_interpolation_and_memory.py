@@ -7,7 +7,16 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import MaxAbsScaler
 
 import skcooc
-from skcooc import AspectModel, AsymmetricClustering, Dyads, InterpolatedModels, RowMemory
+from skcooc import (
+    AspectClassifier,
+    AspectModel,
+    AsymmetricClustering,
+    Dyads,
+    InterpolatedModels,
+    RowMemory,
+    TriadicAspectModel,
+    Triads,
+)
 from skcooc.counts import thin
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
@@ -29,6 +38,7 @@ ASPECTS, CLUSTERS = AspectModel(8, beta=1.0, **FAST), AsymmetricClustering(3, be
 SEARCHED = AspectModel(3, **FAST)
 SEARCHING = [("aspects", SEARCHED), ("clusters", AsymmetricClustering(3, **FAST))]
 GIVEN = {"concentration": 20.0, "discount": 0.2, "smoothing": 0.1}
+TRIADS = Triads([0, 1], [0, 1], [0, 1])
 LDA = LatentDirichletAllocation(3, max_iter=5, random_state=0)
 KULLBACK = NMF(3, beta_loss="kullback-leibler", solver="mu", init="nndsvda", random_state=0)
 
@@ -324,11 +334,14 @@ NO_MEANS = [
     ((("aspects", ASPECTS),), {}, "The 'estimators' parameter of InterpolatedModels must be"),
     ([("memory", RowMemory())], {}, "RowMemory predicts more than the product"),
     ([("pca", PCA(2))], {}, "negative components"),
+    ([("labels", AspectClassifier())], {}, "AspectClassifier learns from labels"),
     ([("lda", LDA)], {"sample_weight": np.ones(60)}, "sample_weight is given, but Latent"),
 ]
 NO_MEMORIES = [
     (RowMemory(PCA(2)), BURSTY, {}, "negative components"),
     (RowMemory(NMF(2)), BURSTY, {"sample_weight": np.ones(60)}, "sample_weight is given, but NMF"),
+    (RowMemory(AspectClassifier()), BURSTY, {}, "AspectClassifier learns from labels"),
+    (RowMemory(TriadicAspectModel()), TRIADS, {}, "TriadicAspectModel predicts more"),
     (RowMemory(MaxAbsScaler()), BURSTY, {}, "MaxAbsScaler has no components_"),
     (RowMemory(), [[1]], {}, "to estimate the cache. Give numbers for concentration"),
     (RowMemory("aspects"), BURSTY, {}, "The 'estimator' parameter of RowMemory must be"),

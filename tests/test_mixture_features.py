@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from skcooc import AspectModel, AsymmetricClustering, Dyads, MixtureFeatures
+from skcooc import AspectModel, AsymmetricClustering, Dyads, GuidedAspectModel, MixtureFeatures
 from tests.tables import random_table, refused
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -65,6 +65,8 @@ def test_clusters_are_softened_and_bad_parameters_keep_the_fit(features):
         known = copy(features).set_params(**params)
         refused(r"The '(beta|estimator)' parameter", known.fit, X)
         np.testing.assert_array_equal(known.transform(NEW), expected)
+    grouped = GuidedAspectModel(2, group_effects="topics")
+    refused("A meta-estimator knows no groups", MixtureFeatures(grouped).fit, X)
 
 
 @pytest.mark.filterwarnings("ignore")

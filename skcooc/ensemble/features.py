@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import A_MODEL, CooccurrenceEstimator, attributes
+from skcooc.ensemble.members import check_without_groups
 from skcooc.protocol import Array, TableLike
 from skcooc.protocol.bases import (
     BaseEstimator,
@@ -118,6 +119,7 @@ class MixtureFeatures(
         -------
         self : object
         """
+        check_without_groups(self.estimator)
         # A fit that fails leaves self as it was.
         fitted = clone(self.estimator).fit(X, sample_weight=sample_weight)
         warm = copy.copy(fitted)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin, clone
+from sklearn.utils import get_tags
 
 from skcooc.base.parameters import ATTRIBUTES, fill_docstring
 from skcooc.base.predictions import Predictions
@@ -214,17 +215,24 @@ def member_of(estimator: BaseEstimator | None, cache: Asked | None = None) -> Me
     if estimator is None:
         return TopicFreeMember()
     if not isinstance(estimator, Predictions):
+        if get_tags(estimator).target_tags.required:
+            what = f"{type(estimator).__name__} learns from labels, which a meta-estimator lacks"
+            raise ValueError(f"{what}: give a model without labels, or its seed_features.")
         return TransformerMember(estimator)
     check_member(estimator)
     return NativeMember(estimator, cache)
 
 
-def check_member(estimator: Predictions) -> None:
+def check_without_groups(estimator: BaseEstimator) -> None:
     if effects := getattr(estimator, "group_effects", None):
         raise ValueError(
             f"A meta-estimator knows no groups of rows, which group_effects={effects!r} needs: set "
             f"group_effects=None, or fit {type(estimator).__name__} alone."
         )
+
+
+def check_member(estimator: Predictions) -> None:
+    check_without_groups(estimator)
     if not estimator.is_factorised:
         raise ValueError(
             f"{type(estimator).__name__} predicts more than the product of its mixtures and "

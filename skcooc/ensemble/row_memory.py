@@ -183,6 +183,7 @@ class RowMemory(MetaModel):
             If the estimator has negative components or takes no weights; if neighbours are asked
             for and the rows are not in memory.
         """
+        member_of(self.estimator)  # refuses some before X is read
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = read(new, X, sample_weight, random_state=self.random_state)
         self._check_neighbors(table.in_memory)

@@ -329,6 +329,7 @@ class AspectClassifier(
         tags.input_tags.sparse = tags.input_tags.positive_only = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.classifier_tags.poor_score = True  # columns that are no counts
+        tags.target_tags.required = not self.seed_features
         return tags
 
 

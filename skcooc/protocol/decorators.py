@@ -39,7 +39,12 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[F], F]:
     decorator = scikit_learn.fit_context(
         prefer_skip_nested_validation=prefer_skip_nested_validation
     )
-    return cast(Callable[[F], F], decorator)
+
+    def decorate(fit: F) -> F:
+        fit.__qualname__ = fit.__name__  # Python's errors would name the base class
+        return cast(F, decorator(fit))
+
+    return decorate
 
 
 def validated(constraints: Mapping[str, Any]) -> Callable[[F], F]:
