@@ -162,16 +162,18 @@ class CountSplit(BaseCrossValidator):
                 f"CountSplit divides Dyads, got {type(X).__name__}. Use Dyads(X), or "
                 "split_counts(X) for one division of a matrix."
             )
-        if len(X) < self.n_splits:
+        counted = np.arange(len(X)) if X.weights is None else np.flatnonzero(X.weights)
+        n = len(counted)
+        if n < self.n_splits:
             raise ValueError(
                 f"Cannot have number of splits n_splits={self.n_splits} greater than the number "
-                f"of samples: n_samples={len(X)}."
+                f"of samples: n_samples={n}."
             )
         rng = check_random_state(self.random_state)
-        by_row = np.lexsort((rng.permutation(len(X)), X.rows))
-        folds = np.empty(len(X), dtype=np.intp)
+        by_row = counted[np.lexsort((rng.permutation(n), X.rows[counted]))]
+        folds = np.zeros(len(X), dtype=np.intp)  # tokens of no weight are in any
         # Neighbours in this order belong to one row and go to different folds.
-        folds[by_row] = (np.arange(len(X)) + rng.randint(self.n_splits)) % self.n_splits
+        folds[by_row] = (np.arange(n) + rng.randint(self.n_splits)) % self.n_splits
         for fold in range(self.n_splits):
             yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
 
@@ -301,6 +303,9 @@ def make_folds(
             "split='rows' divides the rows of a matrix, got Dyads, whose samples are tokens. "
             "Use X.to_csr()."
         )
+    if isinstance(cv, Integral) and (weights := target.weights(data.params)) is not None:
+        rows = np.flatnonzero(weights)
+        cv = [(rows[train], rows[test]) for train, test in check_cv(cv).split(rows)]
     parts = check_cv(cv).split(data.X, data.y, **split_params)
     return [RowFold(estimator, data, *part) for part in parts]
 
@@ -328,11 +333,12 @@ def count_folds(
             what = "X holds texts, and split='counts' divides tables of counts"
             raise TextsError(f"{what}: set split='rows', or give counts.") from error
         if (weights := target.weights(params)) is not None:
-            check_weights(weights, np.empty((X.table_shape[0], 0)))
+            weights = check_weights(weights, np.empty((X.table_shape[0], 0)))[X.rows]
+    weighted = X if weights is None else X.with_positions(X.positions, weights)
     if isinstance(cv, Integral):
         cv = CountSplit(int(cv), random_state=SPLIT_SEED)
     folds = []
-    for train, test in check_cv(cv).split(X, None, **split_params):
+    for train, test in check_cv(cv).split(weighted, None, **split_params):
         warn_about_unknown_rows(
             np.bincount(X.rows[train], minlength=X.table_shape[0]), X.rows[test]
         )

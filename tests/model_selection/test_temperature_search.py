@@ -194,6 +194,15 @@ def test_weights_of_rows_and_of_observations():
     assert table(halves)[0, 0] == model.score(X[test])
 
 
+@pytest.mark.parametrize("split", ["counts", "rows"])
+def test_rows_of_no_weight_do_not_move_the_folds(split):
+    weights = (np.arange(X.shape[0]) % 3 > 0).astype(float)
+    searches = [TemperatureSearchCV(TINY, BETAS[::3], cv=3, split=split) for _ in range(2)]
+    searches[0].fit(X, sample_weight=weights)
+    searches[1].fit(X[weights > 0], sample_weight=weights[weights > 0])
+    np.testing.assert_allclose(*map(table, searches), rtol=1e-9)
+
+
 def test_other_parameters_are_crossed_with_temperatures():
     params = [{"n_components": [2, 3]}, {"n_components": [1], "tol": [1e-2]}]
     search = searched(betas=[0.7, 0.8, 0.9], cv=HALVES, param_grid=params)
