@@ -138,6 +138,8 @@ def test_labelled_rows_have_no_share_of_other_classes(options):
         assert (others == 0).all()
         np.testing.assert_allclose(of_class.sum(axis=1), 1)
     assert (model.embedding_[FEW < 0][:, :6] > 0).any(axis=0).all()
+    of_topics = np.array([int(name.split()[0]) for name in model.model_.predict(X)])
+    assert (of_topics == model.predict(X)).mean() > 0.9
 
 
 def test_a_class_of_empty_rows():

@@ -348,6 +348,8 @@ class LabelledAspectModel(GuidedAspectModel):
         per = self.n_components_per_class
         names = [f"{c} {n}" if per > 1 else str(c) for c in classes for n in range(per)]
         self.component_names_ = dict(enumerate(names))
+        if per > 1:
+            self._fitted_names = names
         return self
 
     def recipe(self) -> Recipe:
