@@ -31,6 +31,10 @@ def test_labels_are_numbered_in_order_and_missing_ones_are_minus_one():
         with warnings.catch_warnings(action="error"):
             assert known_groups(labels, found, 4).tolist() == [1, -1, 0, 1]
     assert row_groups([10, 9, 10], 3)[0].tolist() == [9, 10]
+    days = pd.Series(pd.to_datetime(["2020-01-02", None, "2020-01-01", "2020-01-02"]))
+    for one in (days, days.to_numpy(), days.to_numpy().astype("M8[D]")):
+        found, codes = row_groups(one, 4)
+        assert codes.tolist() == known_groups(days, found, 4).tolist() == [1, -1, 0, 1]
     assert is_missing(np.array([None, np.nan, pd.NA, "", 0], dtype=object)).tolist() == [
         *(True, True, True),
         *(False, False),

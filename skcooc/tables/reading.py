@@ -585,6 +585,8 @@ def known_groups(groups: ArrayLike, labels: Array, n_rows: int) -> Array:
 
 
 def _check_groups(groups: ArrayLike, n_rows: int) -> Array:
+    if isinstance(groups, np.ndarray) and groups.dtype.kind == "M":
+        groups = groups.astype("M8[us]")  # as objects nanoseconds would be numbers, and days dates
     given = np.asarray(groups, dtype=object)
     if given.shape != (n_rows,):
         what = f"groups has the shape {given.shape}"
