@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skcooc import AspectModel, ProductSpaceMixture
+from skcooc import AspectClassifier, AspectModel, GuidedAspectModel, ProductSpaceMixture
 from skcooc.counts import NewRows
 from skcooc.datasets import make_cooccurrences
 from skcooc.equations.aspects import ROW_PRIOR, Aspects
@@ -51,6 +51,21 @@ def test_rows_end_where_the_papers_steps_end(model, literal, draw):
         np.testing.assert_array_equal(found[~seen], np.tile(typed.weights, (np.sum(~seen), 1)))
         cold = fold_in(model, typed, 1.0, NewRows(table), 1)  # broken: a power forgotten
         assert np.abs(cold - rows)[seen].max() > 0.01
+
+
+FAST = {"beta": 0.8, "max_iter": 20, "tol": 0.1, "random_state": 0}
+MODELS = [AspectModel(3, **FAST), ProductSpaceMixture(3, 2, **FAST), AspectClassifier()]
+GROUPED = [GuidedAspectModel(3, group_effects=effects, **FAST) for effects in ("topics", "both")]
+
+
+@pytest.mark.parametrize("model", [*MODELS, *GROUPED])
+def test_tokens_in_columns_without_counts_in_the_fit_do_not_matter(model):
+    X, groups = planted().X.toarray().astype(float), np.arange(80) % 2
+    rare = X.sum(axis=0) < np.median(X.sum(axis=0))
+    options = {"groups": groups} if model in GROUPED else {}
+    model.fit(X * ~rare, groups, **options)
+    mixtures = [model.transform(table, **options) for table in (X, X * ~rare)]
+    np.testing.assert_allclose(*mixtures, rtol=1e-12)
 
 
 @pytest.mark.parametrize("model", [AspectModel(3), ProductSpaceMixture(3, 2)])

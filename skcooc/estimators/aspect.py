@@ -228,6 +228,13 @@ class AspectModel(CooccurrenceEstimator):
             return state._replace(params=GuidedParams(*state.params, n_tokens))
         return state
 
+    def _row_states(self, X: Block) -> Array:
+        # row_prior is weighed against the tokens that some topic can explain.
+        known = self.components_.any(axis=0)
+        return super()._row_states(
+            X if known.all() else X.replaced(X.table.data * known[X.indices])
+        )
+
     def _last_values(self) -> Values:
         """Return the hyper-parameters of the last fit, which a warm start keeps; else none."""
         if not self._is_warm_start():
