@@ -254,6 +254,7 @@ def test_triads_as_tables_and_invalid_triads_are_refused():
     for positions, options, message in [
         (([0], [0], [0, 1]), {}, "inconsistent numbers of samples"),
         (([0.5], [0], [0]), {}, "first should be a 1d array of non-negative int"),
+        ((["a"], [0], [0]), {}, "of names make Triads.from_triples"),
         (([0], [-1], [0]), {}, "second should be a 1d array of non-negative int"),
         (([0], [0], [2]), {"shape": (1, 1, 2)}, "should be three sizes"),
         (([0], [0], [0]), {"shape": (1, 1)}, "should be three sizes"),

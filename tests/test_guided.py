@@ -122,6 +122,10 @@ def test_names_of_columns_come_from_the_table_or_from_the_user():
         np.testing.assert_allclose(model.components_, with_seeds().components_, rtol=1e-12)
     refused("X has no names of columns, give feature_names", seeded(seeds=names).fit, X)
     refused(r"feature_names has the shape \(3,\)", seeded(feature_names=["a"] * 3).fit, X)
+    other = seeded(seeds=names, feature_names=WORDS[::-1])
+    refused("feature_names are the columns of X in another order", other.fit, frame)
+    of_numbers = seeded(seeds={7: SEEDS["sky"]}).fit(X)
+    assert of_numbers.get_feature_names_out()[0] == "7"
 
 
 def test_unknown_seeds_are_said():

@@ -493,10 +493,13 @@ class GuidedFamily(AspectFamily):
         of_name = self.n_per_class or 1  # topics of a name
         seeds, kept, counts = (np.zeros((n_columns, self.n_components)) for _ in range(3))
         if self.feature_names is not None:
-            names = np.asarray(self.feature_names)
+            of_table, names = names, np.asarray(self.feature_names)
             if names.shape != (n_columns,):
                 what = f"feature_names has the shape {names.shape}"
                 raise ValueError(f"{what}; X has {n_columns} columns.")
+            others = of_table is not None and not np.array_equal(of_table, names)
+            if others and set(cast(Array, of_table)) == set(names):
+                raise ValueError("feature_names are the columns of X in another order: leave out.")
         own = [] if names is None else list(names)
         places = {name: at for at, name in enumerate(own)}
         if all(isinstance(name, str) for name in own):  # else numbers are names

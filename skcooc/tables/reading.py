@@ -497,7 +497,7 @@ def _read_blocks(
     others = dict[str, Array | None]()  # of the first block
 
     def check(block: TableLike, reset: bool) -> CSR:
-        numbers.setdefault("columns", uncompared_names(block))
+        others.setdefault("columns", uncompared_names(block))
         return check_table(estimator, block, reset=reset)
 
     weights = None if sample_weight is None else np.asarray(sample_weight)

@@ -209,5 +209,6 @@ def _check_positions(values: ArrayLike, name: str) -> Array:
     index = np.asarray(values)
     index = index if index.size else index.astype(np.intp)
     if index.ndim != 1 or index.dtype.kind not in "iu" or index.min(initial=0) < 0:
-        raise ValueError(f"{name} should be a 1d array of non-negative int.")
+        of_names = "; of names make Triads.from_triples" * (index.dtype.kind in "USO")
+        raise ValueError(f"{name} should be a 1d array of non-negative int{of_names}.")
     return index.astype(np.intp, copy=False)
