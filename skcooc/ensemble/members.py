@@ -223,7 +223,7 @@ def member_of(estimator: BaseEstimator | None, cache: Asked | None = None) -> Me
     return NativeMember(estimator, cache)
 
 
-def check_without_groups(estimator: BaseEstimator) -> None:
+def check_without_groups(estimator: Predictions) -> None:
     if effects := getattr(estimator, "group_effects", None):
         raise ValueError(
             f"A meta-estimator knows no groups of rows, which group_effects={effects!r} needs: set "

@@ -230,10 +230,9 @@ class AspectModel(CooccurrenceEstimator):
 
     def _row_states(self, X: Block) -> Array:
         # row_prior is weighed against the tokens that some topic can explain.
-        known = self.components_.any(axis=0)
-        return super()._row_states(
-            X if known.all() else X.replaced(X.table.data * known[X.indices])
-        )
+        known: Array = np.asarray(self.components_.any(axis=0))
+        X = X if known.all() else X.replaced(X.table.data * known[X.indices])
+        return super()._row_states(X)
 
     def _last_values(self) -> Values:
         """Return the hyper-parameters of the last fit, which a warm start keeps; else none."""

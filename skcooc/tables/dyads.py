@@ -173,7 +173,7 @@ def unique_names(names: Array, side: str) -> tuple[Array, Array]:
         raise TypeError(told) from error
 
 
-def check_index(X: object, **given: Any) -> None:
+def check_index(X: Any, **given: Any) -> None:
     """Refuse values that have the index of X in another order: they are matched by position."""
     for name, values in given.items():
         if not (hasattr(X, "iloc") and hasattr(values, "iloc")) or X.index.equals(values.index):
