@@ -23,7 +23,7 @@ from skcooc.equations.aspects import Aspects
 from skcooc.inspection import compare_shares, explore, share_effects, to_pyldavis
 from skcooc.metrics import average_precision_by_query, npmi_coherence, perplexity
 from skcooc.model_selection import TemperatureSearchCV, split_counts
-from skcooc.plotting import AssociationDisplay
+from skcooc.plotting import AssociationDisplay, StructureDisplay
 from tests.cases import CLASSES
 from tests.faults.killing import child
 from tests.tables import random_table, refused
@@ -285,7 +285,9 @@ def test_values_of_rows_in_another_order_are_refused():
     refused(f"^groups {told}", grouped.fit, frame, groups=other)
     refused(f"^groups {told}", grouped.transform, frame, groups=other)
     refused(f"^y {told}", AspectClassifier().fit, frame, other)
-    refused(f"^by {told}", compare_shares, model, other, X=frame)
+    for X in (frame, None):
+        refused(f"^by {told}", compare_shares, model, other, X=X)
+    refused(f"^by {told}", StructureDisplay.from_estimator, model, other)
     refused(f"^design {told}", share_effects, model, frame, other.to_frame())
     refused(f"^times {told}", explore, model, frame, times=other)
     refused(f"^columns {told}", Dyads.from_pairs, ones, other)

@@ -328,6 +328,7 @@ def group_model(
     if X is None:
         its = resolve_model(model, feature_names, names)
         topics = mean_topics(its.mixtures, its.row_distribution)
+        check_index(getattr(its.model, "row_names_in_", None), by=by)
         division = divide(by, topics.tokens, freq)
         if its.components.shape[1] and kind_of(its.model) == "topic":
             warnings.warn(WITHOUT_COUNTS, UserWarning, stacklevel=3)

@@ -174,13 +174,14 @@ def unique_names(names: Array, side: str) -> tuple[Array, Array]:
 
 
 def check_index(X: Any, **given: Any) -> None:
-    """Refuse values that have the index of X in another order: they are matched by position."""
+    """Refuse values of rows that have the index of X, or these names of rows, in another order."""
+    index = X.index if hasattr(X, "iloc") else X if getattr(X, "ndim", 0) == 1 else None
     for name, values in given.items():
-        if not (hasattr(X, "iloc") and hasattr(values, "iloc")) or X.index.equals(values.index):
+        if index is None or not hasattr(values, "iloc") or np.array_equal(index, values.index):
             continue
-        if X.index.isin(values.index).all() and values.index.isin(X.index).all():
+        if set(index) == set(values.index):
             told = f"{name} has the index of the rows in another order"
-            cure = f"Give {name}.loc[X.index], or {name}.to_numpy() if the order is right."
+            cure = f"Give {name}.loc[index of rows], or {name}.to_numpy() if the order is right."
             raise ValueError(f"{told}, and its values are matched by position. {cure}")
 
 
