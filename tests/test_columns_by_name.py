@@ -10,6 +10,8 @@ from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
 
 from skcooc import AspectModel, Dyads, GuidedAspectModel, RowMemory
+from skcooc.inspection import explore
+from skcooc.metrics import recall_at_k
 from tests.contract import assert_same_fit as assert_same
 from tests.tables import planted, refused
 from tests.test_stream_mixin import SHORT, STREAMERS
@@ -163,8 +165,13 @@ def test_names_of_any_type_are_compared(names):
     warm = clone(MODEL).set_params(warm_start=True).fit(early)
     for call in (model.transform, model.partial_fit, warm.fit):
         refused("column names|columns with other names", call, other)
+    best = [one.recommend(X[FIRST], 3).items for one in (model, clone(MODEL).fit(X[FIRST]))]
+    assert recall_at_k(late, best[0], 3) == recall_at_k(X[SECOND], best[1], 3)
+    assert len(explore(model, early).html)
     model.partial_fit(other, by_name=True)
     assert_same(model, clone(MODEL).partial_fit(early).partial_fit(late))
+    numbered = clone(MODEL).fit(pd.DataFrame(X[FIRST]))
+    refused("column names", numbered.transform, pd.DataFrame(X[SECOND]).iloc[:, ::-1])
 
 
 def test_input_is_not_changed_and_refused_batches_keep_the_model():

@@ -90,7 +90,7 @@ def input_attributes(estimator: BaseEstimator) -> Attributes:
 def with_topic_names(features: Array, model: BaseEstimator) -> Array:
     """Return names of the columns of ``transform``, (K,), or those set for topics."""
     for k, name in getattr(model, "component_names_", {}).items():
-        features[k] = name
+        features[k] = str(name)
     return features
 
 

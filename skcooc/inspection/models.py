@@ -459,7 +459,7 @@ def check_order(X: TableLike, model: Any) -> None:
     known = known_columns(model)
     if names is None or known is None or np.array_equal(names, np.arange(len(names))):
         return  # without names: a data frame numbers its columns
-    if not np.array_equal(names, known):
+    if not np.array_equal(np.asarray(names, dtype=object), known):
         raise ValueError("X has columns of other names, or in another order, than the model.")
 
 

@@ -234,7 +234,7 @@ def _hits(X: TableLike, items: ArrayLike, k: int) -> tuple[Array, Array]:
 
 def _column_names(X: TableLike) -> Array | None:
     names = X.column_names if isinstance(X, Dyads) else getattr(X, "columns", None)
-    return None if names is None else np.asarray(names)
+    return None if names is None else np.asarray(names, dtype=object)
 
 
 def _positions(names: Array | None, items: Array) -> Array:

@@ -85,10 +85,12 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
             "[estimator.score_samples(block) for block in X]."
         )
     with explained(X):
-        known = None if reset else getattr(estimator, "column_names_in_", None)
-        names = uncompared_names(X)
-        if not (known is None or names is None or np.array_equal(known, names)):
-            raise ValueError(OTHER_NAMES)
+        if not reset and (names := uncompared_names(X)) is not None:
+            known = getattr(estimator, "column_names_in_", None)
+            if known is None and set(names.tolist()) == set(range(len(names))):
+                known = np.arange(len(names))  # of a frame that numbers its columns, or an array
+            if not (known is None or np.array_equal(known, names)):
+                raise ValueError(OTHER_NAMES)
         table = _canonical(estimator, X, reset)
     check_total(table.data.sum(dtype=np.float64))
     if reset:
