@@ -24,7 +24,12 @@ from skcooc.counts import (
 )
 from skcooc.heldout.scoring import warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, Block, RandomState, TableLike
-from skcooc.protocol.scikit_learn import check_method_params, safe_indexing, safe_split
+from skcooc.protocol.scikit_learn import (
+    check_method_params,
+    num_samples,
+    safe_indexing,
+    safe_split,
+)
 from skcooc.tables import (
     DiskTable,
     Dyads,
@@ -304,7 +309,7 @@ def make_folds(
             "Use X.to_csr()."
         )
     if isinstance(cv, Integral) and (weights := target.weights(data.params)) is not None:
-        rows = np.flatnonzero(weights)
+        rows = np.flatnonzero(check_weights(weights, np.empty((num_samples(data.X), 0))))
         cv = [(rows[train], rows[test]) for train, test in check_cv(cv).split(rows)]
     parts = check_cv(cv).split(data.X, data.y, **split_params)
     return [RowFold(estimator, data, *part) for part in parts]

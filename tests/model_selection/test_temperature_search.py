@@ -201,6 +201,7 @@ def test_rows_of_no_weight_do_not_move_the_folds(split):
     searches[0].fit(X, sample_weight=weights)
     searches[1].fit(X[weights > 0], sample_weight=weights[weights > 0])
     np.testing.assert_allclose(*map(table, searches), rtol=1e-9)
+    refused(r"sample_weight.shape == \(7,\)", searches[0].fit, X, sample_weight=np.ones(7))
 
 
 def test_other_parameters_are_crossed_with_temperatures():
