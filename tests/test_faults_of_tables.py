@@ -290,5 +290,6 @@ def test_values_of_rows_in_another_order_are_refused():
     refused(f"^by {told}", StructureDisplay.from_estimator, model, other)
     refused(f"^design {told}", share_effects, model, frame, other.to_frame())
     refused(f"^times {told}", explore, model, frame, times=other)
+    assert len(Dyads.from_pairs(np.array([1, 0]), pd.Series(["a", "b"]))) == 2  # no index
     refused(f"^columns {told}", Dyads.from_pairs, ones, other)
     refused(f"^counts {told}", Triads.from_triples, ones, ones, ones, other)

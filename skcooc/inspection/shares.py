@@ -27,7 +27,7 @@ from skcooc.inspection.tables import table_of
 from skcooc.protocol import CSR, Array, Estimator, RandomState, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
-from skcooc.tables import check_index
+from skcooc.tables import check_index, check_order
 
 if TYPE_CHECKING:
     import pandas
@@ -328,7 +328,7 @@ def group_model(
     if X is None:
         its = resolve_model(model, feature_names, names)
         topics = mean_topics(its.mixtures, its.row_distribution)
-        check_index(getattr(its.model, "row_names_in_", None), by=by)
+        check_order(getattr(its.model, "row_names_in_", None), by=by)
         division = divide(by, topics.tokens, freq)
         if its.components.shape[1] and kind_of(its.model) == "topic":
             warnings.warn(WITHOUT_COUNTS, UserWarning, stacklevel=3)

@@ -30,7 +30,7 @@ from skcooc.plotting.canvas import (
 )
 from skcooc.protocol import Array, Estimator
 from skcooc.protocol.decorators import validated
-from skcooc.tables import check_index
+from skcooc.tables import check_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +122,7 @@ class StructureDisplay(Display):
         ax : matplotlib Axes, default=None, for a new figure
         """
         its = resolve_model(model, feature_names, names)
-        check_index(getattr(its.model, "row_names_in_", None), by=by)
+        check_order(getattr(its.model, "row_names_in_", None), by=by)
         one = np.zeros(len(its.mixtures), dtype=int)
         division = divide(one if by is None else by, its.row_distribution, freq)
         shown = select_topics(its.weights, topics)

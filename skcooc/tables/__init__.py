@@ -9,6 +9,7 @@ from skcooc.tables.dyads import (
     as_names,
     as_table,
     check_index,
+    check_order,
     find_names,
     observed_cells,
     unique_names,

@@ -174,8 +174,13 @@ def unique_names(names: Array, side: str) -> tuple[Array, Array]:
 
 
 def check_index(X: Any, **given: Any) -> None:
-    """Refuse values of rows that have the index of X, or these names of rows, in another order."""
-    index = X.index if hasattr(X, "iloc") else X if getattr(X, "ndim", 0) == 1 else None
+    """Refuse values of rows that have the index of X in another order."""
+    if hasattr(X, "iloc"):
+        check_order(X.index, **given)
+
+
+def check_order(index: Any, **given: Any) -> None:
+    """Refuse values of rows that have this index, or these names of rows, in another order."""
     for name, values in given.items():
         if index is None or not hasattr(values, "iloc") or np.array_equal(index, values.index):
             continue
