@@ -16,7 +16,7 @@ CHUNK_SIZE = 2**22  # size of a temporary array
 
 
 def halves(X: Block) -> tuple[Block, Block]:
-    """Halves of new rows for document completion; the known half is never empty."""
+    """Known and scored halves of new rows; of a row of one token this is scored."""
     return X.divide(0.5, SPLIT_SEED, occupied=True)
 
 
