@@ -64,6 +64,9 @@ class NamedCounts:
         if name not in self.row_names:
             what = f"no row is named {name!r} (--nearest)"
             raise InputError(f"{self.title}: {what}; check the spelling")
+        if (n := list(self.row_names).count(name)) > 1:
+            what = f"{n} rows are named {name!r}"
+            raise InputError(f"{self.title}: {what}, so --nearest cannot tell which is meant")
         i = list(self.row_names).index(name)
         if not self.X[[i]].sum():
             what = f"row {name!r} has no counts"

@@ -82,13 +82,11 @@ def npmi_coherence(
         if feature_names is None:
             what = "topics given by names need feature_names"
             raise ValueError(f"{what}, the names of the columns of X")
-        if len(columns := np.asarray(feature_names)) != occurs.shape[1]:
-            n_columns = occurs.shape[1]
-            raise ValueError(
-                f"feature_names has {len(columns)} names, but X has {n_columns} columns"
-            )
-        named = enumerate(columns)
-        place: dict[Hashable, int] = {str(name): j for j, name in named}
+        columns = list(map(str, np.asarray(feature_names).tolist()))
+        place: dict[Hashable, int] = {name: j for j, name in enumerate(columns)}
+        if not len(place) == len(columns) == occurs.shape[1]:
+            what = f"feature_names has {len(columns)} names, {len(place)} different ones"
+            raise ValueError(f"{what}, but X has {occurs.shape[1]} columns")
         topics = [[place.get(name, -1) for name in topic] for topic in topics]
     elif np.shape(components)[1] != occurs.shape[1]:
         M, n_columns = occurs.shape[1], np.shape(components)[1]

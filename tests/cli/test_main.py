@@ -152,6 +152,8 @@ def test_names_of_a_matrix(error, run, npz, tmp_path):
     assert "bin-" in out
     assert "30 names, but the matrix has 20 columns" in error(npz, "--column-names", rows)
     assert "no row is named 'site-7'" in error(npz, "--nearest", "site-7")
+    rows.write_text("\n".join(f"site-{i // 2}" for i in range(30)))
+    assert "2 rows are named 'site-7'" in error(npz, *names, "--nearest", "site-7")
 
 
 def test_lines_of_a_file_and_a_folder(run, tmp_path):

@@ -281,8 +281,8 @@ def test_topics_of_a_column_of_a_data_frame_some_without_columns(X, column):
 def test_bad_input(X, components):
     refused("X has 11 columns, but the components have 12", npmi_coherence, components, X[:, :11])
     refused("need feature_names", npmi_coherence, [["a", "b"]], X)
-    names = {"feature_names": list("abc")}
-    refused("3 names, but X has 12 columns", npmi_coherence, [["a", "b"]], X, **names)
+    for names, message in ((list("abc"), "3 names, 3 diff"), (["a"] * 12, "12 names, 1 different")):
+        refused(message, npmi_coherence, [["a", "b"]], X, feature_names=names)
     refused("Negative", npmi_coherence, components, -X)
     for metric in (lambda n: npmi_coherence(components, X, n), lambda n: topic_diversity([[1]], n)):
         refused("n_features=0", metric, 0)
