@@ -71,7 +71,7 @@ def test_a_warm_start_keeps_the_number(model, no_search):
 def test_a_failed_fit_keeps_the_estimator(model, monkeypatch):
     model = pickle.loads(pickle.dumps(model))
     before = dict(vars(model))
-    monkeypatch.setattr("skcooc.base.estimator.fit", lambda *arguments: 1 / 0)
+    monkeypatch.setattr("skcooc.base.estimator.fit_table", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         model.fit(X)
     assert vars(model).keys() == before.keys()
