@@ -145,21 +145,6 @@ class Batch:
             return self
         return Batch(rest, drawn)
 
-    def folded(
-        self,
-        model: Online,
-        params: Params,
-        beta: float,
-        n_jobs: int | None,
-        judge: HeldOut | None,
-    ) -> tuple[Rows, Validation | None]:
-        """Fold the rows in by a few E-steps, and predict the held-out tokens."""
-        new = self.X.as_new()
-        rows = fold_in(
-            model.batch_equations(), params, beta, new, n_jobs, max_iter=INNER_ITERATIONS
-        )
-        return rows, judge(model, params, rows) if judge else None
-
 
 def held_out_share(fraction: float, n_tokens: float) -> float:
     """Return the share of batches with so many tokens that is held out: what a step needs."""
@@ -224,11 +209,18 @@ class StreamTrainer:
             params = online.smooth_for_new_columns(
                 self.model, now.params, kept, totals, learnt.column_sums
             )
+
+            def fold(beta: float) -> tuple[Rows, Validation | None]:
+                """Fold the rows in by a few E-steps, and predict the held-out tokens."""
+                equations, new = self.model.batch_equations(), learnt.as_new()
+                rows = solve_rows(equations, params, beta, new, max_iter=INNER_ITERATIONS)
+                return rows, judge(self.model, params, rows) if judge else None
+
             temperature, rows, validation = track_beta(
                 StreamTemperature(now.beta, stream.direction),
                 within or TemperatureRange(now.beta, now.beta),
                 batch.n_heldout,
-                lambda beta: batch.folded(self.model, params, beta, self.n_jobs, judge),
+                fold,
             )
             mass, beta = float(totals.sum()), temperature.beta
             step = online.step(self.model, learnt, params, rows, beta, kept, mass)
@@ -237,13 +229,9 @@ class StreamTrainer:
         if validation is not None and self.smoothing == "auto":
             weight = online.step_size(kept, float(learnt.column_sums.sum()))
             smoothing += weight * (validation.smoothing - smoothing)
-        stream = Stream(
-            step.averages,
-            totals,
-            stream.mean_count_weight,
-            stream.seed,
-            temperature.direction,
-            held_out,
+        direction = temperature.direction
+        stream = stream._replace(
+            averages=step.averages, column_sums=totals, direction=direction, held_out=held_out
         )
         return Position(step.params, step.rows, beta, smoothing, stream)
 
