@@ -230,9 +230,13 @@ class AspectModel(CooccurrenceEstimator):
 
     def _row_states(self, X: Block) -> Array:
         # row_prior is weighed against the tokens that some topic can explain.
-        known: Array = np.asarray(self.components_.any(axis=0))
-        X = X if known.all() else X.replaced(X.table.data * known[X.indices])
-        return super()._row_states(X)
+        known = np.zeros(X.shape[1], dtype=bool)
+        known[X.indices] = True
+        columns = np.flatnonzero(known)
+        known[columns] = explained = self.components_[:, columns].any(axis=0)
+        return super()._row_states(
+            X if explained.all() else X.replaced(X.table.data * known[X.indices])
+        )
 
     def _last_values(self) -> Values:
         """Return the hyper-parameters of the last fit, which a warm start keeps; else none."""
