@@ -12,6 +12,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from skcooc import AspectModel, Dyads, GuidedAspectModel, RowMemory
 from skcooc.inspection import explore
 from skcooc.metrics import recall_at_k
+from skcooc.tables import same_names
 from tests.contract import assert_same_fit as assert_same
 from tests.tables import planted, refused
 from tests.test_stream_mixin import SHORT, STREAMERS
@@ -156,7 +157,10 @@ def test_names_of_dyads_numbers_and_polars():
     assert_same(of_polars, clone(MODEL).partial_fit(frame(FIRST)).partial_fit(frame(SECOND)))
 
 
-@pytest.mark.parametrize("names", [pd.date_range("2020-01-01", periods=60), np.arange(60) / 2])
+DAYS = pd.date_range("2020-01-01", periods=60)
+
+
+@pytest.mark.parametrize("names", [DAYS, np.arange(60) / 2])
 def test_names_of_any_type_are_compared(names):
     early, late = (pd.DataFrame(X[rows], columns=names) for rows in (FIRST, SECOND))
     model = clone(MODEL).partial_fit(early)
@@ -172,6 +176,18 @@ def test_names_of_any_type_are_compared(names):
     assert_same(model, clone(MODEL).partial_fit(early).partial_fit(late))
     numbered = clone(MODEL).fit(pd.DataFrame(X[FIRST]))
     refused("column names", numbered.transform, pd.DataFrame(X[SECOND]).iloc[:, ::-1])
+
+
+def test_the_same_names_are_of_any_type_in_order_and_some_are_missing():
+    some = DAYS[:3], ["a", None, "b"], [1.5, np.nan], [1, pd.NA], [pd.Timestamp("2020"), pd.NaT]
+    for names in (*some, pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])):
+        assert same_names(names, pd.Index(names))
+        assert not same_names(names, pd.Index(names)[::-1])
+        assert not same_names(names, names[:-1])
+    table = pd.DataFrame(X[FIRST], columns=[*range(59), np.nan])  # as of a crosstab
+    model = clone(MODEL).fit(table)
+    assert np.isfinite(model.transform(table)).all()
+    assert len(explore(model, table).html)
 
 
 def test_input_is_not_changed_and_refused_batches_keep_the_model():

@@ -18,7 +18,7 @@ from skcooc.fitting.journal import Journal
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Counts, Model
 from skcooc.simplex import warning_of_twins
-from skcooc.tables import CheckedBlocks, Table, TableSchema
+from skcooc.tables import CheckedBlocks, Table, TableSchema, same_names
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
 NO_GROUPS = np.empty(0, dtype=int)
@@ -268,7 +268,7 @@ def check_shape(fitted: Parameters, recipe: Recipe, what: str, remedy: str = REM
 def check_column_names(fitted: TableSchema, given: TableSchema) -> None:
     """Raise ValueError where both have names of columns, and these differ."""
     names, others = fitted.column_names, given.column_names
-    if not (names is None or others is None or np.array_equal(names, others)):
+    if not (names is None or others is None or same_names(names, others)):
         what = "warm_start=True continues a model of columns with other names, or in another order"
         raise ValueError(f"{what}. {REMEDY}")
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.hierarchy import Tree
 from skcooc.protocol import CSR, Array, FactorModel, TableLike, refuse_objects
 from skcooc.protocol.scikit_learn import Interval, is_pandas_na
-from skcooc.tables import as_names, checked_copy
+from skcooc.tables import as_names, checked_copy, same_names
 
 OWNERS = {  # what has an attribute that is missing
     "components_": ", which a fitted model of topics or clusters has: give that first.",
@@ -457,9 +457,9 @@ def check_order(X: TableLike, model: Any) -> None:
     if not hasattr(X, "iloc"):  # of Dyads and pyarrow, whose columns are no names
         names = getattr(X, "column_names", names)
     known = known_columns(model)
-    if names is None or known is None or np.array_equal(names, np.arange(len(names))):
+    if names is None or known is None or same_names(names, np.arange(len(names))):
         return  # without names: a data frame numbers its columns
-    if not np.array_equal(np.asarray(names, dtype=object), known):
+    if not same_names(names, known):
         raise ValueError("X has columns of other names, or in another order, than the model.")
 
 

@@ -22,7 +22,7 @@ from skcooc.metrics.validation import (
 from skcooc.protocol import Array, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
-from skcooc.tables import Dyads, as_table, check_sparse_structure, find_names
+from skcooc.tables import Dyads, as_names, as_table, check_sparse_structure, find_names
 
 
 def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array:
@@ -234,7 +234,7 @@ def _hits(X: TableLike, items: ArrayLike, k: int) -> tuple[Array, Array]:
 
 def _column_names(X: TableLike) -> Array | None:
     names = X.column_names if isinstance(X, Dyads) else getattr(X, "columns", None)
-    return None if names is None else np.asarray(names, dtype=object)
+    return None if names is None else as_names(names)
 
 
 def _positions(names: Array | None, items: Array) -> Array:

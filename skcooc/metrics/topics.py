@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 
 from skcooc.metrics.validation import check_counts
 from skcooc.protocol import CSR, Array, TableLike, refuse_objects
+from skcooc.tables import as_names
 
 Names: TypeAlias = Sequence[Sequence[str]]  # the top columns of each topic, best first
 
@@ -82,7 +83,7 @@ def npmi_coherence(
         if feature_names is None:
             what = "topics given by names need feature_names"
             raise ValueError(f"{what}, the names of the columns of X")
-        columns = list(map(str, np.asarray(feature_names).tolist()))
+        columns = list(map(str, as_names(feature_names).tolist()))
         place: dict[Hashable, int] = {name: j for j, name in enumerate(columns)}
         if not len(place) == len(columns) == occurs.shape[1]:
             what = f"feature_names has {len(columns)} names, {len(place)} different ones"

@@ -12,6 +12,7 @@ from skcooc.tables.dyads import (
     check_order,
     find_names,
     observed_cells,
+    same_names,
     unique_names,
     without_zeros,
 )

@@ -16,7 +16,7 @@ from skcooc.counts import CSRCounts
 from skcooc.protocol import CSR, Array, Capability, TableLike, refuse_objects
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
-from skcooc.tables.dyads import Tokens
+from skcooc.tables.dyads import Tokens, same_names
 
 if TYPE_CHECKING:
     from skcooc.counts.dask import DaskCounts
@@ -134,7 +134,7 @@ def check_columns(blocks: Iterable[TableLike]) -> Iterator[TableLike]:
     known = None
     for block in blocks:
         names = getattr(block, "column_names", getattr(block, "columns", None))
-        if known is not None and names is not None and not np.array_equal(known, names):
+        if not (known is None or names is None or same_names(known, names)):
             raise ValueError(
                 "All blocks should have the same columns, but one has other names, or has them in "
                 "another order: give frame.reindex(columns=names, fill_value=0)."

@@ -68,9 +68,17 @@ def observed_cells(table: CSR) -> Cells:
 
 def same_table(one: TableSchema, other: TableSchema) -> bool:
     return one.shape == other.shape and all(
-        mine is None or its is None or mine is its or np.array_equal(mine, its)
+        mine is None or its is None or mine is its or same_names(mine, its)
         for mine, its in zip(one.names, other.names, strict=True)
     )
+
+
+def same_names(one: ArrayLike, other: ArrayLike) -> bool:
+    """True if names are the same in the same order; missing ones are equal, too."""
+    both = [as_names(names).astype(object) for names in (one, other)]
+    for names in both:
+        names[is_missing(names)] = None
+    return np.array_equal(*both)
 
 
 def find_names(names: Array, wanted: ArrayLike) -> Array:

@@ -43,6 +43,7 @@ from skcooc.tables.dyads import (
     check_index,
     find_names,
     observed_cells,
+    same_names,
     same_table,
     unique_names,
     without_zeros,
@@ -89,7 +90,7 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
             known = getattr(estimator, "column_names_in_", None)
             if known is None and set(names.tolist()) == set(range(len(names))):
                 known = np.arange(len(names))  # of a frame that numbers its columns, or an array
-            if not (known is None or np.array_equal(known, names)):
+            if not (known is None or same_names(known, names)):
                 raise ValueError(OTHER_NAMES)
         table = _canonical(estimator, X, reset)
     check_total(table.data.sum(dtype=np.float64))
@@ -536,8 +537,7 @@ def check_columns(given: object, columns: Array | None, what: str) -> None:
     names = getattr(given, "columns", index)
     if names is None or columns is None:
         return
-    names = np.asarray(names, dtype=object)
-    if not (np.array_equal(names, columns) or np.array_equal(names, np.arange(len(names)))):
+    if not (same_names(names, columns) or same_names(names, np.arange(len(names)))):
         told = "has columns of other names than X, or in another order"
         raise ValueError(f"{what} {told}. Take those of X by reindex, or give a NumPy array.")
 

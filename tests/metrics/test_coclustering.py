@@ -258,6 +258,12 @@ def test_names_instead_of_components_and_limits(X, components):
         assert np.isnan(npmi_coherence([["word 1"]], X, feature_names=NAMES)).all()
 
 
+def test_topics_of_columns_that_are_called_by_dates(X):
+    days = pd.date_range("2024-01-26", periods=12)
+    found = npmi_coherence([[str(day) for day in days[4:6]]], X, feature_names=days)
+    assert found == npmi_coherence([NAMES[4:6]], X, feature_names=NAMES)
+
+
 def test_diversity_against_the_definition(components):
     for n in (1, 3, 12, 25):
         tops = [np.argsort(-q)[:n] for q in components]
