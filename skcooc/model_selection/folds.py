@@ -344,6 +344,8 @@ def count_folds(
         cv = CountSplit(int(cv), random_state=SPLIT_SEED)
     folds = []
     for train, test in check_cv(cv).split(weighted, None, **split_params):
+        if weighted.weights is not None:  # tokens of no weight are not scored
+            test = test[weighted.weights[test] > 0]
         warn_about_unknown_rows(
             np.bincount(X.rows[train], minlength=X.table_shape[0]), X.rows[test]
         )

@@ -194,6 +194,7 @@ def test_weights_of_rows_and_of_observations():
     assert table(halves)[0, 0] == model.score(X[test])
 
 
+@pytest.mark.filterwarnings("error:Most tokens to score")
 @pytest.mark.parametrize("split", ["counts", "rows"])
 def test_rows_of_no_weight_do_not_move_the_folds(split):
     weights = (np.arange(X.shape[0]) % 3 > 0).astype(float)
