@@ -1,5 +1,6 @@
 """What every estimator promises, whatever its model."""
 
+import pickle
 import warnings
 from functools import partial
 
@@ -309,6 +310,8 @@ def test_bad_tables_weights_widths_and_parameters_are_refused(estimator):
     refused("Invalid parameter 'temperature'", clone(estimator).set_params, temperature=1)
     refused("unexpected keyword", type(estimator), error=TypeError, temperature=1)
     refused(r"^fit\(\) got an unexpected keyword", estimator.fit, X, error=TypeError, weights=1)
+    fit = type(estimator).fit
+    assert pickle.loads(pickle.dumps(fit)) is fit
     for name, values in BAD_PARAMETERS.items() if estimator in CLASSES else ():
         name = size(estimator) if name == "size" else name
         for value in values:

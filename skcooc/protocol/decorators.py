@@ -41,8 +41,10 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[F], F]:
     )
 
     def decorate(fit: F) -> F:
-        fit.__qualname__ = fit.__name__  # Python's errors would name the base class
-        return cast(F, decorator(fit))
+        name, fit.__qualname__ = fit.__qualname__, fit.__name__  # errors would name a base class
+        wrapped = decorator(fit)
+        wrapped.__qualname__ = name  # by which it is pickled
+        return cast(F, wrapped)
 
     return decorate
 
