@@ -279,6 +279,8 @@ def test_values_of_rows_in_another_order_are_refused():
     model = AspectModel(2, beta=0.9, max_iter=5, random_state=0).fit(frame, sample_weight=ones)
     grouped = GuidedAspectModel(2, group_effects="topics", beta=0.9, max_iter=5, random_state=0)
     grouped.fit(frame, groups=ones.reset_index(drop=True))  # of another index, as in scikit-learn
+    some = frame.iloc[[0, 0, 1]]
+    refused(r"sample_weight.shape == \(2,\)", model.fit, some, sample_weight=ones[:2])
     told = "has the index of the rows in another order"
     refused(f"^sample_weight {told}", model.fit, frame, sample_weight=other)
     refused(f"^sample_weight {told}", TemperatureSearchCV(model).fit, frame, sample_weight=other)

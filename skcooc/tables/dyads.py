@@ -75,10 +75,10 @@ def same_table(one: TableSchema, other: TableSchema) -> bool:
 
 def same_names(one: ArrayLike, other: ArrayLike) -> bool:
     """True if names are the same in the same order; missing ones are equal, too."""
-    both = [as_names(names).astype(object) for names in (one, other)]
-    for names in both:
+    one, other = (as_names(names).astype(object) for names in (one, other))
+    for names in (one, other):
         names[is_missing(names)] = None
-    return np.array_equal(*both)
+    return np.array_equal(one, other)
 
 
 def find_names(names: Array, wanted: ArrayLike) -> Array:
@@ -192,7 +192,7 @@ def check_order(index: Any, **given: Any) -> None:
     for name, values in given.items():
         if index is None or not hasattr(values, "iloc") or np.array_equal(index, values.index):
             continue
-        if set(index) == set(values.index):
+        if len(index) == len(values) and set(index) == set(values.index):
             told = f"{name} has the index of the rows in another order"
             cure = f"Give {name}.loc[index of rows], or {name}.to_numpy() if the order is right."
             raise ValueError(f"{told}, and its values are matched by position. {cure}")
