@@ -123,7 +123,7 @@ def test_names_of_columns_come_from_the_table_or_from_the_user():
     refused("X has no names of columns, give feature_names", seeded(seeds=names).fit, X)
     refused(r"feature_names has the shape \(3,\)", seeded(feature_names=["a"] * 3).fit, X)
     other = seeded(seeds=names, feature_names=WORDS[::-1])
-    refused("feature_names are the columns of X in another order", other.fit, frame)
+    refused("has the columns of X in another order: leave feature_names", other.fit, frame)
     of_numbers = seeded(seeds={7: SEEDS["sky"]}).fit(X)
     assert of_numbers.get_feature_names_out()[0] == "7"
 

@@ -144,7 +144,6 @@ def test_bad_input(model):
     assert not hasattr(failed, "n_features_in_")
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_columns_called_by_numbers_are_compared():
     frame = pd.DataFrame(X.toarray(), columns=np.arange(20) + 1900)
     model = AspectRetriever(2, **FAST).fit(frame)
@@ -153,6 +152,7 @@ def test_columns_called_by_numbers_are_compared():
     assert not hasattr(model.fit(X), "column_names_in_")
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_check_estimator():
     check_estimator(retriever(2, n_feedback=2))
 

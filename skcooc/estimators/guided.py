@@ -32,6 +32,7 @@ from skcooc.tables import (
     is_out_of_core,
     known_groups,
     row_groups,
+    same_names,
 )
 
 GroupEffects: TypeAlias = Literal["topics", "columns", "both"]
@@ -497,9 +498,10 @@ class GuidedFamily(AspectFamily):
             if names.shape != (n_columns,):
                 what = f"feature_names has the shape {names.shape}"
                 raise ValueError(f"{what}; X has {n_columns} columns.")
-            others = of_table is not None and not np.array_equal(of_table, names)
+            others = not (of_table is None or same_names(of_table, names))
             if others and set(cast(Array, of_table)) == set(names):
-                raise ValueError("feature_names are the columns of X in another order: leave out.")
+                what = "feature_names has the columns of X in another order"
+                raise ValueError(f"{what}: leave feature_names out.")
         own = [] if names is None else list(names)
         places = {name: at for at, name in enumerate(own)}
         if all(isinstance(name, str) for name in own):  # else numbers are names
