@@ -290,6 +290,8 @@ def test_tables_of_three_libraries_have_the_same_tokens_and_names():
     for table in (columns, pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
         with pytest.warns(UserWarning, match="Column 'n' is taken as counts"):
             assert len(Dyads.from_frame(table, "who", "what")) == 4
+        with pytest.warns(UserWarning, match="Column 'n' is taken as counts"):
+            assert len(Dyads.from_frame({**columns, "N": [1, 1]}, "who", "what")) == 4
         refused("'where' is not a column .* has 'who'", Dyads.from_frame, table, "where", "what")
 
 

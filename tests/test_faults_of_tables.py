@@ -291,6 +291,8 @@ def test_values_of_rows_in_another_order_are_refused():
         refused(f"^by {told}", compare_shares, model, other, X=X)
     refused(f"^by {told}", StructureDisplay.from_estimator, model, other)
     refused(f"^design {told}", share_effects, model, frame, other.to_frame())
+    refused(rf"^design\['a'\] {told}", share_effects, model, frame, {"a": other})
+    refused(rf"^by\[1\] {told}", compare_shares, model, {1: other}, X=frame)
     refused(f"^times {told}", explore, model, frame, times=other)
     assert len(Dyads.from_pairs(np.array([1, 0]), pd.Series(["a", "b"]))) == 2  # no index
     refused(f"^columns {told}", Dyads.from_pairs, ones, other)

@@ -190,6 +190,8 @@ def check_index(X: Any, **given: Any) -> None:
 def check_order(index: Any, **given: Any) -> None:
     """Refuse values of rows that have this index, or these names of rows, in another order."""
     for name, values in given.items():
+        if isinstance(values, Mapping):
+            check_order(index, **{f"{name}[{key!r}]": column for key, column in values.items()})
         if index is None or not hasattr(values, "iloc") or np.array_equal(index, values.index):
             continue
         if len(index) == len(values) and set(index) == set(values.index):
@@ -221,8 +223,9 @@ def named_column(frame: Any, name: str) -> Any:
 
 
 def usual_counts(columns: Iterable[Any]) -> Any:
-    """The column with a usual name of counts, in any case, or None."""
-    known = {str(name).strip().lower(): name for name in columns}
+    """The column with a usual name of counts, if need be in another case, or None."""
+    ordered = sorted(columns, key=lambda name: name in USUAL_COUNTS)  # exact names last
+    known = {str(name).strip().lower(): name for name in ordered}
     return next((known[name] for name in USUAL_COUNTS if name in known), None)
 
 
