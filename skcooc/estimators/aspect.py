@@ -39,7 +39,7 @@ from skcooc.fitting.tuning import (
 )
 from skcooc.protocol import Array, Block, Counts
 from skcooc.protocol.scikit_learn import Interval, StrOptions
-from skcooc.tables import check_columns
+from skcooc.tables import check_given_columns
 
 BURSTINESS = 100.0  # tokens: "auto"
 DEFAULT_TEMPERING: Tempering = "distinctive"
@@ -288,7 +288,7 @@ class AspectFamily(ModelFamily):
         """Return the expected counts, (M, K); ValueError where shape or names of columns differ."""
         given, name = self.expected_counts, "component_prior"
         counts: Array = check_array(given, ensure_non_negative=True, input_name=name)
-        check_columns(given, columns, name)
+        check_given_columns(given, columns, name)
         if counts.shape != (self.n_components, X.shape[1]):
             what = f"component_prior is an array of shape {counts.shape}; it must be"
             shape = self.n_components, X.shape[1]

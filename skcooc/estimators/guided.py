@@ -27,7 +27,7 @@ from skcooc.simplex import first_largest, normalise
 from skcooc.tables import (
     Dyads,
     Table,
-    check_columns,
+    check_given_columns,
     check_index,
     is_out_of_core,
     known_groups,
@@ -529,7 +529,7 @@ class GuidedFamily(AspectFamily):
             warnings.warn(f"{what}{alike and f'; X has {alike}'}.", UserWarning, stacklevel=2)
         fixed = self.fixed_components
         for table in fixed.values() if isinstance(fixed, Mapping) else [fixed]:
-            check_columns(table, names, "fixed_components")
+            check_given_columns(table, names, "fixed_components")
         for k, (topic, row) in enumerate(given_topics(fixed).items(), start=len(self.seeds)):
             if row.shape != (n_columns,) or not 0 < row.sum() < np.inf or row.min() < 0:
                 raise ValueError(

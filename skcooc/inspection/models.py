@@ -407,7 +407,7 @@ def read_view(
         listed = list(X)
         texts = listed if listed and all(isinstance(text, str) for text in listed) else None
     X = found.table(X)
-    check_order(X, model)
+    check_column_order(X, model)
     X, own_names = split_row_names(X)
     counts = _check_counts(X, model)
     if texts is not None:
@@ -453,7 +453,7 @@ def split_row_names(X: TableLike) -> tuple[TableLike, ArrayLike | None]:
     return X, X.index if hasattr(X, "iloc") else None
 
 
-def check_order(X: TableLike, model: Any) -> None:
+def check_column_order(X: TableLike, model: Any) -> None:
     """Raise ValueError if a data frame or dyads have other columns than were fitted."""
     names = getattr(X, "columns", None)
     if not hasattr(X, "iloc"):  # of Dyads and pyarrow, whose columns are no names

@@ -18,7 +18,7 @@ from skcooc.inspection.features import (
     row_clusters,
     unwrap_coclustering,
 )
-from skcooc.inspection.models import check_order, row_names_of, split_row_names
+from skcooc.inspection.models import check_column_order, row_names_of, split_row_names
 from skcooc.plotting.canvas import (
     NEUTRAL,
     Display,
@@ -306,7 +306,7 @@ def _matrix_side(clusters: SideClusters, names: Array, n: int) -> MatrixSide:
 
 def _pairs(X: TableLike, model: TwoSided) -> tuple[Array, Array, Array]:
     """Positions and counts of the pairs; ValueError if X is not the training matrix."""
-    check_order(X, model)
+    check_column_order(X, model)
     X, names = split_row_names(X)
     shape = len(model.embedding_), len(model.column_labels_)
     X = check_array(check_sparse_structure(X), accept_sparse="coo", ensure_non_negative=True)

@@ -20,7 +20,7 @@ from skcooc.tables.reading import (
     Table,
     all_cells,
     as_counts,
-    check_columns,
+    check_given_columns,
     check_same_table,
     check_same_triads,
     check_table,

@@ -518,9 +518,9 @@ def random_generator(random_state: RandomState) -> np.random.Generator:
 
 
 def uncompared_names(X: TableLike) -> Array | None:
-    """Column names of a data frame or Dyads that scikit-learn does not compare: no strings.
+    """Column names of a data frame or Dyads that are no strings, which scikit-learn ignores.
 
-    None also for 0, 1, ... of a frame, which has no other names.
+    None also for a frame that numbers its columns 0, 1, ...
     """
     of_frame = X.columns if hasattr(X, "iloc") and hasattr(X, "columns") else None
     given = X.column_names if isinstance(X, Dyads) else of_frame
@@ -531,7 +531,7 @@ def uncompared_names(X: TableLike) -> Array | None:
     return None if default else names
 
 
-def check_columns(given: object, columns: Array | None, what: str) -> None:
+def check_given_columns(given: object, columns: Array | None, what: str) -> None:
     """Check that a frame or Series of topics that the user gives has the columns of X."""
     index = getattr(given, "index", None) if hasattr(given, "iloc") else None
     names = getattr(given, "columns", index)
