@@ -75,10 +75,11 @@ def same_table(one: TableSchema, other: TableSchema) -> bool:
 
 def same_names(one: ArrayLike, other: ArrayLike) -> bool:
     """True if names are the same in the same order; missing ones are equal, too."""
-    one, other = (as_names(names).astype(object) for names in (one, other))
-    for names in (one, other):
-        names[is_missing(names)] = None
-    return np.array_equal(one, other)
+    first, second = as_names(one).tolist(), as_names(other).tolist()
+    pairs = zip(first, second, strict=False)
+    return bool(first == second) or (
+        len(first) == len(second) and all(a == b or (a != a and b != b) for a, b in pairs)
+    )
 
 
 def find_names(names: Array, wanted: ArrayLike) -> Array:
