@@ -37,7 +37,7 @@ Value: TypeAlias = ir.Value  # a number, or several, of the code that is made
 Lanes = tuple[tuple[int, ...], tuple[int, ...]]
 LINE = 64  # bytes of a vector, and of a line of the cache
 HALF = LINE // 2  # bytes of rows of few components
-PAIR = 2 * LINE  # bytes of a row that one loop takes, whatever the number of components
+PAIR = 2 * LINE  # bytes of a row that a loop of products takes at most
 PAGE = 4096  # bytes; loads wait for stores that are a multiple of this apart
 INDEX, INT32, BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 FAST = ("fast",)
@@ -57,10 +57,10 @@ def lanes(table: Array) -> Lanes:
 
 
 def column_chunks(table: Array) -> list[tuple[Lanes, np.uintp, np.uintp]]:
-    """Two cache lines of columns at a time: what loops need to find them in a flat table.
+    """Two cache lines of columns at a time, or one: what loops need to find them in a flat table.
 
-    These are the lanes, the first column, and the number of columns of the table, which is padded
-    to pairs of lines: one loop is compiled for all numbers of components.
+    These are the lanes, the first column, and the number of columns of the padded table. So loops
+    are compiled for one line and for two.
     """
     n_columns, width = table.shape[1], PAIR // table.itemsize
     starts = range(0, n_columns, width)

@@ -501,7 +501,7 @@ class FactorProducts(NonZeros):
     """Products with factors of rows and of columns."""
 
     def dot(self, D: Array) -> Array:
-        n_columns, D = D.shape[1], padded(D, self.dtype, PAIR)
+        n_columns, D = D.shape[1], padded(D, self.dtype)
         products = aligned_array((self.shape[0], D.shape[1]), self.dtype, make=np.zeros)
         arrays = self.indptr, self.indices, self.data, D.reshape(-1), products.reshape(-1)
 
@@ -513,7 +513,7 @@ class FactorProducts(NonZeros):
         return without_padding(products, n_columns)
 
     def tdot(self, D: Array) -> Array:
-        n_columns, D = D.shape[1], padded(self._weighted(D), self.dtype, PAIR)
+        n_columns, D = D.shape[1], padded(self._weighted(D), self.dtype)
         products = aligned_array((self.shape[1], D.shape[1]), self.dtype, make=np.zeros)
         bands = self.views.bands
         work = bands.nnz * n_columns
@@ -544,7 +544,7 @@ class FactorProducts(NonZeros):
         return Pass(rows[:, :n_components], columns[:, :n_components], log_likelihood)
 
     def cells(self, A: Array, B: Array) -> Array:
-        A, B = (padded(F, self.dtype, PAIR) for F in (A, B))
+        A, B = (padded(F, self.dtype, PAIR) for F in (A, B))  # one loop for all
         cells = np.zeros_like(self.data)
         arrays = self.indptr, self.indices, A.reshape(-1), B.reshape(-1), cells
 
