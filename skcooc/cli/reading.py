@@ -451,7 +451,7 @@ def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
     X = sp.coo_array((counts, (i, j)), shape=(len(row_names), len(column_names)))
     kinds = f"values of {texts.excerpt(row)}", f"values of {texts.excerpt(column)}"
     title = f"{path}, pairs of {row!r} and {column!r}"
-    title += ", one a line" if count is None else f", counts of {count!r}"
+    title += ", each line counted once" if count is None else f", counts of {count!r}"
     return NamedCounts(X, row_names, column_names, title, kinds)
 
 

@@ -544,7 +544,7 @@ class FactorProducts(NonZeros):
         return Pass(rows[:, :n_components], columns[:, :n_components], log_likelihood)
 
     def cells(self, A: Array, B: Array) -> Array:
-        A, B = (padded(F, self.dtype, PAIR) for F in (A, B))  # one loop for all
+        A, B = (padded(F, self.dtype, PAIR) for F in (A, B))  # another loop takes .1 s
         cells = np.zeros_like(self.data)
         arrays = self.indptr, self.indices, A.reshape(-1), B.reshape(-1), cells
 

@@ -416,7 +416,9 @@ REFUSED = {
     "image.png: not UTF-8 text": {
         "with_picture": folder({"good.txt": b"word", "image.png": b"\x89PNG\r\n"})
     },
-    "\\x1b[2J.csv, pairs of 'a' and 'b', one a line: need": {"\x1b[2J.csv": b"a,b\n1,2\n"},
+    "\\x1b[2J.csv, pairs of 'a' and 'b', each line counted once: need": {
+        "\x1b[2J.csv": b"a,b\n1,2\n"
+    },
 }
 
 CONTENTS = {
