@@ -371,9 +371,10 @@ class CSRCounts(
         return self.map_row_ranges(lambda some, out: power(some, exponent, out), P)
 
     def map_slices(self, function: Callable[[int, int], T]) -> list[T]:
-        n_parts = min(N_PARTS, -(-self.shape[0] // MIN_PART))
-        ends = np.linspace(0, self.shape[0], n_parts + 1).astype(int)
-        return list(self.map_ranges(lambda part: function(*part), pairwise(ends.tolist())))
+        n_rows = self.shape[0]
+        height = max(MIN_PART, -(-n_rows // N_PARTS))
+        parts = [(start, min(start + height, n_rows)) for start in range(0, n_rows, height)]
+        return list(self.map_ranges(lambda part: function(*part), parts))
 
     def with_threads(self, n_threads: int, map: Map) -> Self:
         new = copy.copy(self)
@@ -428,10 +429,6 @@ class CSRCounts(
             sums = sp.csr_array(members, shape=(n_groups + 1, self.shape[0])) @ self.table
             self._by_group = sums.toarray()
         return self._by_group
-
-    @property
-    def table(self) -> CSR:
-        return sp.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
 
     def _like(self, X: CSR, row_weights: Array | None) -> Self:
         return type(self)(X, row_weights, n_threads=self.n_threads, map=self.map_ranges)

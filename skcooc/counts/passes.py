@@ -7,7 +7,6 @@ often than once for every non-zero, and in order of the columns.
 
 from __future__ import annotations
 
-from builtins import map as serial_map
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -108,6 +107,10 @@ def pipelined(map: Map, tile: Callable[[int, int], None], n_bands: int, n_ranges
     before has left it. So sums over the columns of a band, and over the bands of a column, are made
     in order, however many ranges there are. ``map`` has to start the ranges in order.
     """
+    if n_ranges == 1:  # nothing to wait for
+        for band in range(n_bands):
+            tile(band, 0)
+        return
     left = [Semaphore(0) for _ in range(n_ranges)]
 
     def down(columns: int) -> None:
@@ -416,6 +419,10 @@ class NonZeros:
     def dtype(self) -> np.dtype[np.floating]:
         return self.data.dtype
 
+    @cached_property
+    def table(self) -> CSR:
+        return sp.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
+
     @property
     def row_weights(self) -> Array:
         return np.ones(self.shape[0]) if self.weights is None else self.weights
@@ -458,7 +465,6 @@ class NonZeros:
         work = bands.nnz * n_components
         tiles = bands.tiles(self.n_ranges_for(work))
         n_ranges = tiles.shape[1] - 1
-        map = self.map_ranges if n_ranges > 1 else serial_map
 
         def run(band: int, part: int) -> None:
             loop(band, tiles[band, part : part + 2])
@@ -466,7 +472,7 @@ class NonZeros:
         def log_likelihood(band: int) -> float:
             return bands.log_likelihood(band, cells, self.weights)
 
-        pipelined(map, run, len(bands), n_ranges)
+        pipelined(self.map_ranges, run, len(bands), n_ranges)
         return sum(self._run_each(log_likelihood, [(band,) for band in range(len(bands))], work))
 
 
@@ -501,6 +507,8 @@ class FactorProducts(NonZeros):
     """Products with factors of rows and of columns."""
 
     def dot(self, D: Array) -> Array:
+        if D.shape[1] == 1:  # where vectors gain nothing
+            return np.asarray(self.table @ D.astype(self.dtype, copy=False))
         n_columns, D = D.shape[1], padded(D, self.dtype)
         products = aligned_array((self.shape[0], D.shape[1]), self.dtype, make=np.zeros)
         arrays = self.indptr, self.indices, self.data, D.reshape(-1), products.reshape(-1)
@@ -513,7 +521,10 @@ class FactorProducts(NonZeros):
         return without_padding(products, n_columns)
 
     def tdot(self, D: Array) -> Array:
-        n_columns, D = D.shape[1], padded(self._weighted(D), self.dtype)
+        D = self._weighted(D)
+        if D.shape[1] == 1:
+            return np.asarray(self.table.T @ D)
+        n_columns, D = D.shape[1], padded(D, self.dtype)
         products = aligned_array((self.shape[1], D.shape[1]), self.dtype, make=np.zeros)
         bands = self.views.bands
         work = bands.nnz * n_columns
