@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from skcooc.counts.csr import OUT_OF_CORE, CSRCounts, add_statistics, mean_weight
 from skcooc.counts.lanes import aligned_array
-from skcooc.counts.passes import Bands, ColumnView, Views, shared_property
+from skcooc.counts.passes import Bands, Views, shared_property
 from skcooc.counts.thinning import merge_draws
 from skcooc.protocol import CSR, Array, FoldIn, Map, P, Rows, RowSample, S, T
 
@@ -28,12 +28,8 @@ class BandViews(Views):
         self.bands, self.lock = bands, RLock()
 
     @shared_property
-    def matrix(self) -> CSR:
+    def table(self) -> CSR:
         return self.bands.to_csr()
-
-    @shared_property
-    def columns(self) -> ColumnView:
-        return ColumnView(self.matrix)
 
 
 class BandCounts(CSRCounts):
@@ -48,15 +44,15 @@ class BandCounts(CSRCounts):
 
     @property
     def indptr(self) -> Array:  # type: ignore[override]  # made when asked for
-        return self.views.matrix.indptr
+        return self.views.table.indptr
 
     @property
     def indices(self) -> Array:  # type: ignore[override]
-        return self.views.matrix.indices
+        return self.views.table.indices
 
     @property
     def data(self) -> Array:  # type: ignore[override]
-        return self.views.matrix.data
+        return self.views.table.data
 
     @property
     def dtype(self) -> np.dtype[np.floating]:

@@ -378,7 +378,7 @@ class shared_property(cached_property[T]):
 
 
 class Views:
-    """Bands and columns of a matrix.
+    """A matrix as SciPy has it, in bands, and by columns.
 
     The arrays of X are kept, not X: reference cycles would be freed late.
     """
@@ -388,15 +388,19 @@ class Views:
         self.lock = RLock()
 
     @shared_property
+    def table(self) -> CSR:
+        return sp.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
+
+    @shared_property
     def bands(self) -> Bands:
         return Bands.of_matrix(self)
 
     @shared_property
     def columns(self) -> ColumnView:
-        return ColumnView(self)
+        return ColumnView(self.table)
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in vars(self).items() if name != "lock"}
+        return {n: value for n, value in vars(self).items() if n not in ("lock", "table")}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state, lock=RLock())
@@ -419,9 +423,9 @@ class NonZeros:
     def dtype(self) -> np.dtype[np.floating]:
         return self.data.dtype
 
-    @cached_property
+    @property
     def table(self) -> CSR:
-        return sp.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
+        return self.views.table
 
     @property
     def row_weights(self) -> Array:
