@@ -149,7 +149,15 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> list[Entr
     entries.append(_entry(label, memory.estimator_, test, with_memory, fitted))
     label = "LDA of scikit-learn, defaults"
     with screen.step(label):
-        return [*entries, _lda(label, options, train, test)]
+        K, jobs, seed = options.components, options.jobs, options.seed
+        lda = LatentDirichletAllocation(K, n_jobs=jobs, random_state=seed)
+        clone(lda).set_params(max_iter=1).fit(train)  # starts its processes, which is not timed
+        memory = RowMemory(lda, random_state=seed)
+        seconds, notes = timed_fit(memory, train)
+        alone = metrics.perplexity(test, memory.embedding_, memory.components_)
+        with_memory, n_iter = memory.perplexity(Dyads(test)), memory.estimator_.n_iter_
+        entries.append(Entry(label, alone, with_memory, seconds, n_iter=n_iter, notes=notes))
+    return entries
 
 
 def _entry(
@@ -158,14 +166,3 @@ def _entry(
     alone = model.perplexity(Dyads(test))
     found = float(model.beta_), float(model.smoothing_), model.n_iter_
     return Entry(label, alone, with_memory, fitted.seconds, *found, fitted.notes)
-
-
-def _lda(label: str, options: Arguments, train: CSR, test: CSR) -> Entry:
-    K, seed = options.components, options.seed
-    lda = LatentDirichletAllocation(K, n_jobs=options.jobs, random_state=seed)
-    memory: BaseEstimator = RowMemory(lda, random_state=seed)
-    clone(lda).set_params(max_iter=1).fit(train)  # starts its processes, which is not timed
-    seconds, notes = timed_fit(memory, train)
-    alone = metrics.perplexity(test, memory.embedding_, memory.components_)
-    with_memory, n_iter = memory.perplexity(Dyads(test)), memory.estimator_.n_iter_
-    return Entry(label, alone, with_memory, seconds, n_iter=n_iter, notes=notes)

@@ -13,12 +13,12 @@ import tokenize
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -85,56 +85,43 @@ def _read_path(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     is_folder, name = path.is_dir(), path.name.lower()
-    read_records = None if is_folder else _record_reader(path)
-    format = next((f for f in MATRICES if not is_folder and name.endswith(f.suffixes)), None)
-    if format is None and (option := first_given(options, *NAMES)):
+    is_matrix = not is_folder and name.endswith((".npz", ".mtx", ".mtx.gz"))
+    readers = {
+        (".csv", ".tsv"): _read_csv, (".jsonl", ".ndjson"): _read_json_lines,
+        (".json",): _read_json_array, (".parquet",): _read_parquet,
+    }  # fmt: skip
+    fitting = (read for ends, read in readers.items() if name.removesuffix(".gz").endswith(ends))
+    read_records = None if is_folder else next(fitting, None)
+    if not is_matrix and (option := first_given(options, *NAMES)):
         raise InputError(f"{path}: {option} applies to matrices only (.npz, .mtx)")
     if read_records is None and (option := first_given(options, *FIELDS)):
         columns = "named columns only (.csv, .tsv, .jsonl, .json, .parquet)"
         raise InputError(f"{path}: {option} applies to files with {columns}")
-    if format is not None and (option := first_given(options, *LIMITS)):
+    if is_matrix and (option := first_given(options, *LIMITS)):
         raise InputError(f"{path}: {option} applies to texts only")
     if read_records is not None:
         with screen.step(f"reading {path}"):
             records = read_records(path)
         return _count_records(records, options, screen)
-    if format is not None:
+    if is_matrix:
         with screen.step(f"reading {path}"):
-            return _read_matrix(path, format, options)
+            return _read_matrix(path, options)
     return (texts.read_folder if is_folder else texts.read_lines)(path, options, screen)
 
 
-def _load_npz(path: Path) -> sp.sparray:
-    with path.open("rb") as file:  # given a path, NumPy leaves a damaged file open
-        return sp.load_npz(file)
-
-
-def _load_matrix_market(path: Path) -> Any:
-    with warnings.catch_warnings():  # SciPy 1.18 asks for matrix or array, which is the same here
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return scipy.io.mmread(path)
-
-
-class MatrixFormat(NamedTuple):
-    suffixes: tuple[str, ...]
-    load: Callable[[Path], Any]
-    description: str
-
-
-MATRICES = (
-    MatrixFormat((".npz",), _load_npz, "a sparse matrix of SciPy"),
-    MatrixFormat((".mtx", ".mtx.gz"), _load_matrix_market, "in Matrix Market format"),
-)
-
-
-def _read_matrix(path: Path, format: MatrixFormat, options: Arguments) -> NamedCounts:
+def _read_matrix(path: Path, options: Arguments) -> NamedCounts:
+    is_npz = path.name.lower().endswith(".npz")
+    format = "a sparse matrix of SciPy" if is_npz else "in Matrix Market format"
     try:
-        path.open("rb").close()  # mmread does not tell a missing file from a damaged one
-        X = check_sparse_structure(format.load(path))
+        # Opened here: given a path, NumPy leaves a damaged file open, and mmread does not tell a
+        # missing file from a damaged one.
+        with path.open("rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # SciPy 1.18: matrix or array?
+            X = check_sparse_structure(sp.load_npz(file) if is_npz else scipy.io.mmread(path))
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or f'not {format.description}'}") from error
+        raise InputError(f"{path}: {error.strerror or f'not {format}'}") from error
     except DAMAGED as error:
-        raise InputError(f"{path}: not {format.description}") from error
+        raise InputError(f"{path}: not {format}") from error
     if X.ndim != 2:
         raise InputError(f"{path}: an array of {X.ndim} dimensions, not a matrix")
     if max(X.shape) > MAX_NAMES:
@@ -179,15 +166,6 @@ class Records:
             raise InputError(f"{self.path}: no column {name!r}; the columns are {columns}")
         position = self.names[name]
         return [record[position] for record in self.values]
-
-
-def _record_reader(path: Path) -> Callable[[Path], Records] | None:
-    name = path.name.lower().removesuffix(".gz")
-    readers = {
-        (".csv", ".tsv"): _read_csv, (".jsonl", ".ndjson"): _read_json_lines,
-        (".json",): _read_json_array, (".parquet",): _read_parquet,
-    }  # fmt: skip
-    return next((read for suffixes, read in readers.items() if name.endswith(suffixes)), None)
 
 
 def _read_csv(path: Path) -> Records:
@@ -366,11 +344,10 @@ def _parse_times(records: Records, name: str) -> Array:
     """Numbers or dates of a field, NaN or NaT for empty values."""
     filled = list(filter(None, map(str.strip, records.field(name))))
     are_dates = all(map(DATE.fullmatch, filled)) or not all(map(_is_number, filled))
-    parse: Callable[[str], Any] = _parse_date if are_dates else _parse_number
     times = []
     for value, place in zip(records.field(name), records.places, strict=True):
         try:
-            times.append(parse(value.strip()))
+            times.append(_parse_time(value.strip(), are_dates))
         except (ValueError, OverflowError) as error:
             what = f"{records.path}, {place}: {value!r} of {name!r} is not a time"
             hint = f"use numbers up to {MAX_TIME:.0e}, or dates such as 2024-05-31"
@@ -378,17 +355,13 @@ def _parse_times(records: Records, name: str) -> Array:
     return np.array(times)
 
 
-def _parse_number(value: str) -> float:
+def _parse_time(value: str, is_date: bool) -> float | np.datetime64:
+    if is_date:  # local, as in the explorer
+        return np.datetime64(parse_date(value).replace(tzinfo=None) if value else "NaT", "s")
     number = float(value or "nan")
     if abs(number) > MAX_TIME:
         raise OverflowError(value)
     return number
-
-
-def _parse_date(value: str) -> np.datetime64:
-    if not value:
-        return np.datetime64("NaT", "s")
-    return np.datetime64(parse_date(value).replace(tzinfo=None), "s")  # local, as in the explorer
 
 
 def _count_matrix(records: Records, options: Arguments) -> NamedCounts | None:

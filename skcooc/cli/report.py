@@ -12,7 +12,7 @@ from dataclasses import asdict
 from errno import EACCES, ENOTDIR
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -53,6 +53,14 @@ N_DROPPED = 10  # words
 N_GROUPS = 12  # printed, the largest
 N_TOPICS = 3  # printed of each group
 HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with cache", "seconds")
+FORMS = ".3f", ".3f", "d", ",.1f", ",.1f", ".1f"  # of the numbers below these
+EXPLANATION = """\
+  smoothing: weight of the unigram in the predictions, tuned on validation data if fit
+    holds some out, else 0.001; LDA needs none
+  with cache: the model and a within-document cache (skcooc.RowMemory), because words
+    tend to repeat; the first line is the topic-free baseline to beat
+  seconds: fit time, in a first run with compilation. LDA and models with --beta are
+    fitted twice, as the cache needs a validation fit; both count"""
 
 # Half a surrogate pair, as in JSON that was cut or in names of files, is written out.
 UNICODE: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
@@ -73,9 +81,10 @@ def report(
     table: NamedCounts, model: BaseEstimator, options: Arguments,
     divisions: Sequence[SharesByDivision], notes: Sequence[str], python: Sequence[str],
 ) -> str:  # fmt: skip
+    has_tree = hasattr(model, "tree_")
     sections = [
         _data(table),
-        _tree(table, model, options) if has_tree(model) else _components(table, model, options),
+        _tree(table, model, options) if has_tree else _components(table, model, options),
         _temperature(model),
         (line for note in notes for line in _wrapped(note)),
     ]
@@ -87,10 +96,6 @@ def report(
     lines = "\n".join(f"  {printable(line)}" for line in python)  # not cut, to be copied
     paragraphs.append(f"The same {noun} in Python\n\n{lines}")
     return "\n\n".join(filter(None, paragraphs)) + "\n"
-
-
-def comparison_table(entries: Sequence[Entry], options: Arguments) -> str:
-    return "\n".join(map(_cut, _perplexities(entries, options))) + "\n"
 
 
 def _cut(line: str) -> str:
@@ -116,10 +121,6 @@ def _example_rows(table: NamedCounts, model: FactorModel, wanted: list[str]) -> 
     return [int(np.where(dominant == k, row_sums, -1).argmax()) for k in topics[:N_EXAMPLES]]
 
 
-def has_tree(model: FactorModel) -> TypeGuard[TreeModel]:
-    return hasattr(model, "tree_")
-
-
 def _data(table: NamedCounts) -> Iterator[str]:
     (n, m), (rows, columns) = table.X.shape, table.kinds
     unit = "co-occurrences" if table.texts is None else "tokens"
@@ -140,34 +141,25 @@ def _data(table: NamedCounts) -> Iterator[str]:
         yield from textwrap.wrap(text, WIDTH)
 
 
-def _perplexities(entries: Sequence[Entry], options: Arguments) -> Iterator[str]:
-    held_out = f"{100 * options.test_size:g} % of the tokens"
-    yield f"Test perplexity, {options.components} components: {held_out} are held out"
-    yield ""
-    lines = [HEADINGS, *(_cells(entry) for entry in entries)]
+def comparison_table(entries: Sequence[Entry], options: Arguments) -> str:
+    lines: list[tuple[str, ...]] = [HEADINGS]
+    for entry in entries:
+        fits = entry.beta, entry.smoothing, entry.n_iter
+        values = *fits, entry.perplexity, entry.with_memory, entry.seconds
+        cells = ("-" if v is None else format(v, f) for v, f in zip(values, FORMS, strict=True))
+        lines.append((entry.label, *cells))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    rule = tuple("-" * width for width in widths)
-    for label, *cells in [lines[0], rule, *lines[1:]]:
-        aligned = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
-        yield "  " + "  ".join([label.ljust(widths[0]), *aligned])
-    yield ""
-    yield "  smoothing: weight of the unigram in the predictions, tuned on validation data if fit"
-    yield "    holds some out, else 0.001; LDA needs none"
-    yield "  with cache: the model and a within-document cache (skcooc.RowMemory), because words"
-    yield "    tend to repeat; the first line is the topic-free baseline to beat"
-    yield "  seconds: fit time, in a first run with compilation. LDA and models with --beta are"
-    yield "    fitted twice, as the cache needs a validation fit; both count"
+    lines.insert(1, tuple("-" * width for width in widths))
+    held_out = f"{100 * options.test_size:g} % of the tokens"
+    text = [f"Test perplexity, {options.components} components: {held_out} are held out", ""]
+    for label, *others in lines:
+        aligned = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        text.append("  " + "  ".join([label.ljust(widths[0]), *aligned]))
+    text += ["", *EXPLANATION.splitlines()]
     for note in dict.fromkeys(note for entry in entries for note in entry.notes):
         labels = "; ".join(entry.label for entry in entries if note in entry.notes)
-        yield from _wrapped(f"{labels}: {note}")
-
-
-def _cells(entry: Entry) -> tuple[str, ...]:
-    fits = entry.beta, entry.smoothing, entry.n_iter
-    values = *fits, entry.perplexity, entry.with_memory, entry.seconds
-    forms = ".3f", ".3f", "d", ",.1f", ",.1f", ".1f"
-    cells = zip(values, forms, strict=True)
-    return entry.label, *("-" if value is None else format(value, form) for value, form in cells)
+        text += _wrapped(f"{labels}: {note}")
+    return "\n".join(map(_cut, text)) + "\n"
 
 
 def _temperature(model: BaseEstimator) -> Iterator[str]:
@@ -405,7 +397,7 @@ def _summary(
     ]
     parameters = {k: v for k, v in model.get_params().items() if k != "feature_names"}
     compared = {"comparison": [asdict(entry) for entry in entries]} if entries else {}
-    tree = {"tree": inspection.export_dict(model, names)} if has_tree(model) else {}
+    tree = {"tree": inspection.export_dict(model, names)} if hasattr(model, "tree_") else {}
     return {
         "data": table.title,
         "n_rows": table.X.shape[0],
