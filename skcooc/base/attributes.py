@@ -18,7 +18,7 @@ from skcooc.fitting.journal import Journal
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Counts, Model
 from skcooc.simplex import warning_of_twins
-from skcooc.tables import CheckedBlocks, Table, TableSchema, same_names
+from skcooc.tables import CheckedBlocks, Table
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
 NO_GROUPS = np.empty(0, dtype=int)
@@ -224,14 +224,6 @@ def table_fingerprint(X: Counts) -> TableFingerprint:
     return TableFingerprint(X.dtype, unigram, token_distribution(X)[1], groups)
 
 
-def is_same_run(estimator: BaseEstimator, fitted: Parameters, X: Counts) -> bool:
-    """Return whether EM would continue the last fit exactly."""
-    groups = getattr(estimator, "row_groups_", NO_GROUPS)
-    distributions = estimator.unigram_, estimator.row_distribution_
-    known = TableFingerprint(estimator.components_.dtype, *distributions, groups)
-    return not changed_parameters(estimator, fitted, LENGTH_PARAMETERS) and known.matches(X)
-
-
 def changed_parameters(
     estimator: BaseEstimator, fitted: Parameters, free: Set[str] = frozenset()
 ) -> list[str]:
@@ -263,14 +255,6 @@ def check_shape(fitted: Parameters, recipe: Recipe, what: str, remedy: str = REM
         raise ValueError(
             f"{what} continues a model fitted with {shape}, got {dict(recipe.shape)}. {remedy}"
         )
-
-
-def check_column_names(fitted: TableSchema, given: TableSchema) -> None:
-    """Raise ValueError where both have names of columns, and these differ."""
-    names, others = fitted.column_names, given.column_names
-    if not (names is None or others is None or same_names(names, others)):
-        what = "warm_start=True continues a model of columns with other names, or in another order"
-        raise ValueError(f"{what}. {REMEDY}")
 
 
 def check_columns(components: Array, X: Counts) -> None:

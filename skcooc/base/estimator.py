@@ -29,7 +29,7 @@ from skcooc.protocol.bases import BaseEstimator, CallbackSupportMixin
 from skcooc.protocol.decorators import fit_context, with_callbacks
 from skcooc.protocol.scikit_learn import InstanceOf
 from skcooc.simplex import normalise
-from skcooc.tables import Table, is_out_of_core, read, read_in_memory
+from skcooc.tables import Table, is_out_of_core, read, read_in_memory, same_names
 
 E = TypeVar("E", bound="CooccurrenceEstimator")
 
@@ -135,9 +135,13 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             stopped = self._fit_table(recipe, table, known, data)
         else:
-            with self._all_or_nothing():
+            before, stopped = dict(vars(self)), True  # there is no need to converge
+            try:
                 self._fit_blocks(recipe, table.sample, table.blocks, known)
-            stopped = True  # there is no need to converge
+            except BaseException:
+                self.__dict__.clear()
+                self.__dict__.update(before)
+                raise
         attributes.warn_about(self, recipe, table, stopped)
         return self
 
@@ -152,7 +156,12 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             searches=self.beta == "auto", random_state=self.random_state,
         )  # fmt: skip
         if self._is_warm_start():
-            attributes.check_column_names(self._schema, table.schema)
+            names, others = self._schema.column_names, table.schema.column_names
+            if not (names is None or others is None or same_names(names, others)):
+                what = (
+                    "warm_start=True continues a model of columns with other names, or in another"
+                )
+                raise ValueError(f"{what} order. {attributes.REMEDY}")
         known = attributes.input_attributes(new) | attributes.size_attributes(self)
         return table, known | {"_schema": table.schema}
 
@@ -332,7 +341,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """Raise ValueError where solver="alternating" does not go with the model and beta."""
         if "alternation" not in make_solver(self.solver).needs:
             return
-        if not (beta == 1 and recipe.supports_alternating):
+        is_plain = recipe.annealing is None and recipe.equations.supports_alternating
+        if not (beta == 1 and is_plain):
             raise ValueError(
                 f'solver="{self.solver}" needs an AspectModel with beta=1.0, no annealing, no '
                 'component_prior and leave_one_out=False: set solver="momentum".'
@@ -351,10 +361,13 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         return self.warm_start and hasattr(self, "_state")
 
     def _warm_run(self, recipe: Recipe, X: Counts) -> EMState:
-        """Return the last run where table and parameters are the same, else a new one."""
-        end, fitted = self._end, self._fitted_parameters
-        if end is not None and attributes.is_same_run(self, fitted, X):
-            return end.relocated(X.array)
+        """Return the last run where EM would continue it exactly, else a new one."""
+        end, free = self._end, attributes.LENGTH_PARAMETERS
+        if end and not attributes.changed_parameters(self, self._fitted_parameters, free):
+            groups = getattr(self, "row_groups_", attributes.NO_GROUPS)
+            table = self.components_.dtype, self.unigram_, self.row_distribution_, groups
+            if attributes.TableFingerprint(*table).matches(X):
+                return end.relocated(X.array)
         return EMState(self._warm_state(recipe, X), self._make_solver())
 
     def _warm_state(self, recipe: Recipe, X: Counts) -> State:

@@ -215,7 +215,12 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _warn_of_training_table(self, X: TableLike) -> None:
         check_is_fitted(self)
-        if self._is_training_table(X):
+        if getattr(X, "table_shape", getattr(X, "shape", ())) != self._schema.shape:
+            return
+        rows = as_counts(X.to_csr()) if isinstance(X, Dyads) else self._read_rows(X)
+        shares, fitted = rows.row_sums / max(rows.row_sums.sum(), 1), self.row_distribution_
+        same_rows = len(fitted) == len(shares) and np.allclose(shares, fitted)  # up to scale
+        if same_rows and np.allclose(self._unigram_of(rows), self.unigram_):
             given = "test" if hasattr(X, "table_shape") else "Dyads(test)"
             warnings.warn(
                 "X is the training table, so its perplexity says nothing about new tokens. Hold "
@@ -224,16 +229,6 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 UserWarning,
                 stacklevel=3,
             )
-
-    def _is_training_table(self, X: TableLike) -> bool:
-        """Return whether X has the shape of the training table, and its sums, up to scale."""
-        if getattr(X, "table_shape", getattr(X, "shape", ())) != self._schema.shape:
-            return False
-        rows = as_counts(X.to_csr()) if isinstance(X, Dyads) else self._read_rows(X)
-        shares, fitted = rows.row_sums / max(rows.row_sums.sum(), 1), self.row_distribution_
-        if len(fitted) != len(shares) or not np.allclose(shares, fitted):
-            return False
-        return np.allclose(self._unigram_of(rows), self.unigram_)
 
     def _unigram_of(self, X: Block) -> Array:
         return add_one_unigram(X)

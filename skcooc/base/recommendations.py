@@ -57,18 +57,20 @@ def recommend(
         )
     if len(shape) == 1 and _are_counts(model, rows):
         raise IndexError(f"rows looks like the counts of one row, of shape {shape}. {NEW_ROWS}")
-    asked = _new(model, rows) if len(shape) == 2 else _fitted(model, rows, exclude_seen)
+    if len(shape) == 2:
+        X = model._read_rows(rows)
+        index = np.arange(X.shape[0])
+        asked = Asked(model.fold_in(X), X.table, observed_cells(X.table), index)
+    else:
+        asked = _fitted(model, rows, exclude_seen)
     leading = (len(asked.rows),) if shape else ()
     best = Ranked.none(len(asked.rows), n)
     for some, P in _predicted(model, asked if exclude_seen else asked._replace(seen=None)):
         best.columns[some], best.values[some] = ranked(P, n)
-    items = _named(model._schema.column_names, best.columns)
+    items, names = best.columns, model._schema.column_names
+    if names is not None:
+        items = np.append(names.astype(object), [None])[items]  # None for -1
     return Recommendations(items.reshape(*leading, n), best.values.reshape(*leading, n))
-
-
-def _new(model: Predictions, rows: TableLike) -> Asked:
-    X = model._read_rows(rows)
-    return Asked(model.fold_in(X), X.table, observed_cells(X.table), np.arange(X.shape[0]))
 
 
 def _fitted(model: Predictions, rows: ArrayLike, exclude_seen: bool) -> Asked:
@@ -136,10 +138,3 @@ def _predicted(model: Predictions, asked: Asked) -> Iterator[tuple[slice, Array]
         if asked.seen is not None:
             P[asked.seen.in_rows(rows)] = -np.inf
         yield some, P
-
-
-def _named(names: Array | None, columns: Array) -> Array:
-    """Return names of columns, None for -1; the positions where there are no names."""
-    if names is None:
-        return columns
-    return np.append(names.astype(object), [None])[columns]

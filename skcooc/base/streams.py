@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from time import perf_counter
 from typing import Literal, Self, cast
@@ -174,8 +173,12 @@ class Streams(Predictions):
         now, stopped = self._position, False
         while done.number < max_passes and not (done.converged or stopped):
             start, follower = perf_counter(), self._follower(recipe, now.stream)
-            now, done, tally = follower.make_pass(now, blocks, totals, done, passes.block)
-            self._passes = done
+            tally = ProgressiveLoss()
+            for X in blocks:
+                if X.column_sums.any():
+                    now = follower.step(now, X, totals, tally)
+                passes.block()
+            self._passes = done = done.after(tally.loss)
             self._set_stream_attributes(
                 now, np.empty(0), tally, perf_counter() - start, done.converged
             )
@@ -214,14 +217,3 @@ class Streams(Predictions):
         record = Record(beta, objective, tally.perplexity, seconds)
         self.__dict__.update(usable, _stream=stream, converged_=converged, objective_=objective)
         self.__dict__.update(history_=[*self.history_, record], n_iter_=self.n_iter_ + 1)
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Restore the estimator where an exception is raised."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise

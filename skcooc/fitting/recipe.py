@@ -204,10 +204,6 @@ class Recipe:
         return replace(self, settings=replace(self.settings, seeds=seeds))
 
     @property
-    def supports_alternating(self) -> bool:
-        return self.annealing is None and self.equations.supports_alternating
-
-    @property
     def without_burstiness(self) -> Recipe:
         """The recipe for fits that are validated on single tokens, without a cache."""
         return replace(self, concentration=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
@@ -57,16 +57,9 @@ def solve_rows(
     fixed = model.fixed(X, params, beta)
     if fixed is not None:
         return X.solve_mixtures(fixed, rows, FOLD_IN_TOL, max_iter)
-    return _settled(model, params, beta, X, rows, max_iter)
-
-
-def _settled(
-    model: FoldIn[P, S], params: P, beta: float, X: Block, rows: Rows, max_iter: int
-) -> Rows:
-    """Iterate the E-step on the rows that still move by more than FOLD_IN_TOL."""
     active = np.arange(X.shape[0])
     rows, _ = model.expect(X, params, rows, beta)
-    for _ in range(max_iter - 1):
+    for _ in range(max_iter - 1):  # on the rows that still move by more than FOLD_IN_TOL
         new, _ = model.expect(X, params, rows[active], beta)
         moving = np.abs(new - rows[active]).max(axis=1) > FOLD_IN_TOL
         rows[active] = new
@@ -101,6 +94,10 @@ class Passes(NamedTuple):
     number: int = 0  # of those done
     loss: float = np.inf  # of the last
     converged: bool = False
+
+    def after(self, loss: float) -> Passes:
+        """Return the progress after one more pass."""
+        return Passes(self.number + 1, loss, self.loss - loss <= PASS_TOL * abs(loss))
 
 
 class Position(NamedTuple):
@@ -234,20 +231,3 @@ class StreamTrainer:
             averages=step.averages, column_sums=totals, direction=direction, held_out=held_out
         )
         return Position(step.params, step.rows, beta, smoothing, stream)
-
-    def make_pass(
-        self,
-        now: Position,
-        blocks: Iterable[Block],
-        totals: Array,
-        done: Passes,
-        after_block: Callable[[], None],
-    ) -> tuple[Position, Passes, ProgressiveLoss]:
-        """Make a pass over blocks, a step for each; (M,) totals of all columns."""
-        tally = ProgressiveLoss()
-        for X in blocks:
-            if X.column_sums.any():
-                now = self.step(now, X, totals, tally)
-            after_block()
-        converged = done.loss - tally.loss <= PASS_TOL * abs(tally.loss)
-        return now, Passes(done.number + 1, tally.loss, converged), tally
