@@ -113,30 +113,26 @@ class Checkpoint:
     def on_fit_task_end(
         self, estimator: Any, context: Any, *, fitted_estimator: Any = None
     ) -> None:
-        if fitted_estimator is not None and self._is_due(context.task_name == PASS):
+        if fitted_estimator is not None and self.is_due(context.task_name == PASS):
             write_checkpoint(self.path, fitted_estimator)
 
-    def keep(self, estimator: Any, found: Callable[[], dict[str, object]], *, ended: bool) -> None:
-        """Write a checkpoint of an estimator that cannot predict yet, if one is due."""
-        if self._is_due(ended):
-            estimator = copy.copy(estimator)
-            estimator.__dict__.update(found())
-            write_checkpoint(self.path, estimator)
-
-    def _is_due(self, ended: bool) -> bool:
+    def is_due(self, ended: bool) -> bool:
+        """Count a call; whether a checkpoint is written now."""
         with WRITING:
             self._calls += 1
             return ended or self._calls % self.every == 0
 
 
 def keep(estimator: Any, found: Callable[[], dict[str, object]], *, ended: bool) -> None:
-    """Pass an estimator with the attributes ``found`` to its checkpoints.
+    """Write an estimator with the attributes ``found`` to those of its checkpoints that are due.
 
     ``ended`` says that a part of the fit has ended, not only an iteration of EM.
     """
     for callback in getattr(estimator, "_skl_callbacks", ()):
-        if isinstance(callback, Checkpoint):
-            callback.keep(estimator, found, ended=ended)
+        if isinstance(callback, Checkpoint) and callback.is_due(ended):
+            estimator = copy.copy(estimator)
+            estimator.__dict__.update(found())
+            write_checkpoint(callback.path, estimator)
 
 
 def write_checkpoint(path: str | os.PathLike[str], estimator: Any) -> None:

@@ -174,7 +174,12 @@ class AspectRetriever(BaseEstimator):
         new = copy.copy(self)  # a fit that fails does not change self
         attributes.set_fitted_attributes(new, {})
         table = new._counts(X, reset=True)
-        new.estimators_ = self._models(table, sizes)
+        prototype = AspectModel(beta=0.75, tol=1e-4) if self.estimator is None else self.estimator
+        seeds = check_random_state(self.random_state).randint(2**31, size=len(sizes)).tolist()
+        own = [{"n_components": K, "random_state": s} for K, s in zip(sizes, seeds, strict=True)]
+        new.estimators_ = [
+            clone(prototype).set_params(n_jobs=self.n_jobs, **params).fit(table) for params in own
+        ]
         new.components_ = np.vstack([model.components_ for model in new.estimators_])
         new.embedding_ = np.hstack([model.embedding_ for model in new.estimators_]) / len(sizes)
         new.embedding_[table @ np.ones(table.shape[1]) == 0] = 0
@@ -276,15 +281,6 @@ class AspectRetriever(BaseEstimator):
             warnings.warn(f"{what}, {then}", stacklevel=3)
         return table
 
-    def _models(self, table: CSR, sizes: Sequence[int]) -> list[CooccurrenceEstimator]:
-        prototype = AspectModel(beta=0.75, tol=1e-4) if self.estimator is None else self.estimator
-        seeds = check_random_state(self.random_state).randint(2**31, size=len(sizes)).tolist()
-        prototype = clone(prototype).set_params(n_jobs=self.n_jobs)
-        return [
-            clone(prototype).set_params(n_components=K, random_state=seed).fit(table)
-            for K, seed in zip(sizes, seeds, strict=True)
-        ]
-
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
         counts = self.vectorizer is None
@@ -322,7 +318,14 @@ class DocumentIndex:
         """s(q, d) for counts of queries, with feedback of the documents found first."""
         queries = tf_idf(table, self.idf)
         found = self.match(queries)
-        return self.match(self._expand_queries(queries, found, n_feedback)) if n_feedback else found
+        if not n_feedback:
+            return found
+        first, similarity = nearest(found, n_feedback)
+        share = (similarity > 0) * (0.5 / first.shape[1])  # half the mean of the best documents
+        rows = np.repeat(np.arange(len(first)), first.shape[1])
+        chosen = (share.ravel().astype(queries.dtype), (rows, first.ravel()))
+        added = sp.csr_array(chosen, shape=found.shape) @ self.tf_idf
+        return self.match(normalize(queries + added))
 
     def match(self, queries: CSR) -> Array:
         """s(q, d) for weighted queries of length one."""
@@ -331,14 +334,6 @@ class DocumentIndex:
         aspects = self._direction(queries) @ self.directions.T
         a = self.aspect_weight
         return np.asarray(np.clip((1 - a) * terms + a * aspects, 0, 1))
-
-    def _expand_queries(self, queries: CSR, found: Array, n: int) -> CSR:
-        """Queries plus half the mean of the n best documents of positive similarity."""
-        first, similarity = nearest(found, n)
-        share = (similarity > 0) * (0.5 / first.shape[1])
-        rows = np.repeat(np.arange(len(first)), first.shape[1])
-        chosen = (share.ravel().astype(queries.dtype), (rows, first.ravel()))
-        return normalize(queries + sp.csr_array(chosen, shape=found.shape) @ self.tf_idf)
 
     def _weighted_components(self, table: CSR) -> Array:
         """P(w given z) idf_w of all models, (S K, M), in the dtype of a table."""

@@ -198,17 +198,23 @@ class AspectModel(CooccurrenceEstimator):
         if family.is_guided and self.annealing is not None:
             cure = f"set annealing=None, got {self.annealing}."
             raise ValueError(f"Known topics do not split: {cure}")
+        concentration = BURSTINESS if self.burstiness == "auto" else self.burstiness
+        if concentration is not None and self.early_stopping:
+            what = "early_stopping=True validates without the within-document cache"
+            raise ValueError(f"{what} that burstiness is for: set burstiness=None.")
         plain, unsplit = family.plain({}), family.is_leave_one_out({}) or family.is_guided
         return Recipe(
             family, self._settings(),
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
             annealing=annealing_schedule(self.annealing, plain.critical_beta),
             init_from=plain if self.annealing is None else None,
-            concentration=self._concentration(),
+            concentration=None if concentration is None else float(concentration),
             supports_splitting=not (unsplit or self.annealing or self.burstiness),
         )  # fmt: skip
 
     def _family(self) -> AspectFamily:
+        names = "component_prior", "row_prior", "leave_one_out", "tempering"
+        last = {n: getattr(self, f"{n}_") for n in names} if self._is_warm_start() else {}
         counts: ArrayLike | None = None
         prior = cast("float | Literal['auto']", self.component_prior)
         if not isinstance(self.component_prior, Real | str):
@@ -217,7 +223,7 @@ class AspectModel(CooccurrenceEstimator):
             n_components=self.n_components, tempering=self.tempering, component_prior=prior,
             row_prior=self.row_prior, leave_one_out=self.leave_one_out,
             annealed=self.annealing is not None, tunes_smoothing=self.smoothing == "auto",
-            last=self._last_values(), expected_counts=counts,
+            last=last, expected_counts=counts,
             equations=Aspects if counts is None else GuidedAspects,
         )  # fmt: skip
 
@@ -237,24 +243,6 @@ class AspectModel(CooccurrenceEstimator):
         return super()._row_states(
             X if explained.all() else X.replaced(X.table.data * known[X.indices])
         )
-
-    def _last_values(self) -> Values:
-        """Return the hyper-parameters of the last fit, which a warm start keeps; else none."""
-        if not self._is_warm_start():
-            return {}
-        names = "component_prior", "row_prior", "leave_one_out", "tempering"
-        return {name: getattr(self, f"{name}_") for name in names}
-
-    def _concentration(self) -> float | None:
-        """Return the concentration; ValueError where parameters do not go together."""
-        if self.burstiness is None:
-            return None
-        if self.early_stopping:
-            raise ValueError(
-                "early_stopping=True validates without the within-document cache that burstiness "
-                "is for: set burstiness=None."
-            )
-        return BURSTINESS if self.burstiness == "auto" else float(self.burstiness)
 
 
 @dataclass(frozen=True)

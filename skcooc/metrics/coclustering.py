@@ -52,8 +52,16 @@ def coclustering_adjusted_rand(
     rows = check_partitions(rows_true, rows_pred, ("rows_true", "rows_pred"))
     columns = check_partitions(columns_true, columns_pred, ("columns_true", "columns_pred"))
     by_row, by_column = _pair_counts(*rows), _pair_counts(*columns)
+    n = len(rows[0]) * len(columns[0])  # exact integers of any size, as are the numbers of pairs
     both, true, pred = (r * c for r, c in zip(by_row, by_column, strict=True))
-    return _adjusted_rand(len(rows[0]) * len(columns[0]), both, true, pred)
+    together, only_true, only_pred = both - n, true - both, pred - both
+    apart = n * n - true - only_pred
+    if only_true == only_pred == 0:
+        return 1.0
+    expected_true = (together + only_true) * (only_true + apart)
+    expected_pred = (together + only_pred) * (only_pred + apart)
+    gain = 2 * (together * apart - only_true * only_pred)
+    return gain / (expected_true + expected_pred)
 
 
 def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
@@ -216,18 +224,6 @@ def _pair_counts(true: Array, pred: Array) -> tuple[int, int, int]:
     parts = table.data, table.sum(axis=1), table.sum(axis=0)
     both, in_true, in_pred = (int(np.square(np.asarray(part)).sum()) for part in parts)
     return both, in_true, in_pred
-
-
-def _adjusted_rand(n: int, both: int, true: int, pred: int) -> float:
-    """Adjusted Rand index of n items from pair counts, exact integers of any size."""
-    together, only_true, only_pred = both - n, true - both, pred - both
-    apart = n * n - true - only_pred
-    if only_true == only_pred == 0:
-        return 1.0
-    expected_true = (together + only_true) * (only_true + apart)
-    expected_pred = (together + only_pred) * (only_pred + apart)
-    gain = 2 * (together * apart - only_true * only_pred)
-    return gain / (expected_true + expected_pred)
 
 
 def _information(X: CSR) -> float:

@@ -224,9 +224,19 @@ def _hits(X: TableLike, items: ArrayLike, k: int) -> tuple[Array, Array]:
     items = np.asarray(listed.items if hasattr(listed, "_fields") else items)
     if items.dtype.kind == "f":
         raise TypeError("items are scores: give the best columns, np.argsort(-items)[:, :k].")
-    relevant = check_observed(X.to_csr() if isinstance(X, Dyads) else X)
-    columns = _first_k(_positions(_column_names(X), items), relevant.shape, k)
-    rows, width = np.arange(len(columns)), relevant.shape[1]
+    relevant = check_observed(X)
+    columns, (n_rows, width) = _positions(_column_names(X), items), relevant.shape
+    if k < 1 or columns.ndim != 2 or len(columns) != n_rows or columns.shape[1] < k:
+        what = f"items of shape {columns.shape} do not hold k={k} for each row of X of shape"
+        cure = "Give one line of items for each row, such as recommend(X.row_names, k).items."
+        raise ValueError(f"{what} {relevant.shape}. {cure}")
+    columns = columns[:, :k]
+    if columns.max(initial=-1) >= width or columns.min(initial=-1) < -1:
+        raise ValueError(f"items should be columns of X of shape {relevant.shape}, or -1.")
+    ordered = np.sort(columns, axis=1)
+    if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
+        raise ValueError("items should not hold the same item twice in a row.")
+    rows = np.arange(n_rows)
     sizes = np.diff(relevant.indptr)
     keys = np.repeat(rows, sizes) * width + relevant.indices
     return np.isin(rows[:, None] * width + columns, keys) & (columns >= 0), sizes
@@ -248,17 +258,3 @@ def _positions(names: Array | None, items: Array) -> Array:
     if unknown.any():
         raise ValueError(f"items should be columns of X, as {items[unknown].tolist()[0]!r} is not.")
     return columns
-
-
-def _first_k(columns: Array, shape: tuple[int, int], k: int) -> Array:
-    if k < 1 or columns.ndim != 2 or len(columns) != shape[0] or columns.shape[1] < k:
-        what = f"items of shape {columns.shape} do not hold k={k} for each row of X of shape"
-        cure = "Give one line of items for each row, such as recommend(X.row_names, k).items."
-        raise ValueError(f"{what} {shape}. {cure}")
-    first = columns[:, :k]
-    if first.max(initial=-1) >= shape[1] or first.min(initial=-1) < -1:
-        raise ValueError(f"items should be columns of X of shape {shape}, or -1.")
-    ordered = np.sort(first, axis=1)
-    if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
-        raise ValueError("items should not hold the same item twice in a row.")
-    return first

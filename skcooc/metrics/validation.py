@@ -92,20 +92,9 @@ def known_and_scored(
     estimator: Any, X: TableLike, all_tokens: Dyads | None, scorer: str
 ) -> tuple[CSR, CSR]:
     """Known and scored counts of the same rows: of new rows, one half each."""
-    if isinstance(X, Dyads):
-        return _difference(X, all_tokens, scorer), X.to_csr()
-    known, scored = halves(read_rows(estimator, X))
-    return known.table, scored.table
-
-
-def without_feature_names(estimator: Any) -> Any:
-    """Copy that does not check names of columns, which have been checked already."""
-    estimator = copy.copy(estimator)
-    vars(estimator).pop("feature_names_in_", None)
-    return estimator
-
-
-def _difference(X: Dyads, all_tokens: Dyads | None, scorer: str) -> CSR:
+    if not isinstance(X, Dyads):
+        half, other = halves(read_rows(estimator, X))
+        return half.table, other.table
     if all_tokens is None:
         what = f"X is Dyads, so its known tokens are needed: give {scorer} all_tokens"
         raise ValueError(f"{what}, the Dyads that are divided into folds.")
@@ -117,4 +106,11 @@ def _difference(X: Dyads, all_tokens: Dyads | None, scorer: str) -> CSR:
         what = f"X has tokens that are not among all_tokens of {scorer}"
         raise ValueError(f"{what}: give it the Dyads that are divided into folds.")
     warn_about_unknown_rows(np.diff(known.indptr), X.rows)
-    return known
+    return known, X.to_csr()
+
+
+def without_feature_names(estimator: Any) -> Any:
+    """Copy that does not check names of columns, which have been checked already."""
+    estimator = copy.copy(estimator)
+    vars(estimator).pop("feature_names_in_", None)
+    return estimator

@@ -27,7 +27,6 @@ from skcooc.model_selection.candidates import (
     Choice,
     Score,
     Sizes,
-    Visit,
     check_candidates,
     cost_order,
     fewest,
@@ -46,10 +45,10 @@ from skcooc.model_selection.folds import (
     count_folds,
 )
 from skcooc.model_selection.path import ComponentPath, PathFit, describe_fits, is_hard, score_fold
-from skcooc.model_selection.search import Hooks, RunParallel, Search, cv_results, search_task
+from skcooc.model_selection.search import RunParallel, Search, cv_results, search_task
 from skcooc.protocol import Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
-from skcooc.protocol.scikit_learn import CallbackContext, HasMethods, Interval, StrOptions
+from skcooc.protocol.scikit_learn import HasMethods, Interval, StrOptions
 
 DEFAULT_SPLITS = 5  # parts of the tokens; one of them is scored unless folds are given
 # Components that gain less than this in a cache, relative to what they gain alone, are judged
@@ -234,7 +233,13 @@ class ComponentSearchCV(Search):
         ValueError
             If candidates are not numbers.
         """
-        names, criterion = sizes_of(self.estimator), self._first_criterion()
+        names, hard = sizes_of(self.estimator), is_hard(self.estimator)
+        if self.criterion == "icl" and not hard:
+            what = "criterion='icl' is for hard clusterings"
+            raise ValueError(f"{what}: set hard=True, without a tree.")
+        criterion: Criterion = "icl" if hard else "cache"
+        if self.criterion != "auto":
+            criterion = self.criterion
         self.estimator._validate_params()
         given = check_candidates(self.candidates, names)
         data, split_params = self._route_params(X, y, params)
@@ -246,7 +251,15 @@ class ComponentSearchCV(Search):
             )
 
             def explore(criterion: Criterion) -> None:
-                visit = self._visit(survey, criterion, task, hooks)
+                def visit(sizes: Sizes, again: bool = False) -> Score:
+                    if survey.needs_visit(sizes, again):  # else it was before an interruption
+                        step = task.subcontext(task_name=f"K = {name_of(sizes)}")
+                        step.call_on_fit_task_begin(**hooks)
+                        survey.visit(sizes, self._run_parallel)
+                        self._unfinished.checkpoint()
+                        step.call_on_fit_task_end(**hooks)
+                    return survey.scores[sizes][SCORES[criterion]]
+
                 if given is None:
                     grow_and_refine(visit, limits_of(names, data.X, self.max_components))
                     if distinct := survey.without_copies(criterion):
@@ -285,32 +298,6 @@ class ComponentSearchCV(Search):
         """
         check_is_fitted(self, "best_n_components_")
         return self._summary
-
-    def _first_criterion(self) -> Criterion:
-        hard = is_hard(self.estimator)
-        if self.criterion == "icl" and not hard:
-            raise ValueError(
-                "criterion='icl' is for hard clusterings: set hard=True, without a tree."
-            )
-        if self.criterion == "auto":
-            return "icl" if hard else "cache"
-        return self.criterion
-
-    def _visit(
-        self, survey: Survey, criterion: Criterion, task: CallbackContext, hooks: Hooks
-    ) -> Visit:
-        """A function that visits a candidate, unless it was visited before an interruption."""
-
-        def visit(sizes: Sizes, again: bool = False) -> Score:
-            if survey.needs_visit(sizes, again):
-                step = task.subcontext(task_name=f"K = {name_of(sizes)}")
-                step.call_on_fit_task_begin(**hooks)
-                survey.visit(sizes, self._run_parallel)
-                self._unfinished.checkpoint()
-                step.call_on_fit_task_end(**hooks)
-            return survey.scores[sizes][SCORES[criterion]]
-
-        return visit
 
     def _conclude(self, survey: Survey, criterion: Criterion) -> str:
         """Set the attributes of a search without a refit; return the recommendation."""

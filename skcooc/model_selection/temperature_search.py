@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from numbers import Integral
 from time import perf_counter
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
@@ -183,7 +182,11 @@ class TemperatureSearchCV(Search):
             if np.ndim(self.betas) != 1:
                 raise ValueError(f"betas should be a list of numbers, got {self.betas}.")
             betas = np.unique(np.asarray(self.betas, dtype=np.float64))
-        grid = self._checked_grid(target, betas)
+        grid = list(ParameterGrid(self.param_grid or {}))
+        for others in grid:
+            if (beta := target.name("beta")) in others:
+                raise ValueError(f"param_grid has values of {beta!r}: give them as betas.")
+            check_temperatures(target.parts(self._clone_with(others))[0], betas)
         data, split_params = self._route_params(X, y, params)
         folds = make_folds(self.split, self.estimator, target, data, self.cv, split_params)
         drawn = [fold.test for fold in folds]  # other ones where a splitter has no seed
@@ -226,14 +229,6 @@ class TemperatureSearchCV(Search):
         best = int(results["rank_test_score"].argmin())
         self._set_results(results, candidates, best, n_splits)
         return float(results["mean_smoothing"][best])
-
-    def _checked_grid(self, target: Target, betas: Array | None) -> list[ParamMapping]:
-        grid = list(ParameterGrid(self.param_grid or {}))
-        for params in grid:
-            if (beta := target.name("beta")) in params:
-                raise ValueError(f"param_grid has values of {beta!r}: give them as betas.")
-            check_temperatures(target.parts(self._clone_with(params))[0], betas)
-        return grid
 
     def _clone_with(self, params: ParamMapping) -> BaseEstimator:
         return clone(self.estimator).set_params(**clone(params, safe=False))
@@ -359,29 +354,28 @@ class GridPoint:
             (c, fold, self._task.subcontext(task_name=f"beta = {self.betas[c]:.3g}, fold {fold}"))
             for c, fold in pairs
         ]
-        found = self._run(self._result, tasks)
+        found = self._run(self._fit_and_score, tasks)
         self.results.update(zip(pairs, found, strict=True))
         return [-result.score for result in found]
 
-    def _result(self, candidate: int, fold: int, task: CallbackContext) -> FoldResult:
-        name = self._number, "trial", candidate, fold
-        compute = partial(self._fit_and_score, candidate, fold, task)
-        return self._journal.get_or_compute(name, compute, checkpoint=True)
-
     def _fit_and_score(self, candidate: int, fold: int, task: CallbackContext) -> FoldResult:
-        """A fit as ``estimator.fit`` makes it, but with the smoothing of the short fit."""
-        began, smoothing = perf_counter(), np.nan
-        last, _ = self._target.parts(self._estimator)
-        if last.smoothing == "auto" and not last.early_stopping:
-            smoothing = self._validation(candidate, fold).smoothing
-        X, y, params = self._folds[fold].training
-        with fit_task(task, clone(self._estimator), self._hooks) as estimator:
-            estimator.set_params(**{self._target.name("beta"): self.betas[candidate]})
-            set_smoothing(estimator, self._target, smoothing)
-            estimator.fit(X, y, **params)
-        fitted = perf_counter()
-        score = self._folds[fold].score(estimator)
-        return FoldResult(score, smoothing, fitted - began, perf_counter() - fitted)
+        def fit_and_score() -> FoldResult:
+            """Fit as ``estimator.fit`` does, but with the smoothing of the short fit."""
+            began, smoothing = perf_counter(), np.nan
+            last, _ = self._target.parts(self._estimator)
+            if last.smoothing == "auto" and not last.early_stopping:
+                smoothing = self._validation(candidate, fold).smoothing
+            X, y, params = self._folds[fold].training
+            with fit_task(task, clone(self._estimator), self._hooks) as estimator:
+                estimator.set_params(**{self._target.name("beta"): self.betas[candidate]})
+                set_smoothing(estimator, self._target, smoothing)
+                estimator.fit(X, y, **params)
+            fitted = perf_counter()
+            score = self._folds[fold].score(estimator)
+            return FoldResult(score, smoothing, fitted - began, perf_counter() - fitted)
+
+        name = self._number, "trial", candidate, fold
+        return self._journal.get_or_compute(name, fit_and_score, checkpoint=True)
 
 
 def set_smoothing(estimator: BaseEstimator, target: Target, smoothing: float) -> None:
