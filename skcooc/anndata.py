@@ -15,16 +15,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from skcooc.inspection.models import (
-    Unwrapped,
-    call_on_counts,
-    distributions,
-    ignore_name_warning,
-    layers,
-    mixtures_of,
-    topic_weights,
-    unwrap,
-)
+from skcooc.inspection import models
+from skcooc.inspection.models import Unwrapped
 from skcooc.inspection.names import make_names
 from skcooc.protocol import Array, Estimator, TableLike, refuse_class
 from skcooc.tables import RowBlocks, is_collection
@@ -139,7 +131,7 @@ def fit_topics(
         warnings.filterwarnings("ignore", "X holds (logarithms|shares of rows)", UserWarning)
         model.fit(X, **{name: value for name, value in given.items() if value is not None})
     set_gene_names(model, names)
-    found = unwrap(model, "components_")
+    found = models.unwrap(model, "components_")
     kept = getattr(found.model, "embedding_", ())
     mixtures = np.asarray(kept) if len(kept) == adata.n_obs else _fold_in(found, X)
     column = mask_var if isinstance(mask_var, str) else None
@@ -184,7 +176,7 @@ def add_topics(
     (10, 3)
     """
     check_adata(adata)
-    found = unwrap(model, "components_")
+    found = models.unwrap(model, "components_")
     genes = find_fitted_genes(adata, model)
     X = read_counts(adata, layer, genes)
     mixtures = _fold_in(found, X, _batches(adata, found.model, batch_key))
@@ -200,16 +192,16 @@ def _fold_in(found: Unwrapped, X: TableLike, batches: Array | None = None) -> Ar
             kind = type(found.model).__name__
             raise ValueError(f"{kind} has no transform: give the cells and the layer fitted.")
         return np.asarray(found.model.embedding_)
-    with ignore_name_warning():
+    with models.ignore_name_warning():
         blocks = [found.table(block) for block in (X if isinstance(X, RowBlocks) else [X])]
     first, parts = 0, []
     for block in blocks:
         its = {} if batches is None else {"groups": batches[first : first + block.shape[0]]}
-        parts.append(call_on_counts(found.model, "transform", block, **its))
+        parts.append(models.call_on_counts(found.model, "transform", block, **its))
         first += block.shape[0]
     mixtures = np.vstack(parts)
     own = hasattr(found.model, "embedding_")
-    return mixtures if own else mixtures_of(found.model, mixtures)
+    return mixtures if own else models.mixtures_of(found.model, mixtures)
 
 
 def _batches(adata: AnnData, model: BaseEstimator, batch_key: str | None) -> Array | None:
@@ -232,10 +224,10 @@ def _add(
     key_added: str | None, options: dict[str, str | None],
 ) -> None:  # fmt: skip
     """Add mixtures of cells (N, K), components by gene (M, K), and facts about topics."""
-    model, shares = found.model, distributions(counts[None])[0] @ mixtures
+    model, shares = found.model, models.distributions(counts[None])[0] @ mixtures
     cells = np.bincount(mixtures[counts > 0].argmax(axis=1), minlength=len(shares))
     own = hasattr(model, "embedding_")
-    components = np.asarray(model.components_) if own else distributions(model.components_)
+    components = np.asarray(model.components_) if own else models.distributions(model.components_)
     adata.obsm[key_added or "X_topics"] = mixtures
     columns = genes_of_columns(found, adata.var_names[genes])
     if columns is None:
@@ -248,7 +240,7 @@ def _add(
         adata.varm[key_added or "topics"] = by_gene
     params = {"model": type(model).__name__, **options}
     kept, equal = hasattr(model, "row_distribution_"), np.full(len(components), 1 / len(components))
-    weights = topic_weights(model) if kept else equal
+    weights = models.topic_weights(model) if kept else equal
     names = make_names(model, components.astype(float), weights, found.column_names())
     adata.uns[key_added or "topics"] = {
         "names": np.asarray(names, dtype=object),
@@ -370,7 +362,7 @@ def select_genes(adata: AnnData, mask_var: str | ArrayLike | None) -> Array:
 
 def set_gene_names(model: Any, names: Index) -> None:
     """Set the names of the columns of a fitted model, as a fit to a data frame does."""
-    for layer in layers(model):
+    for layer in models.layers(model):
         if layer.steps:
             layer.steps[0].feature_names_in_ = np.asarray(names, dtype=object)
             return
@@ -380,7 +372,7 @@ def set_gene_names(model: Any, names: Index) -> None:
 
 def find_fitted_genes(adata: AnnData, model: Any) -> Array:
     """Positions of the genes that a model was fitted to, by name if it has names."""
-    names = (getattr(layer.model, "feature_names_in_", None) for layer in layers(model))
+    names = (getattr(layer.model, "feature_names_in_", None) for layer in models.layers(model))
     known = next((fitted for fitted in names if fitted is not None), None)
     if known is None and adata.n_vars != model.n_features_in_:
         raise ValueError(

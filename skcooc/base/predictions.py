@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted
 
+from skcooc import tables
 from skcooc.base import quantities, recommendations
 from skcooc.base.attributes import with_topic_names
 from skcooc.base.recommendations import Recommendations
@@ -40,15 +41,7 @@ from skcooc.protocol.bases import ClassNamePrefixFeaturesOutMixin, TransformerMi
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
 from skcooc.simplex import normalise
-from skcooc.tables import (
-    Dyads,
-    TableSchema,
-    as_counts,
-    check_same_table,
-    is_collection,
-    is_out_of_core,
-    read_rows,
-)
+from skcooc.tables import Dyads, TableSchema
 from skcooc.tables.blocks import check_row_blocks
 from skcooc.version import __version__, check_version
 
@@ -102,7 +95,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             ``transform(X) @ components_`` is P(y given x). A lazy dask array where X is one.
         """
         check_is_fitted(self)
-        if is_out_of_core(X):
+        if tables.is_out_of_core(X):
             return self._map_blocks("transform", X, len(self.components_))
         return self.fold_in(self._read_rows(X))
 
@@ -217,7 +210,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if getattr(X, "table_shape", getattr(X, "shape", ())) != self._schema.shape:
             return
-        rows = as_counts(X.to_csr()) if isinstance(X, Dyads) else self._read_rows(X)
+        rows = tables.as_counts(X.to_csr()) if isinstance(X, Dyads) else self._read_rows(X)
         shares, fitted = rows.row_sums / max(rows.row_sums.sum(), 1), self.row_distribution_
         same_rows = len(fitted) == len(shares) and np.allclose(shares, fitted)  # up to scale
         if same_rows and np.allclose(self._unigram_of(rows), self.unigram_):
@@ -430,7 +423,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _map_blocks(self, method: str, X: TableLike, n_columns: int) -> Array:
         """Return a method's results, computed block by block; a dask array where X is one."""
-        if not is_collection(X):
+        if not tables.is_collection(X):
             return np.concatenate([getattr(self, method)(block) for block in X])
         check_row_blocks(X)
         dtype = self.components_.dtype
@@ -466,7 +459,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _read_rows(self, X: TableLike) -> Block:
         check_is_fitted(self)
-        return read_rows(self, X)
+        return tables.read_rows(self, X)
 
     def _fold_in_model(self) -> tuple[FoldIn[Params, Statistics], Params]:
         return self._fitted_model.fold_in_equations(self._state.params)
@@ -485,7 +478,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Return the log-likelihood of every sample, and its weight in the mean."""
         check_is_fitted(self)
         if isinstance(X, Dyads):
-            check_same_table(self._schema, X, type(self).__name__)
+            tables.check_same_table(self._schema, X, type(self).__name__)
             predictor = self.predictor(None)
             scoring.warn_about_unknown_rows(np.asarray(self.row_distribution_), X.rows)
             counts, order = X.listed(self.embedding_.dtype)

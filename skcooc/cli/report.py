@@ -23,6 +23,7 @@ from skcooc import inspection
 from skcooc.cli.models import Entry
 from skcooc.cli.terminal import Arguments, printable
 from skcooc.cli.texts import InputError, NamedCounts
+from skcooc.inspection import models
 from skcooc.inspection.explorer.sections import PageGroups, groups_by_time
 from skcooc.inspection.features import (
     associated_clusters,
@@ -31,15 +32,7 @@ from skcooc.inspection.features import (
     row_clusters,
 )
 from skcooc.inspection.groups import RowGroups, group_rows, read_labels
-from skcooc.inspection.models import (
-    TreeModel,
-    Unwrapped,
-    kind_of,
-    prior_trials,
-    read_view,
-    rows_by_topic,
-    topic_weights,
-)
+from skcooc.inspection.models import TreeModel, Unwrapped
 from skcooc.inspection.shares import row_topics
 from skcooc.protocol import Array, FactorModel
 from skcooc.protocol.locks import check_regular, exclusive
@@ -88,7 +81,7 @@ def report(
         _temperature(model),
         (line for note in notes for line in _wrapped(note)),
     ]
-    noun = f"{kind_of(model)}s"
+    noun = f"{models.kind_of(model)}s"
     sections += [_shares_by_division(division, noun, table.kinds[0]) for division in divisions]
     if not is_clusterer(model):  # all rows of a cluster are equally near
         sections.append(_neighbors(table, model, _example_rows(table, model, options.nearest)))
@@ -116,7 +109,7 @@ def _example_rows(table: NamedCounts, model: FactorModel, wanted: list[str]) -> 
     if known := [i for i in examples if row_sums[i] > 0]:
         return known
     dominant = model.embedding_.argmax(axis=1)
-    order = np.argsort(-topic_weights(model))
+    order = np.argsort(-models.topic_weights(model))
     topics = [k for k in order if row_sums[dominant == k].any()]
     return [int(np.where(dominant == k, row_sums, -1).argmax()) for k in topics[:N_EXAMPLES]]
 
@@ -172,7 +165,7 @@ def _temperature(model: BaseEstimator) -> Iterator[str]:
     if first.n_components is not None:
         yield f"by short fits with {first.n_components} components"
     same_stage = [trial for trial in trials if trial.stage == first.stage]
-    with_prior = prior_trials(trials)
+    with_prior = models.prior_trials(trials)
     for name, form, tried in (("beta", "9.3f", same_stage), ("prior", "9.2g", with_prior)):
         if tried:
             tried.sort(key=attrgetter(name))
@@ -185,7 +178,7 @@ def _temperature(model: BaseEstimator) -> Iterator[str]:
 def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> Iterator[str]:
     has_members = hasattr(model, "column_labels_")
     listed = "most frequent ones" if has_members else f"{ORDERS[options.order]} {table.kinds[1]}"
-    head = f"{kind_of(model).capitalize()}s, most frequent first: share"
+    head = f"{models.kind_of(model).capitalize()}s, most frequent first: share"
     if has_members:
         yield f"{head}, {listed}"
         yield ""
@@ -196,7 +189,7 @@ def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> I
     yield ""
     names = table.column_names
     features = component_features(Unwrapped(model), names, options.top, options.order)
-    share, documents = topic_weights(model), rows_by_topic(model)
+    share, documents = models.topic_weights(model), models.rows_by_topic(model)
     documents = documents / documents.sum()
     named = getattr(model, "component_names_", {})
     for k in np.argsort(-share).tolist():
@@ -245,7 +238,7 @@ def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Itera
 
 
 def shares_by_division(table: NamedCounts, model: FactorModel) -> list[SharesByDivision]:
-    topics = row_topics(read_view(model, table.X, None, None, None))
+    topics = row_topics(models.read_view(model, table.X, None, None, None))
     names = inspection.name_topics(model, table.column_names, table.row_names)
     rows = topics.tokens
     divided: dict[str, RowGroups | PageGroups] = {}
@@ -408,7 +401,7 @@ def _summary(
         "model": type(model).__name__,
         "parameters": parameters,
         "names": topics,
-        "weights": topic_weights(model).tolist(),
+        "weights": models.topic_weights(model).tolist(),
         "top_features": inspection.top_features(model, names),
         "characteristic_features": inspection.characteristic_features(model, names),
         **tree,

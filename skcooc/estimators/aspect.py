@@ -25,18 +25,7 @@ from skcooc.em.solvers import SolverName
 from skcooc.equations import aspects as usual_values
 from skcooc.equations.aspects import Aspects, Params, PredictiveAspects, Tempering
 from skcooc.equations.guided_aspects import Guide, GuidedAspects, GuidedParams
-from skcooc.fitting import ModelFamily, Recipe
-from skcooc.fitting.tuning import (
-    ComponentPrior,
-    LeaveOneOut,
-    OneOf,
-    Pilot,
-    SmallerPseudoCounts,
-    Temperature,
-    Tunable,
-    Values,
-    prior_range,
-)
+from skcooc.fitting import ModelFamily, Recipe, tuning
 from skcooc.protocol import Array, Block, Counts
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.tables import check_given_columns
@@ -256,7 +245,7 @@ class AspectFamily(ModelFamily):
     leave_one_out: bool | Literal["auto"]
     annealed: bool
     tunes_smoothing: bool
-    last: Values  # of the last fit, for a warm start; else empty
+    last: tuning.Values  # of the last fit, for a warm start; else empty
     expected_counts: ArrayLike | None = None  # (K, M): pseudo-counts of columns, where given
     equations: Callable[..., Aspects] = Aspects  # by number of components, tempering and prior
     has_warmup: bool = True
@@ -287,14 +276,14 @@ class AspectFamily(ModelFamily):
         """Return a family of models where something is known; they start without warm-up."""
         return replace(self, equations=partial(kind, guide=guide, **options), has_warmup=False)
 
-    def model(self, values: Values) -> Aspects | PredictiveAspects:
+    def model(self, values: tuning.Values) -> Aspects | PredictiveAspects:
         plain = self.plain(values)
         if not self.is_leave_one_out(values):
             row_prior = self._pseudo_counts(False)["row_prior"]
             return replace(plain, row_prior=values.get("row_prior", row_prior))
         return PredictiveAspects(plain, {**self._pseudo_counts(True), **values}["row_prior"])
 
-    def plain(self, values: Values) -> Aspects:
+    def plain(self, values: tuning.Values) -> Aspects:
         """Return the equations without leave-one-out.
 
         With fewer components the pseudo-count of a column is larger, so that their total stays.
@@ -311,10 +300,10 @@ class AspectFamily(ModelFamily):
         make = self.equations if n == self.n_components else Aspects
         return make(n, tempering, values.get("component_prior", prior))
 
-    def has_tunable_row_prior(self, values: Values) -> bool:
+    def has_tunable_row_prior(self, values: tuning.Values) -> bool:
         return self.row_prior == "auto" and not self.is_leave_one_out(values)
 
-    def warmup_model(self, values: Values) -> Aspects:
+    def warmup_model(self, values: tuning.Values) -> Aspects:
         """Return plain equations, with the usual pseudo-counts instead of those tried."""
         names = "n_components", "leave_one_out"
         return self.plain({name: values[name] for name in names if name in values})
@@ -322,27 +311,33 @@ class AspectFamily(ModelFamily):
     def beta_range(self, X: Block) -> TemperatureRange:
         return self._predictive_range(X) if self.is_leave_one_out({}) else ASPECT_TEMPERATURES
 
-    def tunables(self, X: Block) -> list[Tunable]:
+    def tunables(self, X: Block) -> list[tuning.Tunable]:
         usual, always = self._pseudo_counts(True), self.is_leave_one_out({})
         factors = usual_values.PSEUDO_COUNT_FACTORS
         shares = [s for s in factors if all(getattr(self, name) == "auto" for name in s)]
-        last = [OneOf("tempering", ["joint"], MIN_GAIN_JOINT)] if self.tempering == "auto" else []
+        last = (
+            [tuning.OneOf("tempering", ["joint"], MIN_GAIN_JOINT)]
+            if self.tempering == "auto"
+            else []
+        )
         if always:
-            smaller = SmallerPseudoCounts(shares, usual)
-            return [Temperature(self.beta_range(X)), smaller, *last]
+            smaller = tuning.SmallerPseudoCounts(shares, usual)
+            return [tuning.Temperature(self.beta_range(X)), smaller, *last]
         K = self.n_components
         few = min(K, max(usual_values.LEAST_ASPECTS, K // 4))
         pilot = ASPECT_TEMPERATURES._replace(guess=usual_values.usual_beta(X, few))
         guess = partial(usual_values.beta_of_others, few, K)
-        temperature = Temperature(ASPECT_TEMPERATURES, guess, n_trials=1)
-        tunables: list[Tunable] = [Pilot(pilot, few), temperature]
+        temperature = tuning.Temperature(ASPECT_TEMPERATURES, guess, n_trials=1)
+        tunables: list[tuning.Tunable] = [tuning.Pilot(pilot, few), temperature]
         if self.component_prior == "auto":
-            tunables.append(ComponentPrior(prior_range(X, K), only_thin=self.tunes_smoothing))
+            tunables.append(
+                tuning.ComponentPrior(tuning.prior_range(X, K), only_thin=self.tunes_smoothing)
+            )
         if self.leave_one_out == "auto" and not self.annealed and usual_values.has_short_rows(X, K):
-            tunables.append(LeaveOneOut(self._predictive_range(X), usual, shares))
+            tunables.append(tuning.LeaveOneOut(self._predictive_range(X), usual, shares))
         return [*tunables, *last]
 
-    def is_leave_one_out(self, values: Values) -> bool:
+    def is_leave_one_out(self, values: tuning.Values) -> bool:
         """Return whether responsibilities are leave-one-out; False where that is to be tuned."""
         if "leave_one_out" in values:
             return values["leave_one_out"]

@@ -18,6 +18,7 @@ from sklearn.utils import Tags, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from skcooc import tables
 from skcooc.base import attributes
 from skcooc.estimators.guided import GuidedAspectModel, GuidedFamily
 from skcooc.fitting import Recipe
@@ -32,15 +33,7 @@ from skcooc.protocol.bases import (
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import Interval, Options, StrOptions, is_missing, num_samples
 from skcooc.simplex import first_largest, normalise
-from skcooc.tables import (
-    Dyads,
-    Table,
-    check_index,
-    check_weights,
-    is_out_of_core,
-    read_in_memory,
-    read_rows,
-)
+from skcooc.tables import Dyads, Table
 
 UNLABELLED = -1
 MISSING_AS_STRINGS = {"", "-1", "nan", "NaN", "None", "<NA>"}  # in arrays of strings
@@ -192,12 +185,12 @@ class AspectClassifier(
             Where X is negative, not finite, empty or all zero, or there is neither a label nor a
             seed.
         """
-        if is_out_of_core(X):
+        if tables.is_out_of_core(X):
             raise ValueError(f"Labels need counts in memory, got X of type {type(X).__name__}.")
         n_rows = X.table_shape[0] if isinstance(X, Dyads) else num_samples(X)
         labels = np.full(n_rows, None) if y is None else _labels(y)
         check_consistent_length(np.empty(n_rows), labels)
-        check_index(X, y=y)
+        tables.check_index(X, y=y)
         if y is None and not self.seed_features:
             what = "AspectClassifier requires y to be passed"
             raise ValueError(f"{what}, but the target y is None, and there are no seed_features.")
@@ -211,7 +204,7 @@ class AspectClassifier(
             what = "y has no labels, all of its values stand for rows without one"
             raise ValueError(f"{what}, and there are no seed_features.")
         new = copy.copy(self)  # a fit that fails leaves self as it was
-        table = read_in_memory(new, X, sample_weight)
+        table = tables.read_in_memory(new, X, sample_weight)
         columns = attributes.input_attributes(new)
         fit = partial(self._fit_topics, table, columns, classes)
         model, codes = fit(labels), np.searchsorted(classes, labels[known].tolist())
@@ -303,9 +296,9 @@ class AspectClassifier(
             P(z given x_i): topics of the classes in the order of ``classes_``, then free ones.
         """
         check_is_fitted(self)
-        if is_out_of_core(X):
+        if tables.is_out_of_core(X):
             return self.model_.transform(X)
-        return self.model_.fold_in(read_rows(self, X))
+        return self.model_.fold_in(tables.read_rows(self, X))
 
     @property
     def column_names_in_(self) -> Array:
@@ -377,8 +370,8 @@ def _labels(y: ArrayLike) -> Array:
 def _row_weights(X: TableLike, sample_weight: ArrayLike | None, n_rows: int) -> Array:
     """Weight of each row, (N,); for Dyads the mean of its tokens, 1 if there are none."""
     if not isinstance(X, Dyads):
-        return check_weights(sample_weight, np.empty((n_rows, 0)))
-    weights = check_weights(sample_weight, np.empty((len(X), 0)))
+        return tables.check_weights(sample_weight, np.empty((n_rows, 0)))
+    weights = tables.check_weights(sample_weight, np.empty((len(X), 0)))
     counts = np.ones(len(X)) if X.weights is None else X.weights
     weighted, sums = (np.bincount(X.rows, n, n_rows) for n in (counts * weights, counts))
     return np.divide(weighted, sums, out=np.ones(n_rows), where=sums > 0)

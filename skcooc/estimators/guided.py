@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from skcooc import tables
 from skcooc.base import attributes
 from skcooc.em import State
 from skcooc.equations.guided_aspects import GroupedAspects, Guide, GuidedAspects
@@ -24,16 +25,7 @@ from skcooc.protocol import Array, Block, Counts, Predictor, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest, normalise
-from skcooc.tables import (
-    Dyads,
-    Table,
-    check_given_columns,
-    check_index,
-    is_out_of_core,
-    known_groups,
-    row_groups,
-    same_names,
-)
+from skcooc.tables import Dyads, Table, row_groups
 
 GroupEffects: TypeAlias = Literal["topics", "columns", "both"]
 Column: TypeAlias = "str | int"
@@ -234,7 +226,7 @@ class GuidedAspectModel(AspectModel):
         if groups is None:
             return super().fit(X, y, sample_weight)
         table, known = self._read(recipe := self.recipe(), X, sample_weight)
-        check_index(X, groups=groups)
+        tables.check_index(X, groups=groups)
         data = {"X": X, "y": None, "metadata": {"groups": groups, "sample_weight": sample_weight}}
         return self._fit_groups(recipe, table, known, data, groups)
 
@@ -277,7 +269,7 @@ class GuidedAspectModel(AspectModel):
         UserWarning
             Where the model has factors of columns and no groups are given.
         """
-        if is_out_of_core(X) and groups is None:
+        if tables.is_out_of_core(X) and groups is None:
             return super().transform(X)
         return self.fold_in(self._rows_in_groups(X, groups))
 
@@ -420,10 +412,10 @@ class GuidedAspectModel(AspectModel):
                 cure = "Give groups, with None where one is unknown."
                 warnings.warn(f"{what} given: the factors are left out. {cure}", stacklevel=4)
             return rows
-        check_index(X, groups=groups)
+        tables.check_index(X, groups=groups)
         if not hasattr(self, "groups_"):
             raise ValueError("groups are given, but the model was fitted with group_effects=None.")
-        return rows.in_groups(known_groups(groups, self.groups_, rows.shape[0]))
+        return rows.in_groups(tables.known_groups(groups, self.groups_, rows.shape[0]))
 
     def _scores(self, X: TableLike, groups: ArrayLike | None) -> tuple[Array, Array]:
         if isinstance(X, Dyads):  # of the training rows
@@ -498,7 +490,7 @@ class GuidedFamily(AspectFamily):
             if names.shape != (n_columns,):
                 what = f"feature_names has the shape {names.shape}"
                 raise ValueError(f"{what}; X has {n_columns} columns.")
-            others = not (of_table is None or same_names(of_table, names))
+            others = not (of_table is None or tables.same_names(of_table, names))
             if others and set(cast(Array, of_table)) == set(names):
                 what = "feature_names has the columns of X in another order"
                 raise ValueError(f"{what}: leave feature_names out.")
@@ -529,7 +521,7 @@ class GuidedFamily(AspectFamily):
             warnings.warn(f"{what}{alike and f'; X has {alike}'}.", UserWarning, stacklevel=2)
         fixed = self.fixed_components
         for table in fixed.values() if isinstance(fixed, Mapping) else [fixed]:
-            check_given_columns(table, names, "fixed_components")
+            tables.check_given_columns(table, names, "fixed_components")
         for k, (topic, row) in enumerate(given_topics(fixed).items(), start=len(self.seeds)):
             if row.shape != (n_columns,) or not 0 < row.sum() < np.inf or row.min() < 0:
                 raise ValueError(

@@ -14,16 +14,8 @@ from skcooc.base import ASPECT_TEMPERATURES, CONSTRAINTS, CooccurrenceEstimator
 from skcooc.em import State, TemperatureRange
 from skcooc.em.solvers import SolverName
 from skcooc.equations.triadic_aspects import TriadicAspects
-from skcooc.fitting import ModelFamily, Recipe
+from skcooc.fitting import ModelFamily, Recipe, tuning
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.fitting.tuning import (
-    ComponentPrior,
-    Exponents,
-    Temperature,
-    Tunable,
-    Values,
-    prior_range,
-)
 from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
 from skcooc.protocol import Array, Block, Counts, Triples
@@ -310,21 +302,21 @@ class TriadicFamily(ModelFamily):
     tunes_smoothing: bool
     has_warmup = True
 
-    def model(self, values: Values) -> TriadicAspects:
+    def model(self, values: tuning.Values) -> TriadicAspects:
         given = {name: value for name, value in values.items() if name != "beta"}
         return replace(self.plain, **given)
 
-    def warmup_model(self, values: Values) -> TriadicAspects | None:
+    def warmup_model(self, values: tuning.Values) -> TriadicAspects | None:
         return self.plain if values else None
 
     def beta_range(self, X: Block) -> TemperatureRange:
         return ASPECT_TEMPERATURES
 
-    def tunables(self, X: Block) -> list[Tunable]:
-        tunables: list[Tunable] = [Temperature(self.beta_range(X))]
+    def tunables(self, X: Block) -> list[tuning.Tunable]:
+        tunables: list[tuning.Tunable] = [tuning.Temperature(self.beta_range(X))]
         if self.tunes_exponents:
-            tunables.append(Exponents())
+            tunables.append(tuning.Exponents())
         if self.tunes_prior:
-            within = prior_range(X, self.plain.n_components)
-            tunables.append(ComponentPrior(within, only_thin=self.tunes_smoothing))
+            within = tuning.prior_range(X, self.plain.n_components)
+            tunables.append(tuning.ComponentPrior(within, only_thin=self.tunes_smoothing))
         return tunables

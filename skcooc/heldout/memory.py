@@ -11,14 +11,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from skcooc.heldout.predictors import (
-    Discounted,
-    Interpolated,
-    Unigram,
-    rows_of,
-    smoothed,
-    values_at,
-)
+from skcooc.heldout import predictors
+from skcooc.heldout.predictors import Discounted, Interpolated, Unigram
 from skcooc.heldout.validation import add_one
 from skcooc.protocol import CSR, Array, Block, Predictor
 
@@ -41,7 +35,7 @@ class Memory(NamedTuple):
 
 def rows_with(X: Block) -> Array:
     """Number of rows that have each column, by their weights, (M,)."""
-    weights = (X.table.data > 0) * X.row_weights[rows_of(X.table)]
+    weights = (X.table.data > 0) * X.row_weights[predictors.rows_of(X.table)]
     return np.bincount(X.indices, weights=weights, minlength=X.shape[1])
 
 
@@ -63,7 +57,7 @@ def with_cache(
     a, d, s, t = memory
     if neighbors is not None:
         predictor = Interpolated((predictor, neighbors), (1 - t, t))
-    return Discounted(known, d, smoothed(predictor, background, s), a)
+    return Discounted(known, d, predictors.smoothed(predictor, background, s), a)
 
 
 @dataclass(frozen=True)
@@ -76,7 +70,7 @@ class DiscountedMass:
 
     @classmethod
     def from_table(cls, table: CSR) -> Self:
-        rows, whole = rows_of(table), table.data >= 1
+        rows, whole = predictors.rows_of(table), table.data >= 1
         n_whole = np.bincount(rows[whole], minlength=table.shape[0])
         return cls(n_whole, rows[~whole], table.data[~whole].astype(np.float64))
 
@@ -141,9 +135,9 @@ def memory_cells(
     max_tokens: int = MAX_TOKENS,
 ) -> MemoryCells:
     at = _scored_cells(X, max_tokens)
-    rows, columns = rows_of(X.table)[at], X.indices[at]
-    counts = values_at(known, rows, columns)
-    totals = np.bincount(rows_of(known), weights=known.data, minlength=known.shape[0])
+    rows, columns = predictors.rows_of(X.table)[at], X.indices[at]
+    counts = predictors.values_at(known, rows, columns)
+    totals = np.bincount(predictors.rows_of(known), weights=known.data, minlength=known.shape[0])
     P, b = predictor.cells(X)[at], background[columns]
     Q = P if neighbors is None else neighbors.cells(X)[at]
     scored = X.weighted_counts[at].astype(np.float64)

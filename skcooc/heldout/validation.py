@@ -7,13 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from skcooc.heldout.predictors import (
-    LEAST_SMOOTHING,
-    CachedPredictions,
-    best_smoothing,
-    log_cells,
-    smoothed,
-)
+from skcooc.heldout import predictors
+from skcooc.heldout.predictors import LEAST_SMOOTHING, CachedPredictions
 from skcooc.protocol import Array, Block, Model, Params, Predictor, Rows
 
 DEFAULT_SMOOTHING = 1e-3  # without validation tokens
@@ -55,10 +50,10 @@ class HeldOut:
         """Perplexity of a predictor; ValueError if it is NaN."""
         known, s = CachedPredictions(predictor.cells(self.X)), self.smoothing
         if s is None:
-            s = best_smoothing(known, self.background, self.X)
+            s = predictors.best_smoothing(known, self.background, self.X)
         counts, logs = (
             self.X.weighted_counts,
-            log_cells(smoothed(known, self.background, s), self.X),
+            predictors.log_cells(predictors.smoothed(known, self.background, s), self.X),
         )
         perplexity = float(np.exp(-(counts * logs).sum() / counts.sum()))
         if np.isnan(perplexity):

@@ -8,17 +8,9 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skcooc.inspection import models
 from skcooc.inspection.features import SideClusters, divergence_parts, most_probable, row_clusters
-from skcooc.inspection.models import (
-    FACTORS,
-    HOW_MANY,
-    Names,
-    layers,
-    names_by_number,
-    row_names_of,
-    topic_weights,
-    unwrap,
-)
+from skcooc.inspection.models import FACTORS, HOW_MANY, Names
 from skcooc.protocol import Array, Estimator
 from skcooc.protocol.decorators import validated
 
@@ -73,14 +65,14 @@ def name_topics(
     >>> sorted(inspection.name_topics(model, ["tea", "cup", "ball", "a"], n_features=2))
     ['ball · cup', 'tea · a']
     """
-    found = unwrap(model, *FACTORS)
+    found = models.unwrap(model, *FACTORS)
     if n_features < 1:
         raise ValueError(f"n_features={n_features} should be at least 1.")
     model, columns = found.model, found.column_names(feature_names)
     q = np.asarray(model.components_, dtype=np.float64)
     own_rows = getattr(model, "row_names_in_", None)
-    rows = own_rows if row_names is None else row_names_of(model, row_names)
-    return make_names(model, q, topic_weights(model), columns, rows, n_features)
+    rows = own_rows if row_names is None else models.row_names_of(model, row_names)
+    return make_names(model, q, models.topic_weights(model), columns, rows, n_features)
 
 
 def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
@@ -112,11 +104,11 @@ def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
     >>> model.get_feature_names_out()
     array(['one', 'other'], dtype=object)
     """
-    outermost = unwrap(model, "components_").model
-    own = {} if names is None else names_by_number(names, len(outermost.components_))
+    outermost = models.unwrap(model, "components_").model
+    own = {} if names is None else models.names_by_number(names, len(outermost.components_))
     if not all(own.values()) or len(set(own.values())) < len(own):
         raise ValueError(f"names should be all different, and none empty: {[*own.values()]}.")
-    for layer in layers(outermost):
+    for layer in models.layers(outermost):
         if hasattr(layer.model, "components_"):
             layer.model.component_names_ = dict(own)
     return model
@@ -226,14 +218,14 @@ class ResolvedModel(NamedTuple):
 
     @property
     def weights(self) -> Array:
-        return topic_weights(self.model)
+        return models.topic_weights(self.model)
 
 
 def resolve_model(
     model: Estimator, feature_names: ArrayLike | None, names: Names | None
 ) -> ResolvedModel:
     """Find the model inside of a pipeline or a search; TypeError if there is none."""
-    inside = unwrap(model, *FACTORS)
+    inside = models.unwrap(model, *FACTORS)
     columns = inside.column_names(feature_names)
     factors = (np.asarray(getattr(inside.model, name), dtype=np.float64) for name in FACTORS)
     components, mixtures, rows = factors
@@ -305,12 +297,12 @@ def user_names(model: object) -> dict[int, str]:
 
 def override_names(names: Names | Mapping[str, str] | None, automatic: Sequence[str]) -> list[str]:
     """Names given by position or by number, and automatic ones for the other topics."""
-    own = {} if names is None else names_by_number(names, len(automatic))
+    own = {} if names is None else models.names_by_number(names, len(automatic))
     return [own.get(k, name) for k, name in enumerate(automatic)]
 
 
 def _inner(model: Any) -> Any:
-    inner = unwrap(model, "components_").model
+    inner = models.unwrap(model, "components_").model
     if not hasattr(inner, "merged"):
         what = f"The components of {type(inner).__name__} cannot be merged or dropped"
         others = "those of AspectModel can, and of AsymmetricClustering with axis='rows'"

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.features import (
-    ORDER,
-    Order,
-    associated_clusters,
-    column_clusters,
-    rank_columns,
-    representative_rows,
-    unwrap_coclustering,
-)
+from skcooc.inspection import features
+from skcooc.inspection.features import ORDER, Order
 from skcooc.inspection.models import FACTORS, HOW_MANY, Names, rows_by_topic, topic_weights, unwrap
 from skcooc.inspection.names import cluster_names, name_topics, override_names
 from skcooc.protocol import Array, Estimator
@@ -29,7 +22,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-AXES = {"rows": unwrap, "columns": unwrap_coclustering}
+AXES = {"rows": unwrap, "columns": features.unwrap_coclustering}
 SIDES = [StrOptions(set(AXES))]
 Columns = dict[str, Array | Sequence[object]]
 
@@ -140,7 +133,7 @@ def describe(
     if axis == "columns":
         return table_of(_column_side(inner, words, automatic, n_features, names), backend)
     P, n_largest = inner.components_, rows_by_topic(inner)
-    top = rank_columns(inner, n_features, order)
+    top = features.rank_columns(inner, n_features, order)
     columns: Columns = {
         "component": np.arange(len(P)),
         "name": override_names(names, automatic),
@@ -149,7 +142,7 @@ def describe(
         "n_rows": n_largest,
         "features": [[str(word) for word in words[best]] for best in top],
         "probabilities": [p[best].tolist() for p, best in zip(P, top, strict=True)],
-        "rows": representative_rows(inner, row_names, n_rows=n_rows),
+        "rows": features.representative_rows(inner, row_names, n_rows=n_rows),
     }
     if len(P) > 1:
         columns["nearest"], columns["distance"] = nearest_other(P)
@@ -160,7 +153,7 @@ def describe(
         columns["intervals"] = [ends[best].tolist() for ends, best in zip(pairs, top, strict=True)]
         columns["affinity"] = inner.affinity_
     if hasattr(inner, "column_labels_"):
-        column_names = cluster_names(column_clusters(inner), words)
+        column_names = cluster_names(features.column_clusters(inner), words)
         columns |= _associations(np.asarray(inner.joint_), column_names)
     return table_of(columns, backend)
 
@@ -169,7 +162,7 @@ def _column_side(
     model: Any, words: Array, row_clusters: Sequence[str], n_features: int, names: Names | None
 ) -> Columns:
     """A line for each cluster of columns, with associated clusters of rows."""
-    clusters = column_clusters(model)
+    clusters = features.column_clusters(model)
     weights, members = clusters.weights, clusters.members
     top = [cluster[:n_features] for cluster in members]
     joint = clusters.masses[:, None] * clusters.posteriors
@@ -186,7 +179,7 @@ def _column_side(
 
 
 def _associations(joint: Array, names: Sequence[str]) -> Columns:
-    found = associated_clusters(joint.astype(np.float64))
+    found = features.associated_clusters(joint.astype(np.float64))
     return {
         "goes_with": [[names[d] for d in others] for others, _ in found],
         "associations": [ratios.tolist() for _, ratios in found],

@@ -14,15 +14,8 @@ from skcooc.heldout import Factors, predictors, scoring
 from skcooc.heldout.predictors import smoothed
 from skcooc.heldout.scoring import Parts, score_rows
 from skcooc.heldout.validation import add_one_unigram
-from skcooc.metrics.validation import (
-    NOTHING_NEW,
-    check_counts,
-    check_observed,
-    check_predictor,
-    known_and_scored,
-    unwrapped,
-    without_feature_names,
-)
+from skcooc.metrics import validation
+from skcooc.metrics.validation import NOTHING_NEW
 from skcooc.protocol import CSR, Array, Predictor, TableLike, refuse_objects
 from skcooc.tables import Dyads, as_counts, read_rows
 
@@ -50,7 +43,7 @@ def unigram(X: TableLike) -> Array:
     >>> unigram([[2, 0], [1, 0]])
     array([0.8, 0.2])
     """
-    counts = as_counts(check_counts(X))
+    counts = as_counts(validation.check_counts(X))
     return add_one_unigram(counts)
 
 
@@ -146,7 +139,7 @@ def perplexity_of(X: TableLike, predictor: Predictor) -> float:
     >>> round(metrics.perplexity_of([[1, 1]], heldout.Unigram(np.array([0.5, 0.5]))), 3)
     2.0
     """
-    return _perplexity(check_observed(X), check_predictor(predictor))
+    return _perplexity(validation.check_observed(X), validation.check_predictor(predictor))
 
 
 def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
@@ -180,8 +173,8 @@ def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
     >>> metrics.best_weights([[3, 1]], either)
     array([0.75, 0.25])
     """
-    checked = [check_predictor(predictor) for predictor in among]
-    return predictors.best_weights(checked, as_counts(check_observed(X)))
+    checked = [validation.check_predictor(predictor) for predictor in among]
+    return predictors.best_weights(checked, as_counts(validation.check_observed(X)))
 
 
 def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
@@ -218,10 +211,10 @@ def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
     >>> f"{np.exp(parts.seen):.2f} {np.exp(parts.unseen):.2f} {np.exp(parts.renormalised):.2f}"
     '0.50 0.23 0.46'
     """
-    X, known = as_counts(check_observed(X)), as_counts(check_observed(known))
+    X, known = as_counts(validation.check_observed(X)), as_counts(validation.check_observed(known))
     if X.shape != known.shape:
         raise ValueError(f"X of shape {X.shape} does not match known of shape {known.shape}")
-    return scoring.score_parts(X, check_predictor(predictor), known)
+    return scoring.score_parts(X, validation.check_predictor(predictor), known)
 
 
 def unseen_perplexity(X: TableLike, predictor: Predictor, known: TableLike) -> float:
@@ -299,13 +292,13 @@ def make_unseen_scorer(all_tokens: Dyads | None = None) -> Callable[..., float]:
 def _score(
     estimator: Any, X: TableLike, y: object = None, *, all_tokens: Dyads | None = None
 ) -> float:
-    estimator, X = unwrapped(estimator, X)
+    estimator, X = validation.unwrapped(estimator, X)
     for name in ("components_", "unigram_", "smoothing_"):
         if not hasattr(estimator, name):
             what = "make_unseen_scorer needs a fitted model of skcooc"
             raise TypeError(f"{what}; {type(estimator).__name__} has no {name}.")
-    known, scored = known_and_scored(estimator, X, all_tokens, "make_unseen_scorer")
-    model = without_feature_names(estimator)
+    known, scored = validation.known_and_scored(estimator, X, all_tokens, "make_unseen_scorer")
+    model = validation.without_feature_names(estimator)
     rows = None if isinstance(X, Dyads) else read_rows(model, known)
     return _score_unseen(scored, model.predictor(rows), known)
 
@@ -336,7 +329,7 @@ def _check_background(background: ArrayLike, X: CSR) -> Array:
 
 
 def _factorisation(X: TableLike, mixtures: ArrayLike, components: ArrayLike) -> tuple[CSR, Factors]:
-    X = check_observed(X)
+    X = validation.check_observed(X)
     arrays = "its arrays, embedding_ and components_"
     options = {"of_anndata": "adata.obsm['X_topics']", "of_model": arrays}
     refuse_objects(mixtures, "mixtures", "mixtures", **options)

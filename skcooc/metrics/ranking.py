@@ -12,13 +12,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc.metrics.validation import (
-    NOTHING_NEW,
-    check_observed,
-    known_and_scored,
-    unwrapped,
-    without_feature_names,
-)
+from skcooc.metrics import validation
+from skcooc.metrics.validation import NOTHING_NEW
 from skcooc.protocol import Array, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
@@ -203,8 +198,8 @@ def _score(
     estimator: Any, X: TableLike, y: object = None, *, all_tokens: Dyads | None = None,
     metric: Callable[..., float], k: int, min_weight: float,
 ) -> float:  # fmt: skip
-    estimator, X = unwrapped(estimator, X)
-    known, scored = known_and_scored(estimator, X, all_tokens, "make_ranking_scorer")
+    estimator, X = validation.unwrapped(estimator, X)
+    known, scored = validation.known_and_scored(estimator, X, all_tokens, "make_ranking_scorer")
     new = sp.csr_array(scored - scored.multiply(known > 0))
     new.data[new.data < min_weight] = 0
     new.eliminate_zeros()
@@ -214,7 +209,7 @@ def _score(
     rows: Any = known
     if isinstance(X, Dyads):  # fitted rows by their names or, without any, positions
         rows = np.arange(X.table_shape[0]) if X.row_names is None else X.row_names
-    items = without_feature_names(estimator).recommend(rows[scored_rows], k).items
+    items = validation.without_feature_names(estimator).recommend(rows[scored_rows], k).items
     return metric(new[scored_rows], _positions(_column_names(X), items), k)
 
 
@@ -224,7 +219,7 @@ def _hits(X: TableLike, items: ArrayLike, k: int) -> tuple[Array, Array]:
     items = np.asarray(listed.items if hasattr(listed, "_fields") else items)
     if items.dtype.kind == "f":
         raise TypeError("items are scores: give the best columns, np.argsort(-items)[:, :k].")
-    relevant = check_observed(X)
+    relevant = validation.check_observed(X)
     columns, (n_rows, width) = _positions(_column_names(X), items), relevant.shape
     if k < 1 or columns.ndim != 2 or len(columns) != n_rows or columns.shape[1] < k:
         what = f"items of shape {columns.shape} do not hold k={k} for each row of X of shape"

@@ -9,26 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
+from skcooc import tables
 from skcooc.heldout.scoring import halves, warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, Predictor, TableLike, refuse_objects
 from skcooc.protocol.scikit_learn import is_missing
-from skcooc.tables import (
-    Dyads,
-    as_table,
-    check_same_table,
-    check_total,
-    checked_copy,
-    read_rows,
-    unique_names,
-)
+from skcooc.tables import Dyads
 
 NOTHING_NEW = "X has no tokens to score: the known part of each row has all their columns."
 
 
 def check_counts(X: TableLike) -> CSR:
     """Copy of the counts in float64, without stored zeros."""
-    counts = checked_copy(as_table(X), np.float64)
-    check_total(counts.data.sum())
+    counts = tables.checked_copy(tables.as_table(X), np.float64)
+    tables.check_total(counts.data.sum())
     return counts
 
 
@@ -51,7 +44,7 @@ def check_labels(labels: ArrayLike, name: str) -> Array:
         values = column_or_1d(check_array(labels, ensure_2d=False, dtype=None))
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
-    return unique_names(values, name)[1]
+    return tables.unique_names(values, name)[1]
 
 
 def check_predictor(predictor: Predictor) -> Predictor:
@@ -93,12 +86,12 @@ def known_and_scored(
 ) -> tuple[CSR, CSR]:
     """Known and scored counts of the same rows: of new rows, one half each."""
     if not isinstance(X, Dyads):
-        half, other = halves(read_rows(estimator, X))
+        half, other = halves(tables.read_rows(estimator, X))
         return half.table, other.table
     if all_tokens is None:
         what = f"X is Dyads, so its known tokens are needed: give {scorer} all_tokens"
         raise ValueError(f"{what}, the Dyads that are divided into folds.")
-    check_same_table(all_tokens.schema, X, scorer)
+    tables.check_same_table(all_tokens.schema, X, scorer)
     all_of_them, scored = (one.like(one.rows, one.columns).to_csr() for one in (all_tokens, X))
     known = all_of_them - scored
     known.eliminate_zeros()

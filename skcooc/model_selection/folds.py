@@ -14,14 +14,8 @@ from sklearn.model_selection import BaseCrossValidator, check_cv, train_test_spl
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state, check_scalar
 
-from skcooc.counts import (
-    TextsError,
-    check_sparse_structure,
-    check_total,
-    divide,
-    explained,
-    float_table,
-)
+from skcooc import counts, tables
+from skcooc.counts import TextsError
 from skcooc.heldout.scoring import warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, Block, RandomState, TableLike
 from skcooc.protocol.scikit_learn import (
@@ -30,16 +24,7 @@ from skcooc.protocol.scikit_learn import (
     safe_indexing,
     safe_split,
 )
-from skcooc.tables import (
-    DiskTable,
-    Dyads,
-    RowBlocks,
-    Triads,
-    as_counts,
-    check_index,
-    check_weights,
-    with_names,
-)
+from skcooc.tables import DiskTable, Dyads, RowBlocks, Triads
 
 ParamMapping: TypeAlias = Mapping[str, object]  # parameters by name
 Folding: TypeAlias = int | BaseCrossValidator | Iterable[tuple[Array, Array]] | None
@@ -98,13 +83,13 @@ def split_counts(X: Any, test_size: float = 0.1, random_state: RandomState = Non
         return train, test
     if isinstance(X, RowBlocks | DiskTable):
         raise TypeError(f"X is a {type(X).__name__}: give its blocks, one at a time.")
-    with explained(X):
+    with counts.explained(X):
         checked = check_array(
-            check_sparse_structure(X), accept_sparse="csr", ensure_non_negative=True
+            counts.check_sparse_structure(X), accept_sparse="csr", ensure_non_negative=True
         )
-    X = float_table(checked)
-    check_total(X.data.sum(dtype=np.float64))
-    train, test = divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
+    X = counts.float_table(checked)
+    counts.check_total(X.data.sum(dtype=np.float64))
+    train, test = counts.divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
     dtype = np.int64 if checked.dtype.kind in "iub" else X.dtype
     return train.astype(dtype, copy=False), test.astype(dtype, copy=False)
 
@@ -258,7 +243,7 @@ class CountFold:
         table = self.dyads[self.train].to_csr()
         if self.dyads.weights is None:  # the estimator chooses the type, as for integers given
             table = table.astype(np.int64)
-        return Data(with_names(table, self.dyads.column_names), None, self.params)
+        return Data(tables.with_names(table, self.dyads.column_names), None, self.params)
 
     @property
     def scored(self) -> Dyads:
@@ -269,12 +254,12 @@ class CountFold:
     @property
     def known(self) -> Block:
         """The training tokens, in rows with weights."""
-        return as_counts(self.dyads[self.train].to_csr(), self._row_weights)
+        return tables.as_counts(self.dyads[self.train].to_csr(), self._row_weights)
 
     @property
     def whole(self) -> Block:
         """All tokens, in rows with weights."""
-        return as_counts(self.dyads.to_csr(), self._row_weights)
+        return tables.as_counts(self.dyads.to_csr(), self._row_weights)
 
     @property
     def _row_weights(self) -> Array | None:
@@ -300,7 +285,7 @@ def make_folds(
     split_params: ParamMapping,
 ) -> Sequence[Fold]:
     cv = N_FOLDS if cv is None else cv
-    check_index(data.X, y=data.y, **data.params)
+    tables.check_index(data.X, y=data.y, **data.params)
     if split == "counts":
         return count_folds(target, data, cv, split_params)
     if isinstance(data.X, Dyads):
@@ -309,7 +294,7 @@ def make_folds(
             "Use X.to_csr()."
         )
     if isinstance(cv, Integral) and (weights := target.weights(data.params)) is not None:
-        rows = np.flatnonzero(check_weights(weights, np.empty((num_samples(data.X), 0))))
+        rows = np.flatnonzero(tables.check_weights(weights, np.empty((num_samples(data.X), 0))))
         cv = [(rows[train], rows[test]) for train, test in check_cv(cv).split(rows)]
     parts = check_cv(cv).split(data.X, data.y, **split_params)
     return [RowFold(estimator, data, *part) for part in parts]
@@ -328,7 +313,7 @@ def count_folds(
         # sample_weight of Dyads is one of tokens; other parameters concern rows.
         weights, params = target.weights(params), target.unweighted(params)
         if weights is not None:
-            X = X.reweighted(check_weights(weights, np.empty((len(X), 0))))
+            X = X.reweighted(tables.check_weights(weights, np.empty((len(X), 0))))
     else:
         try:
             X = Dyads(X)
@@ -338,7 +323,7 @@ def count_folds(
             what = "X holds texts, and split='counts' divides tables of counts"
             raise TextsError(f"{what}: set split='rows', or give counts.") from error
         if (weights := target.weights(params)) is not None:
-            weights = check_weights(weights, np.empty((X.table_shape[0], 0)))[X.rows]
+            weights = tables.check_weights(weights, np.empty((X.table_shape[0], 0)))[X.rows]
     weighted = X if weights is None else X.with_positions(X.positions, weights)
     if isinstance(cv, Integral):
         cv = CountSplit(int(cv), random_state=SPLIT_SEED)

@@ -9,27 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc.inspection.features import (
-    SideClusters,
-    TwoSided,
-    association_ratios,
-    cluster_orders,
-    column_clusters,
-    row_clusters,
-    unwrap_coclustering,
-)
+from skcooc.inspection import features
+from skcooc.inspection.features import SideClusters, TwoSided
 from skcooc.inspection.models import check_column_order, row_names_of, split_row_names
-from skcooc.plotting.canvas import (
-    NEUTRAL,
-    Display,
-    declutter,
-    draw_lines,
-    new_axes,
-    shorten,
-    shrink_to_fit,
-    styled,
-    text_width,
-)
+from skcooc.plotting import canvas
+from skcooc.plotting.canvas import NEUTRAL, Display, styled
 from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.tables import check_sparse_structure
 
@@ -62,8 +46,8 @@ class MatrixSide(NamedTuple):
         """Number and rows or columns of a cluster, as many as there is room for."""
         words, width = self.words[cluster], LONGEST * fontsize
         texts = [f"{cluster}: {', '.join(words[:n])}" for n in range(max(1, len(words)), 0, -1)]
-        fitting = (text for text in texts if text_width(text, fontsize) <= width)
-        return next(fitting, shorten(texts[-1], width, fontsize))
+        fitting = (text for text in texts if canvas.text_width(text, fontsize) <= width)
+        return next(fitting, canvas.shorten(texts[-1], width, fontsize))
 
 
 class SideLayout(NamedTuple):
@@ -153,11 +137,13 @@ class AssociationDisplay(Display):
         sides : pair of str, default=("rows", "columns")
             Titles of the rows and the columns, such as ("adjectives", "nouns").
         """
-        found = unwrap_coclustering(model, "components_")
+        found = features.unwrap_coclustering(model, "components_")
         model = found.model
         words = found.column_names(feature_names)
-        rows = _matrix_side(row_clusters(model), row_names_of(model, row_names), n_features)
-        columns = _matrix_side(column_clusters(model), words, n_features)
+        rows = _matrix_side(
+            features.row_clusters(model), row_names_of(model, row_names), n_features
+        )
+        columns = _matrix_side(features.column_clusters(model), words, n_features)
         pairs = None if X is None else _pairs(found.table(X), model)
         display = cls(np.asarray(model.joint_, dtype=np.float64), rows, columns, pairs=pairs)
         return display.plot(ax, scale=scale, cmap=cmap, fontsize=fontsize, sides=sides)
@@ -171,15 +157,15 @@ class AssociationDisplay(Display):
         """Draw; see :meth:`from_estimator`."""
         if scale not in ("counts", "equal"):
             raise ValueError(f"scale={scale!r} should be 'counts' or 'equal'.")
-        self.row_order_, self.column_order_ = cluster_orders(self.joint)
+        self.row_order_, self.column_order_ = features.cluster_orders(self.joint)
         down, across = (
             arrange(side, order, side.masses if scale == "counts" else np.ones(len(side[0])))
             for side, order in ((self.rows, self.row_order_), (self.columns, self.column_order_))
         )
         titles = f"{sides[0]} ↓", f"{sides[1]} →"
         frame = MatrixFrame(self.rows, self.columns, down, across, fontsize, titles)
-        self.ax_ = new_axes(frame.right, frame.top) if ax is None else ax
-        shrink, width, height = shrink_to_fit(self.ax_, frame.right, frame.top)
+        self.ax_ = canvas.new_axes(frame.right, frame.top) if ax is None else ax
+        shrink, width, height = canvas.shrink_to_fit(self.ax_, frame.right, frame.top)
         self.ax_.set(xlim=(0, width), ylim=(frame.top - height, frame.top))
         self._draw_blocks(frame, cmap, fontsize * shrink)
         self._draw_dots(frame, shrink)
@@ -196,7 +182,7 @@ class AssociationDisplay(Display):
 
     def _draw_blocks(self, frame: MatrixFrame, cmap: str | Colormap, fontsize: float) -> None:
         with np.errstate(divide="ignore"):
-            log2 = np.log2(association_ratios(self.joint))
+            log2 = np.log2(features.association_ratios(self.joint))
         blocks = log2[self.row_order_][:, self.column_order_]
         x, y = frame.x(frame.across.edges), frame.y(frame.down.edges)
         self.image_ = self.ax_.pcolormesh(
@@ -246,7 +232,7 @@ class AssociationDisplay(Display):
             x, label = frame.left + at, self.columns.label(d, fontsize)
             segments.append([(x, end - 2), (frame.left + middle, top + 1)])
             self.column_texts_[d] = write(x, end, label, ha="left", rotation=90)
-        self.lines_ = draw_lines(self.ax_, segments, NEUTRAL, 0.4 * shrink, zorder=3)
+        self.lines_ = canvas.draw_lines(self.ax_, segments, NEUTRAL, 0.4 * shrink, zorder=3)
 
 
 class MatrixFrame:
@@ -260,7 +246,9 @@ class MatrixFrame:
         sizes, widths = [], []
         for side, more in ((rows, titles), (columns, ())):
             texts = [*(side.label(c, fontsize) for c in range(len(side.words))), *more]
-            widths.append(max(text_width(text, fontsize) for text in texts) * 1.04 + LEADER + AIR)
+            widths.append(
+                max(canvas.text_width(text, fontsize) for text in texts) * 1.04 + LEADER + AIR
+            )
             sizes.append(max(SIDE, LINE * fontsize * len(side.words)))
         (self.left, above), (self.height, self.width) = widths, sizes
         self.right, self.top = self.left + self.width + 2 * AIR, BELOW + self.height + above
@@ -294,7 +282,7 @@ def label_places(
     low, high = length * layout.edges[:-1], length * layout.edges[1:]
     shown = high > low
     middles = (low + high)[shown] / 2
-    moved = declutter(middles, gap, gap / 2, length - gap / 2)
+    moved = canvas.declutter(middles, gap, gap / 2, length - gap / 2)
     return list(zip(order[shown].tolist(), middles.tolist(), moved.tolist(), strict=True))
 
 

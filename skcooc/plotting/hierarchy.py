@@ -12,22 +12,8 @@ from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import Order, component_features
 from skcooc.inspection.models import FACTORS, Names, Unwrapped, names_by_number, unwrap
 from skcooc.inspection.names import override_names, user_names
-from skcooc.plotting.canvas import (
-    FONT,
-    NEUTRAL,
-    Display,
-    colours,
-    draw_lines,
-    fold,
-    framed_axes,
-    new_axes,
-    shorten,
-    shrink_to_fit,
-    size_in_points,
-    styled,
-    text_width,
-    wrap,
-)
+from skcooc.plotting import canvas
+from skcooc.plotting.canvas import FONT, NEUTRAL, Display, styled
 from skcooc.protocol import Array, Estimator
 
 if TYPE_CHECKING:
@@ -143,8 +129,8 @@ class HierarchyDisplay(Display):
         air = AIR * fontsize
         low, high = (middle - height).min() - air, (middle + height).max() + air
         right = max(starts[self.tree.depths[v]] + width for v, width in widths.items()) + air
-        self.ax_ = new_axes(right, high - low) if ax is None else ax
-        shrink, across, down = shrink_to_fit(self.ax_, right, high - low)
+        self.ax_ = canvas.new_axes(right, high - low) if ax is None else ax
+        shrink, across, down = canvas.shrink_to_fit(self.ax_, right, high - low)
         spare = max(down - (high - low), 0) / 2
         self.ax_.set(xlim=(0, across), ylim=(low - spare, high + spare))
         self._draw_lines(y, starts, widths, fontsize)
@@ -168,8 +154,10 @@ class HierarchyDisplay(Display):
             room = np.minimum(distances[1:], distances[:-1]) / fontsize - APART
             for node, space in zip(level.tolist(), room, strict=True):
                 n_lines = int(min(space / LINE + 1e-9, len(self.features[node])))
-                words = [shorten(word, LONGEST * fontsize, fontsize) for word in self._words(node)]
-                lines[node] = wrap(words, n_lines, fontsize)
+                words = [
+                    canvas.shorten(word, LONGEST * fontsize, fontsize) for word in self._words(node)
+                ]
+                lines[node] = canvas.wrap(words, n_lines, fontsize)
         return lines
 
     def _words(self, node: int) -> list[str]:
@@ -189,7 +177,8 @@ class HierarchyDisplay(Display):
     ) -> tuple[dict[int, float], Array]:
         """Width of each text, and start of the column of each depth."""
         widths = {
-            v: 1.07 * max(text_width(line, fontsize) for line in text) for v, text in lines.items()
+            v: 1.07 * max(canvas.text_width(line, fontsize) for line in text)
+            for v, text in lines.items()
         }
         columns = np.zeros(self.tree.depths.max() + 1)
         for node, width in widths.items():
@@ -212,7 +201,7 @@ class HierarchyDisplay(Display):
                 segments[child] = np.column_stack([across, down])
         masses = np.zeros(self.tree.n_nodes) if self.node_weights is None else self.node_weights
         wide = line_widths(self.tree, masses, HIERARCHY_WIDEST)[list(segments)]
-        self.lines_ = draw_lines(self.ax_, list(segments.values()), NEUTRAL, wide.tolist())
+        self.lines_ = canvas.draw_lines(self.ax_, list(segments.values()), NEUTRAL, wide.tolist())
 
 
 class AbstractionDisplay(Display):
@@ -298,11 +287,11 @@ class AbstractionDisplay(Display):
         n_clusters, n_levels = len(tree.leaves), tree.depths.max() + 1
         if ax is None:
             width, height = max((n_clusters + 0.6) * ACROSS, 120.0), (n_levels - 0.5) * DOWN + BELOW
-            above = 10 + TITLE_LINE * len(fold(self.name, width, TITLE, TITLE_LINES))
-            ax = framed_axes(width, height, left=36.0, below=32.0, right=8.0, above=above)
+            above = 10 + TITLE_LINE * len(canvas.fold(self.name, width, TITLE, TITLE_LINES))
+            ax = canvas.framed_axes(width, height, left=36.0, below=32.0, right=8.0, above=above)
         self.ax_ = ax
-        width, height = size_in_points(ax)
-        title = fold(self.name, width, TITLE, TITLE_LINES)
+        width, height = canvas.size_in_points(ax)
+        title = canvas.fold(self.name, width, TITLE, TITLE_LINES)
         ax.set_title("\n".join(title), fontsize=TITLE, parse_math=False)
         across, down = width / (n_clusters + 0.6), (height - BELOW) / (n_levels - 0.5)
         ax.set(xlim=(-0.8, n_clusters - 0.2), ylim=(1 - n_levels - BELOW / down, 0.5))
@@ -334,7 +323,7 @@ class AbstractionDisplay(Display):
         corners = np.stack([x[above], y[above], x[above], bars, x[nodes], bars, x[nodes], y[nodes]])
         segments = list(corners.T.reshape(-1, 4, 2))
         wide = line_widths(self.tree, self.shares, ABSTRACTION_WIDEST)[nodes]
-        self.lines_ = draw_lines(self.ax_, segments, NEUTRAL, wide.tolist(), zorder=1)
+        self.lines_ = canvas.draw_lines(self.ax_, segments, NEUTRAL, wide.tolist(), zorder=1)
         self.ax_.scatter(x, y, s=4, color=NEUTRAL, linewidths=0, zorder=2)
 
     def _label(self, x: Array, y: Array, largest: float, across: float, label_from: float) -> None:
@@ -433,12 +422,12 @@ class SplitsDisplay(Display):
         if self.labels is not None:  # of the first cluster of each group
             own = [self.labels[group[0]] for group in groups]
             names = [f"{numbers}: {label}" for numbers, label in zip(names, own, strict=True)]
-        names = [shorten(name, WIDTH) for name in names]
+        names = [canvas.shorten(name, WIDTH) for name in names]
         y = -positions(self.division_.tree)
         if ax is None:
-            right = max(text_width(name, FONT) for name in names) * 1.04 + 14
+            right = max(canvas.text_width(name, FONT) for name in names) * 1.04 + 14
             height = (max(len(names), MIN_ROWS) + 0.2) * ROW
-            ax = framed_axes(WIDTH, height, 20.0, 38.0, right, 6.0)
+            ax = canvas.framed_axes(WIDTH, height, 20.0, 38.0, right, 6.0)
         self.ax_ = ax
         first, last = np.nanmin(self.division_.betas), np.nanmax(self.division_.betas)
         stretch = (last / first) ** 0.08 * 1.02
@@ -456,7 +445,9 @@ class SplitsDisplay(Display):
             segments.append([(birth, y[node]), (end if np.isnan(death) else death, y[node])])
             if len(children):
                 segments.append([(death, y[children].min()), (death, y[children].max())])
-        self.lines_ = draw_lines(self.ax_, segments, colours()[0], 1.2, capstyle="projecting")
+        self.lines_ = canvas.draw_lines(
+            self.ax_, segments, canvas.colours()[0], 1.2, capstyle="projecting"
+        )
 
     def _draw_axes(self, y: Array, names: list[str], start: float, end: float) -> None:
         from matplotlib.ticker import FormatStrFormatter, LogLocator, MaxNLocator, NullFormatter
@@ -471,7 +462,7 @@ class SplitsDisplay(Display):
         ax.set_xlabel("inverse temperature β", fontsize=FONT)
         ax.tick_params("x", labelsize=FONT)
         ax.yaxis.tick_right()
-        row = size_in_points(ax)[1] / (len(names) + 0.2)
+        row = canvas.size_in_points(ax)[1] / (len(names) + 0.2)
         ax.set_yticks(y, names, fontsize=min(FONT, 0.7 * row), parse_math=False)
         ax.tick_params("y", length=0)
         ax.set_ylabel("cluster", fontsize=FONT)

@@ -13,21 +13,8 @@ from skcooc.inspection.models import HOW_MANY, Names
 from skcooc.inspection.names import SEPARATOR, resolve_model, select_topics
 from skcooc.inspection.palette import N_COLORS, topic_ranks
 from skcooc.inspection.similarity import order_by_similarity
-from skcooc.plotting.canvas import (
-    FONT,
-    NEUTRAL,
-    Display,
-    declutter,
-    draw_legend,
-    fold,
-    framed_axes,
-    ink_on,
-    shorten,
-    size_in_points,
-    styled,
-    text_width,
-    topic_colours,
-)
+from skcooc.plotting import canvas
+from skcooc.plotting.canvas import FONT, NEUTRAL, Display, styled
 from skcooc.protocol import Array, Estimator
 from skcooc.protocol.decorators import validated
 from skcooc.tables import check_order
@@ -140,27 +127,27 @@ class StructureDisplay(Display):
         if len(self.topics) > N_COLORS:
             what = f"topics selects {len(self.topics)}, but there are {N_COLORS} colours"
             raise ValueError(f"{what}: give at most {N_COLORS}.")
-        shades = topic_colours(range(len(self.topics)) if self.ranks is None else self.ranks)
+        shades = canvas.topic_colours(range(len(self.topics)) if self.ranks is None else self.ranks)
         names = [self.names[k] for k in self.topics]
         layers = np.ascontiguousarray(self.bars.mixtures[:, self.topics].T)
         if len(self.topics) < len(self.names):
             shades.append(NEUTRAL)
             names = [*names, "others"]
             layers = np.vstack([layers, np.maximum(1 - layers.sum(axis=0), 0)])
-        names = [shorten(name, LONGEST) for name in names]
-        right = 30 + 1.05 * max(text_width(name, FONT) for name in names)
+        names = [canvas.shorten(name, LONGEST) for name in names]
+        right = 30 + 1.05 * max(canvas.text_width(name, FONT) for name in names)
         sizes = self.bars.sizes
         unit = (1 - APART * (len(sizes) - 1)) / sum(sizes)
         begin = np.cumsum([0, *sizes[:-1]]) * unit + APART * np.arange(len(sizes))
         edges = [first + unit * np.arange(n + 1) for first, n in zip(begin, sizes, strict=True)]
-        labels = [shorten(label, LONGEST) for label in self.bars.labels]
-        widths = [text_width(label, FONT) for label in labels]
+        labels = [canvas.shorten(label, LONGEST) for label in self.bars.labels]
+        widths = [canvas.text_width(label, FONT) for label in labels]
         room = [WIDTH * (own[-1] - own[0]) for own in edges]
         upright = any(width > most for width, most in zip(widths, room, strict=True))
         caption = self._caption()
         below = 16 + FONT * 1.3 * len(caption) + (TO_LABELS + max(widths) if upright else FONT)
         height = HEIGHT + LINE * max(0, len(names) - FEW_TOPICS)
-        self.ax_ = framed_axes(WIDTH, height, 52.0, below, right, 8.0) if ax is None else ax
+        self.ax_ = canvas.framed_axes(WIDTH, height, 52.0, below, right, 8.0) if ax is None else ax
         self.ax_.set_xlabel("\n".join(caption), parse_math=False)
         tops = np.cumsum(layers, axis=0)
         bottoms = np.vstack([np.zeros(layers.shape[1]), tops[:-1]])
@@ -175,25 +162,25 @@ class StructureDisplay(Display):
         self._write_groups(edges, labels, upright)
         self.texts_: dict[int, Text] = {}
         for k, top, bottom, colour in zip(self.topics, tops, bottoms, shades, strict=False):
-            self._write_inside(k, edges, top, bottom, ink_on(colour))
+            self._write_inside(k, edges, top, bottom, canvas.ink_on(colour))
         return self
 
     def _caption(self) -> list[str]:
         n, n_rows = len(self.bars.mixtures), self.bars.n_rows
         rows = f"{n} of {n_rows} rows" if n < n_rows else f"{n} rows"
         several = len(self.bars.sizes) > 1
-        return fold(rows + (f", by {self.name or 'group'}" if several else ""), WIDTH)
+        return canvas.fold(rows + (f", by {self.name or 'group'}" if several else ""), WIDTH)
 
     def _write_inside(
         self, topic: int, edges: list[Array], top: Array, bottom: Array, ink: str
     ) -> None:
         """Write the first words of a name where its layer is thickest, across or upright."""
-        across, down = size_in_points(self.ax_)
+        across, down = canvas.size_in_points(self.ax_)
         words = self.names[topic].split(SEPARATOR)
         texts = [SEPARATOR.join(words[:n]) for n in range(len(words), 0, -1)]
         ends = np.cumsum([0, *self.bars.sizes])
         for text, rotation in ((text, rotation) for text in texts for rotation in (0, 90)):
-            size = text_width(text, INSIDE) + 2 * AIR, INSIDE * 1.15 + 2 * AIR
+            size = canvas.text_width(text, INSIDE) + 2 * AIR, INSIDE * 1.15 + 2 * AIR
             width, height = size[::-1] if rotation else size
             places = []
             for own, a, b in zip(edges, ends[:-1], ends[1:], strict=True):
@@ -218,10 +205,10 @@ class StructureDisplay(Display):
         at, ax = middles, self.ax_
         ax.tick_params("x", length=0, pad=TO_LABELS if upright else 3.5)
         if upright:
-            width, height = size_in_points(ax)
+            width, height = canvas.size_in_points(ax)
             kept = np.arange(0, len(at), -(-int(len(at) * LABEL) // int(width)))
             middles, labels = middles[kept], [labels[g] for g in kept]
-            at = declutter(middles * width, LABEL, 0.0, width) / width
+            at = canvas.declutter(middles * width, LABEL, 0.0, width) / width
             ends = np.stack([np.stack([middles, at], axis=1), [[0, -TO_LABELS / height]] * len(at)])
             ax.plot(
                 *ends.transpose(0, 2, 1), color=NEUTRAL, linewidth=0.5, clip_on=False,
@@ -239,7 +226,7 @@ class StructureDisplay(Display):
         handles, names = ax.get_legend_handles_labels()
         n = len(self.topics)  # from above, and last the others
         handles, names = [*handles[:n][::-1], *handles[n:]], [*names[:n][::-1], *names[n:]]
-        draw_legend(
+        canvas.draw_legend(
             ax, handles, names, handlelength=1, labelspacing=0.2,
             loc="upper left", bbox_to_anchor=(1, 1.03), borderaxespad=0.2,
         )  # fmt: skip

@@ -15,21 +15,8 @@ from skcooc.inspection.names import resolve_model, select_topics
 from skcooc.inspection.palette import topic_ranks
 from skcooc.inspection.shares import FEW, group_model
 from skcooc.inspection.similarity import map_positions
-from skcooc.plotting.canvas import (
-    FONT,
-    NEUTRAL,
-    POINTS,
-    Display,
-    draw_lines,
-    fold,
-    framed_axes,
-    new_panel_figure,
-    shorten,
-    size_in_points,
-    styled,
-    text_width,
-    topic_colours,
-)
+from skcooc.plotting import canvas
+from skcooc.plotting.canvas import FONT, NEUTRAL, POINTS, Display, styled
 from skcooc.protocol import Array, Estimator, TableLike
 
 if TYPE_CHECKING:
@@ -137,8 +124,8 @@ class TopicsDisplay(Display):
     def plot(self, ax: Axes | None = None) -> TopicsDisplay:
         """Draw; see :meth:`from_estimator`."""
         most = max(len(topic.features) for topic in self.topics)
-        words = [shorten(word, LONGEST) for topic in self.topics for word in topic.features]
-        beside = max((text_width(word, FONT) for word in words), default=0.0)
+        words = [canvas.shorten(word, LONGEST) for topic in self.topics for word in topic.features]
+        beside = max((canvas.text_width(word, FONT) for word in words), default=0.0)
         width = max(WORDS_WIDTH, TITLE + beside)
         self.axes_ = new_panels(len(self.topics), width, 66 + WORD_HEIGHT * most, ax=ax)
         self.ax_ = self.axes_[0]
@@ -152,11 +139,11 @@ class TopicsDisplay(Display):
 
     def _draw(self, ax: Axes, topic: Topic, most: int) -> None:
         y = np.arange(len(topic.features))
-        ax.barh(y, topic.probabilities, height=0.7, color=topic_colours([topic.rank])[0])
+        ax.barh(y, topic.probabilities, height=0.7, color=canvas.topic_colours([topic.rank])[0])
         ax.vlines(topic.unigram, y - 0.35, y + 0.35, color=NEUTRAL, linewidth=1.6)
         if topic.intervals is not None:
             ax.hlines(y, *topic.intervals, color=NEUTRAL, linewidth=1.0)
-        words = [shorten(word, LONGEST) for word in topic.features]
+        words = [canvas.shorten(word, LONGEST) for word in topic.features]
         ax.set_yticks(y, words, fontsize=FONT, parse_math=False)
         ax.tick_params("y", length=0)
         ends = topic.probabilities if topic.intervals is None else topic.intervals[1]
@@ -241,15 +228,15 @@ class SharesDisplay(Display):
     def plot(self, ax: Axes | None = None) -> SharesDisplay:
         """Draw; see :meth:`from_estimator`."""
         ordered = self.division.ordered
-        labels = [shorten(label, LONGEST) for label in self.division.labels]
+        labels = [canvas.shorten(label, LONGEST) for label in self.division.labels]
         n_across = min(len(self.names), PANELS_A_ROW)
-        beside = NUMBERS if ordered else max(text_width(label, FONT) for label in labels)
+        beside = NUMBERS if ordered else max(canvas.text_width(label, FONT) for label in labels)
         room = beside / n_across
         height = SHARES_HEIGHT if ordered else max(66 + GROUP_HEIGHT * len(labels), 90)
         width = n_across * (SHARES_WIDTH + room)
         panels = -(-len(self.names) // n_across) * height
         name = self.division.name or "group"
-        label = fold(name, 0.9 * (width if ordered else panels), FONT + 1)
+        label = canvas.fold(name, 0.9 * (width if ordered else panels), FONT + 1)
         across, up = (label, ["share of tokens"]) if ordered else (["share of tokens"], label)
         caption = [*across, *self._caption(width)]
         below = 1.45 * (FONT + 1) * (len(caption) - 1)
@@ -274,7 +261,7 @@ class SharesDisplay(Display):
         if any(self._end(k) < self.shares[:, k].max() for k in range(len(self.names))):
             text += "; arrow: beyond the scale"
         text += "; scales differ" if len(self.names) > 1 else ""
-        return fold(text, 0.9 * width, FONT + 1, 6)
+        return canvas.fold(text, 0.9 * width, FONT + 1, 6)
 
     def _end(self, k: int) -> float:
         """The end of an axis: the largest share, of groups that have enough rows if any has."""
@@ -287,7 +274,7 @@ class SharesDisplay(Display):
 
         ordered, share, end = self.division.ordered, self.shares[:, k], self._end(k)
         places = self.division.groups if ordered else np.arange(len(labels))
-        few, colour = self._sizes < FEW, topic_colours([self.ranks[k]])[0]
+        few, colour = self._sizes < FEW, canvas.topic_colours([self.ranks[k]])[0]
 
         def plot(some: Array | slice, values: Array, form: str, **options: Any) -> None:
             x, y = (places[some], values) if ordered else (values, places[some])
@@ -374,9 +361,9 @@ class TopicMapDisplay(Display):
         """Draw; see :meth:`from_estimator`."""
         if ax is None:
             side = SIDE * max(1.0, np.sqrt(len(self.at) / FEW_TOPICS))
-            ax = framed_axes(side, 0.75 * side, AIR, 22.0, AIR, AIR)
+            ax = canvas.framed_axes(side, 0.75 * side, AIR, 22.0, AIR, AIR)
         self.ax_ = ax
-        size = np.array(size_in_points(ax))
+        size = np.array(canvas.size_in_points(ax))
         radii = np.sqrt(FILLED * size.prod() * self.weights / np.pi)
         centers = self._centers(size, radii.max())
         order = np.argsort(-self.weights, kind="stable")
@@ -385,8 +372,8 @@ class TopicMapDisplay(Display):
         ax.spines[:].set_visible(False)
         self.circles_ = ax.scatter(
             centers[order, 0], centers[order, 1], s=(4 * radii[order] ** 2).tolist(),
-            color=topic_colours(topic_ranks(self.weights)[order]), alpha=0.6, edgecolors=NEUTRAL,
-            linewidths=0.8,
+            color=canvas.topic_colours(topic_ranks(self.weights)[order]), alpha=0.6,
+            edgecolors=NEUTRAL, linewidths=0.8,
         )  # fmt: skip
         self._write_names(centers, radii, order)
         return self
@@ -400,12 +387,12 @@ class TopicMapDisplay(Display):
         return size / 2 + unit * (self.at - middle)
 
     def _write_names(self, centers: Array, radii: Array, order: Array) -> None:
-        names = [fold(self.names[k], LONGEST) for k in order]
+        names = [canvas.fold(self.names[k], LONGEST) for k in order]
         sizes = [
-            (1.04 * max(text_width(line, FONT) for line in lines), LINE * len(lines))
+            (1.04 * max(canvas.text_width(line, FONT) for line in lines), LINE * len(lines))
             for lines in names
         ]
-        boxes = place_names(centers[order], radii[order], sizes, size_in_points(self.ax_))
+        boxes = place_names(centers[order], radii[order], sizes, canvas.size_in_points(self.ax_))
         self.texts_, lines = {}, []
         for k, folded, box in zip(order.tolist(), names, boxes, strict=True):
             if box is None:
@@ -417,7 +404,7 @@ class TopicMapDisplay(Display):
             )  # fmt: skip
             if (line := leader_line(centers[k], radii[k], box)) is not None:
                 lines.append(line)
-        draw_lines(self.ax_, lines, NEUTRAL, 0.6)
+        canvas.draw_lines(self.ax_, lines, NEUTRAL, 0.6)
 
 
 def new_panels(
@@ -427,7 +414,7 @@ def new_panels(
     """The n axes of panels; width and height of each in a new figure, and a margin, in points."""
     across = min(n, PANELS_A_ROW)
     down = -(-n // across)
-    figure = new_panel_figure(across * width, down * height + below, ax)
+    figure = canvas.new_panel_figure(across * width, down * height + below, ax)
     axes = figure.subplots(down, across, squeeze=False, sharex=sharex, sharey=sharey)
     for unused in axes.flat[n:]:
         unused.remove()
@@ -443,7 +430,7 @@ def set_panel_title(ax: Axes, name: str, beside: float) -> None:
     n_across = min(len(figure.axes), PANELS_A_ROW)
     panel = figure.bbox.width * POINTS / figure.dpi / n_across
     width = min(TITLE, panel - beside) - AROUND
-    ax.set_title("\n".join(fold(name, width)), fontsize=FONT, loc="left", parse_math=False)
+    ax.set_title("\n".join(canvas.fold(name, width)), fontsize=FONT, loc="left", parse_math=False)
 
 
 def mark_percent(axis: Axis) -> None:
@@ -468,7 +455,7 @@ def readable_dates(days: Array, labels: Sequence[str]) -> list[int]:
     at *= 0.85 * SHARES_WIDTH / max(at[-1], 1.0)
     shown = [0]
     for g in range(1, len(days)):
-        least = max(text_width(labels[g], 10.0) + 8, 0.85 * SHARES_WIDTH / MAX_DATES)
+        least = max(canvas.text_width(labels[g], 10.0) + 8, 0.85 * SHARES_WIDTH / MAX_DATES)
         if at[g] - at[shown[-1]] >= least:
             shown.append(g)
     return shown

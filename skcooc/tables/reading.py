@@ -32,22 +32,10 @@ from skcooc.counts import (
 )
 from skcooc.protocol import CSR, Array, Block, Capability, Counts, RandomState, TableLike
 from skcooc.protocol.scikit_learn import check_n_features, check_sample_weight, is_missing
+from skcooc.tables import dyads
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks, check_row_blocks, load_on_workers
 from skcooc.tables.disk import DiskTable
-from skcooc.tables.dyads import (
-    THREE_INDICES,
-    Dyads,
-    TableSchema,
-    Tokens,
-    as_names,
-    check_index,
-    find_names,
-    observed_cells,
-    same_names,
-    same_table,
-    unique_names,
-    without_zeros,
-)
+from skcooc.tables.dyads import THREE_INDICES, Dyads, TableSchema, Tokens
 from skcooc.tables.triads import Triads
 
 if TYPE_CHECKING:
@@ -90,7 +78,7 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
             known = getattr(estimator, "column_names_in_", None)
             if known is None and set(names.tolist()) == set(range(len(names))):
                 known = np.arange(len(names))  # of a frame that numbers its columns, or an array
-            if not (known is None or same_names(known, names)):
+            if not (known is None or dyads.same_names(known, names)):
                 raise ValueError(OTHER_NAMES)
         table = _canonical(estimator, X, reset)
     check_total(table.data.sum(dtype=np.float64))
@@ -153,7 +141,7 @@ def transformed(table: CSR) -> str | None:
     >>> transformed(sp.csr_array([[0.6, 0.8], [0.0, 1.0]]))
     'rows of length one, as TfidfVectorizer makes them'
     """
-    some = without_zeros(table[:CHECKED_ROWS]).astype(np.float64)
+    some = dyads.without_zeros(table[:CHECKED_ROWS]).astype(np.float64)
     data = some.data
     if not data.size or not (data % 1).any():
         return None
@@ -341,7 +329,7 @@ def all_cells(n_rows: int, n_columns: int, dtype: DTypeLike) -> Block:
 
 
 def check_same_table(fitted: TableSchema, X: Tokens, name: str) -> None:
-    if not same_table(fitted, X.schema):
+    if not dyads.same_table(fitted, X.schema):
         of_new = "; tokens of new rows are scored as a matrix: X.to_csr()" * isinstance(X, Dyads)
         raise ValueError(
             f"X has tokens of a table of shape {X.table_shape}, but {name} was fitted on a table "
@@ -398,7 +386,7 @@ def read_in_memory(
     if isinstance(X, Dyads) and sample_weight is not None:
         X, sample_weight = X.reweighted(check_weights(sample_weight, np.empty((len(X), 0)))), None
     table = check_table(estimator, X, reset=reset)
-    check_index(X, sample_weight=sample_weight)
+    dyads.check_index(X, sample_weight=sample_weight)
     weights = None if sample_weight is None else check_weights(sample_weight, table)
     observed = table.data if weights is None else (table @ np.ones(table.shape[1])) * weights
     if not observed.any():
@@ -408,7 +396,7 @@ def read_in_memory(
     names = getattr(estimator, "feature_names_in_", uncompared_names(X))
     schema = X.schema if isinstance(X, Dyads) else TableSchema(table.shape, _row_names(X), names)
     counts = CSRCounts(table, weights)
-    return Table(counts, counts, schema._replace(seen=observed_cells(table)))
+    return Table(counts, counts, schema._replace(seen=dyads.observed_cells(table)))
 
 
 def read_batch(
@@ -426,8 +414,8 @@ def read_batch(
     known = _distinct(getattr(estimator, "column_names_in_", None), type(estimator).__name__)
     table = read_in_memory(estimator, X, sample_weight)
     names = _distinct(table.schema.column_names, "X")
-    unique_names(np.concatenate([known.astype(object), names.astype(object)]), "columns")
-    places = find_names(known, names)
+    dyads.unique_names(np.concatenate([known.astype(object), names.astype(object)]), "columns")
+    places = dyads.find_names(known, names)
     new = places < 0
     places[new] = len(known) + np.arange(np.count_nonzero(new))
     columns = np.concatenate([known, names[new]])
@@ -438,7 +426,7 @@ def read_batch(
     estimator.n_features_in_ = len(columns)
     check_names(estimator, columns, reset=True)
     schema = table.schema._replace(
-        shape=aligned.shape, column_names=columns, seen=observed_cells(aligned)
+        shape=aligned.shape, column_names=columns, seen=dyads.observed_cells(aligned)
     )
     batch = CSRCounts(aligned, table.sample.weights)
     return Table(batch, batch, schema)
@@ -451,7 +439,7 @@ def _distinct(names: Array | None, whose: str) -> Array:
             f"by_name=True finds columns by their names, but {whose} has none: give data frames or "
             "Dyads with names to all calls, or set by_name=False."
         )
-    if repeated := len(names) - len(unique_names(names, "columns")[0]):
+    if repeated := len(names) - len(dyads.unique_names(names, "columns")[0]):
         first = next(name for name, n in Counter(names.tolist()).items() if n > 1)
         repeat = f"{repeated} of the {len(names)} names of {whose} repeat others, such as {first!r}"
         what = f"by_name=True needs distinct names of columns, but {repeat}"
@@ -526,7 +514,7 @@ def uncompared_names(X: TableLike) -> Array | None:
     given = X.column_names if isinstance(X, Dyads) else of_frame
     if given is None or any(isinstance(name, str) for name in given):
         return None
-    names = as_names(given)
+    names = dyads.as_names(given)
     default = hasattr(X, "iloc") and names.tolist() == list(range(len(names)))
     return None if default else names
 
@@ -537,7 +525,7 @@ def check_given_columns(given: object, columns: Array | None, what: str) -> None
     names = getattr(given, "columns", index)
     if names is None or columns is None:
         return
-    if not (same_names(names, columns) or same_names(names, np.arange(len(names)))):
+    if not (dyads.same_names(names, columns) or dyads.same_names(names, np.arange(len(names)))):
         told = "has columns of other names than X, or in another order"
         raise ValueError(f"{what} {told}. Take those of X by reindex, or give a NumPy array.")
 
