@@ -153,11 +153,6 @@ class SpendsStatistics(Twin):
         return right
 
 
-class GoesHome(Twin):
-    def expect(self, X, params, rows, beta):
-        return self.right.expect(X, params, np.asarray(rows), beta)
-
-
 class ForgottenPowerOfMixtures(Twin):
     """The quick solution for new rows is that of beta = 1."""
 
@@ -201,7 +196,6 @@ TWINS = {
     "empty columns": [Leaky],
     "restrict": [Misplaced],
     "arguments": [Scribbles, SpendsStatistics],
-    "strict arrays": [GoesHome],
 }
 
 

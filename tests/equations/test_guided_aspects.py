@@ -12,7 +12,7 @@ from skcooc.equations.aspects import PredictiveAspects
 from skcooc.equations.guided_aspects import GroupedAspects, Guide, GuidedAspects
 from tests.equations.broken import Twin
 from tests.equations.literal_guided import LiteralGrouped, LiteralGuided
-from tests.equations.models import HERE, ModelCase
+from tests.equations.models import ModelCase
 from tests.equations.running import step
 
 M, K = 9, 3
@@ -90,15 +90,15 @@ def grouped_case(*effects, skip, **options):
     model, literal = grouped(
         *effects, n_groups=4, of=lambda n: by_size(n.sum(axis=1)), w=0.3, **options
     )
-    return ModelCase(Grouped(model), literal, X=TABLE, skip=HERE | AXES | skip)
+    return ModelCase(Grouped(model), literal, X=TABLE, skip=AXES | skip)
 
 
 CASES = {
-    "guided": ModelCase(*guided(SEEDS, NOTHING, COUNTS), X=TABLE, skip=HERE | KNOWN),
+    "guided": ModelCase(*guided(SEEDS, NOTHING, COUNTS), X=TABLE, skip=KNOWN),
     "guided, kept": ModelCase(
         *guided(SEEDS, KEPT, COUNTS, tempering="likelihood", prior=0.1),
         X=TABLE,
-        skip=HERE | KNOWN | MOVED,
+        skip=KNOWN | MOVED,
     ),
     "grouped, factors": grouped_case(True, skip=MOVED),
     "grouped, shares": grouped_case(False, True, skip=MOVED),
