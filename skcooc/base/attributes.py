@@ -87,13 +87,6 @@ def input_attributes(estimator: BaseEstimator) -> Attributes:
     return {name: vars(estimator)[name] for name in names if name in vars(estimator)}
 
 
-def with_topic_names(features: Array, model: BaseEstimator) -> Array:
-    """Return names of the columns of ``transform``, (K,), or those set for topics."""
-    for k, name in getattr(model, "component_names_", {}).items():
-        features[k] = str(name)
-    return features
-
-
 def size_attributes(estimator: BaseEstimator) -> Attributes:
     """Return the numbers of components that are not properties of the class."""
     sizes = {f"{name}_": getattr(estimator, name) for name in estimator.size_parameters}

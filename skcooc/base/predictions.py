@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc import tables
 from skcooc.base import quantities, recommendations
-from skcooc.base.attributes import with_topic_names
 from skcooc.base.recommendations import Recommendations
 from skcooc.em import EMState, Record, State
 from skcooc.fitting.journal import Journal
@@ -37,7 +36,7 @@ from skcooc.protocol import (
     Statistics,
     TableLike,
 )
-from skcooc.protocol.bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from skcooc.protocol.bases import MixturesMixin
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
 from skcooc.simplex import normalise
@@ -48,7 +47,14 @@ from skcooc.version import __version__, check_version
 VERSION = "_skcooc_version"  # in the state of a pickled estimator
 
 
-class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+def tags_of_counts(tags: Tags) -> Tags:
+    """Return the tags of an estimator of counts, whose type it keeps."""
+    tags.input_tags.sparse = tags.input_tags.positive_only = True
+    tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+    return tags
+
+
+class Predictions(MixturesMixin):
     """Methods of fitted estimators that need P(k given x) and P(y given k) only."""
 
     fit: Callable[..., Self]
@@ -511,11 +517,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return None
 
     def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return tags_of_counts(super().__sklearn_tags__())
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "row_distribution_")
@@ -533,24 +535,3 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_version(state.get(VERSION), type(self).__name__)
         state = {name: value for name, value in state.items() if name != VERSION}
         super().__setstate__(state)
-
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
-        """Names of the columns that ``transform`` returns.
-
-        Parameters
-        ----------
-        input_features : None
-            Ignored.
-
-        Returns
-        -------
-        names : (K,) array of str
-            Class name and number, such as "aspectmodel0", or the name that
-            :func:`skcooc.inspection.set_names` has set.
-        """
-        check_is_fitted(self)
-        return with_topic_names(super().get_feature_names_out(input_features), self)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)

@@ -13,22 +13,16 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import A_MODEL, CooccurrenceEstimator, attributes
+from skcooc.base.predictions import tags_of_counts
 from skcooc.ensemble.members import check_without_groups
 from skcooc.protocol import Array, TableLike
-from skcooc.protocol.bases import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    MetaEstimatorMixin,
-    TransformerMixin,
-)
+from skcooc.protocol.bases import BaseEstimator, MetaEstimatorMixin, MixturesMixin
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import Interval
 from skcooc.tables import is_collection
 
 
-class MixtureFeatures(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator
-):
+class MixtureFeatures(MixturesMixin, MetaEstimatorMixin, BaseEstimator):
     """Square roots of mixtures folded in at a small beta, as features for a classifier.
 
     The mixture that predicts the words of a document best is nearly sparse: weak evidence for most
@@ -146,22 +140,9 @@ class MixtureFeatures(
         mixtures = self._warm.transform(X)
         return np.sqrt(mixtures if is_collection(X) else np.asarray(mixtures))
 
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
-        """Names of the columns that ``transform`` returns, (K,), or those that topics have.
-
-        See :func:`skcooc.inspection.set_names`.
-        """
-        check_is_fitted(self)
-        return attributes.with_topic_names(
-            super().get_feature_names_out(input_features), self.estimator_
-        )
-
     @property
-    def _n_features_out(self) -> int:
-        return len(self.estimator_.components_)
+    def _model_of_columns(self) -> CooccurrenceEstimator:
+        return self.estimator_
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.positive_only = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return tags_of_counts(super().__sklearn_tags__())

@@ -6,7 +6,6 @@ import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -20,16 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc import tables
 from skcooc.base import attributes
+from skcooc.base.predictions import tags_of_counts
 from skcooc.estimators.guided import GuidedAspectModel, GuidedFamily
 from skcooc.fitting import Recipe
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.protocol import Array, RandomState, TableLike
-from skcooc.protocol.bases import (
-    BaseEstimator,
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from skcooc.protocol.bases import BaseEstimator, ClassifierMixin, MixturesMixin
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import Interval, Options, StrOptions, is_missing, num_samples
 from skcooc.simplex import first_largest, normalise
@@ -40,9 +35,7 @@ MISSING_AS_STRINGS = {"", "-1", "nan", "NaN", "None", "<NA>"}  # in arrays of st
 NOT_CALIBRATED = 1.0, 1e-6  # exponent and floor
 
 
-class AspectClassifier(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
-):
+class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
     """Classifier of rows of counts that learns from few labels, or seed words, and other rows.
 
     Every class has topics of its own. A labelled row has only those of its class, and free ones; an
@@ -206,7 +199,18 @@ class AspectClassifier(
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = tables.read_in_memory(new, X, sample_weight)
         columns = attributes.input_attributes(new)
-        fit = partial(self._fit_topics, table, columns, classes)
+        seeds, per = self.seed_features or {}, self.n_components_per_class
+
+        def fit(labels: Array) -> LabelledAspectModel:
+            topics = LabelledAspectModel(
+                len(classes) * per + self.n_free_components, n_components_per_class=per,
+                seed_features={label: seeds.get(label) for label in classes.tolist()},
+                feature_names=self.feature_names, tempering="distinctive", beta=self.beta,
+                max_iter=self.max_iter, solver="em", n_jobs=self.n_jobs,
+                random_state=self.random_state,
+            )  # fmt: skip
+            return topics.fit_classes(table, columns, labels, classes)
+
         model, codes = fit(labels), np.searchsorted(classes, labels[known].tolist())
         weights = _row_weights(X, sample_weight, n_rows)[known]
         folds = self._folds(np.where(weights > 0, codes, UNLABELLED))
@@ -226,18 +230,6 @@ class AspectClassifier(
         }
         attributes.set_fitted_attributes(self, columns | fitted)
         return self
-
-    def _fit_topics(
-        self, table: Table, columns: attributes.Attributes, classes: Array, labels: Array
-    ) -> LabelledAspectModel:
-        seeds, per = self.seed_features or {}, self.n_components_per_class
-        model = LabelledAspectModel(
-            len(classes) * per + self.n_free_components, n_components_per_class=per,
-            seed_features={label: seeds.get(label) for label in classes.tolist()},
-            feature_names=self.feature_names, tempering="distinctive", beta=self.beta,
-            max_iter=self.max_iter, solver="em", n_jobs=self.n_jobs, random_state=self.random_state,
-        )  # fmt: skip
-        return model.fit_classes(table, columns, labels, classes)
 
     def _folds(self, codes: Array) -> Array:
         """Fold of each row by its class, (n,); -1 without one, or for the only row of a class."""
@@ -305,22 +297,8 @@ class AspectClassifier(
         """Names of the columns, (M,), also numbers; AttributeError where there are none."""
         return self.model_.column_names_in_
 
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
-        """Names of the columns that ``transform`` returns, (K,), or those that topics have.
-
-        See :func:`skcooc.inspection.set_names`.
-        """
-        check_is_fitted(self)
-        return attributes.with_topic_names(super().get_feature_names_out(input_features), self)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
     def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.positive_only = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags = tags_of_counts(super().__sklearn_tags__())
         tags.classifier_tags.poor_score = True  # columns that are no counts
         tags.target_tags.required = not self.seed_features
         return tags

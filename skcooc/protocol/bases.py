@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import sklearn.base
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from skcooc.protocol import Array, AttributeHints, TableLike, refuse_class
 
@@ -230,3 +231,35 @@ else:
 
     class BaseEstimator(EstimatorHints, sklearn.base.BaseEstimator):
         """The base class of scikit-learn, with hints."""
+
+
+class MixturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """Mixin class of transformers with a column for each component of a model."""
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
+        """Names of the columns that ``transform`` returns.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        names : (K,) array of str
+            Class name and number, such as "aspectmodel0", or the name that
+            :func:`skcooc.inspection.set_names` has set.
+        """
+        check_is_fitted(self)
+        names = super().get_feature_names_out(input_features)
+        for k, name in getattr(self._model_of_columns, "component_names_", {}).items():
+            names[k] = str(name)
+        return names
+
+    @property
+    def _model_of_columns(self) -> Any:
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self._model_of_columns.components_)
