@@ -160,10 +160,6 @@ def add_topics(
         See :func:`fit_topics`. Without it the factors of a model of batches are left out, with a
         warning; so they are for cells of other batches than those fitted.
 
-    See Also
-    --------
-    fit_topics : Fit a model, and add its topics.
-
     Examples
     --------
     >>> from anndata import AnnData

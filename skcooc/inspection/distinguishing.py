@@ -214,12 +214,24 @@ def log_ratios(cells: ColumnCounts, share: float, level: float) -> Array:
     logit(pi) - logit(w). In its interval twice the likelihood is less than a quantile of chi
     squared below its maximum.
     """
+
+    def likelihood(at: Array) -> Array:
+        """Log-likelihood of each column at logits of pi, (C,)."""
+        prior = share * np.log(expit(at)) + (1 - share) * np.log(expit(-at))
+        logs = cells.counts * np.log(_mixture(cells, at))
+        return np.add.reduceat(logs, cells.starts) + PRIOR * prior
+
+    def slope(at: Array) -> Array:
+        """Derivative of the log-likelihood by the logit, (C,)."""
+        slopes = np.add.reduceat(cells.counts * _surplus(cells, at), cells.starts)
+        return slopes + PRIOR * (share - expit(at))
+
     C = len(cells.starts)
     low, high = np.full(C, -FARTHEST), np.full(C, FARTHEST)
-    best = _bisect(lambda at: _slope(cells, share, at) > 0, low, high)
-    enough = _likelihood(cells, share, best) - _dispersion(cells, best) * chi2.ppf(level, 1) / 2
-    first = _bisect(lambda at: _likelihood(cells, share, at) < enough, low, best)
-    last = _bisect(lambda at: _likelihood(cells, share, at) >= enough, best, high)
+    best = _bisect(lambda at: slope(at) > 0, low, high)
+    enough = likelihood(best) - _dispersion(cells, best) * chi2.ppf(level, 1) / 2
+    first = _bisect(lambda at: likelihood(at) < enough, low, best)
+    last = _bisect(lambda at: likelihood(at) >= enough, best, high)
     return np.stack([best, first, last]) - logit(share)
 
 
@@ -230,18 +242,6 @@ def _bisect(is_below: Callable[[Array], Array], low: Array, high: Array) -> Arra
         below = is_below(middle)
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     return (low + high) / 2
-
-
-def _likelihood(cells: ColumnCounts, share: float, at: Array) -> Array:
-    """Log-likelihood of each column at logits of pi, (C,); see `log_ratios`."""
-    prior = share * np.log(expit(at)) + (1 - share) * np.log(expit(-at))
-    return np.add.reduceat(cells.counts * np.log(_mixture(cells, at)), cells.starts) + PRIOR * prior
-
-
-def _slope(cells: ColumnCounts, share: float, at: Array) -> Array:
-    """Derivative of the log-likelihood by the logit, (C,)."""
-    slope = np.add.reduceat(cells.counts * _surplus(cells, at), cells.starts)
-    return slope + PRIOR * (share - expit(at))
 
 
 def _dispersion(cells: ColumnCounts, at: Array) -> Array:

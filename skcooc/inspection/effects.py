@@ -142,10 +142,6 @@ def share_effects(
         ``p_adjusted`` (Benjamini and Hochberg) and ``n_tests`` (the number adjusted for, the same
         on all lines). All but the effect are NaN for a level of a single row.
 
-    See Also
-    --------
-    compare_shares : Groups against all others.
-
     References
     ----------
     D. Freedman and D. Lane, A nonstochastic interpretation of reported significance levels,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TypedDict
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import ORDER, Order, rank_columns
-from skcooc.inspection.models import FACTORS, HOW_MANY, TreeModel, distributions, read_view, unwrap
+from skcooc.inspection.models import FACTORS, HOW_MANY, distributions, read_view, unwrap
 from skcooc.inspection.names import name_topics, user_names
 from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.protocol.decorators import validated
@@ -76,12 +75,18 @@ def export_text(
     """
     found = unwrap(model, "tree_", *FACTORS)
     model, names = found.model, found.column_names(feature_names)
-    top, tree = rank_columns(model, n_features, order), model.tree_
-    lines = [
-        f"{'|   ' * tree.depths[node]}|--- {_node_label(model, node, names[top[node]])}\n"
-        for node in tree.preorder
-    ]
-    return "".join(lines)
+    top, tree, text = rank_columns(model, n_features, order), model.tree_, ""
+    for node in tree.preorder:
+        parts = [user_names(model).get(node, ""), ", ".join(map(str, names[top[node]]))]
+        share = f"{model.node_weights_[node]:.1%}"
+        if node in tree.leaves:
+            cluster = int(np.searchsorted(tree.leaves, node))
+            n_rows = int((model.labels_ == cluster).sum())
+            parts.insert(0, f"cluster {cluster}")
+            share += f", {n_rows} row{'s' * (n_rows != 1)}"
+        label = ": ".join(filter(None, parts))
+        text += f"{'|   ' * tree.depths[node]}|--- {label} ({share})\n"
+    return text
 
 
 @validated({"n_features": HOW_MANY, "order": ORDER})
@@ -229,18 +234,6 @@ def to_pyldavis(
         "vocab": view.columns.astype(str),
         "term_frequency": np.asarray(view.counts.sum(axis=0), dtype=np.float64).ravel(),
     }
-
-
-def _node_label(model: TreeModel, node: int, features: Sequence[object]) -> str:
-    """The columns of a node and its share; for a leaf, its cluster as well."""
-    parts = [user_names(model).get(node, ""), ", ".join(map(str, features))]
-    share = f"{model.node_weights_[node]:.1%}"
-    if node in model.tree_.leaves:
-        cluster = int(np.searchsorted(model.tree_.leaves, node))
-        n_rows = int((model.labels_ == cluster).sum())
-        parts.insert(0, f"cluster {cluster}")
-        share += f", {n_rows} row{'s' * (n_rows != 1)}"
-    return f"{': '.join(filter(None, parts))} ({share})"
 
 
 def _levels(tree: Tree) -> Array:

@@ -81,11 +81,6 @@ def top_features(
     names : list of K lists of str
         By decreasing P(y given z); of equals, the column that comes first.
 
-    See Also
-    --------
-    characteristic_features : Columns more frequent than elsewhere.
-    distinguishing_features : The same, with intervals.
-
     Examples
     --------
     >>> from skcooc import AspectModel, inspection
@@ -126,11 +121,6 @@ def characteristic_features(
     -------
     names : list of V lists of str
         Most characteristic first.
-
-    See Also
-    --------
-    top_features : The most frequent columns.
-    distinguishing_features : The same, with intervals.
 
     Examples
     --------

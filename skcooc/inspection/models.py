@@ -383,11 +383,6 @@ class ModelView:
     def weights(self) -> Array:  # (K,): P(z), shares of the tokens
         return self.row_distribution @ self.mixtures
 
-    @property
-    def intervals(self) -> Array | None:
-        """Intervals of P(y given z) over the members of a consensus, (2, K, M), or None."""
-        return getattr(self.model, "component_intervals_", None)
-
     @cached_property
     def unigram(self) -> Array:  # (M,): P(y) of the model
         return self.weights @ self.components

@@ -8,7 +8,7 @@ permutations are matrix products. Topics are computed in blocks, with the same d
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
@@ -179,11 +179,6 @@ def topic_shares(
         ``n_rows`` (rows of the group with tokens), ``share`` (of the tokens of the group), and
         ``documents`` (share of the rows of the group whose largest topic this is).
 
-    See Also
-    --------
-    compare_shares : Differences of groups, with intervals and tests.
-    share_effects : Effects of numbers and of several covariates.
-
     Examples
     --------
     >>> from skcooc import AspectModel, inspection
@@ -273,11 +268,6 @@ def compare_shares(
         ``low`` to ``high``, ``p`` (of the two-sided test), ``p_adjusted`` (Benjamini and Hochberg)
         and ``n_tests`` (the number adjusted for, the same on all lines). Intervals and p are NaN if
         the group, or the rest, is one row.
-
-    See Also
-    --------
-    topic_shares : The shares themselves.
-    share_effects : Effects of numbers and of several covariates.
 
     References
     ----------
@@ -423,8 +413,13 @@ def compare_groups(
     sizes, ends = np.array([len(rows) for rows in members]), []
     for some in gen_batches(share.shape[1], max(1, BLOCK // (2 * len(members) * n_resamples))):
         parts, totals = _resamples(topics, members, some, n_resamples, seed)
-        found = _differences(parts, totals[:, :, None])
-        ends.append(_percentiles(found, np.minimum(sizes, sizes.sum() - sizes), level))
+        found = _differences(parts, totals[:, :, None])  # (G, R, k)
+        of_some = np.full((2, len(members), found.shape[2]), np.nan)
+        for g, n in enumerate(np.minimum(sizes, sizes.sum() - sizes)):
+            if n > 1:
+                tail = expanded_tail(level, n)
+                of_some[:, g] = np.quantile(found[g], [tail, 1 - tail], axis=0)
+        ends.append(of_some)
     linear = _differences(_sums(topics.linear, members), _sums(topics.tokens, members)[:, None])
     low, high = np.clip(np.concatenate(ends, axis=2) - linear + (share - rest), -1, 1)
     return Differences(share, rest, low, high)
@@ -463,29 +458,16 @@ def _resamples(
     rng, parts, totals = np.random.default_rng(seed), [], []
     for rows in members:
         table = np.column_stack([topics.linear[rows, some], topics.tokens[rows]])
-        drawn = np.concatenate([times @ table for times in _draws(len(rows), n_resamples, rng)])
-        parts.append(drawn[:, :-1])
-        totals.append(drawn[:, -1])
+        n, of_group = len(rows), []
+        for first in range(0, n_resamples, at_once := max(1, BLOCK // n)):
+            r = min(at_once, n_resamples - first)
+            drawn = rng.integers(n, size=(r, n)) + n * np.arange(r)[:, None]
+            times = np.bincount(drawn.ravel(), minlength=r * n).reshape(r, n)
+            of_group.append(times.astype(np.float64) @ table)
+        sums = np.concatenate(of_group)
+        parts.append(sums[:, :-1])
+        totals.append(sums[:, -1])
     return np.array(parts), np.array(totals)
-
-
-def _draws(n: int, n_resamples: int, rng: np.random.Generator) -> Iterator[Array]:
-    """Numbers of draws of each of n rows in each resample, in blocks (r, n)."""
-    at_once = max(1, BLOCK // n)
-    for first in range(0, n_resamples, at_once):
-        r = min(at_once, n_resamples - first)
-        drawn = rng.integers(n, size=(r, n)) + n * np.arange(r)[:, None]
-        yield np.bincount(drawn.ravel(), minlength=r * n).reshape(r, n).astype(np.float64)
-
-
-def _percentiles(values: Array, sizes: Array | list[int], level: float) -> Array:
-    """Ends of the intervals of resamples (G, R, K), (2, G, K)."""
-    ends = np.full((2, len(values), values.shape[2]), np.nan)
-    for g, n in enumerate(sizes):
-        if n > 1:
-            tail = expanded_tail(level, n)
-            ends[:, g] = np.quantile(values[g], [tail, 1 - tail], axis=0)
-    return ends
 
 
 def expanded_tail(level: float, n: int) -> float:

@@ -63,22 +63,20 @@ class Explorer(AttributeHints):
             for colors in (light, dark)
         )
         colors = f"{rules}@media (prefers-color-scheme: dark) {{\n{dark_rules}}}\n"
+        # One line for previews of links: the number of topics, and the names of the largest.
+        topics, kind = self.shown["topics"], self.shown["facts"]["kind"]
+        largest = sorted(topics, key=lambda topic: topic["rank"])[:N_DESCRIBED]
+        names = "; ".join(topic["name"] for topic in largest)
+        more = "; …" if len(topics) > N_DESCRIBED else ""
         template = environment().from_string(_file("page.html"))
         page = template.render(
-            title=self.title, image=self.image, description=self._description,
+            title=self.title, image=self.image,
+            description=f"{len(topics)} {kind}s: {names}{more}",
             style=_file("style.css") + colors,
             script="\n".join(_file(f"{name}.js") for name in SCRIPTS),
             payload=to_json({"title": self.title, **self.shown}),
         )  # fmt: skip
         return str(page).encode("utf-8", "replace").decode()  # half surrogates cannot be written
-
-    @property
-    def _description(self) -> str:
-        """One line for previews of links: the number of topics, and the names of the largest."""
-        topics, kind = self.shown["topics"], self.shown["facts"]["kind"]
-        largest = sorted(topics, key=lambda topic: topic["rank"])[:N_DESCRIBED]
-        names = "; ".join(topic["name"] for topic in largest)
-        return f"{len(topics)} {kind}s: {names}{'; …' if len(topics) > N_DESCRIBED else ''}"
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the page into a file, such as "topics.html", at once; OSError if that fails."""

@@ -102,9 +102,10 @@ def _topics(view: ModelView, topics: RowTopics, names: list[str]) -> Payload:
     numbers = {j: number for number, j in enumerate(columns.tolist())}
     shares, documents = topics.overall, topics.documents([np.flatnonzero(view.row_sums)])[0]
     lines, ranks = [], topic_ranks(view.weights)
+    intervals = getattr(view.model, "component_intervals_", None)  # of a consensus, (2, K, M)
     for k, (name, place) in enumerate(zip(names, map_positions(view.components), strict=True)):
-        intervals = None if view.intervals is None else view.intervals[:, k]
-        entry = sections.topic_entry(shares[k], found[k], numbers, intervals)
+        its = None if intervals is None else intervals[:, k]
+        entry = sections.topic_entry(shares[k], found[k], numbers, its)
         at = [round_short(value) for value in place]
         counted = {"documents": round_short(documents[k]), "rank": int(ranks[k])}
         lines.append({**entry, "name": name, "at": at, **counted})
@@ -115,15 +116,13 @@ def _topics(view: ModelView, topics: RowTopics, names: list[str]) -> Payload:
         line["affinity"] = round_short(affinity)
     for line, seeds in zip(lines, sections.seeds_of_topics(view), strict=False):
         line["seeds"] = seeds
-    return {"topics": lines, "features": [_feature(view, j) for j in columns.tolist()]}
-
-
-def _feature(view: ModelView, j: int) -> list[Any]:
-    """A column of the page: its name, P(y), and its largest P(z given y)."""
-    posterior = view.weights * view.components[:, j] / max(view.unigram[j], 1e-300)
-    first = np.argsort(-posterior, kind="stable")[:3].tolist()
-    kept = [[k, float(f"{posterior[k]:.2g}")] for k in first if posterior[k] >= 0.05]
-    return [str(view.columns[j]), round_short(view.unigram[j]), kept]
+    features = []  # name, P(y), and the largest P(z given y)
+    for j in columns.tolist():
+        posterior = view.weights * view.components[:, j] / max(view.unigram[j], 1e-300)
+        first = np.argsort(-posterior, kind="stable")[:3].tolist()
+        kept = [[k, float(f"{posterior[k]:.2g}")] for k in first if posterior[k] >= 0.05]
+        features.append([str(view.columns[j]), round_short(view.unigram[j]), kept])
+    return {"topics": lines, "features": features}
 
 
 def _division(topics: RowTopics, shown: PageGroups, rows: Array) -> Payload:
