@@ -322,13 +322,29 @@ class KSelectionDisplay(Display):
     @styled
     def plot(self, ax: Axes | None = None) -> KSelectionDisplay:
         """Draw; see :meth:`from_search`."""
+        from matplotlib.ticker import MaxNLocator
+
         figure = new_panel_figure(SELECTION_WIDTH, SELECTION_HEIGHT, ax)
         self.axes_ = figure.subplots(2, 2, sharex=True)
         perplexity, other, distinct, agreement = self.axes_.flat
         self.ax_, measured = perplexity, self.measured
-        self._draw_band(perplexity, measured.perplexity, measured.error, "held-out perplexity")
-        self._draw_band(other, measured.other, measured.other_error, self.other)
-        self._draw_distinct(distinct)
+        n = measured.n_components
+        style: dict[str, Any] = {"color": colours()[0], "linewidth": 1.2, "markersize": 4}
+        bands = (
+            (perplexity, measured.perplexity, measured.error, "held-out perplexity"),
+            (other, measured.other, measured.other_error, self.other),
+        )
+        for panel, values, errors, label in bands:
+            panel.set_ylabel("\n".join(fold(label, LABEL_LENGTH)), fontsize=FONT)
+            panel.plot(n, values, ".-", **style)
+            low, high = values - errors, values + errors
+            panel.fill_between(n, low, high, color=style["color"], alpha=0.25, lw=0)
+        distinct.plot(n, n, color=NEUTRAL, linewidth=0.8)
+        distinct.plot(n, measured.n_distinct, ".-", **style)
+        distinct.yaxis.set_major_locator(MaxNLocator(integer=True))
+        distinct.set_ylabel("distinct components", fontsize=FONT)
+        place = {"textcoords": "offset points", "ha": "right", "va": "center", "fontsize": FONT}
+        distinct.annotate("all", (n[-1], n[-1]), (-4, 0), **place)
         self._draw_agreement(agreement)
         line = {"linestyle": "--" if self.still_falling else "-", "color": topic_colours([1])[0]}
         for panel in self.axes_.flat:
@@ -342,25 +358,6 @@ class KSelectionDisplay(Display):
             title = f"Still falling at {self.chosen}: try larger numbers"
         figure.suptitle(title, fontsize=FONT + 1)
         return self
-
-    def _draw_band(self, ax: Axes, values: Array, errors: Array, label: str) -> None:
-        n = self.measured.n_components
-        ax.set_ylabel("\n".join(fold(label, LABEL_LENGTH)), fontsize=FONT)
-        ax.plot(n, values, ".-", color=colours()[0], linewidth=1.2, markersize=4)
-        ax.fill_between(n, values - errors, values + errors, color=colours()[0], alpha=0.25, lw=0)
-
-    def _draw_distinct(self, ax: Axes) -> None:
-        from matplotlib.ticker import MaxNLocator
-
-        n = self.measured.n_components
-        ax.plot(n, n, color=NEUTRAL, linewidth=0.8)
-        ax.plot(n, self.measured.n_distinct, ".-", color=colours()[0], linewidth=1.2, markersize=4)
-        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.set_ylabel("distinct components", fontsize=FONT)
-        ax.annotate(
-            "all", (n[-1], n[-1]), (-4, 0), textcoords="offset points", ha="right", va="center",
-            fontsize=FONT,
-        )  # fmt: skip
 
     def _draw_agreement(self, ax: Axes) -> None:
         lines = {

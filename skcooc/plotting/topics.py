@@ -365,7 +365,11 @@ class TopicMapDisplay(Display):
         self.ax_ = ax
         size = np.array(canvas.size_in_points(ax))
         radii = np.sqrt(FILLED * size.prod() * self.weights / np.pi)
-        centers = self._centers(size, radii.max())
+        margin = radii.max() + np.array([0.4 * LONGEST, 1.5 * FONT])  # for names
+        extent = np.maximum(np.ptp(self.at, axis=0), 1e-9)
+        unit = np.min(np.maximum(size - 2 * margin, 0.2 * size) / extent)
+        middle = (self.at.max(axis=0) + self.at.min(axis=0)) / 2
+        centers = size / 2 + unit * (self.at - middle)  # points
         order = np.argsort(-self.weights, kind="stable")
         ax.set(xlim=(0, size[0]), ylim=(0, size[1]), xticks=[], yticks=[])
         ax.set_xlabel("distances on the map approximate Hellinger distances of topics")
@@ -377,14 +381,6 @@ class TopicMapDisplay(Display):
         )  # fmt: skip
         self._write_names(centers, radii, order)
         return self
-
-    def _centers(self, size: Array, largest: float) -> Array:
-        """The places in points, with margins for names."""
-        margin = np.array([largest + 0.4 * LONGEST, largest + 1.5 * FONT])
-        extent = np.maximum(np.ptp(self.at, axis=0), 1e-9)
-        unit = np.min(np.maximum(size - 2 * margin, 0.2 * size) / extent)
-        middle = (self.at.max(axis=0) + self.at.min(axis=0)) / 2
-        return size / 2 + unit * (self.at - middle)
 
     def _write_names(self, centers: Array, radii: Array, order: Array) -> None:
         names = [canvas.fold(self.names[k], LONGEST) for k in order]
