@@ -116,7 +116,14 @@ def explicit_tree(nodes: ArrayLike | Sequence[Any]) -> Tree:
     if not shaped or not np.issubdtype(array.dtype, np.integer):
         what = "tree should be a parent for each node, or the (K - 1, 2) nodes that are joined"
         raise ValueError(f"{what}; got an array of shape {array.shape} and type {array.dtype}.")
-    parents = array.astype(int) if array.ndim == 1 else _parents_of_joined(array)
+    parents = array.astype(int)
+    if array.ndim == 2:
+        n_nodes = 2 * len(array) + 1
+        if not np.array_equal(np.sort(array, axis=None), np.arange(n_nodes - 1)):
+            what = f"tree has {len(array)} pairs"
+            raise ValueError(f"{what}: they should join each of 0 to {n_nodes - 2} once.")
+        parents = np.full(n_nodes, -1)
+        parents[array.ravel()] = np.repeat(np.arange(len(array) + 1, n_nodes), 2)
     if (parents == -1).sum() != 1 or parents.max() >= len(parents) or parents.min() < -1:
         raise ValueError("tree should have one root, with parent -1, and parents that are nodes.")
     ancestors = parents
@@ -125,16 +132,6 @@ def explicit_tree(nodes: ArrayLike | Sequence[Any]) -> Tree:
     if (ancestors >= 0).any():
         raise ValueError("tree should have no cycles.")
     return Tree(parents)
-
-
-def _parents_of_joined(pairs: Array) -> Array:
-    n_nodes = 2 * len(pairs) + 1
-    if not np.array_equal(np.sort(pairs, axis=None), np.arange(n_nodes - 1)):
-        what = f"tree has {len(pairs)} pairs"
-        raise ValueError(f"{what}: they should join each of 0 to {n_nodes - 2} once.")
-    parents = np.full(n_nodes, -1)
-    parents[pairs.ravel()] = np.repeat(np.arange(len(pairs) + 1, n_nodes), 2)
-    return parents
 
 
 def division(splits: Sequence[Any]) -> SplitTree:

@@ -5,7 +5,6 @@ import json
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.datasets import fetch_file, get_data_home
@@ -103,23 +102,17 @@ def fetch_cranfield(
             for name, checksum in CHECKSUMS.items()
         ]
     else:
-        paths = [_check_local(folder / name, checksum) for name, checksum in CHECKSUMS.items()]
-    return _parse(*(json.loads(path.read_bytes()) for path in paths))
-
-
-def _check_local(path: Path, checksum: str) -> Path:
-    if not path.exists():
-        raise OSError("Data not found and `download_if_missing` is False")
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != checksum:
-        raise OSError(
-            f"The SHA256 checksum of {path} ({found}) differs from expected ({checksum}) "
-            "and `download_if_missing` is False"
-        )
-    return path
-
-
-def _parse(documents: list[Any], queries: list[Any], judgements: list[Any]) -> Cranfield:
+        paths = [folder / name for name in CHECKSUMS]
+        for path, checksum in zip(paths, CHECKSUMS.values(), strict=True):
+            if not path.exists():
+                raise OSError("Data not found and `download_if_missing` is False")
+            found = hashlib.sha256(path.read_bytes()).hexdigest()
+            if found != checksum:
+                raise OSError(
+                    f"The SHA256 checksum of {path} ({found}) differs from expected ({checksum}) "
+                    "and `download_if_missing` is False"
+                )
+    documents, queries, judgements = (json.loads(path.read_bytes()) for path in paths)
     queries = [query for query in queries if query["query number"] > 0]  # the last is a sentinel
     keys = ("query_num", "id", "position")
     relevance = np.array([[int(row[key]) for key in keys] for row in judgements], dtype=np.int64)

@@ -237,7 +237,11 @@ class RowMemory(MetaModel):
         self._check_neighbors(False)
         new, first = copy.copy(self), not hasattr(self, "estimator_")
         if not first:
-            self._check_as_before()
+            asked, fitted = self.estimator, self.estimator_
+            if asked is None or type(asked) is not type(fitted):
+                what = f"partial_fit goes on with the model of the first batch, {fitted!r}"
+                raise ValueError(f"{what}; got {asked!r}. Set it back, or fit anew.")
+            attributes.check_batch(asked, fitted.get_params(deep=False))
         check = read_in_memory if first else partial(read_batch, by_name=by_name)
         table, journal = check(new, X, sample_weight), Journal()
         (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
@@ -252,14 +256,6 @@ class RowMemory(MetaModel):
         known = attributes.input_attributes(new)
         self._set_fitted(member, table, frequencies, known, False, journal)
         return self
-
-    def _check_as_before(self) -> None:
-        """Raise ValueError where a further batch is for another model than the first."""
-        asked, fitted = self.estimator, self.estimator_
-        if asked is None or type(asked) is not type(fitted):
-            what = f"partial_fit goes on with the model of the first batch, {fitted!r}"
-            raise ValueError(f"{what}; got {asked!r}. Set it back, or fit anew.")
-        attributes.check_batch(asked, fitted.get_params(deep=False))
 
     def _check_neighbors(self, keeps: bool) -> None:
         if not keeps and self.neighbors not in (0, "auto"):

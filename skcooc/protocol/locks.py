@@ -50,23 +50,17 @@ def exclusive(path: Path) -> Iterator[Path]:
     another writer is at work; the system frees the lock of a process that ends, however it does.
     """
     lock, partial = (path.with_name(f".{path.name}.skcooc-{part}") for part in ("lock", "partial"))
-    with _locked(lock, path):
-        remove(partial)
-        try:
-            yield partial
-        finally:
-            remove(partial)
-
-
-@contextmanager
-def _locked(lock: Path, path: Path) -> Iterator[None]:
     file = _open_locked(lock, path)
     HELD.add(file)
     try:
         file.truncate(0)
         file.write(f" {os.getpid()} since {time.strftime('%Y-%m-%d %H:%M:%S')}")
         file.flush()
-        yield
+        remove(partial)
+        try:
+            yield partial
+        finally:
+            remove(partial)
     finally:
         if file in HELD:
             HELD.remove(file)

@@ -111,16 +111,16 @@ class DiskTable:
             return dict(facts)
 
     def _open_files(self, mode: Literal["r", "c"]) -> list[Array]:
-        return [self._open_file(*file, mode) for file in zip(FILES, self._headers, strict=True)]
-
-    def _open_file(self, name: str, header: int, mode: Literal["r", "c"]) -> Array:
-        path = self.path / f"{name}.npy"
-        if _header(path) != header:
-            raise self._damaged(path.name, "was truncated or changed")
-        try:
-            return np.load(path, mmap_mode=mode)
-        except ValueError as error:
-            raise self._damaged(path.name, f"was truncated ({error})") from error
+        opened = []
+        for name, header in zip(FILES, self._headers, strict=True):
+            path = self.path / f"{name}.npy"
+            if _header(path) != header:
+                raise self._damaged(path.name, "was truncated or changed")
+            try:
+                opened.append(np.load(path, mmap_mode=mode))
+            except ValueError as error:
+                raise self._damaged(path.name, f"was truncated ({error})") from error
+        return opened
 
     def _read_band(self, band: int) -> Bands:
         # A copy: the files are closed again, so that no more is in memory.
@@ -324,17 +324,14 @@ class GrowingArray:
         """Write values at the end, in a type that holds them and those before."""
         common = np.result_type(self.dtype, values.dtype)
         if common != self.dtype:
-            self._convert(common)
+            wider = GrowingArray(self.path.with_suffix(".wider"), common)
+            for first in range(0, self.length, CHUNK):
+                wider.append(np.load(self.path, mmap_mode="r")[first : first + CHUNK])
+            os.replace(wider.path, self.path)
+            self.dtype = common
         self.length += len(values)
         header = {"descr": self.dtype.str, "fortran_order": False, "shape": (self.length,)}
         with self.path.open("r+b") as file:
             npy.write_array_header_1_0(file, header)
             file.seek(0, os.SEEK_END)
             file.write(np.ascontiguousarray(values, dtype=self.dtype).tobytes())
-
-    def _convert(self, dtype: np.dtype) -> None:
-        wider = GrowingArray(self.path.with_suffix(".wider"), dtype)
-        for first in range(0, self.length, CHUNK):
-            wider.append(np.load(self.path, mmap_mode="r")[first : first + CHUNK])
-        os.replace(wider.path, self.path)
-        self.dtype = dtype

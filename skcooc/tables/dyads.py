@@ -105,18 +105,16 @@ def place_names(
         raise ValueError(f"{told} it: give tokens made by from_{what} or from_frame.")
     known = np.min(found, axis=0) >= 0
     if not known.all():
-        missing = {way: ways[way][i < 0] for way, i in zip(ways, found, strict=True)}
-        unknown = filter(None, map(_name_unknown, missing, missing.values()))
+        unknown, new_rows = [], ""
+        for way, i in zip(ways, found, strict=True):
+            if distinct := sorted(set(ways[way][i < 0].tolist()), key=str):
+                more = f" and {len(distinct) - 3} others" if len(distinct) > 3 else ""
+                unknown.append(f"no {way} {distinct[:3]}{more}")
+                new_rows += NEW_ROWS * (way == "rows")
         told = f"{(~known).sum()} of {len(known)} {what} are dropped: the table has "
-        told += f"{' and '.join(unknown)}.{NEW_ROWS * (len(missing.get('rows', ())) > 0)}"
+        told += f"{' and '.join(unknown)}.{new_rows}"
         warnings.warn(told, UserWarning, stacklevel=4)
     return known, [i[known] for i in found]
-
-
-def _name_unknown(side: str, names: Array) -> str:
-    distinct = sorted(set(names.tolist()), key=str)
-    more = f" and {len(distinct) - 3} others" if len(distinct) > 3 else ""
-    return f"no {side} {distinct[:3]}{more}" if distinct else ""
 
 
 def list_tokens(counts: Any, *indices: Any) -> tuple[Any, ...]:
