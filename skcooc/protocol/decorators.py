@@ -122,48 +122,39 @@ def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., R
     try:
         vars(loop).update(_cache=_Cache(function))  # as njit(cache=True) does with its own
     except RuntimeError:  # there is no such folder
-        NOTICE.where = "in every process, as no folder can be written: set NUMBA_CACHE_DIR to one"
+        where = "in every process, as no folder can be written: set NUMBA_CACHE_DIR to one"
+        COMPILATION.where = where
     return cast(Callable[..., Result], loop)
 
 
-def _is_own(event: Event) -> bool:
-    return bool(event.data["dispatcher"].py_func.__module__.startswith("skcooc."))
+class CompilationListener(Listener):
+    """Logs, once a process, that loops of this package are compiled: none was found on disk.
 
-
-class CompilationNotice(Listener):
-    """Logs, once a process, that loops of this package are compiled: none was found on disk."""
+    It pauses the collection of cycles meanwhile, which takes a sixth of the time. Loops, and those
+    that they call, are compiled one at a time: numba has a lock.
+    """
 
     is_logged = False
     where = "once, and the results stay on disk"
-
-    def on_start(self, event: Event) -> None:
-        if not self.is_logged and _is_own(event):
-            self.is_logged = True
-            logger.info(f"Compiling loops: that takes seconds, {self.where}.")
-
-    def on_end(self, event: Event) -> None:
-        pass
-
-
-class WithoutGarbageCollection(Listener):
-    """Pauses the collection of cycles while a loop is compiled, of whose time it takes a sixth.
-
-    Loops, and those that they call, are compiled one at a time: numba has a lock.
-    """
 
     def __init__(self) -> None:
         self._was_enabled: list[bool] = []
 
     def on_start(self, event: Event) -> None:
-        if _is_own(event):
+        if self._is_own(event):
+            if not self.is_logged:
+                self.is_logged = True
+                logger.info(f"Compiling loops: that takes seconds, {self.where}.")
             self._was_enabled.append(gc.isenabled())
             gc.disable()
 
     def on_end(self, event: Event) -> None:
-        if _is_own(event) and self._was_enabled.pop():
+        if self._is_own(event) and self._was_enabled.pop():
             gc.enable()
 
+    def _is_own(self, event: Event) -> bool:
+        return bool(event.data["dispatcher"].py_func.__module__.startswith("skcooc."))
 
-NOTICE = CompilationNotice()
-register("numba:compile", NOTICE)
-register("numba:compile", WithoutGarbageCollection())
+
+COMPILATION = CompilationListener()
+register("numba:compile", COMPILATION)

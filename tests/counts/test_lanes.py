@@ -101,20 +101,19 @@ def test_arrays_begin_with_a_cache_line():
 
 def test_loops_compile_without_a_cache_folder(monkeypatch, caplog):
     """numba refuses to cache where it finds no folder that it can write to."""
-    notice = decorators.CompilationNotice()
+    listener, event = decorators.CompilationListener(), compiled_by("skcooc.counts.made_up")
 
     def refused(function):
         raise RuntimeError("cannot cache function: no locator available")
 
     monkeypatch.setattr(decorators, "_Cache", refused)
-    monkeypatch.setattr(decorators, "NOTICE", notice)
-    loop = decorators.compiled(lambda x: x + 1)
-    assert loop(2) == 3
-    loop.py_func.__module__ = "skcooc.counts.made_up"
+    monkeypatch.setattr(decorators, "COMPILATION", listener)
+    assert decorators.compiled(lambda x: x + 1)(2) == 3
     with caplog.at_level("INFO", "skcooc"):
-        notice.on_start(SimpleNamespace(data={"dispatcher": loop}))
+        listener.on_start(event)
+        listener.on_end(event)
     assert "seconds, in every process" in caplog.text
-    assert "stay on disk" in decorators.CompilationNotice.where
+    assert "stay on disk" in decorators.CompilationListener.where
 
 
 def test_loops_that_allocate_do_not_compile(tmp_path, monkeypatch):
@@ -134,7 +133,7 @@ def test_compilation_is_logged_once(monkeypatch, caplog):
             loop(argument)
         return [record.levelname for record in caplog.records]
 
-    monkeypatch.setattr(decorators.NOTICE, "is_logged", False)
+    monkeypatch.setattr(decorators.COMPILATION, "is_logged", False)
     with caplog.at_level("INFO", "skcooc"):
         assert messages("numba.of_others", [1]) == []
         assert messages("skcooc.counts.made_up", [1, 1, 1.0]) == ["INFO"]
@@ -148,7 +147,7 @@ def compiled_by(module):
 
 
 def test_garbage_is_not_collected_while_loops_are_compiled():
-    pauses, seen = decorators.WithoutGarbageCollection(), []
+    pauses, seen = decorators.CompilationListener(), []
     modules = "numba.of_others", "skcooc.counts.made_up", "skcooc.counts.that_it_calls"
     for module in modules:
         pauses.on_start(compiled_by(module))
