@@ -60,7 +60,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         defaults = vars(CooccurrenceEstimator) | vars(cls)
-        cls.__doc__ = fill_docstring(cls.__doc__, "Parameters", PARAMETERS, defaults)
+        shared = {p: PARAMETERS[p] for p in PARAMETERS if p.split(" : ")[0] in defaults}
+        cls.__doc__ = fill_docstring(cls.__doc__, "Parameters", shared, defaults)
         cls.__doc__ = fill_docstring(cls.__doc__, "Attributes", ATTRIBUTES, {})
 
     def recipe(self) -> Recipe:

@@ -34,6 +34,12 @@ SOLVER_LIST = "\n".join(
     f'"{name}": {(kind.__doc__ or "").partition(".")[0]}.' for name, kind in SOLVERS.items()
 )
 PARAMETERS = {
+    'proportions : {"uniform", "estimated"}': """\
+Prior probabilities of the clusters. "estimated" suits very different sizes; hard clusterings
+need "uniform".""",
+    "coarsening : sequence of (N,) arrays of int or None": """\
+Nested groups of neighbouring rows, finest first, for multiscale optimisation; see
+``skcooc.image.grid_coarsening``.""",
     "max_iter : int": "Maximum number of EM iterations.",
     "tol : float": "Relative decrease of the free energy below which EM stops.",
     "n_init : int": "Number of initialisations; the lowest free energy is kept.",

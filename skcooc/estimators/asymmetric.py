@@ -54,10 +54,6 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         same for all (distributional clustering [2]_). "auto" is "sqrt", but "counts" for columns,
         hard or leave-one-out clusters, annealing and coarsening.
 
-    proportions : {"uniform", "estimated"}, default="uniform"
-        Prior probabilities of the clusters. "estimated" suits clusters of very different sizes.
-        Hard clusterings need "uniform".
-
     leave_one_out : bool, default=False
         Whether to subtract a row's counts from the clusters before its E-step, with pseudo-counts
         of 0.02 for columns. For many clusters and short rows; 2 to 7 times slower.
@@ -69,10 +65,6 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     annealing : float > 1, float in (0, 1) or None, default=None
         Factor by which beta changes, for ``max_iter`` iterations each. Above 1, one cluster at the
         critical beta splits; below 1, beta falls from 1. Hard clusterings need None.
-
-    coarsening : sequence of (N,) arrays of int or None, default=None
-        Nested groups of neighbouring rows, finest first, for multiscale optimisation; see
-        ``skcooc.image.grid_coarsening``.
 
     Attributes
     ----------

@@ -86,16 +86,8 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         Whether beta is an exponent of the likelihood of a row, summed over the nodes of the path,
         or of the probability of a column at each node, before the sum ([1]_, equation 65).
 
-    proportions : {"uniform", "estimated"}, default="uniform"
-        Prior probabilities of the clusters. At small beta, estimated ones starve clusters. Hard
-        clusterings need "uniform".
-
     hard : bool, default=False
         Whether every row belongs to its most probable leaf only; then beta has no effect.
-
-    coarsening : sequence of (N,) arrays of int or None, default=None
-        Nested groups of neighbouring rows, finest first, for multiscale optimisation; see
-        ``skcooc.image.grid_coarsening``.
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature; the longer the rows, the smaller the best value (abstracts: about 0.1).

@@ -14,12 +14,8 @@ from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Siz
 from skcooc.base.attributes import Attributes
 from skcooc.base.clusters import RowClusterMixin, check_hard
 from skcooc.em import split_start_schedule
-from skcooc.equations.coclusters import (
-    ClassBigrams,
-    CoClusters,
-    log_association,
-    mutual_information,
-)
+from skcooc.equations import coclusters
+from skcooc.equations.coclusters import ClassBigrams, CoClusters
 from skcooc.equations.memberships import POWERS, ObjectWeights, no_temperature, temperatures
 from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array, Counts, TableLike
@@ -62,9 +58,6 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         Weight of a row: its tokens, the square root of them, or the same for all. The last two
         exclude tying, annealing and coarsening.
 
-    proportions : {"uniform", "estimated"}, default="uniform"
-        Prior probabilities of the clusters. Hard clusterings need "uniform".
-
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature; smaller for longer rows and columns (abstracts: 0.2 to 0.5). "auto"
         tunes it on held-out tokens.
@@ -72,10 +65,6 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     annealing : float > 1, float in (0, 1) or None, default=None
         Factor by which beta changes, for ``max_iter`` iterations each. Above 1, the two initial
         asymmetric clusterings are annealed from one cluster; below 1, beta falls from 1.
-
-    coarsening : sequence of (N,) arrays of int or None, default=None
-        Nested groups of neighbouring rows, finest first, for multiscale optimisation; see
-        ``skcooc.image.grid_coarsening``.
 
     Attributes
     ----------
@@ -170,11 +159,11 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     @property
     def association_(self) -> Array:
-        return np.where(self.joint_ > 0, np.exp(log_association(self.joint_)), 0)
+        return np.where(self.joint_ > 0, np.exp(coclusters.log_association(self.joint_)), 0)
 
     @property
     def mutual_information_(self) -> float:
-        return mutual_information(self.joint_)
+        return coclusters.mutual_information(self.joint_)
 
     @property
     def rows_(self) -> Array:
