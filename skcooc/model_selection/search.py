@@ -21,15 +21,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.counts.passes import threads
 from skcooc.model_selection.folds import Data, ParamMapping
-from skcooc.protocol import Array, Estimator, TableLike
+from skcooc.protocol import Array, Estimator, TableLike, scikit_learn
 from skcooc.protocol.bases import EstimatorHints
 from skcooc.protocol.decorators import available_if
-from skcooc.protocol.scikit_learn import (
-    BaseSearchCV,
-    CallbackContext,
-    CallbackSupportMixin,
-    yield_masked_array_for_each_param,
-)
+from skcooc.protocol.scikit_learn import BaseSearchCV, CallbackContext, CallbackSupportMixin
 
 Container: TypeAlias = Literal["default", "pandas", "polars"]
 Hooks: TypeAlias = dict[str, Any]  # arguments of callback hooks during a fit
@@ -164,4 +159,4 @@ def cv_results(params: Sequence[ParamMapping], tables: dict[str, Array]) -> dict
     scores = results["mean_test_score"]
     known = np.where(np.isnan(scores), -np.inf, scores)
     results["rank_test_score"] = rankdata(-known, method="min").astype(np.int32)
-    return results | dict(yield_masked_array_for_each_param(params))
+    return results | dict(scikit_learn.yield_masked_array_for_each_param(params))
