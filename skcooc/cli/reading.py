@@ -26,17 +26,12 @@ import scipy.io
 import scipy.sparse as sp
 
 from skcooc.cli import texts
-from skcooc.cli.terminal import Arguments, Screen, first_given
+from skcooc.cli.terminal import FIELDS, LIMITS, NAMES, Arguments, Screen, first_given
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.counts import check_sparse_structure
 from skcooc.inspection.groups import parse_date
 from skcooc.protocol import Array
 from skcooc.tables.dyads import usual_counts
-
-# Names of options: columns of records, names of matrices, limits of texts.
-FIELDS = "row", "column", "count", "text", "group", "time", "batch"
-NAMES = "row_names", "column_names"
-LIMITS = "min_df", "max_df"
 
 MAX_NAMES = 10**7  # rows or columns, as each has a name
 # Errors of the readers of NumPy and SciPy for a file that is not what its name says.
@@ -280,7 +275,7 @@ def _count_records(records: Records, options: Arguments, screen: Screen) -> Name
     """Counts of texts if a field has some, else of a matrix or pairs; InputError if ambiguous."""
     text = _text_field(records, options)
     if text is None:
-        if option := first_given(options, "group", "time", "batch", "min_df", "max_df"):
+        if option := first_given(options, "group", "time", "batch", *LIMITS):
             what = "applies to texts only; name their column with --text"
             raise InputError(f"{records.path}: {option} {what}")
         return _count_matrix(records, options) or _count_pairs(records, options)

@@ -32,11 +32,11 @@ MODELS_HELP = """\
 aspect, product-space: topic models; asymmetric, projection: clusters of rows; symmetric: clusters
 of rows and of columns; abstraction: a tree of clusters (default: %(default)s)"""
 
-# Options that say what is read, and how.
-READING = (
-    "row", "column", "count", "text", "group", "time", "batch", "row_names", "column_names",
-    "stop_words", "min_df", "max_df", "seeds",
-)  # fmt: skip
+# Options that say what is read, and how: columns of records, names of matrices, limits of texts.
+FIELDS = "row", "column", "count", "text", "group", "time", "batch"
+NAMES = "row_names", "column_names"
+LIMITS = "min_df", "max_df"
+READING = *FIELDS, *NAMES, "stop_words", *LIMITS, "seeds"
 TEST_SIZE = 0.1
 
 EPILOG = """\
