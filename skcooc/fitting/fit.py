@@ -236,8 +236,14 @@ def _best_run(
             elif best is not None:
                 parts = recipe.merge_and_split_schedule(X, start.beta, heldout, rank)
                 initial = best.state
+            elif params is None or recipe.init_from is None:
+                parts, initial = recipe.schedule(recipe.scales(X), start.beta, heldout), None
             else:
-                parts, initial = _random_or_tuned_start(recipe, X, start.beta, heldout, params)
+                parts = recipe.schedule(recipe.scales(X), start.beta, heldout, warmup=False)
+                # The short fit saw fewer tokens: with the unigram it can meet new columns.
+                unigram = (X.column_sums / X.column_sums.sum()).astype(X.dtype)
+                mixed = recipe.init_from.mix_with(params, unigram, UNIGRAM_SHARE)
+                initial = State(mixed, unknown_rows(params, X))
             found = run_em(parts, rng, settings.solver, observe, initial, resume)
             # Rows and statistics of the final parameters; these E-steps are no iterations.
             last = cast(Counts, found.X).with_progress(lambda: None)
@@ -272,22 +278,6 @@ def _folded_rows(X: Block, model: Model, params: Params, beta: float) -> Rows:
 def _loss(run: EMResult) -> float:
     """Return the perplexity of held-out tokens, or the objective where there are none."""
     return run.validation.perplexity if run.validation else run.objective
-
-
-def _random_or_tuned_start(
-    recipe: Recipe, X: Counts, beta: float, heldout: HeldOut | None, params: Params | None
-) -> tuple[list[StageSchedule], State | None]:
-    """Return the stages of a run, and its initial state: None starts at random.
-
-    Parameters of a short fit, which saw fewer tokens, are mixed with the unigram, so that they can
-    meet new columns.
-    """
-    if params is None or recipe.init_from is None:
-        return recipe.schedule(recipe.scales(X), beta, heldout), None
-    parts = recipe.schedule(recipe.scales(X), beta, heldout, warmup=False)
-    unigram = (X.column_sums / X.column_sums.sum()).astype(X.dtype)
-    mixed = recipe.init_from.mix_with(params, unigram, UNIGRAM_SHARE)
-    return parts, State(mixed, unknown_rows(params, X))
 
 
 def _end(last: EMState, found: EMResult, X: Counts) -> EMState | None:

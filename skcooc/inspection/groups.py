@@ -280,8 +280,18 @@ def days_of(values: Array) -> Array | None:
     """The days of dates, or the first days of periods; None if not all values are one."""
     if values.dtype.kind == "M":
         return values.astype("datetime64[D]")
-    listed = [_day(value) for value in values.tolist()] if values.dtype.kind == "O" else [None]
-    return None if None in listed else np.array(listed, dtype="datetime64[D]")
+    if values.dtype.kind != "O":
+        return None
+    days = list[Any]()
+    for value in values.tolist():
+        value = getattr(value, "start_time", value)  # of a pandas Period
+        if isinstance(value, datetime.date):
+            days.append(value.isoformat()[:10])
+        elif isinstance(value, np.datetime64):
+            days.append(value.astype("datetime64[D]"))
+        else:
+            return None
+    return np.array(days, dtype="datetime64[D]")
 
 
 def parse_days(values: Array) -> Array | None:
@@ -291,21 +301,11 @@ def parse_days(values: Array) -> Array | None:
     [datetime.date(2001, 2, 1), datetime.date(2001, 1, 1)]
     """
     known, numbers = np.unique(values.astype(str), return_inverse=True)
-    listed = [_parse_day(text.strip()) for text in known.tolist()]
-    return None if None in listed else np.array(listed, dtype="datetime64[D]")[numbers]
-
-
-def _day(value: Any) -> Any:
-    value = getattr(value, "start_time", value)  # of a pandas Period
-    if isinstance(value, datetime.date):
-        return value.isoformat()[:10]
-    return value.astype("datetime64[D]") if isinstance(value, np.datetime64) else None
-
-
-def _parse_day(text: str) -> str | None:
-    with contextlib.suppress(ValueError):
-        return parse_date(text).isoformat()[:10]
-    return None
+    try:
+        days = [parse_date(text.strip()).isoformat()[:10] for text in known.tolist()]
+    except ValueError:
+        return None
+    return np.array(days, dtype="datetime64[D]")[numbers]
 
 
 def parse_date(text: str) -> datetime.datetime:

@@ -82,9 +82,8 @@ class RowTopics:
     def shares(self, members: list[Array], *, others: bool = False) -> Array:
         """Shares of the topics in groups of rows, or for each group in all others, (G, K)."""
         total, found = _sums(self.counts, [np.concatenate(members)]), []
-        at_once = max(1, BLOCK // self.counts.shape[1])
-        for first in range(0, len(members), at_once):
-            sums = _sums(self.counts, members[first : first + at_once])
+        for some in gen_batches(len(members), max(1, BLOCK // self.counts.shape[1])):
+            sums = _sums(self.counts, members[some])
             sums = np.maximum(total - sums, 0) if others else sums
             found.append(pooled_mixtures(sums, self.components))
         return np.concatenate(found)

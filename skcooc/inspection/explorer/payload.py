@@ -104,11 +104,17 @@ def _topics(view: ModelView, topics: RowTopics, names: list[str]) -> Payload:
     lines, ranks = [], topic_ranks(view.weights)
     intervals = getattr(view.model, "component_intervals_", None)  # of a consensus, (2, K, M)
     for k, (name, place) in enumerate(zip(names, map_positions(view.components), strict=True)):
-        its = None if intervals is None else intervals[:, k]
-        entry = sections.topic_entry(shares[k], found[k], numbers, its)
-        at = [round_short(value) for value in place]
-        counted = {"documents": round_short(documents[k]), "rank": int(ranks[k])}
-        lines.append({**entry, "name": name, "at": at, **counted})
+        its, *values = found[k]  # columns, P(y given z), P(y given others), and intervals
+        values += [] if intervals is None else list(intervals[:, k, its])
+        features = [
+            [numbers[j], *map(round_short, of_column)]
+            for j, *of_column in zip(its.tolist(), *values, strict=True)
+        ]
+        lines.append({
+            "weight": round_short(shares[k]), "features": features, "name": name,
+            "at": [round_short(value) for value in place],
+            "documents": round_short(documents[k]), "rank": int(ranks[k]),
+        })  # fmt: skip
     if len(lines) > 1:
         for line, k, distance in zip(lines, *nearest_other(view.components), strict=True):
             line["nearest"] = [int(k), round_short(distance)]
@@ -116,13 +122,13 @@ def _topics(view: ModelView, topics: RowTopics, names: list[str]) -> Payload:
         line["affinity"] = round_short(affinity)
     for line, seeds in zip(lines, sections.seeds_of_topics(view), strict=False):
         line["seeds"] = seeds
-    features = []  # name, P(y), and the largest P(z given y)
+    named = []  # columns: name, P(y), and the largest P(z given y)
     for j in columns.tolist():
         posterior = view.weights * view.components[:, j] / max(view.unigram[j], 1e-300)
         first = np.argsort(-posterior, kind="stable")[:3].tolist()
         kept = [[k, float(f"{posterior[k]:.2g}")] for k in first if posterior[k] >= 0.05]
-        features.append([str(view.columns[j]), round_short(view.unigram[j]), kept])
-    return {"topics": lines, "features": features}
+        named.append([str(view.columns[j]), round_short(view.unigram[j]), kept])
+    return {"topics": lines, "features": named}
 
 
 def _division(topics: RowTopics, shown: PageGroups, rows: Array) -> Payload:

@@ -95,24 +95,6 @@ def seeds_of_topics(view: ModelView) -> list[list[str]]:
     ]
 
 
-def topic_entry(
-    weight: float, features: tuple[Array, Array, Array], numbers: dict[int, int],
-    intervals: Array | None,
-) -> Any:  # fmt: skip
-    """A topic of the page: its weight, and [feature, P(y given z), P(y given others)].
-
-    ``intervals`` (2, M) of P(y given z) are two more numbers of each feature.
-    """
-    columns, *values = features
-    if intervals is not None:
-        values += list(intervals[:, columns])
-    listed = [
-        [numbers[j], *map(round_short, numbers_of_column)]
-        for j, *numbers_of_column in zip(columns.tolist(), *values, strict=True)
-    ]
-    return {"weight": round_short(weight), "features": listed}
-
-
 def round_short(value: float) -> float:
     """A number rounded to four digits, to take less room."""
     return float(f"{value:.4g}") if abs(value) >= NOTHING else 0.0
