@@ -170,15 +170,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     def fit_short(self, table: Table, known: attributes.Attributes) -> Self:
         """Fit to a checked table by ``max_iter`` iterations from a quick start, for an average.
 
-        Parameters
-        ----------
-        table : Table
-        known : dict
-            Attributes of the input, such as ``n_features_in_``.
-
-        Returns
-        -------
-        self : object
+        ``known`` are attributes of the input, such as ``n_features_in_``.
         """
         recipe = replace(self.recipe(), is_short=True)
         self._check_solver(recipe, self.beta)
