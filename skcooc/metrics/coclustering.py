@@ -9,9 +9,14 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import gammaln
 from sklearn.metrics.cluster import contingency_matrix
 
-from skcooc.metrics.validation import check_labels, check_observed, check_partitions
+from skcooc.metrics.validation import (
+    check_labels,
+    check_observed,
+    check_partitions,
+    column_names,
+)
 from skcooc.protocol import CSR, Array, TableLike
-from skcooc.tables import check_weights
+from skcooc.tables import check_given_columns, check_index, check_weights
 
 NO_INFORMATION = 1e-12  # nats; rounding leaves less
 
@@ -143,6 +148,7 @@ def mutual_information_kept(
     >>> round(mutual_information_kept(X, row_labels=[0, 0, 1]), 3)
     0.961
     """
+    _check_names(X, row_labels, column_labels)
     X = check_observed(X)
     whole = _information(X)
     if row_labels is not None:
@@ -201,6 +207,7 @@ def integrated_complete_likelihood(
     >>> two > one
     True
     """
+    _check_names(X, row_labels, column_labels, sample_weight)
     X, a = check_observed(X), concentration
     if a <= 0:
         raise ValueError(f"concentration={a} should be above 0")
@@ -216,6 +223,13 @@ def integrated_complete_likelihood(
     between = np.sum(times * _dirichlet(sp.csr_array(pairs), pairs.shape[1], a))
     within = sp.csr_array((sums, (columns, np.arange(len(columns)))))
     return float(labels + between + _dirichlet(within, np.bincount(columns), a).sum())
+
+
+def _check_names(
+    X: TableLike, row_labels: object, column_labels: object, sample_weight: object = None
+) -> None:
+    check_index(X, row_labels=row_labels, sample_weight=sample_weight)
+    check_given_columns(column_labels, column_names(X), "column_labels")
 
 
 def _pair_counts(true: Array, pred: Array) -> tuple[int, int, int]:

@@ -17,7 +17,7 @@ from skcooc.heldout.validation import add_one_unigram
 from skcooc.metrics import validation
 from skcooc.metrics.validation import NOTHING_NEW
 from skcooc.protocol import CSR, Array, Predictor, TableLike, refuse_objects
-from skcooc.tables import Dyads, as_counts, read_rows
+from skcooc.tables import Dyads, as_counts, check_given_columns, check_index, read_rows
 
 SUM_TOLERANCE = 1e-3  # by which sums of probabilities may exceed one
 
@@ -80,7 +80,7 @@ def perplexity(
     >>> round(perplexity([[1, 1]], mixtures=[[1.0]], components=[[0.5, 0.5]]), 3)
     2.0
     """
-    X, factors = _factorisation(X, mixtures, components)
+    X, factors = _factorisation(X, mixtures, components, background)
     if not 0 <= smoothing <= 1:
         raise ValueError(f"smoothing={smoothing} should be in the [0, 1] range")
     if background is None and smoothing:
@@ -112,7 +112,7 @@ def best_smoothing(
     >>> round(s, 2)
     0.2
     """
-    X, factors = _factorisation(X, mixtures, components)
+    X, factors = _factorisation(X, mixtures, components, background)
     b = _check_background(background, X)
     return predictors.best_smoothing(factors, b, as_counts(X))
 
@@ -328,7 +328,12 @@ def _check_background(background: ArrayLike, X: CSR) -> Array:
     return b
 
 
-def _factorisation(X: TableLike, mixtures: ArrayLike, components: ArrayLike) -> tuple[CSR, Factors]:
+def _factorisation(
+    X: TableLike, mixtures: ArrayLike, components: ArrayLike, background: ArrayLike | None
+) -> tuple[CSR, Factors]:
+    check_index(X, mixtures=mixtures)
+    for name, given in {"components": components, "background": background}.items():
+        check_given_columns(given, validation.column_names(X), name)
     X = validation.check_observed(X)
     arrays = "its arrays, embedding_ and components_"
     options = {"of_anndata": "adata.obsm['X_topics']", "of_model": arrays}

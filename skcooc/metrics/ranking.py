@@ -17,7 +17,7 @@ from skcooc.metrics.validation import NOTHING_NEW
 from skcooc.protocol import Array, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
-from skcooc.tables import Dyads, as_names, as_table, check_sparse_structure, find_names
+from skcooc.tables import Dyads, as_table, check_sparse_structure, find_names
 
 
 def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array:
@@ -210,7 +210,7 @@ def _score(
     if isinstance(X, Dyads):  # fitted rows by their names or, without any, positions
         rows = np.arange(X.table_shape[0]) if X.row_names is None else X.row_names
     items = validation.without_feature_names(estimator).recommend(rows[scored_rows], k).items
-    return metric(new[scored_rows], _positions(_column_names(X), items), k)
+    return metric(new[scored_rows], _positions(validation.column_names(X), items), k)
 
 
 def _hits(X: TableLike, items: ArrayLike, k: int) -> tuple[Array, Array]:
@@ -220,7 +220,7 @@ def _hits(X: TableLike, items: ArrayLike, k: int) -> tuple[Array, Array]:
     if items.dtype.kind == "f":
         raise TypeError("items are scores: give the best columns, np.argsort(-items)[:, :k].")
     relevant = validation.check_observed(X)
-    columns, (n_rows, width) = _positions(_column_names(X), items), relevant.shape
+    columns, (n_rows, width) = _positions(validation.column_names(X), items), relevant.shape
     if k < 1 or columns.ndim != 2 or len(columns) != n_rows or columns.shape[1] < k:
         what = f"items of shape {columns.shape} do not hold k={k} for each row of X of shape"
         cure = "Give one line of items for each row, such as recommend(X.row_names, k).items."
@@ -235,11 +235,6 @@ def _hits(X: TableLike, items: ArrayLike, k: int) -> tuple[Array, Array]:
     sizes = np.diff(relevant.indptr)
     keys = np.repeat(rows, sizes) * width + relevant.indices
     return np.isin(rows[:, None] * width + columns, keys) & (columns >= 0), sizes
-
-
-def _column_names(X: TableLike) -> Array | None:
-    names = X.column_names if isinstance(X, Dyads) else getattr(X, "columns", None)
-    return None if names is None else as_names(names)
 
 
 def _positions(names: Array | None, items: Array) -> Array:

@@ -33,6 +33,12 @@ def check_observed(X: TableLike) -> CSR:
     return counts
 
 
+def column_names(X: TableLike) -> Array | None:
+    """Names of the columns of a data frame or Dyads, (M,), or None."""
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    return None if names is None else tables.as_names(names)
+
+
 def check_labels(labels: ArrayLike, name: str) -> Array:
     """Numbers of labels of any type, (n,), in their order; errors begin with their name."""
     options = {"of_anndata": "a column of adata.obs", "of_model": "its labels_"}
@@ -63,6 +69,7 @@ def check_partitions(
 ) -> tuple[Array, Array]:
     """Two labellings of the same items, each (n,)."""
     partitions = check_labels(true, names[0]), check_labels(pred, names[1])
+    tables.check_index(true, **{names[1]: pred})
     try:
         check_consistent_length(*partitions)
     except ValueError as error:

@@ -15,6 +15,7 @@ from skcooc.metrics import (
     mutual_information,
     mutual_information_kept,
     npmi_coherence,
+    perplexity,
     topic_diversity,
 )  # fmt: skip
 from skcooc.metrics import integrated_complete_likelihood as icl
@@ -262,6 +263,24 @@ def test_topics_of_columns_that_are_called_by_dates(X):
     days = pd.date_range("2024-01-26", periods=12)
     found = npmi_coherence([[str(day) for day in days[4:6]]], X, feature_names=days)
     assert found == npmi_coherence([NAMES[4:6]], X, feature_names=NAMES)
+
+
+def test_frames_and_series_in_another_order_than_the_table_are_refused():
+    X = pd.DataFrame([[5, 2, 0], [0, 2, 3]], ["r", "s"], list("abc"))
+    by_row, by_column = pd.Series([0, 1], X.index), pd.Series([0, 0, 1], X.columns)
+    mixtures, q = pd.DataFrame(np.eye(2), X.index), X.div(X.sum(axis=1), axis=0)
+    fine = [
+        partial(icl, row_labels=by_row, column_labels=by_column),
+        partial(mutual_information_kept, row_labels=by_row, column_labels=by_column),
+        partial(perplexity, mixtures=mixtures, components=q, background=q.mean()),
+    ]
+    for call in fine:
+        call(X)
+        refused("index of the rows in another order", call, X[::-1])
+        refused("or in another order", call, X[["b", "a", "c"]])
+    refused("or in another order", npmi_coherence, q, X[["b", "a", "c"]])
+    refused("in another order", npmi_coherence, [["a", "b"]], X, feature_names=["b", "a", "c"])
+    refused("in another order", clustering_accuracy, by_column, by_column[::-1])
 
 
 def test_diversity_against_the_definition(components):
