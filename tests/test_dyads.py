@@ -273,10 +273,13 @@ def test_transformed_counts_are_noticed():
         (counts / lengths, "rows of length one"),
         (counts / counts.sum(axis=1, keepdims=True), "shares of rows"),
         (np.log1p(counts), "logarithms of counts"),
+        (counts * np.sqrt(np.arange(1, 9)), "weights of columns"),
     ]:
         with pytest.warns(UserWarning, match=kind):
             AspectModel(2, beta=0.9, max_iter=2, random_state=0).fit(X)
-    for X in (counts, counts * 0.5, counts * 1.7):
+    ratings = np.where(counts > 2, 1, 0.1)  # weights of cells; some columns have the large one only
+    ratings[:, :3] = counts[:, :3] > 2
+    for X in (counts, counts * 0.5, counts * 1.7, ratings):
         assert transformed(sp.csr_array(X)) is None
 
 

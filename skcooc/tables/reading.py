@@ -183,8 +183,9 @@ def _has_column_weights(table: CSR) -> bool:
     least = np.full(table.shape[1], np.inf)
     np.minimum.at(least, table.indices, table.data)
     occupied = least[np.isfinite(least)]
-    several = len(table.data) >= 2 * len(occupied) and np.ptp(occupied) > 0
-    return several and _are_whole(table.data / least[table.indices])
+    several = len(table.data) >= 2 * len(occupied)
+    multiples = several and _are_whole(table.data / least[table.indices])
+    return multiples and not _are_whole(table.data / occupied.min())  # of one number: of cells
 
 
 def _is_similarity(table: CSR) -> bool:
