@@ -199,6 +199,9 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = tables.read_in_memory(new, X, sample_weight)
         columns = attributes.input_attributes(new)
+        weights = _row_weights(X, sample_weight, n_rows)
+        labels[weights == 0] = None  # topics of their class may exclude their columns
+        known = np.flatnonzero([label is not None for label in labels])
         seeds, per = self.seed_features or {}, self.n_components_per_class
 
         def fit(labels: Array) -> LabelledAspectModel:
@@ -212,8 +215,7 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
             return topics.fit_classes(table, columns, labels, classes)
 
         model, codes = fit(labels), np.searchsorted(classes, labels[known].tolist())
-        weights = _row_weights(X, sample_weight, n_rows)[known]
-        folds = self._folds(np.where(weights > 0, codes, UNLABELLED))
+        folds = self._folds(codes)
         shares = np.full((len(known), len(classes)), np.nan)
         for fold in range(folds.max(initial=-1) + 1):
             hidden, part = labels.copy(), known[folds == fold]
@@ -225,7 +227,7 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
             "model_": model,
             "components_": model.components_,
             "embedding_": model.embedding_,
-            "calibration_": calibration(shares[scored], codes[scored], weights[scored]),
+            "calibration_": calibration(shares[scored], codes[scored], weights[known][scored]),
             "n_iter_": model.n_iter_,
         }
         attributes.set_fitted_attributes(self, columns | fitted)
