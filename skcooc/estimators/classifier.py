@@ -196,6 +196,11 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         if not len(classes):
             what = "y has no labels, all of its values stand for rows without one"
             raise ValueError(f"{what}, and there are no seed_features.")
+        if len(classes) == 1 and len(known) < n_rows:
+            (one,) = classes.tolist()
+            what = f"There is one class, {one!r}, as -1, None and NaN in y are no labels"
+            cure = f"If -1 is a class, too, give y == {one!r}"
+            warnings.warn(f"{what}. {cure}.", UserWarning, stacklevel=3)
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = tables.read_in_memory(new, X, sample_weight)
         columns = attributes.input_attributes(new)
