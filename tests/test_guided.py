@@ -572,7 +572,7 @@ def test_meta_estimators():
     np.testing.assert_allclose(model.estimator_.components_, with_seeds().components_, rtol=1e-9)
     assert describe(model)["name"].tolist()[:2] == [*SEEDS]
     model = set_names(RowMemory(seeded()).partial_fit(X), {2: "third"}).partial_fit(X)
-    assert model.component_names_ == {2: "third"}
+    assert model.component_names_ == dict(enumerate([*SEEDS, "third"]))
     for effects in ("topics", "columns"):
         for meta in (
             AveragedModels(grouped(effects), 2),

@@ -88,8 +88,9 @@ def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
     model : fitted estimator
         With ``components_`` (K, M); or a pipeline or a search. Models inside get the names, too.
     names : sequence of K str, dict of int to str, or None
-        Names of the components, or of some of them; keys may be strings, as in JSON. None removes
-        the names. ValueError if one is given twice or is empty, or a key is no component.
+        Names of the components, or of some of them: the others keep theirs, such as of seeds and
+        classes. Keys may be strings, as in JSON. None removes the names. ValueError if one is given
+        twice or is empty, or a key is no component.
 
     Returns
     -------
@@ -105,12 +106,14 @@ def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
     array(['one', 'other'], dtype=object)
     """
     outermost = models.unwrap(model, "components_").model
-    own = {} if names is None else models.names_by_number(names, len(outermost.components_))
-    if not all(own.values()) or len(set(own.values())) < len(own):
-        raise ValueError(f"names should be all different, and none empty: {[*own.values()]}.")
-    for layer in models.layers(outermost):
-        if hasattr(layer.model, "components_"):
-            layer.model.component_names_ = dict(own)
+    given = {} if names is None else models.names_by_number(names, len(outermost.components_))
+    inside = [each.model for each in models.layers(outermost) if hasattr(each.model, "components_")]
+    found = [{} if names is None else user_names(each) | given for each in inside]
+    for own in found:
+        if not all(own.values()) or len(set(own.values())) < len(own):
+            raise ValueError(f"names should be all different, and none empty: {[*own.values()]}.")
+    for each, own in zip(inside, found, strict=True):
+        each.component_names_ = own
     return model
 
 

@@ -254,9 +254,12 @@ def test_names_are_kept_until_another_fit_or_refused(short):
     frame = short.set_output(transform="pandas").transform(X)
     assert frame.columns.tolist() == names
     features = set_names(MixtureFeatures(short).fit(X), list("abc"))
-    labelled = set_names(AspectClassifier(max_iter=2).fit(X, np.arange(len(X)) % 3), list("abc"))
+    y = np.arange(len(X)) % 3
+    labelled = set_names(AspectClassifier(max_iter=2).fit(X, y), list("abc"))
     for model in (features, labelled):
         assert model.get_feature_names_out().tolist() == list("abc")
+    of_classes = set_names(clone(labelled).set_params(n_free_components=1).fit(X, y), {3: "free"})
+    assert name_topics(of_classes) == ["0", "1", "2", "free"]
     assert describe(short, names={1: "here"})["name"].tolist()[1:] == ["here", automatic[0]]
     assert not hasattr(clone(short), "component_names_")
     assert short.fit(X).get_feature_names_out().tolist() == plain
