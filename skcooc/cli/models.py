@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.decomposition import LatentDirichletAllocation
-from sklearn.exceptions import ConvergenceWarning
 
 import skcooc
 from skcooc import metrics
@@ -38,7 +37,7 @@ ROWS_PER_COMPONENT = 10  # at least, by default
 
 class Fitted(NamedTuple):
     seconds: float
-    notes: tuple[str, ...]  # convergence warnings
+    notes: tuple[str, ...]  # warnings of the fit
 
 
 @dataclass(frozen=True)
@@ -78,15 +77,15 @@ def make_model(table: NamedCounts, options: Arguments, **changed: Any) -> BaseEs
 
 
 def timed_fit(model: BaseEstimator, X: CSR, batches: Array | None = None) -> Fitted:
-    """Fit a model; its seconds and convergence warnings, which are not printed."""
+    """Fit a model; its seconds and warnings, which are not printed."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
+        warnings.simplefilter("always", UserWarning)
         begin = time.perf_counter()
         model.fit(X, **({} if batches is None else {"groups": batches}))
         seconds = time.perf_counter() - begin
     notes: tuple[str, ...] = ()
     for w in caught:
-        if issubclass(w.category, ConvergenceWarning):
+        if issubclass(w.category, UserWarning):
             notes += (str(w.message),)
         else:
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)

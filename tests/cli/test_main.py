@@ -105,6 +105,11 @@ def test_the_table_holds_what_the_library_computes(summary, npz, X):
     assert max(entry["perplexity"] for entry in comparison[1:]) < unigram  # aspects are planted
 
 
+@pytest.mark.filterwarnings("error")  # a warning is a line on stderr, too
+def test_warnings_of_the_fit_are_in_the_report(run, npz):
+    assert "n_components=40, but X has 20 columns" in run(npz, "-k", 40)
+
+
 def test_memory_is_that_of_the_library(summary, npz, X):
     out, found, _ = summary(npz, "--seed", 5, "--compare")
     *_, chosen, lda = found["comparison"]
