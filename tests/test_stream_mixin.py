@@ -129,6 +129,7 @@ def test_models_that_cannot_stream_have_no_partial_fit_and_refused_batches_keep_
         changed = clone(model).fit(X).set_params(n_jobs=2, **{name: value})
         refused(f"changed: {name}. Set them back, or fit anew", changed.partial_fit, X)
     model.set_params(n_jobs=2, max_iter=9, smoothing=0.01).partial_fit(X)
+    assert model.smoothing_ == 0.01
 
 
 def automatic(estimator):

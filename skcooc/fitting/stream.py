@@ -222,7 +222,7 @@ class StreamTrainer:
             mass, beta = float(totals.sum()), temperature.beta
             step = online.step(self.model, learnt, params, rows, beta, kept, mass)
         tally.add(step.free_energy, validation, batch.n_heldout)
-        smoothing = now.smoothing
+        smoothing = now.smoothing if self.smoothing == "auto" else self.smoothing
         if validation is not None and self.smoothing == "auto":
             weight = online.step_size(kept, float(learnt.column_sums.sum()))
             smoothing += weight * (validation.smoothing - smoothing)
