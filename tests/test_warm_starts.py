@@ -81,6 +81,11 @@ def test_a_warm_start_keeps_the_splits_of_annealing():
     assert again(model).splits_ == again(model, X[:50]).splits_ == model.splits_ != []
 
 
+def test_a_warm_start_takes_other_priors():
+    model = again(fitted(ClusteringProjection(3, beta=0.9), 5), cluster_prior=5.0, center_prior=0.5)
+    assert (model.alpha_, *model.lambda_) == (5.0, 0.5, 0.5, 0.5)
+
+
 def test_a_warm_start_needs_columns_of_the_same_names():
     frame = pd.DataFrame(X.toarray(), columns=[f"word {j}" for j in range(X.shape[1])])
     model = clone(MODELS[0]).set_params(**OPTIONS, max_iter=5).fit(frame)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import ASPECT_TEMPERATURES, CONSTRAINTS, FALLING, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin
-from skcooc.em import TemperatureRange, decreasing_beta
+from skcooc.em import State, TemperatureRange, decreasing_beta
 from skcooc.equations.memberships import temperatures
 from skcooc.equations.projections import (
     ClusterPosterior,
@@ -28,7 +28,7 @@ from skcooc.fitting import FixedModel, Recipe
 from skcooc.fitting.stream import fold_in, over_rows
 from skcooc.heldout.predictors import Factors
 from skcooc.heldout.scoring import score_rows
-from skcooc.protocol import Array, Block, TableLike
+from skcooc.protocol import Array, Block, Counts, TableLike
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
 
@@ -246,6 +246,14 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         annealing = None if self.annealing is None else decreasing_beta(self.annealing)
         family = FixedModel(model, self._temperatures)
         return Recipe(family, self._settings(), shape=shape, annealing=annealing)
+
+    def _warm_state(self, recipe: Recipe, X: Counts) -> State:
+        params, rows = super()._warm_state(recipe, X)
+        if not self.update_priors:
+            alpha = np.full_like(params.alpha, self.cluster_prior)
+            lambda_ = np.full_like(params.lambda_, self.center_prior)
+            params = params._replace(alpha=alpha, lambda_=lambda_)
+        return State(params, rows)
 
     @property
     def _clusters(self) -> ClusterPosterior:
