@@ -86,7 +86,11 @@ class Unwrapped:
             feature_names = [f"x{j}" for j in range(n_columns)] if own is None else own
         elif own is not None:
             what = "columns, whose names it knows"
-        return check_names(feature_names, n_columns, "feature_names", what)
+        names = check_names(feature_names, n_columns, "feature_names", what)
+        if own is not None and (given := list(map(str, names))) != [*own] and set(given) == {*own}:
+            what = "feature_names are the columns of the model in another order"
+            raise ValueError(f"{what}, such as that of a vocabulary_: leave them out.")
+        return names
 
 
 def known_columns(model: Any) -> Array | None:

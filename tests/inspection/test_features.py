@@ -55,6 +55,8 @@ def test_names_seen_in_fit_are_used_and_rare_columns_are_not_characteristic():
     model = AspectModel(2, beta=1, random_state=0, tol=1e-3).fit(dyads)
     assert set(top_features(model, n_features=7)[0]) == set(seen)
     assert set(top_features(model, given, n_features=7)[0]) == set(given)
+    with pytest.raises(ValueError, match="columns of the model in another order"):
+        top_features(model, seen[::-1])
     model = stand_in(n_columns=4)
     assert set(top_features(model, list("abcd"), n_features=1)[0]) <= set("abcd")
     model.feature_names_in_ = np.array(list("ABCD"), dtype=object)
