@@ -287,7 +287,7 @@ def test_values_of_rows_in_another_order_are_refused():
     refused(f"^groups {told}", grouped.fit, frame, groups=other)
     refused(f"^groups {told}", grouped.transform, frame, groups=other)
     refused(f"^y {told}", AspectClassifier().fit, frame, other)
-    for X in (frame, None):
+    for X in (frame, None, frame.to_numpy()):  # the last has the names of the rows fitted
         refused(f"^by {told}", compare_shares, model, other, X=X)
     refused(f"^by {told}", StructureDisplay.from_estimator, model, other)
     refused(f"^design {told}", share_effects, model, frame, other.to_frame())

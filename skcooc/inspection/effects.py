@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import t
 
 from skcooc.inspection.groups import Labels, columns_of, number_levels, plain_values, read_labels
-from skcooc.inspection.models import ModelView, Names, kind_of, read_view
+from skcooc.inspection.models import ModelView, Names, check_row_order, kind_of, read_view
 from skcooc.inspection.shares import (
     BLOCK,
     CHECKED,
@@ -29,7 +29,6 @@ from skcooc.inspection.tables import table_of
 from skcooc.protocol import Array, Estimator, RandomState, TableLike, refuse_objects
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import is_missing
-from skcooc.tables import check_index
 
 if TYPE_CHECKING:
     import pandas
@@ -167,7 +166,7 @@ def share_effects(
     [True, True, False, False]
     """
     view = read_view(model, X, None, feature_names, None)
-    check_index(X, design=design)
+    check_row_order(view, X, design=design)
     responses, seed = row_shares(view), draw_seed(random_state)
     terms, matrix = read_design(design, responses.known)
     weights = precision_weights(responses, matrix)

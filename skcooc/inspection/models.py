@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.hierarchy import Tree
 from skcooc.protocol import CSR, Array, FactorModel, TableLike, refuse_objects
 from skcooc.protocol.scikit_learn import Interval, is_pandas_na
-from skcooc.tables import as_names, checked_copy, same_names
+from skcooc.tables import as_names, check_order, checked_copy, same_names
 
 OWNERS = {  # what has an attribute that is missing
     "components_": ", which a fitted model of topics or clusters has: give that first.",
@@ -429,6 +429,12 @@ def read_view(
         _row_names(row_names, texts, counts.shape[0]), texts, analyzer,
         row_names is not None,
     )  # fmt: skip
+
+
+def check_row_order(view: ModelView, X: Any, **given: Any) -> None:
+    """Refuse values of rows that have the index, or the names, of these in another order."""
+    names = view.rows if view.has_row_names else None
+    check_order(X.index if hasattr(X, "iloc") else names, **given)
 
 
 def kind_of(model: Any) -> str:

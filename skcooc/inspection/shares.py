@@ -21,13 +21,20 @@ from scipy.stats import false_discovery_control, norm, t
 from sklearn.utils import check_random_state, gen_batches
 
 from skcooc.inspection.groups import RowGroups, divide
-from skcooc.inspection.models import ModelView, Names, kind_of, read_view, topic_weights
+from skcooc.inspection.models import (
+    ModelView,
+    Names,
+    check_row_order,
+    kind_of,
+    read_view,
+    topic_weights,
+)
 from skcooc.inspection.names import make_names, override_names, resolve_model
 from skcooc.inspection.tables import table_of
 from skcooc.protocol import CSR, Array, Estimator, RandomState, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
-from skcooc.tables import check_index, check_order
+from skcooc.tables import check_order
 
 if TYPE_CHECKING:
     import pandas
@@ -324,7 +331,7 @@ def group_model(
         return GroupedModel(topics, division, its.names, its.weights)
     view = read_view(model, X, None, feature_names, None)
     topics = row_topics(view)
-    check_index(X, by=by)
+    check_row_order(view, X, by=by)
     division = divide(by, topics.tokens, freq)
     return GroupedModel(topics, division, names_of_view(view, names), view.weights)
 

@@ -15,14 +15,13 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.explorer.payload import Payload, payload, to_json
-from skcooc.inspection.models import Names, kind_of, read_view
+from skcooc.inspection.models import Names, check_row_order, kind_of, read_view
 from skcooc.inspection.names import make_names, override_names
 from skcooc.inspection.palette import topic_colors, topic_ranks
 from skcooc.protocol import AttributeHints, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.locks import check_regular, exclusive
 from skcooc.protocol.scikit_learn import Interval
-from skcooc.tables import check_index
 
 # In the order of their dependencies.
 SCRIPTS = (
@@ -191,7 +190,7 @@ def explore(
     if image is not None and not str(image).startswith(("https://", "http://")):
         raise ValueError(f"image should be an address that begins with https://; got {image!r}.")
     view = read_view(model, X, texts, feature_names, row_names)
-    check_index(X, groups=groups, times=times)
+    check_row_order(view, X, groups=groups, times=times)
     made = make_names(view.model, view.components, view.weights, view.columns, view.names_fitted)
     title = type(view.model).__name__ if title is None else title
     named = override_names(names, made)
