@@ -70,5 +70,6 @@ def test_clusters_are_softened_and_bad_parameters_keep_the_fit(features):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("short_starts")
 def test_scikit_learn_checks():
-    check_estimator(MixtureFeatures(AspectModel(2, beta=0.9, max_iter=10, random_state=0)))
+    check_estimator(MixtureFeatures(AspectModel(2, beta=0.9, max_iter=3, random_state=0)))

@@ -1,3 +1,5 @@
+from functools import cache
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -139,6 +141,7 @@ def test_bad_parameters():
         refused(message, make_cooccurrences, **parameters)
 
 
+corpus_of = cache(lambda name: getattr(corpora, name)())
 PAST, NEXT = slice(-1), slice(1, None)
 NEWS = {f"rec.{name}": 1000 for name in ("autos", "motorcycles", "sport.baseball", "sport.hockey")}
 REUTERS = {"acq": 2126, "grain": 494, "interest": 221, "money-fx": 432, "ship": 243}
@@ -167,7 +170,7 @@ def test_documented_figures(name, shape, total, nnz, classes):
     if isinstance(name, list) or name in STEMMED:
         pytest.importorskip("snowballstemmer")
     words = name if isinstance(name, list) else []
-    X, rows, labels, columns = corpora.neurips(words) if words else getattr(corpora, name)()
+    X, rows, labels, columns = corpora.neurips(words) if words else corpus_of(name)
     assert X.format == "csr"
     assert X.shape == shape
     assert X.sum() == total
@@ -204,10 +207,10 @@ def test_textures_are_grey_and_differ():
 
 @requires_data
 def test_brown_keeps_null_and_bible_rows_are_the_preceding_words():
-    corpus = corpora.brown_pairs()
+    corpus = corpus_of("brown_pairs")
     assert "null" in corpus.rows
     assert "" not in corpus.rows
-    X, rows, _, columns = corpora.bible()
+    X, rows, _, columns = corpus_of("bible")
     index = {word: i for i, word in enumerate(columns)}
     assert X[index["in"], index["the"]] > X[index["the"], index["in"]]
     assert rows is columns

@@ -193,7 +193,7 @@ def test_clusters_begin_to_split_at_the_critical_temperature():
     ):
         model = RowClusters(4, object_weights=object_weights)
         critical = model.critical_beta(X)
-        found = run(ends(model, X, annealing.path(critical / 1.2, 5 * critical, 1.1), 100, tol))
+        found = run(ends(model, X, annealing.path(critical / 1.2, 3 * critical, 1.1), 100, tol))
         assert critical < found.splits[0].beta < latest * critical
         assert separate(found.splits) == {(0,), (1,), (2,), (3,)}
 

