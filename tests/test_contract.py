@@ -132,7 +132,7 @@ def test_empty_rows_and_columns_and_odd_tables(estimator):
         warnings.filterwarnings("ignore", "n_.* but X has 1 column,")
         single = fitted(estimator, column, max_iter=100)
         assert single.score(column) == pytest.approx(0)
-    tables = X[[0]], X * 0.37, X * 1e9, X.astype(np.int64)
+    tables = X[[0]], X * 0.37, X * 1e9  # check_estimator has integers
     models = [(single, column), *((fitted(estimator, table), table) for table in tables)]
     if estimator is ESTIMATORS[0]:
         models.append((fitted(estimator, X.toarray() > 0), X))

@@ -157,6 +157,7 @@ def outcome(held):
     if hasattr(held, "cells"):
         return held.cells(CSRCounts(X))
     if hasattr(held, "figure_"):
+        held.figure_.set_layout_engine("none")  # to arrange is most of the time
         held.figure_.draw_without_rendering()
         return [text.get_text() for text in held.figure_.findobj(lambda a: hasattr(a, "get_text"))]
     return tuple(held) if isinstance(held, tuple) else vars(held)

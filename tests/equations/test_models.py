@@ -34,6 +34,7 @@ def bare(model):
 FIRST = {type(bare(case.model)): name for name, case in reversed(CASES.items())}.values()
 
 
+@pytest.mark.usefixtures("short_starts")
 @pytest.mark.parametrize("name", CASES)
 def test_models_pass_all_checks(name):
     """In the first case of each class, broken variants of it must also be found."""

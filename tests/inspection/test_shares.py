@@ -172,7 +172,7 @@ def test_planted_differences_are_found_and_intervals_hold_them():
         ratios.append(table["difference"].to_numpy()[CHANGED] / truth[CHANGED])
         held += ((table["low"] <= truth) & (truth <= table["high"])).tolist()
         with pytest.warns(UserWarning, match="Pass X"):  # the twin: the mean of rows
-            mean = compare_shares(model, labels, **options)
+            mean = compare_shares(model, labels, n_permutations=1, n_resamples=2)
         shrunken.append(mean["difference"].to_numpy()[CHANGED] / truth[CHANGED])
     np.testing.assert_allclose(np.mean(ratios, axis=0), 1, atol=0.15)
     assert 0.9 < np.mean(held) < 0.98  # of 168

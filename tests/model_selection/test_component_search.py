@@ -337,13 +337,13 @@ def same(first, second):
 
 @requires_callbacks
 def test_other_data_do_not_resume_and_threads_and_the_kind_of_table_do_not_matter():
-    broken = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
+    broken = ComponentSearchCV(clone(TINY), [2, 3], cv=2, random_state=0)
     broken.set_callbacks(Interruption(1, "K = "))
     with pytest.raises(KeyboardInterrupt):
         broken.fit(X)
-    whole = searched(TINY, data=X[:60])
+    whole = searched(TINY, [2, 3], X[:60], cv=2)
     same(broken.set_callbacks().fit(X[:60]), whole)
-    same(searched(TINY, data=X[:60].toarray(), n_jobs=3), whole)
+    same(searched(TINY, [2, 3], X[:60].toarray(), cv=2, n_jobs=3), whole)
 
 
 @pytest.mark.usefixtures("few_starts")
