@@ -164,14 +164,14 @@ def test_what_is_sent_to_workers_does_not_grow_with_the_rows(estimator):
 
 @requires_callbacks
 def test_a_fit_goes_on_from_a_checkpoint_or_a_warm_start(workers, tmp_path):
-    table, begun = in_blocks(X, 100), clone(ASPECTS).set_params(warm_start=True)
-    begun.set_callbacks(Checkpoint(tmp_path / "model", every=7)).fit(table)
+    table, begun = in_blocks(X, 100), clone(ASPECTS).set_params(max_iter=9, warm_start=True)
+    begun.set_callbacks(Checkpoint(tmp_path / "model", every=5)).fit(table)
     resumed = read_checkpoint(tmp_path / "model").fit(table)
     assert_same(resumed, begun, 0)
     assert resumed.partial_fit(X[:50]).embedding_.shape == (50, 3)
     # With momentum, wherever rows are.
     begun.set_callbacks()
-    whole = clone(ASPECTS).set_params(max_iter=26).fit(X)
+    whole = clone(ASPECTS).set_params(max_iter=18).fit(X)
     for table in (in_blocks(X, 70), X):
         assert_same(copy.copy(begun).fit(table), whole, 1e-6)
     assert_same(pickle.loads(pickle.dumps(begun)).fit(X), whole, 1e-6)

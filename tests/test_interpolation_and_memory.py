@@ -364,7 +364,7 @@ def test_bad_input():
         lambda inner, **seed: RowMemory(inner, **seed).fit(X),
         lambda inner, **seed: RowMemory(inner, **seed).partial_fit(X),
         lambda inner, **seed: InterpolatedModels([("aspects", inner)], **seed).fit(X),
-        lambda inner, **seed: ComponentSearchCV(inner, [2], **seed).fit(X),
+        lambda inner, **seed: ComponentSearchCV(inner, [2], cv=2, n_runs=0, **seed).fit(X),
     ],
 )
 def test_a_seed_is_also_that_of_models_without_one(fit):

@@ -153,8 +153,9 @@ def test_columns_called_by_numbers_are_compared():
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("short_starts")
 def test_check_estimator():
-    check_estimator(retriever(2, n_feedback=2))
+    check_estimator(retriever(2, n_feedback=2, estimator=AspectModel(beta=0.95, max_iter=5)))
 
 
 TEXTS = ["tea and milk", "milk and honey", "tea and honey", "a ball of wool", "wool of sheep"]
