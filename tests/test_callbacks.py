@@ -32,7 +32,7 @@ ProgressBar, ScoringMonitor = (
     getattr(pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9"), name)
     for name in ("ProgressBar", "ScoringMonitor")
 )
-pytestmark = pytest.mark.usefixtures("few_starts")
+pytestmark = pytest.mark.usefixtures("short_starts")
 
 SHORT = {"max_iter": 9, "tol": 1e-6, "random_state": 0}
 MODEL = AspectModel(3, beta=0.9, max_iter=5, random_state=0)

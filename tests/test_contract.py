@@ -25,7 +25,7 @@ from tests.cases import CLASSES, ESTIMATORS, META, VARIANTS
 from tests.contract import X, every_class, every_class_or_average, fitted, quick, shared, size
 from tests.tables import MANY_THREADS, planted, refused
 
-pytestmark = pytest.mark.usefixtures("few_starts")
+pytestmark = pytest.mark.usefixtures("short_starts")
 
 
 def attributes_are_distributions(estimator):
@@ -245,7 +245,8 @@ def test_searches_over_observations_rows_and_texts(estimator):
     assert np.isfinite(GridSearchCV(texts, grid, cv=2).fit(contract.TEXTS).best_score_)
 
 
-def test_folds_in_processes_give_the_same_and_workers_share_the_cores():
+def test_folds_in_processes_give_the_same_and_workers_share_the_cores(monkeypatch):
+    monkeypatch.undo()  # processes have no short starts
     options = {"cv": CountSplit(2, random_state=0)}
     scores = [cross_val_score(quick(CLASSES[0]), Dyads(X), **options, n_jobs=n) for n in (1, 2)]
     np.testing.assert_array_equal(*scores)

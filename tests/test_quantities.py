@@ -21,7 +21,7 @@ from tests.cases import CLASSES, FAST, META
 from tests.contract import fitted
 from tests.tables import random_table, refused
 
-pytestmark = pytest.mark.usefixtures("few_starts")
+pytestmark = pytest.mark.usefixtures("short_starts")
 FORMS = [
     *CLASSES,
     AsymmetricClustering(3, axis="columns", beta=0.2),

@@ -22,7 +22,7 @@ from tests.cases import CLASSES, META
 
 X = make_cooccurrences(40, 30, 3, random_state=0).X.astype(float)
 OTHERS = {"scipy.sparse._csr.csr_array", "sklearn.utils._bunch.Bunch"}
-pytestmark = pytest.mark.usefixtures("few_starts")
+pytestmark = pytest.mark.usefixtures("short_starts")
 
 
 @pytest.mark.parametrize("estimator", [*CLASSES, *META], ids=lambda estimator: repr(estimator)[:60])

@@ -59,6 +59,7 @@ def streamed(estimator, blocks):
 
 
 @every_streamer
+@pytest.mark.usefixtures("short_starts")
 def test_batches_go_on_from_a_fit_also_once_pickled_and_with_threads(estimator, monkeypatch):
     fitted, begun = clone(estimator).fit(X[:120]), clone(estimator).partial_fit(X[:120])
     assert_same(begun, fitted)
@@ -228,6 +229,7 @@ def test_no_rows_are_kept_of_blocks_and_a_late_word_is_learnt(estimator):
 
 
 @every_plain_one
+@pytest.mark.usefixtures("short_starts")
 def test_weights_of_rows_in_blocks_are_repetitions(estimator, tmp_path):
     """A block without weight is passed over. The weights can be on disk."""
     weights = np.random.default_rng(0).integers(0, 3, 240)

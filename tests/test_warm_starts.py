@@ -19,7 +19,7 @@ from skcooc import (
 from tests.contract import assert_same_fit as assert_same
 from tests.tables import planted, refused
 
-pytestmark = pytest.mark.usefixtures("few_starts")
+pytestmark = pytest.mark.usefixtures("short_starts")
 
 X = planted(n_tokens=4000).X.astype(float)
 OPTIONS = {"tol": 0, "random_state": 0, "warm_start": True}
