@@ -56,6 +56,7 @@ def test_blocks_of_several_types_keep_their_counts(tmp_path, monkeypatch):
 INVALID = [
     (-X, "Negative values"),
     (X * np.nan, "NaN"),
+    (np.ma.masked_greater(X.toarray(), 1), "X has masked cells"),
     (X * np.inf, "infinity"),
     (np.array([1.0, 2.0, 3.0]), "Expected 2D"),
     (X * 1j, "Complex"),

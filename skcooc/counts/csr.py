@@ -166,7 +166,8 @@ def check_sparse_structure(X: Any, name: str = "X") -> Any:
     """X in native byte order; ValueError if indices of a sparse array do not fit its shape.
 
     Compiled loops, and most of SciPy, would read and write anywhere in memory. Arrays are shared,
-    not copied. TypeError if X is an AnnData or a lazy frame, or has columns of dates.
+    not copied. TypeError if X is an AnnData or a lazy frame, or has columns of dates. ValueError if
+    cells are masked: they would be read.
     """
     refuse_objects(X, name, "counts", of_anndata=OF_ANNDATA)
     if dates := [column for column, kind in column_types(X).items() if kind.is_temporal()]:
@@ -175,6 +176,8 @@ def check_sparse_structure(X: Any, name: str = "X") -> Any:
         )
     if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
         raise ValueError(f"{name} holds dates or times ({X.dtype}), not counts: count them first.")
+    if np.ma.is_masked(X):
+        raise ValueError(f"{name} has masked cells, which are unknown: give {name}.filled(0).")
     if isinstance(X, np.ndarray) and not X.dtype.isnative:
         return X.astype(X.dtype.newbyteorder("="))
     if not sp.issparse(X):

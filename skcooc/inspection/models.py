@@ -86,11 +86,7 @@ class Unwrapped:
             feature_names = [f"x{j}" for j in range(n_columns)] if own is None else own
         elif own is not None:
             what = "columns, whose names it knows"
-        names = check_names(feature_names, n_columns, "feature_names", what)
-        if own is not None and (given := list(map(str, names))) != [*own] and set(given) == {*own}:
-            what = "feature_names are the columns of the model in another order"
-            raise ValueError(f"{what}, such as that of a vocabulary_: leave them out.")
-        return names
+        return check_names(feature_names, n_columns, "feature_names", what, own)
 
 
 def known_columns(model: Any) -> Array | None:
@@ -188,14 +184,19 @@ def prior_trials(trials: Sequence[Any]) -> list[Any]:
 
 def row_names_of(model: Any, row_names: ArrayLike | None = None) -> Array:
     """Names of the N rows fitted: given ones, those of the table fitted, or positions."""
-    n_rows = len(model.embedding_)
+    n_rows, own = len(model.embedding_), getattr(model, "row_names_in_", None)
     if row_names is None:
-        return np.asarray(getattr(model, "row_names_in_", np.arange(n_rows)))
-    return check_names(row_names, n_rows, "row_names", "rows")
+        return np.arange(n_rows) if own is None else np.asarray(own)
+    return check_names(row_names, n_rows, "row_names", "rows", own)
 
 
-def check_names(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
-    """Names as an array; ValueError if they are not n, TypeError for a number."""
+def check_names(
+    names: ArrayLike, n: int, parameter: str, what: str, own: Iterable[object] | None = None
+) -> Array:
+    """Names as an array; TypeError for a number.
+
+    ValueError if they are not n, or those that the model has itself in another order.
+    """
     if isinstance(names, Integral):
         number = "n_" + parameter.replace("_names", "s")
         wrong = f"{parameter} should be an array of names of the {what}, got {names}"
@@ -210,6 +211,11 @@ def check_names(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
         remedy = ": give vectorizer.get_feature_names_out()" if what == "columns" else ""
         shape = checked.shape
         raise ValueError(f"{parameter} has shape {shape}, but the model has {n} {what}{remedy}.")
+    given, known = list(map(str, checked)), list(map(str, () if own is None else own))
+    if given != known and set(given) == set(known):
+        why = ", such as that of a vocabulary_" if parameter == "feature_names" else ""
+        what = f"{parameter} are the names that the model knows, in another order{why}"
+        raise ValueError(f"{what}: leave them out.")
     return checked
 
 

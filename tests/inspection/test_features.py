@@ -51,12 +51,15 @@ def test_top_features_are_in_decreasing_order_of_probability():
 
 def test_names_seen_in_fit_are_used_and_rare_columns_are_not_characteristic():
     seen, given = list("abcdefg"), list("ABCDEFG")
-    dyads = Dyads(X, column_names=seen)
+    rows = [f"row {i}" for i in range(X.shape[0])]
+    dyads = Dyads(X, row_names=rows, column_names=seen)
     model = AspectModel(2, beta=1, random_state=0, tol=1e-3).fit(dyads)
     assert set(top_features(model, n_features=7)[0]) == set(seen)
     assert set(top_features(model, given, n_features=7)[0]) == set(given)
-    with pytest.raises(ValueError, match="columns of the model in another order"):
+    with pytest.raises(ValueError, match="feature_names are the names that the model knows"):
         top_features(model, seen[::-1])
+    with pytest.raises(ValueError, match="row_names are the names that the model knows"):
+        representative_rows(model, rows[::-1])
     model = stand_in(n_columns=4)
     assert set(top_features(model, list("abcd"), n_features=1)[0]) <= set("abcd")
     model.feature_names_in_ = np.array(list("ABCD"), dtype=object)
