@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -482,6 +483,13 @@ class FactorModel(Protocol):
         """Return P(z given x) of rows, (n, K)."""
 
 
+@cache
+def _public_names(kind: type) -> frozenset[str]:
+    """Names of attributes of a class, and of those that its instances are said to have."""
+    annotated = (vars(base).get("__annotations__", ()) for base in kind.__mro__)
+    return frozenset(one for one in {*dir(kind)}.union(*annotated) if not one.startswith("_"))
+
+
 class AttributeHints:
     """Mixin class: an AttributeError names the attribute that is meant, if there is one."""
 
@@ -524,12 +532,10 @@ class AttributeHints:
 
     def _hint(self, name: str) -> str:
         """Return what to use instead of an attribute that is missing; empty if that is unknown."""
-        annotated = (vars(kind).get("__annotations__", ()) for kind in type(self).__mro__)
-        all_names = {*dir(type(self)), *vars(self)}.union(*annotated)
-        known = {one for one in all_names if not one.startswith("_")}
+        own = [one for one in vars(self) if not one.startswith("_")]
+        known = _public_names(type(self)).union(own)  # type: ignore[arg-type]
         if name in known:
-            is_fitted = any(one.endswith("_") and one[0] != "_" for one in vars(self))
-            return "" if is_fitted else f": {self._unset}"
+            return "" if any(one.endswith("_") for one in own) else f": {self._unset}"
         near = sorted(one for one in known if one.endswith(f"_{name}") and name.endswith("_"))
         if len(near) < 2 and (other := self._instead.get(name)):  # one of two sides is not meant
             near = [other] * (re.split(r"\W", other)[0] in {"skcooc", "matplotlib", *known})
