@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from skcooc.inspection import models
 from skcooc.inspection.models import Unwrapped
 from skcooc.inspection.names import make_names
-from skcooc.protocol import Array, Estimator, TableLike, refuse_class
+from skcooc.protocol import Array, Estimator, TableLike, refuse_class, warn
 from skcooc.tables import RowBlocks, is_collection
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def _add(
     if columns is None:
         what = f"The steps before {type(model).__name__} do not say by get_feature_names_out"
         then = "which genes its columns are: adata.varm has no topics."
-        warnings.warn(f"{what} {then}", UserWarning, stacklevel=3)
+        warn(f"{what} {then}")
     else:
         by_gene = np.zeros((adata.n_vars, mixtures.shape[1]), dtype=mixtures.dtype)
         by_gene[genes[columns]] = components.T
@@ -331,7 +331,7 @@ def _are_whole(ratios: Array) -> bool:
 
 def _warn(looks: str) -> None:
     message = f"X looks {looks}. skcooc models raw counts. {HINT}"
-    warnings.warn(message, UserWarning, stacklevel=5)
+    warn(message)
 
 
 def check_adata(adata: object) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -17,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import A_MODEL, CooccurrenceEstimator, attributes
 from skcooc.estimators.aspect import AspectModel
-from skcooc.protocol import CSR, Array, RandomState, TableLike
+from skcooc.protocol import CSR, Array, RandomState, TableLike, warn
 from skcooc.protocol.bases import BaseEstimator
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import HasMethods, Interval, get_chunk_n_rows
@@ -267,7 +266,7 @@ class AspectRetriever(BaseEstimator):
         if (table.data % 1).any():
             what = "X has values that are no whole numbers, such as tf-idf"
             cure = "AspectRetriever takes counts, and weights words automatically."
-            warnings.warn(f"{what}. {cure}", stacklevel=4)
+            warn(f"{what}. {cure}")
         return table
 
     def _queries(self, X: TableLike | Sequence[str]) -> CSR:
@@ -278,7 +277,7 @@ class AspectRetriever(BaseEstimator):
             named = ", ".join(map(str, unknown[:N_NAMED])) + ", ..." * (len(unknown) > N_NAMED)
             what = f"{len(unknown)} of {table.shape[0]} queries have no known word"
             then = f"and similarity zero to all documents: at {named}."
-            warnings.warn(f"{what}, {then}", stacklevel=3)
+            warn(f"{what}, {then}")
         return table
 
     def __sklearn_tags__(self) -> Tags:

@@ -179,6 +179,19 @@ def same_counts():
     yield from (X.astype(object), X.astype(int).astype(str), FRAME, X.astype(np.int8))
 
 
+def test_a_warning_names_the_line_of_the_user():
+    model, nothing = AspectModel(2, beta=1, max_iter=1, random_state=0), np.zeros_like(X[:2])
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        model.fit_transform(X)
+        model.transform(nothing)
+        model.recommend(nothing, 2)
+        with pytest.raises(ValueError, match="no tokens to score"):
+            model.perplexity(nothing)
+        TemperatureSearchCV(model, betas=[0.9, 1], cv=2).fit(X)
+    assert len(caught) > 7
+    assert {warning.filename for warning in caught} == {__file__}
+
+
 def test_other_forms_of_the_same_counts_are_no_mistake():
     expected = fitted().components_
     for table in same_counts():

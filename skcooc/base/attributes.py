@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Set
 from typing import Literal, NamedTuple
 
@@ -16,7 +15,7 @@ from skcooc.fitting import Recipe
 from skcooc.fitting.fit import AttributesAt, Fit, Start, token_distribution
 from skcooc.fitting.journal import Journal
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing
-from skcooc.protocol import Array, Counts, Model
+from skcooc.protocol import Array, Counts, Model, warn
 from skcooc.simplex import warning_of_twins
 from skcooc.tables import CheckedBlocks, Table
 
@@ -139,9 +138,10 @@ def at_iteration(X: Counts, smoothing: float | Literal["auto"], known: Attribute
 def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: bool) -> None:
     """Warn where a fit did not converge, collapsed to the unigram, or has nearly equal topics."""
     if not (estimator.converged_ or stopped or recipe.is_short):
-        _warn(
+        warn(
             f"EM did not converge within max_iter={estimator.max_iter} iterations. Increase "
-            "max_iter, or the tolerance tol."
+            "max_iter, or the tolerance tol.",
+            ConvergenceWarning,
         )
     found = estimator.components_, estimator.weights_, len(estimator.embedding_)
     sizes = [getattr(estimator, name) for name in estimator.size_parameters]
@@ -153,17 +153,18 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: 
                 f"X has {mean:.3g} tokens a row. If the data have more, X holds shares or other "
                 "small values: give the counts themselves."
             )
-        _warn(
+        warn(
             f"All {len(estimator.components_)} components are the unigram: at "
             f"beta={estimator.beta_:.3g} the model has collapsed, or rows and columns are "
-            f"independent. {remedy}"
+            f"independent. {remedy}",
+            ConvergenceWarning,
         )
     elif message := _too_many_components(estimator, table.schema.shape):
-        _warn(message, UserWarning)
+        warn(message)
     elif estimator.converged_ and "n_components" in estimator.size_parameters:  # they are topics
         can_merge = hasattr(estimator, "merged")
         if message := warning_of_twins(estimator.components_, can_merge=can_merge):
-            _warn(message)
+            warn(message, ConvergenceWarning)
 
 
 def _too_many_components(estimator: BaseEstimator, shape: tuple[int, ...]) -> str | None:
@@ -188,10 +189,6 @@ def is_collapsed(components: Array, weights: Array, n_rows: int) -> bool:
         return False
     distances = np.abs(components - weights @ components).sum(axis=1) / 2
     return bool((distances < COLLAPSED).all())
-
-
-def _warn(message: str, category: type[Warning] = ConvergenceWarning) -> None:
-    warnings.warn(message, category, stacklevel=5)
 
 
 class TableFingerprint(NamedTuple):

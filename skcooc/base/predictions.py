@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -35,6 +34,7 @@ from skcooc.protocol import (
     RandomState,
     Statistics,
     TableLike,
+    warn,
 )
 from skcooc.protocol.bases import MixturesMixin
 from skcooc.protocol.decorators import validated
@@ -221,12 +221,10 @@ class Predictions(MixturesMixin):
         same_rows = len(fitted) == len(shares) and np.allclose(shares, fitted)  # up to scale
         if same_rows and np.allclose(self._unigram_of(rows), self.unigram_):
             given = "test" if hasattr(X, "table_shape") else "Dyads(test)"
-            warnings.warn(
+            warn(
                 "X is the training table, so its perplexity says nothing about new tokens. Hold "
                 "some out: train, test = skcooc.model_selection.split_counts(X), fit train, and "
                 f"give {given}.",
-                UserWarning,
-                stacklevel=3,
             )
 
     def _unigram_of(self, X: Block) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -23,7 +22,7 @@ from skcooc.base.predictions import tags_of_counts
 from skcooc.estimators.guided import GuidedAspectModel, GuidedFamily
 from skcooc.fitting import Recipe
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.protocol import Array, RandomState, TableLike
+from skcooc.protocol import Array, RandomState, TableLike, warn
 from skcooc.protocol.bases import BaseEstimator, ClassifierMixin, MixturesMixin
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import Interval, Options, StrOptions, is_missing, num_samples
@@ -200,7 +199,7 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
             (one,) = classes.tolist()
             what = f"There is one class, {one!r}, as -1, None and NaN in y are no labels"
             cure = f"If -1 is a class, too, give y == {one!r}"
-            warnings.warn(f"{what}. {cure}.", UserWarning, stacklevel=3)
+            warn(f"{what}. {cure}.")
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = tables.read_in_memory(new, X, sample_weight)
         columns = attributes.input_attributes(new)
@@ -348,7 +347,7 @@ def _labels(y: ArrayLike) -> Array:
         for name in MISSING_AS_STRINGS.intersection(given.tolist()):
             what = f"y has the class {name!r}, a string"
             cure = "give None in an array of objects, such as numpy.where(known, labels, None)"
-            warnings.warn(f"{what}. For rows without a label {cure}.", UserWarning, stacklevel=4)
+            warn(f"{what}. For rows without a label {cure}.")
     return found
 
 

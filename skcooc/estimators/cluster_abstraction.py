@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -25,7 +24,7 @@ from skcooc.equations.tree_clusters import Abstractions
 from skcooc.fitting import FixedModel, LearnedStructure, Recipe, Settings
 from skcooc.heldout import HeldOut
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
-from skcooc.protocol import CSR, Array, Block, Capability, Counts, TableLike
+from skcooc.protocol import CSR, Array, Block, Capability, Counts, TableLike, warn
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
 
@@ -55,7 +54,7 @@ class TreeLearner:
         if growth.failed:
             what = "The tree has not grown: no split of a cluster predicts better"
             why = "Rows and columns are independent, or there are too few tokens"
-            warnings.warn(f"{what}. {why}; try tree='binary'.", ConvergenceWarning, stacklevel=2)
+            warn(f"{what}. {why}; try tree='binary'.", ConvergenceWarning)
         model = replace(self.model, tree=growth.tree)
         return LearnedStructure(model, replace(model, origin=growth.nodes), growth.splits)
 

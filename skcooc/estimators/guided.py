@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
@@ -21,7 +20,7 @@ from skcooc.estimators.aspect import AspectFamily, AspectModel
 from skcooc.fitting import Recipe
 from skcooc.heldout import scoring
 from skcooc.heldout.predictors import smoothed
-from skcooc.protocol import Array, Block, Counts, Predictor, TableLike
+from skcooc.protocol import Array, Block, Counts, Predictor, TableLike, warn
 from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest, normalise
@@ -410,7 +409,7 @@ class GuidedAspectModel(AspectModel):
             if self._has_factors:
                 what = "The columns have factors of groups, such as batches, and groups are not"
                 cure = "Give groups, with None where one is unknown."
-                warnings.warn(f"{what} given: the factors are left out. {cure}", stacklevel=4)
+                warn(f"{what} given: the factors are left out. {cure}")
             return rows
         tables.check_index(X, groups=groups)
         if not hasattr(self, "groups_"):
@@ -518,7 +517,7 @@ class GuidedFamily(AspectFamily):
         if unknown:
             what = f"{len(unknown)} of the seeds are no columns of X, such as {unknown[0]!r}"
             alike = _in_other_case(unknown, own)
-            warnings.warn(f"{what}{alike and f'; X has {alike}'}.", UserWarning, stacklevel=2)
+            warn(f"{what}{alike and f'; X has {alike}'}.")
         fixed = self.fixed_components
         for table in fixed.values() if isinstance(fixed, Mapping) else [fixed]:
             tables.check_given_columns(table, names, "fixed_components")

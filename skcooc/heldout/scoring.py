@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from skcooc.heldout.predictors import Factors, log_cells, rows_of, values_at
-from skcooc.protocol import Array, Block, Predictor
+from skcooc.protocol import Array, Block, Predictor, warn
 
 SPLIT_SEED = 0  # of document completion: halves of new rows
 CHUNK_SIZE = 2**22  # size of a temporary array
@@ -30,12 +29,10 @@ def score_pairs(X: Block, order: Array, predictor: Predictor) -> Array:
 def warn_about_unknown_rows(mass: Array, rows: Array) -> None:
     """Warn if most tokens, in ``rows`` (L,), have no training ``mass`` (N,)."""
     if len(rows) and 2 * np.count_nonzero(mass[rows]) < len(rows):
-        warnings.warn(
+        warn(
             "Most tokens to score are in rows without training tokens, which all have the same "
             "predictions. Folds of unshuffled tokens leave out whole rows: use "
             "KFold(n_splits, shuffle=True) or skcooc.model_selection.CountSplit(n_splits).",
-            UserWarning,
-            stacklevel=3,
         )
 
 

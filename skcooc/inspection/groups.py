@@ -6,7 +6,6 @@ import contextlib
 import datetime
 import itertools
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcooc.protocol import Array, refuse_objects
+from skcooc.protocol import Array, refuse_objects, warn
 from skcooc.protocol.scikit_learn import is_missing
 
 MOST_PERIODS = 24  # for which freq="auto" takes the shortest period
@@ -127,11 +126,11 @@ def _warn_of_many(column: Labels, division: RowGroups) -> None:
     if division.groups.dtype.kind == "f" and MANY_GROUPS < n > n_rows / 2:
         what = f"{column.parameter} has {n} numbers in {n_rows} rows"
         cure = "and each is a group: put them into intervals, as by pandas.cut(by, 10)."
-        warnings.warn(f"{what}, {cure}", UserWarning, stacklevel=4)
+        warn(f"{what}, {cure}")
     if n > MANY_GROUPS and parse_dates(column) is not column:
         what = f"{column.parameter} has {n} dates as strings, and each is a group"
         cure = "give freq, such as 'year', or dates, as by pandas.to_datetime."
-        warnings.warn(f"{what}: {cure}", UserWarning, stacklevel=4)
+        warn(f"{what}: {cure}")
 
 
 def number_labels(numbers: Array) -> list[str]:

@@ -7,7 +7,6 @@ permutations are matrix products. Topics are computed in blocks, with the same d
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,7 +30,7 @@ from skcooc.inspection.models import (
 )
 from skcooc.inspection.names import make_names, override_names, resolve_model
 from skcooc.inspection.tables import table_of
-from skcooc.protocol import CSR, Array, Estimator, RandomState, TableLike
+from skcooc.protocol import CSR, Array, Estimator, RandomState, TableLike, warn
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.tables import check_order
@@ -327,7 +326,7 @@ def group_model(
         check_order(getattr(its.model, "row_names_in_", None), by=by)
         division = divide(by, topics.tokens, freq)
         if its.components.shape[1] and kind_of(its.model) == "topic":
-            warnings.warn(WITHOUT_COUNTS, UserWarning, stacklevel=3)
+            warn(WITHOUT_COUNTS)
         return GroupedModel(topics, division, its.names, its.weights)
     view = read_view(model, X, None, feature_names, None)
     topics = row_topics(view)

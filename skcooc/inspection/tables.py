@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -13,7 +12,7 @@ from skcooc.inspection import features
 from skcooc.inspection.features import ORDER, Order
 from skcooc.inspection.models import FACTORS, HOW_MANY, Names, rows_by_topic, topic_weights, unwrap
 from skcooc.inspection.names import cluster_names, name_topics, override_names
-from skcooc.protocol import Array, Estimator
+from skcooc.protocol import Array, Estimator, warn
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import StrOptions
 from skcooc.simplex import nearest_other, warning_of_twins
@@ -147,7 +146,7 @@ def describe(
     if len(P) > 1:
         columns["nearest"], columns["distance"] = nearest_other(P)
         if hasattr(inner, "merged") and (message := warning_of_twins(P)):
-            warnings.warn(message, UserWarning, stacklevel=3)
+            warn(message)
     if hasattr(inner, "component_intervals_"):
         pairs = np.moveaxis(inner.component_intervals_, 0, 2)  # (K, M, 2)
         columns["intervals"] = [ends[best].tolist() for ends, best in zip(pairs, top, strict=True)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -46,7 +45,7 @@ from skcooc.model_selection.folds import (
 )
 from skcooc.model_selection.path import ComponentPath, PathFit, describe_fits, is_hard, score_fold
 from skcooc.model_selection.search import RunParallel, Search, cv_results, search_task
-from skcooc.protocol import Array, RandomState, TableLike
+from skcooc.protocol import Array, RandomState, TableLike, warn
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import HasMethods, Interval, StrOptions
 
@@ -281,7 +280,7 @@ class ComponentSearchCV(Search):
         del self._unfinished, new._unfinished
         self.__dict__ = new.__dict__
         if self.still_falling_:
-            warnings.warn(recommendation, UserWarning, stacklevel=3)
+            warn(recommendation)
         root.call_on_fit_task_end(**hooks)
         return self
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
@@ -77,6 +79,17 @@ def refuse_objects(
 def refuse_class(given: object, name: str) -> None:
     if isinstance(given, type):
         raise TypeError(f"{name} is a class: give an instance, {given.__name__}(...).")
+
+
+BETWEEN = {"skcooc", "sklearn", "joblib"}  # the lines that a warning does not name
+
+
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """Warn, naming the line of the user's code that called this package."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in BETWEEN:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 class Map(Protocol):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import logging
 import pickle
-import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import wraps
@@ -18,7 +17,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.event import Event, Listener, register
 from sklearn.utils.metaestimators import available_if as _available_if
 
-from skcooc.protocol import scikit_learn
+from skcooc.protocol import scikit_learn, warn
 from skcooc.protocol.bases import did_you_mean
 from skcooc.protocol.locks import free_in_forks
 
@@ -100,11 +99,9 @@ class _Cache(FunctionCache):
         try:
             super().save_overload(*arguments)
         except OSError as error:
-            warnings.warn(
+            warn(
                 f"Compiled loops are not kept in {self.cache_path} ({error}): every process "
                 "compiles them again. Make room, or set NUMBA_CACHE_DIR to another folder.",
-                UserWarning,
-                stacklevel=2,
             )
 
 

@@ -6,13 +6,14 @@ import os
 import shutil
 import sys
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from errno import EAGAIN, EINVAL, EISDIR, ENOLCK, ENOSYS, ENOTSUP
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import IO, Any
+
+from skcooc.protocol import warn
 
 if sys.platform == "win32":
     import msvcrt
@@ -79,7 +80,7 @@ def _open_locked(lock: Path, path: Path) -> IO[str]:
         except OSError as error:
             if error.errno in WITHOUT_LOCKS:
                 told = f"{path} cannot be locked ({error.strerror}): give it to one fit at a time."
-                warnings.warn(told, UserWarning, stacklevel=2)
+                warn(told)
                 return file
             file.seek(HEADER)
             writer = file.read()

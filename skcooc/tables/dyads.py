@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, Self
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from skcooc.counts import MAX_SINGLE, CSRCounts, check_block, narrowed
-from skcooc.protocol import CSR, Array
+from skcooc.protocol import CSR, Array, warn
 from skcooc.protocol.scikit_learn import is_missing
 
 MAX_TOKENS = 2**31 - 1
@@ -113,7 +112,7 @@ def place_names(
                 new_rows += NEW_ROWS * (way == "rows")
         told = f"{(~known).sum()} of {len(known)} {what} are dropped: the table has "
         told += f"{' and '.join(unknown)}.{new_rows}"
-        warnings.warn(told, UserWarning, stacklevel=4)
+        warn(told)
     return known, [i[known] for i in found]
 
 
@@ -234,7 +233,7 @@ def column_of_counts(frame: Any, count: str | None, used: set[str]) -> Any:
         count = usual_counts(name for name in _columns_of(frame) if name not in used)
         if count is not None:
             cure = f"give count={count!r}, or count=None if each line is one token."
-            warnings.warn(f"Column {count!r} is taken as counts: {cure}", UserWarning, stacklevel=3)
+            warn(f"Column {count!r} is taken as counts: {cure}")
     return None if count is None else named_column(frame, count)
 
 

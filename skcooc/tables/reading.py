@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +29,7 @@ from skcooc.counts import (
     float_table,
     narrowed,
 )
-from skcooc.protocol import CSR, Array, Block, Capability, Counts, RandomState, TableLike
+from skcooc.protocol import CSR, Array, Block, Capability, Counts, RandomState, TableLike, warn
 from skcooc.protocol.scikit_learn import check_n_features, check_sample_weight, is_missing
 from skcooc.tables import dyads
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks, check_row_blocks, load_on_workers
@@ -85,7 +84,7 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
     if reset:
         names = getattr(estimator, "feature_names_in_", None)
         for message in doubts(table, range(table.shape[1]) if names is None else names):
-            warnings.warn(message, UserWarning, stacklevel=7)
+            warn(message)
     return table
 
 
@@ -313,7 +312,7 @@ def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
     if len(table.indptr) > 1 and not table.data.any():
         what = "None of the {} rows of X has a token in the {} columns of the fit"
         cure = "Count new texts by transform of the vectorizer that was fitted."
-        warnings.warn(f"{what.format(*table.shape)}. {cure}", UserWarning, stacklevel=5)
+        warn(f"{what.format(*table.shape)}. {cure}")
     return NewRows(table)
 
 
@@ -571,7 +570,7 @@ def known_groups(groups: ArrayLike, labels: Array, n_rows: int) -> Array:
         what = f"groups has values that were not fitted, such as {new[0]!r}"
         then = f"their {len(new)} row(s) are treated as rows without a group."
         # Below scikit-learn's wrapper of transform.
-        warnings.warn(f"{what}: {then}", UserWarning, stacklevel=6)
+        warn(f"{what}: {then}")
     return codes.astype(np.intp)
 
 
