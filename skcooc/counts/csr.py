@@ -176,7 +176,7 @@ def check_sparse_structure(X: Any, name: str = "X") -> Any:
         )
     if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
         raise ValueError(f"{name} holds dates or times ({X.dtype}), not counts: count them first.")
-    if np.ma.is_masked(X):
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(f"{name} has masked cells, which are unknown: give {name}.filled(0).")
     if isinstance(X, np.ndarray) and not X.dtype.isnative:
         return X.astype(X.dtype.newbyteorder("="))

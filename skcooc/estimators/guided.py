@@ -489,8 +489,7 @@ class GuidedFamily(AspectFamily):
             if names.shape != (n_columns,):
                 what = f"feature_names has the shape {names.shape}"
                 raise ValueError(f"{what}; X has {n_columns} columns.")
-            others = not (of_table is None or tables.same_names(of_table, names))
-            if others and set(cast(Array, of_table)) == set(names):
+            if of_table is not None and tables.in_another_order(of_table, names):
                 what = "feature_names has the columns of X in another order"
                 raise ValueError(f"{what}: leave feature_names out.")
         own = [] if names is None else list(names)

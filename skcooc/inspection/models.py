@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.hierarchy import Tree
 from skcooc.protocol import CSR, Array, FactorModel, TableLike, refuse_objects
 from skcooc.protocol.scikit_learn import Interval, is_pandas_na
-from skcooc.tables import as_names, check_order, checked_copy, same_names
+from skcooc.tables import as_names, check_order, checked_copy, in_another_order, same_names
 
 OWNERS = {  # what has an attribute that is missing
     "components_": ", which a fitted model of topics or clusters has: give that first.",
@@ -211,8 +211,7 @@ def check_names(
         remedy = ": give vectorizer.get_feature_names_out()" if what == "columns" else ""
         shape = checked.shape
         raise ValueError(f"{parameter} has shape {shape}, but the model has {n} {what}{remedy}.")
-    given, known = list(map(str, checked)), list(map(str, () if own is None else own))
-    if given != known and set(given) == set(known):
+    if own is not None and in_another_order(checked, own):
         why = ", such as that of a vocabulary_" if parameter == "feature_names" else ""
         what = f"{parameter} are the names that the model knows, in another order{why}"
         raise ValueError(f"{what}: leave them out.")

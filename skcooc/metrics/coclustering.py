@@ -10,13 +10,13 @@ from scipy.special import gammaln
 from sklearn.metrics.cluster import contingency_matrix
 
 from skcooc.metrics.validation import (
+    check_column_order,
     check_labels,
     check_observed,
     check_partitions,
-    column_names,
 )
 from skcooc.protocol import CSR, Array, TableLike
-from skcooc.tables import check_given_columns, check_index, check_weights
+from skcooc.tables import check_index, check_weights
 
 NO_INFORMATION = 1e-12  # nats; rounding leaves less
 
@@ -229,7 +229,7 @@ def _check_names(
     X: TableLike, row_labels: object, column_labels: object, sample_weight: object = None
 ) -> None:
     check_index(X, row_labels=row_labels, sample_weight=sample_weight)
-    check_given_columns(column_labels, column_names(X), "column_labels")
+    check_column_order(X, column_labels=column_labels)
 
 
 def _pair_counts(true: Array, pred: Array) -> tuple[int, int, int]:

@@ -17,7 +17,7 @@ from skcooc.heldout.validation import add_one_unigram
 from skcooc.metrics import validation
 from skcooc.metrics.validation import NOTHING_NEW
 from skcooc.protocol import CSR, Array, Predictor, TableLike, refuse_objects
-from skcooc.tables import Dyads, as_counts, check_given_columns, check_index, read_rows
+from skcooc.tables import Dyads, as_counts, check_index, read_rows
 
 SUM_TOLERANCE = 1e-3  # by which sums of probabilities may exceed one
 
@@ -332,8 +332,7 @@ def _factorisation(
     X: TableLike, mixtures: ArrayLike, components: ArrayLike, background: ArrayLike | None
 ) -> tuple[CSR, Factors]:
     check_index(X, mixtures=mixtures)
-    for name, given in {"components": components, "background": background}.items():
-        check_given_columns(given, validation.column_names(X), name)
+    validation.check_column_order(X, components=components, background=background)
     X = validation.check_observed(X)
     arrays = "its arrays, embedding_ and components_"
     options = {"of_anndata": "adata.obsm['X_topics']", "of_model": arrays}

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc.metrics.validation import check_counts, column_names
+from skcooc.metrics.validation import check_column_order, check_counts
 from skcooc.protocol import CSR, Array, TableLike, refuse_objects
-from skcooc.tables import as_names, check_given_columns
+from skcooc.tables import as_names, columns_of, in_another_order
 
 Names: TypeAlias = Sequence[Sequence[str]]  # the top columns of each topic, best first
 
@@ -88,12 +88,12 @@ def npmi_coherence(
         if not len(place) == len(columns) == occurs.shape[1]:
             what = f"feature_names has {len(columns)} names, {len(place)} different ones"
             raise ValueError(f"{what}, but X has {occurs.shape[1]} columns")
-        own = [] if (names := column_names(X)) is None else list(map(str, names.tolist()))
-        if columns != own and set(columns) == set(own):
+        own = columns_of(X)
+        if own is not None and in_another_order(columns, own):
             raise ValueError("feature_names are the columns of X in another order: give X.columns.")
         topics = [[place.get(name, -1) for name in topic] for topic in topics]
     else:
-        check_given_columns(components, column_names(X), "components")
+        check_column_order(X, components=components)
         if (n_columns := np.shape(components)[1]) != (M := occurs.shape[1]):
             raise ValueError(f"X has {M} columns, but the components have {n_columns}")
     return np.array([_coherence(occurs, np.asarray(topic, dtype=int)) for topic in topics])

@@ -35,8 +35,20 @@ def check_observed(X: TableLike) -> CSR:
 
 def column_names(X: TableLike) -> Array | None:
     """Names of the columns of a data frame or Dyads, (M,), or None."""
-    names = getattr(X, "column_names", getattr(X, "columns", None))
+    names = tables.columns_of(X)
     return None if names is None else tables.as_names(names)
+
+
+def check_column_order(X: TableLike, **given: object) -> None:
+    """Refuse frames and Series that have the columns of X in another order, but 0, 1, ..."""
+    own = tables.columns_of(X)
+    for name, values in given.items():
+        names = tables.columns_of(values)
+        if own is None or names is None or not tables.in_another_order(names, own):
+            continue
+        if not tables.same_names(names, np.arange(len(names))):
+            told = f"{name} has the columns of X in another order"
+            raise ValueError(f"{told}: take those of X by reindex, or give a NumPy array.")
 
 
 def check_labels(labels: ArrayLike, name: str) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, Self
@@ -179,6 +180,14 @@ def unique_names(names: Array, side: str) -> tuple[Array, Array]:
         raise TypeError(told) from error
 
 
+def in_another_order(one: Any, other: Any) -> bool:
+    """Whether names, or strings of them, are the same but for their order; each may repeat."""
+    if len(one) != len(other):
+        return False
+    first, second = (list(map(str, as_names(names).tolist())) for names in (one, other))
+    return first != second and Counter(first) == Counter(second)
+
+
 def check_index(X: Any, **given: Any) -> None:
     """Refuse values of rows that have the index of X in another order."""
     if hasattr(X, "iloc"):
@@ -192,7 +201,7 @@ def check_order(index: Any, **given: Any) -> None:
             check_order(index, **{f"{name}[{key!r}]": column for key, column in values.items()})
         if index is None or not hasattr(values, "iloc") or np.array_equal(index, values.index):
             continue
-        if len(index) == len(values) and set(index) == set(values.index):
+        if in_another_order(index, values.index):
             told = f"{name} has the index of the rows in another order"
             cure = f"Give {name}.loc[index of rows], or {name}.to_numpy() if the order is right."
             raise ValueError(f"{told}, and its values are matched by position. {cure}")
@@ -208,13 +217,15 @@ def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None
     return names
 
 
-def _columns_of(frame: Any) -> Any:
-    """Names of the columns of a mapping or a data frame, also of pyarrow."""
-    return getattr(frame, "column_names", getattr(frame, "columns", frame))
+def columns_of(given: Any, default: Any = None) -> Any:
+    """Names of the columns of a data frame, also of pyarrow, or the index of a Series."""
+    if hasattr(given, "iloc"):  # pandas has attributes for words, such as "column_names"
+        return given.axes[-1]
+    return getattr(given, "column_names", getattr(given, "columns", default))
 
 
 def named_column(frame: Any, name: str) -> Any:
-    if name not in (columns := _columns_of(frame)):
+    if name not in (columns := columns_of(frame, frame)):
         names = ", ".join(map(repr, columns))
         raise ValueError(f"{name!r} is not a column of the frame, which has {names}.")
     return frame[name]
@@ -230,7 +241,7 @@ def usual_counts(columns: Iterable[Any]) -> Any:
 def column_of_counts(frame: Any, count: str | None, used: set[str]) -> Any:
     """Return the column of counts, or None; with "auto" that of a usual name, with a warning."""
     if count == "auto":
-        count = usual_counts(name for name in _columns_of(frame) if name not in used)
+        count = usual_counts(name for name in columns_of(frame, frame) if name not in used)
         if count is not None:
             cure = f"give count={count!r}, or count=None if each line is one token."
             warn(f"Column {count!r} is taken as counts: {cure}")
@@ -371,7 +382,7 @@ class Dyads(Tokens):
             what = f"Dyads takes a table of counts, got {type(X).__name__}"
             raise TypeError(f"{what}. Triads.dyads(i, j) makes Dyads of two of three indices.")
         if column_names is None and hasattr(X, "columns"):
-            column_names = list(_columns_of(X))
+            column_names = list(columns_of(X))
         table = sp.csr_array(check_block(X, estimator="Dyads"))
         cells = sp.coo_array(table if table.has_sorted_indices else table.sorted_indices())
         *positions, self.weights = list_tokens(cells.data, *cells.coords)

@@ -521,8 +521,7 @@ def uncompared_names(X: TableLike) -> Array | None:
 
 def check_given_columns(given: object, columns: Array | None, what: str) -> None:
     """Check that a frame or Series of topics that the user gives has the columns of X."""
-    index = getattr(given, "index", None) if hasattr(given, "iloc") else None
-    names = getattr(given, "columns", index)
+    names = dyads.columns_of(given)
     if names is None or columns is None:
         return
     if not (dyads.same_names(names, columns) or dyads.same_names(names, np.arange(len(names)))):

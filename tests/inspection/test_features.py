@@ -60,6 +60,9 @@ def test_names_seen_in_fit_are_used_and_rare_columns_are_not_characteristic():
         top_features(model, seen[::-1])
     with pytest.raises(ValueError, match="row_names are the names that the model knows"):
         representative_rows(model, rows[::-1])
+    halves = [f"row {i % 2}" for i in range(len(rows))]  # no names, but groups
+    model.fit(Dyads(X, row_names=halves))
+    assert representative_rows(model, [*halves[:-1], halves[-2]])
     model = stand_in(n_columns=4)
     assert set(top_features(model, list("abcd"), n_features=1)[0]) <= set("abcd")
     model.feature_names_in_ = np.array(list("ABCD"), dtype=object)

@@ -5,6 +5,7 @@ from math import comb, log
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
@@ -277,10 +278,15 @@ def test_frames_and_series_in_another_order_than_the_table_are_refused():
     for call in fine:
         call(X)
         refused("index of the rows in another order", call, X[::-1])
-        refused("or in another order", call, X[["b", "a", "c"]])
-    refused("or in another order", npmi_coherence, q, X[["b", "a", "c"]])
+        refused("columns of X in another order", call, X[["b", "a", "c"]])
+    refused("columns of X in another order", npmi_coherence, q, X[["b", "a", "c"]])
     refused("in another order", npmi_coherence, [["a", "b"]], X, feature_names=["b", "a", "c"])
     refused("in another order", clustering_accuracy, by_column, by_column[::-1])
+    words = X.set_axis(["column_names", "columns", "_mask"], axis=1)  # attributes elsewhere
+    expected = perplexity(X, mixtures, q)
+    for its in (pa.Table.from_pandas(q, preserve_index=False), pl.DataFrame(q.to_numpy())):
+        assert perplexity(words, mixtures, its) == perplexity(X, mixtures, its) == expected
+    assert icl(words, row_labels=by_row, column_labels=by_column) == fine[0](X)
 
 
 def test_diversity_against_the_definition(components):
