@@ -85,6 +85,10 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         Whether beta is an exponent of the likelihood of a row, summed over the nodes of the path,
         or of the probability of a column at each node, before the sum ([1]_, equation 65).
 
+    proportions : {"uniform", "estimated"}, default="uniform"
+        Prior probabilities of the clusters. At small beta, estimated ones starve clusters. Hard
+        clusterings need "uniform".
+
     hard : bool, default=False
         Whether every row belongs to its most probable leaf only; then beta has no effect.
 

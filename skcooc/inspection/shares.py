@@ -246,7 +246,7 @@ def compare_shares(
 
     Tests and intervals express the choice of rows, and take the topics as known. They assume
     independent rows: posts of one author, or chapters of one book, are not. The model has to be
-    fitted without the labels.
+    fitted without the labels. For numbers and several covariates see :func:`share_effects`.
 
     Parameters
     ----------
