@@ -130,9 +130,9 @@ def keep(estimator: Any, found: Callable[[], dict[str, object]], *, ended: bool)
     """
     for callback in getattr(estimator, "_skl_callbacks", ()):
         if isinstance(callback, Checkpoint) and callback.is_due(ended):
-            estimator = copy.copy(estimator)
-            estimator.__dict__.update(found())
-            write_checkpoint(callback.path, estimator)
+            written = copy.copy(estimator)
+            written.__dict__.update(found())
+            write_checkpoint(callback.path, written)
 
 
 def write_checkpoint(path: str | os.PathLike[str], estimator: Any) -> None:

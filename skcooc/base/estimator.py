@@ -159,10 +159,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         if self._is_warm_start():
             names, others = self._schema.column_names, table.schema.column_names
             if not (names is None or others is None or same_names(names, others)):
-                what = (
-                    "warm_start=True continues a model of columns with other names, or in another"
-                )
-                raise ValueError(f"{what} order. {attributes.REMEDY}")
+                what = "warm_start=True continues a model of columns with other names"
+                raise ValueError(f"{what}, or in another order. {attributes.REMEDY}")
         known = attributes.input_attributes(new) | attributes.size_attributes(self)
         return table, known | {"_schema": table.schema}
 

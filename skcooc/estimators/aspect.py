@@ -315,11 +315,8 @@ class AspectFamily(ModelFamily):
         usual, always = self._pseudo_counts(True), self.is_leave_one_out({})
         factors = usual_values.PSEUDO_COUNT_FACTORS
         shares = [s for s in factors if all(getattr(self, name) == "auto" for name in s)]
-        last = (
-            [tuning.OneOf("tempering", ["joint"], MIN_GAIN_JOINT)]
-            if self.tempering == "auto"
-            else []
-        )
+        joint = tuning.OneOf("tempering", ["joint"], MIN_GAIN_JOINT)
+        last = [joint] if self.tempering == "auto" else []
         if always:
             smaller = tuning.SmallerPseudoCounts(shares, usual)
             return [tuning.Temperature(self.beta_range(X)), smaller, *last]
@@ -330,9 +327,8 @@ class AspectFamily(ModelFamily):
         temperature = tuning.Temperature(ASPECT_TEMPERATURES, guess, n_trials=1)
         tunables: list[tuning.Tunable] = [tuning.Pilot(pilot, few), temperature]
         if self.component_prior == "auto":
-            tunables.append(
-                tuning.ComponentPrior(tuning.prior_range(X, K), only_thin=self.tunes_smoothing)
-            )
+            within = tuning.prior_range(X, K)
+            tunables.append(tuning.ComponentPrior(within, only_thin=self.tunes_smoothing))
         if self.leave_one_out == "auto" and not self.annealed and usual_values.has_short_rows(X, K):
             tunables.append(tuning.LeaveOneOut(self._predictive_range(X), usual, shares))
         return [*tunables, *last]
