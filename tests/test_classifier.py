@@ -76,6 +76,16 @@ def test_calibrated_probabilities_are_better():
     assert losses[5] < 0.8 * losses[0]
 
 
+def test_classes_keep_their_order_and_are_possible_however_labels_were_predicted():
+    for codes in ([0, 1], [1, 0]):  # all of them right, or wrong
+        exponent, floor = calibration(
+            np.array([[0.9, 0.1], [0.2, 0.8]]), np.array(codes), np.ones(2)
+        )
+        logs = exponent * np.log(np.array([0, 0.499, 0.501]) + floor)
+        assert np.isfinite(logs).all()
+        assert (np.diff(logs) > 0).all()
+
+
 def test_labels_come_in_many_forms():
     numbers = FEW.astype(object)
     strings = np.where(FEW < 0, None, NAMES[FEW])

@@ -32,6 +32,7 @@ from skcooc.tables import Dyads, Table
 UNLABELLED = -1
 MISSING_AS_STRINGS = {"", "-1", "nan", "NaN", "None", "<NA>"}  # in arrays of strings
 NOT_CALIBRATED = 1.0, 1e-6  # exponent and floor
+LOG_BOUNDS = (-7, 14), (-28, 7)  # beyond, all classes are equally probable, or some are impossible
 
 
 class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
@@ -379,6 +380,6 @@ def calibration(shares: Array, codes: Array, weights: Array) -> tuple[float, flo
         likelihood = np.sum(weights * scores[np.arange(len(codes)), codes])
         return -float(likelihood + np.average(scores.mean(axis=1), weights=weights))
 
-    found = minimize(loss, np.log([1.0, 0.05]), method="Nelder-Mead")
+    found = minimize(loss, np.log([1.0, 0.05]), method="Nelder-Mead", bounds=LOG_BOUNDS)
     exponent, floor = np.exp(found.x).tolist()
     return exponent, floor
