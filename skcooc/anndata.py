@@ -125,11 +125,16 @@ def fit_topics(
     if batch_key is None and getattr(model, "group_effects", None):
         raise TypeError(f"{model} needs the batches of the cells: give batch_key.")
     given = {"sample_weight": sample_weight, "groups": _batches(adata, model, batch_key)}
-    if getattr(model, "seed_features", None) and model.feature_names is None:
+    is_nameless = getattr(model, "seed_features", None) and model.feature_names is None
+    if is_nameless:
         model.set_params(feature_names=np.asarray(names))
-    with warnings.catch_warnings():  # read_counts has said so
-        warnings.filterwarnings("ignore", "X holds (logarithms|shares of rows)", UserWarning)
-        model.fit(X, **{name: value for name, value in given.items() if value is not None})
+    try:
+        with warnings.catch_warnings():  # read_counts has said so
+            warnings.filterwarnings("ignore", "X holds (logarithms|shares of rows)", UserWarning)
+            model.fit(X, **{name: value for name, value in given.items() if value is not None})
+    finally:
+        if is_nameless:  # the next AnnData may have other genes
+            model.set_params(feature_names=None)
     set_gene_names(model, names)
     found = models.unwrap(model, "components_")
     kept = getattr(found.model, "embedding_", ())

@@ -344,6 +344,15 @@ def test_containers_and_views_are_alike(X):
         add_topics(adata[40:, ::2].copy(), found)
 
 
+def test_seeds_are_genes_of_the_anndata_fitted_last(adata):
+    seeded = GuidedAspectModel(3, seed_features={"own": ["1"]}, beta=0.9, random_state=0)
+    for cells in (adata, adata[:, ::-1].copy(), adata[:, :20].copy()):
+        fit_topics(cells, seeded)
+        assert seeded.feature_names is None
+        named = clone(seeded).set_params(feature_names=np.asarray(cells.var_names))
+        np.testing.assert_array_equal(seeded.components_, named.fit(cells.X).components_)
+
+
 def test_batches_of_cells_fitted_and_of_further_ones(adata, backed, monkeypatch):
     batches = np.array(["a", "b", None] * 20, dtype=object)
     adata.obs["batch"] = batches
