@@ -233,6 +233,8 @@ def check_image(X: ArrayLike) -> Array:
     """An image as an array of floats, (H, W, C); C is 1 for grey."""
     if isinstance(X, str | PathLike):
         raise TypeError(f"image is a path, {str(X)!r}: read it, as by matplotlib.pyplot.imread.")
+    if np.ma.is_masked(X):
+        raise ValueError("image has masked pixels, which are unknown: cut them off or fill them.")
     options = {"dtype": [np.float64, np.float32], "ensure_2d": False, "allow_nd": True}
     image = check_array(X, input_name="image", **options)
     if image.ndim not in (2, 3) or not image.size:

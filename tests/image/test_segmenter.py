@@ -222,6 +222,7 @@ def test_invalid_input_of_histograms_and_without_scikit_image(monkeypatch):
         ({}, np.zeros((4, 4, 3, 1)), r"\(4, 4, 3, 1\), but should be"),
         ({}, np.zeros(4), r"\(4,\), but should be"),
         ({}, np.full((8, 8), np.nan), "NaN"),
+        ({}, np.ma.masked_less(NOISE, 0), "masked pixels"),
     ):
         refused(message, GaborHistograms(**params).fit, image)
     monkeypatch.setitem(sys.modules, "skimage.filters", None)
