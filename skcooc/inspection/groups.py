@@ -165,7 +165,7 @@ def columns_of(table: Any) -> dict[Any, Any] | None:
 
     given = narwhals.from_native(table, pass_through=True)
     if isinstance(given, narwhals.DataFrame):
-        return {name: given[name].to_native() for name in given.columns}
+        return {name: given.get_column(name).to_native() for name in given.columns}
     return dict(given) if isinstance(given, Mapping) else None
 
 

@@ -288,6 +288,8 @@ def test_a_design_is_read():
     np.testing.assert_array_equal(matrix, np.transpose(expected))
     nullable = pd.DataFrame({"b": pd.array(flags, "boolean"), "n": pd.array(numbers, "Int64")})
     np.testing.assert_array_equal(terms(nullable)[1], matrix[:, :2])
+    for columns in ([0, 1], pd.MultiIndex.from_tuples([("a", "b"), ("a", "n")])):
+        np.testing.assert_array_equal(terms(nullable.set_axis(columns, axis=1))[1], matrix[:, :2])
     assert terms(pd.Series(numbers, name="age"))[0] == ["age"]
     assert terms(pl.Series(numbers))[0] == ["x0"]
     assert terms(numbers.tolist())[0] == ["x0"]
