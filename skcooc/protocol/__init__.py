@@ -87,7 +87,8 @@ BETWEEN = {"skcooc", "sklearn", "joblib"}  # the lines that a warning does not n
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn, naming the line of the user's code that called this package."""
     frame, level = sys._getframe(), 1
-    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in BETWEEN:
+    # Code that is executed with variables of its own may have no name of a module.
+    while frame.f_back and str(frame.f_globals.get("__name__")).split(".")[0] in BETWEEN:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 
