@@ -127,14 +127,18 @@ class TopicsDisplay(Display):
         words = [canvas.shorten(word, LONGEST) for topic in self.topics for word in topic.features]
         beside = max((canvas.text_width(word, FONT) for word in words), default=0.0)
         width = max(WORDS_WIDTH, TITLE + beside)
-        self.axes_ = new_panels(len(self.topics), width, 66 + WORD_HEIGHT * most, ax=ax)
+        has_intervals = any(topic.intervals is not None for topic in self.topics)
+        caption = "P(word given topic); mark: P(word)" + "; line: interval" * has_intervals
+        across = min(len(self.topics), PANELS_A_ROW) * width
+        lines = canvas.fold(caption, 0.9 * across, FONT + 1, 6)
+        below = 1.45 * (FONT + 1) * (len(lines) - 1)
+        height = 66 + WORD_HEIGHT * most
+        self.axes_ = new_panels(len(self.topics), width, height, ax=ax, below=below)
         self.ax_ = self.axes_[0]
         for topic, panel in zip(self.topics, self.axes_, strict=True):
             self._draw(panel, topic, most)
             set_panel_title(panel, f"{topic.weight:.1%} {topic.name}", beside)
-        has_intervals = any(topic.intervals is not None for topic in self.topics)
-        caption = "P(word given topic); mark: P(word)" + "; line: interval" * has_intervals
-        self.figure_.supxlabel(caption, fontsize=FONT + 1)
+        self.figure_.supxlabel("\n".join(lines), fontsize=FONT + 1)
         return self
 
     def _draw(self, ax: Axes, topic: Topic, most: int) -> None:

@@ -404,13 +404,8 @@ def test_groups_of_two_columns_are_their_combinations():
     joined = [f"{a}, {b}" for a, b in zip(arm, year, strict=True)]
     options = {"X": X, "n_permutations": 19, "random_state": 0}
     expected = compare_shares(model, joined, **options)
-    for form, names in (
-        (dict, "ay"),
-        (pd.DataFrame, "ay"),
-        (pl.DataFrame, "ay"),
-        (pd.DataFrame, [0, 1]),
-    ):
-        both = form(dict(zip(names, (arm, year), strict=True)))
+    for form in (dict, pd.DataFrame, pl.DataFrame, lambda by: pd.DataFrame([*by.values()]).T):
+        both = form({"arm": arm, "year": year})
         pd.testing.assert_frame_equal(compare_shares(model, both, **options), expected)
         shared = topic_shares(model, both, X=X)
         pd.testing.assert_frame_equal(shared, topic_shares(model, joined, X=X))

@@ -38,6 +38,8 @@ def test_bars_are_probabilities_and_marks_those_of_all_observations():
         np.testing.assert_allclose(marks, unigram[at])
         assert ax.get_title("left").startswith(f"{WEIGHTS[k]:.1%}")
     assert_legible(display)
+    one = display.topics[0]._replace(features=[*"abcd"])
+    assert_legible(TopicsDisplay([one._replace(intervals=np.tile(one.unigram, (2, 1)))]).plot())
     display = TopicsDisplay.from_estimator(MODEL, topics=3, names=[*"abcde"], order="probable")
     largest = np.argsort(-WEIGHTS)[:3]
     assert [topic.name for topic in display.topics] == ["abcde"[k] for k in largest]
