@@ -43,6 +43,7 @@ LABELS = {
 SYMBOLS = {"beta": "β", "n_components": "K", "n_clusters": "K"}
 NEW_WORDS = "perplexity of words new to the row"  # label of the second panel
 LOG_PERPLEXITY = 3.0  # ratio of perplexities above which their axis is logarithmic
+MIN_SPAN = 0.005  # of an axis of perplexities, relative: numbers that are alike need many digits
 LOG_SIZES = 4.0  # ratio of sizes from which their axis is logarithmic
 TICK_RATIO = 1.35  # least ratio of neighbouring ticks
 
@@ -183,6 +184,9 @@ class PerplexityDisplay(Display):
 
         ax = self.ax_
         y = np.concatenate([curve.perplexity for curve in self.curves])
+        ends = (y.min() + y.max()) / 2 * (1 + MIN_SPAN * np.array([-0.5, 0.5]))
+        ax.update_datalim([(self.curves[0].x[0], end) for end in ends])
+        ax.autoscale_view()
         label = fold(LABELS.get(self.over, self.over), size_in_points(ax)[0])
         ax.set_xlabel("\n".join(label), fontsize=FONT, parse_math=False)
         all_held_out = all(curve.held_out for curve in self.curves)

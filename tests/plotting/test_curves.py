@@ -162,6 +162,8 @@ def test_texts_are_legible(over, size):
     train = {"mean_train_score": -np.log(means / 4), "std_train_score": np.zeros(len(params))}
     ax = None if size is None else plt.subplots(figsize=size, layout="constrained")[1]
     assert_legible(PerplexityDisplay.from_search(results(params, means, **train), over, ax=ax))
+    alike = Curve("alike", np.array([0.86, 1.0]), np.array([20.6201, 20.6404]))
+    assert_legible(PerplexityDisplay([alike], over="beta").plot())
 
 
 def component_search(still_falling=False, **more):
