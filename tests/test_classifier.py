@@ -118,6 +118,7 @@ def test_bad_labels_are_refused():
     refused("inconsistent numbers of samples", model.fit, X, FEW[1:])
     refused("inconsistent numbers of samples", model.fit, Dyads(X), FEW[1:])
     refused("Unknown label type", model.fit, X, FEW + 0.5)
+    refused(r"1d array, got an array of shape \(150, 2\)", model.fit, X, pd.Series([(1, 2)] * N))
     refused("in memory, got X of type RowBlocks", model.fit, RowBlocks([X]), FEW)
     of_strings = AspectClassifier(seed_features={"1": [2]})
     refused("Some classes are strings and others are not", of_strings.fit, X, FEW)

@@ -344,7 +344,7 @@ def _labels(y: ArrayLike) -> Array:
     found[is_missing(found)] = None
     found[found == UNLABELLED] = None
     if (given := found[~is_missing(found)]).size:
-        check_classification_targets(np.array(given.tolist()))
+        check_classification_targets(column_or_1d(np.array(given.tolist())))  # no tuples
         for name in MISSING_AS_STRINGS.intersection(given.tolist()):
             what = f"y has the class {name!r}, a string"
             cure = "give None in an array of objects, such as numpy.where(known, labels, None)"
