@@ -43,6 +43,7 @@ MIXED = [
 
 def test_blocks_of_several_types_keep_their_counts(tmp_path, monkeypatch):
     monkeypatch.setattr("skcooc.tables.disk.CHUNK", 1)
+    monkeypatch.setattr("skcooc.tables.disk.MAX_BAND_HEIGHT", 1)  # else blocks are put together
     for number, blocks in enumerate(MIXED):
         path = tmp_path / f"table{number}"
         save_table(path, blocks)
