@@ -345,6 +345,10 @@ def check_adata(adata: object) -> None:
             f"adata should be an AnnData, got {type(adata).__name__}: give anndata.AnnData(X) "
             "before the model. Install it with `pip install 'skcooc[anndata]'`."
         )
+    if getattr(adata, "isbacked", False) and getattr(adata, "is_view", False):
+        raise ValueError(
+            "adata is a part of a file, to which nothing can be added: give adata.to_memory()."
+        )
 
 
 def select_genes(adata: AnnData, mask_var: str | ArrayLike | None) -> Array:

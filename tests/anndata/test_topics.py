@@ -258,6 +258,9 @@ def test_logarithms_cause_warnings_also_in_files_and_of_some_genes(adata, backed
 
 def test_a_layer_of_a_file_is_in_memory_and_other_models_need_memory(adata, X, backed):
     cells = backed()
+    for add in (fit_topics, add_topics):
+        with pytest.raises(ValueError, match="a part of a file, to which nothing can be added"):
+            add(cells[:5], model())
     fit_topics(cells, model(), layer="counts")
     np.testing.assert_array_equal(cells.obsm["X_topics"], model().fit(X).embedding_)
     with pytest.raises(TypeError, match=r"AveragedModels has no partial_fit.* adata\.to_memory"):
