@@ -192,7 +192,9 @@ def errors(request, tmp_path_factory):
     for script, code in SCRIPTS.items():
         (folder / file_of(script)).write_text(code, encoding="utf-8")
     found = {file_of(script): {} for script in SCRIPTS}
-    for file, line, message in request.param(folder, request.config.cache.mkdir("mypy")):
+    kept = getattr(request.config, "cache", None)  # not with -p no:cacheprovider
+    cache = kept.mkdir("mypy") if kept else tmp_path_factory.mktemp("mypy")
+    for file, line, message in request.param(folder, cache):
         found[file][line] = message
     return found
 
