@@ -136,7 +136,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             stopped = self._fit_table(recipe, table, known, data)
         else:
-            before, stopped = dict(vars(self)), True  # there is no need to converge
+            stopped = True  # there is no need to converge
+            before = dict(vars(self))  # a fit that fails leaves self as it was
             try:
                 self._fit_blocks(recipe, table.sample, table.blocks, known)
             except BaseException:

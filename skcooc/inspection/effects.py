@@ -14,7 +14,13 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.stats import t
 
-from skcooc.inspection.groups import Labels, columns_of, number_levels, plain_values, read_labels
+from skcooc.inspection.groups import (
+    Labels,
+    columns_by_name,
+    number_levels,
+    plain_values,
+    read_labels,
+)
 from skcooc.inspection.models import ModelView, Names, check_row_order, kind_of, read_view
 from skcooc.inspection.shares import (
     BLOCK,
@@ -295,7 +301,7 @@ def _columns(design: Any) -> dict[str, Any]:
     given = narwhals.from_native(design, allow_series=True, pass_through=True)
     if isinstance(given, narwhals.Series):
         return {given.name or "x0": design}
-    if (columns := columns_of(design)) is None:
+    if (columns := columns_by_name(design)) is None:
         table = design if isinstance(design, np.ndarray) else np.array(design, dtype=object)
         if table.ndim not in (1, 2):
             raise ValueError(f"design has shape {table.shape}: give a table of two dimensions.")

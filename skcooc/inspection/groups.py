@@ -61,7 +61,7 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
     if not len(weights):
         told = "The model keeps no rows, as after fits of blocks"
         raise ValueError(f"{told}: give Mixtures(model.transform(X), n_tokens) in its place.")
-    if (factors := columns_of(by)) is None:
+    if (factors := columns_by_name(by)) is None:
         columns = [read_labels(by)]
     elif len(factors) in (1, 2):
         columns = [read_labels({name: column}) for name, column in factors.items()]
@@ -159,7 +159,7 @@ def parse_dates(column: Labels) -> Labels:
     return column._replace(values=days, order=None)
 
 
-def columns_of(table: Any) -> dict[Any, Any] | None:
+def columns_by_name(table: Any) -> dict[Any, Any] | None:
     """The columns of a dict or a data frame by their names; None for anything else."""
     import narwhals.stable.v2 as narwhals  # here, for it takes a while to import
 
@@ -178,7 +178,7 @@ def read_labels(by: Any, parameter: str = "by") -> Labels:
         raise TypeError(f"{parameter} is None; give a label of each row.")
     if isinstance(by, str):
         raise TypeError(f"{parameter} is a string; give the labels, such as adata.obs[{by!r}].")
-    name, columns = None, columns_of(by)
+    name, columns = None, columns_by_name(by)
     if columns is not None:
         if len(columns) != 1:
             what = f"{parameter} has {len(columns)} columns, {list(columns)}"

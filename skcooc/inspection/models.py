@@ -18,7 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.hierarchy import Tree
 from skcooc.protocol import CSR, Array, FactorModel, TableLike, refuse_objects
 from skcooc.protocol.scikit_learn import Interval, is_pandas_na
-from skcooc.tables import as_names, check_order, checked_copy, in_another_order, same_names
+from skcooc.tables import (
+    as_names,
+    check_order,
+    checked_copy,
+    columns_of,
+    in_another_order,
+    same_names,
+)
 
 OWNERS = {  # what has an attribute that is missing
     "components_": ", which a fitted model of topics or clusters has: give that first.",
@@ -411,7 +418,7 @@ def read_view(
         listed = list(X)
         texts = listed if listed and all(isinstance(text, str) for text in listed) else None
     X = found.table(X)
-    check_column_order(X, model)
+    check_fitted_columns(X, model)
     X, own_names = split_row_names(X)
     counts = _check_counts(X, model)
     if texts is not None:
@@ -463,12 +470,9 @@ def split_row_names(X: TableLike) -> tuple[TableLike, ArrayLike | None]:
     return X, X.index if hasattr(X, "iloc") else None
 
 
-def check_column_order(X: TableLike, model: Any) -> None:
+def check_fitted_columns(X: TableLike, model: Any) -> None:
     """Raise ValueError if a data frame or dyads have other columns than were fitted."""
-    names = getattr(X, "columns", None)
-    if not hasattr(X, "iloc"):  # of Dyads and pyarrow, whose columns are no names
-        names = getattr(X, "column_names", names)
-    known = known_columns(model)
+    names, known = columns_of(X), known_columns(model)
     if names is None or known is None or same_names(names, np.arange(len(names))):
         return  # without names: a data frame numbers its columns
     if not same_names(names, known):

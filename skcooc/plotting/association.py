@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 
 from skcooc.inspection import features
 from skcooc.inspection.features import SideClusters, TwoSided
-from skcooc.inspection.models import check_column_order, row_names_of, split_row_names
+from skcooc.inspection.models import check_fitted_columns, row_names_of, split_row_names
 from skcooc.plotting import canvas
 from skcooc.plotting.canvas import NEUTRAL, Display, styled
 from skcooc.protocol import Array, Estimator, TableLike
@@ -294,7 +294,7 @@ def _matrix_side(clusters: SideClusters, names: Array, n: int) -> MatrixSide:
 
 def _pairs(X: TableLike, model: TwoSided) -> tuple[Array, Array, Array]:
     """Positions and counts of the pairs; ValueError if X is not the training matrix."""
-    check_column_order(X, model)
+    check_fitted_columns(X, model)
     X, names = split_row_names(X)
     shape = len(model.embedding_), len(model.column_labels_)
     X = check_array(check_sparse_structure(X), accept_sparse="coo", ensure_non_negative=True)

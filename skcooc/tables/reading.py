@@ -568,7 +568,6 @@ def known_groups(groups: ArrayLike, labels: Array, n_rows: int) -> Array:
     if len(new):
         what = f"groups has values that were not fitted, such as {new[0]!r}"
         then = f"their {len(new)} row(s) are treated as rows without a group."
-        # Below scikit-learn's wrapper of transform.
         warn(f"{what}: {then}")
     return codes.astype(np.intp)
 
