@@ -12,9 +12,8 @@ from sklearn.base import is_clusterer
 from skcooc.cli.models import MODELS, compare, make_model, python_lines, timed_fit, with_components
 from skcooc.cli.reading import read
 from skcooc.cli.report import (
-    check_path,
+    check_paths,
     comparison_table,
-    paths_to_write,
     report,
     shares_by_division,
     write,
@@ -66,8 +65,7 @@ def _run(options: Arguments) -> None:
     # Wrong names and paths, and a missing package, are reported before the long work.
     for name in options.nearest:
         table.position(name)
-    for path in paths_to_write(options):
-        check_path(path, options)
+    check_paths(options)
     if options.html is not None:
         try:
             environment()

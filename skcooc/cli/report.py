@@ -277,6 +277,26 @@ def paths_to_write(options: Arguments) -> list[Path]:
     return [*(options.output / name for name in (*RESULTS, *SHARES)), *pages]
 
 
+def check_paths(options: Arguments) -> None:
+    """OSError if a file cannot be written; InputError if it would change the input, or another."""
+    paths = paths_to_write(options)
+    for path in paths:
+        check_path(path, options)
+    if options.output is not None and options.html is not None:
+        page = options.html.resolve()
+        for result in (path.resolve() for path in paths[:-1]):
+            if page == result or page in result.parents or result in page.parents:
+                raise InputError(f"--html {options.html} would replace what -o writes: rename it")
+    # Only an attempt shows names that are too long, and file systems that do not take files.
+    if options.output is not None:
+        with all_or_none(options.output, "results"):
+            pass
+    if options.html is not None:
+        page = options.html.resolve()
+        with all_or_none(page.parent, page.name):
+            pass
+
+
 def check_path(path: Path, options: Arguments) -> None:
     """OSError if a file cannot be written; InputError if it would change the input."""
     check_regular(path)
@@ -299,10 +319,10 @@ def check_path(path: Path, options: Arguments) -> None:
 def all_or_none(folder: Path, name: str) -> Iterator[Path]:
     """A hidden subfolder whose files are moved into the folder when all are written.
 
-    The folder is made if there is none, and removed again if writing fails. What a killed process
+    The folder is made if there is none, and removed again if it stays empty. What a killed process
     left of the results of this name is removed.
     """
-    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    made = [place for place in (folder, *folder.parents) if not os.path.exists(place)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with exclusive(folder / name) as partial:
@@ -310,11 +330,10 @@ def all_or_none(folder: Path, name: str) -> Iterator[Path]:
             yield partial
             for file in sorted(partial.iterdir()):
                 os.replace(file, folder / file.name)
-    except BaseException:
+    finally:
         for place in made:
-            if place.exists() and not any(place.iterdir()):
+            if os.path.isdir(place) and not os.listdir(place):
                 place.rmdir()
-        raise
 
 
 def write(

@@ -155,7 +155,7 @@ def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Arguments:
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", nargs="?", type=Path, metavar="DATA", help="see below")
+    parser.add_argument("data", nargs="?", type=_path, metavar="DATA", help="see below")
     group = parser.add_argument_group("columns (.csv, .tsv, .jsonl, .json, .parquet)")
     named = partial(group.add_argument, metavar="NAME", action=_Once)
     named("--text", help="text column (default: detected; otherwise the file is read as pairs)")
@@ -176,7 +176,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     matrices = parser.add_argument_group("matrices (.npz, .mtx)").add_argument
     for side in ("row", "column"):
         what = f"file with names of the {side}s, one a line"
-        matrices(f"--{side}-names", type=Path, metavar="FILE", help=what)
+        matrices(f"--{side}-names", type=_path, metavar="FILE", help=what)
     texts = parser.add_argument_group("texts").add_argument
     what = "stop words to drop (default: english)"
     texts("--stop-words", choices=["english", "none"], help=what)
@@ -196,7 +196,7 @@ def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
     what = "number of topics or clusters (default: 32, or a tenth of the rows if these are fewer)"
     add("-k", "--components", type=_positive, default=0, metavar="K", help=what)
     what = "file with typical words of named topics (--model aspect); see below"
-    add("--seeds", type=Path, metavar="FILE", help=what)
+    add("--seeds", type=_path, metavar="FILE", help=what)
     what = 'inverse temperature in (0, 1], or "auto" to tune it (default: auto)'
     add("--beta", type=_beta, default="auto", help=what)
     what = "maximum number of EM iterations (default: %(default)s)"
@@ -224,9 +224,9 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "write components.csv, embedding.csv, summary.json and model.joblib into this folder, "
         "with --group and --time also shares_by_group.csv and shares_by_time.csv"
     )
-    add("-o", "--output", type=Path, metavar="FOLDER", help=what)
+    add("-o", "--output", type=_path, metavar="FOLDER", help=what)
     what = "write an HTML page to explore the model, such as topics.html (needs Jinja2)"
-    add("--html", type=Path, metavar="FILE", help=what)
+    add("--html", type=_path, metavar="FILE", help=what)
     add("--title", metavar="TEXT", help="heading of the page (default: the name of DATA)")
     what = "print nothing but errors on stderr"
     add("--no-progress", dest="progress", action="store_false", help=what)
@@ -257,6 +257,12 @@ _frequency = _number("a positive number or a share", float, lambda s: 0 < s <= 1
 
 def _beta(text: str) -> float | str:
     return text if text == "auto" else _temperature(text)
+
+
+def _path(text: str) -> Path:
+    if not text:  # it would be the current folder
+        raise argparse.ArgumentTypeError("the path is empty")
+    return Path(text)
 
 
 def _document_frequency(text: str) -> int | float:

@@ -88,6 +88,42 @@ def test_all_is_written_or_nothing(failed, run, npz, tmp_path, monkeypatch):
     assert not (tmp_path / "new").exists()
 
 
+def test_outputs_do_not_replace_each_other(error, npz, tmp_path, monkeypatch):
+    monkeypatch.setattr("skcooc.cli.timed_fit", None)  # it is not called
+    out = tmp_path / "out"
+    (tmp_path / "link").symlink_to("out")
+    for page in (out, out / "summary.json", out / "model.joblib" / "page.html", tmp_path / "link"):
+        message = error(npz, "-o", out, "--html", page)
+        assert f"--html {page} would replace what -o writes" in message
+    assert "would replace" in error(npz, "-o", out / "more", "--html", out)
+    assert not out.exists()
+
+
+def test_places_are_tried_before_the_work(failed, npz, tmp_path, monkeypatch):
+    monkeypatch.setattr("skcooc.cli.timed_fit", None)  # it is not called
+    long = 300 * "a"
+    (tmp_path / "link").symlink_to("nowhere")
+    for options in (
+        ("-o", tmp_path / "new" / long), ("--html", tmp_path / "new" / f"{long}.html"),
+        ("-o", tmp_path / "link"),
+    ):  # fmt: skip
+        failed(npz, *options)
+        assert {*os.listdir(tmp_path)} == {"counts.npz", "link"}
+
+
+@pytest.mark.parametrize("option", ["-o", "--html", "--seeds", "--row-names", "--column-names"])
+def test_an_empty_path_is_not_the_current_folder(option, npz, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for arguments in ([str(npz), option, ""], [""]):
+        with pytest.raises(SystemExit) as exit:
+            main([*CHEAP, *arguments])
+        out, err = capsys.readouterr()
+        assert (exit.value.code, out) == (2, "")
+        assert "the path is empty" in err
+        assert err.count("\n") == 1
+    assert os.listdir(tmp_path) == ["counts.npz"]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_what_a_killed_run_left_is_removed_by_the_next(run, npz, tmp_path, monkeypatch):
     arguments = npz, "--beta", ".9", "-o", tmp_path / "out", "--html", tmp_path / "out" / "a.html"
