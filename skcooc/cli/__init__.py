@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from sklearn.base import is_clusterer
@@ -12,20 +12,22 @@ from sklearn.base import is_clusterer
 from skcooc.cli.models import MODELS, compare, make_model, python_lines, timed_fit, with_components
 from skcooc.cli.reading import read
 from skcooc.cli.report import (
+    all_or_none,
     check_paths,
     comparison_table,
     report,
     shares_by_division,
     write,
     write_page,
+    write_summary,
 )
-from skcooc.cli.terminal import Arguments, Screen, parse, printable, say
+from skcooc.cli.terminal import Arguments, SafeStream, Screen, parse, printable, safe_streams, say
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.inspection.explorer.page import environment
 
 __all__ = ["main", "read_counts"]
 
-WORKED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+WORKED, FAILED, BAD_INPUT, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 LONGEST_ERROR = 1000  # characters
 
 
@@ -33,29 +35,55 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line, by default with the arguments of the process; return the exit code.
 
     The code is 0 for success, 2 for wrong arguments or unusable data, 1 if output cannot be written
-    or memory is not enough, 130 if interrupted. Errors are one line on stderr. As in argparse,
-    SystemExit is raised for ``--help``, ``--version`` and wrong arguments.
+    or memory is not enough, 130 if interrupted, 141 if the reader of stdout has gone away. Errors
+    are one line on stderr. As in argparse, SystemExit is raised for ``--help``, ``--version`` and
+    wrong arguments.
     """
+    with safe_streams() as out:
+        try:
+            code = _exit_code(argv, out)
+        except SystemExit:  # of argparse
+            out.flush()
+            if out.error is None:
+                raise
+            code = WORKED
+        out.flush()
+        if code != WORKED or out.error is None:
+            return code
+        if isinstance(out.error, BrokenPipeError):
+            return NO_READER
+        return _fail(f"stdout: {out.error.strerror or out.error}", FAILED)
+
+
+def _exit_code(argv: Sequence[str] | None, out: SafeStream) -> int:
     options = parse(argv, models=list(MODELS))
+    outputs = Outputs()
     try:
-        _run(options)
+        _run(options, out, outputs)
     except InputError as error:
         return _fail(str(error), BAD_INPUT)
-    except BrokenPipeError:
-        # The reader, such as `head`, is gone: nothing more may be written, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
-    except OSError as error:
-        return _fail(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
-    except MemoryError as error:
-        cause = error or "the table, or the model, is too large"
-        return _fail(f"not enough memory: {cause}", FAILED)
+    except (OSError, MemoryError) as error:
+        return _fail_output(error)
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
-    return WORKED
+    return outputs.code
 
 
-def _run(options: Arguments) -> None:
+class Outputs:
+    """Outputs that are written one by one: an error is told at once, and the others go on."""
+
+    def __init__(self) -> None:
+        self.code = WORKED
+
+    @contextmanager
+    def next(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, MemoryError) as error:
+            self.code = _fail_output(error)
+
+
+def _run(options: Arguments, out: SafeStream, outputs: Outputs) -> None:
     if options.nearest and is_clusterer(MODELS[options.model](2)):
         what = f"--nearest needs a topic model, but --model {options.model} finds clusters"
         raise InputError(f"{what}: use --model aspect or product-space")
@@ -76,29 +104,33 @@ def _run(options: Arguments) -> None:
     notes = timed_fit(screen.watch(model), table.X, table.batches).notes
     model.set_callbacks()  # none, as the model is saved
     python = python_lines(table, options, model)
-    with screen.step("report"):
+    with screen.step("shares"):
         divisions = shares_by_division(table, model)
-        text = report(table, model, options, divisions, notes, python)
-    screen.announce("")  # a blank line after the bars
-    say(text, sys.stdout)
-    sys.stdout.flush()
-    entries = []
-    if options.compare:
-        entries = compare(table, options, screen)
-        screen.announce("")
-        say(f"\n{comparison_table(entries, options)}", sys.stdout)
-        sys.stdout.flush()
+    # Files come first: the reader of the report may go away, and the comparison takes long.
+    written: list[str] = []
+    messages: list[str] = []
     if options.output is not None:
-        with screen.step("writing"):
-            written = write(options.output, table, model, divisions, entries, python)
-        say(f"\nWritten to {printable(str(options.output))}: {', '.join(written)}\n", sys.stdout)
+        with outputs.next(), screen.step("writing"):
+            written = write(options.output, table, model, divisions, python)
+            messages.append(f"Written to {printable(str(options.output))}: {', '.join(written)}")
     if options.html is not None:
         source = table.title if options.data is None else options.data.resolve().name
         title = source if options.title is None else options.title
-        with screen.step("page"):
+        with outputs.next(), screen.step("page"):
             write_page(options.html, table, model, title)
-        say(f"\nWritten: {printable(str(options.html))}\n", sys.stdout)
-    sys.stdout.flush()
+            messages.append(f"Written: {printable(str(options.html))}")
+    with screen.step("report"):
+        text = report(table, model, options, divisions, notes, python)
+    screen.announce("")  # a blank line after the bars
+    say("".join([text, *(f"\n{message}\n" for message in messages)]), out)
+    out.flush()
+    if options.compare and (written or not out.is_lost):
+        entries = compare(table, options, screen)
+        screen.announce("")
+        if options.output is not None and written:
+            with outputs.next(), all_or_none(options.output, "results") as partial:
+                write_summary(partial, table, model, entries, python)
+        say(f"\n{comparison_table(entries, options)}", out)
 
 
 def read_counts(data: str | Path | None = None, **options: object) -> NamedCounts:
@@ -120,6 +152,13 @@ def read_counts(data: str | Path | None = None, **options: object) -> NamedCount
     given = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     source = [] if data is None else ["--", str(data)]
     return read(parse([*given, *source], models=list(MODELS)), Screen(wanted=False))
+
+
+def _fail_output(error: OSError | MemoryError) -> int:
+    if isinstance(error, MemoryError):
+        cause = str(error) or "the table, or the model, is too large"
+        return _fail(f"not enough memory: {cause}", FAILED)
+    return _fail(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
 
 
 def _fail(message: str, code: int) -> int:

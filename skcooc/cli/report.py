@@ -338,9 +338,9 @@ def all_or_none(folder: Path, name: str) -> Iterator[Path]:
 
 def write(
     folder: Path, table: NamedCounts, model: BaseEstimator,
-    divisions: Sequence[SharesByDivision], entries: Sequence[Entry], python: Sequence[str],
+    divisions: Sequence[SharesByDivision], python: Sequence[str],
 ) -> list[str]:  # fmt: skip
-    """Write model, parameters and comparison, if any, into a folder; returns names of files.
+    """Write model and parameters into a folder; returns names of files.
 
     ``components.csv`` has one line a column, P(y given z), ``embedding.csv`` one line a row, P(z
     given x); ``model.joblib`` includes the vectorizer of texts.
@@ -354,13 +354,21 @@ def write(
         for name, lines in tables.items():
             with (partial / name).open("w", newline="", **UNICODE) as file:
                 csv.writer(file).writerows(lines)
-        summary = _summary(table, model, topics, entries) | {"python": python}
-        text = json.dumps(summary, indent=2, ensure_ascii=False)
-        (partial / "summary.json").write_text(text + "\n", **UNICODE)
+        write_summary(partial, table, model, [], python)
         joblib.dump(_with_vectorizer(table, model), partial / "model.joblib")
     for name in SHARES - shares.keys():  # of an earlier model
         (folder / name).unlink(missing_ok=True)
     return [*RESULTS, *shares]
+
+
+def write_summary(
+    folder: Path, table: NamedCounts, model: BaseEstimator,
+    entries: Sequence[Entry], python: Sequence[str],
+) -> None:  # fmt: skip
+    """Write parameters, topics, and the comparison if there is one."""
+    summary = _summary(table, model, entries) | {"python": python}
+    text = json.dumps(summary, indent=2, ensure_ascii=False)
+    (folder / "summary.json").write_text(text + "\n", **UNICODE)
 
 
 def _matrix_lines(
@@ -400,7 +408,7 @@ def _with_vectorizer(table: NamedCounts, model: BaseEstimator) -> BaseEstimator:
 
 
 def _summary(
-    table: NamedCounts, model: BaseEstimator, topics: Sequence[str], entries: Sequence[Entry]
+    table: NamedCounts, model: BaseEstimator, entries: Sequence[Entry]
 ) -> dict[str, object]:
     fields, names = ("stage", "beta", "prior", "n_components"), table.column_names
     trials = [
@@ -419,7 +427,7 @@ def _summary(
         "tuning": trials,
         "model": type(model).__name__,
         "parameters": parameters,
-        "names": topics,
+        "names": inspection.name_topics(model, names, table.row_names),
         "weights": models.topic_weights(model).tolist(),
         "top_features": inspection.top_features(model, names),
         "characteristic_features": inspection.characteristic_features(model, names),

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import io
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, NoReturn, TextIO, TypeVar
+from typing import Any, Literal, NoReturn, TextIO, TypeVar
 
 from sklearn.base import BaseEstimator
 
@@ -63,9 +65,13 @@ combined with a within-document cache (skcooc.RowMemory), because words tend to 
 
 Names are written to .csv files as they are: to a spreadsheet, = + - @ at their start are formulas.
 
-The report goes to stdout, progress to stderr if it is a terminal. Output files are written all or
-none. The exit code is 0 for success, 2 for wrong arguments or unusable data, 1 if output cannot be
-written or memory is not enough, and 130 if interrupted. Errors are one line on stderr.
+The report goes to stdout, progress to stderr if it is a terminal. Output files are written before
+the report, all or none; --compare adds its table to summary.json. If the reader of the report, such
+as head, goes away, the files are written nevertheless.
+
+The exit code is 0 for success, 2 for wrong arguments or unusable data, 1 if output cannot be
+written or memory is not enough, 130 if interrupted, and 141 if the reader of the report has gone
+away. Errors are one line on stderr.
 
 examples
   skcooc
@@ -274,7 +280,61 @@ def printable(text: str) -> str:
     return CONTROLS.sub(lambda match: repr(match[0])[1:-1], text)
 
 
-def say(text: str, stream: TextIO) -> None:
+class SafeStream:
+    """Standard output or error that may be missing, closed or full, and raises no OSError.
+
+    The first error is kept in ``error``; what is written after it is lost.
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self.error: OSError | None = None
+        self.is_missing = stream is None
+        self._stream = io.StringIO() if stream is None else stream
+
+    @property
+    def is_lost(self) -> bool:
+        return self.is_missing or self.error is not None
+
+    def write(self, text: str) -> int:
+        with self._kept_error():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._kept_error():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    @contextmanager
+    def _kept_error(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.error = self.error or error
+            # Python writes what is still buffered when it exits, and must not fail there.
+            with suppress(OSError), open(os.devnull, "wb") as null:
+                os.dup2(null.fileno(), self._stream.fileno())
+
+
+@contextmanager
+def safe_streams() -> Iterator[SafeStream]:
+    """Let all code write to stdout and stderr without errors; gives stdout."""
+    stdout = sys.stdout
+    stderr = sys.stderr
+    sys.stdout = safe_out = SafeStream(stdout)
+    sys.stderr = safe_err = SafeStream(stderr)
+    try:
+        yield safe_out
+    finally:
+        safe_out.flush()
+        safe_err.flush()
+        sys.stdout = stdout
+        sys.stderr = stderr
+
+
+def say(text: str, stream: TextIO | SafeStream) -> None:
     """Write a text; characters that the encoding of the stream lacks are escaped."""
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))

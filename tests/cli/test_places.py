@@ -88,6 +88,21 @@ def test_all_is_written_or_nothing(failed, run, npz, tmp_path, monkeypatch):
     assert not (tmp_path / "new").exists()
 
 
+def test_one_output_that_fails_does_not_stop_the_others(npz, tmp_path, monkeypatch, capsys):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    options = ["-o", str(tmp_path / "out"), "--html", str(tmp_path / "page.html"), "--compare"]
+    monkeypatch.setattr("joblib.dump", full)
+    assert main([*CHEAP, str(npz), *options]) == 1
+    out, err = capsys.readouterr()
+    assert err == "skcooc: error: output: No space left on device\n"
+    assert "Nearest rows" in out
+    assert "Test perplexity, 3 components" in out
+    assert "</html>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert not (tmp_path / "out").exists()
+
+
 def test_outputs_do_not_replace_each_other(error, npz, tmp_path, monkeypatch):
     monkeypatch.setattr("skcooc.cli.timed_fit", None)  # it is not called
     out = tmp_path / "out"
@@ -227,9 +242,9 @@ def shown(monkeypatch, capsys):
 
 
 STEPS = (
-    "counting words", "fitting the model to all data", "report", "topic-free baseline",
-    "EM at beta = 1, until convergence", "EM at beta = 0.9", "LDA of scikit-learn", "writing",
-    "page",
+    "counting words", "fitting the model to all data", "shares", "writing", "page", "report",
+    "topic-free baseline", "EM at beta = 1, until convergence", "EM at beta = 0.9",
+    "LDA of scikit-learn",
 )  # fmt: skip
 
 
