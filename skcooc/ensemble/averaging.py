@@ -55,8 +55,8 @@ class AveragedModels(MetaModel):
 
         P(y_j given x_i) = sum_s P_s(y_j given x_i) / S
 
-    predicts better than one fit to the end; sixteen members cost three to nine times as much. It is
-    one model with the components of all members side by side, and mixtures divided by S. Use it for
+    predicts better than one fit to the end; sixteen members cost a few times as much. It is one
+    model with the components of all members side by side, and mixtures divided by S. Use it for
     prediction.
 
     With ``beta="auto"`` in the estimator, means of four members are compared on held-out tokens:

@@ -56,7 +56,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     leave_one_out : bool, default=False
         Whether to subtract a row's counts from the clusters before its E-step, with pseudo-counts
-        of 0.02 for columns. For many clusters and short rows; 2 to 7 times slower.
+        of 0.02 for columns. For many clusters and short rows; several times slower.
 
     beta : float > 0 or "auto", default="auto"
         Inverse temperature, at most 1 except with equal weights. The longer rows, the smaller the
