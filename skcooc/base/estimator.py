@@ -368,6 +368,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         attributes.check_columns(self.components_, X)
         params, rows = self._state
         params = type(params)(*(array.astype(X.dtype) for array in params))
+        params = recipe.equations.for_table(params, X)
         if len(rows) != X.shape[0]:
             return State(params, unknown_rows(params, X))
         return State(params, X.array(rows).astype(X.dtype))

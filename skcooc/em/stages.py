@@ -217,11 +217,14 @@ def fit(
     observe : callable
         Called after every iteration, with rows of the finest table.
     start : State, default=None
-        Initial state, instead of a random one.
+        Initial state, instead of a random one; it may have been found on another table.
     resume : EMState, default=None
         State of an interrupted run, which continues exactly. Or one without iterations: its solver
         makes those of the first stage.
     """
+    if resume is None and start is not None:
+        first = parts[0].stage
+        start = start._replace(params=first.model.for_table(start.params, first.X))
     run = resume.copy() if resume else EMState(start or parts[0].begin(rng), copy(solver))
     stopped = False
     while run.part < len(parts) and not stopped:

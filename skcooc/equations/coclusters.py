@@ -108,6 +108,9 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
         C, D = (np.full(k, 1 / k, dtype=J.dtype) for k in (profiles.shape[1], J.shape[1]))
         return Params(J, _shares(profiles), _joint(profiles, J), C, D, unit), rows
 
+    def for_table(self, params: Params, X: Counts) -> Params:
+        return params._replace(unit=weight_unit(X, self.object_weights))
+
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (44), (49)
         profiles = X.dot(params.memberships)
@@ -241,6 +244,10 @@ class ClassBigrams(BlockPredictions, Equations[Params, BigramStatistics]):
         I = soft_start(RowClusters(self.n_clusters), X, rng).rows
         rows = np.eye(self.n_clusters, dtype=X.dtype)[I.argmax(axis=1)]
         return self._params(X.tdot(rows), rows), rows
+
+    def for_table(self, params: Params, X: Counts) -> Params:
+        rows = np.eye(self.n_clusters, dtype=X.dtype)[params.memberships.argmax(axis=1)]
+        return self._params(X.tdot(rows), rows)
 
     def expect(
         self, X: Block, params: Params, rows: Rows, beta: float

@@ -79,6 +79,10 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         # Most columns are rare: seeds from single columns are no better than random ones.
         return self.random(X, rng)
 
+    def for_table(self, params: Params, X: Counts) -> Params:
+        totals = X.column_sums.astype(params.totals.dtype)
+        return params._replace(totals=totals, weights=_shares(params.memberships, totals))
+
     def mix_components(self, params: Params, shares: Array) -> Params:
         J, proportions = params.memberships @ shares, params.proportions @ shares
         if self.proportions == "uniform":

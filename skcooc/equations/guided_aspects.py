@@ -116,6 +116,11 @@ class GuidedAspects(Aspects):
 
     quick_start = random = start
 
+    def for_table(self, params: Any, X: Counts) -> Any:
+        components, weights, prior = params[:3]
+        n_tokens = np.array(X.column_sums.sum(), dtype=X.dtype)
+        return GuidedParams(self.with_kept(components), weights, prior, n_tokens)
+
     def initial_components(self, X: Counts, rng: np.random.Generator) -> Array:
         """The usual ones, (M, K); where there are seeds, all near the unigram."""
         guide, unigram = self.known, unigram_of(X)[:, None]
@@ -221,6 +226,11 @@ class GroupedAspects(GuidedAspects):
         ), rows
 
     quick_start = random = start
+
+    def for_table(self, params: Any, X: Counts) -> Any:
+        guided = super().for_table(params, X)
+        exposures = params.column_factors @ guided.components
+        return params._replace(**guided._asdict(), exposures=exposures)
 
     def initial_components(self, X: Counts, rng: np.random.Generator) -> Array:
         start = super().initial_components(X, rng)

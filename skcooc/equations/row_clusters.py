@@ -115,6 +115,9 @@ class RowClusters(
         components = seed_clusters(objects, overall, self.n_clusters, rng).astype(X.dtype)
         return params._replace(components=normalise(components, axis=0, otherwise=0.0)), rows
 
+    def for_table(self, params: Params, X: Counts) -> Params:
+        return params._replace(unit=weight_unit(X, self.object_weights))
+
     def mix_components(self, params: Params, shares: Array) -> Params:
         weights = params.weights @ shares
         if self.proportions == "uniform":
@@ -288,6 +291,9 @@ class PredictiveClusters(ColumnDistributions, Clustering[PredictiveParams, Stati
         scores, shared = relative_scores(X, B, params.weights)
         scores += X.left_out_rows(rows, B, totals, self.component_prior)
         return self.clusters.expect_from_scores(X, params.plain, scores, shared, beta)
+
+    def for_table(self, params: PredictiveParams, X: Counts) -> PredictiveParams:
+        return params._replace(unit=weight_unit(X, self.object_weights))
 
     def maximize(
         self, stats: Statistics, params: PredictiveParams, beta: float

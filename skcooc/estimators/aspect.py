@@ -20,11 +20,11 @@ from skcooc.base import (
     CooccurrenceEstimator,
     Size,
 )
-from skcooc.em import Split, State, TemperatureRange, annealing_schedule
+from skcooc.em import Split, TemperatureRange, annealing_schedule
 from skcooc.em.solvers import SolverName
 from skcooc.equations import aspects as usual_values
-from skcooc.equations.aspects import Aspects, Params, PredictiveAspects, Tempering
-from skcooc.equations.guided_aspects import Guide, GuidedAspects, GuidedParams
+from skcooc.equations.aspects import Aspects, PredictiveAspects, Tempering
+from skcooc.equations.guided_aspects import Guide, GuidedAspects
 from skcooc.fitting import ModelFamily, Recipe, tuning
 from skcooc.protocol import Array, Block, Counts
 from skcooc.protocol.scikit_learn import Interval, StrOptions
@@ -215,13 +215,6 @@ class AspectModel(CooccurrenceEstimator):
             last=last, expected_counts=counts,
             equations=Aspects if counts is None else GuidedAspects,
         )  # fmt: skip
-
-    def _warm_state(self, recipe: Recipe, X: Counts) -> State:
-        state = super()._warm_state(recipe, X)
-        if cast(AspectFamily, recipe.family).is_guided and isinstance(state.params, Params):
-            n_tokens = np.array(X.column_sums.sum(), dtype=X.dtype)
-            return state._replace(params=GuidedParams(*state.params, n_tokens))
-        return state
 
     def _row_states(self, X: Block) -> Array:
         # row_prior is weighed against the tokens that some topic can explain.

@@ -366,6 +366,13 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
         """
         return self.start(X, rng)
 
+    def for_table(self, params: P, X: Counts) -> P:
+        """Return parameters found on another table, with what they hold of the table itself.
+
+        Without it the first objective of EM would not be comparable with the second.
+        """
+        return params
+
     def maximize(self, stats: S, params: P, beta: float) -> P:
         """M-step: return parameters, given the statistics of all rows."""
 

@@ -1,0 +1,110 @@
+"""A fit ends where it says: at its least objective, from which more iterations hardly go down."""
+
+from itertools import groupby
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    ClusterAbstraction,
+    ClusteringProjection,
+    GuidedAspectModel,
+    ProductSpaceMixture,
+    RowMemory,
+    SymmetricClustering,
+)
+from skcooc.equations.row_clusters import RowClusters
+from tests.tables import planted
+
+SIZES = {"n_rows": 200, "n_columns": 100, "n_tokens": 16000}
+TABLES = {
+    "topics": planted(4, **SIZES).X,
+    "clusters": planted(4, kind="clusters", **SIZES).X,
+}
+GROUPS = np.arange(200) % 3
+# A topic that is kept, of the columns themselves: continued parameters are mixed with the unigram.
+KEPT = {"kept": TABLES["topics"][:20].sum(axis=0)}
+MODELS = {
+    "topics": AspectModel(4),
+    "topics, joint": AspectModel(4, tempering="joint"),
+    "topics, likelihood": AspectModel(4, tempering="likelihood"),
+    "topics, momentum": AspectModel(4, solver="momentum"),
+    "topics, bursty": AspectModel(4, burstiness="auto"),
+    "topics, falling": AspectModel(4, annealing=0.8),
+    "guided": GuidedAspectModel(4, seed_features={"a": [0, 3], "b": [5, 9]}),
+    "guided, kept": GuidedAspectModel(4, tempering="joint", fixed_components=KEPT),
+    "guided, groups": GuidedAspectModel(4, group_effects="both"),
+    "clusters": AsymmetricClustering(4),
+    "clusters, counts": AsymmetricClustering(4, object_weights="counts"),
+    "clusters, equal": AsymmetricClustering(4, object_weights="equal"),
+    "clusters, estimated": AsymmetricClustering(4, proportions="estimated"),
+    "clusters, hard": AsymmetricClustering(4, hard=True),
+    "clusters of columns": AsymmetricClustering(4, axis="columns"),
+    "clusters of columns, sqrt": AsymmetricClustering(4, axis="columns", object_weights="sqrt"),
+    "co-clusters": SymmetricClustering(4, 4),
+    "co-clusters, sqrt": SymmetricClustering(4, 4, object_weights="sqrt"),
+    "co-clusters, hard": SymmetricClustering(4, 4, hard=True),
+    "tree": ClusterAbstraction(4),
+    "tree, grown": ClusterAbstraction(4, tree="grown"),
+    "projections": ClusteringProjection(4, 4),
+    "product space": ProductSpaceMixture(4, 4),
+}
+# Their objective may rise, and a fit ends when it has not fallen for several iterations.
+MAY_RISE = {
+    "topics, leave one out": AspectModel(4, leave_one_out=True),
+    "topics, splitting": AspectModel(4, annealing=1.2),  # distinctive
+    "clusters, leave one out": AsymmetricClustering(4, leave_one_out=True),
+    "product space, leave one out": ProductSpaceMixture(4, 4, leave_one_out=True),
+}
+ROUNDING = 1e-6  # of float32, relative to the objective
+GAIN = 1e-3
+
+
+def fitted(name, table):
+    model = clone((MODELS | MAY_RISE)[name]).set_params(random_state=0, warm_start=True)
+    return model.fit(TABLES[table], **({"groups": GROUPS} if "groups" in name else {}))
+
+
+def last_stage(model):
+    """Objectives at the last temperature."""
+    *_, last = [list(part) for _, part in groupby(model.history_, key=lambda record: record.beta)]
+    return np.array([record.free_energy for record in last])
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("name", MODELS)
+def test_a_fit_ends_at_its_least_objective(name, table):
+    model = fitted(name, table)
+    objectives = last_stage(model)
+    assert model.converged_
+    assert model.objective_ == objectives[-1]
+    assert objectives[-1] - objectives.min() <= ROUNDING * abs(objectives[-1])
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("name", [*MODELS, *MAY_RISE])
+def test_more_iterations_hardly_lower_the_objective(name, table):
+    model = fitted(name, table)
+    before = model.objective_
+    groups = {"groups": GROUPS} if "groups" in name else {}
+    model.set_params(tol=0, max_iter=100).fit(TABLES[table], **groups)
+    assert before - last_stage(model).min() < GAIN * abs(before)
+
+
+def test_a_start_of_another_table_ends_early_without_what_belongs_to_the_table(monkeypatch):
+    monkeypatch.setattr(RowClusters, "for_table", lambda self, params, X: params)
+    objectives = last_stage(fitted("clusters", "topics"))
+    assert len(objectives) == 2
+    assert objectives[1] > 1.01 * objectives[0]
+
+
+def test_leave_one_out_goes_on_from_a_short_fit_in_a_cache_only():
+    # Without the rows of the short fit, small topics starve, which a cache makes up for.
+    alone = fitted("topics, leave one out", "topics")
+    cached = RowMemory(clone(MAY_RISE["topics, leave one out"]), random_state=0)
+    cached.fit(TABLES["topics"])
+    assert alone.history_[0].beta == 1 > alone.beta_  # the first iterations of an initialisation
+    assert cached.estimator_.history_[0].beta == cached.estimator_.beta_ < 1
