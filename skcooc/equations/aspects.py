@@ -332,7 +332,7 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
     row_prior: float = 1.0  # alpha: pseudo-counts of a row in all
 
     folds_in_own_rows: ClassVar[bool] = True
-    patience: ClassVar[int] = 2  # the objective may rise and fall in turns
+    patience: ClassVar[int] = 20  # predictions still improve when the objective rises again
 
     @property
     def component_prior(self) -> float:

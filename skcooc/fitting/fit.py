@@ -169,7 +169,10 @@ def tuned_start(
         if recipe.family.has_tunable_row_prior(chosen.values):
             model = with_best_row_prior(recipe, chosen, best.params, heldout)
         structure = LearnedStructure(model, model, None)
-    params = best.params if recipe.init_from else None
+    # A short fit keeps no rows, on which leave-one-out posteriors depend most: continued from the
+    # prior of the rows, its small components starve. With a cache that does no harm.
+    afresh = structure.model.folds_in_own_rows and settings.cache is None
+    params = best.params if recipe.init_from and not afresh else None
     return Start(structure, record.trials, chosen.beta, best.validation, best.predicted, params)
 
 
