@@ -36,6 +36,7 @@ from skcooc.protocol import (
     T,
     refuse_objects,
 )
+from skcooc.protocol.subnormals import flushed_subnormals
 
 COMPRESSED = "csr", "csc", "bsr"
 NUMBERS = [np.float64, np.float32, *map(np.dtype, "?bhilqBHILQ")]  # others become the first
@@ -332,6 +333,7 @@ class CSRCounts(
     def column_sums(self) -> Array:
         return np.asarray(self.table.T @ self.row_weights)
 
+    @flushed_subnormals()
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
         return model.expect(self, params, rows, beta)
 
@@ -344,9 +346,6 @@ class CSRCounts(
         # In C order, whatever the arrays have: so that no product has to copy it.
         out = aligned_array(arrays[0].shape, arrays[0].dtype) if out is None else out
         n_rows, n_ranges = len(out), self.n_ranges_for(out.size)
-        if n_ranges == 1:
-            function(*arrays, out)
-            return out
         ends = [n_rows * r // n_ranges for r in range(n_ranges + 1)]
         ranges = [tuple(array[i:j] for array in (*arrays, out)) for i, j in pairwise(ends)]
         self._run_each(function, ranges, out.size)
@@ -377,7 +376,7 @@ class CSRCounts(
         n_rows = self.shape[0]
         height = max(MIN_PART, -(-n_rows // N_PARTS))
         parts = [(start, min(start + height, n_rows)) for start in range(0, n_rows, height)]
-        return list(self.map_ranges(lambda part: function(*part), parts))
+        return list(self.map_ranges(lambda part: flushed_subnormals()(function)(*part), parts))
 
     def with_threads(self, n_threads: int, map: Map) -> Self:
         new = copy.copy(self)

@@ -457,7 +457,8 @@ def power_formula(x: Numbers, b: Numbers, of_zero: Numbers) -> Numbers:
     power *= ((k >> 1) << digits).view(real)
     power *= ((k - (k >> 1)) << digits).view(real)
     power = (x < np.inf).choose(power, x)
-    return (x < float(info.smallest_subnormal)).choose(of_zero, power)
+    is_zero = (x.view(bits) << 1) < 1  # compared as a number, one that is subnormal might be, too
+    return is_zero.choose(of_zero, power)
 
 
 @intrinsic

@@ -40,6 +40,7 @@ from skcooc.counts.lanes import (
 )
 from skcooc.protocol import CSR, Array, Map, Pass, T
 from skcooc.protocol.locks import free_in_forks
+from skcooc.protocol.subnormals import flushed_subnormals
 
 MAX_BAND_HEIGHT = 4096  # rows: with 64 components, their factors and sums fill 2 MiB
 MIN_BAND_HEIGHT = 1024  # rows, even if there are fewer than N_BANDS bands then
@@ -454,6 +455,7 @@ class NonZeros:
         self, function: Callable[..., T], arguments: Sequence[tuple[object, ...]], work: int
     ) -> list[T]:
         """Call function(*args) for all ``arguments``, in threads if there is enough work."""
+        function = flushed_subnormals()(function)
         if self.n_ranges_for(work) == 1:
             return [function(*these) for these in arguments]
         return list(self.map_ranges(lambda these: function(*these), arguments))
@@ -470,6 +472,7 @@ class NonZeros:
         tiles = bands.tiles(self.n_ranges_for(work))
         n_ranges = tiles.shape[1] - 1
 
+        @flushed_subnormals()
         def run(band: int, part: int) -> None:
             loop(band, tiles[band, part : part + 2])
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from skcooc.em.stages import EMStage, Solver, State
 from skcooc.protocol import Alternating, Array, Block, Capability, Counts, Params, Rows, Statistics
+from skcooc.protocol.subnormals import flushed_subnormals
 from skcooc.simplex import sums
 
 CHUNK = 2**14  # numbers that are worked on at a time: they stay in the cache
@@ -55,6 +56,7 @@ class Accelerated:
 
     def step(self, stage: EMStage, state: State) -> tuple[State, float]:
 
+        @flushed_subnormals()
         def maximized(step: Sweep) -> State:
             return State(stage.model.maximize(step.stats, state.params, stage.beta), step.rows)
 
@@ -62,7 +64,9 @@ class Accelerated:
         if (plain := self.rollback(step)) is not None:
             state = maximized(plain)
             step = self.sweep(stage, state)
-        return maximized(self.extrapolate(step, stage.X)), step.objective
+        with flushed_subnormals():
+            longer = self.extrapolate(step, stage.X)
+        return maximized(longer), step.objective
 
     def sweep(self, stage: EMStage, state: State) -> Sweep:
         """Make the E-step through the counts; objective = free energy - log prior."""
