@@ -19,7 +19,7 @@ from skcooc.inspection import models
 from skcooc.inspection.models import Unwrapped
 from skcooc.inspection.names import make_names
 from skcooc.protocol import Array, Estimator, TableLike, refuse_class, warn
-from skcooc.tables import RowBlocks, is_collection
+from skcooc.tables import RowBlocks, check_sparse_structure, is_collection
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -262,7 +262,7 @@ class _BackedRows:
 
     def __iter__(self) -> Iterator[TableLike]:
         for first in range(0, self.shape[0], CELLS):
-            yield self.X[first : first + CELLS][:, self.genes]
+            yield _columns(self.X[first : first + CELLS], self.genes)
 
 
 def read_counts(adata: AnnData, layer: str | None, genes: Array) -> TableLike:
@@ -290,11 +290,16 @@ def get_entry(entries: Mapping[str, Any], key: str, what: str, where: str) -> An
 def row_sums(X: TableLike) -> Array:
     if is_collection(X):  # dask cannot add up sparse chunks
         return np.asarray(X.map_blocks(row_sums, drop_axis=1, dtype=np.float64))
-    blocks = X if isinstance(X, RowBlocks) else [X]
+    blocks = map(_checked, X if isinstance(X, RowBlocks) else [X])
     return np.concatenate([np.asarray(block.sum(axis=1)).ravel() for block in blocks])
 
 
+def _checked(X: Any) -> Any:
+    return check_sparse_structure(X, "The table of counts in adata")
+
+
 def _columns(X: Any, genes: Array) -> Any:
+    X = _checked(X)
     return X if np.array_equal(genes, np.arange(X.shape[1])) else X[:, genes]
 
 

@@ -22,7 +22,7 @@ from skcooc import (
 from skcooc.equations.aspects import Aspects
 from skcooc.inspection import compare_shares, explore, share_effects, to_pyldavis
 from skcooc.metrics import average_precision_by_query, npmi_coherence, perplexity
-from skcooc.model_selection import TemperatureSearchCV, split_counts
+from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV, split_counts
 from skcooc.plotting import AssociationDisplay, StructureDisplay
 from tests.cases import CLASSES
 from tests.faults.killing import child
@@ -90,8 +90,55 @@ def with_index(name, place, value, format="csr"):
     return invalid
 
 
+def wild_pointers(format, last=0, index=np.int32):
+    """An array whose pointers lead anywhere, though the last one is not positive."""
+    invalid = X.asformat(format).copy()
+    invalid.indptr, invalid.indices = invalid.indptr.astype(index), invalid.indices.astype(index)
+    invalid.indptr[[1, -1]] = 10**9, last
+    return invalid
+
+
+def with_array(name, change, format="csr"):
+    invalid = X.asformat(format).copy()
+    setattr(invalid, name, change(getattr(invalid, name)))
+    return invalid
+
+
+def with_lists(columns, values):
+    invalid = X.tolil()
+    invalid.rows[0], invalid.data[0] = columns, values
+    return invalid
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a crash would end all tests")
 def test_invalid_indices_are_detected_wherever_counts_are_given(tmp_path):
     damaged = [
+        wild_pointers("csr"),
+        wild_pointers("csr", -1),
+        wild_pointers("csr", index=np.int64),
+        wild_pointers("csc"),
+        wild_pointers("csc", index=np.int64),
+        wild_pointers("bsr"),
+        with_index("indptr", 0, 1),
+        with_index("indptr", -1, -1),
+        with_index("indptr", -1, 2**30, "csc"),
+        with_array("indptr", lambda array: array[:-1]),
+        with_array("indptr", lambda array: array + 0.5),
+        with_array("indptr", lambda array: array.astype(np.uint64) * 2**62),
+        with_array("indptr", list),
+        with_array("indices", lambda array: array * np.nan),
+        with_array("indices", lambda array: array[:2], "csc"),
+        with_array("data", lambda array: array[:2]),
+        with_array("data", lambda array: array[:, :, :0], "bsr"),
+        with_array("data", lambda array: array[:1], "dia"),
+        with_array("offsets", lambda array: array[:1], "dia"),
+        with_array("coords", lambda arrays: (arrays[0][:2], arrays[1]), "coo"),
+        with_array("coords", lambda arrays: (arrays[0] * 1.5, arrays[1]), "coo"),
+        with_lists([1], [1.0] * 1000),
+        with_lists([0, 1, 2], [1.0]),
+        with_lists([-1], [1.0]),
+        with_lists([2**30], [1.0]),
+        with_lists(["a"], [1.0]),
         with_index("indices", 1, -1),
         with_index("indices", 1, 2**30),
         with_index("indptr", 1, 2**30),
@@ -115,9 +162,22 @@ def test_invalid_indices_are_detected_wherever_counts_are_given(tmp_path):
         lambda X: save_table(tmp_path / "table", [X]),
         lambda X: average_precision_by_query(X, np.ones((3, 3))),
         lambda X: AssociationDisplay.from_estimator(pairs, X),
+        lambda X: clone(MODEL).fit(RowBlocks([X])),
+        skcooc.AspectRetriever().fit,
+        lambda X: AspectClassifier().fit(X, [0, 1, 0]),
+        TemperatureSearchCV(MODEL, [0.8, 0.9], cv=2).fit,
+        TemperatureSearchCV(MODEL, [0.8, 0.9], cv=2, split="counts").fit,
+        ComponentSearchCV(MODEL, [1, 2], cv=2).fit,
+        lambda X: model.recommend(X, 1),
+        lambda X: perplexity(X, model.embedding_, model.components_),
     ):
-        for invalid in damaged:
-            refused("damaged sparse array", use, invalid)
+
+        def refuse_all(use=use):
+            for invalid in damaged:
+                refused("damaged sparse array", use, invalid)
+            return "all are refused"
+
+        assert child(refuse_all) == "all are refused", use
 
 
 def test_other_folders_are_not_deleted(tmp_path):

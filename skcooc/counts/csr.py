@@ -38,7 +38,6 @@ from skcooc.protocol import (
 )
 from skcooc.protocol.subnormals import flushed_subnormals
 
-COMPRESSED = "csr", "csc", "bsr"
 NUMBERS = [np.float64, np.float32, *map(np.dtype, "?bhilqBHILQ")]  # others become the first
 OF_ANNDATA = "adata.X, or fit by skcooc.anndata.fit_topics(adata, model, layer='counts')"
 MAX_SINGLE = 2**24  # up to here float32 holds all integers
@@ -183,20 +182,48 @@ def check_sparse_structure(X: Any, name: str = "X") -> Any:
         return X.astype(X.dtype.newbyteorder("="))
     if not sp.issparse(X):
         return X
-    X = X.tocsr() if X.format == "lil" else copy.copy(X)  # the check needs arrays
+    try:
+        X = _with_checked_arrays(X)
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        raise ValueError(
+            f"{name} is a damaged sparse array, whose indices do not fit its shape: {error}."
+        ) from error
     if not X.dtype.isnative:
         X.data = X.data.astype(X.dtype.newbyteorder("="))
     if X.format == "coo" and X.dtype.kind in "iub" and X.dtype.itemsize < 8:
         X.data = X.data.astype(np.int64)  # SciPy adds repeated cells in the type given
-    try:
-        if X.format in COMPRESSED:
-            X.check_format(full_check=True)
-        elif X.format == "coo":
-            sp.coo_array((X.data, X.coords), shape=X.shape)
-    except ValueError as error:
-        raise ValueError(
-            f"{name} is a damaged sparse array, whose indices do not fit its shape: {error}."
-        ) from error
+    return X
+
+
+def _with_checked_arrays(X: Any) -> Any:
+    """Another sparse array that shares the arrays of X; of lists or a dict a CSR array.
+
+    Each of these errors means damage. SciPy looks at ``indptr`` only if its last entry is positive,
+    and reads and writes anywhere if lists, blocks or diagonals have other lengths than expected.
+    """
+    if X.format == "lil":
+        for columns, values in zip(X.rows, X.data, strict=True):
+            if len(columns) != len(values):
+                raise ValueError(f"a row has {len(columns)} columns and {len(values)} values")
+    X = X.tocsr() if X.format in ("lil", "dok") else copy.copy(X)
+    if X.format == "coo":
+        indices = X.coords
+    else:
+        indices = (X.offsets,) if X.format == "dia" else (X.indptr, X.indices)
+    if not all(isinstance(array, np.ndarray) for array in (X.data, *indices)):
+        raise ValueError("some are no arrays")
+    if not all(array.dtype.kind in "iu" for array in indices):
+        raise ValueError("some are no integers")
+    if X.format == "coo":
+        sp.coo_array((X.data, X.coords), shape=X.shape)
+    elif X.format == "dia":
+        sp.dia_array((X.data, X.offsets), shape=X.shape)
+    else:
+        if X.format == "bsr" and (0 in X.data.shape[1:] or np.mod(X.shape, X.blocksize).any()):
+            raise ValueError(f"it cannot be divided into blocks of shape {X.data.shape[1:]}")
+        if X.indptr[:1].any() or (X.indptr[1:] < X.indptr[:-1]).any():
+            raise ValueError("indptr should begin with 0 and never fall")
+        X.check_format(full_check=True)  # also that it ends within the indices and values
     return X
 
 

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn import get_config
@@ -19,6 +20,7 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from skcooc.counts import check_sparse_structure
 from skcooc.counts.passes import threads
 from skcooc.model_selection.folds import Data, ParamMapping
 from skcooc.protocol import Array, Estimator, TableLike, scikit_learn
@@ -59,7 +61,7 @@ class Search(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
         self, X: TableLike, y: ArrayLike | None, params: ParamMapping
     ) -> tuple[Data, ParamMapping]:
         """Data with the parameters of the estimator, and the parameters of the splitter."""
-        X, y = indexable(X, y)
+        X, y = indexable(check_sparse_structure(X) if sp.issparse(X) else X, y)
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", **params)
             return Data(X, y, routed.estimator.fit), routed.splitter.split

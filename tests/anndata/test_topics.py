@@ -1,3 +1,4 @@
+import os
 import warnings
 from contextlib import contextmanager
 
@@ -25,6 +26,7 @@ from skcooc.anndata import add_topics, fit_topics
 from skcooc.inspection import name_topics
 from skcooc.model_selection import TemperatureSearchCV
 from tests.anndata.conftest import model
+from tests.faults.killing import child
 from tests.tables import refused
 
 anndata = pytest.importorskip("anndata", reason="needs anndata")
@@ -377,3 +379,23 @@ def test_batches_of_cells_fitted_and_of_further_ones(adata, backed, monkeypatch)
         add_topics(adata, found, batch_key="run")
     with pytest.raises(TypeError, match="needs a model of groups"):
         add_topics(adata, fit_topics(adata, model()), batch_key="batch")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a crash would end all tests")
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_damaged_counts_are_refused(adata, X, format):
+    fitted = fit_topics(adata, model())
+
+    def refuse_all():
+        wild = X.asformat(format).copy()
+        wild.indptr[[5, -1]] = 10**9, 0
+        adata.X, adata.layers["wild"] = wild, wild
+        for layer in (None, "wild"):
+            for genes in (None, "highly_variable"):
+                options = {"layer": layer, "mask_var": genes}
+                refused("damaged sparse array", fit_topics, adata, model(), **options)
+        for layer in (None, "wild"):
+            refused("damaged sparse array", add_topics, adata, fitted, layer=layer)
+        return "all are refused"
+
+    assert child(refuse_all) == "all are refused"

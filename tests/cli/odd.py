@@ -69,13 +69,15 @@ def zipped(content):
     return out.getvalue()
 
 
-def matrix(**changes):
+def matrix(format="csr", **changes):
     """A matrix of counts, as .npz or .mtx, with changed attributes."""
 
     def put(path):
         X = make_cooccurrences(30, 20, 3, n_tokens=3000, random_state=0).X.astype(float)
+        X = X.asformat(format)
         for name, value in changes.items():
-            getattr(X, name)[3] = value
+            places, values = value if isinstance(value, tuple) else (3, value)
+            getattr(X, name)[places] = values
         (sp.save_npz if path.suffix == ".npz" else scipy.io.mmwrite)(path, X)
 
     return put
@@ -366,6 +368,12 @@ REFUSED = {
     "complex numbers": {"complex.npz": lambda path: sp.save_npz(path, sp.eye_array(9) * 1j)},
     "not a sparse matrix of SciPy": {
         "wild.npz": matrix(indices=-1),
+        "pointers csr 0.npz": matrix("csr", indptr=([3, -1], [10**9, 0])),
+        "pointers csr -1.npz": matrix("csr", indptr=([3, -1], [10**9, -1])),
+        "pointers csc 0.npz": matrix("csc", indptr=([3, -1], [10**9, 0])),
+        "pointers csc -1.npz": matrix("csc", indptr=([3, -1], [10**9, -1])),
+        "pointers bsr 0.npz": matrix("bsr", indptr=([3, -1], [10**9, 0])),
+        "pointers bsr -1.npz": matrix("bsr", indptr=([3, -1], [10**9, -1])),
         "pickle.npz": lambda path: np.savez(path, X=np.array([{}], dtype=object)),
         "dense.npz": lambda path: np.savez(path, X=np.eye(3)),
         "text.npz": b"no archive",
