@@ -138,7 +138,7 @@ def fit_topics(
     set_gene_names(model, names)
     found = models.unwrap(model, "components_")
     kept = getattr(found.model, "embedding_", ())
-    mixtures = np.asarray(kept) if len(kept) == adata.n_obs else _fold_in(found, X)
+    mixtures = np.array(kept) if len(kept) == adata.n_obs else _fold_in(found, X)
     column = mask_var if isinstance(mask_var, str) else None
     options = {"layer": layer, "mask_var": column, "batch_key": batch_key}
     counts = row_sums(X) * (1 if sample_weight is None else np.asarray(sample_weight))
@@ -192,7 +192,7 @@ def _fold_in(found: Unwrapped, X: TableLike, batches: Array | None = None) -> Ar
         if shares.shape != fitted.shape or not np.allclose(shares / shares.sum(), fitted, 1e-3):
             kind = type(found.model).__name__
             raise ValueError(f"{kind} has no transform: give the cells and the layer fitted.")
-        return np.asarray(found.model.embedding_)
+        return np.array(found.model.embedding_)
     with models.ignore_name_warning():
         blocks = [found.table(block) for block in (X if isinstance(X, RowBlocks) else [X])]
     first, parts = 0, []
@@ -374,10 +374,10 @@ def set_gene_names(model: Any, names: Index) -> None:
     """Set the names of the columns of a fitted model, as a fit to a data frame does."""
     for layer in models.layers(model):
         if layer.steps:
-            layer.steps[0].feature_names_in_ = np.asarray(names, dtype=object)
+            layer.steps[0].feature_names_in_ = np.array(names, dtype=object)
             return
         if not hasattr(layer.model, "steps"):  # a pipeline has those of its first step
-            layer.model.feature_names_in_ = np.asarray(names, dtype=object)
+            layer.model.feature_names_in_ = np.array(names, dtype=object)
 
 
 def find_fitted_genes(adata: AnnData, model: Any) -> Array:

@@ -254,7 +254,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         seeds = draw_seeds(self.random_state, 1 if warm else self.n_init)
         recipe = replace(recipe, settings=self._settings(recipe, warm))
         recipe = recipe.with_seeds(journal.get_or_compute(("seeds",), lambda: seeds))
-        known |= {"_fitted_parameters": self.get_params(deep=False)}
+        known |= {"_fitted_parameters": copy.deepcopy(self.get_params(deep=False))}
         known |= {"_stream": None, "_passes": None}
         if warm and not recipe.settings.tunes:
             known["tuning_"] = self.tuning_
@@ -385,7 +385,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         rows = normalise(np.asarray(rows) @ shares, axis=1, otherwise=params.weights)
         new = copy.copy(self).set_params(**{self.size_parameters[0]: shares.shape[1]})
         gone = "_unfinished", "_stream", "_passes", "_heldout_predictions"
-        known = {"_fitted_parameters": new.get_params(deep=False), "tuning_": self.tuning_}
+        fitted_parameters = copy.deepcopy(new.get_params(deep=False))
+        known = {"_fitted_parameters": fitted_parameters, "tuning_": self.tuning_}
         found = attributes.prediction_attributes(
             model, State(params, rows), self.beta_, self.smoothing_, self.unigram_,
             self.row_distribution_,

@@ -257,7 +257,7 @@ class AspectFamily(ModelFamily):
     def checked_counts(self, X: Counts, columns: Array | None) -> Array:
         """Return the expected counts, (M, K); ValueError where shape or names of columns differ."""
         given, name = self.expected_counts, "component_prior"
-        counts: Array = check_array(given, ensure_non_negative=True, input_name=name)
+        counts: Array = check_array(given, ensure_non_negative=True, input_name=name, copy=True)
         check_given_columns(given, columns, name)
         if counts.shape != (self.n_components, X.shape[1]):
             what = f"component_prior is an array of shape {counts.shape}; it must be"

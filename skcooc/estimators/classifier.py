@@ -207,13 +207,14 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         weights = _row_weights(X, sample_weight, n_rows)
         labels[weights == 0] = None  # topics of their class may exclude their columns
         known = np.flatnonzero([label is not None for label in labels])
-        seeds, per = self.seed_features or {}, self.n_components_per_class
+        seeds = copy.deepcopy(self.seed_features or {})  # parameters of the model inside
+        feature_names, per = copy.deepcopy(self.feature_names), self.n_components_per_class
 
         def fit(labels: Array) -> LabelledAspectModel:
             topics = LabelledAspectModel(
                 len(classes) * per + self.n_free_components, n_components_per_class=per,
                 seed_features={label: seeds.get(label) for label in classes.tolist()},
-                feature_names=self.feature_names, tempering="distinctive", beta=self.beta,
+                feature_names=feature_names, tempering="distinctive", beta=self.beta,
                 max_iter=self.max_iter, solver="em", n_jobs=self.n_jobs,
                 random_state=self.random_state,
             )  # fmt: skip

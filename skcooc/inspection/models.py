@@ -297,7 +297,9 @@ class Mixtures:
     ) -> None:  # fmt: skip
         options = {"of_anndata": MIXTURES_OF_CELLS, "of_model": "model.transform(X)"}
         refuse_objects(mixtures, "mixtures", "mixtures", **options)
-        self.embedding_ = check_array(mixtures, ensure_non_negative=True, input_name="mixtures")
+        self.embedding_ = check_array(
+            mixtures, ensure_non_negative=True, input_name="mixtures", copy=True
+        )
         if (np.abs(self.embedding_.sum(axis=1) - 1) > SUM_TOLERANCE).any():
             raise ValueError("mixtures should be shares: rows that sum to one.")
         n_rows, n_topics = self.embedding_.shape

@@ -111,7 +111,9 @@ def known_and_scored(
         what = f"X is Dyads, so its known tokens are needed: give {scorer} all_tokens"
         raise ValueError(f"{what}, the Dyads that are divided into folds.")
     tables.check_same_table(all_tokens.schema, X, scorer)
-    all_of_them, scored = (one.like(one.rows, one.columns).to_csr() for one in (all_tokens, X))
+    all_of_them, scored = (
+        one.with_positions(one.positions, None).to_csr() for one in (all_tokens, X)
+    )
     known = all_of_them - scored
     known.eliminate_zeros()
     if known.nnz and known.data.min() < 0:

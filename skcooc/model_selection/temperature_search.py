@@ -221,7 +221,7 @@ class TemperatureSearchCV(Search):
                 cells = [point.measured(index, fold) for fold in range(n_splits)]
                 if isinstance(self.betas, str) and np.isnan(cells).all():
                     continue  # of automatic temperatures only those visited are listed
-                candidates.append({**others, target.name("beta"): float(beta)})
+                candidates.append({**clone(others, safe=False), target.name("beta"): float(beta)})
                 rows.append(cells)
         names = "test_score", "smoothing", "fit_time", "score_time", "validation_score"
         tables = np.moveaxis(np.array(rows), 2, 0)

@@ -53,6 +53,11 @@ class TableSchema(NamedTuple):
     def names(self) -> tuple[Array | None, ...]:
         return self.row_names, self.column_names, self.middle_names
 
+    def copy(self) -> TableSchema:
+        """Copy the names, for a model that outlives the table."""
+        rows, columns, middle = (None if names is None else names.copy() for names in self.names)
+        return self._replace(row_names=rows, column_names=columns, middle_names=middle)
+
 
 def without_zeros(table: CSR) -> CSR:
     if not table.data.all():
@@ -210,7 +215,7 @@ def check_order(index: Any, **given: Any) -> None:
 def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None:
     if names is None:
         return None
-    names = as_names(names)
+    names = as_names(names).copy()
     if names.shape != (size,):
         cure = ": join the levels of a MultiIndex, such as by '_'.join" if names.ndim == 2 else ""
         raise ValueError(f"{what} has shape {names.shape}; expected ({size},){cure}")
@@ -435,7 +440,8 @@ class Dyads(Tokens):
         if like is not None:
             names, ways = (like.row_names, like.column_names), {"rows": rows, "columns": columns}
             known, positions = place_names(names, ways, "pairs")
-            return like.like(*list_tokens(n[known], *positions))
+            *places, weights = list_tokens(n[known], *positions)
+            return like.with_positions(tuple(places), weights)
         row_names, i = unique_names(rows, "rows")
         column_names, j = unique_names(columns, "columns")
         schema = TableSchema((len(row_names), len(column_names)), row_names, column_names)
@@ -485,8 +491,9 @@ class Dyads(Tokens):
         return self.positions[1]
 
     def like(self, rows: Array, columns: Array, weights: Array | None = None) -> Dyads:
-        """Make other tokens, (L,), of the same table."""
-        return self.with_positions((rows, columns), weights)
+        """Make other tokens, (L,), of the same table; arrays are copied."""
+        weights = None if weights is None else np.array(weights)
+        return self.with_positions((np.array(rows), np.array(columns)), weights)
 
     def new_to(self, others: Dyads) -> Dyads:
         """Return the tokens in cells in which others, such as those fitted, have none.
@@ -542,7 +549,7 @@ class Dyads(Tokens):
         cls, schema: TableSchema, rows: Array, columns: Array, weights: Array | None = None
     ) -> Dyads:
         names = {"row_names": schema.row_names, "column_names": schema.column_names}
-        return cls(sp.csr_array(schema.shape), **names).like(rows, columns, weights)
+        return cls(sp.csr_array(schema.shape), **names).with_positions((rows, columns), weights)
 
 
 def as_table(X: Any) -> Any:

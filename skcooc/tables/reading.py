@@ -207,6 +207,8 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
     checked = validate_data(estimator, check_sparse_structure(X), reset=reset, **options)
     if isinstance(X, NamedCSR):
         check_names(estimator, X.column_names, reset)
+    if reset and hasattr(estimator, "feature_names_in_"):  # shared with the index of a frame
+        estimator.feature_names_in_ = estimator.feature_names_in_.copy()
     table = float_table(checked, integers)
     return narrowed(table, integers) if _lists_integers(X) else table
 
@@ -368,7 +370,7 @@ def _read_triads(estimator: BaseEstimator, X: object, sample_weight: ArrayLike |
     check_total(counts.weighted_counts.sum(dtype=np.float64))
     check_n_features(estimator, counts.table, reset=True)
     check_names(estimator, triads.names[2], reset=True)
-    return Table(counts, counts, triads.schema)
+    return Table(counts, counts, triads.schema.copy())
 
 
 def _no_tokens(estimator: BaseEstimator, shape: tuple[int, ...]) -> ValueError:
@@ -395,8 +397,11 @@ def read_in_memory(
         check_total(observed.sum(dtype=np.float64))
     names = getattr(estimator, "feature_names_in_", uncompared_names(X))
     schema = X.schema if isinstance(X, Dyads) else TableSchema(table.shape, _row_names(X), names)
+    seen = dyads.observed_cells(table)
+    if sp.issparse(X):  # the user may write to its arrays
+        seen = dyads.Cells(seen.indptr.copy(), seen.columns.copy())
     counts = CSRCounts(table, weights)
-    return Table(counts, counts, schema._replace(seen=dyads.observed_cells(table)))
+    return Table(counts, counts, schema.copy()._replace(seen=seen))
 
 
 def read_batch(
@@ -497,7 +502,8 @@ def _read_blocks(
     sample, blocks = blocks.sampled(SAMPLE_ROWS, random_generator(random_state))
     check_total(float(np.sum(cast(Array, blocks.column_sums))))
     names = getattr(estimator, "feature_names_in_", others["columns"])
-    return Table(sample, sample, TableSchema((0, sample.shape[1]), column_names=names), blocks)
+    schema = TableSchema((0, sample.shape[1]), column_names=names).copy()
+    return Table(sample, sample, schema, blocks)
 
 
 def random_generator(random_state: RandomState) -> np.random.Generator:

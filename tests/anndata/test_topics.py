@@ -399,3 +399,15 @@ def test_damaged_counts_are_refused(adata, X, format):
         return "all are refused"
 
     assert child(refuse_all) == "all are refused"
+
+
+def test_a_fitted_model_does_not_change_with_what_is_in_adata(adata, X):
+    found = fit_topics(adata, model())
+    embedding, names = found.embedding_.copy(), found.feature_names_in_.tolist()
+    adata.obsm["X_topics"][:] = 0
+    adata.varm["topics"][:] = 0
+    adata.X.data[:] = 1
+    adata.var_names.to_numpy()[:] = "gene"
+    np.testing.assert_array_equal(found.embedding_, embedding)
+    assert found.feature_names_in_.tolist() == names
+    assert found.transform(X[:5]).shape == (5, 3)
