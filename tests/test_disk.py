@@ -1,5 +1,6 @@
 """Tables in blocks and on disk: counts come back as written, and fits are those in memory."""
 
+import io
 import os
 import shutil
 import zlib
@@ -24,6 +25,7 @@ from skcooc.counts import CSRCounts
 from skcooc.counts import disk as disk_counts
 from skcooc.fitting.progress import BlockTasks
 from skcooc.tables import CheckedBlocks, disk
+from skcooc.tables.disk import FACTS, FILES, MAGIC
 from tests.contract import assert_same_fit
 from tests.data import requires_callbacks
 from tests.tables import planted, random_table, refused
@@ -368,3 +370,60 @@ def test_dask_arrays_need_a_client():
     da = pytest.importorskip("dask.array", reason="needs dask")
     pytest.importorskip("distributed", reason="needs distributed")
     refused("there is no client", AspectModel(2).fit, da.from_array(np.ones((6, 4)), chunks=(3, 4)))
+
+
+def write_facts(path, facts):
+    """Write other facts about a table, with the checksum of them; None leaves one out."""
+    out = io.BytesIO()
+    np.savez(out, **{name: value for name, value in facts.items() if value is not None})
+    line = MAGIC + b" " + b"%08x" % zlib.crc32(MAGIC + out.getvalue())
+    (path / FACTS).write_bytes(line + b"\n" + out.getvalue())
+
+
+def odd_values(value):
+    yield from (None, "x", np.array([None], dtype=object), np.atleast_1d(value)[:0], value[None])
+    yield from (value * np.nan, value + np.inf, value * 1j, value.astype("S8"), value.astype(bool))
+    yield from (np.full_like(value, 0), -value.astype(float), np.full(value.shape, 1e300))
+    yield from (np.full(value.shape, -1), np.full(value.shape, 2**62), np.full(value.shape, 2**32))
+    yield from (np.append(value, value), np.atleast_1d(value)[:-1], value.astype("M8[s]"))
+
+
+@pytest.mark.parametrize("name", ["shape", "height", "limits", "row_sums", "column_sums"])
+def test_facts_that_describe_no_table_are_refused(name, tmp_path):
+    save_table(tmp_path / "table", [random_table()])
+    content = (tmp_path / "table" / FACTS).read_bytes().partition(b"\n")[2]
+    facts = dict(np.load(io.BytesIO(content)))
+    for odd in odd_values(facts[name]):
+        write_facts(tmp_path / "table", facts | {name: odd})
+        refused("is a damaged table", open_table, tmp_path / "table")
+    for odd in (0.0, np.nan, np.inf, -1.0, 1e9, None, "x", 3):
+        write_facts(tmp_path / "table", facts | {"n_tokens": odd})
+        refused("is a damaged table", open_table, tmp_path / "table")
+    for other in ("headers", "checksums"):
+        write_facts(tmp_path / "table", facts | {other: facts[other][:0]})
+        refused("is a damaged table", open_table, tmp_path / "table")
+    for magic, content in ((MAGIC, b"junk"), (MAGIC, b"")):
+        line = magic + b" " + b"%08x" % zlib.crc32(magic + content)
+        (tmp_path / "table" / FACTS).write_bytes(line + b"\n" + content)
+        refused("is a damaged table", open_table, tmp_path / "table")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("rows", 2**16 - 1), ("columns", 2**31 - 1), ("columns", -1), ("codes", 0)]
+)
+def test_places_outside_of_the_table_are_refused_though_checksums_agree(name, value, tmp_path):
+    save_table(tmp_path / "table", [random_table()])
+    file = np.load(tmp_path / "table" / f"{name}.npy", mmap_mode="r+")
+    file[:] = value
+    file.flush()
+    content = (tmp_path / "table" / FACTS).read_bytes().partition(b"\n")[2]
+    facts = dict(np.load(io.BytesIO(content)))
+    facts["checksums"][0, FILES.index(name)] = zlib.crc32(np.ascontiguousarray(file).data)
+    write_facts(tmp_path / "table", facts)
+    table = open_table(tmp_path / "table")
+    refused("is a damaged table: the content does not fit", list, table)
+    refused("is a damaged table: the content does not fit", AspectModel(2).fit, table)
+
+
+def test_an_empty_path_is_refused():
+    refused("path is empty: give the name of a folder", save_table, "", [random_table()])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import pickle
+import tokenize
+import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -29,6 +32,23 @@ LIMITS = 1, 1, 2, 0, 0  # columns of Bands.limits that say where bands begin in 
 BATCH_SIZE = 1000  # rows
 WIDEST = 2**31 - 1  # columns: their indices take four bytes
 CHUNK = 2**20  # numbers of a file that are converted at a time
+KINDS = "u2", "u1", "f4 f8", "u2", "i4"  # types of the FILES
+# Kind of the numbers of each fact, and its number of dimensions.
+FACT_KINDS = {
+    "shape": ("iu", 1),
+    "height": ("iu", 0),
+    "limits": ("i", 2),
+    "headers": ("iu", 1),
+    "checksums": ("iu", 2),
+    "row_sums": ("f", 1),
+    "column_sums": ("f", 1),
+    "n_tokens": ("f", 0),
+}
+# Errors of NumPy for a file that is not what its name says.
+UNREADABLE = (
+    ValueError, TypeError, KeyError, AttributeError, NotImplementedError, OverflowError, EOFError,
+    pickle.UnpicklingError, zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError,
+)  # fmt: skip
 
 
 class DiskTable:
@@ -104,22 +124,33 @@ class DiskTable:
             raise self._damaged(FACTS, "was truncated or changed")
         if magic != MAGIC:
             raise ValueError(
-                f"{self.path} is a {magic.decode()}; this version of skcooc reads {MAGIC.decode()}."
+                f"{self.path} is a {magic.decode(errors='replace')}; this version of skcooc reads "
+                f"{MAGIC.decode()}."
                 " Write it again by save_table."
             )
-        with np.load(io.BytesIO(content)) as facts:
-            return dict(facts)
+        try:
+            with np.load(io.BytesIO(content)) as archive:
+                facts = dict(archive)
+        except UNREADABLE as error:
+            raise self._damaged(FACTS, f"cannot be read ({error})") from error
+        if not describe_table(facts):
+            raise self._damaged(FACTS, "does not describe a table")
+        return facts
 
     def _open_files(self, mode: Literal["r", "c"]) -> list[Array]:
         opened = []
-        for name, header in zip(FILES, self._headers, strict=True):
+        lengths = self._limits[-1, np.asarray(LIMITS)].tolist()
+        columns = zip(FILES, self._headers, KINDS, lengths, strict=True)
+        for name, header, kinds, length in columns:
             path = self.path / f"{name}.npy"
             if _header(path) != header:
                 raise self._damaged(path.name, "was truncated or changed")
             try:
                 opened.append(np.load(path, mmap_mode=mode))
-            except ValueError as error:
+            except UNREADABLE as error:
                 raise self._damaged(path.name, f"was truncated ({error})") from error
+            if opened[-1].dtype.str[1:] not in kinds.split() or opened[-1].shape != (length,):
+                raise self._damaged(path.name, f"does not hold {length} numbers of the type known")
         return opened
 
     def _read_band(self, band: int) -> Bands:
@@ -141,6 +172,8 @@ class DiskTable:
             first = band * self._height
             where = f"was changed in rows {first} to {first + part.shape[0]}"
             raise self._damaged(f"{FILES[changed[0]]}.npy", where)
+        if not is_consistent(part):
+            raise self._damaged("the content", f"does not fit together in band {band}")
 
     def _damaged(self, name: str, how: str) -> ValueError:
         return ValueError(f"{self.path} is a damaged table: {name} {how}. Write it again.")
@@ -213,13 +246,15 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
     BlockingIOError
         If another process is writing to it.
     ValueError
-        If there are no blocks, their columns differ in number or names, or are more than 2^31 - 1,
-        or counts are negative, not finite or all zero.
+        If ``path`` is empty, there are no blocks, their columns differ in number or names, or are
+        more than 2^31 - 1, or counts are negative, not finite or all zero.
 
     See Also
     --------
     open_table : Opens the folder.
     """
+    if not os.fspath(path):
+        raise ValueError("path is empty: give the name of a folder that does not exist yet.")
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with exclusive(path) as partial:
@@ -229,6 +264,46 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
         checked = check_widths(map(_canonical, check_columns(as_blocks(blocks))))
         _write(partial, regroup_rows(checked, MAX_BAND_HEIGHT))
         os.replace(partial, path)
+
+
+def describe_table(facts: dict[str, Array]) -> bool:
+    """Whether facts are complete and agree with each other."""
+    if set(facts) != set(FACT_KINDS):
+        return False
+    for name, (kind, n_dimensions) in FACT_KINDS.items():
+        if facts[name].dtype.kind not in kind or facts[name].ndim != n_dimensions:
+            return False
+    limits, checksums = facts["limits"], facts["checksums"]
+    if facts["shape"].shape != (2,) or limits.shape[1] != 3 or len(limits) < 2:
+        return False
+    n_rows, n_columns = facts["shape"].tolist()
+    height, n_bands = int(facts["height"]), len(limits) - 1
+    row_sums, column_sums = facts["row_sums"], facts["column_sums"]
+    totals = row_sums.sum(), column_sums.sum()
+    return (
+        min(n_rows, n_columns, height) > 0
+        and max(n_columns, height) <= WIDEST
+        and -(-n_rows // height) == n_bands
+        and (row_sums.shape, column_sums.shape) == ((n_rows,), (n_columns,))
+        and (facts["headers"].shape, checksums.shape) == ((5,), (n_bands, 5))
+        and not limits[0].any()
+        and not (limits[1:] < limits[:-1]).any()
+        and bool(np.min(row_sums) >= 0 and np.min(column_sums) >= 0)  # nor NaN
+        and bool(np.isclose(*totals, rtol=1e-6, atol=0) and totals[0] > 0)
+        and bool(totals[0] * (1 - 1e-6) <= facts["n_tokens"])
+        and bool(facts["n_tokens"] <= (totals[0] + limits[-1, 1]) * (1 + 1e-6))
+    )
+
+
+def is_consistent(part: Bands) -> bool:
+    """Whether compiled loops can read a band: they trust all places in it."""
+    return bool(
+        (part.rows < part.shape[0]).all()
+        and ((part.columns >= 0) & (part.columns < part.shape[1])).all()
+        and (part.columns[1:] > part.columns[:-1]).all()
+        and part.lengths.sum(dtype=np.int64) == len(part.rows)
+        and np.count_nonzero(part.codes == 0) == len(part.others)
+    )
 
 
 def _canonical(block: TableLike) -> CSR:
