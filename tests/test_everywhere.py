@@ -17,6 +17,7 @@ from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.cli import main
 from skcooc.datasets import make_cooccurrences
 from skcooc.protocol.scikit_learn import HAS_CALLBACKS, WithoutCallbacks
+from skcooc.tables import same_names
 from tests.cases import CLASSES, META
 
 X = make_cooccurrences(40, 30, 3, random_state=0).X
@@ -79,6 +80,16 @@ def test_frames_are_read_and_made(library):
     assert dyads.to_csr().toarray().tolist() == [[2, 1, 0], [1, 0, 0], [0, 0, 3]]
     table = skcooc.inspection.describe(plain, names, backend=library)
     assert type(table).__module__.startswith(library)
+
+
+def test_names_are_compared_and_missing_ones_are_equal():
+    pandas = pytest.importorskip("pandas")
+    for names in (["a", None, "b"], [1, 2, 3], ["a", "b", "c"]):
+        for kind in (list, np.array, pandas.Index, pandas.Series):
+            assert same_names(names, kind(names)), kind
+            assert not same_names(names, kind(names[::-1])), kind
+    assert same_names(["a", None], np.array(["a", np.nan], dtype=object))
+    assert not same_names(["a", None], ["a", "b"])
 
 
 def test_the_command_line_reads_matrices_and_tables(tmp_path, capsys):

@@ -80,11 +80,13 @@ def same_table(one: TableSchema, other: TableSchema) -> bool:
 
 def same_names(one: ArrayLike, other: ArrayLike) -> bool:
     """True if names are the same in the same order; missing ones are equal, too."""
-    first, second = as_names(one).tolist(), as_names(other).tolist()
-    pairs = zip(first, second, strict=False)
-    return bool(first == second) or (
-        len(first) == len(second) and all(a == b or (a != a and b != b) for a, b in pairs)
-    )
+    arrays = as_names(one), as_names(other)
+    first, second = (names.tolist() for names in arrays)
+    if len(first) != len(second) or any(names.ndim != 1 for names in arrays):
+        return bool(first == second)
+    missing, others = (is_missing(names).tolist() for names in arrays)  # None, NaN or NA
+    pairs = zip(first, second, missing, others, strict=True)
+    return all((gone and also) or (gone == also and a == b) for a, b, gone, also in pairs)
 
 
 def find_names(names: Array, wanted: ArrayLike) -> Array:
