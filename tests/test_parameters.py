@@ -11,6 +11,7 @@ import skcooc
 from skcooc import AspectModel, AspectRetriever, AsymmetricClustering, SymmetricClustering
 from skcooc.base import CooccurrenceEstimator
 from skcooc.image import GaborHistograms, TextureSegmenter
+from skcooc.metrics import clustering_accuracy, topic_diversity
 from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
 from skcooc.protocol import Array
 from tests.cases import CLASSES, META
@@ -97,3 +98,17 @@ def test_types_of_attributes_are_said_and_an_attribute_of_no_type_is_found():
 
     names = ["beta_", "made_", "nowhere_", "row_components_"]
     assert [name for name in names if not typed(Untyped, name)] == ["made_", "nowhere_"]
+
+
+def test_numbers_are_neither_booleans_nor_larger_than_numpy_holds():
+    for wrong in (True, np.True_, 10**400):
+        for name in ("n_init", "max_iter", "tol", "n_components"):
+            model = AspectModel(2).set_params(**{name: wrong})
+            refused(f"The '{name}' parameter of AspectModel", model.fit, np.eye(3))
+    components = np.eye(3)
+    refused(
+        "n_features must be an instance of int", topic_diversity, components, None, error=TypeError
+    )
+    refused("n_features == 0, must be >= 1", topic_diversity, components, 0)
+    refused("give a label for each item", clustering_accuracy, None, [0, 1], error=TypeError)
+    refused("give a label for each item", clustering_accuracy, [0, 1], 3, error=TypeError)

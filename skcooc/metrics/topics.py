@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from itertools import chain
+from numbers import Integral
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_scalar
 
 from skcooc.metrics.validation import check_column_order, check_counts
 from skcooc.protocol import CSR, Array, TableLike, refuse_objects
@@ -145,8 +146,7 @@ def _named(components: ArrayLike | Names) -> TypeGuard[Names]:
 
 
 def _top_columns(components: ArrayLike | Names, n_features: int) -> list[list[Hashable]]:
-    if n_features < 1:
-        raise ValueError(f"n_features={n_features} should be at least 1")
+    check_scalar(n_features, "n_features", Integral, min_val=1)
     options = {"of_anndata": "adata.varm['topics'].T", "of_model": "its components_"}
     refuse_objects(components, "components", "topics", **options)
     if _named(components):

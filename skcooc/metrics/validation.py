@@ -55,6 +55,8 @@ def check_labels(labels: ArrayLike, name: str) -> Array:
     """Numbers of labels of any type, (n,), in their order; errors begin with their name."""
     options = {"of_anndata": "a column of adata.obs", "of_model": "its labels_"}
     refuse_objects(labels, name, "labels", **options)
+    if np.ndim(labels) == 0:
+        raise TypeError(f"{name} is {labels!r}: give a label for each item, in a list.")
     if missing := int(is_missing(np.asarray(labels)).sum()):
         what = f"{missing} of {len(np.asarray(labels))} labels are missing, NaN or None"
         raise ValueError(f"{name}: {what}: leave these items out.")

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import sklearn
 from sklearn.base import _fit_context as fit_context
+from sklearn.utils import _param_validation
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._chunking import get_chunk_n_rows
 from sklearn.utils._missing import is_pandas_na
 from sklearn.utils._param_validation import (
     HasMethods,
-    Interval,
     Options,
     StrOptions,
     validate_parameter_constraints,
@@ -30,6 +30,7 @@ from sklearn.utils.validation import _num_samples as num_samples
 
 from skcooc.protocol import Array
 
+LARGEST = 2**63 - 1  # of the integers of NumPy
 HAS_CALLBACKS = find_spec("sklearn.callback") is not None  # since version 1.9
 
 
@@ -73,6 +74,15 @@ else:
 
     def with_callbacks(method: object) -> object:
         return method
+
+
+class Interval(_param_validation.Interval):
+    """A constraint on a number, which is no boolean and which NumPy can hold."""
+
+    def is_satisfied_by(self, value: Any) -> bool:
+        if isinstance(value, bool | np.bool_) or not super().is_satisfied_by(value):
+            return False
+        return not isinstance(value, int) or abs(value) <= LARGEST
 
 
 class InstanceOf(HasMethods):

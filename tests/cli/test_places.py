@@ -197,6 +197,10 @@ def test_bad_input_is_one_line(error, npz, tmp_path, monkeypatch, X, capsys):
     assert main([str(npz)]) == 1
     expected = "skcooc: error: not enough memory: Unable to allocate 7.28 TiB\n"
     assert capsys.readouterr().err == expected
+    exhausted.side_effect = MemoryError()
+    assert main([str(npz)]) == 1
+    expected = "skcooc: error: not enough memory: the table, or the model, is too large\n"
+    assert capsys.readouterr().err == expected
     assert printable("\u202eabc\x9b\n") == "\\u202eabc\\x9b\\n"
     names = "a.csv", "a.npz", "a.parquet", "a.txt", "a.json"
     for name in names:
