@@ -219,7 +219,7 @@ def to_pyldavis(
     --------
     >>> from skcooc import AspectModel, inspection
     >>> X = [[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 3, 9], [1, 0, 3, 9]]
-    >>> model = AspectModel(3, beta=1, random_state=0).fit(X)
+    >>> model = AspectModel(2, beta=1, random_state=0).fit(X)
     >>> arguments = inspection.to_pyldavis(model, X, ["tea", "cup", "ball", "goal"])
     >>> arguments["doc_lengths"], arguments["term_frequency"]
     (array([ 6.,  6., 12., 13.]), array([ 9.,  4.,  6., 18.]))

@@ -148,7 +148,7 @@ def merge_topics(model: Estimator, groups: Sequence[Iterable[int]]) -> Any:
     Examples
     --------
     >>> from skcooc import AspectModel, datasets, inspection
-    >>> X = datasets.make_cooccurrences(60, 40, n_components=3, random_state=0).X
+    >>> X = datasets.make_cooccurrences(60, 40, n_components=4, random_state=0).X
     >>> model = AspectModel(4, random_state=0).fit(X)
     >>> merged = inspection.merge_topics(model, [[1, 3]])
     >>> merged.components_.shape, merged.transform(X[:2]).shape
@@ -194,7 +194,7 @@ def drop_topics(model: Estimator, topics: Iterable[int]) -> Any:
     Examples
     --------
     >>> from skcooc import AspectModel, inspection
-    >>> X = [[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 3, 9], [2, 2, 3, 9]]
+    >>> X = [[8, 4, 0, 0, 0, 0], [0, 0, 3, 9, 0, 0], [0, 0, 0, 0, 5, 6], [4, 2, 0, 0, 5, 6]]
     >>> model = AspectModel(3, beta=1, random_state=0).fit(X)
     >>> inspection.drop_topics(model, [1]).embedding_.sum(axis=1).tolist()
     [1.0, 1.0, 1.0, 1.0]
