@@ -57,10 +57,12 @@ class CompileOnce:
 
 
 def pytest_collection_modifyitems(items):
-    """Skip the example of checkpoints where scikit-learn has no callbacks."""
+    """Examples warn of nothing; that of checkpoints is skipped without scikit-learn's callbacks."""
     from tests.data import requires_callbacks  # imports NumPy
 
     for item in items:
+        if isinstance(item, pytest.DoctestItem):
+            item.add_marker(pytest.mark.filterwarnings("error::UserWarning"))
         if item.name == "skcooc.callbacks.Checkpoint":
             item.add_marker(requires_callbacks)
 

@@ -119,9 +119,9 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
     --------
     >>> from skcooc import ClusteringProjection, datasets
     >>> data = datasets.make_cooccurrences(60, 40, n_components=3, kind="clusters", random_state=0)
-    >>> model = ClusteringProjection(4, n_clusters=3, random_state=0).fit(data.X)
+    >>> model = ClusteringProjection(3, n_clusters=3, random_state=0).fit(data.X)
     >>> model.predict(data.X[:5]).shape, model.transform(data.X[:5]).shape
-    ((5,), (5, 4))
+    ((5,), (5, 3))
     """
 
     n_components: Size = 10
