@@ -48,11 +48,11 @@ def files_entered():
 
 
 FITS = [
-    (31, AspectModel(3, **SHORT)),
+    (32, AspectModel(3, **SHORT)),
     (32, AsymmetricClustering(3, **SHORT)),
     (32, skcooc.SymmetricClustering(3, 3, **SHORT)),
     (32, ClusterAbstraction(3, **SHORT)),
-    (32, ClusterAbstraction(3, tree="annealed", **SHORT)),
+    (33, ClusterAbstraction(3, tree="annealed", **SHORT)),
     (32, ClusteringProjection(3, 3, **SHORT)),
     (32, skcooc.ProductSpaceMixture(3, 3, **SHORT)),
     (42, AspectModel("auto", **SHORT)),
@@ -76,8 +76,8 @@ def test_a_fit_a_transform_and_a_score_enter_few_files(most, estimator):
     enters_few_files(most, clone(estimator).fit)
     if estimator is FITS[0][1]:
         model = AspectModel(3, beta=0.9, **SHORT).fit(X)
-        enters_few_files(12, model.transform)
-        enters_few_files(15, model.score)
+        enters_few_files(13, model.transform)
+        enters_few_files(16, model.score)
 
 
 def frames_above_an_e_step(monkeypatch, estimator):

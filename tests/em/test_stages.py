@@ -130,6 +130,9 @@ class Scripted:
 class Patient(NamedTuple):
     patience: int
 
+    def for_table(self, params, X):
+        return params
+
 
 def test_a_rise_is_no_end_where_a_model_is_patient():
     for patience, values in (

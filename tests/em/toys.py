@@ -38,6 +38,9 @@ class Halving:
     def start(self, X, rng):
         return Point(0.0, np.ones(1)), np.ones((1, 1))
 
+    def for_table(self, params, X):
+        return params
+
     def expect(self, X, params, rows, beta):
         goal = 1 / beta
         return rows, Moved(np.array([(params.x + goal) / 2]), 1 + (params.x - goal) ** 2)
