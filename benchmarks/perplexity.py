@@ -38,7 +38,7 @@ from skcooc import (
 )
 from skcooc.heldout import NearestRows, Unigram
 from skcooc.heldout.memory import Memory, best_memory, memory_cells, with_cache
-from skcooc.heldout.predictors import smoothed
+from skcooc.heldout.predictors import Growing, growth, row_sums, smoothed
 from skcooc.heldout.validation import add_one
 from skcooc.metrics import best_weights, perplexity_of, score_parts, unigram
 from skcooc.model_selection import split_counts
@@ -143,8 +143,8 @@ def of_library(model: Any, split: Split, seed: int, neighbors: int = 0) -> Fitte
         return Fitted(Unigram(unigram(split.train)), 0.0, found._replace(smoothing=1.0), {})
     below: Predictor = factors_of(memory.estimator_)
     if neighbors:
-        share = memory.neighbor_share_
-        below = heldout.Interpolated([below, NearestRows(split.train)], (1 - share, share))
+        grown = growth(row_sums(split.train), memory.neighbor_tokens_)
+        below = Growing(below, NearestRows(split.train), memory.neighbor_share_ * grown)
     start = process_time()
     alone = clone(model).fit(split.train)
     settings = {"beta": alone.beta_} if hasattr(alone, "beta_") else {}

@@ -14,11 +14,13 @@ from sklearn.base import BaseEstimator, clone
 
 from skcooc.base import attributes
 from skcooc.ensemble.members import MEMBER_TYPES, Member, MetaModel, member_of
+from skcooc.fitting.fit import few_columns
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors, NearestRows
 from skcooc.heldout.memory import Asked, Memory, best_memory, memory_cells, rows_with, with_cache
 from skcooc.heldout.neighbors import RowIndex
+from skcooc.heldout.predictors import rows_of
 from skcooc.heldout.validation import HoldOutOptions, add_one, hold_out
 from skcooc.protocol import CSR, Array, Block, Estimator, Predictor, RandomState, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
@@ -27,6 +29,7 @@ from skcooc.tables import Table, read, read_batch, read_in_memory, with_names
 
 N_NEIGHBORS = 50  # "auto"
 MAX_ROWS = 10_000  # with a column, above which it does not count for neighbours
+N_KNOWN = (1, 2, 4, 8, 16)  # columns that are left of a row to learn how neighbours gain weight
 MIN_GAIN = 5e-3  # relative fall of perplexity that is worth neighbours, for "auto"
 SHARE_OR_AUTO = [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})]
 PURPOSE = (
@@ -48,13 +51,22 @@ class RowMemory(MetaModel):
     below d, sum_l min(n_il, d) replaces d t_i). B_ij = (1 - s) P_ij + s b_j mixes the prediction of
     the model with the background b, the distribution of document frequencies. This is the
     prediction of a Pitman-Yor process with concentration a and discount d, with one table for each
-    known column of a row. A row without known counts is predicted by B alone. With ``neighbors``
-    the mean Q_i of the most similar training rows takes a part in the prediction of the model:
-    (1 - t) P_ij + t Q_ij replaces P_ij.
+    known column of a row. A row without known counts is predicted by B alone.
+
+    With ``neighbors`` the mean Q_i of the most similar training rows takes part in the prediction
+    of the model. Neighbours found by two words are often wrong, so their weight grows with the
+    number of known tokens, from zero to t:
+
+        B_ij = (1 - s) [(1 - t w_i) P_ij + t w_i Q_ij] + s b_ij,  w_i = n_i / (n_i + c)
+
+    The background then moves from the unigram u of the tokens to the document frequencies b:
+    b_ij = (c^2 u_j + n_i^2 b_j) / (c^2 + n_i^2). Without a model, P_ij = b_ij.
 
     The numbers are estimated together on the tokens that the estimator holds out to tune its
-    own hyper-parameters. These are chosen by the geometric mean of perplexity with the cache and
-    without, which ``estimator_.tuning_`` shows; those of `AveragedModels` by that with the cache.
+    own hyper-parameters. Before, c is estimated: these tokens are predicted from a few other tokens
+    of their rows, by the cache and the neighbours without the model. The hyper-parameters are
+    chosen by the geometric mean of perplexity with the cache and without, which
+    ``estimator_.tuning_`` shows; those of `AveragedModels` by that with the cache.
     If it holds out none, a second copy is fitted to a part of the tokens.
     The cache adds to predictions only: ``transform``, ``components_`` and the like are the model's.
 
@@ -75,7 +87,8 @@ class RowMemory(MetaModel):
         d, the absolute discount of the count of every column, in favour of B.
 
     smoothing : float in [0, 1] or "auto", default="auto"
-        s, the weight of the background. It replaces the smoothing of the model.
+        s, the weight of the background. It replaces the smoothing of the model, and has no effect
+        where ``estimator`` is None.
 
     neighbors : int >= 0 or "auto", default=0
         Number of similar rows that predict a row; see `skcooc.heldout.NearestRows`. "auto" is 50,
@@ -92,8 +105,13 @@ class RowMemory(MetaModel):
     estimator_ : fitted estimator, or None
     concentration_, discount_, smoothing_ : float
         The a, d and s used.
-    neighbors_, neighbor_share_ : int and float
-        The number of neighbours used, and their weight t.
+    neighbors_ : int
+        The number of neighbours used.
+    neighbor_share_ : float
+        Their weight t in very long rows.
+    neighbor_tokens_ : float
+        The c: neighbours have half of the weight t in rows with c known tokens. It is 0 where
+        neighbours are not used.
     components_ : (K, M) array
         P(y_j given z_k) of the model.
     embedding_ : (N, K) array
@@ -139,6 +157,7 @@ class RowMemory(MetaModel):
     discount_: float = field(init=False)
     neighbors_: int = field(init=False)
     neighbor_share_: float = field(init=False)
+    neighbor_tokens_: float = field(init=False)
     _member: Member = field(init=False)
     _frequencies: Array = field(init=False)
     _known: RowIndex | None = field(init=False)  # the training table
@@ -299,12 +318,13 @@ class RowMemory(MetaModel):
                 "smoothing_": memory.smoothing,
                 "neighbors_": self._n_neighbors if memory.neighbor_share > 0 else 0,
                 "neighbor_share_": memory.neighbor_share,
+                "neighbor_tokens_": memory.neighbor_tokens,
             },
         )
 
     def _estimate(self, member: Member, table: Table, keeps: bool, journal: Journal) -> Memory:
         """The numbers given, and estimates of the others on held-out tokens."""
-        *asked, _ = self._asked
+        asked = self._asked[:3]
         searches = keeps and self.neighbors != 0
         if not searches and None not in asked:
             return Memory(*cast(list[float], asked))
@@ -316,8 +336,10 @@ class RowMemory(MetaModel):
             else HoldOutOptions(self.validation_fraction, seed, "auto")
         )
         rest, heldout = hold_out(table.sample, *division, purpose=PURPOSE)
-        predictor: Predictor
-        if heldout_predictions:
+        predictor: Predictor | None
+        if member.estimator is None:
+            predictor = None
+        elif heldout_predictions:
             predictor = heldout_predictions.predicted
         elif keeps:
             named = with_names(rest.table, table.schema.column_names)
@@ -327,23 +349,31 @@ class RowMemory(MetaModel):
         else:
             predictor = Factors(member.fold_in(rest.as_new()), member.fitted.B)
         background = add_one(rows_with(rest))
-        near = None
-        if searches:
-            index = RowIndex(rest.table, MAX_ROWS, rest.row_weights)
-            near = NearestRows(index, n_neighbors=self._n_neighbors)
-        cells = memory_cells(rest.table, heldout.X, predictor, background, near)
-        without = best_memory(cells, self._asked)
         if not searches:
-            return without
-        found = best_memory(cells, [*asked, None])
-        gain = cells.log_likelihood(found)[0] - cells.log_likelihood(without)[0]
-        return without if self.neighbors == "auto" and gain < MIN_GAIN else found
+            return best_memory(
+                memory_cells(rest.table, heldout.X, predictor, background), self._asked
+            )
+        index = RowIndex(rest.table, MAX_ROWS, rest.row_weights)
+        near = NearestRows(index, n_neighbors=self._n_neighbors)
+        cells = memory_cells(rest.table, heldout.X, predictor, background, near, index.unigram)
+        # Here most of each row is known, which says little about c. So it is estimated with few
+        # known tokens, without the model: it was fitted to these rows, and would seem too good.
+        rows = np.flatnonzero(rest.row_weights > 0)
+        few = thinned(rest.table[rows], np.random.default_rng(seed))
+        near = NearestRows(index, few, rows, self._n_neighbors)
+        some = heldout.X.take(rows)
+        of_few = memory_cells(few, some, None, background, near, index.unigram)
+        c = best_memory(of_few, [*asked[:2], 0.0, None, None]).neighbor_tokens
+        without = best_memory(cells, self._asked)
+        memory = best_memory(cells, [*asked, None, c])
+        gain = cells.log_likelihood(memory)[0] - cells.log_likelihood(without)[0]
+        return without if self.neighbors == "auto" and gain < MIN_GAIN else memory
 
     @property
     def _asked(self) -> Asked:
         """The parameters of a cache without neighbours that are given."""
         given = self.concentration, self.discount, self.smoothing
-        return [*(None if value == "auto" else float(value) for value in given), 0.0]
+        return [*(None if value == "auto" else float(value) for value in given), 0.0, 0.0]
 
     @property
     def _n_neighbors(self) -> int:
@@ -361,11 +391,19 @@ class RowMemory(MetaModel):
     def _make_predictor(
         self, mixtures: Array, known: CSR | None, rows: Array | None = None
     ) -> Predictor:
-        numbers = self.concentration_, self.discount_, self.smoothing_, self.neighbor_share_
-        factors, near = Factors(mixtures, self.components_.T), None
-        if self.neighbors_:
-            near = NearestRows(self._training_rows, known, rows, self.neighbors_)
-        return with_cache(known, factors, self.unigram_, Memory(*numbers), near)
+        memory = Memory(
+            self.concentration_,
+            self.discount_,
+            self.smoothing_,
+            self.neighbor_share_,
+            self.neighbor_tokens_,
+        )
+        model = None if self.estimator_ is None else Factors(mixtures, self.components_.T)
+        if not self.neighbors_:
+            return with_cache(known, model, self.unigram_, memory)
+        index = self._training_rows
+        near = NearestRows(index, known, rows, self.neighbors_)
+        return with_cache(known, model, self.unigram_, memory, near, index.unigram)
 
     def _unigram_of(self, X: Block) -> Array:
         return add_one(rows_with(X))
@@ -384,3 +422,13 @@ class RowMemory(MetaModel):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "components_")
+
+
+def thinned(X: CSR, rng: np.random.Generator) -> CSR:
+    """Rows with few columns: by turns with 1, 2, 4, 8 or 16 tokens of different ones, or whole."""
+    n_columns = np.resize([*N_KNOWN, 0], X.shape[0])  # 0: all
+    tokens = few_columns(X, n_columns, rng)
+    few = X.copy()
+    few.data = np.where(n_columns[rows_of(X)] > 0, tokens, X.data)
+    few.eliminate_zeros()
+    return few

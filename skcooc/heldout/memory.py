@@ -12,16 +12,17 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from skcooc.heldout import predictors
-from skcooc.heldout.predictors import Discounted, Interpolated, Unigram
+from skcooc.heldout.predictors import Discounted, Growing, Interpolated, Unigram, growth, row_sums
 from skcooc.heldout.validation import add_one
 from skcooc.protocol import CSR, Array, Block, Predictor
 
-STARTS = ((30.0, 0.5, 0.02, 0.3), (1.0, 0.8, 0.3, 0.3))  # typical of texts, and of rare pairs
-BOUNDS = (1e-3, 1e-3), (1e6, 1 - 1e-3)  # least and largest concentration, and share
-CURVES, INVERSES = (np.exp, expit, expit, expit), (np.log, logit, logit, logit)
+# Typical of texts, and of rare pairs.
+STARTS = ((30.0, 0.5, 0.02, 0.3, 3.0), (1.0, 0.8, 0.3, 0.3, 3.0))
+BOUNDS = (1e-3, 1e-3), (1e6, 1 - 1e-3)  # least and largest number of tokens, and share
+CURVES, INVERSES = (np.exp, expit, expit, expit, np.exp), (np.log, logit, logit, logit, np.log)
 MAX_TOKENS = 100_000  # tokens used to estimate the parameters
 MAX_COMPARED = 20_000  # tokens used to compare models in a cache
-Asked = Sequence[float | None]  # of the four parameters those that are given; None: estimated
+Asked = Sequence[float | None]  # of the five parameters those that are given; None: estimated
 
 
 class Memory(NamedTuple):
@@ -30,7 +31,8 @@ class Memory(NamedTuple):
     concentration: float  # a, pseudo-count of the model's prediction
     discount: float  # d, subtracted from each count
     smoothing: float  # s, weight of the background
-    neighbor_share: float = 0.0  # t, weight of the nearest rows beside the model
+    neighbor_share: float = 0.0  # t, weight of the nearest rows beside the model, in long rows
+    neighbor_tokens: float = 0.0  # c, known tokens of a row with half of this weight; 0: any have t
 
 
 def rows_with(X: Block) -> Array:
@@ -41,23 +43,32 @@ def rows_with(X: Block) -> Array:
 
 def with_cache(
     known: CSR,
-    predictor: Predictor,
+    predictor: Predictor | None,
     background: Array,
     memory: Memory,
     neighbors: Predictor | None = None,
+    unigram: Array | None = None,
 ) -> Discounted:
     """Predictions of rows with a within-document cache.
 
         P(y_j given x_i) = (max(n_ij - d, 0) + (a + sum_l min(n_il, d)) B_ij) / (n_i + a)
+        B_ij = (1 - s) [(1 - t w_i) P_ij + t w_i Q_ij] + s b_ij
+        w_i = n_i / (n_i + c)
+        b_ij = (c^2 u_j + n_i^2 b_j) / (c^2 + n_i^2)
 
-    where B_ij = (1 - s) [(1 - t) P_ij + t Q_ij] + s b_j, with P from the predictor, Q from the
-    neighbours, where there are some, and the background b (M,).
+    P is from the predictor, None: b_ij. Q is from the neighbours, where there are some. The
+    background moves from the unigram u (M,) to b (M,); it is b if there is no unigram.
     ``known`` holds the n_ij and must not contain the tokens to be scored.
     """
-    a, d, s, t = memory
+    a, d, s, t, c = memory
+    n = row_sums(known)
+    base: Predictor = Unigram(background)
+    if unigram is not None and c > 0:
+        base = Growing(Unigram(unigram), base, growth(n, c, 2))
+    model = base if predictor is None else predictor
     if neighbors is not None:
-        predictor = Interpolated((predictor, neighbors), (1 - t, t))
-    return Discounted(known, d, predictors.smoothed(predictor, background, s), a)
+        model = Growing(model, neighbors, t * growth(n, c))
+    return Discounted(known, d, Interpolated((model, base), (1 - s, s)), a)
 
 
 @dataclass(frozen=True)
@@ -89,60 +100,88 @@ class MemoryCells(NamedTuple):
     totals: Array  # n_i
     rows: Array
     saved: DiscountedMass  # of all rows
-    P: Array
-    Q: Array  # by the nearest rows; P without them
+    P: Array | None  # None: the background
+    Q: Array  # by the nearest rows; anything without them
     b: Array
+    u: Array  # by the unigram; b without neighbours
 
     def take(self, at: Array) -> Self:
         """Some of the tokens, by a mask or by positions."""
-        by_cell = {name: getattr(self, name)[at] for name in self._fields if name != "saved"}
-        return self._replace(**by_cell)
+        arrays = {name: value for name, value in self._asdict().items() if name != "saved"}
+        return self._replace(**{name: x[at] for name, x in arrays.items() if x is not None})
 
     def logs(self, memory: Memory) -> Array:
         """log P of each token, (n,), nats."""
-        a, d, s, t = memory
+        a, d, s, t, c = memory
         rest = a + self.saved(d)[0][self.rows]
-        B = (1 - s) * ((1 - t) * self.P + t * self.Q) + s * self.b
+        w, base = growth(self.totals, c), self._background(c)
+        P = base if self.P is None else self.P
+        B = (1 - s) * ((1 - t * w) * P + t * w * self.Q) + s * base
         return np.log((np.maximum(self.known - d, 0) + rest * B) / (self.totals + a))
 
     def log_likelihood(self, memory: Memory) -> tuple[float, Array]:
-        """Mean log-likelihood, nats, and its derivatives by a, d, s and t, (4,)."""
-        a, d, s, t = memory
-        of_row, slopes = self.saved(d)
-        rest, slope = a + of_row[self.rows], slopes[self.rows]
+        """Mean log-likelihood, nats, and its derivatives by a, d, s, t and c, (5,)."""
+        a, d, s, t, c = memory
+        of_row, by_d = self.saved(d)
+        rest, slope = a + of_row[self.rows], by_d[self.rows]
         totals, nothing = self.totals + a, self.totals + a == 0
         rest, totals = np.where(nothing, 1, rest), np.where(nothing, 1, totals)
-        model = (1 - t) * self.P + t * self.Q
-        B = (1 - s) * model + s * self.b
+        w, base = growth(self.totals, c), self._background(c)
+        P = base if self.P is None else self.P
+        model = (1 - t * w) * P + t * w * self.Q
+        B = (1 - s) * model + s * base
         scaled = np.maximum(self.known - d, 0) + rest * B
         possible = scaled > 0  # with a = d = 0 only known columns are
         scaled, shares = np.where(possible, scaled, 1), self.scored * possible
         shares = shares / max(shares.sum(), np.finfo(float).tiny)
         by_a = B / scaled - 1 / totals
         by_d = (slope * B - (self.known > d)) / scaled
-        by_s = rest * (self.b - model) / scaled
-        by_t = rest * (1 - s) * (self.Q - self.P) / scaled
+        by_s = rest * (base - model) / scaled
+        by_t = rest * (1 - s) * w * (self.Q - P) / scaled
+        by_c = rest * self._slope(s, t, c, P) / scaled
         value = (shares * np.log(scaled / totals)).sum()
-        return float(value), np.array([(shares * by).sum() for by in (by_a, by_d, by_s, by_t)])
+        slopes = [(shares * by).sum() for by in (by_a, by_d, by_s, by_t, by_c)]
+        return float(value), np.array(slopes)
+
+    def _background(self, c: float) -> Array:
+        if c == 0:
+            return self.b
+        v = growth(self.totals, c, 2)
+        return (1 - v) * self.u + v * self.b
+
+    def _slope(self, s: float, t: float, c: float, P: Array) -> Array:
+        """Derivative of B by c, (n,)."""
+        if c == 0:
+            return np.zeros(len(P))
+        w, v = growth(self.totals, c), growth(self.totals, c, 2)
+        by_w, by_v = -w * (1 - w) / c, -2 * v * (1 - v) / c
+        weight = s if self.P is not None else s + (1 - s) * (1 - t * w)
+        return (1 - s) * t * by_w * (self.Q - P) + weight * by_v * (self.b - self.u)
 
 
 def memory_cells(
     known: CSR,
     X: Block,
-    predictor: Predictor,
+    predictor: Predictor | None,
     background: Array,
     neighbors: Predictor | None = None,
+    unigram: Array | None = None,
     max_tokens: int = MAX_TOKENS,
 ) -> MemoryCells:
+    """Tokens of X, for predictions as those of :func:`with_cache`."""
     at = _scored_cells(X, max_tokens)
     rows, columns = predictors.rows_of(X.table)[at], X.indices[at]
-    counts = predictors.values_at(known, rows, columns)
-    totals = np.bincount(predictors.rows_of(known), weights=known.data, minlength=known.shape[0])
-    P, b = predictor.cells(X)[at], background[columns]
-    Q = P if neighbors is None else neighbors.cells(X)[at]
-    scored = X.weighted_counts[at].astype(np.float64)
+    b = background[columns]
     return MemoryCells(
-        scored, counts, totals[rows], rows, DiscountedMass.from_table(known), P, Q, b
+        scored=X.weighted_counts[at].astype(np.float64),
+        known=predictors.values_at(known, rows, columns),
+        totals=row_sums(known)[rows],
+        rows=rows,
+        saved=DiscountedMass.from_table(known),
+        P=None if predictor is None else predictor.cells(X)[at],
+        Q=b if neighbors is None else neighbors.cells(X)[at],
+        b=b,
+        u=b if unigram is None else unigram[columns],
     )
 
 
@@ -176,24 +215,25 @@ class CacheValidation:
 
 def best_memory(
     cells: MemoryCells,
-    asked: Asked = (None, None, None, 0.0),
+    asked: Asked = (None, None, None, 0.0, 0.0),
     starts: Sequence[tuple[float, ...]] = STARTS,
 ) -> Memory:
     """Parameters with the largest likelihood; values in ``asked`` other than None are kept.
 
-    By quasi-Newton steps in log a and the logits of d, s and t, from each of the starts.
+    By quasi-Newton steps in log a, log c and the logits of d, s and t, from each of the starts.
     """
     free = [i for i, value in enumerate(asked) if value is None]
 
     def memory(x: Iterable[float]) -> Memory:
         found = dict(zip(free, x, strict=True))
-        values = [asked[i] if i not in found else CURVES[i](found[i]) for i in range(4)]
+        values = [asked[i] if i not in found else CURVES[i](found[i]) for i in range(5)]
         return Memory(*np.array(values, dtype=float).tolist())
 
     def loss(x: Array) -> tuple[float, Array]:
         at = memory(x)
         value, slopes = cells.log_likelihood(at)
-        chain = np.array([at.concentration, *(p * (1 - p) for p in at[1:])])
+        a, *shares, c = at
+        chain = np.array([a, *(p * (1 - p) for p in shares), c])
         return -value, -(slopes * chain)[free]
 
     if not free:
@@ -202,7 +242,7 @@ def best_memory(
     def scaled(values: tuple[float, ...]) -> list[float]:
         return [float(INVERSES[i](values[i])) for i in free]
 
-    low, high = (scaled((a, share, share, share)) for a, share in BOUNDS)
+    low, high = (scaled((tokens, share, share, share, tokens)) for tokens, share in BOUNDS)
     options = {"jac": True, "method": "L-BFGS-B", "bounds": list(zip(low, high, strict=True))}
     found = [minimize(loss, scaled(start), **options) for start in starts]
     return memory(min(found, key=attrgetter("fun")).x)

@@ -55,6 +55,27 @@ class Interpolated(NamedTuple):
         return sum(others, start=first)
 
 
+def growth(n: Array, c: float, power: int = 1) -> Array:
+    """n^p / (n^p + c^p) of the known tokens n of rows: one half at n = c; all one for c = 0."""
+    return np.ones(len(n)) if c == 0 else n**power / (n**power + c**power)
+
+
+@dataclass(frozen=True)
+class Growing:
+    """Mean of two predictors with a weight for each row, which grows with its known tokens.
+
+    (1 - w_i) P(y_j given x_i) + w_i Q(y_j given x_i)
+    """
+
+    first: Predictor  # P
+    second: Predictor  # Q, of the same rows
+    weights: Array  # (n,): the w_i in [0, 1], such as a multiple of ``growth``
+
+    def cells(self, X: Block) -> Array:
+        w = self.weights[rows_of(X.table)]
+        return (1 - w) * self.first.cells(X) + w * self.second.cells(X)
+
+
 @dataclass(frozen=True)
 class Discounted:
     """Absolute discounting of known counts, interpolated with a lower predictor.
@@ -145,6 +166,11 @@ def with_background(factors: Factors, background: Array, s: float) -> Factors:
 def rows_of(table: CSR) -> Array:
     """Row index of each non-zero, (nnz,)."""
     return np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
+
+
+def row_sums(table: CSR) -> Array:
+    """Sum of each row, (n,), float64."""
+    return np.bincount(rows_of(table), weights=table.data, minlength=table.shape[0])
 
 
 def values_at(table: CSR, rows: Array, columns: Array) -> Array:

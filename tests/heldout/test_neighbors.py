@@ -1,5 +1,6 @@
 """Predictions from the nearest rows, compared with slow loops."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -9,9 +10,12 @@ from sklearn.base import clone
 
 from skcooc import AspectModel, Dyads, RowBlocks, RowMemory
 from skcooc.datasets import make_cooccurrences
-from skcooc.heldout import NearestRows
+from skcooc.ensemble import row_memory
+from skcooc.ensemble.row_memory import thinned
+from skcooc.heldout import NearestRows, Unigram
 from skcooc.heldout.neighbors import RowIndex
-from skcooc.metrics import perplexity_of
+from skcooc.heldout.predictors import smoothed
+from skcooc.metrics import perplexity_of, unigram
 from skcooc.model_selection import split_counts
 from skcooc.tables import as_counts
 from tests.tables import planted, refused
@@ -117,6 +121,7 @@ def test_frequent_columns_may_be_left_out():
 
 
 GROUPS = planted(20, 9000, n_rows=300, n_columns=200, concentration=0.05).X.astype(float)
+NEW_ROWS = planted(20, 20000, n_rows=500, n_columns=200, concentration=0.05).X.astype(float)
 TRAIN, TEST = split_counts(GROUPS, random_state=0)
 
 
@@ -141,7 +146,8 @@ def test_auto_leaves_neighbours_out_where_they_do_not_help():
     model = RowMemory(neighbors="auto", random_state=0).fit(X)
     assert (model.neighbors_, model.neighbor_share_) == (0, 0.0)
     asked = RowMemory(neighbors=5, random_state=0).fit(X)
-    assert asked.neighbor_share_ < 0.3
+    n = X.sum() / len(X)
+    assert asked.neighbor_share_ * n / (n + asked.neighbor_tokens_) < 0.15
 
 
 def test_new_rows_and_recommendations_have_neighbours_too():
@@ -154,6 +160,72 @@ def test_new_rows_and_recommendations_have_neighbours_too():
     assert before > RowMemory(random_state=0).fit(GROUPS).score(GROUPS[:9])
     model.set_params(neighbors=0)  # of the next fit
     assert model.score(GROUPS[:9]) == before
+
+
+@pytest.mark.parametrize("estimator", [None, AspectModel(5, beta=0.9, random_state=0)], ids=repr)
+def test_neighbours_of_rows_with_few_known_tokens_are_not_trusted(estimator):
+    """New rows are never predicted worse than by the best part of the model."""
+    train, new = NEW_ROWS[:-150], NEW_ROWS[-150:]
+    model = RowMemory(estimator, neighbors=20, random_state=0).fit(train)
+    cache, b = RowMemory(random_state=0).fit(train), unigram(train)
+    constant = copy.copy(model)
+    constant.neighbor_tokens_ = 0.0  # broken: the weight of whole rows for all
+    worse = []
+    for n in (1, 2, 5, 20):
+        known, scored = few_tokens(new[new.sum(axis=1) > n], n)
+        near = NearestRows(train, known.table, n_neighbors=20)
+        parts = [Unigram(b), *(smoothed(near, b, s) for s in (0.1, 0.3, 0.5, 0.7, 0.9))]
+        parts.append(cache.predictor(known))
+        if estimator is not None:
+            parts.append(model.estimator_.predictor(known))
+        best = min(perplexity_of(scored, part) for part in parts)
+        assert perplexity_of(scored, model.predictor(known)) < 1.005 * best
+        worse.append(perplexity_of(scored, constant.predictor(known)) / best)
+    assert max(worse[:2]) > 1.02
+    assert worse[-1] < 1
+    assert 0.3 < model.neighbor_tokens_ < 20
+
+
+def few_tokens(X, n):
+    """n tokens of each row, and the others."""
+    rng = np.random.default_rng(0)
+    known = [rng.multivariate_hypergeometric(row.astype(int), n) for row in X.toarray()]
+    known = sp.csr_array(np.array(known, dtype=float))
+    return as_counts(known), sp.csr_array(X - known)
+
+
+def test_rows_are_thinned_by_turns_and_some_stay_whole():
+    table = X.copy()
+    few = thinned(table, np.random.default_rng(0))
+    np.testing.assert_array_equal(table.toarray(), X.toarray())
+    assert (few.toarray() <= X.toarray()).all()
+    for i in range(X.shape[0]):
+        n = (1, 2, 4, 8, 16, None)[i % 6]
+        row = few[[i]].toarray()[0]
+        if n is None:
+            np.testing.assert_array_equal(row, X[[i]].toarray()[0])
+        else:
+            assert row.max(initial=0) <= 1
+            assert row.sum() == min(n, X[[i]].nnz)
+
+
+def test_the_weight_of_neighbours_is_learnt_from_rest_and_held_out_tokens_alone(monkeypatch):
+    """Tokens that are predicted are neither known nor among the neighbours."""
+    tables, real = [], row_memory.memory_cells
+
+    def memory_cells(known, heldout, predictor, background, near, unigram):
+        tables.append((known, heldout.table, near))
+        return real(known, heldout, predictor, background, near, unigram)
+
+    monkeypatch.setattr(row_memory, "memory_cells", memory_cells)
+    model = RowMemory(AspectModel(3, beta=0.9, random_state=0), neighbors=5, random_state=0)
+    model.fit(GROUPS)
+    (rest, heldout, _), (few, again, near) = tables
+    np.testing.assert_array_equal((rest + heldout).toarray(), GROUPS.toarray())
+    np.testing.assert_array_equal(again.toarray(), heldout.toarray())
+    assert (few.toarray() <= rest.toarray()).all()
+    np.testing.assert_array_equal(near.index.known.toarray(), rest.toarray())
+    assert not near.weights.diagonal().any()  # no row is its own neighbour
 
 
 def test_rows_of_no_weight_are_no_neighbours_and_weights_multiply_rows():

@@ -230,16 +230,52 @@ def bursty():
     return rest.table, heldout.X, model, np.full(60, 1 / 60)
 
 
-def test_slopes_are_those_of_the_log_likelihood(bursty):
+def literal_lower(n, P, Q, b, u, s, t, c):
+    """Prediction of a row of n known tokens below its cache; without P the background."""
+    shift = n**2 / (n**2 + c**2)
+    behind = (1 - shift) * u + shift * b
+    P = behind if P is None else P
+    w = t * n / (n + c)
+    return (1 - s) * ((1 - w) * P + w * Q) + s * behind
+
+
+@pytest.mark.parametrize("with_model", [True, False])
+def test_neighbours_and_background_gain_weight_with_the_known_tokens(with_model):
+    known = np.array([[3.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
+    P, Q, b, u = np.random.default_rng(0).dirichlet(np.ones(4), 4)
+    a, d, s, t, c = memory = Memory(5.0, 0.6, 0.3, 0.8, 2.5)
+    model = Unigram(P) if with_model else None
+    found = with_cache(sp.csr_array(known), model, b, memory, Unigram(Q), u).cells(
+        as_counts(sp.csr_array(np.ones(known.shape)))
+    )
+    expected = np.zeros(known.shape)
+    for i, row in enumerate(known):
+        lower = literal_lower(row.sum(), P if with_model else None, Q, b, u, s, t, c)
+        expected[i : i + 1] = literal(row[None], lower, b, a, d, 0.0)
+    np.testing.assert_allclose(found.reshape(known.shape), expected, rtol=1e-12)
+    np.testing.assert_allclose(expected.sum(axis=1), 1, rtol=1e-12)
+    of_empty_row = 0.7 * P + 0.3 * u if with_model else u
+    np.testing.assert_allclose(expected[2], of_empty_row)
+    constant = with_cache(sp.csr_array(known), model, b, memory._replace(neighbor_tokens=0.0))
+    with_weights = constant.cells(as_counts(sp.csr_array(np.ones(known.shape))))
+    assert not np.allclose(with_weights, expected.ravel(), rtol=0.05)
+
+
+@pytest.mark.parametrize("with_model", [True, False])
+def test_slopes_are_those_of_the_log_likelihood(bursty, with_model):
     known, heldout, model, background = bursty
-    other = Unigram(np.random.default_rng(1).dirichlet(np.ones(60)))
-    cells, at = memory_cells(*bursty, other), np.array([7.0, 0.4, 0.3, 0.2])
+    other, unigram = np.random.default_rng(1).dirichlet(np.ones(60), 2)
+    given = model if with_model else None, background, Unigram(other), unigram
+    cells, at = memory_cells(known, heldout, *given), np.array([7.0, 0.4, 0.3, 0.2, 20.0])
     value, slopes = cells.log_likelihood(Memory(*at))
-    predictor = with_cache(known, model, background, Memory(*at), other)
+    model, background, other, unigram = given
+    predictor = with_cache(known, model, background, Memory(*at), other, unigram)
     assert value == pytest.approx(-math.log(perplexity_of(heldout.table, predictor)))
     numerical = approx_fprime(at, lambda x: cells.log_likelihood(Memory(*x))[0], 1e-7)
-    np.testing.assert_allclose(slopes, numerical, rtol=1e-3)
+    np.testing.assert_allclose(slopes, numerical, rtol=1e-3, atol=1e-7)
     assert not np.allclose(slopes[::-1], numerical, rtol=0.5)
+    logs = cells.logs(Memory(*at))
+    assert (cells.scored * logs).sum() / cells.scored.sum() == pytest.approx(value)
 
 
 def test_the_best_memory_beats_a_grid_and_keeps_what_is_given(bursty):
@@ -249,7 +285,7 @@ def test_the_best_memory_beats_a_grid_and_keeps_what_is_given(bursty):
     grid = itertools.product((1, 5, 15, 30, 100), (0.01, 0.2, 0.5, 0.8), (0.01, 0.3, 0.9))
     assert all(cells.log_likelihood(Memory(*point))[0] <= best + 1e-9 for point in grid)
     assert cells.log_likelihood(Memory(1e4, 0.01, 0.3))[0] < best - 0.05  # next to no cache
-    given = best_memory(cells, (None, 0.25, None, 0.0))
+    given = best_memory(cells, (None, 0.25, None, 0.0, 0.0))
     assert given.discount == 0.25
     assert cells.log_likelihood(given)[0] <= best + 1e-9
 
@@ -262,7 +298,9 @@ def test_rows_of_which_nothing_is_known_are_predicted_by_the_lower_one():
     known = (np.array([2.5, 0.5]) + 1.0 * lower[:2]) / 4
     assert value == pytest.approx(np.log([*known, lower[3]]).mean())
     assert np.isfinite(slopes).all()
-    assert best_memory(cells, (0.0, 0.0, None, 0.0)).smoothing != 0.02  # where the search begins
+    assert (
+        best_memory(cells, (0.0, 0.0, None, 0.0, 0.0)).smoothing != 0.02
+    )  # where the search begins
 
 
 def test_rows_count_by_their_weights():
