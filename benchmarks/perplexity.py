@@ -143,8 +143,11 @@ def of_library(model: Any, split: Split, seed: int, neighbors: int = 0) -> Fitte
         return Fitted(Unigram(unigram(split.train)), 0.0, found._replace(smoothing=1.0), {})
     below: Predictor = factors_of(memory.estimator_)
     if neighbors:
-        grown = growth(row_sums(split.train), memory.neighbor_tokens_)
-        below = Growing(below, NearestRows(split.train), memory.neighbor_share_ * grown)
+        n, alike = row_sums(split.train), NearestRows(split.train)
+        below = Growing(
+            Unigram(unigram(split.train)), below, growth(n, memory.model_tokens_, power=2)
+        )
+        below = Growing(below, alike, memory.neighbor_share_ * growth(n, memory.neighbor_tokens_))
     start = process_time()
     alone = clone(model).fit(split.train)
     settings = {"beta": alone.beta_} if hasattr(alone, "beta_") else {}

@@ -248,7 +248,7 @@ def test_models_are_tuned_for_the_cache_around_them(monkeypatch, averaged):
     background = 1 + (known.toarray() > 0).sum(axis=0)
     background = background / background.sum()
     np.testing.assert_array_equal(cache.X.table.toarray(), heldout.toarray())
-    given = [None, 0.4, None, 0.0, 0.0]
+    given = [None, 0.4, None, 0.0, 0.0, 0.0]
     numbers = best_memory(memory_cells(known, as_counts(heldout), predictor, background), given)
     whole = with_cache(known, predictor, background, numbers)
     assert found == pytest.approx(perplexity_of(heldout, whole), rel=1e-9)

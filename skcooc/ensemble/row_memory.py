@@ -25,7 +25,7 @@ from skcooc.heldout.validation import HoldOutOptions, add_one, hold_out
 from skcooc.protocol import CSR, Array, Block, Estimator, Predictor, RandomState, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.protocol.scikit_learn import Interval, StrOptions
-from skcooc.tables import Table, read, read_batch, read_in_memory, with_names
+from skcooc.tables import Table, as_counts, read, read_batch, read_in_memory, with_names
 
 N_NEIGHBORS = 50  # "auto"
 MAX_ROWS = 10_000  # with a column, above which it does not count for neighbours
@@ -53,18 +53,15 @@ class RowMemory(MetaModel):
     prediction of a Pitman-Yor process with concentration a and discount d, with one table for each
     known column of a row. A row without known counts is predicted by B alone.
 
-    With ``neighbors`` the mean Q_i of the most similar training rows takes part in the prediction
-    of the model. Neighbours found by two words are often wrong, so their weight grows with the
-    number of known tokens, from zero to t:
+    With ``neighbors`` the mean Q_i of the most similar training rows takes part in the prediction.
+    Its weight grows with the known tokens, and the model and b start from the unigram u of tokens:
 
-        B_ij = (1 - s) [(1 - t w_i) P_ij + t w_i Q_ij] + s b_ij,  w_i = n_i / (n_i + c)
-
-    The background then moves from the unigram u of the tokens to the document frequencies b:
-    b_ij = (c^2 u_j + n_i^2 b_j) / (c^2 + n_i^2). Without a model, P_ij = b_ij.
+        B_ij = (1 - s) [(1 - t w_i) M_ij + t w_i Q_ij] + s b_ij,  w_i = n_i / (n_i + c)
+        M_ij = (e^2 u_j + n_i^2 P_ij) / (e^2 + n_i^2),  b_ij = (c^2 u_j + n_i^2 b_j) / (c^2 + n_i^2)
 
     The numbers are estimated together on the tokens that the estimator holds out to tune its
-    own hyper-parameters. Before, c is estimated: these tokens are predicted from a few other tokens
-    of their rows, by the cache and the neighbours without the model. The hyper-parameters are
+    own hyper-parameters, c and e by predicting these tokens from a few others of their rows.
+    The hyper-parameters are
     chosen by the geometric mean of perplexity with the cache and without, which
     ``estimator_.tuning_`` shows; those of `AveragedModels` by that with the cache.
     If it holds out none, a second copy is fitted to a part of the tokens.
@@ -87,8 +84,7 @@ class RowMemory(MetaModel):
         d, the absolute discount of the count of every column, in favour of B.
 
     smoothing : float in [0, 1] or "auto", default="auto"
-        s, the weight of the background. It replaces the smoothing of the model, and has no effect
-        where ``estimator`` is None.
+        s, the weight of the background. It replaces the smoothing of the model.
 
     neighbors : int >= 0 or "auto", default=0
         Number of similar rows that predict a row; see `skcooc.heldout.NearestRows`. "auto" is 50,
@@ -110,8 +106,10 @@ class RowMemory(MetaModel):
     neighbor_share_ : float
         Their weight t in very long rows.
     neighbor_tokens_ : float
-        The c: neighbours have half of the weight t in rows with c known tokens. It is 0 where
-        neighbours are not used.
+        The c: neighbours have half of this weight in rows with c known tokens. 0 without them.
+    model_tokens_ : float
+        The e: the model counts as much as the unigram in rows with e known tokens. 0 without
+        neighbours or model.
     components_ : (K, M) array
         P(y_j given z_k) of the model.
     embedding_ : (N, K) array
@@ -158,6 +156,7 @@ class RowMemory(MetaModel):
     neighbors_: int = field(init=False)
     neighbor_share_: float = field(init=False)
     neighbor_tokens_: float = field(init=False)
+    model_tokens_: float = field(init=False)
     _member: Member = field(init=False)
     _frequencies: Array = field(init=False)
     _known: RowIndex | None = field(init=False)  # the training table
@@ -319,6 +318,7 @@ class RowMemory(MetaModel):
                 "neighbors_": self._n_neighbors if memory.neighbor_share > 0 else 0,
                 "neighbor_share_": memory.neighbor_share,
                 "neighbor_tokens_": memory.neighbor_tokens,
+                "model_tokens_": memory.model_tokens,
             },
         )
 
@@ -356,16 +356,21 @@ class RowMemory(MetaModel):
         index = RowIndex(rest.table, MAX_ROWS, rest.row_weights)
         near = NearestRows(index, n_neighbors=self._n_neighbors)
         cells = memory_cells(rest.table, heldout.X, predictor, background, near, index.unigram)
-        # Here most of each row is known, which says little about c. So it is estimated with few
-        # known tokens, without the model: it was fitted to these rows, and would seem too good.
+        # Here most of each row is known, which says little about c and e. So they are estimated
+        # with few known tokens; c without the model, which would seem too good on these rows.
         rows = np.flatnonzero(rest.row_weights > 0)
         few = thinned(rest.table[rows], np.random.default_rng(seed))
         near = NearestRows(index, few, rows, self._n_neighbors)
         some = heldout.X.take(rows)
         of_few = memory_cells(few, some, None, background, near, index.unigram)
-        c = best_memory(of_few, [*asked[:2], 0.0, None, None]).neighbor_tokens
+        c = best_memory(of_few, [*asked[:2], 0.0, None, None, 0.0]).neighbor_tokens
         without = best_memory(cells, self._asked)
-        memory = best_memory(cells, [*asked, None, c])
+        memory = best_memory(cells, [*asked, None, c, 0.0])
+        if predictor is not None:
+            model = Factors(member.fold_in(as_counts(few).as_new()), member.fitted.B)
+            of_few = memory_cells(few, some, model, background, near, index.unigram)
+            e = best_memory(of_few, [*memory[:-1], None]).model_tokens
+            memory = best_memory(cells, [*asked, None, c, e])
         gain = cells.log_likelihood(memory)[0] - cells.log_likelihood(without)[0]
         return without if self.neighbors == "auto" and gain < MIN_GAIN else memory
 
@@ -373,7 +378,7 @@ class RowMemory(MetaModel):
     def _asked(self) -> Asked:
         """The parameters of a cache without neighbours that are given."""
         given = self.concentration, self.discount, self.smoothing
-        return [*(None if value == "auto" else float(value) for value in given), 0.0, 0.0]
+        return [*(None if value == "auto" else float(value) for value in given), 0.0, 0.0, 0.0]
 
     @property
     def _n_neighbors(self) -> int:
@@ -397,6 +402,7 @@ class RowMemory(MetaModel):
             self.smoothing_,
             self.neighbor_share_,
             self.neighbor_tokens_,
+            self.model_tokens_,
         )
         model = None if self.estimator_ is None else Factors(mixtures, self.components_.T)
         if not self.neighbors_:

@@ -17,12 +17,13 @@ from skcooc.heldout.validation import add_one
 from skcooc.protocol import CSR, Array, Block, Predictor
 
 # Typical of texts, and of rare pairs.
-STARTS = ((30.0, 0.5, 0.02, 0.3, 3.0), (1.0, 0.8, 0.3, 0.3, 3.0))
+STARTS = ((30.0, 0.5, 0.02, 0.3, 3.0, 1.0), (1.0, 0.8, 0.3, 0.3, 3.0, 1.0))
 BOUNDS = (1e-3, 1e-3), (1e6, 1 - 1e-3)  # least and largest number of tokens, and share
-CURVES, INVERSES = (np.exp, expit, expit, expit, np.exp), (np.log, logit, logit, logit, np.log)
+CURVES = np.exp, expit, expit, expit, np.exp, np.exp
+INVERSES = np.log, logit, logit, logit, np.log, np.log
 MAX_TOKENS = 100_000  # tokens used to estimate the parameters
 MAX_COMPARED = 20_000  # tokens used to compare models in a cache
-Asked = Sequence[float | None]  # of the five parameters those that are given; None: estimated
+Asked = Sequence[float | None]  # of the six parameters those that are given; None: estimated
 
 
 class Memory(NamedTuple):
@@ -33,6 +34,7 @@ class Memory(NamedTuple):
     smoothing: float  # s, weight of the background
     neighbor_share: float = 0.0  # t, weight of the nearest rows beside the model, in long rows
     neighbor_tokens: float = 0.0  # c, known tokens of a row with half of this weight; 0: any have t
+    model_tokens: float = 0.0  # e, known tokens with which the model weighs as much as the unigram
 
 
 def rows_with(X: Block) -> Array:
@@ -52,20 +54,23 @@ def with_cache(
     """Predictions of rows with a within-document cache.
 
         P(y_j given x_i) = (max(n_ij - d, 0) + (a + sum_l min(n_il, d)) B_ij) / (n_i + a)
-        B_ij = (1 - s) [(1 - t w_i) P_ij + t w_i Q_ij] + s b_ij
+        B_ij = (1 - s) [(1 - t w_i) M_ij + t w_i Q_ij] + s b_ij
         w_i = n_i / (n_i + c)
         b_ij = (c^2 u_j + n_i^2 b_j) / (c^2 + n_i^2)
+        M_ij = (e^2 u_j + n_i^2 P_ij) / (e^2 + n_i^2)
 
-    P is from the predictor, None: b_ij. Q is from the neighbours, where there are some. The
-    background moves from the unigram u (M,) to b (M,); it is b if there is no unigram.
+    P is from the predictor, None: M_ij = b_ij. Q is from the neighbours, where there are some.
+    Without a unigram u (M,) the background is b (M,), and M = P.
     ``known`` holds the n_ij and must not contain the tokens to be scored.
     """
-    a, d, s, t, c = memory
+    a, d, s, t, c, e = memory
     n = row_sums(known)
     base: Predictor = Unigram(background)
     if unigram is not None and c > 0:
         base = Growing(Unigram(unigram), base, growth(n, c, 2))
     model = base if predictor is None else predictor
+    if predictor is not None and unigram is not None and e > 0:
+        model = Growing(Unigram(unigram), predictor, growth(n, e, 2))
     if neighbors is not None:
         model = Growing(model, neighbors, t * growth(n, c))
     return Discounted(known, d, Interpolated((model, base), (1 - s, s)), a)
@@ -112,22 +117,22 @@ class MemoryCells(NamedTuple):
 
     def logs(self, memory: Memory) -> Array:
         """log P of each token, (n,), nats."""
-        a, d, s, t, c = memory
+        a, d, s, t, c, e = memory
         rest = a + self.saved(d)[0][self.rows]
-        w, base = growth(self.totals, c), self._background(c)
-        P = base if self.P is None else self.P
+        w, base = growth(self.totals, c), self._from_unigram(self.b, c)
+        P = base if self.P is None else self._from_unigram(self.P, e)
         B = (1 - s) * ((1 - t * w) * P + t * w * self.Q) + s * base
         return np.log((np.maximum(self.known - d, 0) + rest * B) / (self.totals + a))
 
     def log_likelihood(self, memory: Memory) -> tuple[float, Array]:
-        """Mean log-likelihood, nats, and its derivatives by a, d, s, t and c, (5,)."""
-        a, d, s, t, c = memory
+        """Mean log-likelihood, nats, and its derivatives by a, d, s, t, c and e, (6,)."""
+        a, d, s, t, c, e = memory
         of_row, by_d = self.saved(d)
         rest, slope = a + of_row[self.rows], by_d[self.rows]
         totals, nothing = self.totals + a, self.totals + a == 0
         rest, totals = np.where(nothing, 1, rest), np.where(nothing, 1, totals)
-        w, base = growth(self.totals, c), self._background(c)
-        P = base if self.P is None else self.P
+        w, base = growth(self.totals, c), self._from_unigram(self.b, c)
+        P = base if self.P is None else self._from_unigram(self.P, e)
         model = (1 - t * w) * P + t * w * self.Q
         B = (1 - s) * model + s * base
         scaled = np.maximum(self.known - d, 0) + rest * B
@@ -138,25 +143,31 @@ class MemoryCells(NamedTuple):
         by_d = (slope * B - (self.known > d)) / scaled
         by_s = rest * (base - model) / scaled
         by_t = rest * (1 - s) * w * (self.Q - P) / scaled
-        by_c = rest * self._slope(s, t, c, P) / scaled
+        of_model = (1 - s) * (1 - t * w)
+        of_base = s if self.P is not None else s + of_model
+        by_w = -w * (1 - w) / c if c > 0 else np.zeros(len(w))
+        by_c = (1 - s) * t * by_w * (self.Q - P) + of_base * self._slope(self.b, c)
+        by_c = rest * by_c / scaled
+        by_e = np.zeros(len(w))
+        if self.P is not None:
+            by_e = rest * of_model * self._slope(self.P, e) / scaled
         value = (shares * np.log(scaled / totals)).sum()
-        slopes = [(shares * by).sum() for by in (by_a, by_d, by_s, by_t, by_c)]
+        slopes = [(shares * by).sum() for by in (by_a, by_d, by_s, by_t, by_c, by_e)]
         return float(value), np.array(slopes)
 
-    def _background(self, c: float) -> Array:
+    def _from_unigram(self, P: Array, c: float) -> Array:
+        """Mean of the unigram and another prediction, which is that one for c = 0, (n,)."""
         if c == 0:
-            return self.b
+            return P
         v = growth(self.totals, c, 2)
-        return (1 - v) * self.u + v * self.b
+        return (1 - v) * self.u + v * P
 
-    def _slope(self, s: float, t: float, c: float, P: Array) -> Array:
-        """Derivative of B by c, (n,)."""
+    def _slope(self, P: Array, c: float) -> Array:
+        """Derivative of this mean by c, (n,)."""
         if c == 0:
             return np.zeros(len(P))
-        w, v = growth(self.totals, c), growth(self.totals, c, 2)
-        by_w, by_v = -w * (1 - w) / c, -2 * v * (1 - v) / c
-        weight = s if self.P is not None else s + (1 - s) * (1 - t * w)
-        return (1 - s) * t * by_w * (self.Q - P) + weight * by_v * (self.b - self.u)
+        v = growth(self.totals, c, 2)
+        return -2 * v * (1 - v) / c * (P - self.u)
 
 
 def memory_cells(
@@ -215,25 +226,26 @@ class CacheValidation:
 
 def best_memory(
     cells: MemoryCells,
-    asked: Asked = (None, None, None, 0.0, 0.0),
+    asked: Asked = (None, None, None, 0.0, 0.0, 0.0),
     starts: Sequence[tuple[float, ...]] = STARTS,
 ) -> Memory:
     """Parameters with the largest likelihood; values in ``asked`` other than None are kept.
 
-    By quasi-Newton steps in log a, log c and the logits of d, s and t, from each of the starts.
+    By quasi-Newton steps in the logarithms of a, c and e and the logits of d, s and t, from each of
+    the starts.
     """
     free = [i for i, value in enumerate(asked) if value is None]
 
     def memory(x: Iterable[float]) -> Memory:
         found = dict(zip(free, x, strict=True))
-        values = [asked[i] if i not in found else CURVES[i](found[i]) for i in range(5)]
+        values = [asked[i] if i not in found else CURVES[i](found[i]) for i in range(6)]
         return Memory(*np.array(values, dtype=float).tolist())
 
     def loss(x: Array) -> tuple[float, Array]:
         at = memory(x)
         value, slopes = cells.log_likelihood(at)
-        a, *shares, c = at
-        chain = np.array([a, *(p * (1 - p) for p in shares), c])
+        a, d, s, t, c, e = at
+        chain = np.array([a, *(p * (1 - p) for p in (d, s, t)), c, e])
         return -value, -(slopes * chain)[free]
 
     if not free:
@@ -242,7 +254,7 @@ def best_memory(
     def scaled(values: tuple[float, ...]) -> list[float]:
         return [float(INVERSES[i](values[i])) for i in free]
 
-    low, high = (scaled((tokens, share, share, share, tokens)) for tokens, share in BOUNDS)
+    low, high = (scaled((tokens, share, share, share, tokens, tokens)) for tokens, share in BOUNDS)
     options = {"jac": True, "method": "L-BFGS-B", "bounds": list(zip(low, high, strict=True))}
     found = [minimize(loss, scaled(start), **options) for start in starts]
     return memory(min(found, key=attrgetter("fun")).x)

@@ -186,6 +186,29 @@ def test_neighbours_of_rows_with_few_known_tokens_are_not_trusted(estimator):
     assert 0.3 < model.neighbor_tokens_ < 20
 
 
+def test_a_model_that_few_known_tokens_mislead_is_not_trusted():
+    model = AspectModel(40, beta=1.0, row_prior=1e-9, max_iter=30, random_state=0)
+    train, new = NEW_ROWS[:-150], NEW_ROWS[-150:]
+    memory = RowMemory(model, neighbors=20, random_state=0).fit(train)
+    constant = copy.copy(memory)
+    constant.model_tokens_ = 0.0  # broken
+    known, scored = few_tokens(new, 1)
+    found, broken, alone, b = (
+        perplexity_of(scored, predictor)
+        for predictor in (
+            memory.predictor(known),
+            constant.predictor(known),
+            memory.estimator_.predictor(known),
+            Unigram(unigram(train)),
+        )
+    )
+    assert alone > 1.2 * b
+    assert found < 0.95 * b
+    assert broken > 1.05 * b
+    assert 1 < memory.model_tokens_ < 20
+    assert RowMemory(neighbors=20, random_state=0).fit(train).model_tokens_ == 0
+
+
 def few_tokens(X, n):
     """n tokens of each row, and the others."""
     rng = np.random.default_rng(0)
@@ -220,7 +243,9 @@ def test_the_weight_of_neighbours_is_learnt_from_rest_and_held_out_tokens_alone(
     monkeypatch.setattr(row_memory, "memory_cells", memory_cells)
     model = RowMemory(AspectModel(3, beta=0.9, random_state=0), neighbors=5, random_state=0)
     model.fit(GROUPS)
-    (rest, heldout, _), (few, again, near) = tables
+    (rest, heldout, _), (few, again, near), of_model = tables
+    assert of_model[0] is few
+    assert of_model[2] is near
     np.testing.assert_array_equal((rest + heldout).toarray(), GROUPS.toarray())
     np.testing.assert_array_equal(again.toarray(), heldout.toarray())
     assert (few.toarray() <= rest.toarray()).all()

@@ -230,11 +230,10 @@ def bursty():
     return rest.table, heldout.X, model, np.full(60, 1 / 60)
 
 
-def literal_lower(n, P, Q, b, u, s, t, c):
+def literal_lower(n, P, Q, b, u, s, t, c, e):
     """Prediction of a row of n known tokens below its cache; without P the background."""
-    shift = n**2 / (n**2 + c**2)
-    behind = (1 - shift) * u + shift * b
-    P = behind if P is None else P
+    behind = (c**2 * u + n**2 * b) / (c**2 + n**2)
+    P = behind if P is None else (e**2 * u + n**2 * P) / (e**2 + n**2)
     w = t * n / (n + c)
     return (1 - s) * ((1 - w) * P + w * Q) + s * behind
 
@@ -243,19 +242,18 @@ def literal_lower(n, P, Q, b, u, s, t, c):
 def test_neighbours_and_background_gain_weight_with_the_known_tokens(with_model):
     known = np.array([[3.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
     P, Q, b, u = np.random.default_rng(0).dirichlet(np.ones(4), 4)
-    a, d, s, t, c = memory = Memory(5.0, 0.6, 0.3, 0.8, 2.5)
+    a, d, s, t, c, e = memory = Memory(5.0, 0.6, 0.3, 0.8, 2.5, 1.5)
     model = Unigram(P) if with_model else None
     found = with_cache(sp.csr_array(known), model, b, memory, Unigram(Q), u).cells(
         as_counts(sp.csr_array(np.ones(known.shape)))
     )
     expected = np.zeros(known.shape)
     for i, row in enumerate(known):
-        lower = literal_lower(row.sum(), P if with_model else None, Q, b, u, s, t, c)
+        lower = literal_lower(row.sum(), P if with_model else None, Q, b, u, s, t, c, e)
         expected[i : i + 1] = literal(row[None], lower, b, a, d, 0.0)
     np.testing.assert_allclose(found.reshape(known.shape), expected, rtol=1e-12)
     np.testing.assert_allclose(expected.sum(axis=1), 1, rtol=1e-12)
-    of_empty_row = 0.7 * P + 0.3 * u if with_model else u
-    np.testing.assert_allclose(expected[2], of_empty_row)
+    np.testing.assert_allclose(expected[2], u)  # nothing is known
     constant = with_cache(sp.csr_array(known), model, b, memory._replace(neighbor_tokens=0.0))
     with_weights = constant.cells(as_counts(sp.csr_array(np.ones(known.shape))))
     assert not np.allclose(with_weights, expected.ravel(), rtol=0.05)
@@ -266,7 +264,7 @@ def test_slopes_are_those_of_the_log_likelihood(bursty, with_model):
     known, heldout, model, background = bursty
     other, unigram = np.random.default_rng(1).dirichlet(np.ones(60), 2)
     given = model if with_model else None, background, Unigram(other), unigram
-    cells, at = memory_cells(known, heldout, *given), np.array([7.0, 0.4, 0.3, 0.2, 20.0])
+    cells, at = memory_cells(known, heldout, *given), np.array([7.0, 0.4, 0.3, 0.2, 20.0, 9.0])
     value, slopes = cells.log_likelihood(Memory(*at))
     model, background, other, unigram = given
     predictor = with_cache(known, model, background, Memory(*at), other, unigram)
@@ -285,7 +283,7 @@ def test_the_best_memory_beats_a_grid_and_keeps_what_is_given(bursty):
     grid = itertools.product((1, 5, 15, 30, 100), (0.01, 0.2, 0.5, 0.8), (0.01, 0.3, 0.9))
     assert all(cells.log_likelihood(Memory(*point))[0] <= best + 1e-9 for point in grid)
     assert cells.log_likelihood(Memory(1e4, 0.01, 0.3))[0] < best - 0.05  # next to no cache
-    given = best_memory(cells, (None, 0.25, None, 0.0, 0.0))
+    given = best_memory(cells, (None, 0.25, None, 0.0, 0.0, 0.0))
     assert given.discount == 0.25
     assert cells.log_likelihood(given)[0] <= best + 1e-9
 
@@ -299,7 +297,7 @@ def test_rows_of_which_nothing_is_known_are_predicted_by_the_lower_one():
     assert value == pytest.approx(np.log([*known, lower[3]]).mean())
     assert np.isfinite(slopes).all()
     assert (
-        best_memory(cells, (0.0, 0.0, None, 0.0, 0.0)).smoothing != 0.02
+        best_memory(cells, (0.0, 0.0, None, 0.0, 0.0, 0.0)).smoothing != 0.02
     )  # where the search begins
 
 
