@@ -31,6 +31,7 @@ N_NEIGHBORS = 50  # "auto"
 MAX_ROWS = 10_000  # with a column, above which it does not count for neighbours
 N_KNOWN = (1, 2, 4, 8, 16)  # columns that are left of a row to learn how neighbours gain weight
 MIN_GAIN = 5e-3  # relative fall of perplexity that is worth neighbours, for "auto"
+MAX_LOSS = 3e-3  # relative rise of perplexity, above which weights do not grow
 SHARE_OR_AUTO = [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})]
 PURPOSE = (
     "to estimate the cache. Give numbers for concentration, discount and smoothing, or change "
@@ -371,6 +372,9 @@ class RowMemory(MetaModel):
             of_few = memory_cells(few, some, model, background, near, index.unigram)
             e = best_memory(of_few, [*memory[:-1], None]).model_tokens
             memory = best_memory(cells, [*asked, None, c, e])
+        constant = best_memory(cells, [*asked, None, 0.0, 0.0])
+        if cells.log_likelihood(constant)[0] - cells.log_likelihood(memory)[0] > MAX_LOSS:
+            memory = constant  # rows of word pairs, which are short as they are
         gain = cells.log_likelihood(memory)[0] - cells.log_likelihood(without)[0]
         return without if self.neighbors == "auto" and gain < MIN_GAIN else memory
 

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from benchmarks import corpora
 from skcooc import AspectModel, Dyads, RowBlocks, RowMemory
 from skcooc.datasets import make_cooccurrences
 from skcooc.ensemble import row_memory
@@ -18,6 +19,7 @@ from skcooc.heldout.predictors import smoothed
 from skcooc.metrics import perplexity_of, unigram
 from skcooc.model_selection import split_counts
 from skcooc.tables import as_counts
+from tests.data import requires_data
 from tests.tables import planted, refused
 
 X = sp.csr_array(planted(4, 1500, n_rows=60, n_columns=50).X.astype(float))
@@ -207,6 +209,16 @@ def test_a_model_that_few_known_tokens_mislead_is_not_trusted():
     assert broken > 1.05 * b
     assert 1 < memory.model_tokens_ < 20
     assert RowMemory(neighbors=20, random_state=0).fit(train).model_tokens_ == 0
+
+
+@requires_data
+def test_weights_do_not_grow_where_that_predicts_short_rows_worse(monkeypatch):
+    train, test = split_counts(corpora.brown_pairs().X, random_state=0)
+    model = RowMemory(neighbors=50, random_state=0).fit(train)
+    assert model.neighbor_tokens_ == 0
+    monkeypatch.setattr(row_memory, "MAX_LOSS", np.inf)  # broken
+    broken = RowMemory(neighbors=50, random_state=0).fit(train)
+    assert broken.perplexity(Dyads(test)) > 1.005 * model.perplexity(Dyads(test))
 
 
 def few_tokens(X, n):
