@@ -18,7 +18,15 @@ from skcooc.fitting.fit import few_columns
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors, NearestRows
-from skcooc.heldout.memory import Asked, Memory, best_memory, memory_cells, rows_with, with_cache
+from skcooc.heldout.memory import (
+    Asked,
+    Memory,
+    MemoryCells,
+    best_memory,
+    memory_cells,
+    rows_with,
+    with_cache,
+)
 from skcooc.heldout.neighbors import RowIndex
 from skcooc.heldout.predictors import rows_of
 from skcooc.heldout.validation import HoldOutOptions, add_one, hold_out
@@ -61,11 +69,10 @@ class RowMemory(MetaModel):
         M_ij = (e^2 u_j + n_i^2 P_ij) / (e^2 + n_i^2),  b_ij = (c^2 u_j + n_i^2 b_j) / (c^2 + n_i^2)
 
     The numbers are estimated together on the tokens that the estimator holds out to tune its
-    own hyper-parameters, c and e by predicting these tokens from a few others of their rows.
-    The hyper-parameters are
-    chosen by the geometric mean of perplexity with the cache and without, which
-    ``estimator_.tuning_`` shows; those of `AveragedModels` by that with the cache.
-    If it holds out none, a second copy is fitted to a part of the tokens.
+    own hyper-parameters, c and e by predicting these tokens from a few others of their rows. If it
+    holds out none, a second copy is fitted to a part of the tokens. The hyper-parameters are chosen
+    by the geometric mean of perplexity with the cache and without, which ``estimator_.tuning_``
+    shows; those of `AveragedModels` by that with the cache.
     The cache adds to predictions only: ``transform``, ``components_`` and the like are the model's.
 
     Read more in the :doc:`user guide </guide/memory>`.
@@ -351,32 +358,42 @@ class RowMemory(MetaModel):
             predictor = Factors(member.fold_in(rest.as_new()), member.fitted.B)
         background = add_one(rows_with(rest))
         if not searches:
-            return best_memory(
-                memory_cells(rest.table, heldout.X, predictor, background), self._asked
-            )
+            cells = memory_cells(rest.table, heldout.X, predictor, background)
+            return best_memory(cells, self._asked)
         index = RowIndex(rest.table, MAX_ROWS, rest.row_weights)
         near = NearestRows(index, n_neighbors=self._n_neighbors)
         cells = memory_cells(rest.table, heldout.X, predictor, background, near, index.unigram)
-        # Here most of each row is known, which says little about c and e. So they are estimated
-        # with few known tokens; c without the model, which would seem too good on these rows.
+        without = best_memory(cells, self._asked)
+        memory = best_memory(cells, [*asked, None, 0.0, 0.0])
+        growing = self._growing_weights(member, cells, rest, heldout.X, index, seed)
+        if cells.log_likelihood(memory)[0] - cells.log_likelihood(growing)[0] <= MAX_LOSS:
+            memory = growing  # not for word pairs, whose rows are short as they are
+        gain = cells.log_likelihood(memory)[0] - cells.log_likelihood(without)[0]
+        return without if self.neighbors == "auto" and gain < MIN_GAIN else memory
+
+    def _growing_weights(
+        self, member: Member, cells: MemoryCells, rest: Block, X: Block, index: RowIndex, seed: int
+    ) -> Memory:
+        """The numbers, with weights that grow with the known tokens.
+
+        Of the rows to be scored, X, most tokens are known, which says little about c and e. So
+        these are estimated with few known tokens; c without the model, which would seem too good on
+        the rows that it was fitted to.
+        """
+        asked = self._asked[:3]
+        background = add_one(rows_with(rest))
         rows = np.flatnonzero(rest.row_weights > 0)
         few = thinned(rest.table[rows], np.random.default_rng(seed))
         near = NearestRows(index, few, rows, self._n_neighbors)
-        some = heldout.X.take(rows)
-        of_few = memory_cells(few, some, None, background, near, index.unigram)
+        of_few = memory_cells(few, X.take(rows), None, background, near, index.unigram)
         c = best_memory(of_few, [*asked[:2], 0.0, None, None, 0.0]).neighbor_tokens
-        without = best_memory(cells, self._asked)
         memory = best_memory(cells, [*asked, None, c, 0.0])
-        if predictor is not None:
-            model = Factors(member.fold_in(as_counts(few).as_new()), member.fitted.B)
-            of_few = memory_cells(few, some, model, background, near, index.unigram)
-            e = best_memory(of_few, [*memory[:-1], None]).model_tokens
-            memory = best_memory(cells, [*asked, None, c, e])
-        constant = best_memory(cells, [*asked, None, 0.0, 0.0])
-        if cells.log_likelihood(constant)[0] - cells.log_likelihood(memory)[0] > MAX_LOSS:
-            memory = constant  # rows of word pairs, which are short as they are
-        gain = cells.log_likelihood(memory)[0] - cells.log_likelihood(without)[0]
-        return without if self.neighbors == "auto" and gain < MIN_GAIN else memory
+        if member.estimator is None:
+            return memory
+        model = Factors(member.fold_in(as_counts(few).as_new()), member.fitted.B)
+        of_few = memory_cells(few, X.take(rows), model, background, near, index.unigram)
+        e = best_memory(of_few, [*memory[:-1], None]).model_tokens
+        return best_memory(cells, [*asked, None, c, e])
 
     @property
     def _asked(self) -> Asked:

@@ -127,8 +127,8 @@ class MemoryCells(NamedTuple):
     def log_likelihood(self, memory: Memory) -> tuple[float, Array]:
         """Mean log-likelihood, nats, and its derivatives by a, d, s, t, c and e, (6,)."""
         a, d, s, t, c, e = memory
-        of_row, by_d = self.saved(d)
-        rest, slope = a + of_row[self.rows], by_d[self.rows]
+        of_row, slope_of_row = self.saved(d)
+        rest, slope = a + of_row[self.rows], slope_of_row[self.rows]
         totals, nothing = self.totals + a, self.totals + a == 0
         rest, totals = np.where(nothing, 1, rest), np.where(nothing, 1, totals)
         w, base = growth(self.totals, c), self._from_unigram(self.b, c)
