@@ -27,7 +27,7 @@ from skcooc import cli
 from skcooc.datasets import make_cooccurrences
 from skcooc.image import TextureSegmenter
 from skcooc.model_selection import TemperatureSearchCV
-from tests.cases import ESTIMATORS, FAST, META, VARIANTS
+from tests.cases import CLASSES, ESTIMATORS, FAST, META, VARIANTS
 from tests.watching import Stop
 
 METHODS = ("transform", "score", "perplexity", "score_samples", "predict", "predict_proba")
@@ -79,7 +79,7 @@ def show(name, estimator, X):
             print(name, f"{method}()", digest(getattr(estimator, method)(X)))
     if len(getattr(estimator, "embedding_", ())) and hasattr(estimator, "sample"):
         drawn = estimator.sample(50)
-        print(name, "sample()", digest([drawn.rows, drawn.columns]))
+        print(name, "sample()", digest(list(drawn.positions)))
         print(name, "score_samples(Dyads)", digest(estimator.score_samples(drawn)))
 
 
@@ -151,6 +151,59 @@ def other_forms(X):
     show("form tied", fitted(both(3, 3, hard=True, tied=True), square), square[:7])
 
 
+def known_topics(X):
+    """Groups of rows, labels, and tokens of three indices."""
+    groups = np.arange(60) % 3
+    for effects in ("topics", "columns", "both"):
+        model = skcooc.GuidedAspectModel(4, seed_features={"a": [0, 1]}, group_effects=effects)
+        for beta in ("auto", 0.9):
+            label = f"groups:{effects}:{beta}"
+            found = fitted(clone(model).set_params(beta=beta), X, groups=groups)
+            show(label, found, X[:7])
+            print(label, "transform with groups", digest(found.transform(X[:7], groups=groups[:7])))
+        stopped = clone(model).set_params(**{**FAST, "tol": 1e-5}).set_callbacks(Stop(7))
+        stopped.fit(X, groups=groups)
+        show(f"groups:{effects}:stopped", stopped, X[:7])
+        stopped.set_callbacks().set_params(warm_start=True).fit(X, groups=groups)
+        show(f"groups:{effects}:resumed", stopped, X[:7])
+    kept = skcooc.GuidedAspectModel(4, fixed_components=X[:2].toarray() + 0.1)
+    show("kept topics", fitted(kept, X), X[:7])
+    labels = np.array(["a", "b", None] * 20, dtype=object)
+    model = fitted(skcooc.AspectClassifier(n_free_components=2), X, y=labels)
+    results = model.predict(X[:7]), model.predict_proba(X[:7]), model.transform(X[:7])
+    print("classifier", digest([*results, model.components_, model.n_iter_]))
+    rng = np.random.default_rng(0)
+    triads = skcooc.Triads.from_triples(*rng.integers([[9], [7], [5]], size=(3, 500)))
+    for exponents in ("auto", (1.0, 0.5)):
+        model = fitted(skcooc.TriadicAspectModel(3, exponents=exponents), triads)
+        show(f"triads:{exponents}", model, triads)
+
+
+def combinations(X):
+    """A cache around each model, averages of each, mixtures of several, and features."""
+    rows = X[:7]
+    tokens = skcooc.Dyads(X)
+    for model in CLASSES:
+        name, short = type(model).__name__, clone(model).set_params(**FAST)
+        auto = clone(short).set_params(beta="auto")
+        for number, inside in enumerate((short, auto)):
+            cached = skcooc.RowMemory(inside, random_state=0).fit(X)
+            show(f"cache {number}:{name}", cached, rows)
+            print(f"cache {number}:{name}", "score(Dyads)", digest(cached.score(tokens)))
+            show(
+                f"average {number}:{name}",
+                skcooc.AveragedModels(inside, 3, random_state=0).fit(X),
+                rows,
+            )
+    for neighbors in ("auto", 5):
+        for inside in (None, skcooc.AspectModel(3, leave_one_out=True, **FAST)):
+            cached = skcooc.RowMemory(inside, neighbors=neighbors, random_state=0).fit(X)
+            show(f"cache:{neighbors}:{type(inside).__name__}", cached, rows)
+    show("interpolated", META[2].fit(X), rows)
+    features = skcooc.MixtureFeatures(skcooc.AspectModel(3, **FAST)).fit(X)
+    print("features", digest(features.transform(rows)))
+
+
 def meta_estimators(X):
     """What is made of several fits."""
     for split in ("counts", "rows"):
@@ -213,6 +266,8 @@ def main():
     X = sp.csr_array(X).astype(float)
     every_case(X, np.arange(60) % 3 + 0.5)
     other_forms(X)
+    known_topics(X)
+    combinations(X)
     meta_estimators(X)
     command_line(X)
     on_workers(X)
