@@ -1,4 +1,5 @@
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -188,8 +189,8 @@ def test_clusters_begin_to_split_at_the_critical_temperature():
     for object_weights, tol, latest in (  # with patience, and without
         ("counts", -np.inf, 1.15),
         ("equal", -np.inf, 1.15),
-        ("counts", 3e-6, 2.5),
-        ("equal", 3e-6, 2.5),
+        ("counts", 3e-6, 1.6),  # with the tolerance of the end it would be 2.3
+        ("equal", 3e-6, 1.6),
     ):
         model = RowClusters(4, object_weights=object_weights)
         critical = model.critical_beta(X)
@@ -307,6 +308,19 @@ def test_costs_of_merging_are_those_of_the_definition():
     ).all()
 
 
+def test_pairs_are_merged_in_the_order_of_their_costs():
+    truth = merged_aspects((0,), (1,), (2,), (3,))
+    costs = annealing.merging_costs(Aspects(4), X, truth)
+    pairs = sorted(combinations(range(4), 2), key=lambda pair: costs[pair])
+    for rank in range(8):
+        move = annealing.MergeAndSplit(em.EMStage(Aspects(4), X, 1.0, 9, 0.0), rank)
+        at = em.stages.EMState(truth, PLAIN)
+        move.enter(at, np.random.default_rng(0))
+        first, second = pairs[rank % 6]  # from the cheapest again
+        both = truth.rows[:, first] + truth.rows[:, second]
+        np.testing.assert_allclose(2 * at.state.rows[:, first], both, rtol=1e-9)
+
+
 def test_many_more_are_reached_by_doubling():
     stage = em.EMStage(Aspects(6), X, 1.0, 3, 0.0)
     end = run([em.SplitComponents(stage)], start=merged_aspects((0, 1, 2, 3)))
@@ -322,6 +336,21 @@ def test_components_are_ranked_by_mass_and_by_distance():
     assert annealing.farthest(components, np.array([0.01, 0.49, 0.01, 0.49]), 1) == [1]
     assert annealing.farthest(components, np.full(4, 0.25), 1) == [0]
     assert annealing.farthest(components, np.zeros(4), 2) == [0, 1]  # nobody has any mass
+    weights = np.array([0.18, 0.54, 0.18, 0.10])
+    components = np.vstack([[0.8, 0.8, 0.2, 0.2], [0.2, 0.2, 0.8, 0.8]])  # all as different
+    pairs = [2 / (1 / weights[c] + 1 / weights[2 + c]) for c in range(2)]
+    assert np.argmax(pairs) == 0  # and by the product of the weights it would be 1
+    assert annealing.farthest(components, weights, 1) == [0]
+
+
+def test_large_components_are_split_before_small_ones():
+    weights = np.array([0.01, 0.49, 0.01, 0.49])
+    components = np.array([[0.9, 0.7, 0.1, 0.3], [0.1, 0.3, 0.9, 0.7]])
+    state = em.State(Params(components, weights, weights), np.tile(weights, (80, 1)))
+    run = em.stages.EMState(state, PLAIN, n_clusters=2)
+    em.SplitComponents(em.EMStage(Aspects(3), X, 1.0, 9, 0.0)).finish(run)
+    np.testing.assert_allclose(run.state.params.weights, [0.02, 0.49, 0.49])
+    np.testing.assert_allclose(run.state.params.components[:, 1:], components[:, 1::2])
 
 
 def test_pairs_are_joined_one_by_one():

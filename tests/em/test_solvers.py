@@ -23,7 +23,7 @@ from skcooc.equations.product_aspects import ProductAspects
 from skcooc.equations.projections import StructuredProjections
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout import Validation
-from tests.em.toys import HERE
+from tests.em.toys import HERE, Halving
 from tests.tables import planted, random_table
 
 TABLE = CSRCounts(planted(n_tokens=3000).X.astype(float))
@@ -50,6 +50,19 @@ def test_one_is_the_plain_step_and_more_goes_beyond_it_and_stays_positive():
     assert (relaxed.rows > 0).all()
     np.testing.assert_allclose(relaxed.rows.sum(axis=1), 1)
     assert relaxed.objective == new.objective
+
+
+def test_sums_of_logarithms_have_no_floor():
+    """They may go down as far as they go up, which counts may not."""
+    old, new = (
+        sweep._replace(stats=sweep.stats._replace(components=sweep.stats.components - 0.5))
+        for sweep in sweeps()
+    )
+    change = new.stats.components - old.stats.components
+    falls = (change < 0) & (new.stats.components < 0)
+    assert falls.any()
+    relaxed = relax(old, new, HERE, 1.9).stats.components
+    np.testing.assert_allclose(relaxed[falls], (old.stats.components + 1.9 * change)[falls])
 
 
 class Unguarded(Momentum):
@@ -86,6 +99,40 @@ def test_reaches_the_same_energy_in_fewer_steps():
 def never_rises(solver, model, beta, n_iter):
     values = energies(solver, model, beta, n_iter)[0]
     return np.diff(values).max() <= 1e-9 * abs(values[0])
+
+
+def told(kind, objectives, n_iter, *args):
+    """The solver after a fit whose E-steps have these objectives, and the x of each."""
+    seen, left = [], iter(objectives)
+
+    class Told(kind):
+        def sweep(self, stage, state):
+            seen.append(state.params.x)
+            return super().sweep(stage, state)._replace(objective=next(left))
+
+    stage = EMStage(Halving(), HERE, 1.0, n_iter, -np.inf)
+    fit([stage], np.random.default_rng(0), Told(*args))
+    return seen
+
+
+def test_a_longer_step_is_taken_back_and_a_plain_one_is_not():
+    """Where the objective of a plain step rises, there is nothing better to go back to."""
+    seen = told(OverRelaxation, range(9), 4, 1.5)
+    assert len(seen) == 6  # of four steps the last two are made again
+    assert all(x != y for x, y in pairwise(seen))
+    assert len(told(OverRelaxation, [3, 2, 1, 0], 4, 1.5)) == 4
+
+
+def test_momentum_begins_anew_where_the_objective_rises():
+    ages = []
+
+    class Watched(Momentum):
+        def weight(self, age):
+            ages.append(age)
+            return super().weight(age)
+
+    told(Watched, [5, 4, 3, 2, 3, 1, 0], 6)
+    assert ages == [0, 1, 2, 3, 0, 1]
 
 
 class Eager(AlternatingNewton):
