@@ -10,7 +10,7 @@ from skcooc import AspectModel, TriadicAspectModel
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
 from skcooc.em import TemperatureRange
-from skcooc.equations.aspects import has_short_rows, usual_beta
+from skcooc.equations.aspects import beta_of_others, has_short_rows, usual_beta
 from skcooc.fitting import fit, tuning
 from skcooc.fitting.fit import ShortFits, with_best_row_prior
 from skcooc.fitting.tuning import (
@@ -70,6 +70,8 @@ def test_narrow_ranges_end_of_equals_the_largest_wins_and_observers_end_searches
     trials, best = tried([Temperature(RANGE)], lambda beta: 1.0, observed.append)
     assert best.beta == max(trial.beta for trial in trials)
     assert len(observed) == len(trials)
+    trials, _ = tried([Temperature(RANGE)], lambda beta: 1 + 1e-5 * beta)  # equal within noise
+    assert max(trial.beta for trial in trials) > 0.95
     assert len(tried([Temperature(RANGE)], lambda beta: 1.0, lambda trial: True)[0]) == 1
     wide = Temperature(TemperatureRange(0.9, 1.0, guess=0.92))
     trials, best = tried([wide], lambda beta: 1.0)
@@ -84,6 +86,11 @@ def test_steps_grow_away_from_a_bad_guess_and_a_pilot_is_never_chosen():
         assert len(trials) <= tuning.N_TEMPERATURES
         assert all(0.5 <= trial.beta <= 1 for trial in trials)
         assert best.beta == pytest.approx(optimum, abs=0.05)
+
+    near = Temperature(TemperatureRange(0.0, 1.0, guess=0.2, step=0.01), n_trials=9)
+    betas = [trial.beta for trial in tried([near], lambda beta: 2 - beta)[0]]
+    np.testing.assert_allclose(betas[:4], [0.2, 0.19, 0.21, 0.22])
+    np.testing.assert_allclose(np.diff(betas[3:]), 0.01 * 1.5 ** np.arange(1, 6))
 
     def loss(beta, n_components=None):
         return np.exp((beta - 0.82) ** 2) if n_components else 5.0
@@ -130,6 +137,38 @@ def test_a_prior_is_tried_for_sparse_data_and_must_be_worth_it(
     assert bool(best.prior) is has_prior
 
 
+@pytest.mark.parametrize(
+    ("beta", "loss", "n_trials", "last"),
+    [
+        (0.7, lambda p: 1 + p, 3, 0.7),  # no prior is worth it, and so is no larger beta with it
+        (0.7, lambda p: 1 - 0.5 * (p > 0) + p, None, 0.7 + tuning.LARGER_BETA),
+        (0.995, lambda p: 1 - 0.5 * (p > 0) + p, None, 1.0),  # it is never larger than one
+    ],
+)
+def test_a_larger_beta_is_tried_with_a_prior_that_is_worth_it(beta, loss, n_trials, last):
+    tunables = [Temperature(TemperatureRange(beta, beta)), ComponentPrior(PRIORS)]
+    trials, _ = tried(tunables, lambda beta, component_prior=0.0: loss(component_prior))
+    assert n_trials in (len(trials), None)
+    assert trials[-1].beta == pytest.approx(last)
+
+
+@pytest.mark.parametrize("sizes", [(4, 1500, 100, 150, 8), (6, 4000, 120, 200, 12)], ids=str)
+def test_the_first_prior_tried_is_better_than_none_and_than_much_larger_or_smaller_ones(sizes):
+    """On sparse planted tables: few trials follow, all near the first."""
+    n_planted, n_tokens, n_rows, n_columns, n_components = sizes
+    X = planted(n_planted, n_tokens, n_rows=n_rows, n_columns=n_columns).X.astype(float)
+    within = tuning.prior_range(CSRCounts(sp.csr_array(X)), n_components)
+    first = np.exp(next(within.points))
+    fits, _ = AspectModel(n_components, random_state=0).short_fits(X)
+    beta = usual_beta(CSRCounts(sp.csr_array(X)), n_components)
+    losses = {
+        factor: fits({"beta": beta, "component_prior": factor * first}).validation.perplexity
+        for factor in (0, 0.1, 1, 10)
+    }
+    assert min(losses, key=losses.get) == 1
+    assert within.low < first / 10 < 10 * first < within.high
+
+
 def test_exponents_are_looked_for_one_after_the_other():
     asked = []
 
@@ -138,13 +177,21 @@ def test_exponents_are_looked_for_one_after_the_other():
         asked.append((first, second, beta))
         return 1 + (first - 0.3) ** 2 + (second - 0.6) ** 2 + (beta - 0.85) ** 2
 
-    _, best = tried([Temperature(TemperatureRange(0.6, 0.6)), tuning.Exponents()], loss)
+    at = Temperature(TemperatureRange(0.6, 0.6))
+    _, best = tried([at, tuning.Exponents()], loss)
     first, second, third = (np.array(asked[1:][n : n + 4]) for n in (0, 4, 8))
     assert (first[:, 1:] == 0.6).all()
     assert np.ptp(second[:, [0, 2]], axis=0).max() < 1e-12
     assert np.ptp(third[:, :2], axis=0).max() < 1e-12
     found = (*(exponent * best.beta for exponent in best.exponents), best.beta)
     np.testing.assert_allclose(found, (0.3, 0.6, 0.85), atol=0.08)
+
+    def lower(beta, exponents=(1.0, 1.0)):
+        first, second = (exponent * beta for exponent in exponents)
+        return 1 + (first - 0.2) ** 2 + (second - 0.3) ** 2 + (beta - 0.4) ** 2
+
+    _, best = tried([at, tuning.Exponents()], lower)
+    assert best.beta == pytest.approx(0.4, abs=0.1)  # where the others allow it
 
 
 @pytest.mark.parametrize("shares", [["component_prior", "row_prior"], ["row_prior"]])
@@ -160,6 +207,19 @@ def test_smaller_pseudo_counts_are_tried_one_after_the_other_and_the_better_one_
     trials, best = tried([Temperature(TemperatureRange(0.6, 0.6)), smaller], loss)
     assert len(trials) == 1 + len(shares)
     assert best.row_prior == (1.0 if len(shares) == 2 else 0.3)
+
+
+def test_a_pseudo_count_that_is_no_better_than_the_best_one_is_left():
+    """It may be better than the first one, and is left nevertheless."""
+    losses = {(0.02, 1.0): 5, (0.005, 1.0): 3, (0.005, 0.3): 4, (0.005, 0.5): 2}
+
+    def loss(beta, component_prior=None, row_prior=None, leave_one_out=False):
+        return losses[component_prior, row_prior] if leave_one_out else 5
+
+    shares = [{"component_prior": 0.25}, {"row_prior": 0.3}, {"row_prior": 0.5}]
+    smaller = SmallerPseudoCounts(shares, {"component_prior": 0.02, "row_prior": 1.0})
+    _, best = tried([Temperature(TemperatureRange(0.6, 0.6)), smaller], loss)
+    assert (best.prior, best.row_prior) == (0.005, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -191,6 +251,11 @@ def test_the_guess_of_leave_one_out_is_mended_by_the_error_of_the_first_one():
     assert betas[0] == pytest.approx(0.94)
     trials, _ = tried([stages[1], LeaveOneOut(within._replace(guess=0.9), {}, [])], loss)
     assert trials[1].beta == pytest.approx(0.9)  # no pilot
+    near = LeaveOneOut(within._replace(guess=0.99), {}, [])
+    trials, _ = tried([*stages, near], loss)
+    assert max(trial.beta for trial in trials) == 1.0  # the end of the range
+    usual = [near.usual_values(factor)["beta"] for factor in (0.9, 1.0, 1.1)]
+    assert usual == pytest.approx([0.891, 0.99, 1.0])
 
 
 def test_a_search_that_was_cut_short_goes_on():
@@ -248,6 +313,33 @@ def test_leave_one_out_is_tried_for_short_rows(length, is_tried):
     assert any(trial.values.get("leave_one_out") for trial in model.tuning_) is is_tried
     values = [value for trial in model.tuning_ for value in trial.values.values()]
     assert {type(value) for value in values} <= {float, int, bool, str}  # NumPy's would be float64
+
+
+def test_the_usual_temperature_falls_with_components_and_rises_with_the_length_of_rows():
+    """Odds are those of 1 against 0.5; they fall with the fifth root of the components."""
+
+    def odds(beta):
+        return (beta - 0.5) / (1 - beta)
+
+    for beta in (0.55, 0.8, 0.97):
+        many = beta_of_others(4, 128, beta)
+        assert odds(beta) / odds(many) == pytest.approx(2)
+        assert beta_of_others(128, 4, many) == pytest.approx(beta)
+        assert beta_of_others(7, 7, beta) == pytest.approx(beta)
+    betas = [usual_beta(CSRCounts(rows_of_length(n, n)), 20) for n in (1, 10, 100, 10_000)]
+    assert 0.5 < betas[0] < betas[1] < betas[2] < betas[3] < 1
+
+
+@pytest.mark.parametrize("length", [6, 300])
+def test_the_usual_temperature_predicts_planted_rows_well_whatever_their_length(length):
+    """With the root or the square of its odds they are predicted worse."""
+    sizes = {"n_rows": 150, "n_columns": 250, "concentration": 0.1}
+    X = planted(40, 150 * length, **sizes).X.astype(float)
+    usual = usual_beta(CSRCounts(sp.csr_array(X)), 32)
+    odds = ((usual - 0.5) / (1 - usual)) ** np.array([0.5, 1.0, 2.0])
+    fits, _ = AspectModel(32, random_state=0).short_fits(X)
+    losses = [fits({"beta": float(b)}).validation.perplexity for b in (0.5 + odds) / (1 + odds)]
+    assert losses[1] < 0.999 * min(losses[0], losses[2])
 
 
 def test_rows_count_by_their_weights_in_the_mean_length():
@@ -338,5 +430,7 @@ def test_a_parameter_is_raised_from_the_best_candidate_as_long_as_that_gains():
     assert chosen.values == {"beta": 0.6, "component_prior": 0.4}
     few, _ = tried([candidates, Raised("component_prior", lambda prior: 2 * prior, 1)], loss)
     assert len(few) == 4
+    equal, _ = tried([Candidates([{"beta": 0.5, "component_prior": 0.1}]), raised], lambda **_: 1.0)
+    assert len(equal) == 2  # nothing is gained
     ended, _ = tried([candidates, Raised("component_prior", lambda prior: prior, 4)], loss)
     assert len(ended) == 3
