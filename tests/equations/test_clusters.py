@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
+from scipy.special import xlogy
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 
@@ -332,6 +333,26 @@ def test_both_forms_predict_the_same_observations_alike():
 
 UNEQUAL = make_cooccurrences(80, 40, n_components=3, kind="clusters", random_state=0)
 LENGTHS = np.random.default_rng(0).geometric(0.15, 80).astype(float)
+
+
+def test_a_row_of_no_weight_does_not_fill_an_empty_cluster():
+    """It may be the one that is explained worst; then the next one does."""
+    X = np.array([[9.0, 1, 0, 0, 0], [8, 2, 0, 0, 0], [1, 1, 6, 2, 0], [0, 0, 0, 9, 0]])
+    components = np.column_stack([X.sum(axis=0) / X.sum(), np.eye(5)[4]])  # no row has the last
+    alone = X / X.sum(axis=1, keepdims=True)
+    gains = xlogy(X, alone * X.sum() / X.sum(axis=0).clip(1)).sum(axis=1)
+    for n_weightless in range(3):
+        *weightless, row = np.argsort(-gains)[: n_weightless + 1]
+        weights = np.ones(4)
+        weights[weightless] = 0
+        counts, model = CSRCounts(sp.csr_array(X), weights), RowClusters(2, hard=True)
+        params, rows = model.random(counts, np.random.default_rng(0))
+        params = params._replace(components=components)
+        assigned, stats = model.expect(counts, params, rows, 1.0)
+        np.testing.assert_array_equal(assigned[:, 0], 1)
+        np.testing.assert_array_equal(stats.spare, X[row])
+        moved = model.maximize(stats, params, 1.0).components[:, 1]
+        np.testing.assert_allclose(moved, X[row] / X[row].sum())
 
 
 def test_weights_of_rows_differ_only_where_lengths_do():

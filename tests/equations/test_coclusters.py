@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score, mutual_info_score
 
 from skcooc import AsymmetricClustering, Dyads, SymmetricClustering
-from skcooc.counts import csr
+from skcooc.counts import CSRCounts, csr
 from skcooc.equations.coclusters import (
     ClassBigrams,
     CoClusters,
@@ -109,6 +109,23 @@ def test_an_empty_cluster_is_re_initialised_without_a_badly_explained_object():
         fit = run(CoClusters(3, 3, hard=True), X, state_of(X, *sides), beta=1.0, n_iter=5)
         np.testing.assert_array_equal(fit.rows.sum(axis=0), [4, 4, 4])
         np.testing.assert_array_equal(fit.params.memberships.sum(axis=0), [4, 4, 4])
+
+
+def test_a_row_of_no_weight_does_not_fill_an_empty_cluster():
+    """It is explained worst; as if it were not there, another row is taken."""
+    n = np.kron([[8, 4, 1], [1, 8, 1], [1, 1, 8]], np.ones((4, 4)))
+    odd = np.vstack([n, np.repeat([0, 0, 90.0], 4)])
+    whole, parts = (np.eye(3)[np.repeat(labels, 4)] for labels in ([0, 1, 2], [0, 1, 1]))
+    model = CoClusters(3, 3, hard=True)
+    (params, rows), without = state_of(sp.csr_array(n), parts, whole), CSRCounts(sp.csr_array(n))
+    expected = model.expect(without, params, rows, 1.0)[1]
+    counts = CSRCounts(sp.csr_array(odd), np.repeat([1.0, 0.0], [12, 1]))
+    found = model.expect(counts, params, np.vstack([rows, rows[-1:]]), 1.0)[1]
+    assert expected.spare.any()
+    for one, two in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, two)
+    weighty = model.expect(CSRCounts(sp.csr_array(odd)), params, np.vstack([rows, rows[-1:]]), 1.0)
+    np.testing.assert_array_equal(weighty[1].spare, odd[-1] @ whole)
 
 
 def test_more_clusters_than_distinct_objects():

@@ -18,6 +18,7 @@ from tests.tables import planted
 
 FORMS = [  # beta; tempering, row prior, component prior
     (1.0, ("joint", 2.0, 0.1)),
+    (1.0, ("joint", 2.0, 5.0)),  # a fifteenth of all counts of an aspect
     (0.8, ("likelihood", 1.0, 0.5)),
     (0.8, ("distinctive", 1.0, 0.5)),
 ]
@@ -34,8 +35,9 @@ def model_of(tempering="joint", row_prior=1.0, component_prior=0.1, K=2):
 
 def counts_of(model, params, X):
     """The expected counts of the columns that parameters are made of."""
-    per_totals = model.per_totals(CSRCounts(X), params)
-    return np.maximum(params.components / per_totals - model.component_prior, 0)
+    eta = model.component_prior
+    totals = params.weights * X.sum() + eta * len(params.components)
+    return np.maximum(params.components * totals - eta, 0)
 
 
 @pytest.mark.parametrize(("beta", "form"), FORMS)

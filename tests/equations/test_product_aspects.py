@@ -65,6 +65,17 @@ def test_starts_do_not_collapse_where_random_ones_do():
         assert ends_collapsed(random_state(X.toarray(), sizes))
 
 
+@pytest.mark.parametrize("sizes", [(3, 3), (2, 4), (4, 2)])
+def test_no_pair_of_components_begins_with_a_zero(sizes):
+    """One that does could never get a token, as EM multiplies."""
+    X = CSRCounts(blocks()[0])
+    params, _ = ProductAspects(*sizes).start(X, np.random.default_rng(0))
+    independent = np.outer(params.joint.sum(axis=1), params.joint.sum(axis=0))
+    assert (params.joint > 0.01 * independent).all()
+    assert np.abs(params.joint - independent).max() > 0.05
+    assert params.joint.sum() == pytest.approx(1)
+
+
 def test_starts_merge_the_aspects_that_are_alike():
     """Of three kinds of rows, two use nearly the same columns: they have one component."""
     one, other = np.random.default_rng(0).dirichlet(np.ones(30), 2)
