@@ -60,6 +60,13 @@ def test_neighbours_are_the_nearest_rows_but_not_the_row_itself(k):
     np.testing.assert_array_equal(part, found[some])
 
 
+@pytest.mark.parametrize("k", [1, 3, 6])
+def test_of_equal_rows_the_first_ones_are_neighbours(k):
+    known = np.tile(X.toarray()[:12], (5, 1))
+    found = NearestRows(sp.csr_array(known), n_neighbors=k).weights.toarray()
+    np.testing.assert_allclose(found, literal_weights(known, known, range(60), k), atol=1e-12)
+
+
 def test_stored_zeros_and_columns_of_all_rows_are_no_products():
     known = X.toarray()
     known[:, [0, 5]] = 1 + np.arange(60)[:, None]  # in all rows: idf 0

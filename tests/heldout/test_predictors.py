@@ -1,5 +1,7 @@
 import itertools
 import math
+import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from skcooc.equations.aspects import Aspects
 from skcooc.heldout import Discounted, Factors, HeldOut, Interpolated, Unigram
 from skcooc.heldout.memory import Memory, best_memory, memory_cells, rows_with, with_cache
 from skcooc.heldout.predictors import CachedPredictions, best_smoothing
+from skcooc.heldout.scoring import warn_about_unknown_rows, weighted_mean
 from skcooc.heldout.validation import add_one, add_one_unigram, hold_out
 from skcooc.metrics import best_weights, perplexity_of
 from skcooc.tables import as_counts
@@ -177,6 +180,53 @@ def test_estimated_smoothing_is_the_best_of_a_grid():
     grid = np.linspace(0.001, 0.95, 2000)
     losses = [-(n * np.log((1 - g) * P + g * b)).sum() for g in grid]
     assert s == pytest.approx(grid[int(np.argmin(losses))], abs=1e-3)
+
+
+def test_weights_of_rows_are_repetitions_in_the_best_smoothing():
+    rng = np.random.default_rng(0)
+    n, b = 1.0 + rng.poisson(2, (30, 12)), rng.random(12)
+    P = b * rng.lognormal(0.5, 0.9, (30, 12))
+    P[15:] /= 2  # the background is better
+    weights = np.where(np.arange(30) < 15, 1, 6)
+    times = np.repeat(np.arange(30), weights)
+    weighted = CSRCounts(sp.csr_array(n), weights.astype(float))
+    s = best_smoothing(CachedPredictions(P.ravel()), b, weighted)
+    repeated = CachedPredictions(P[times].ravel()), b, CSRCounts(sp.csr_array(n[times]))
+    assert s == pytest.approx(best_smoothing(*repeated), abs=1e-4)
+    plain = best_smoothing(CachedPredictions(P.ravel()), b, CSRCounts(sp.csr_array(n)))
+    assert 0.01 < plain < s - 0.05 < 0.9
+
+
+def test_impossible_tokens_that_are_held_out_do_not_make_perplexities_infinite():
+    counts = CSRCounts(whole_counts())
+    nothing = CachedPredictions(np.zeros(counts.table.nnz))
+    for asked in (0.0, 0.1, "auto"):
+        heldout = replace(hold_out(counts, 0.5, 0, asked)[1], X=counts)
+        assert np.isfinite(heldout.score(nothing).perplexity)
+
+
+def test_parts_of_tokens_are_scored_like_whole_ones():
+    known, test = whole_counts(), whole_counts(seed=3)
+    model = Discounted(known, 0.4, Unigram(np.full(N_COLUMNS, 1 / N_COLUMNS)))
+    expected = perplexity_of(test, model)
+    for unit in (0.5, 1e-3):
+        assert perplexity_of(unit * test, model) == pytest.approx(expected, rel=1e-12)
+
+
+def test_tokens_of_no_weight_are_not_scored_even_if_they_are_impossible():
+    samples, weights = np.array([-np.inf, -2.0, -3.0]), np.array([0.0, 1.0, 3.0])
+    assert weighted_mean(samples, weights) == -2.75
+    assert weighted_mean(samples, weights[::-1]) == -np.inf
+
+
+def test_rows_without_training_tokens_are_told_where_most_tokens_are_in_them():
+    mass, message = np.array([0.2, 0.8, 0.0]), "Most tokens to score are in rows without"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rows in ([], [0, 1, 2], [0, 1, 0, 2, 2], [1, 2]):
+            warn_about_unknown_rows(mass, np.array(rows, dtype=int))
+    with pytest.warns(UserWarning, match=message):
+        warn_about_unknown_rows(mass, np.array([0, 1, 2, 2, 2]))
 
 
 def test_the_number_of_blas_threads_changes_no_digit():
