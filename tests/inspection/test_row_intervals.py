@@ -136,6 +136,11 @@ def test_dispersion_is_that_of_a_dirichlet_compound_multinomial():
         found = row_intervals.dispersion(data.X, data.mixtures, data.components)
         n = data.X.sum(axis=1)
         np.testing.assert_allclose(found, (n + a) / (1 + a), rtol=0.12)
+    data = table(500, length=30, burstiness=20)
+    long = np.random.default_rng(0).multinomial(3000, data.mixtures[0] @ data.components)
+    X, mixtures = sp.vstack([data.X, sp.csr_array(long[None])]), data.mixtures[[*range(500), 0]]
+    found = row_intervals.dispersion(sp.csr_array(X), mixtures, data.components)[:500]
+    np.testing.assert_allclose(found, (data.X.sum(axis=1) + 20) / 21, rtol=0.12)  # one of many
     plain = table(500)
     found = row_intervals.dispersion(plain.X, plain.mixtures, plain.components)
     np.testing.assert_allclose(found, 1, atol=0.05)
