@@ -16,10 +16,12 @@ from skcooc import (
     TriadicAspectModel,
 )
 from skcooc.counts import CSRCounts, thin
-from skcooc.ensemble.averaging import consensus, mean_tunables
+from skcooc.em import TemperatureRange
+from skcooc.ensemble.averaging import LARGER_BETA, consensus, mean_tunables
 from skcooc.equations.aspects import distinctive_shares
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.fitting.recipe import draw_seeds
+from skcooc.fitting.tuning import LeaveOneOut
 from skcooc.heldout import Factors
 from skcooc.inspection import describe, set_names
 from skcooc.model_selection import CountSplit, split_counts
@@ -133,6 +135,38 @@ def test_the_mean_is_tuned_from_the_temperature_of_a_single_fit():
     fixed = average(given, 2).fit(HARD)
     assert fixed.beta_ == 0.8
     assert fixed.estimators_[0].component_prior_ == 0.01
+
+
+def test_the_temperature_of_members_is_never_larger_than_one():
+    long = planted(2, 30_000, n_rows=40, n_columns=40).X  # hardly overfitted
+    mean = average(AspectModel(2), 2).fit(long)
+    single = [trial for trial in mean.tuning_ if trial.stage not in ("mean", "coarse")]
+    assert min(single, key=lambda trial: trial.loss).beta > 0.95
+    assert {trial.beta for trial in mean.tuning_ if trial.stage == "mean"} == {1.0}
+
+
+def test_a_mean_has_a_larger_beta_with_leave_one_out_too():
+    within = TemperatureRange(0.5, 1.0, guess=0.8)
+    left_out = LeaveOneOut(within, {"row_prior": 1.0}, [])
+    candidates = mean_tunables({"beta": LARGER_BETA * 0.7}, [left_out], 1.0)[0].candidates
+    assert candidates[1]["leave_one_out"]
+    assert candidates[1]["beta"] / within.guess == pytest.approx(candidates[0]["beta"] / 0.7)
+    assert candidates[1]["beta"] > within.guess
+
+
+def test_components_of_a_consensus_are_weighted_by_their_tokens():
+    rng = np.random.default_rng(0)
+    first, rows = rng.dirichlet(np.full(20, 0.2), 2), rng.dirichlet(np.ones(30))
+    second = 0.7 * first + 0.3 * rng.dirichlet(np.ones(20), 2)
+    mixtures = [rng.dirichlet(size, 30) for size in ([8.0, 2.0], [2.0, 8.0])]
+    models = [Factors(A, P.T) for A, P in zip(mixtures, (first, second), strict=True)]
+    found = consensus(models, rows)
+    shares = [rows @ A for A in mixtures]
+    for k in range(2):
+        tokens = [share[k] for share in shares]
+        expected = (tokens[0] * first[k] + tokens[1] * second[k]) / sum(tokens)
+        np.testing.assert_allclose(found.components_[k], expected)
+        assert found.component_distribution_[k] == pytest.approx(np.mean(tokens))
 
 
 def test_the_temperature_of_a_mean_only_rises():

@@ -175,6 +175,28 @@ def test_a_cache_around_other_models_and_transformers_and_these_as_members(other
         np.testing.assert_allclose(model.embedding_ @ model.components_, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("other", [LDA, KULLBACK], ids=lambda estimator: type(estimator).__name__)
+def test_mixtures_of_rows_without_tokens_are_distributions(other):
+    empty = KNOWN.copy()
+    empty[[0, 7]] = 0
+    model = RowMemory(other, **GIVEN, random_state=0).fit(empty)
+    for mixtures in (model.embedding_, model.transform(empty)):
+        np.testing.assert_allclose(mixtures.sum(axis=1), 1, rtol=1e-6)
+        np.testing.assert_allclose(mixtures[[0, 7]], 1 / 3, rtol=1e-6)
+
+
+def test_rows_of_no_weight_change_no_weights_of_models():
+    flat = np.random.default_rng(0).poisson(1.0, (60, X.shape[1])).astype(float)
+    both, first = np.vstack([TRAIN.toarray(), flat]), np.repeat([1.0, 0.0], 60)
+    weightless = mean_of().fit(both, sample_weight=first)
+    expected = mean_of().fit(TRAIN)
+    np.testing.assert_allclose(
+        weightless.interpolation_weights_, expected.interpolation_weights_, rtol=1e-6
+    )
+    shares = np.concatenate([expected.row_distribution_, np.zeros(60)])
+    np.testing.assert_allclose(weightless.row_distribution_, shares)
+
+
 def test_the_model_is_not_changed_and_its_rows_are_predicted_from_their_counts(memory):
     alone = clone(SEARCHED).fit(KNOWN)
     np.testing.assert_array_equal(memory.components_, alone.components_)
@@ -284,6 +306,37 @@ def test_streams_and_blocks_predict_new_rows_only(tmp_path):
     np.testing.assert_array_equal(by_batches.unigram_, RowMemory().fit(BURSTY).unigram_)
     with pytest.raises(TypeError, match="NMF needs a table in memory, got RowBlocks"):
         RowMemory(NMF(2)).fit(skcooc.RowBlocks([BURSTY[:30], BURSTY[30:]]))
+
+
+def test_rows_of_a_stream_are_folded_in_without_the_tokens_to_be_predicted():
+    """Estimates of the cache, transcribed; with all tokens the model would be trusted more."""
+    model = RowMemory(AspectModel(8, beta=1.0, **FAST), random_state=0).partial_fit(KNOWN)
+    rest, heldout = thin(KNOWN, 0.1, draw_seeds(0, 1)[0])
+    background = 1 + (rest.toarray() > 0).sum(axis=0)
+
+    def concentration(rows):
+        predictor = Factors(model.transform(rows), model.components_.T)
+        shares = background / background.sum()
+        return best_memory(memory_cells(rest, as_counts(heldout), predictor, shares)).concentration
+
+    assert model.concentration_ == pytest.approx(concentration(rest), rel=1e-3)
+    assert concentration(KNOWN) > 1.05 * model.concentration_
+
+
+def test_without_pseudo_counts_only_columns_that_a_row_has_are_scored():
+    """With a = d = 0 all others are impossible in the cache, whatever the model says."""
+    mean = skcooc.AveragedModels(SEARCHED, 1, random_state=0)
+    memory = RowMemory(mean, concentration=0.0, discount=0.0, random_state=0).fit(KNOWN)
+    known, heldout = (part.toarray() for part in thin(KNOWN, 0.1, draw_seeds(0, 1)[0]))
+    again = (heldout > 0) & (known > 0)
+    assert 0 < again.sum() < (heldout > 0).sum()
+    logs = np.log((known / known.sum(axis=1, keepdims=True))[again])
+    expected = np.exp(-np.average(logs, weights=heldout[again]))
+    trials = [trial for trial in memory.estimator_.tuning_ if trial.stage == "mean"]
+    for trial in trials:
+        assert trial.validation.perplexity == pytest.approx(expected, rel=1e-9)
+    assert trials
+    assert 0 < memory.smoothing_ < 1
 
 
 @pytest.mark.parametrize("estimator", [AspectModel(3, **FAST), LatentDirichletAllocation(3)])
