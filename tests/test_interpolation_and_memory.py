@@ -185,6 +185,12 @@ def test_mixtures_of_rows_without_tokens_are_distributions(other):
         np.testing.assert_allclose(mixtures[[0, 7]], 1 / 3, rtol=1e-6)
 
 
+def test_the_mean_is_smoothed_where_the_unigram_adds_nothing():
+    long = planted(3, 60_000, n_rows=40, n_columns=40).X
+    named = [("one", AspectModel(2, beta=0.9, **FAST)), ("other", AspectModel(3, beta=0.9, **FAST))]
+    assert InterpolatedModels(named, random_state=0).fit(long).smoothing_ == 0.001
+
+
 def test_rows_of_no_weight_change_no_weights_of_models():
     flat = np.random.default_rng(0).poisson(1.0, (60, X.shape[1])).astype(float)
     both, first = np.vstack([TRAIN.toarray(), flat]), np.repeat([1.0, 0.0], 60)

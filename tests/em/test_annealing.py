@@ -95,6 +95,19 @@ def test_it_ends_where_what_is_held_out_is_no_longer_predicted_better():
         check_tempered(fallen(heldout=near(1.8), patience=4, kind=Stubborn))
 
 
+def test_a_fit_that_is_stopped_has_the_temperature_of_its_best_parameters():
+    options = {"heldout": near(1.8), "patience": 4}
+    whole = fallen(**options)
+    n_iter = len(whole.history) - 1  # at a temperature that was tried in vain
+    stage = em.EMStage(Halving(), HERE, 0.25, 30, 1e-9, **options)
+    found = run(
+        [em.DecreasingBeta(stage, FALLING)], lambda record, state, run: len(run.history) == n_iter
+    )
+    assert found.stopped
+    assert (found.beta, found.params) == (whole.beta, whole.params)
+    assert found.history[-1].beta < found.beta
+
+
 def test_the_factor_says_which_way():
     stage, critical = em.EMStage(Halving(), HERE, 0.5, 5, 0.0), lambda X: 0.25
     assert annealing.annealing_schedule(None, critical) is None

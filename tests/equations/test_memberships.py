@@ -388,3 +388,11 @@ def test_seeds_are_of_all_planted_clusters_but_not_where_nothing_is_gained(monke
     assert n_found() >= 5
     monkeypatch.setattr(starts, "seed_gains", lambda objects, *_: np.zeros(2 * (objects.shape[0],)))
     assert n_found() <= 1  # the broken twin: any objects
+
+
+@pytest.mark.parametrize("length", [1, 3, 30, 300])
+def test_there_are_temperatures_to_choose_from_however_short_rows_are(length):
+    X = np.random.default_rng(0).multinomial(length, np.full(20, 0.05), size=50).astype(float)
+    within = starts.temperatures(RowClusters(3), CSRCounts(sp.csr_array(X)))
+    assert 0 < within.low <= within.high / 2
+    assert within.high <= 1

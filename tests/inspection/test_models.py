@@ -226,6 +226,7 @@ def test_predictions_of_merged_topics_are_the_sums(model):
     wrong = model.components_[[0, 2]].mean(axis=0)  # a broken twin: members count alike
     assert not np.allclose(merged.components_[0], wrong, rtol=1e-6)
     smaller = drop_topics(model, [1])
+    np.testing.assert_allclose(smaller.weights_.sum(), 1, rtol=1e-6)
     left = model.embedding_[:, [0, 2]]
     some = left.sum(axis=1) > 0
     expected = left[some] / left[some].sum(axis=1, keepdims=True)

@@ -389,6 +389,7 @@ def test_linkages_have_every_node_as_a_cluster(tree):
     Z, K = to_linkage(stand_in(tree)), len(tree.leaves)
     assert is_valid_linkage(Z)
     assert is_monotonic(Z)
+    assert (Z[:, 0] < Z[:, 1]).all()  # as SciPy has them
     assert len(dendrogram(Z, no_plot=True)["leaves"]) == K
     assert leaders(Z, np.ones(K, dtype=np.int32))[0].tolist() == [2 * K - 2]
     below = [set(np.flatnonzero(path)) for path in tree.above.T if path.sum() > 1]
