@@ -17,12 +17,12 @@ from skcooc import (
 )
 from skcooc.counts import CSRCounts, thin
 from skcooc.em import TemperatureRange
-from skcooc.ensemble.averaging import LARGER_BETA, consensus, mean_tunables
+from skcooc.ensemble.averaging import LARGER_BETA, consensus, mean_tunables, predicted_mean
 from skcooc.equations.aspects import distinctive_shares
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.tuning import LeaveOneOut
-from skcooc.heldout import Factors
+from skcooc.heldout import Factors, HeldOut
 from skcooc.inspection import describe, set_names
 from skcooc.model_selection import CountSplit, split_counts
 from skcooc.simplex import match_rows
@@ -154,6 +154,16 @@ def test_a_mean_has_a_larger_beta_with_leave_one_out_too():
     assert candidates[1]["beta"] > within.guess
 
 
+def test_nothing_is_extrapolated_where_a_member_finds_a_token_impossible():
+    counts, rng = CSRCounts(sp.csr_array(np.ones((2, 3)))), np.random.default_rng(0)
+    heldout = HeldOut(counts, np.full(3, 1 / 3), smoothing=0.0)
+    A, B = rng.dirichlet(np.ones(2), 2), rng.dirichlet(np.ones(3), 2).T
+    models = [Factors(A, B), Factors(A, np.array([[0.5, 0.5], [0.5, 0.5], [0.0, 0.0]]))]
+    mean = predicted_mean(models, 8, heldout, None)
+    P = np.mean([model.A @ model.B.T for model in models], axis=0)
+    assert mean.validation.perplexity == pytest.approx(np.exp(-np.log(P).mean()))
+
+
 def test_components_of_a_consensus_are_weighted_by_their_tokens():
     rng = np.random.default_rng(0)
     first, rows = rng.dirichlet(np.full(20, 0.2), 2), rng.dirichlet(np.ones(30))
@@ -161,6 +171,7 @@ def test_components_of_a_consensus_are_weighted_by_their_tokens():
     mixtures = [rng.dirichlet(size, 30) for size in ([8.0, 2.0], [2.0, 8.0])]
     models = [Factors(A, P.T) for A, P in zip(mixtures, (first, second), strict=True)]
     found = consensus(models, rows)
+    np.testing.assert_allclose(found.affinity_, match_rows(first, second)[1])  # not of itself
     shares = [rows @ A for A in mixtures]
     for k in range(2):
         tokens = [share[k] for share in shares]

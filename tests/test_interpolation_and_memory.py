@@ -396,7 +396,17 @@ NO_MEANS = [
     ([("labels", AspectClassifier())], {}, "AspectClassifier learns from labels"),
     ([("lda", LDA)], {"sample_weight": np.ones(60)}, "sample_weight is given, but Latent"),
 ]
+
+
+class Signed(NMF):
+    """With components like NMF's, and coefficients of both signs."""
+
+    def transform(self, X):
+        return super().transform(X) - 0.01
+
+
 NO_MEMORIES = [
+    (RowMemory(Signed(2)), BURSTY, {}, "negative components or coefficients"),
     (RowMemory(PCA(2)), BURSTY, {}, "negative components"),
     (RowMemory(NMF(2)), BURSTY, {"sample_weight": np.ones(60)}, "sample_weight is given, but NMF"),
     (RowMemory(AspectClassifier()), BURSTY, {}, "AspectClassifier learns from labels"),

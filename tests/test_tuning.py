@@ -135,6 +135,10 @@ def test_a_prior_is_tried_for_sparse_data_and_must_be_worth_it(
     best = tuning.tune(tunables, NAMES, fit, record)
     assert len(record.trials) == n_trials or n_trials is None
     assert bool(best.prior) is has_prior
+    record = TrialRecord()
+    tunables[1] = replace(tunables[1], only_thin=False)
+    tuning.tune(tunables, NAMES, fit, record)
+    assert len(record.trials) >= 3  # also of dense data
 
 
 @pytest.mark.parametrize(

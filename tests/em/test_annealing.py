@@ -238,6 +238,19 @@ def test_growth_ends_with_what_predicts_best():
     assert freely.history[-1].beta < 1.0  # where all are there
 
 
+def test_patience_begins_once_there_are_several_clusters():
+    """However many temperatures a single one has before, all predicted alike."""
+
+    def judge(model, params, rows):
+        return Validation(float(abs(len(params.x) - 2)), 0.0)
+
+    stage, betas = em.EMStage(Forks(4), HERE, 1.0, 40, -np.inf), annealing.path(0.1, 1.0, 1.05)
+    assert sum(beta < 0.3 for beta in betas) > 2 * annealing.PATIENCE
+    found = run([em.GrowClusters(stage, betas, judge)])
+    assert found.rows.shape == (1, 2)
+    assert [split.parts for split in found.splits] == [((0,), (1,))]
+
+
 def test_clusters_are_separate_where_they_differ_enough_most_first():
     ones = np.full((2, 3), 0.5)
     change = np.array([1.1, 0.9, 2.0]) * annealing.DISTINCT

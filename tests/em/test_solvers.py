@@ -349,6 +349,7 @@ def test_it_stays_in_the_range_and_from_beyond_goes_back_and_not_away():
     assert follow(StreamTemperature(0.9), 30, 2.0).beta == 1.0
     assert follow(StreamTemperature(0.6), 30, 0.0).beta == 0.5
     assert follow(StreamTemperature(0.4), 5, 0.0).beta == 0.4
+    assert follow(StreamTemperature(0.4), 1, 0.8).beta == pytest.approx(0.42)  # step by step
     assert follow(StreamTemperature(0.4), 30, 0.8).beta == pytest.approx(0.8, abs=0.02)
 
 

@@ -11,6 +11,7 @@ from skcooc.counts import CSRCounts
 from skcooc.em import EMStage, fit, make_solver
 from skcooc.equations import projections
 from skcooc.equations.dirichlet import best_prior, best_total, divergence, evidence, expected_log
+from skcooc.equations.projections import StructuredProjections
 from skcooc.fitting.stream import fold_in
 from tests.equations import literal_projections as literal
 from tests.equations.running import energies, step
@@ -186,3 +187,17 @@ def test_the_evidence_never_falls():
         found = best_prior(n, prior)
         assert evidence(n, found, found.sum()) >= evidence(n, prior, prior.sum())
         assert (found > 0).all()
+
+
+def test_a_cluster_without_expected_rows_is_removed():
+    X = planted(3, 600, n_rows=20, n_columns=12).X.astype(float)
+    model, counts = StructuredProjections(3, 4), CSRCounts(sp.csr_array(X))
+    params, rows = model.start(counts, np.random.default_rng(0))
+    rows, stats = model.expect(counts, params, rows, 1.0)
+    sizes = stats.sizes * [1, 1e-12, 1, 1]
+    new = model.maximize(stats._replace(sizes=sizes), params, 1.0)
+    assert np.flatnonzero(new.sizes == 0).tolist() == [1]
+    assert not new.counts[1].any()
+    mixtures, centers = model.mixture_prior(new)
+    assert centers.shape == (3, 3)
+    assert mixtures.sum() == pytest.approx(1)

@@ -1,6 +1,7 @@
 import copy
 import json
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -41,7 +42,7 @@ from skcooc.inspection import (
 )  # fmt: skip
 from skcooc.inspection import representative_rows as first_rows
 from skcooc.inspection.features import associated_clusters, column_clusters
-from skcooc.inspection.models import read_view
+from skcooc.inspection.models import read_view, rows_by_topic
 from skcooc.plotting import AssociationDisplay, HierarchyDisplay, SplitsDisplay
 from tests.inspection import pages
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
@@ -490,3 +491,11 @@ def test_numbers_that_are_names_of_columns_name_topics():
     explore(aspects, frame)
     explore(aspects, pd.DataFrame(BLOCKS))
     refused("other names, or in another order", explore, aspects, frame[numbers[::-1]])
+
+
+def test_rows_without_tokens_are_rows_of_no_topic():
+    mixtures, rows = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]), np.array([0.0, 0.4, 0.6])
+    model = SimpleNamespace(
+        embedding_=mixtures, row_distribution_=rows, components_=np.full((2, 4), 0.25)
+    )
+    assert rows_by_topic(model).tolist() == [1, 1]
