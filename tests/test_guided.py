@@ -582,6 +582,17 @@ def test_meta_estimators():
             refused("group_effects|makes? it the outermost|more than the product", meta.fit, X)
 
 
+def test_an_average_of_guided_models_is_tuned_as_a_guided_model():
+    single = seeded(beta="auto", random_state=0).fit(X)
+    mean = AveragedModels(seeded(beta="auto"), 2, random_state=0).fit(X)
+    plain = AspectModel(3, random_state=0).fit(X)
+    expected, tried, others = (
+        [(t.beta, t.validation.perplexity) for t in model.tuning_ if t.stage == "beta"]
+        for model in (single, mean, plain)
+    )
+    assert tried == expected != others
+
+
 def test_groups_are_routed_by_searches_and_pipelines():
     texts = [" ".join(np.repeat(WORDS, row)) for row in X.toarray().astype(int)]
     with config_context(enable_metadata_routing=True):
