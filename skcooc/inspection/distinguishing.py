@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SPARE = 5  # times as many columns are examined as are asked for
 PRIOR = 0.5  # tokens of a column, divided as all are, that shrink the ratios of rare ones
 LEAST = 1e-6  # of the unigram, in the other components where they have nothing of a column
+ROUNDING = 1e-6  # of an expected token
 FARTHEST, STEPS = 30.0, 45  # of logits; halvings of an interval twice as long
 COLUMNS = "component", "name", "feature", "count", "probability", "log_ratio", "low", "high"
 
@@ -176,7 +177,8 @@ def _best_ratios(
     with np.errstate(divide="ignore"):  # lower ends as if expected counts were observed
         low = np.log(own / others) - logit(share) - 2 * np.sqrt(1 / own + 1 / others)
     found = np.argsort(-low, kind="stable")
-    found = found[own[found] > 1][: SPARE * n_features]  # a single token is not enough
+    several = observed.expected[found, k] > 1 + ROUNDING  # a single token is not enough
+    found = found[several][: SPARE * n_features]
     if not len(found) or not 0 < share < 1:
         return found[:0], np.empty((3, 0))
     ratios = log_ratios(_column_counts(view, observed, k, found), share, level)

@@ -139,10 +139,14 @@ def test_columns_of_one_component_are_first_and_equal_mixtures_distinguish_none(
 def test_a_single_token_distinguishes_nothing_however_rare_its_component_is():
     """By its likelihood alone it would: one in a hundred rows is mostly of this component."""
     theta = np.where(np.arange(100)[:, None] > 0, [0.0, 1.0], [0.9, 0.1])
-    for n_tokens, told in ((1, ["rare"]), (5, ["rare", "single"])):
+    for n_tokens, of_others, told in (
+        (1, 0.01, ["rare"]),
+        (1, 0.0, ["rare"]),  # the token is of this component with certainty
+        (5, 0.01, ["rare", "single"]),
+    ):
         X = np.tile([0.0, 0.0, 50.0], (100, 1))
         X[0] = 36, n_tokens, 14 - n_tokens
         share = n_tokens / 45
-        q = np.array([[0.8, share, 0.2 - share], [0.0, 0.01, 0.99]])
+        q = np.array([[0.8, share, 0.2 - share], [0.0, of_others, 1 - of_others]])
         table = distinguishing_features(stand_in(theta, q), X, ["rare", "single", "common"])
         assert sorted(table[table["component"] == 0]["feature"]) == told
