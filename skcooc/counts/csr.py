@@ -188,8 +188,6 @@ def check_sparse_structure(X: Any, name: str = "X") -> Any:
         raise ValueError(
             f"{name} is a damaged sparse array, whose indices do not fit its shape: {error}."
         ) from error
-    if not X.dtype.isnative:
-        X.data = X.data.astype(X.dtype.newbyteorder("="))
     if X.format == "coo" and X.dtype.kind in "iub" and X.dtype.itemsize < 8:
         X.data = X.data.astype(np.int64)  # SciPy adds repeated cells in the type given
     return X
@@ -214,6 +212,8 @@ def _with_checked_arrays(X: Any) -> Any:
         raise ValueError("some are no arrays")
     if not all(array.dtype.kind in "iu" for array in indices):
         raise ValueError("some are no integers")
+    if not X.dtype.isnative:
+        X.data = X.data.astype(X.dtype.newbyteorder("="))
     if X.format == "coo":
         sp.coo_array((X.data, X.coords), shape=X.shape)
     elif X.format == "dia":

@@ -20,6 +20,7 @@ from skcooc.equations.memberships import (
     size_factors,
     soft_start,
     total_weights,
+    unit_of,
     weight_unit,
     worst_explained,
 )
@@ -147,7 +148,7 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
         weights, column_weights = params.weights, params.column_weights
         if self.proportions == "estimated":
             weights, column_weights = stats.sizes / stats.sizes.sum(), sums(J, axis=0) / len(J)
-        unit = np.array(stats.n_tokens / stats.total, dtype=params.unit.dtype)
+        unit = unit_of(stats.n_tokens, stats.total, params.unit.dtype)
         return Params(J, shares, joint, weights, column_weights, unit)
 
     def log_prior(self, params: Params, beta: float) -> float:

@@ -288,7 +288,12 @@ def total_weights(X: Block, object_weights: ObjectWeights) -> Array:
 def weight_unit(X: Counts, object_weights: ObjectWeights) -> Array:
     """Unit of `size_factors` with which the number of tokens stays, ()."""
     n_tokens, total = X.total(partial(total_weights, object_weights=object_weights)).tolist()
-    return np.array(n_tokens / total if total else 1.0, dtype=X.dtype)
+    return unit_of(n_tokens, total, X.dtype)
+
+
+def unit_of(n_tokens: float, total: float, dtype: np.dtype[Any]) -> Array:
+    """The same from the number of tokens and the sum of size^power; 1 where that is zero."""
+    return np.array(n_tokens / total if total else 1.0, dtype=dtype)
 
 
 def seed_clusters(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generator) -> Array:

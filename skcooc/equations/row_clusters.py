@@ -29,6 +29,7 @@ from skcooc.equations.memberships import (
     soft_start,
     total_weights,
     uniform_mixtures,
+    unit_of,
     weight_unit,
     worst_explained,
 )
@@ -173,8 +174,7 @@ class RowClusters(
         components = normalise(expected, axis=0, otherwise=params.components)
         if self.proportions == "estimated":
             weights = stats.sizes / stats.sizes.sum()
-        unit = np.array(stats.n_tokens / stats.total, dtype=params.unit.dtype)
-        return Params(components, weights, unit)
+        return Params(components, weights, unit_of(stats.n_tokens, stats.total, params.unit.dtype))
 
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
         return params._replace(components=mix_with(params.components, distribution, share))

@@ -316,4 +316,4 @@ def test_bad_input(X, components):
         refused(message, npmi_coherence, [["a", "b"]], X, feature_names=names)
     refused("Negative", npmi_coherence, components, -X)
     for metric in (lambda n: npmi_coherence(components, X, n), lambda n: topic_diversity([[1]], n)):
-        refused("n_features=0", metric, 0)
+        refused("n_features == 0, must be >= 1", metric, 0)

@@ -115,7 +115,7 @@ def cache_score(train, test, predictor):
         found.append(best_memory(cells))
     P, total = predictor.cells(X), 0.0
     for place, (i, j) in enumerate(zip(*test.tocoo().coords, strict=True)):
-        a, d, s, _ = found[1 - place % 2]
+        a, d, s, *_ = found[1 - place % 2]
         n = train[[i]].toarray()[0]
         mass = a + np.minimum(n, d).sum()
         lower = (1 - s) * P[place] + s * b[j]
