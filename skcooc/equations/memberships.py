@@ -292,7 +292,7 @@ def weight_unit(X: Counts, object_weights: ObjectWeights) -> Array:
 
 
 def unit_of(n_tokens: float, total: float, dtype: np.dtype[Any]) -> Array:
-    """The same from the number of tokens and the sum of size^power; 1 where that is zero."""
+    """Unit of `size_factors`, (), from the results of `total_weights`; 1 if the second is zero."""
     return np.array(n_tokens / total if total else 1.0, dtype=dtype)
 
 
