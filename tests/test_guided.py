@@ -523,11 +523,6 @@ def test_an_earlier_fit_can_get_expected_counts():
 
 def test_what_does_not_suit_is_refused():
     refused("set annealing=None, got 0.9", seeded(annealing=0.9).fit, X)
-    for model in (
-        seeded(beta=1.0, solver="alternating"),
-        AspectModel(3, beta=1.0, solver="alternating", component_prior=np.ones((3, M))),
-    ):
-        refused('"alternating" needs an AspectModel with', model.fit, X)
 
 
 # Streams, tables on disk and meta-estimators.

@@ -26,7 +26,6 @@ OPTIONS = {"tol": 0, "random_state": 0, "warm_start": True}
 MODELS = [
     AspectModel(3, beta=0.9),
     AspectModel(3, beta=0.9, solver=1.8),
-    AspectModel(3, beta=1.0, solver="alternating"),
     AspectModel(3, beta=0.7, annealing=0.8, tempering="joint"),
     AspectModel(3, beta=0.7, leave_one_out=True),
     skcooc.ProductSpaceMixture(3, 3, beta=0.9),
@@ -94,7 +93,7 @@ def test_a_warm_start_needs_columns_of_the_same_names():
     again(model, table=X)
 
 
-@pytest.mark.parametrize("solver", ["momentum", "alternating", 1.8])
+@pytest.mark.parametrize("solver", ["momentum", 1.8])
 def test_other_data_with_the_same_sums_do_no_harm(solver):
     """Sums of rows and columns are the same: the first steps are wrong, and none after them."""
     table, swapped = X.toarray() + 1, np.zeros(X.shape)

@@ -151,7 +151,6 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         self, recipe: Recipe, X: TableLike, sample_weight: ArrayLike | None
     ) -> tuple[Table, attributes.Attributes]:
         new = copy.copy(self)  # a fit that fails leaves self as it was
-        self._check_solver(recipe, self.beta)
         continues = self._is_warm_start() and self._stream is not None
         table = read(
             new, X, sample_weight, needs=recipe.needs_of_fit, continues=continues,
@@ -172,7 +171,6 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         ``known`` are attributes of the input, such as ``n_features_in_``.
         """
         recipe = replace(self.recipe(), is_short=True)
-        self._check_solver(recipe, self.beta)
         self._fit_table(recipe, table, known | attributes.size_attributes(self), {})
         return self
 
@@ -318,7 +316,6 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         table = read_in_memory(copy.copy(self), X, sample_weight)
         counts = table.sample
         recipe = self.recipe().for_table(counts, table.schema.column_names)
-        self._check_solver(recipe, "auto")
         recipe = recipe.with_seeds(draw_seeds(self.random_state, self.n_init))
         return short_fits(recipe, counts), recipe.family.beta_range(counts)
 
@@ -328,17 +325,6 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             name = self.size_parameters[0]
             what = "The number of components must be given here"
             raise ValueError(f"{what}: set {name} to a number, got {getattr(self, name)!r}.")
-
-    def _check_solver(self, recipe: Recipe, beta: float | Literal["auto"]) -> None:
-        """Raise ValueError where solver="alternating" does not go with the model and beta."""
-        if "alternation" not in make_solver(self.solver).needs:
-            return
-        is_plain = recipe.annealing is None and recipe.equations.supports_alternating
-        if not (beta == 1 and is_plain):
-            raise ValueError(
-                f'solver="{self.solver}" needs an AspectModel with beta=1.0, no annealing, no '
-                'component_prior and leave_one_out=False: set solver="momentum".'
-            )
 
     def _has_auto_size(self) -> bool:
         """Return whether sizes are "auto"; ValueError where only one of two is."""

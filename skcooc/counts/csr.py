@@ -20,7 +20,7 @@ from skcooc.counts.cluster_loops import ExchangeMoves, PathProducts
 from skcooc.counts.lanes import aligned_array, power
 from skcooc.counts.left_out import LeaveOneOutPasses
 from skcooc.counts.passes import FactorProducts, Views, zeros_view
-from skcooc.counts.settling import AlternatingRows, RowMixtures
+from skcooc.counts.settling import RowMixtures
 from skcooc.counts.thinning import draw, thin
 from skcooc.protocol import (
     CSR,
@@ -296,9 +296,7 @@ def mean_weight(total: float, n_tokens: float) -> float:
     return total / n_tokens if n_tokens else 1.0
 
 
-class CSRCounts(
-    FactorProducts, AlternatingRows, ExchangeMoves, LeaveOneOutPasses, PathProducts, RowMixtures
-):
+class CSRCounts(FactorProducts, ExchangeMoves, LeaveOneOutPasses, PathProducts, RowMixtures):
     """A block of rows of a count matrix (n, M), float32 or float64, with weights of its rows, (n,).
 
     Rows may be in groups: ``row_groups`` (n,) are their numbers from 0, or -1 for none.

@@ -219,35 +219,14 @@ def add_scaled(typing, x, w, y):  # type: ignore[no-untyped-def]
     return x(x, x.dtype, y), generate
 
 
-def number_by_number(operation: str) -> Any:
-    """Make a function of two rows, for compiled loops, from a method of LLVM's builder."""
-
-    @intrinsic
-    def combine(typing, x, y):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            xs, ys = (unpack(builder, x, argument) for argument in arguments)
-            method = getattr(builder, operation)
-            return pack(builder, x, [method(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True)])
-
-        return x(x, y), generate
-
-    return combine
-
-
-multiply, divide_rows = number_by_number("fmul"), number_by_number("fdiv")
-
-
 @intrinsic
-def at_least(typing, x, w):  # type: ignore[no-untyped-def]
+def multiply(typing, x, y):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        least = broadcast(builder, arguments[1], x.width)
-        larger = [
-            builder.select(builder.fcmp_ordered(">", a, least), a, least)
-            for a in unpack(builder, x, arguments[0])
-        ]
-        return pack(builder, x, larger)
+        xs, ys = (unpack(builder, x, argument) for argument in arguments)
+        products = [builder.fmul(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True)]
+        return pack(builder, x, products)
 
-    return x(x, x.dtype), generate
+    return x(x, y), generate
 
 
 def _places(

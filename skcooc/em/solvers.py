@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import copy
 from functools import partial
-from types import MappingProxyType
 from typing import Literal, NamedTuple, Self, cast
 
 import numpy as np
 
 from skcooc.em.stages import EMStage, Solver, State
-from skcooc.protocol import Alternating, Array, Block, Capability, Counts, Params, Rows, Statistics
+from skcooc.protocol import Array, Counts, Rows, Statistics
 from skcooc.protocol.subnormals import flushed_subnormals
 from skcooc.simplex import sums
 
 CHUNK = 2**14  # numbers that are worked on at a time: they stay in the cache
 # Least share of the plain step in an expected count: a probability of zero could never come back.
 FLOOR, MOMENTUM_FLOOR = 1e-3, 0.5
-OVERSHOT = 0.1  # share of the fall before, below which momentum has overshot
-N_PLAIN = 4  # steps of EM with which alternation begins: components that hardly differ yet
 
-SolverName = float | Literal["em", "momentum", "alternating"]
+SolverName = float | Literal["em", "momentum"]
 
 
 class Sweep(NamedTuple):
@@ -44,7 +41,6 @@ class Accelerated:
     """
 
     pace: float
-    needs: Mapping[Capability, str] = MappingProxyType({})
 
     def __init__(self) -> None:
         self._plain: Sweep | None = None  # the last plain sweep
@@ -131,7 +127,6 @@ class Momentum(Accelerated):
     """
 
     pace = 2.4
-    least_fall = 0.0  # nats by which the objective falls at least, or there is a restart
 
     def __init__(self) -> None:
         super().__init__()
@@ -140,70 +135,23 @@ class Momentum(Accelerated):
 
     def rollback(self, step: Sweep) -> Sweep | None:
         plain = self._plain
-        if plain is None or not self._extrapolated:
-            return None
-        if step.objective <= plain.objective - self.least_fall:
+        if plain is None or not self._extrapolated or step.objective <= plain.objective:
             return None
         self._age, self._extrapolated = 0, False
         return plain
 
     def extrapolate(self, step: Sweep, X: Counts) -> Sweep:
         previous, self._plain = self._plain, step
-        weight = self.weight(self._age)
+        weight = self._age / (self._age + 3)  # share of the last change that is added
         self._age += 1
         self._extrapolated = previous is not None and weight > 0
         if previous is None or not self._extrapolated:
             return step
         return relax(previous, step, X, 1 + weight, MOMENTUM_FLOOR)
 
-    def weight(self, age: int) -> float:
-        """Return the share of the last change that is added."""
-        return age / (age + 3)
-
-
-class AlternatingNewton(Momentum):
-    """Newton steps of rows and columns in turn; for AspectModel with beta=1.
-
-    EM multiplies every number, so that one near zero takes long to come back; here it takes one
-    step. The momentum grows with each step (A. Ang and N. Gillis, Accelerating nonnegative matrix
-    factorization algorithms using extrapolation, Neural Computation 31, 2019), up to a limit.
-    A step after which the objective hardly falls has overshot and is taken back, too.
-    """
-
-    pace = 9.8
-    needs: Mapping[Capability, str] = MappingProxyType(
-        {"alternation": 'solver="alternating" needs all counts in memory; set "momentum"'}
-    )
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._n_plain = N_PLAIN  # steps of EM that are left
-
-    def sweep(self, stage: EMStage, state: State) -> Sweep:
-        if self._n_plain:
-            self._n_plain -= 1
-            return super().sweep(stage, state)
-        model = cast(Alternating[Params, Statistics], stage.model)
-        rows, stats = model.alternate(cast(Block, stage.X), *state)
-        return Sweep(rows, stats, float(stats.free_energy))
-
-    def extrapolate(self, step: Sweep, X: Counts) -> Sweep:
-        fall = 0.0 if self._plain is None else self._plain.objective - step.objective
-        self.least_fall = OVERSHOT * max(fall, 0.0)
-        return super().extrapolate(step, X)
-
-    def weight(self, age: int) -> float:
-        if self._n_plain or not age:
-            return super().weight(age)
-        return min(0.7 * 1.05**age, 1.2)
-
 
 # A number is the eta of over-relaxed EM.
-SOLVERS: dict[str, Callable[[], Solver]] = {
-    "em": PlainEM,
-    "momentum": Momentum,
-    "alternating": AlternatingNewton,
-}
+SOLVERS: dict[str, Callable[[], Solver]] = {"em": PlainEM, "momentum": Momentum}
 
 
 def make_solver(solver: SolverName) -> Solver:

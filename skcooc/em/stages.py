@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.heldout import HeldOut, Validation
-from skcooc.protocol import Array, Block, Capability, Counts, Model, Params, Rows, Statistics
+from skcooc.protocol import Array, Block, Counts, Model, Params, Rows, Statistics
 
 WARMUP_ITERATIONS = 8  # at beta = 1: enough to break the symmetry, too few to overfit
 
@@ -139,10 +139,6 @@ class Solver(Protocol):
     @property
     def pace(self) -> float:
         """Mean number of plain EM steps that one step replaces; short fits run 60 / pace steps."""
-
-    @property
-    def needs(self) -> Mapping[Capability, str]:
-        """Capabilities needed of a table, with what to set instead."""
 
     def relocated(self, move: Callable[[Rows], Rows]) -> Self:
         """Return a copy whose row states are moved by a function."""

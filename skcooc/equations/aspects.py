@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from scipy.special import xlogy
 
 from skcooc.em import EMResult, EMStage, OverRelaxation, State, fit, increasing_beta
 from skcooc.em.stages import StageSchedule
@@ -24,7 +23,6 @@ from skcooc.equations.memberships import (
 )
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.protocol import (
-    Alternating,
     Array,
     Block,
     Counts,
@@ -67,9 +65,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Aspects(
-    ColumnDistributions, OnlineModel[Params, Statistics], Alternating[Params, Statistics]
-):
+class Aspects(ColumnDistributions, OnlineModel[Params, Statistics]):
     """Equations of the aspect model: Hofmann & Puzicha (1998), eqs. (1)-(11).
 
     P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k). At inverse temperature beta a token
@@ -92,10 +88,6 @@ class Aspects(
     @property
     def patience(self) -> int:
         return 2 if self.tempering == "distinctive" else 1  # its objective may rise
-
-    @property
-    def supports_alternating(self) -> bool:
-        return not self.component_prior
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         # From random components EM may end where two aspects share one topic and another two.
@@ -143,15 +135,6 @@ class Aspects(
         mixtures = new_mixtures(X, A, mixture.rows, params.weights)
         expected = X.map_row_ranges(np.multiply, B, mixture.columns, out=B)
         return mixtures, Statistics(expected, -mixture.log_likelihood / beta)
-
-    def alternate(self, X: Block, params: Params, rows: Rows) -> tuple[Rows, Statistics]:
-        # Newton steps for a Poisson likelihood of n_ij with means n_i P(y_j given x_i): up to a
-        # constant that of the model, or lower if mixtures and components do not sum to one.
-        n = X.row_sums
-        found = X.alternate(rows * n[:, None].astype(X.dtype), params.components)
-        mixtures = normalise(found.rows, axis=1, otherwise=params.weights)
-        constant = float(np.sum(X.row_weights * xlogy(n, n)))
-        return mixtures, Statistics(found.columns, constant - found.log_likelihood)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         # Eqs. (7), (9)

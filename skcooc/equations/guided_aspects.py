@@ -67,10 +67,6 @@ class GuidedAspects(Aspects):
     guide: Guide | None = None
     seed_strength: float = 0.0  # w
 
-    @property
-    def supports_alternating(self) -> bool:
-        return False
-
     def pseudo_counts(self, params: Any) -> Array:
         """Known pseudo-counts at the cells of `Guide.cells`, (n,)."""
         guide, per_aspect = self.known, float(params.n_tokens) / self.n_components

@@ -223,7 +223,7 @@ class Recipe:
     @property
     def needs_of_fit(self) -> Mapping[Capability, str]:
         """Capabilities needed by ``fit``: those of the model, and of the settings."""
-        needs = {**self.needs, **self.settings.solver.needs}
+        needs = dict(self.needs)
         if self.settings.early_stopping:
             needs["divide"] = "early_stopping=True holds out tokens of all rows; set it to False"
         return needs

@@ -45,7 +45,6 @@ Capability = Literal[
     "divide",  # tokens of all rows that are held out
     "coarsen",  # rows that are tied in groups
     "exchange",  # moves of items that are rows and columns at once
-    "alternation",  # steps of the rows at fixed columns, and of the columns
     "left_out",  # leave-one-out responsibilities of tokens, or of rows
     "replaced",  # other counts in the place of its own
     "paths",  # mixtures along the paths of a tree
@@ -118,7 +117,7 @@ class RowSample(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """Result of a pass over the non-zeros; see ``mixture`` and ``alternate`` of a Block."""
+    """Result of a pass over the non-zeros; see ``mixture`` of a Block."""
 
     rows: Array  # (n, k)
     columns: Array  # (M, k), rows counted by their weights
@@ -223,12 +222,6 @@ class Block(Counts, Protocol):
 
     def mixture(self, A: Array, B: Array) -> Pass:
         """Return w @ B and w.T @ A, with w_ij = n_ij / (A[i] @ B[j])."""
-
-    def alternate(self, A: Array, B: Array) -> Pass:
-        """Make steps of A, then of B, which raise the likelihood of counts with means A[i] @ B[j].
-
-        Returns each new factor times the totals of the other, and the likelihood before.
-        """
 
     def cells(self, A: Array, B: Array) -> Array:
         """A[i] @ B[j] at the non-zeros, (nnz,)."""
@@ -399,11 +392,6 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
         """Models fitted in turn, ever less constrained, and their largest numbers of iterations."""
         return [(self, None)]
 
-    @property
-    def supports_alternating(self) -> bool:
-        """True if rows and columns can be fitted in turn at beta = 1; see Alternating."""
-        return False
-
     def fold_in_equations(self, params: P) -> tuple[FoldIn[Any, Any], Params]:
         """Return equations that fold in new rows, and their parameters; default self."""
         return self, params
@@ -433,16 +421,6 @@ class OnlineModel(Equations[P, S], Protocol[P, S]):
     def batch_equations(self) -> FoldIn[P, Any]:
         """Return equations that fold in a mini-batch before its E-step; default self."""
         return self
-
-
-class Alternating(Equations[P, S], Protocol[P, S]):
-    """A model whose rows and columns can be fitted in turn, at beta = 1."""
-
-    def alternate(self, X: Block, params: P, rows: Rows) -> tuple[Rows, S]:
-        """Return better row states, and statistics for an M-step to better parameters.
-
-        The free energy is the one before; neither step raises it.
-        """
 
 
 class Clustering(Equations[P, S], Protocol[P, S]):

@@ -24,15 +24,6 @@ def combine(wide, w, A, B, out, products):
         rows.store(rows.add_scaled(a, w, b), out, i)
 
 
-@rows.compiled
-def ratios(wide, w, A, B, out):
-    """out[i] = A[i] / B[i], but w where that is less."""
-    for i in range(np.uintp(len(A))):
-        rows.store(
-            rows.at_least(rows.divide_rows(rows.load(wide, A, i), rows.load(wide, B, i)), w), out, i
-        )
-
-
 @pytest.mark.parametrize(
     ("n_components", "dtype"),
     [(1, np.float64), (3, np.float32), (16, np.float32), (31, np.float32), (31, np.float64)],
@@ -49,9 +40,6 @@ def test_padded_rows_of_any_width_equal_numpy(dtype, n_components):
     kept = rows.without_padding(out, n_components)
     np.testing.assert_allclose(kept, A + w * B, rtol=limit, atol=limit)
     assert not out[:, n_components:].any()
-    if n_components == 16:
-        ratios(wide, w, A, B, out)
-        np.testing.assert_allclose(out, np.maximum(A / B, w), rtol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -192,7 +180,7 @@ def test_loops_are_found_in_the_cache():
     modules = [module for name, module in sys.modules.items() if name.startswith("skcooc.counts.")]
     named = [value for module in modules for value in vars(module).values()]
     loops = [value for value in named if isinstance(value, Dispatcher)]
-    assert len(loops) > 20
+    assert len(loops) > 15
     assert all(map(found_again, loops))
     one = loops[0]
     assert not found_again(rows.compiled(lambda x: one(x)))  # broken

@@ -1,11 +1,9 @@
-from functools import cache
 from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
 from skcooc.counts import CSRCounts
-from skcooc.datasets import make_cooccurrences
 from skcooc.em import (
     EMStage,
     OverRelaxation,
@@ -14,10 +12,9 @@ from skcooc.em import (
     fit,
     make_solver,
     online,
-    solvers,
 )
 from skcooc.em.online import FULL_STEP_TOKENS, N_STEPS, StreamTemperature, track_beta
-from skcooc.em.solvers import FLOOR, AlternatingNewton, Momentum, Sweep, relax
+from skcooc.em.solvers import FLOOR, Momentum, Sweep, relax
 from skcooc.equations.aspects import Aspects, Statistics
 from skcooc.equations.product_aspects import ProductAspects
 from skcooc.equations.projections import StructuredProjections
@@ -81,7 +78,6 @@ def energies(solver, model, beta, n_iter, start=None):
 
 def test_solvers_by_their_names():
     assert type(make_solver("momentum")) is Momentum
-    assert type(make_solver("alternating")) is AlternatingNewton
     assert make_solver(1.8).eta == make_solver(1.8).pace == 1.8
 
 
@@ -127,72 +123,18 @@ def test_momentum_begins_anew_where_the_objective_rises():
     ages = []
 
     class Watched(Momentum):
-        def weight(self, age):
-            ages.append(age)
-            return super().weight(age)
+        def extrapolate(self, step, X):
+            ages.append(self._age)
+            return super().extrapolate(step, X)
 
     told(Watched, [5, 4, 3, 2, 3, 1, 0], 6)
     assert ages == [0, 1, 2, 3, 0, 1]
-
-
-class Eager(AlternatingNewton):
-    """With more momentum than it can use."""
-
-    def weight(self, age):
-        return 2.5 if age else 0.0
-
-
-class Reckless(Eager):
-    """Broken: goes on where the objective rises."""
-
-    rollback = Unguarded.rollback
 
 
 def test_free_energy_never_rises_but_without_the_guard():
     assert never_rises(Momentum(), Aspects(4), 0.9, 120)
     assert never_rises(Momentum(), RowClusters(3), 0.3, 120)
     assert not never_rises(Unguarded(), Aspects(4), 0.9, 120)
-    assert never_rises(AlternatingNewton(), Aspects(3), 1.0, 80)
-    assert never_rises(Eager(), Aspects(3), 1.0, 80)
-    assert not never_rises(Reckless(), Aspects(3), 1.0, 80)
-
-
-def test_alternation_gets_below_em_in_a_fraction_of_its_steps():
-    start = State(*Aspects(8).random(TABLE, np.random.default_rng(0)))
-    plain = energies(OverRelaxation(1.0), Aspects(8), 1.0, 400, start)[0]
-    values = energies(AlternatingNewton(), Aspects(8), 1.0, 60, start)[0]
-    assert 0 < (values <= plain[-1]).argmax() < 40
-    assert values[-1] < plain[-1] - 1
-
-
-def test_alternation_does_not_end_where_momentum_has_gone_too_far(monkeypatch):
-    table = CSRCounts(make_cooccurrences(30, 10, 3, random_state=0).X.astype(float))
-
-    @cache
-    def start(seed):
-        """An initial state, and where it leads with patience."""
-        state = State(*Aspects(8).random(table, np.random.default_rng(seed)))
-        return state, end(state, -np.inf)
-
-    def end(state, tol):
-        stage, rng = EMStage(Aspects(8), table, 1.0, 300, tol), np.random.default_rng(0)
-        return fit([stage], rng, AlternatingNewton(), start=state).objective
-
-    def excess(seed):
-        state, after = start(seed)
-        return end(state, 3e-6) / after - 1
-
-    assert max(map(excess, range(16, 20))) < 1e-3
-    monkeypatch.setattr(solvers, "OVERSHOT", 0.0)
-    assert max(map(excess, range(16, 20))) > 2e-3  # broken: before it rises it seems to have ended
-
-
-def test_alternation_tells_the_free_energy_of_the_model():
-    values = energies(AlternatingNewton(), Aspects(3), 1.0, 13)[0]
-    state = energies(AlternatingNewton(), Aspects(3), 1.0, 12)[1]
-    np.testing.assert_allclose(
-        energies(OverRelaxation(1.0), Aspects(3), 1.0, 1, state)[0][0], values[12]
-    )
 
 
 MODELS = [

@@ -2,16 +2,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
-from sklearn.base import clone
 from sklearn.preprocessing import normalize
 
-from skcooc import AspectModel, AsymmetricClustering, Dyads, ProductSpaceMixture, RowBlocks
+from skcooc import AspectModel, Dyads
 from skcooc.counts import CSRCounts
 from skcooc.em import EMStage, fit, make_solver
 from skcooc.equations.aspects import Aspects
 from skcooc.fitting.tuning import LARGER_BETA, N_PRIORS
-from skcooc.model_selection import TemperatureSearchCV, split_counts
-from tests.tables import planted, refused
+from skcooc.model_selection import split_counts
+from tests.tables import planted
 
 
 def test_recovers_planted_aspects():
@@ -121,36 +120,3 @@ def test_no_prior_without_validation_tokens():
     assert not hasattr(AspectModel(), "component_prior_")
     with pytest.raises(ValueError, match="The 'component_prior' parameter of AspectModel must be"):
         AspectModel(component_prior="none").fit(THIN)
-
-
-ALTERNATING = AspectModel(3, beta=1.0, solver="alternating", max_iter=30, tol=0, random_state=0)
-
-
-def test_alternating_steps_are_refused_with_other_options():
-    changes = {"beta": "auto"}, {"beta": 0.9}, {"component_prior": 0.1}, {"annealing": 0.9}
-    models = [
-        *(clone(ALTERNATING).set_params(**change) for change in changes),
-        clone(ALTERNATING).set_params(leave_one_out=True),
-        AsymmetricClustering(3, beta=1.0, solver="alternating"),
-        AsymmetricClustering(3, beta=1.0, hard=True, solver="alternating"),
-        ProductSpaceMixture(2, 2, beta=1.0, solver="alternating"),
-        TemperatureSearchCV(clone(ALTERNATING), betas=[0.8, 1.0]),
-    ]
-    for model in models:
-        refused(r'"alternating" needs an AspectModel with beta=1.0', model.fit, THIN)
-        assert not hasattr(model, "components_")
-    with pytest.raises(ValueError, match=r'in blocks: .*"alternating" needs all counts in memory'):
-        clone(ALTERNATING).fit(RowBlocks([THIN[:50], THIN[50:]]))
-
-
-def test_alternating_steps_fit_better_than_em():
-    X = THIN.astype(np.float32)
-    fits = [
-        clone(ALTERNATING).set_params(solver=solver, n_jobs=n_jobs).fit(X)
-        for solver, n_jobs in (("alternating", 1), ("alternating", 2), (1.0, 1))
-    ]
-    assert fits[0].components_.dtype == np.float32
-    np.testing.assert_array_equal(fits[0].components_, fits[1].components_)
-    assert fits[0].objective_ < 0.996 * fits[2].objective_
-    bursty = clone(ALTERNATING).set_params(burstiness=50.0).fit(X)
-    assert np.diff([record.free_energy for record in bursty.history_]).max() < 1e-5 * X.sum()

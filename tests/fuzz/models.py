@@ -17,7 +17,7 @@ SHARED = {
     "max_iter": ([3], [0, 1, -1, 2.5, "many"]),
     "tol": ([1e-6, 0.0], [-1.0, np.nan, np.inf, "small"]),
     "n_init": ([1, 2], [0, 1.5]),
-    "solver": (["momentum", 1.8, 1.0], [0.0, 3.0, -1, "fast", "alternating"]),
+    "solver": (["momentum", 1.8, 1.0], [0.0, 3.0, -1, "fast"]),
     "smoothing": (["auto", 0.1], [0.0, 1.0, -0.1, 2, "much"]),
     "validation_fraction": ([0.1, 0.5], [0.0, 1.0, 1e-9, 0.999]),
     "early_stopping": ([False, True], ["yes", None]),
