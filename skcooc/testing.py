@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from skcooc.counts import CSRCounts
 from skcooc.em import EMStage, State, fit, make_solver
 from skcooc.em.solvers import PlainEM
+from skcooc.loops.fold_in import solve_mixtures
 from skcooc.protocol import CSR, Array, Model, P, Rows, Statistics
 
 __all__ = ["CHECKS", "Literal", "check_model"]
@@ -315,7 +316,7 @@ def restrict(case: Case, model: Model) -> None:
         _equal("new rows", one, two)
         fixed = equations.fixed(some, params, case.beta)
         if fixed is not None:
-            _equal("fixed components", some.solve_mixtures(fixed, rows, tol=0.0, max_iter=1), one)
+            _equal("fixed components", solve_mixtures(some, fixed, rows, tol=0.0, max_iter=1), one)
 
 
 def arguments(case: Case, model: Model) -> None:

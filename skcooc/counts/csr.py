@@ -16,11 +16,8 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 from sklearn.utils import check_array
 
-from skcooc.counts.cluster_loops import ExchangeMoves, PathProducts
 from skcooc.counts.lanes import aligned_array, power
-from skcooc.counts.left_out import LeaveOneOutPasses
 from skcooc.counts.passes import FactorProducts, Views, zeros_view
-from skcooc.counts.settling import RowMixtures
 from skcooc.counts.thinning import draw, thin
 from skcooc.protocol import (
     CSR,
@@ -296,7 +293,7 @@ def mean_weight(total: float, n_tokens: float) -> float:
     return total / n_tokens if n_tokens else 1.0
 
 
-class CSRCounts(FactorProducts, ExchangeMoves, LeaveOneOutPasses, PathProducts, RowMixtures):
+class CSRCounts(FactorProducts):
     """A block of rows of a count matrix (n, M), float32 or float64, with weights of its rows, (n,).
 
     Rows may be in groups: ``row_groups`` (n,) are their numbers from 0, or -1 for none.
@@ -373,7 +370,7 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeaveOneOutPasses, PathProducts, 
         n_rows, n_ranges = len(out), self.n_ranges_for(out.size)
         ends = [n_rows * r // n_ranges for r in range(n_ranges + 1)]
         ranges = [tuple(array[i:j] for array in (*arrays, out)) for i, j in pairwise(ends)]
-        self._run_each(function, ranges, out.size)
+        self.run_each(function, ranges, out.size)
         return out
 
     def map_rows(
@@ -482,13 +479,7 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeaveOneOutPasses, PathProducts, 
 class NewRows(CSRCounts):
     """Rows to fold in, which contribute nothing to columns."""
 
+    is_new = True
+
     def tdot(self, D: Array) -> Array:
         return zeros_view(np.empty((self.shape[1], D.shape[1]), self.dtype))
-
-    def _sums_of_columns(self, B: Array) -> Array:
-        return B[:0]
-
-    def _path_columns(
-        self, tau: Array, q: Array, slots: Array, nodes: Array, posteriors: Array
-    ) -> Array:
-        return zeros_view(q)

@@ -38,7 +38,7 @@ from skcooc.counts.lanes import (
     store,
     without_padding,
 )
-from skcooc.protocol import CSR, Array, Map, Pass, T
+from skcooc.protocol import CSR, Array, Block, Map, Pass, T
 from skcooc.protocol.locks import free_in_forks
 from skcooc.protocol.subnormals import flushed_subnormals
 
@@ -408,8 +408,9 @@ class Views:
 
 
 class NonZeros:
-    """Non-zeros in memory and how passes over them are divided: the base of all mix-ins."""
+    """Non-zeros in memory, and how passes over them are divided."""
 
+    is_new = False  # whether these are rows to fold in, which contribute nothing to columns
     shape: tuple[int, int]
     indptr: Array
     indices: Array
@@ -439,19 +440,19 @@ class NonZeros:
             return counts
         return counts * np.repeat(self.weights, np.diff(self.indptr))
 
-    def _weighted(self, D: Array) -> Array:
+    def weighted(self, D: Array) -> Array:
         if self.weights is not None:
             D = D * self.weights[:, None].astype(self.dtype)
         return np.ascontiguousarray(D, dtype=self.dtype)
 
-    def _run_ranges(
+    def run_ranges(
         self, indptr: Array, n_components: int, loop: Callable[[int, int], None]
     ) -> None:
         """Call loop(start, stop) for ranges of rows or columns with about equal non-zeros."""
         work = len(self.data) * n_components
-        self._run_each(loop, balanced_ranges(indptr, self.n_ranges_for(work)), work)
+        self.run_each(loop, balanced_ranges(indptr, self.n_ranges_for(work)), work)
 
-    def _run_each(
+    def run_each(
         self, function: Callable[..., T], arguments: Sequence[tuple[object, ...]], work: int
     ) -> list[T]:
         """Call function(*args) for all ``arguments``, in threads if there is enough work."""
@@ -460,7 +461,7 @@ class NonZeros:
             return [function(*these) for these in arguments]
         return list(self.map_ranges(lambda these: function(*these), arguments))
 
-    def _run_bands(
+    def run_bands(
         self, bands: Bands, cells: Array, n_components: int, loop: Callable[[int, Array], None]
     ) -> float:
         """Call loop(band, tile), which fills cells, for all tiles; sum n log cell, in nats.
@@ -480,7 +481,14 @@ class NonZeros:
             return bands.log_likelihood(band, cells, self.weights)
 
         pipelined(self.map_ranges, run, len(bands), n_ranges)
-        return sum(self._run_each(log_likelihood, [(band,) for band in range(len(bands))], work))
+        return sum(self.run_each(log_likelihood, [(band,) for band in range(len(bands))], work))
+
+
+def non_zeros(X: Block) -> NonZeros:
+    """Return a block whose non-zeros compiled loops can read; TypeError if it has none."""
+    if not isinstance(X, NonZeros):
+        raise TypeError(f"The loop reads counts in memory, got {type(X).__name__}.")
+    return X
 
 
 def shifted_zeros(factors: Array) -> Array:
@@ -524,11 +532,11 @@ class FactorProducts(NonZeros):
             for chunk in column_chunks(D):
                 row_products(*chunk, *arrays, start, stop)
 
-        self._run_ranges(self.indptr, n_columns, multiply)
+        self.run_ranges(self.indptr, n_columns, multiply)
         return without_padding(products, n_columns)
 
     def tdot(self, D: Array) -> Array:
-        D = self._weighted(D)
+        D = self.weighted(D)
         if D.shape[1] == 1:
             return np.asarray(self.table.T @ D)
         n_columns, D = D.shape[1], padded(D, self.dtype)
@@ -537,7 +545,7 @@ class FactorProducts(NonZeros):
         work = bands.nnz * n_columns
         tiles = bands.tiles(self.n_ranges_for(work))
         parts = [(tiles[:, part : part + 2], D, products) for part in range(tiles.shape[1] - 1)]
-        self._run_each(bands.add_columns, parts, work)
+        self.run_each(bands.add_columns, parts, work)
         return without_padding(products, n_columns)
 
     def mixture(self, A: Array, B: Array) -> Pass:
@@ -548,7 +556,8 @@ class FactorProducts(NonZeros):
         n_components = A.shape[1]
         A, B = (padded(F, self.dtype, HALF) for F in (A, B))
         bands, wide = self.views.bands, lanes(A)
-        rows, columns = shifted_zeros(A), self._sums_of_columns(B)
+        rows = shifted_zeros(A)
+        columns = B[:0] if self.is_new else shifted_zeros(B)
         weights = np.array([] if self.weights is None else self.weights, dtype=self.dtype)
         cells = np.empty(bands.nnz, self.dtype)
 
@@ -557,7 +566,7 @@ class FactorProducts(NonZeros):
             factors = A[mine], B, weights[mine]
             mixture_runs(wide, *bands.non_zeros, tile, *factors, cells, rows[mine], columns)
 
-        log_likelihood = self._run_bands(bands, cells, A.shape[1], mix)
+        log_likelihood = self.run_bands(bands, cells, A.shape[1], mix)
         columns = columns if columns.size else zeros_view(B)
         return Pass(rows[:, :n_components], columns[:, :n_components], log_likelihood)
 
@@ -570,12 +579,8 @@ class FactorProducts(NonZeros):
             for chunk in column_chunks(A):
                 add_cells(*chunk, *arrays, start, stop)
 
-        self._run_ranges(self.indptr, A.shape[1], add)
+        self.run_ranges(self.indptr, A.shape[1], add)
         return cells
-
-    def _sums_of_columns(self, B: Array) -> Array:
-        """Zeros to which expected counts of the columns are added; no rows if none are needed."""
-        return shifted_zeros(B)
 
 
 def zeros_view(sums: Array) -> Array:

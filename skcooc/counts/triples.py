@@ -184,7 +184,7 @@ class TripleCounts(CSRCounts):
             some = wide, zeros, first[mine], *others, cells, rows[:N][mine], between
             runs_of_pairs(*view, tile, *some)
 
-        log_likelihood = self._run_bands(bands, cells, n_components, mix)
+        log_likelihood = self.run_bands(bands, cells, n_components, mix)
         sums = self._sums_of_last(factors, cells)
         return Pass(rows[:, :n_components], sums[:, :n_components], log_likelihood)
 
@@ -196,7 +196,7 @@ class TripleCounts(CSRCounts):
         """
         factors, cells = self._factors(A, B), np.empty_like(self.data)
         given = lanes(factors[0]), self.indptr, self.middle, self.indices, *factors
-        self._run_ranges(
+        self.run_ranges(
             self.indptr, B.shape[1], lambda i, k: conditional_cells(*given, i, k, cells)
         )
         return cells
@@ -238,7 +238,7 @@ class TripleCounts(CSRCounts):
         sums, n_components = aligned_array(last.shape, self.dtype), last.shape[1]
         ratios, view = np.divide(triples.data, cells, out=cells), triples.by_column
         given = lanes(last), np.zeros((1, last.shape[1]), self.dtype), first, middle, ratios, sums
-        self._run_ranges(view[0], n_components, lambda i, k: sums_of_columns(*view, i, k, *given))
+        self.run_ranges(view[0], n_components, lambda i, k: sums_of_columns(*view, i, k, *given))
         return sums
 
 

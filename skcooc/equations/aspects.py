@@ -22,6 +22,7 @@ from skcooc.equations.memberships import (
     uniform_mixtures,
 )
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.loops.left_out import left_out_counts
 from skcooc.protocol import (
     Array,
     Block,
@@ -301,7 +302,7 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
     P(z_k) remains, and without priors the posterior is uniform (footnote 11).
 
     The power of the remaining counts is approximated by a rational function:
-    ``skcooc.counts.left_out``. The objective is -1/beta sum n_ij log(normaliser of the posterior);
+    ``skcooc.loops.left_out``. The objective is -1/beta sum n_ij log(normaliser of the posterior);
     there is no proof that it falls, as indirect effects are neglected (appendix B). With
     ``tempering="likelihood"`` the posterior has a factor P(z_k)^(1 - beta). T_k is P(z_k) times the
     tokens of the whole table; in a stream C_jk are counts of earlier rows, so that r_k is
@@ -344,7 +345,8 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         powers = X.power(rows, beta), self.aspects.column_powers(X, params, beta)
-        left_out = X.left_out(
+        left_out = left_out_counts(
+            X,
             (rows, params.components),
             powers,
             (reciprocals(X.row_sums + self.row_prior), self.per_totals(X, params)),

@@ -25,6 +25,7 @@ from skcooc.equations.memberships import (
     worst_explained,
 )
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.loops.exchange import exchange
 from skcooc.protocol import Array, Block, Capability, Clustering, Counts, Equations, Rows
 from skcooc.simplex import LEAST, log, normalise, sums
 
@@ -253,7 +254,7 @@ class ClassBigrams(BlockPredictions, Equations[Params, BigramStatistics]):
     def expect(
         self, X: Block, params: Params, rows: Rows, beta: float
     ) -> tuple[Rows, BigramStatistics]:
-        labels = X.exchange(params.memberships.argmax(axis=1), self.n_clusters)
+        labels = exchange(X, params.memberships.argmax(axis=1), self.n_clusters)
         moved = np.eye(self.n_clusters, dtype=X.dtype)[labels]
         total = float(np.sum(X.row_sums * X.row_weights))
         energy = -total * mutual_information(params.joint)

@@ -11,6 +11,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from skcooc.equations.aspects import PSEUDO_COUNTS, Aspects, new_mixtures, short_fit, with_prior
 from skcooc.equations.memberships import ColumnDistributions, reciprocals
+from skcooc.loops.left_out import left_out_counts
 from skcooc.protocol import (
     Array,
     Block,
@@ -148,7 +149,7 @@ class PredictiveProducts(ColumnDistributions, Equations[Params, Statistics]):
 
         r_d ~ [(n_i A_id - own_d + alpha P(d)) (C_jd - own_d + eta) / (T_d - own_d + M eta)]^beta ,
 
-    by the same loop, ``skcooc.counts.left_out``. The posterior of c given d is that of plain EM.
+    by the same loop, ``skcooc.loops.left_out``. The posterior of c given d is that of plain EM.
     This is exact if each c has one d; otherwise a little too much is subtracted from the row. The
     token's share of P(c, d) is small and is not subtracted.
     """
@@ -174,7 +175,8 @@ class PredictiveProducts(ColumnDistributions, Equations[Params, Statistics]):
         T, of_columns = self.products.transitions(params, beta), sums(params.joint, axis=0)
         mixtures = A @ T
         totals = X.column_sums.sum() * of_columns.astype(np.float64) + self.component_prior * len(B)
-        left_out = X.left_out(
+        left_out = left_out_counts(
+            X,
             (rows @ self.products.transitions(params, 1.0), params.components),
             (mixtures, B),
             (reciprocals(X.row_sums + self.row_prior), reciprocals(totals)),

@@ -33,6 +33,7 @@ from skcooc.equations.memberships import (
     weight_unit,
     worst_explained,
 )
+from skcooc.loops.left_out import left_out_rows
 from skcooc.protocol import (
     Array,
     Block,
@@ -258,7 +259,7 @@ class PredictiveClusters(ColumnDistributions, Clustering[PredictiveParams, Stati
 
     The r_ik on the right, the state of the rows, is that of the previous iteration, from which C
     and T were computed. Scores differ from those of plain EM only in clusters to which the row
-    belonged; ``skcooc.counts.left_out`` corrects these. A column that no other row of the cluster
+    belonged; ``skcooc.loops.left_out`` corrects these. A column that no other row of the cluster
     has keeps only its pseudo-counts, which must therefore be positive.
 
     The objective, -1/beta times the sum of the log-normalisers of the posteriors, may rise, as
@@ -289,7 +290,7 @@ class PredictiveClusters(ColumnDistributions, Clustering[PredictiveParams, Stati
     ) -> tuple[Rows, Statistics]:
         B, totals = params.components, params.totals
         scores, shared = relative_scores(X, B, params.weights)
-        scores += X.left_out_rows(rows, B, totals, self.component_prior)
+        scores += left_out_rows(X, rows, B, totals, self.component_prior)
         return self.clusters.expect_from_scores(X, params.plain, scores, shared, beta)
 
     def for_table(self, params: PredictiveParams, X: Counts) -> PredictiveParams:

@@ -18,6 +18,7 @@ from skcooc.equations.memberships import (
 )
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.hierarchy import Tree
+from skcooc.loops.paths import path_mixture, path_scores
 from skcooc.protocol import Array, Block, Capability, Clustering, Counts, OnlineModel, Rows
 from skcooc.simplex import LEAST, mix_with, normalise, sums
 
@@ -177,8 +178,8 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         if self._has_slots(rows):
             own = np.where(X.row_sums[:, None] > 0, self._within(rows, own), own)
         q = self._tempered(X, params.nodes, beta)
-        I, energy = self._leaves(X, X.path_scores(own, q, indptr, nodes), params, beta)
-        of_slots, of_nodes = X.path_mixture(own, q, indptr, nodes, I)
+        I, energy = self._leaves(X, path_scores(X, own, q, indptr, nodes), params, beta)
+        of_slots, of_nodes = path_mixture(X, own, q, indptr, nodes, I)
         weights = X.row_weights[:, None].astype(X.dtype)
         on_paths = sums(of_slots * (I * weights)[:, leaves], axis=0)
         rows = I[:, leaves] * self._within(of_slots, own)

@@ -15,6 +15,7 @@ from skcooc.em.online import StreamTemperature, track_beta
 from skcooc.em.stages import unknown_rows
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.validation import validation_smoothing
+from skcooc.loops.fold_in import solve_mixtures
 from skcooc.protocol import Array, Block, FoldIn, OnlineModel, P, Params, Rows, S, Statistics
 
 FOLD_IN_TOL = 1e-5  # largest change of a mixture proportion
@@ -56,7 +57,7 @@ def solve_rows(
     params = model.restrict(params, columns)
     fixed = model.fixed(X, params, beta)
     if fixed is not None:
-        return X.solve_mixtures(fixed, rows, FOLD_IN_TOL, max_iter)
+        return solve_mixtures(X, fixed, rows, FOLD_IN_TOL, max_iter)
     active = np.arange(X.shape[0])
     rows, _ = model.expect(X, params, rows, beta)
     for _ in range(max_iter - 1):  # on the rows that still move by more than FOLD_IN_TOL

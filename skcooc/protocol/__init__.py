@@ -269,40 +269,11 @@ class Block(Counts, Protocol):
     def as_new(self) -> Block:
         """Return the rows as new rows of a fitted model."""
 
-    def solve_mixtures(self, fixed: FixedComponents, rows: Rows, tol: float, max_iter: int) -> Rows:
-        """Return the mixtures to which EM converges, (n, k), each row on its own."""
-
     def divide(self, fraction: float, seed: int, *, occupied: bool = False) -> tuple[Self, Self]:
         """Hold out this share of the tokens; return the rest, and the held-out ones.
 
         With ``occupied`` something of every row that has tokens is held out.
         """
-
-    def exchange(self, labels: Array, n_clusters: int) -> Array:
-        """Move every item, in turn, where it raises mutual information most; return the labels.
-
-        For a square table whose rows and columns are the same items.
-        """
-
-    def path_scores(self, tau: Array, q: Array, slots: Array, nodes: Array) -> Array:
-        """Return sum_j n_ij log sum_s tau[i, s] q[j, nodes[s]] over the slots s of a leaf, (n, K).
-
-        Slot s stands for node nodes[s] on the path to the leaf c with slots[c] <= s < slots[c + 1].
-        """
-
-    def path_mixture(
-        self, tau: Array, q: Array, slots: Array, nodes: Array, posteriors: Array
-    ) -> tuple[Array, Array]:
-        """Return expected counts of slots, given the leaf, (n, S), and at nodes, (M, V)."""
-
-    def left_out(
-        self, means: tuple[Array, Array], powers: tuple[Array, Array],
-        per_total: tuple[Array, Array], pseudo_counts: tuple[Array, float], beta: float,
-    ) -> Pass:  # fmt: skip
-        """Return expected counts of rows and columns from leave-one-out responsibilities."""
-
-    def left_out_rows(self, shares: Array, B: Array, totals: Array, prior: float) -> Array:
-        """Return changes of sum_j n_ij log B[j, k], (n, k), without the row's own counts."""
 
 
 class FoldIn(Protocol[P, S_co]):

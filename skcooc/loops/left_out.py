@@ -42,8 +42,8 @@ from skcooc.counts.lanes import (
     store,
     without_padding,
 )
-from skcooc.counts.passes import PREFETCH, NonZeros, shifted_zeros
-from skcooc.protocol import Array, Pass
+from skcooc.counts.passes import PREFETCH, non_zeros, shifted_zeros
+from skcooc.protocol import Array, Block, Pass
 
 TINY = 1e-30  # what a probability of zero is divided by: a float32 can hold it
 NEGLIGIBLE = 1e-4  # share of a row in a component, below which it is not taken out
@@ -148,62 +148,59 @@ def losses_of_rows(  # type: ignore[no-untyped-def]
             losses[i, k] = loss + np.log(product) - size * np.log(left)
 
 
-class LeaveOneOutPasses(NonZeros):
-    """Leave-one-out posteriors of tokens, and leave-one-out likelihoods of rows."""
+def left_out_counts(
+    block: Block,
+    means: tuple[Array, Array],
+    powers: tuple[Array, Array],
+    per_total: tuple[Array, Array],
+    pseudo_counts: tuple[Array, float],
+    beta: float,
+) -> Pass:
+    """Expected counts from leave-one-out posteriors.
 
-    def left_out(
-        self,
-        means: tuple[Array, Array],
-        powers: tuple[Array, Array],
-        per_total: tuple[Array, Array],
-        pseudo_counts: tuple[Array, float],
-        beta: float,
-    ) -> Pass:
-        """Expected counts from leave-one-out posteriors.
+    A count that is no integer stands for ceil(count) tokens of equal weight, and so does
+    a row weight for rows. The means, (n, k) and (M, k), are expected counts with pseudo-counts,
+    (k,) in a row and a number in a column, times ``per_total``, (n,) and (k,). Products of the
+    powers are plain posteriors, up to a factor of each cell. Normalisers give the likelihood.
+    """
+    X = non_zeros(block)
+    in_total, (in_row, in_column) = per_total[1][None], pseudo_counts
+    of_one = in_total, in_row[None], np.ones_like(in_total)
+    A, B, A_powers, B_powers, in_total, in_row, ones = (
+        padded(F, X.dtype, HALF) for F in (*means, *powers, *of_one)
+    )
+    of_row, weights = per_total[0].astype(X.dtype), X.row_weights.astype(X.dtype)
+    shares, half = weights / np.maximum(np.ceil(weights), 1), X.dtype.type(beta / 2)
+    A_most = X.map_row_ranges(_largest_share, A, of_row[:, None] * in_row)
+    B_most = X.map_row_ranges(_largest_share, B, np.broadcast_to(in_total * in_column, B.shape))
+    of_columns = B, B_powers, B_most, in_total, ones
+    rows, columns, bands = shifted_zeros(A), shifted_zeros(B), X.views.bands
+    cells, wide = np.empty(bands.nnz, X.dtype), lanes(A)
 
-        A count that is no integer stands for ceil(count) tokens of equal weight, and so does
-        a row weight for rows. The means, (n, k) and (M, k), are expected counts with pseudo-counts,
-        (k,) in a row and a number in a column, times ``per_total``, (n,) and (k,). Products of the
-        powers are plain posteriors, up to a factor of each cell. Normalisers give the likelihood.
-        """
-        in_total, (in_row, in_column) = per_total[1][None], pseudo_counts
-        of_one = in_total, in_row[None], np.ones_like(in_total)
-        A, B, A_powers, B_powers, in_total, in_row, ones = (
-            padded(F, self.dtype, HALF) for F in (*means, *powers, *of_one)
-        )
-        of_row, weights = per_total[0].astype(self.dtype), self.row_weights.astype(self.dtype)
-        shares, half = weights / np.maximum(np.ceil(weights), 1), self.dtype.type(beta / 2)
-        A_most = self.map_row_ranges(_largest_share, A, of_row[:, None] * in_row)
-        B_most = self.map_row_ranges(
-            _largest_share, B, np.broadcast_to(in_total * in_column, B.shape)
-        )
-        of_columns = B, B_powers, B_most, in_total, ones
-        rows, columns, bands = shifted_zeros(A), shifted_zeros(B), self.views.bands
-        cells, wide = np.empty(bands.nnz, self.dtype), lanes(A)
+    def add(band: int, tile: Array) -> None:
+        arrays, mine = (A, A_powers, A_most, of_row, weights, shares), bands.rows_of(band)
+        of_rows = tuple(array[mine] for array in arrays)
+        given = bands.non_zeros, tile, of_rows, of_columns, half
+        leave_one_out_runs(wide, *given, cells, rows[mine], columns)
 
-        def add(band: int, tile: Array) -> None:
-            arrays, mine = (A, A_powers, A_most, of_row, weights, shares), bands.rows_of(band)
-            of_rows = tuple(array[mine] for array in arrays)
-            given = bands.non_zeros, tile, of_rows, of_columns, half
-            leave_one_out_runs(wide, *given, cells, rows[mine], columns)
+    log_likelihood = X.run_bands(bands, cells, A.shape[1], add)
+    rows, columns = (without_padding(F, means[0].shape[1]) for F in (rows, columns))
+    return Pass(rows, columns, log_likelihood)
 
-        log_likelihood = self._run_bands(bands, cells, A.shape[1], add)
-        rows, columns = (without_padding(F, means[0].shape[1]) for F in (rows, columns))
-        return Pass(rows, columns, log_likelihood)
 
-    def left_out_rows(self, shares: Array, B: Array, totals: Array, prior: float) -> Array:
-        """Change of the log-likelihood of rows without their own counts, (n, k), in nats.
+def left_out_rows(block: Block, shares: Array, B: Array, totals: Array, prior: float) -> Array:
+    """Change of the log-likelihood of rows without their own counts, (n, k), in nats.
 
-        B (M, k) are probabilities: expected counts, to which rows contribute by ``shares`` (n, k),
-        plus pseudo-counts in each column, divided by ``totals`` (k,). Of a row with a weight above
-        one, one copy is taken out; of a weight below one, all.
-        """
-        losses = np.empty_like(shares)
-        counted = self.row_weights / np.maximum(np.ceil(self.row_weights), 1)
-        shares = shares * counted[:, None].astype(shares.dtype)
-        given = self.indptr, self.indices, self.data, shares, B, totals, prior
-        self._run_ranges(self.indptr, B.shape[1], lambda i, k: losses_of_rows(*given, i, k, losses))
-        return losses
+    B (M, k) are probabilities: expected counts, to which rows contribute by ``shares`` (n, k),
+    plus pseudo-counts in each column, divided by ``totals`` (k,). Of a row with a weight above
+    one, one copy is taken out; of a weight below one, all.
+    """
+    X, losses = non_zeros(block), np.empty_like(shares)
+    counted = X.row_weights / np.maximum(np.ceil(X.row_weights), 1)
+    shares = shares * counted[:, None].astype(shares.dtype)
+    given = X.indptr, X.indices, X.data, shares, B, totals, prior
+    X.run_ranges(X.indptr, B.shape[1], lambda i, k: losses_of_rows(*given, i, k, losses))
+    return losses
 
 
 def _largest_share(F: Array, pseudo_counts: Array, out: Array) -> None:

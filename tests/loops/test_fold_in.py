@@ -7,7 +7,9 @@ import pytest
 import scipy.sparse as sp
 from numba import njit
 
-from skcooc.counts import CSRCounts, NewRows, csr, settling
+from skcooc.counts import CSRCounts, NewRows, csr
+from skcooc.loops import fold_in
+from skcooc.loops.fold_in import solve_mixtures
 from skcooc.protocol import FixedComponents
 from tests.tables import random_table
 
@@ -20,9 +22,9 @@ def fixed_components(X, k=3, power=0.83):
     return FixedComponents(B**power, power, np.linspace(1, 2, k).astype(X.dtype) / (1.5 * k))
 
 
-def settled(counts, fixed, tol=TOL, max_iter=STEPS):
+def settled(counts, fixed, tol=TOL, max_iter=STEPS, solve=solve_mixtures):
     start = np.tile(fixed.otherwise, (counts.shape[0], 1))
-    return counts.solve_mixtures(fixed, start, tol, max_iter)
+    return solve(counts, fixed, start, tol, max_iter)
 
 
 def plain_em(X, fixed, n_steps=1500):
@@ -69,8 +71,8 @@ def test_one_step_is_that_of_em():
 
 def without_restarts():
     """Broken: momentum never begins anew."""
-    source = inspect.getsource(settling.solve_rows.py_func)
-    names = {**vars(settling), "compiled": njit(error_model="numpy")}
+    source = inspect.getsource(fold_in.solve_rows.py_func)
+    names = {**vars(fold_in), "compiled": njit(error_model="numpy")}
     assert source.count(RESTART) == 1
     exec(source.replace(RESTART, "pass"), names)
     return names["solve_rows"]
@@ -81,7 +83,7 @@ def test_momentum_without_restarts_is_found(monkeypatch):
     fixed = fixed_components(X, power=1.0)
     right = settled(NewRows(X), fixed, 1e-13, 20000)
     assert np.abs(settled(NewRows(X), fixed, 1e-12, 40) - right).max() < 1e-7
-    monkeypatch.setattr(settling, "solve_rows", without_restarts())
+    monkeypatch.setattr(fold_in, "solve_rows", without_restarts())
     assert np.abs(settled(NewRows(X), fixed, 1e-12, 40) - right).max() > 1e-6
 
 
@@ -112,17 +114,17 @@ def test_rows_without_observations():
     np.testing.assert_array_equal(found[2], settled(NewRows(sp.csr_array([[0.0, 2, 0]])), fixed)[0])
 
 
-def anew(path=settling.__file__):
-    """Counts whose loop is compiled anew, or found on disk."""
-    spec = importlib.util.spec_from_file_location("skcooc.counts.anew", path)
+def anew():
+    """The function with a loop that is compiled anew, or found on disk."""
+    spec = importlib.util.spec_from_file_location("skcooc.loops.anew", fold_in.__file__)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return type("Anew", (module.RowMixtures, CSRCounts), {})
+    return module.solve_mixtures
 
 
 def test_a_loop_that_is_compiled_and_loaded_gives_the_same_digits(tmp_path, monkeypatch):
     monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
     X = random_table(60, 40)
-    compiled, loaded = (settled(anew()(X), fixed_components(X)) for _ in range(2))
+    compiled, loaded = (settled(CSRCounts(X), fixed_components(X), solve=anew()) for _ in range(2))
     assert list(tmp_path.rglob("*.nbc"))
     np.testing.assert_array_equal(loaded, compiled)

@@ -36,8 +36,8 @@ from skcooc.counts.lanes import (
     total,
     without_padding,
 )
-from skcooc.counts.passes import NonZeros
-from skcooc.protocol import FixedComponents, Rows
+from skcooc.counts.passes import non_zeros
+from skcooc.protocol import Block, FixedComponents, Rows
 
 MOVED_BEFORE = 0.25  # weight of the change since the last EM step in the test for convergence
 MIN_EM_SHARE = 0.3  # of the result of the EM step: momentum leaves as much of every number
@@ -178,26 +178,26 @@ def solve_rows(  # type: ignore[no-untyped-def]
             store(load(line, plain, k), rows, i * n + k)
 
 
-class RowMixtures(NonZeros):
-    """Mixtures of new rows at fixed components."""
+def solve_mixtures(
+    block: Block, fixed: FixedComponents, rows: Rows, tol: float, max_iter: int
+) -> Rows:
+    """Mixtures of the rows after EM has converged, (n, k), from initial ones.
 
-    def solve_mixtures(self, fixed: FixedComponents, rows: Rows, tol: float, max_iter: int) -> Rows:
-        """Mixtures of the rows after EM has converged, (n, k), from initial ones.
+    No number then changes by more than ``tol``, nor did by more than four times that since the
+    last step of EM. A row depends neither on its weight nor on other rows; a row without
+    tokens becomes ``fixed.otherwise``.
+    """
+    X = non_zeros(block)
+    B, otherwise, new = (
+        padded(F, X.dtype) for F in (fixed.components, fixed.otherwise[None], np.array(rows))
+    )
+    kind, of_line = X.dtype.type, lanes(B[:, : LINE // X.dtype.itemsize])
+    fixed_rows = B.reshape(-1), kind(fixed.power), otherwise[0], float(fixed.row_prior)
+    given = of_line, (X.indptr, X.indices, X.data), *fixed_rows, kind(tol), max_iter
 
-        No number then changes by more than ``tol``, nor did by more than four times that since the
-        last step of EM. A row depends neither on its weight nor on other rows; a row without
-        tokens becomes ``fixed.otherwise``.
-        """
-        B, otherwise, new = (
-            padded(F, self.dtype) for F in (fixed.components, fixed.otherwise[None], np.array(rows))
-        )
-        kind, of_line = self.dtype.type, lanes(B[:, : LINE // self.dtype.itemsize])
-        fixed_rows = B.reshape(-1), kind(fixed.power), otherwise[0], float(fixed.row_prior)
-        given = of_line, (self.indptr, self.indices, self.data), *fixed_rows, kind(tol), max_iter
+    def solve(start: int, stop: int) -> None:
+        work = np.zeros((6, B.shape[1]), X.dtype)
+        solve_rows(*given, new.reshape(-1), work, start, stop)
 
-        def solve(start: int, stop: int) -> None:
-            work = np.zeros((6, B.shape[1]), self.dtype)
-            solve_rows(*given, new.reshape(-1), work, start, stop)
-
-        self._run_ranges(self.indptr, rows.shape[1], solve)
-        return without_padding(new, rows.shape[1])
+    X.run_ranges(X.indptr, rows.shape[1], solve)
+    return without_padding(new, rows.shape[1])
