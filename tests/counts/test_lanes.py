@@ -11,6 +11,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
 from skcooc.counts import lanes as rows
+from skcooc.loops import exchange, fold_in, left_out, paths
 from skcooc.protocol import decorators
 
 
@@ -178,6 +179,7 @@ def found_again(loop):
 
 def test_loops_are_found_in_the_cache():
     modules = [module for name, module in sys.modules.items() if name.startswith("skcooc.counts.")]
+    modules += exchange, fold_in, left_out, paths
     named = [value for module in modules for value in vars(module).values()]
     loops = [value for value in named if isinstance(value, Dispatcher)]
     assert len(loops) > 15
