@@ -8,7 +8,13 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 import skcooc
-from skcooc import AspectModel, AspectRetriever, AsymmetricClustering, SymmetricClustering
+from skcooc import (
+    AspectModel,
+    AspectRetriever,
+    AsymmetricClustering,
+    Dyads,
+    SymmetricClustering,
+)
 from skcooc.base import CooccurrenceEstimator
 from skcooc.image import GaborHistograms, TextureSegmenter
 from skcooc.metrics import clustering_accuracy, topic_diversity
@@ -98,6 +104,15 @@ def test_types_of_attributes_are_said_and_an_attribute_of_no_type_is_found():
 
     names = ["beta_", "made_", "nowhere_", "row_components_"]
     assert [name for name in names if not typed(Untyped, name)] == ["made_", "nowhere_"]
+
+
+def test_integers_that_no_float_can_hold_are_refused():
+    huge, model = 10**400, AspectModel(2)
+    for X in ([[huge, 1], [1, 2]], np.array([[huge, 1], [1, 2]], dtype=object)):
+        refused("X has an integer that is too large", model.fit, X)
+    weighted = [[3, 1], [1, 2]]
+    refused("sample_weight has an integer", model.fit, weighted, sample_weight=[huge, 1])
+    refused("counts has an integer", Dyads.from_pairs, ["a", "b"], ["x", "y"], [huge, 1])
 
 
 def test_numbers_are_neither_booleans_nor_larger_than_numpy_holds():

@@ -33,6 +33,7 @@ from skcooc.protocol import (
     T,
     refuse_objects,
 )
+from skcooc.protocol.scikit_learn import TOO_LARGE
 from skcooc.protocol.subnormals import flushed_subnormals
 
 NUMBERS = [np.float64, np.float32, *map(np.dtype, "?bhilqBHILQ")]  # others become the first
@@ -106,6 +107,8 @@ def explained(X: Any) -> Iterator[None]:
     """Say what to do where scikit-learn or NumPy refuse X, with the number of invalid values."""
     try:
         yield
+    except OverflowError:
+        raise ValueError(f"X {TOO_LARGE}") from None
     except (TypeError, ValueError) as error:
         message = re.split(r"\n\w+ does not accept missing| This means", str(error))[0]
         message = message.removesuffix(".")

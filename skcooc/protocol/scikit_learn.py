@@ -31,6 +31,10 @@ from sklearn.utils.validation import _num_samples as num_samples
 from skcooc.protocol import Array
 
 LARGEST = 2**63 - 1  # of the integers of NumPy
+TOO_LARGE = (
+    "has an integer that is too large for a floating point number: counts and weights should be "
+    "below 2^53."
+)
 HAS_CALLBACKS = find_spec("sklearn.callback") is not None  # since version 1.9
 
 
@@ -99,11 +103,21 @@ class InstanceOf(HasMethods):
         return self._words
 
 
+@contextmanager
+def without_overflow(name: str) -> Iterator[None]:
+    """Raise ValueError where integers are too large to become floating point numbers."""
+    try:
+        yield
+    except OverflowError:
+        raise ValueError(f"{name} {TOO_LARGE}") from None
+
+
 def check_sample_weight(sample_weight: Any, X: Any, **options: Any) -> Any:
     """Checked weights of rows; before version 1.9 weights may all be zero."""
     if not HAS_CALLBACKS:
         options.pop("allow_all_zero_weights", None)
-    return _check_sample_weight(sample_weight, X, **options)
+    with without_overflow("sample_weight"):
+        return _check_sample_weight(sample_weight, X, **options)
 
 
 def is_missing(values: Array) -> Array:

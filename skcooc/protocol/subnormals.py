@@ -1,9 +1,9 @@
 """Subnormal numbers are taken as zero while loops run, because processors are slow with them.
 
-Near beta = 1 EM drives probabilities below 1e-38. There float32 has subnormal numbers, with which
-arithmetic takes 10 to 100 times as long. Two bits in the control register of a thread make the
-processor read and write them as zeros. Where it has no such bits results are the same up to numbers
-as small as these.
+Near beta = 1 EM drives probabilities below 1e-38, where float32 has subnormal numbers. Arithmetic
+on these takes many times as long on some processors, and hardly longer on others. Bits in the
+control register of a thread make the processor read and write them as zeros. On a processor without
+such bits results are the same up to numbers as small as these.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from skcooc.counts import MAX_SINGLE, CSRCounts, check_block, narrowed
 from skcooc.protocol import CSR, Array, warn
-from skcooc.protocol.scikit_learn import is_missing
+from skcooc.protocol.scikit_learn import is_missing, without_overflow
 
 MAX_TOKENS = 2**31 - 1
 USUAL_COUNTS = "count", "n", "freq", "weight"  # names of columns
@@ -174,7 +174,8 @@ def checked_counts(counts: ArrayLike | None, *indices: Array, least: int = 1) ->
     if n.dtype.kind in "USO" and any(isinstance(one, str) for one in n.tolist()):
         raise TypeError("counts holds strings: give numbers, such as by pandas.to_numeric.")
     options = {"ensure_2d": False, "ensure_non_negative": n.size > 0, "ensure_min_samples": least}
-    return column_or_1d(check_array(n, input_name="counts", **options))
+    with without_overflow("counts"):
+        return column_or_1d(check_array(n, input_name="counts", **options))
 
 
 def unique_names(names: Array, side: str) -> tuple[Array, Array]:
