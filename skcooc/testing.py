@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from skcooc.counts import CSRCounts
 from skcooc.em import EMStage, State, fit, make_solver
 from skcooc.em.solvers import PlainEM
+from skcooc.em.stages import PlainRunner, Start, equations_start
 from skcooc.loops.fold_in import solve_mixtures
 from skcooc.protocol import CSR, Array, Model, P, Rows, Statistics
 
@@ -50,13 +51,17 @@ class Case:
     X: CSRCounts  # with an empty row and an empty column
     beta: float
     literal: Literal | None
+    start: Start = equations_start
     states: list[State] = field(init=False)  # the start, and two later states
 
     def __post_init__(self) -> None:
-        params, rows = self.model.start(self.X, np.random.default_rng(0))
+        params, rows = self.begin(self.X)
         first = State(params, rows.copy())  # it is often one row, broadcast
         second = self.run(self.model, first, EARLY)
         self.states = [first, second, self.run(self.model, second, LATE - EARLY)]
+
+    def begin(self, X: CSRCounts, seed: int = 0) -> State:
+        return self.start(self.model, X, np.random.default_rng(seed), PlainRunner())
 
     def step(
         self, model: Model, state: State, X: CSRCounts | None = None
@@ -73,8 +78,8 @@ class Case:
     @cached_property
     def end(self) -> State:
         stage = EMStage(self.model, self.X, self.beta, END, CONVERGED)
-        found = fit([stage], np.random.default_rng(), make_solver("momentum"), start=self.states[1])
-        return found.state
+        rng = np.random.default_rng()  # not used: nothing splits
+        return fit([stage], rng, make_solver("momentum"), self.states[1]).state
 
 
 class Check(NamedTuple):
@@ -86,6 +91,7 @@ class Check(NamedTuple):
 def check_model(
     equations: Model, X: CSR | Array | None = None, *, literal: Literal | None = None,
     betas: Sequence[float] = (1.0, 0.8), skip: Collection[str] = (),
+    start: Start = equations_start,
 ) -> None:  # fmt: skip
     """AssertionError if equations break what EM, counts and predictions rely on.
 
@@ -102,6 +108,9 @@ def check_model(
         Inverse temperatures.
     skip : collection of str, default=()
         Names of checks, see ``CHECKS``, that do not apply to the model.
+    start : callable, default=equations_start
+        Makes the state in which EM begins, of the equations, a table, a generator of random numbers
+        and a runner of EM; by default ``equations.start``. See ``skcooc.starts``.
 
     Examples
     --------
@@ -109,13 +118,13 @@ def check_model(
     >>> from skcooc.testing import check_model
     >>> check_model(Aspects(3))
     """
-    for name, case in planned(equations, X, literal, betas, skip):
+    for name, case in planned(equations, X, literal, betas, skip, start):
         run_check(name, case)
 
 
 def planned(
     equations: Model, X: CSR | Array | None, literal: Literal | None, betas: Sequence[float],
-    skip: Collection[str],
+    skip: Collection[str], start: Start = equations_start,
 ) -> Iterator[tuple[str, Case]]:  # fmt: skip
     """Names of checks, and the cases on which `check_model` runs them."""
     if unknown := set(skip) - set(CHECKS):
@@ -125,7 +134,7 @@ def planned(
     each_once = {(i % T, i % B) for i in range(max(T, B))}
     names = [n for n in CHECKS if n not in skip and (literal or not CHECKS[n].needs_literal)]
     for t, b in np.ndindex(T, B):
-        case = Case(equations, counts[t], betas[b], literal)
+        case = Case(equations, counts[t], betas[b], literal, start)
         for name in names:
             if CHECKS[name].everywhere or (t, b) in each_once:
                 yield name, case
@@ -273,7 +282,7 @@ def blocks(case: Case, model: Model) -> None:
 def single_precision(case: Case, model: Model) -> None:
     """float32 stays float32, and equals float64 up to rounding."""
     X = case.X.astype(np.float32)
-    started = State(*model.start(X, np.random.default_rng(0)))
+    started = case.begin(X)
     state = case.states[1]
     params = type(state.params)(*(array.astype(np.float32) for array in state.params))
     single = case.step(model, State(params, state.rows.astype(np.float32)), X)[0]
@@ -333,7 +342,7 @@ def arguments(case: Case, model: Model) -> None:
             model.log_prior(state.params, case.beta),
             model.restrict(state.params, columns),
             model.factors(*state),
-            model.start(case.X, np.random.default_rng(1)),
+            case.begin(case.X, 1),
         )
 
     first = results()

@@ -77,15 +77,16 @@ def pytest_collection_finish():
 def few_starts():
     """Initialise clusters with the better of two short runs: for tests of what comes after."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skcooc.equations.memberships.MIN_RUNS", 2)
-        patch.setattr("skcooc.equations.memberships.MAX_RUNS", 2)
+        patch.setattr("skcooc.starts.clusters.MIN_RUNS", 2)
+        patch.setattr("skcooc.starts.clusters.MAX_RUNS", 2)
         yield
 
 
 @pytest.fixture
 def short_starts(monkeypatch):
     """Initialise with a few iterations, for tests of what comes after."""
-    twos = ("START_ITERATIONS", "FIRST_ITERATIONS", "MIN_RUNS", "MAX_RUNS", "POWER_ITERATIONS")
+    twos = ("START_ITERATIONS", "FIRST_ITERATIONS", "MIN_RUNS", "MAX_RUNS")
+    monkeypatch.setattr("skcooc.equations.memberships.POWER_ITERATIONS", 2)
     for name, value in {**dict.fromkeys(twos, 2), "ONLY_ITERATIONS": 1, "ROUNDS": (2,)}.items():
-        monkeypatch.setattr(f"skcooc.equations.memberships.{name}", value)
-    monkeypatch.setattr("skcooc.equations.aspects.START_ITERATIONS", 2)
+        monkeypatch.setattr(f"skcooc.starts.clusters.{name}", value)
+    monkeypatch.setattr("skcooc.starts.topics.START_ITERATIONS", 2)

@@ -16,7 +16,6 @@ from skcooc import (
     TriadicAspectModel,
 )
 from skcooc.counts import CSRCounts, thin
-from skcooc.em import TemperatureRange
 from skcooc.ensemble.averaging import LARGER_BETA, consensus, mean_tunables, predicted_mean
 from skcooc.equations.aspects import distinctive_shares
 from skcooc.equations.row_clusters import RowClusters
@@ -24,6 +23,7 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.tuning import LeaveOneOut
 from skcooc.heldout import Factors, HeldOut
 from skcooc.inspection import describe, set_names
+from skcooc.line_search import TemperatureRange
 from skcooc.model_selection import CountSplit, split_counts
 from skcooc.simplex import match_rows
 from skcooc.tables import Table, TableSchema

@@ -9,7 +9,6 @@ from sklearn.base import clone
 from skcooc import AspectModel, TriadicAspectModel
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
-from skcooc.em import TemperatureRange
 from skcooc.equations.aspects import beta_of_others, has_short_rows, usual_beta
 from skcooc.fitting import fit, tuning
 from skcooc.fitting.fit import ShortFits, with_best_row_prior
@@ -25,6 +24,7 @@ from skcooc.fitting.tuning import (
 )
 from skcooc.heldout import Validation
 from skcooc.heldout.validation import hold_out
+from skcooc.line_search import TemperatureRange
 from tests.cases import CLASSES, ESTIMATORS, FAST
 from tests.tables import planted, refused
 

@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skcooc.em import Record, State
 from skcooc.fitting import Recipe
-from skcooc.fitting.fit import AttributesAt, Fit, Start, token_distribution
-from skcooc.fitting.journal import Journal
+from skcooc.fitting.fit import Fit, Tuned, token_distribution
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Counts, Model, warn
 from skcooc.simplex import warning_of_twins
@@ -94,17 +93,17 @@ def size_attributes(estimator: BaseEstimator) -> Attributes:
 
 def fit_attributes(fit: Fit) -> Attributes:
     run = fit.run
-    splits = {} if run.splits is None else {"splits_": run.splits}
+    splits = fit.splits if run.splits is None else run.splits
     state = State(run.params, run.rows)
     return {
-        **splits,
+        **({} if splits is None else {"splits_": splits}),
         **prediction_attributes(
             fit.model, state, run.beta, fit.smoothing, fit.unigram, fit.row_distribution
         ),
         "_unfinished": None,
         "_end": run.end,
         "_heldout_predictions": fit.heldout_predictions,
-        "tuning_": fit.start.trials,
+        "tuning_": fit.trials,
         "n_iter_": len(run.history),
         "converged_": run.converged,
         "objective_": run.objective,
@@ -112,32 +111,25 @@ def fit_attributes(fit: Fit) -> Attributes:
     }
 
 
-def at_iteration(X: Counts, smoothing: float | Literal["auto"], known: Attributes) -> AttributesAt:
-    """Return a function that makes the attributes of a fit stopped at an iteration."""
-
-    def attributes(start: Start, journal: Journal, record: Record, state: State) -> Attributes:
-        state = State(state.params, X.collect_rows(state.rows))
-        splits = start.structure.splits
-        s = chosen_smoothing(smoothing, start.validation)
-        unigram = add_one_unigram(X)
-        _, row_distribution = token_distribution(X)
-        return {
-            **({} if splits is None else {"splits_": splits}),
-            **prediction_attributes(
-                start.structure.model, state, record.beta, s, unigram, row_distribution
-            ),
-            "_unfinished": journal,
-            "_heldout_predictions": None,
-            "tuning_": start.trials,
-            **known,
-        }
-
-    return attributes
+def iteration_attributes(
+    fit: Tuned, record: Record, state: State, X: Counts, smoothing: float | Literal["auto"]
+) -> Attributes:
+    """Return the attributes of a fit that would have stopped at an iteration."""
+    state = State(state.params, X.collect_rows(state.rows))
+    s = chosen_smoothing(smoothing, fit.validation)
+    unigram = add_one_unigram(X)
+    _, row_distribution = token_distribution(X)
+    return {
+        **({} if fit.splits is None else {"splits_": fit.splits}),
+        **prediction_attributes(fit.model, state, record.beta, s, unigram, row_distribution),
+        "_heldout_predictions": None,
+        "tuning_": fit.trials,
+    }
 
 
 def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: bool) -> None:
     """Warn where a fit did not converge, collapsed to the unigram, or has nearly equal topics."""
-    if not (estimator.converged_ or stopped or recipe.is_short):
+    if not (estimator.converged_ or stopped or recipe.settings.tol < 0):
         warn(
             f"EM did not converge within max_iter={estimator.max_iter} iterations. Increase "
             "max_iter, or the tolerance tol.",

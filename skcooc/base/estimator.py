@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn import config_context
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import attributes, quantities
+from skcooc.base import attributes, auto_sizes, quantities, warm_starts
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, fill_docstring
 from skcooc.base.streams import Streams
-from skcooc.em import EMState, State, TemperatureRange, make_solver, online
+from skcooc.em import Record, State, make_solver, online
 from skcooc.em.solvers import SolverName
-from skcooc.em.stages import Solver, unknown_rows
 from skcooc.fitting import Recipe, Settings
-from skcooc.fitting.fit import ShortFits, fit_table, short_fits
+from skcooc.fitting.context import context_of_fit
+from skcooc.fitting.fit import Tuned, fit_table
 from skcooc.fitting.journal import Journal
-from skcooc.fitting.progress import Progress
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.stream import Stream
 from skcooc.protocol import Array, Counts, RandomState, TableLike
@@ -29,7 +26,7 @@ from skcooc.protocol.bases import BaseEstimator, CallbackSupportMixin
 from skcooc.protocol.decorators import fit_context, with_callbacks
 from skcooc.protocol.scikit_learn import InstanceOf
 from skcooc.simplex import normalise
-from skcooc.tables import Table, is_out_of_core, read, read_in_memory, same_names
+from skcooc.tables import Table, read, same_names
 
 E = TypeVar("E", bound="CooccurrenceEstimator")
 
@@ -129,7 +126,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         ``beta_``.
         """
         if self._has_auto_size():
-            return _fit_with_searched_size(self, X, y, sample_weight)
+            return auto_sizes.fit_with_searched_size(self, X, y, sample_weight)
         recipe = self.recipe()
         table, known = self._read(recipe, X, sample_weight)
         if table.blocks is None:
@@ -170,7 +167,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
         ``known`` are attributes of the input, such as ``n_features_in_``.
         """
-        recipe = replace(self.recipe(), is_short=True)
+        recipe = self.recipe().of_member()
         self._fit_table(recipe, table, known | attributes.size_attributes(self), {})
         return self
 
@@ -248,116 +245,64 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         recipe = recipe.for_table(X, table.schema.column_names)
         journal = self._journal(X)
         warm = journal.get_or_compute(("warm",), self._is_warm_start)
-        run = self._warm_run(recipe, X) if warm else None
+        if warm:
+            recipe = warm_starts.continuing(self, recipe, X)
+            known |= warm_starts.kept_attributes(self, recipe)
         seeds = draw_seeds(self.random_state, 1 if warm else self.n_init)
-        recipe = replace(recipe, settings=self._settings(recipe, warm))
         recipe = recipe.with_seeds(journal.get_or_compute(("seeds",), lambda: seeds))
         known |= {"_fitted_parameters": copy.deepcopy(self.get_params(deep=False))}
         known |= {"_stream": None, "_passes": None}
-        if warm and not recipe.settings.tunes:
-            known["tuning_"] = self.tuning_
-        if warm and hasattr(self, "splits_"):
-            known["splits_"] = self.splits_
-        at_iteration = attributes.at_iteration(X, recipe.settings.smoothing, known)
-        progress = Progress(self, recipe, data)
-        found = fit_table(recipe, X, table.sample, progress, at_iteration, journal, run)
-        progress.end()
-        if attributes.streaming_obstacle(recipe.with_model(found.model)) is None:
+
+        def attributes_at(fit: Tuned, record: Record, state: State) -> attributes.Attributes:
+            return {
+                **attributes.iteration_attributes(fit, record, state, X, self.smoothing),
+                "_unfinished": journal.copy_for(None),
+                **known,
+            }
+
+        with context_of_fit(self, recipe, journal, data, attributes_at) as context:
+            fit = fit_table(recipe, X, table.sample, context)
+        if attributes.streaming_obstacle(recipe.tuned(fit.model, fit.beta, None)) is None:
             seed = draw_seeds(self.random_state, 1)[0]
-            averages = online.averages(found.run.stats, found.mass)
+            averages = online.averages(fit.run.stats, fit.mass)
             known["_stream"] = Stream(averages, X.column_sums, X.mean_count_weight, seed)
-        attributes.set_fitted_attributes(self, attributes.fit_attributes(found) | known)
-        return found.run.stopped
+        attributes.set_fitted_attributes(self, attributes.fit_attributes(fit) | known)
+        return fit.run.stopped
 
-    def _settings(self, recipe: Recipe | None = None, warm: bool = False) -> Settings:
-        """Return the shared parameters; a warm start keeps the temperature that was tuned."""
-        tried = self.tuning_ if warm else []
-        beta = self.beta
-        if beta == "auto" and tried:
-            beta = next(trial.beta for trial in tried if trial.chosen)
-        annealed = recipe is not None and recipe.annealing is not None
-        falls = annealed and getattr(self, "annealing", 1) < 1
-        if warm and falls and self.beta == self._fitted_parameters["beta"]:
-            beta = self.beta_  # annealing may have ended before beta
-        smoothing = self.smoothing
-        if smoothing == "auto" and tried and not (beta == "auto" or self.early_stopping):
-            smoothing = self.smoothing_
+    def _settings(self) -> Settings:
         return Settings(
-            beta=beta, max_iter=self.max_iter, tol=self.tol, solver=self._make_solver(),
-            smoothing=smoothing, validation_fraction=self.validation_fraction,
-            early_stopping=self.early_stopping, n_jobs=self.n_jobs, seeds=(),
-            resumable=self.warm_start, names=frozenset(self._get_param_names()), cache=self._cache,
-        )  # fmt: skip
+            beta=self.beta,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            solver=make_solver("em" if vars(self).get("hard") else self.solver),  # plain steps
+            smoothing=self.smoothing,
+            validation_fraction=self.validation_fraction,
+            early_stopping=self.early_stopping,
+            n_jobs=self.n_jobs,
+            seeds=(),
+            resumable=self.warm_start,
+            names=frozenset(self._get_param_names()),
+            cache=self._cache,
+        )
 
-    def _make_solver(self) -> Solver:
-        """Return the solver; hard clusterings take plain steps."""
-        return make_solver("em" if vars(self).get("hard") else self.solver)
-
-    def short_fits(
-        self, X: TableLike, sample_weight: ArrayLike | None = None
-    ) -> tuple[ShortFits, TemperatureRange]:
-        """Return short fits at inverse temperatures, for searches over beta.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
-            Table; a share of its tokens is held out to compare the fits.
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        fits : ShortFits
-            Callable with ``{"beta": value}``.
-        within : TemperatureRange
-            Range to search.
-        """
-        self.check_sizes()
-        self._validate_params()
-        table = read_in_memory(copy.copy(self), X, sample_weight)
-        counts = table.sample
-        recipe = self.recipe().for_table(counts, table.schema.column_names)
-        recipe = recipe.with_seeds(draw_seeds(self.random_state, self.n_init))
-        return short_fits(recipe, counts), recipe.family.beta_range(counts)
+    def _has_auto_size(self) -> bool:
+        return auto_sizes.has_auto_size(self)
 
     def check_sizes(self) -> None:
         """Raise ValueError where a number of components is not given."""
         if self._has_auto_size():
             name = self.size_parameters[0]
-            what = "The number of components must be given here"
-            raise ValueError(f"{what}: set {name} to a number, got {getattr(self, name)!r}.")
-
-    def _has_auto_size(self) -> bool:
-        """Return whether sizes are "auto"; ValueError where only one of two is."""
-        given = {name: getattr(self, name) for name in self.size_parameters}
-        auto = [name for name in given if isinstance(given[name], str)]
-        if len(auto) not in (0, len(given)):
-            both = f"{' and '.join(given)} are both 'auto', got {given}."
-            raise ValueError(f"{auto[0]}='auto' needs that {both}")
-        return bool(auto)
+            raise ValueError(
+                "The number of components must be given here: set "
+                f"{name} to a number, got {getattr(self, name)!r}."
+            )
 
     def _is_warm_start(self) -> bool:
         return self.warm_start and hasattr(self, "_state")
 
-    def _warm_run(self, recipe: Recipe, X: Counts) -> EMState:
-        """Return the last run where EM would continue it exactly, else a new one."""
-        end, free = self._end, attributes.LENGTH_PARAMETERS
-        if end and not attributes.changed_parameters(self, self._fitted_parameters, free):
-            groups = getattr(self, "row_groups_", attributes.NO_GROUPS)
-            table = self.components_.dtype, self.unigram_, self.row_distribution_, groups
-            if attributes.TableFingerprint(*table).matches(X):
-                return end.relocated(X.array)
-        return EMState(self._warm_state(recipe, X), self._make_solver())
-
-    def _warm_state(self, recipe: Recipe, X: Counts) -> State:
-        """Return the initial state of a new run; equally many rows keep their mixtures."""
-        attributes.check_shape(self._fitted_parameters, recipe, "warm_start=True")
-        attributes.check_columns(self.components_, X)
-        params, rows = self._state
-        params = type(params)(*(array.astype(X.dtype) for array in params))
-        params = recipe.equations.for_table(params, X)
-        if len(rows) != X.shape[0]:
-            return State(params, unknown_rows(params, X))
-        return State(params, X.array(rows).astype(X.dtype))
+    def warm_state(self, recipe: Recipe, X: Counts) -> State:
+        """Return the state with which a warm start begins on a table."""
+        return warm_starts.warm_state(self, recipe, X)
 
     def _with_merged_components(self, shares: Array, mass: Array) -> Self:
         """Return a copy with L components, each a mass-weighted sum of the K fitted ones.
@@ -397,49 +342,3 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
 # Constraint on a parameter that is an estimator of this package:
 A_MODEL = InstanceOf(CooccurrenceEstimator, "a model of skcooc such as AspectModel (no Pipeline)")
-
-
-def _fit_with_searched_size(
-    model: E, X: TableLike, y: object, sample_weight: ArrayLike | None
-) -> E:
-    """Fit a copy with sizes searched, or kept for a warm start; take its attributes."""
-    names = model.size_parameters
-    if is_out_of_core(X):
-        raise ValueError(
-            f"{names[0]}='auto' divides the tokens of a table in memory, got X of type "
-            f"{type(X).__name__}. Give a number, which may be one found on a sample of rows."
-        )
-    if model._is_warm_start():
-        if not hasattr(model, "component_search_"):
-            what = "warm_start=True continues a fit with a given number of components"
-            raise ValueError(f"{what}, got {names[0]}='auto'. Set warm_start=False to start anew.")
-        search = model.component_search_
-    else:
-        search = _size_search(model, X, sample_weight)
-    sizes = dict(search.best_params_)
-    new = copy.copy(model).set_params(**sizes)
-    new.fit(X, y, sample_weight)
-    auto = dict.fromkeys(sizes, "auto")
-    model.__dict__.clear()
-    model.__dict__.update(vars(new) | auto | {"component_search_": search})
-    return model
-
-
-def _size_search(
-    estimator: CooccurrenceEstimator, X: TableLike, sample_weight: ArrayLike | None
-) -> Any:
-    from skcooc.model_selection import ComponentSearchCV
-
-    read_in_memory(copy.copy(estimator), X, sample_weight)
-    few = dict.fromkeys(estimator.size_parameters, 1)
-    plain = clone(estimator).set_params(**few, n_jobs=1, warm_start=False)
-    search = ComponentSearchCV(
-        plain.set_callbacks(),
-        refit=False,
-        n_jobs=estimator.n_jobs,
-        random_state=estimator.random_state,
-    )
-    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-    with config_context(enable_metadata_routing=False):  # fit passes weights on in any case
-        search.fit(X, **weights)
-    return search

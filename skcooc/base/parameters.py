@@ -8,7 +8,8 @@ from inspect import cleandoc
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
-from skcooc.em import SOLVERS, TemperatureRange
+from skcooc.em import SOLVERS
+from skcooc.line_search import TemperatureRange
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 
 CONSTRAINTS: dict[str, Any] = {

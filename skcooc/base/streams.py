@@ -15,7 +15,7 @@ from skcooc.base import attributes
 from skcooc.base.attributes import check_as_before, check_batch, check_shape
 from skcooc.base.predictions import Predictions
 from skcooc.callbacks import PASS
-from skcooc.em import Record, State, TemperatureRange
+from skcooc.em import Record, State
 from skcooc.fitting import Recipe
 from skcooc.fitting.progress import BlockTasks
 from skcooc.fitting.recipe import draw_seeds
@@ -29,6 +29,7 @@ from skcooc.fitting.stream import (
     held_out_share,
 )
 from skcooc.heldout.validation import add_one_unigram
+from skcooc.line_search import TemperatureRange
 from skcooc.protocol import Array, Block, TableLike
 from skcooc.protocol.decorators import available_if, with_callbacks
 from skcooc.protocol.scikit_learn import CallbackContext

@@ -1,25 +1,19 @@
 """Expectation maximisation and its variants, for any model that follows the protocol."""
 
 from skcooc.em.annealing import (
-    Annealing,
+    Annealed,
     DecreasingBeta,
     GrowClusters,
     SplitClusters,
     SplitComponents,
-    annealing_schedule,
     decreasing_beta,
     increasing_beta,
     merge_components,
-    split_start_schedule,
+    split_annealing,
 )
-from skcooc.em.burstiness import BurstinessRounds
-from skcooc.em.search import TemperatureRange
+from skcooc.em.burstiness import Bursty
+from skcooc.em.coarsening import Coarsened
+from skcooc.em.merging import MergeAndSplitRuns
 from skcooc.em.solvers import SOLVERS, OverRelaxation, make_solver
-from skcooc.em.stages import EMResult, EMStage, EMState, Record, Split, State, fit
-
-__all__ = [
-    "SOLVERS", "Annealing", "BurstinessRounds", "DecreasingBeta", "EMResult", "EMStage", "EMState",
-    "GrowClusters", "OverRelaxation", "Record", "Split", "SplitClusters", "SplitComponents",
-    "State", "TemperatureRange", "annealing_schedule", "decreasing_beta", "fit",
-    "increasing_beta", "make_solver", "merge_components", "split_start_schedule",
-]  # fmt: skip
+from skcooc.em.stages import EMResult, EMStage, EMState, Record, Split, State, Variation, fit
+from skcooc.em.warmup import WarmUp

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from skcooc.em.stages import WARMUP_ITERATIONS, EMStage, EMState, Split, StageSchedule, State
+from skcooc.em.stages import EMStage, EMState, Runner, Split, StageSchedule, State, Variation
+from skcooc.em.warmup import WARMUP_ITERATIONS
 from skcooc.heldout import HeldOut
-from skcooc.protocol import Array, Block, Counts, Params, Rows, Splittable, Statistics
-from skcooc.simplex import hellinger
+from skcooc.protocol import Array, Counts, Params, Splittable, Statistics
 
 PERTURBATION = 1e-2  # relative size of the noise that tells two copies apart
 SLOW = 1e-2  # of the tolerance: small differences, from which splits grow, hardly move it
@@ -20,9 +20,6 @@ DISTINCT = 5e-2  # total variation between copies from which they are clusters o
 PATIENCE = 10  # stages that do not predict better, once there are clusters: a factor 2.5 in beta
 COLDEST = 1.0  # inverse temperature at which a fall begins: maximum likelihood
 SPLIT_ITERATIONS = 15  # iterations in which two copies drift apart
-
-# Makes schedules of a stage that is not to begin at its own temperature.
-Annealing = Callable[[EMStage], list[StageSchedule]]
 
 
 class SplitSchedule(StageSchedule):
@@ -32,8 +29,8 @@ class SplitSchedule(StageSchedule):
     def model(self) -> Splittable[Params, Statistics]:
         return cast(Splittable[Params, Statistics], self.stage.model)
 
-    def begin(self, rng: np.random.Generator) -> State:
-        state = State(*self.model.random(self.stage.X, rng))
+    def begin(self, rng: np.random.Generator, runner: Runner) -> State:
+        state = State(*self.model.start(self.stage.X, rng))
         return mix_components(self.model, state, [tuple(range(state.rows.shape[1]))])
 
     def merge_copies(self, run: EMState, apart: Sequence[int]) -> None:
@@ -223,38 +220,45 @@ class DecreasingBeta(StageSchedule):
             super().leave(run)
 
 
-def decreasing_beta(factor: float) -> Annealing:
-    """Anneal from beta = 1, each temperature this times the one before."""
-    return lambda stage: [DecreasingBeta(stage, path(max(COLDEST, stage.beta), stage.beta, factor))]
+def decreasing_beta(stage: EMStage, factor: float) -> list[StageSchedule]:
+    """Anneal from beta = 1 to a stage, each temperature this times the one before."""
+    return [DecreasingBeta(stage, path(max(COLDEST, stage.beta), stage.beta, factor))]
 
 
-def increasing_beta(factor: float, critical_beta: Callable[[Counts], float]) -> Annealing:
+def increasing_beta(
+    stage: EMStage, factor: float, critical_beta: Callable[[Counts], float]
+) -> list[StageSchedule]:
     """Anneal from the critical temperature of the table, with one cluster, which splits."""
-
-    def rise(stage: EMStage) -> list[StageSchedule]:
-        betas = path(critical_beta(stage.X), stage.beta, factor)
-        return [SplitClusters(replace(stage, heldout=None), betas), stage]
-
-    return rise
+    betas = path(critical_beta(stage.X), stage.beta, factor)
+    return [SplitClusters(replace(stage, heldout=None), betas), stage]
 
 
-def annealing_schedule(
-    factor: float | None, critical_beta: Callable[[Counts], float]
-) -> Annealing | None:
-    """Return the annealing of a factor: rising above 1, falling below, None without any."""
-    if factor is None:
-        return None
-    return increasing_beta(factor, critical_beta) if factor > 1 else decreasing_beta(factor)
+@dataclass(frozen=True)
+class Annealed(Variation):
+    """The first stage comes to its temperature: from above, where clusters split, or from below."""
+
+    factor: float  # above 1 beta rises, below it falls
+    critical_beta: Callable[[Counts], float] = lambda X: COLDEST  # at which a rise begins
+
+    short_fits = "none"
+
+    def apply(
+        self, stages: list[StageSchedule], X: Counts, values: Mapping[str, Any]
+    ) -> list[StageSchedule]:
+        first = stages[0].stage
+        if self.factor > 1:
+            return [*increasing_beta(first, self.factor, self.critical_beta), *stages[1:]]
+        return [*decreasing_beta(first, self.factor), *stages[1:]]
 
 
-def split_start_schedule(factor: float | None) -> tuple[float | None, Annealing | None]:
-    """Split ``annealing`` into the factor of the start and the schedule of the model.
+def split_annealing(factor: float | None) -> tuple[float | None, float | None]:
+    """Return the factor by which the beta of a model falls, and that by which its start's rises.
 
     Models without splits anneal only the clusters with which they start.
     """
     if factor is None or factor > 1:
-        return factor, None
-    return None, decreasing_beta(factor)
+        return None, factor
+    return factor, None
 
 
 @dataclass(frozen=True)
@@ -297,58 +301,6 @@ def farthest(components: Array, weights: Array, n: int) -> list[int]:
     first, second = weights[:k], weights[k:]
     both = np.maximum(first + second, np.finfo(weights.dtype).tiny)
     return np.argsort(-distances * first * second / both, kind="stable")[:n].tolist()
-
-
-@dataclass(frozen=True)
-class MergeAndSplit(SplitComponents):
-    """EM that leaves a local optimum: two components are merged, and another one is split.
-
-    Merged is the pair that costs least. Then all are duplicated, EM separates the copies, and those
-    are kept that would cost most to merge; see `merging_costs`. Merge and split moves are those of
-    N. Ueda, R. Nakano, Z. Ghahramani and G. E. Hinton, SMEM algorithm for mixture models, Neural
-    Computation 12, 2000; here they need no trials.
-    """
-
-    stage: EMStage  # in which copies separate, of a Splittable model
-    rank: int = 0  # of the pair that is merged, the cheapest first
-
-    def current_stage(self, run: EMState) -> EMStage:
-        return self.stage
-
-    def enter(self, run: EMState, rng: np.random.Generator) -> None:
-        costs = merging_costs(self.model, self.stage.X, run.state)
-        pairs = np.column_stack(np.triu_indices(len(costs), 1))
-        order = np.argsort(costs[pairs[:, 0], pairs[:, 1]], kind="stable")
-        first, second = pairs[order[self.rank % len(order)]].tolist()
-        parts: list[tuple[int, ...]] = [(c,) for c in range(len(costs)) if c != second]
-        parts[first] = (first, second)
-        run.state = mix_components(self.model, run.state, parts)
-        super().enter(run, rng)
-
-    def finish(self, run: EMState) -> None:
-        costs = merging_costs(self.model, self.stage.X, run.state)
-        self.merge_copies(run, [int(costs.diagonal(run.n_clusters).argmax())])
-
-
-def merging_costs(model: Splittable[Params, Statistics], X: Counts, state: State) -> Array:
-    """Costs of merging pairs of components, (K, K): log-likelihood, roughly and up to a factor.
-
-    The squared Hellinger distance of two components, times the variation of their shares within
-    the sum of both: sum_i n_i (theta_ik - w (theta_ik + theta_il))^2, with the least w. So a pair
-    costs little if its distributions are equal, or if rows use both in one proportion. For hard
-    clusters this is the cost of `cheapest_merges`.
-    """
-    common = X.total(_common_shares, state.rows).astype(np.float64)
-    own = common.diagonal()
-    variation = np.maximum(np.outer(own, own) - common**2, 0)
-    variation /= np.maximum(own[:, None] + own + 2 * common, np.finfo(np.float64).tiny)
-    return variation * hellinger(model.factors(*state)[1].T) ** 2
-
-
-def _common_shares(X: Block, rows: Rows) -> Array:
-    """Return sum_i n_i theta_ik theta_il, (K, K)."""
-    tokens = (X.row_sums * X.row_weights).astype(rows.dtype)
-    return rows.T @ (rows * tokens[:, None])
 
 
 def merge_components(model: Splittable[Params, Statistics], state: State, n: int) -> State:

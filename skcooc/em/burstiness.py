@@ -33,18 +33,39 @@ n / c times that of c. A T lies between one table and n; if a grows without end 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from skcooc.em.stages import EMStage, EMState, StageSchedule
-from skcooc.protocol import Array, Block
+from skcooc.em.stages import EMStage, EMState, StageSchedule, Variation
+from skcooc.protocol import Array, Block, Capability, Counts
 
 N_ROUNDS = 3
 TINY = 1e-200  # a concentration of zero has a table for each column, as this one
 FAR = 1e5  # from where asymptotic differences have ten digits, and exact ones begin to lose them
+
+
+@dataclass(frozen=True)
+class Bursty(Variation):
+    """Rounds on discounted counts after the last stage."""
+
+    concentration: float  # a, tokens
+
+    needs: ClassVar[Mapping[Capability, str]] = {
+        "replaced": "burstiness replaces counts after each round of EM; set burstiness=None"
+    }
+    short_fits = "chosen"  # others are validated on single tokens, without a cache
+
+    def apply(
+        self, stages: list[StageSchedule], X: Counts, values: Mapping[str, Any]
+    ) -> list[StageSchedule]:
+        return [*stages, *self.continued(stages[-1].stage)]
+
+    def continued(self, last: EMStage) -> list[StageSchedule]:
+        return [BurstinessRounds(replace(last, members=None), self.concentration)]
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcooc.em.search import TemperatureRange
 from skcooc.heldout import Validation
+from skcooc.line_search import TemperatureRange
 from skcooc.protocol import Array, Block, OnlineModel, Rows
 
 DECAY = 0.5  # of the step sizes

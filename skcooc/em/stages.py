@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from time import perf_counter
-from typing import NamedTuple, Protocol, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skcooc.heldout import HeldOut, Validation
-from skcooc.protocol import Array, Block, Counts, Model, Params, Rows, Statistics
-
-WARMUP_ITERATIONS = 8  # at beta = 1: enough to break the symmetry, too few to overfit
+from skcooc.protocol import Array, Capability, Counts, Model, Params, Rows, Statistics
 
 
 class Record(NamedTuple):
@@ -25,6 +22,7 @@ class Record(NamedTuple):
     free_energy: float  # nats, less the log prior; at the E-step
     validation_perplexity: float  # after the M-step; NaN where nothing is held out
     seconds: float
+    stage: str = "fit"  # or "start": of a fit of another model, from which this one starts
 
 
 class State(NamedTuple):
@@ -62,6 +60,53 @@ class EMResult(NamedTuple):
         return State(self.params, self.rows)
 
 
+class Runner(Protocol):
+    """Runs EM for the start of a fit, within the limits of this fit and seen by its callbacks."""
+
+    max_iter: int  # of a run, at most
+    tol: float  # of a run, at least
+
+    @property
+    def stopped(self) -> bool:
+        """True if a callback has stopped the fit: further runs return where they start."""
+
+    def run(
+        self,
+        parts: Sequence[StageSchedule],
+        rng: np.random.Generator,
+        solver: Solver,
+        start: State,
+    ) -> EMResult:
+        """Run EM, as `fit` does."""
+
+
+@dataclass
+class PlainRunner:
+    """Runs EM without callbacks."""
+
+    max_iter: int = sys.maxsize
+    tol: float = 0.0
+    stopped: bool = False
+
+    def run(
+        self,
+        parts: Sequence[StageSchedule],
+        rng: np.random.Generator,
+        solver: Solver,
+        start: State,
+    ) -> EMResult:
+        return fit(parts, rng, solver, start)
+
+
+# Makes the state in which a fit of a model to a table begins.
+Start = Callable[[Any, Counts, np.random.Generator, Runner], State]
+
+
+def equations_start(model: Model, X: Counts, rng: np.random.Generator, runner: Runner) -> State:
+    """Return the start of the equations themselves."""
+    return State(*model.start(X, rng))
+
+
 class StageSchedule:
     """Stages of EM that follow each other; a subclass writes only what differs from a single one.
 
@@ -70,11 +115,9 @@ class StageSchedule:
 
     stage: EMStage  # the single stage, or a pattern of all
 
-    def begin(self, rng: np.random.Generator) -> State:
-        """Return the initial state of a fit without a start."""
-        model = self.stage.model
-        start = model.quick_start if self.stage.quick else model.start
-        return State(*start(self.stage.X, rng))
+    def begin(self, rng: np.random.Generator, runner: Runner) -> State:
+        """Return the state in which a fit begins."""
+        return self.stage.start(self.stage.model, self.stage.X, rng, runner)
 
     def current_stage(self, run: EMState) -> EMStage:
         return self.stage
@@ -110,7 +153,7 @@ class EMStage(StageSchedule):
     members: Array | None = None  # (n,): row of the stage before, for each row; None: the same
     groups: Array | None = None  # (N,): row of this stage, for each finest row; None: the same
     offset: float = 0.0  # nats, added to the objective, so that stages compare
-    quick: bool = False  # whether a fit without a start begins at the quick start of the model
+    start: Start = equations_start
 
     @property
     def stage(self) -> EMStage:  # type: ignore[override]  # a schedule of one stage
@@ -120,17 +163,47 @@ class EMStage(StageSchedule):
         if self.members is not None:
             run.state = run.state._replace(rows=run.state.rows[self.members])
 
-    def with_warmup(self, model: Model | None = None) -> list[EMStage]:
-        """Return a short stage at beta = 1 and this one; ``max_iter`` iterations in all.
 
-        Close to the critical temperature an initialisation would collapse to the unigram before its
-        components differ. ``model`` is the model of the warm-up, if it is another one.
+class Variation:
+    """A change of the stages of a fit, such as annealing; estimators list those that they want."""
+
+    needs: ClassVar[Mapping[Capability, str]] = {}  # of a table, and the parameter that asks
+    # Short fits that judge values of hyper-parameters: all vary so, none, or the one with the
+    # values chosen, from which predictions are made.
+    short_fits: ClassVar[Literal["all", "chosen", "none"]] = "all"
+    only_from_start: ClassVar[bool] = False  # whether a fit that continues another one omits it
+    adds_iterations: ClassVar[bool] = True  # to the largest number
+    improves: ClassVar[bool] = False  # whether further runs begin at the best result so far
+
+    def checked(self, X: Counts) -> Variation:
+        """Return the variation for a table; ValueError where it does not suit."""
+        return self
+
+    def prepared(self, X: Counts) -> Variation:
+        """Return the variation for many fits to one table."""
+        return self
+
+    def apply(
+        self, stages: list[StageSchedule], X: Counts, values: Mapping[str, Any]
+    ) -> list[StageSchedule]:
+        """Return the stages with those that it adds or changes.
+
+        ``values`` are those of tuned hyper-parameters, by the names of estimator parameters.
         """
-        n_iter = min(WARMUP_ITERATIONS, self.max_iter - 1)
-        if self.beta == 1.0 or not n_iter:
-            return [self]
-        first = replace(self, model=model or self.model, beta=1.0, max_iter=n_iter)
-        return [first, replace(self, max_iter=self.max_iter - n_iter, members=None)]
+        return stages
+
+    def continued(self, last: EMStage) -> list[StageSchedule]:
+        """Return what a warm start makes of the last stage; empty: the stage itself."""
+        return []
+
+    def improving(
+        self, last: EMStage, solver: Solver, values: Mapping[str, Any], rank: int
+    ) -> list[StageSchedule]:
+        """Return the stages of a further run, which begins at the best result so far.
+
+        ``rank`` is the number of runs since the last improvement.
+        """
+        return []
 
 
 class Solver(Protocol):
@@ -198,8 +271,8 @@ def fit(
     parts: Sequence[StageSchedule],
     rng: np.random.Generator,
     solver: Solver,
+    start: State | None,
     observe: Observe = ignore,
-    start: State | None = None,
     resume: EMState | None = None,
 ) -> EMResult:
     """Run EM through all stages.
@@ -208,22 +281,24 @@ def fit(
     ----------
     parts : sequence of StageSchedule
     rng : Generator
-        Used for initial states and splits alone.
+        Used for splits alone.
     solver : Solver
+    start : State or None
+        Initial state, which may have been found on another table. None where a run is resumed.
     observe : callable
         Called after every iteration, with rows of the finest table.
-    start : State, default=None
-        Initial state, instead of a random one; it may have been found on another table.
     resume : EMState, default=None
         State of an interrupted run, which continues exactly. Or one without iterations: its solver
         makes those of the first stage.
     """
-    if resume is None and start is not None:
+    if resume is not None:
+        run = resume.copy()
+    else:
+        state = cast(State, start)
         first = parts[0].stage
-        start = start._replace(params=first.model.for_table(start.params, first.X))
-    run = resume.copy() if resume else EMState(start or parts[0].begin(rng), copy(solver))
-    stopped = False
-    while run.part < len(parts) and not stopped:
+        params = first.model.for_table(state.params, first.X)
+        run = EMState(state._replace(params=params), copy(solver))
+    while run.part < len(parts):
         part = parts[run.part]
         if run.n_iter == 0:
             part.enter(run, rng)
@@ -231,19 +306,12 @@ def fit(
                 run.solver, run.converged = copy(solver), False
                 run.objective, run.since_least = np.inf, 0
         stage = part.current_stage(run)
-        while not (run.converged or run.n_iter >= stage.max_iter or stopped):
+        while not (run.converged or run.n_iter >= stage.max_iter):
             iterate(run, stage)
-            stopped = bool(observe(run.history[-1], part.expand_rows(run.state), run.copy()))
-        if not stopped:
-            part.leave(run)
-            run.n_iter = 0
-    if stopped:
-        part.finish(run)
-        state = part.expand_rows(run.best or run.state)
-        last = parts[-1].current_stage(run)
-        if part.stage is not part and last.model == stage.model:
-            last = replace(last, beta=stage.beta)  # the temperature that annealing has reached
-        return _stopped(run, state, stage, last, solver)
+            if observe(run.history[-1], part.expand_rows(run.state), run.copy()):
+                return _stopped(run, parts, stage, solver)
+        part.leave(run)
+        run.n_iter = 0
     beta = run.best_beta if run.best else run.history[-1].beta
     return EMResult(
         *(run.best or run.state),
@@ -257,16 +325,40 @@ def fit(
     )
 
 
-def _stopped(run: EMState, state: State, stage: EMStage, last: EMStage, solver: Solver) -> EMResult:
+def _stopped(
+    run: EMState, parts: Sequence[StageSchedule], stage: EMStage, solver: Solver
+) -> EMResult:
     """Return the result of a stopped run, as parameters of the last stage's model."""
+    part = parts[run.part]
+    part.finish(run)
+    state = part.expand_rows(run.best or run.state)
+    last = parts[-1].current_stage(run)
+    if part.stage is not part and last.model == stage.model:
+        last = replace(last, beta=stage.beta)  # the temperature that annealing has reached
     validation = run.validation
     if last.model != stage.model:
-        rng = np.random.default_rng()  # not used: the start is given
-        once = fit([replace(last, max_iter=1)], rng, solver, start=state)
-        state, validation = once.state, once.validation
+        step = single_step(last, solver, state)
+        state, validation = step.state, step.validation
     beta, objective = run.best_beta if run.best else last.beta, run.history[-1].free_energy
-    found = EMResult(*state, beta, objective, run.history, False, validation, True, run.splits)
-    return found._replace(X=last.X)
+    result = EMResult(*state, beta, objective, run.history, False, validation, True, run.splits)
+    return result._replace(X=last.X)
+
+
+def single_step(stage: EMStage, solver: Solver, state: State) -> EMResult:
+    """Return the result of one step, which is no iteration of a fit."""
+    rng = np.random.default_rng()  # not used: nothing splits
+    return fit([replace(stage, max_iter=1)], rng, solver, state)._replace(history=[])
+
+
+def skipped(
+    parts: Sequence[StageSchedule], rng: np.random.Generator, solver: Solver, start: State
+) -> EMResult:
+    """Return the result of a run that is stopped before its first iteration."""
+    run = EMState(start, solver)
+    parts[0].enter(run, rng)
+    parts[0].finish(run)
+    state, beta = parts[0].expand_rows(run.state), parts[-1].stage.beta
+    return EMResult(*state, beta, np.inf, [], False, None, stopped=True, splits=run.splits)
 
 
 def iterate(run: EMState, stage: EMStage) -> None:
@@ -291,48 +383,3 @@ def unknown_rows(params: Params, X: Counts) -> Rows:
     """States of rows without known tokens, (n, k), in the type of their counts."""
     weights = params.weights.astype(X.dtype)
     return np.broadcast_to(weights, (X.shape[0], len(weights)))
-
-
-class Scale(NamedTuple):
-    """Table of multiscale optimisation, in which rows may be tied."""
-
-    X: Counts
-    members: Array | None  # for each row, its row in the next coarser table
-    groups: Array | None  # for each row of the finest table, its row in this one
-
-
-def scales(X: Block, coarsening: Sequence[Array]) -> list[Scale]:
-    """Return a table for each nested grouping of rows, (N,), the coarsest first, and X last.
-
-    A group of rows with one posterior acts as its mean row, counted once for each member. So the
-    objective is the same on all scales, it never rises from one to the next, and one temperature
-    suits all: Hofmann & Puzicha (1998), section 5.4. The finest grouping comes first.
-    """
-    found, groups = [], None
-    finer = np.arange(X.shape[0])
-    for labels in coarsening:
-        coarser = np.unique(labels, return_inverse=True)[1]
-        members = coarser[np.unique(finer, return_index=True)[1]]
-        found.append(Scale(X, members, groups))
-        X, finer, groups = X.coarsen(members), coarser, coarser
-    return [*reversed([*found, Scale(X, None, groups)])]
-
-
-def check_coarsening(coarsening: Sequence[ArrayLike], n_rows: int) -> list[Array]:
-    """Return labels of rows, (n_rows,), finest first; ValueError where they are not nested."""
-    groupings: list[Array] = [np.asarray(labels) for labels in coarsening]
-    if not all(labels.ndim == 1 and labels.dtype.kind not in "fc" for labels in groupings):
-        raise ValueError("coarsening should be a list of 1d arrays of int, finest grouping first.")
-    for labels in groupings:
-        if len(labels) != n_rows:
-            raise ValueError(
-                f"coarsening has a grouping of {len(labels)} rows, but X has {n_rows} sample(s)."
-            )
-    for finer, coarser in pairwise(groupings):
-        first, group = np.unique(finer, return_index=True, return_inverse=True)[1:]
-        if not np.array_equal(coarser[first][group], coarser):
-            raise ValueError(
-                "coarsening should be nested, finest grouping first: a grouping divides a group of "
-                "the one before it."
-            )
-    return groupings

@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.base import A_MODEL, CooccurrenceEstimator, attributes
 from skcooc.ensemble.members import MetaModel, check_member
 from skcooc.fitting import Recipe, tuning
-from skcooc.fitting.fit import in_threads, split_threads, tuned_start
+from skcooc.fitting.context import FitContext, in_threads, split_threads
+from skcooc.fitting.fit import tuned_fit
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import HeldOut, Validation
@@ -244,9 +245,9 @@ class AveragedModels(MetaModel):
         rest, heldout = hold_out(table.sample, *settings.division)
         tunables = recipe.family.tunables(table.sample) if settings.tunes else []
         of_one = [tunable for tunable in tunables if not isinstance(tunable, NOT_OF_ONE)]
-        start = journal.get_or_compute(
-            ("start",), tuned_start, recipe, rest, heldout, of_one, None, journal
-        )
+        context = FitContext(journal, max_iter=settings.max_iter, tol=settings.tol)
+        with context.part("tuned") as part:
+            start = context.once("tuned", tuned_fit, recipe, rest, heldout, of_one, part)
         chosen = next((trial.values for trial in start.trials if trial.chosen), {})
         seeds = settings.seeds[:FEW]
         few = Table(rest, rest, table.schema)
@@ -254,7 +255,7 @@ class AveragedModels(MetaModel):
         if self._cache is not None:
             cache = CacheValidation.from_tables(rest, heldout.X, self._cache)
 
-        def predict(values: tuning.Values) -> MeanPrediction:
+        def predict(values: tuning.Values, part: FitContext) -> MeanPrediction:
             factors = [m.factors for m in self._fit_members(few, known, values, seeds, Journal())]
             return predicted_mean(factors, len(settings.seeds), heldout, cache)
 
@@ -265,7 +266,8 @@ class AveragedModels(MetaModel):
             of_mean = mean_tunables({**chosen, "beta": beta}, tunables, largest)
         else:
             of_mean = [tuning.Candidates([{"beta": start.beta}])]
-        best = tuning.tune(of_mean, settings.names, predict, record)
+        with context.part("mean") as part:
+            best = tuning.tune(of_mean, settings.names, predict, record, part)
         trials = [trial._replace(chosen=False) for trial in start.trials] + record.trials
         return TunedMean(best.values, trials, record.best)
 

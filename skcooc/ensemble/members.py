@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 
 from skcooc.base.parameters import ATTRIBUTES, fill_docstring
 from skcooc.base.predictions import Predictions
-from skcooc.fitting.fit import in_threads
+from skcooc.fitting.context import in_threads
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.fitting.recipe import with_seed
 from skcooc.heldout import Factors

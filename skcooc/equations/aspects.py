@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from skcooc.em import EMResult, EMStage, OverRelaxation, State, fit, increasing_beta
-from skcooc.em.stages import StageSchedule
 from skcooc.equations.memberships import (
-    MIN_SAMPLED,
     ColumnDistributions,
     critical_beta,
     merged_components,
     perturbed,
     random_distributions,
     reciprocals,
-    short_start,
     uniform_mixtures,
 )
-from skcooc.equations.row_clusters import RowClusters
 from skcooc.loops.left_out import left_out_counts
 from skcooc.protocol import (
     Array,
@@ -38,15 +33,10 @@ from skcooc.simplex import mix_with, normalise, sums
 # tokens of a row and need less noise; with as little, EM on aspects would seem to have converged.
 MORE_NOISE = 10.0
 
-UNIGRAM_SHARE = 0.5  # share of the unigram in an initial aspect; the rest is a cluster of rows
-QUICK_UNIGRAM_SHARE = 0.1  # the same in a quick start, where the rest is a single row
 # Distinctive prior: least excess, as a share of the tokens; less is rounding. And the excess of
 # random assignments in units of sqrt(m_j P(z_k)), a third of what it is in the mean.
 LEAST_EXCESS, RANDOM_EXCESS = 1e-5, 0.15
 NEVER = 1e-3  # relative to the mean: count of an empty column, as a prior takes logarithms
-
-# Fits of aspects from which other models start.
-START_BETA, START_ITERATIONS, START_TOL, START_STEP_SIZE = 0.85, 60, 1e-5, 1.8
 
 
 Tempering: TypeAlias = Literal["distinctive", "joint", "likelihood"]
@@ -91,19 +81,17 @@ class Aspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         return 2 if self.tempering == "distinctive" else 1  # its objective may rise
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        # From random components EM may end where two aspects share one topic and another two.
-        clusters = short_start(RowClusters(self.n_components), X, rng).params.components
-        return self._alike(X, mix_with(clusters, unigram_of(X), UNIGRAM_SHARE))
+        components = random_distributions((X.shape[1], self.n_components), X, rng)
+        return self.from_components(X, components)
 
-    def quick_start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Single rows far from each other: no clustering, so that starts differ."""
-        clusters, _ = RowClusters(self.n_components).seeded(X, rng, MIN_SAMPLED)
-        return self._alike(X, mix_with(clusters.components, unigram_of(X), QUICK_UNIGRAM_SHARE))
+    def initial_components(
+        self, X: Counts, rng: np.random.Generator, usual: Callable[[Counts], Array]
+    ) -> Array:
+        """Return components to begin with, (M, K), given the usual ones for a table."""
+        return usual(X)
 
-    def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        return self._alike(X, random_distributions((X.shape[1], self.n_components), X, rng))
-
-    def _alike(self, X: Counts, components: Array) -> tuple[Params, Rows]:
+    def from_components(self, X: Counts, components: Array) -> tuple[Any, Rows]:
+        """Return parameters with these components, (M, K), and equal weights."""
         weights, rows = uniform_mixtures(X, self.n_components)
         return Params(components, weights, weights), rows
 
@@ -198,21 +186,6 @@ class Aspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         of_columns = np.sqrt(reciprocals(m))
         squared = 1 / critical_beta(X, X.map_blocks(_factors_and_sums), of_columns, m / m.sum())
         return float(1 / (1 + np.sqrt(squared)))
-
-
-def short_fit(
-    aspects: Aspects,
-    X: Counts,
-    rng: np.random.Generator,
-    start: State | None = None,
-    annealing: float | None = None,
-) -> EMResult:
-    """A fit that is not run to convergence, from which other models start."""
-    stage = EMStage(aspects, X, START_BETA, START_ITERATIONS, START_TOL)
-    stages: Sequence[StageSchedule] = stage.with_warmup()
-    if annealing is not None:
-        stages = increasing_beta(annealing, aspects.critical_beta)(stage)
-    return fit(stages, rng, OverRelaxation(START_STEP_SIZE), start=start)
 
 
 def distinctive_shares(expected: Array, weights: Array) -> Array:
@@ -319,6 +292,10 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
     patience: ClassVar[int] = 20  # predictions still improve when the objective rises again
 
     @property
+    def n_components(self) -> int:
+        return self.aspects.n_components
+
+    @property
     def component_prior(self) -> float:
         return self.aspects.component_prior
 
@@ -329,12 +306,18 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         return AspectsWithPrior(self.aspects, self.row_prior)
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        return self._after_a_step(X, *self.aspects.start(X, rng))
+        return self.after_a_step(X, *self.aspects.start(X, rng))
 
-    def quick_start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        return self._after_a_step(X, *self.aspects.quick_start(X, rng))
+    def initial_components(
+        self, X: Counts, rng: np.random.Generator, usual: Callable[[Counts], Array]
+    ) -> Array:
+        return self.aspects.initial_components(X, rng, usual)
 
-    def _after_a_step(self, X: Counts, params: Params, rows: Rows) -> tuple[Params, Rows]:
+    def from_components(self, X: Counts, components: Array) -> tuple[Any, Rows]:
+        return self.after_a_step(X, *self.aspects.from_components(X, components))
+
+    def after_a_step(self, X: Counts, params: Params, rows: Rows) -> tuple[Params, Rows]:
+        """Return parameters and rows after a step of plain EM."""
         rows, stats = X.expect(self.aspects, params, rows, 1.0)
         return self.aspects.maximize(stats, params, 1.0), rows
 

@@ -18,7 +18,6 @@ from skcooc.equations.memberships import (
     posteriors,
     reciprocals,
     size_factors,
-    soft_start,
     total_weights,
     unit_of,
     weight_unit,
@@ -87,7 +86,6 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
     n_column_clusters: int
     hard: bool = False
     proportions: Literal["uniform", "estimated"] = "uniform"
-    annealing: float | None = None
     object_weights: ObjectWeights = "counts"
 
     needs: ClassVar[Mapping[Capability, str]] = {
@@ -96,18 +94,17 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
     }
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Both sides from asymmetric clusterings, annealed if ``annealing`` is given.
+        """Return random clusters, from which EM hardly moves: the unigram is stable."""
+        rows = rng.dirichlet(np.ones(self.n_row_clusters), X.shape[0]).astype(X.dtype)
+        J = rng.dirichlet(np.ones(self.n_column_clusters), X.shape[1]).astype(X.dtype)
+        return self.from_clusters(X, X.array(rows), J)
 
-        Random clusters would fail: with posteriors rho_c (1 + a_ic) of rows and rho_d (1 + b_jd) of
-        columns, the log-associations are of second order, sum_ij p_ij a_ic b_jd but for a constant,
-        and the next a and b of third. The unigram is stable at any temperature.
-        """
-        rows = soft_start(self._row_clusters, X, rng, self.annealing).rows
-        columns = soft_start(ColumnClusters(self.n_column_clusters), X, rng, self.annealing)
-        J = columns.params.memberships
+    def from_clusters(self, X: Counts, rows: Rows, J: Array) -> tuple[Params, Rows]:
+        """Return parameters from posteriors of rows, (N, C), and of columns, (M, D)."""
         unit = weight_unit(X, self.object_weights)
         profiles = X.tdot(X.map_blocks(partial(self._counting, unit=unit), rows))
-        C, D = (np.full(k, 1 / k, dtype=J.dtype) for k in (profiles.shape[1], J.shape[1]))
+        C = np.full(self.n_row_clusters, 1 / self.n_row_clusters, dtype=J.dtype)
+        D = np.full(self.n_column_clusters, 1 / self.n_column_clusters, dtype=J.dtype)
         return Params(J, _shares(profiles), _joint(profiles, J), C, D, unit), rows
 
     def for_table(self, params: Params, X: Counts) -> Params:
@@ -172,14 +169,14 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
 
     def object_size(self, X: Counts) -> float:
         columns = ColumnClusters(self.n_column_clusters)
-        return min(self._row_clusters.object_size(X), columns.object_size(X))
+        return min(self.row_clusters.object_size(X), columns.object_size(X))
 
     def critical_beta(self, X: Counts) -> float:
         columns = ColumnClusters(self.n_column_clusters)
-        return min(self._row_clusters.critical_beta(X), columns.critical_beta(X))
+        return min(self.row_clusters.critical_beta(X), columns.critical_beta(X))
 
     @property
-    def _row_clusters(self) -> RowClusters:
+    def row_clusters(self) -> RowClusters:
         return RowClusters(self.n_row_clusters, object_weights=self.object_weights)
 
     def _counting(self, X: Block, rows: Rows, unit: Array) -> Rows:
@@ -243,8 +240,11 @@ class ClassBigrams(BlockPredictions, Equations[Params, BigramStatistics]):
         return self.untied, params
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        I = soft_start(RowClusters(self.n_clusters), X, rng).rows
-        rows = np.eye(self.n_clusters, dtype=X.dtype)[I.argmax(axis=1)]
+        return self.from_labels(X, rng.integers(self.n_clusters, size=X.shape[0]))
+
+    def from_labels(self, X: Counts, labels: Array) -> tuple[Params, Rows]:
+        """Return parameters of clusters with these items, (N,)."""
+        rows = np.eye(self.n_clusters, dtype=X.dtype)[labels]
         return self._params(X.tdot(rows), rows), rows
 
     def for_table(self, params: Params, X: Counts) -> Params:

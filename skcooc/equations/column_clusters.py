@@ -11,12 +11,10 @@ import numpy as np
 
 from skcooc.equations.memberships import (
     ObjectWeights,
-    best_start,
     column_posteriors,
     column_prior,
     critical_beta,
     fill_empty_cluster,
-    hard_start,
     perturbed,
     reciprocals,
     size_factors,
@@ -65,11 +63,6 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
     }
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        if self.hard:
-            return hard_start(self, X, rng)
-        return best_start(self, X, rng)
-
-    def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         J = rng.dirichlet(np.ones(self.n_clusters), X.shape[1]).astype(X.dtype)
         totals = X.column_sums.astype(X.dtype)
         uniform, rows = uniform_mixtures(X, self.n_clusters)
@@ -77,7 +70,7 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
 
     def seeded(self, X: Counts, rng: np.random.Generator, n_sampled: int) -> tuple[Params, Rows]:
         # Most columns are rare: seeds from single columns are no better than random ones.
-        return self.random(X, rng)
+        return self.start(X, rng)
 
     def for_table(self, params: Params, X: Counts) -> Params:
         totals = X.column_sums.astype(params.totals.dtype)

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from skcooc.em import EMStage, GrowClusters, Split, fit
-from skcooc.em.annealing import path
-from skcooc.em.stages import EMState, Observe, Solver
-from skcooc.equations.memberships import perturbed, posteriors, relative_scores, temperatures
-from skcooc.equations.row_clusters import Params as ClusterParams
+from skcooc.equations.memberships import perturbed, posteriors, relative_scores
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.heldout import HeldOut
-from skcooc.hierarchy import SplitTree, Tree, division
 from skcooc.protocol import Array, Block, Clustering, Counts, Rows, Splittable
 from skcooc.simplex import LEAST, normalise, sums
 
@@ -97,76 +90,3 @@ class SplittingTrees(Clustering[Params, Statistics], Splittable[Params, Statisti
 
     def critical_beta(self, X: Counts) -> float:
         return RowClusters(self.n_clusters).critical_beta(X)
-
-
-ANNEALING_FACTOR = 1.1  # factor between successive inverse temperatures
-
-
-class Growth(NamedTuple):
-    tree: Tree
-    nodes: Array  # (M, V): P(y_j given v)
-    splits: list[Split]  # parts are indices of leaves
-    failed: bool  # whether it has not grown, for no evident reason
-
-
-def means_below(params: ClusterParams, found: SplitTree, order: list[int], mass: Array) -> Array:
-    """P(y_j given v) of all rows below each node, (M, V)."""
-    below = (params.components[:, order] * mass[order]) @ found.tree.above
-    return normalise(below, axis=0, otherwise=0.0)
-
-
-def own_nodes(params: Params, found: SplitTree, order: list[int], mass: Array) -> Array:
-    """P(y_j given v) of the nodes above the same clusters, (M, V), or their means."""
-    components = params.nodes @ params.paths.T
-    nodes = (components[:, order] * mass[order]) @ found.tree.above
-    places = {tuple(np.flatnonzero(above).tolist()): v for v, above in enumerate(params.paths.T)}
-    for node, group in enumerate(found.groups):
-        if group in places:
-            nodes[:, node] = params.nodes[:, places[group]]
-    return normalise(nodes, axis=0, otherwise=0.0)
-
-
-class Kind(NamedTuple):
-    model: Callable[[int], RowClusters | SplittingTrees]  # from the largest number of clusters
-    nodes: Callable[[Any, SplitTree, list[int], Array], Array]
-
-
-KINDS: Mapping[str, Kind] = {
-    "annealed": Kind(RowClusters, means_below),
-    "grown": Kind(SplittingTrees, own_nodes),
-}
-
-
-def grow(
-    X: Block,
-    kind: Kind,
-    n_clusters: int,
-    max_iter: int,
-    tol: float,
-    solver: Solver,
-    rng: np.random.Generator,
-    heldout: HeldOut | None,
-    observe: Observe,
-    resume: EMState | None = None,
-) -> Growth:
-    """Anneal a model from the critical temperature on, and make a tree of its splits.
-
-    Ends with ``n_clusters`` clusters, or when held-out tokens are no longer predicted better:
-    Hofmann & Puzicha (1998), section 5.1. ``max_iter`` and ``tol`` hold at each temperature.
-    """
-    model = kind.model(n_clusters)
-    betas = path(model.critical_beta(X), temperatures(model, X).high, ANNEALING_FACTOR)
-    stage = EMStage(model, X, betas[-1], max_iter, tol)
-    found = fit([GrowClusters(stage, betas, heldout)], rng, solver, observe, resume=resume)
-    splits = found.splits or []
-    whole = division(splits)
-    order = [whole.groups[leaf][0] for leaf in whole.tree.leaves] if splits else [0]
-    place = np.argsort(order)
-    renamed = [
-        Split(beta, tuple(tuple(sorted(place[list(part)].tolist())) for part in parts))
-        for beta, parts in splits
-    ]
-    mass = ((X.row_sums * X.row_weights)[:, None] * found.rows).sum(axis=0)
-    nodes = kind.nodes(found.params, whole, order, mass)
-    failed = min(n_clusters, *X.shape) > 1 and not (splits or found.stopped)
-    return Growth(whole.tree, nodes, renamed, failed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self, cast
@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import xlogy
 
-from skcooc.em.stages import unknown_rows
 from skcooc.equations.aspects import Aspects, Statistics, unigram_of
+from skcooc.equations.memberships import random_distributions, uniform_mixtures
 from skcooc.protocol import Array, Block, Capability, Counts, FoldIn, Rows
 from skcooc.simplex import hellinger, normalise, sums
 
@@ -104,35 +104,36 @@ class GuidedAspects(Aspects):
         return cast(Guide, self.guide)
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Any, Rows]:
-        components = self.initial_components(X, rng)
-        weights = np.full(self.n_components, 1 / self.n_components, dtype=X.dtype)
-        n_tokens = np.array(X.column_sums.sum(), dtype=X.dtype)
-        params = GuidedParams(self.with_kept(components), weights, weights, n_tokens)
-        return params, unknown_rows(params, X)
+        def random_components(X: Counts) -> Array:
+            return random_distributions((X.shape[1], self.n_components), X, rng)
 
-    quick_start = random = start
+        return self.from_components(X, self.initial_components(X, rng, random_components))
+
+    def from_components(self, X: Counts, components: Array) -> tuple[Any, Rows]:
+        weights, rows = uniform_mixtures(X, self.n_components)
+        n_tokens = np.array(X.column_sums.sum(), dtype=X.dtype)
+        return GuidedParams(self.with_kept(components), weights, weights, n_tokens), rows
 
     def for_table(self, params: Any, X: Counts) -> Any:
         components, weights, prior = params[:3]
         n_tokens = np.array(X.column_sums.sum(), dtype=X.dtype)
         return GuidedParams(self.with_kept(components), weights, prior, n_tokens)
 
-    def initial_components(self, X: Counts, rng: np.random.Generator) -> Array:
-        """The usual ones, (M, K); where there are seeds, all near the unigram."""
+    def initial_components(
+        self, X: Counts, rng: np.random.Generator, usual: Callable[[Counts], Array]
+    ) -> Array:
+        """Return the usual components, (M, K); where there are seeds, all near the unigram."""
         guide, unigram = self.known, unigram_of(X)[:, None]
         if guide.seeds.any() or guide.allowed is not None:
             noise = rng.gamma(NOISE_SHAPE, size=guide.seeds.shape)
             start = normalise(unigram * noise, axis=0, otherwise=unigram)
         else:
-            start = self.usual_start(X, rng)
+            start = usual(X)
         counts = normalise(guide.counts, axis=0, otherwise=0.0)
         alike = (hellinger(counts.T) < ALIKE).sum(axis=0) > 1  # they tell no aspects apart
         for known, share in ((guide.seeds, SEED_SHARE), (counts * ~alike, COUNTS_SHARE)):
             start = np.where(known.any(axis=0), unigram + share * (known - unigram), start)
         return start.astype(X.dtype)
-
-    def usual_start(self, X: Counts, rng: np.random.Generator) -> Array:
-        return super().start(X, rng)[0].components
 
     def with_kept(self, components: Array) -> Array:
         guide = self.known
@@ -210,8 +211,8 @@ class GroupedAspects(GuidedAspects):
         "groups": "groups of rows need counts in memory; set group_effects=None"
     }
 
-    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Any, Rows]:
-        guided, rows = super().start(X, rng)
+    def from_components(self, X: Counts, components: Array) -> tuple[Any, Rows]:
+        guided, rows = super().from_components(X, components)
         ones = np.ones((self.n_groups + 1, len(guided.components)), X.dtype)
         mixtures = np.tile(guided.weights, (self.n_groups + 1, 1))
         return GroupedParams(
@@ -221,15 +222,15 @@ class GroupedAspects(GuidedAspects):
             exposures=np.ones_like(mixtures),
         ), rows
 
-    quick_start = random = start
-
     def for_table(self, params: Any, X: Counts) -> Any:
         guided = super().for_table(params, X)
         exposures = params.column_factors @ guided.components
         return params._replace(**guided._asdict(), exposures=exposures)
 
-    def initial_components(self, X: Counts, rng: np.random.Generator) -> Array:
-        start = super().initial_components(X, rng)
+    def initial_components(
+        self, X: Counts, rng: np.random.Generator, usual: Callable[[Counts], Array]
+    ) -> Array:
+        start = super().initial_components(X, rng, lambda X: usual(self.balanced(X)))
         if self.known.allowed is None:
             return start
         # Aspects of a class are half those of its rows; where it has several, they need noise.
@@ -243,17 +244,17 @@ class GroupedAspects(GuidedAspects):
         mixed = unigram + LABELLED_SHARE * (of_class - unigram)
         return np.where(of_class.any(axis=0), mixed, start).astype(X.dtype)
 
-    def usual_start(self, X: Counts, rng: np.random.Generator) -> Array:
+    def balanced(self, X: Counts) -> Counts:
+        """Return counts whose columns are as frequent in all groups: else clusters are groups."""
         if not self.has_factors:
-            return super().usual_start(X, rng)
-        # Else clusters of rows would be the groups: columns are as frequent in all groups.
+            return X
         rows = cast(Block, X)
         sums = rows.column_sums_by_group(self.n_groups)
         expected = sums.sum(axis=1, keepdims=True) * (X.column_sums / X.column_sums.sum())
         ratios = (expected + FACTOR_TOKENS) / (sums + FACTOR_TOKENS)
         groups = np.repeat(self.groups(rows), np.diff(rows.table.indptr))
         equal = rows.table.data * ratios[groups, rows.indices].astype(X.dtype)
-        return super().usual_start(rows.replaced(equal), rng)
+        return rows.replaced(equal)
 
     def expect(self, X: Block, params: Any, rows: Rows, beta: float) -> tuple[Rows, Any]:
         groups = self.groups(X)

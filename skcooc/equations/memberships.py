@@ -1,34 +1,21 @@
-"""Posteriors, critical temperatures and initialisation shared by the models."""
+"""Posteriors, critical temperatures and seeds shared by the models."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.em import (
-    EMResult,
-    EMStage,
-    OverRelaxation,
-    State,
-    TemperatureRange,
-    fit,
-    increasing_beta,
-)
-from skcooc.em.annealing import mix_components
-from skcooc.em.solvers import PlainEM
-from skcooc.em.stages import StageSchedule
+from skcooc.line_search import TemperatureRange
 from skcooc.protocol import (
     CSR,
     Array,
     Block,
     Clustering,
     Counts,
-    MergeableClusters,
     Params,
     Rows,
     Statistics,
@@ -44,30 +31,14 @@ USUAL, ASYMMETRIC = 6.0, (2.0, 20.0)
 # Lower bounds of these, relative to the critical inverse temperature.
 USUAL_CRITICAL, ASYMMETRIC_CRITICAL = 2.0, (1.0, 8.0)
 
-# The same where the runs of `best_start` begin: softer clusters have fewer local optima.
-SOFT, SOFT_CRITICAL = 3.0, 3.0
-SEPARATION = 1e-2  # relative noise: some coincide that would not at a larger beta
-
 # Seeding.
 UNIGRAM_SHARE = 0.8  # share of the unigram in a cluster that begins with one row
 PER_CLUSTER, MIN_SAMPLED = 8, 100  # sampled rows: for each cluster, and at least
-MANY_SAMPLED = 200  # the same of `best_start`
 LITTLE = 1e-9  # probability of rows that gain nothing
 NOISE = 0.1  # relative, so that clusters differ
 
-# Initialisation by short runs.
-SPARE = 3  # one more cluster for each so many, to be merged after the first iterations
-FIRST_ITERATIONS = 4  # before merging
-ONLY_ITERATIONS = 8  # before merging, if there is a single run
-ROUNDS = (3, 4, 4)  # iterations of each round, after which the better half of the runs continues
-# Number of runs: 64 / n_clusters within these limits.
-RUNS_TIMES_CLUSTERS, MIN_RUNS, MAX_RUNS = 64, 4, 8
-START_ITERATIONS, START_TOL, START_STEP_SIZE = 30, 1e-5, 1.8
-
 ObjectWeights: TypeAlias = Literal["counts", "sqrt", "equal"]
 POWERS = {"counts": 1.0, "sqrt": 0.5, "equal": 0.0}  # a row weighs as much as size^power
-
-Mergeable: TypeAlias = MergeableClusters[Params, Statistics]
 
 
 class ColumnDistributions:
@@ -328,107 +299,3 @@ def seed_gains(objects: CSR, overall: Array, sizes: Array) -> Array:
     ratios = scaled_rows(objects, (1 - UNIGRAM_SHARE) / UNIGRAM_SHARE * reciprocals(sizes))
     ratios.data = np.log1p(ratios.data * reciprocals(overall)[ratios.indices])
     return (objects.astype(np.float64) @ ratios.T).toarray()
-
-
-def best_start(model: Mergeable, X: Counts, rng: np.random.Generator) -> State:
-    """The best of several short runs at the usual temperature, by successive halving.
-
-    From random clusters EM often ends where two share one true cluster and another covers two. So
-    each run begins with dissimilar rows and spare clusters, and the most similar are merged.
-    With more clusters runs differ less, so that fewer are made.
-    """
-    if model.n_clusters == 1:
-        return State(*model.random(X, rng))
-    soft, usual = inverse_temperatures(model, X, (SOFT, USUAL), (SOFT_CRITICAL, USUAL_CRITICAL))
-    stage = _short_stage(model, X, soft, FIRST_ITERATIONS)
-    n_runs = min(MAX_RUNS, max(MIN_RUNS, RUNS_TIMES_CLUSTERS // model.n_clusters))
-    states = [_merged_start(model, stage, rng, MANY_SAMPLED) for _ in range(n_runs)]
-    for n_iter in ROUNDS:
-        stage = replace(stage, max_iter=n_iter)
-        ended = sort_by_objective([_run(stage, rng, state) for state in states])
-        states = ended[: (len(ended) + 1) // 2]
-        stage = replace(stage, beta=usual)
-    params, rows = states[0]
-    return State(model.perturb(params, rng, SEPARATION), rows)
-
-
-def short_start(model: Mergeable, X: Counts, rng: np.random.Generator) -> State:
-    """A single run of `best_start`."""
-    stage = _short_stage(model, X, usual_cluster_beta(model, X), ONLY_ITERATIONS)
-    return _merged_start(model, stage, rng, MIN_SAMPLED)
-
-
-def soft_start(
-    soft: Clustering[Params, Statistics],
-    X: Counts,
-    rng: np.random.Generator,
-    annealing: float | None = None,
-) -> EMResult:
-    """Short fit of a soft model at the usual temperature, from which other models start.
-
-    If ``annealing`` is a number, clusters split on the way.
-    """
-    stage = EMStage(soft, X, usual_cluster_beta(soft, X), START_ITERATIONS, START_TOL)
-    stages: Sequence[StageSchedule] = [stage]
-    if annealing is not None:
-        stages = increasing_beta(annealing, soft.critical_beta)(stage)
-    return fit(stages, rng, PlainEM())
-
-
-def hard_start(model: Any, X: Counts, rng: np.random.Generator) -> State:
-    """Start a hard model from a soft one: it keeps most of a random initialisation."""
-    return soft_start(replace(model, hard=False), X, rng).state
-
-
-def sort_by_objective(runs: Sequence[EMResult]) -> list[State]:
-    """Final states of runs, the best first; a stable order of equal ones."""
-    least = min(run.objective for run in runs)
-    unit = START_TOL * (abs(least) or 1.0)  # zero for a table of one column
-    order = sorted(runs, key=lambda run: (run.objective - least) // unit)
-    return [run.state for run in order]
-
-
-def ward_groups(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
-    """Groups of clusters to merge, by Ward's method at Hellinger distance.
-
-    ``overlaps`` (K, K): scalar products of the roots of the clusters' shares of each row.
-    """
-    masses, least = overlaps.diagonal().astype(np.float64), np.finfo(float).tiny
-    cosines = overlaps / np.sqrt(np.maximum(np.outer(masses, masses), least))
-    weights = np.outer(masses, masses) / np.maximum(np.add.outer(masses, masses), least)
-    cost = weights * (2 - 2 * cosines)  # increase of the within-cluster variance by merging
-    np.fill_diagonal(cost, np.inf)
-    parts: dict[int, tuple[int, ...]] = {c: (c,) for c in range(len(cost))}
-    while len(parts) > n_clusters:
-        alive = np.array(list(parts))
-        nearest = divmod(int(cost[np.ix_(alive, alive)].argmin()), len(alive))
-        a, b = alive[sorted(nearest)].tolist()
-        others = alive[(alive != a) & (alive != b)]
-        far = [(masses[c] + masses[others]) * cost[c, others] for c in (a, b)]
-        total = masses[a] + masses[b] + masses[others]
-        further = far[0] + far[1] - masses[others] * cost[a, b]
-        cost[a, others] = cost[others, a] = further / np.maximum(total, least)
-        masses[a] += masses[b]
-        parts[a] += parts.pop(b)
-    return list(parts.values())
-
-
-def _short_stage(model: Mergeable, X: Counts, beta: float, n_iter: int) -> EMStage:
-    return EMStage(model, X, beta, n_iter, 0.1 * START_TOL)
-
-
-def _merged_start(
-    model: Mergeable, stage: EMStage, rng: np.random.Generator, n_sampled: int
-) -> State:
-    """A short run with spare clusters, merged to the number asked for."""
-    n_clusters = model.n_clusters + model.n_clusters // SPARE
-    more = replace(model, n_clusters=n_clusters)  # type: ignore[type-var]
-    found = _run(replace(stage, model=more), rng, State(*more.seeded(stage.X, rng, n_sampled)))
-    state = found.state
-    return mix_components(
-        model, state, ward_groups(model.overlaps(stage.X, *state), model.n_clusters)
-    )
-
-
-def _run(stage: EMStage, rng: np.random.Generator, start: State) -> EMResult:
-    return fit([stage], rng, OverRelaxation(START_STEP_SIZE), start=start)

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from skcooc.equations.aspects import PSEUDO_COUNTS, Aspects, new_mixtures, short_fit, with_prior
+from skcooc.equations.aspects import PSEUDO_COUNTS, Aspects, new_mixtures, with_prior
 from skcooc.equations.memberships import ColumnDistributions, reciprocals
 from skcooc.loops.left_out import left_out_counts
 from skcooc.protocol import (
@@ -59,18 +59,22 @@ class ProductAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
     n_row_components: int
     n_column_components: int
     tempering: Literal["joint", "likelihood"] = "likelihood"
-    annealing: float | None = None
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """An aspect model, with topics merged on the side with fewer.
+        """Return random topics, which EM may lead to the unigram."""
+        (components, weights, _), rows = Aspects(self.n_topics).start(X, rng)
+        return self.from_aspects(components, weights, rows)
 
-        Random components would end at the unigram: small differences grow by beta (1 + r s) per
-        step, with s as in ``Aspects.critical_beta`` and r the canonical correlation of c and d
-        under P(c, d), which is small for random P(c, d) and 1 if each c has one d.
+    @property
+    def n_topics(self) -> int:
+        """Number of topics on the side that has more."""
+        return max(self.n_row_components, self.n_column_components)
+
+    def from_aspects(self, B: Array, weights: Array, rows: Rows) -> tuple[Params, Rows]:
+        """Return parameters from topics (M, K), their weights and the mixtures of rows.
+
+        Topics are merged on the side with fewer.
         """
-        aspects = Aspects(max(self.n_row_components, self.n_column_components))
-        found = short_fit(aspects, X, rng, annealing=self.annealing)
-        B, weights, _ = found.params
         into_rows = _merged(B, self.n_row_components)
         into_columns = _merged(B, self.n_column_components)
         joint = (into_rows * weights[:, None]).T @ into_columns
@@ -78,7 +82,7 @@ class ProductAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         joint = (1 - INDEPENDENT) * joint + INDEPENDENT * independent
         unigram = (B @ weights)[:, None]
         components = normalise((B * weights) @ into_columns, axis=0, otherwise=unigram)
-        return Params(components, joint, sums(joint, axis=1)), found.rows @ into_rows
+        return Params(components, joint, sums(joint, axis=1)), rows @ into_rows
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (6), (18)
@@ -166,7 +170,10 @@ class PredictiveProducts(ColumnDistributions, Equations[Params, Statistics]):
     patience: ClassVar[int] = 10
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        params, rows = self.products.start(X, rng)
+        return self.after_a_step(X, *self.products.start(X, rng))
+
+    def after_a_step(self, X: Counts, params: Params, rows: Rows) -> tuple[Params, Rows]:
+        """Return parameters and rows after a step of plain EM."""
         rows, stats = X.expect(self.products, params, rows, 1.0)
         return self.maximize(stats, params, 1.0), rows
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 import numpy as np
 
-from skcooc.em import State
-from skcooc.equations.aspects import Aspects, short_fit
+from skcooc.equations.aspects import Aspects
 from skcooc.equations.dirichlet import best_prior, best_total, divergence, expected_log
-from skcooc.equations.memberships import marginal_posteriors, soft_start
-from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.memberships import marginal_posteriors
 from skcooc.protocol import Array, Block, Capability, Counts, FoldIn, OnlineModel, Rows
 from skcooc.simplex import LEAST, log, mix_with, normalise, softmax, sums
 
@@ -52,7 +50,7 @@ class ClusterPosterior(NamedTuple):
 
 @dataclass(frozen=True)
 class Projections(OnlineModel[Params, Statistics]):
-    """Start, M-step and prior of probabilistic clustering-projection (PCP).
+    """M-step and prior of probabilistic clustering-projection (PCP).
 
     A cluster has a center theta_c, a distribution over K topics, and every token of its rows comes
     from a topic drawn from the center. Weights and centers of the C clusters have Dirichlet priors
@@ -86,21 +84,30 @@ class Projections(OnlineModel[Params, Statistics]):
         return {"all rows": all_rows, **({"row states": own} if self.n_clusters is None else {})}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Parameters, and the expected topics S of the rows.
+        """Return random topics and clusters."""
+        (topics, *_), rows = Aspects(self.n_topics).start(X, rng)
 
-        Topics come from an aspect model, adapted to rows that are clusters of their own. These
-        start at random: from clusters many rows get a single topic, and never share a cluster.
+        def clusters() -> Array:
+            return rng.dirichlet(np.ones(self.n_clusters or 1), X.shape[0]).astype(X.dtype)
+
+        return self.from_topics(X, topics, rows, clusters)
+
+    def from_topics(
+        self, X: Counts, topics: Array, mixtures: Rows, clusters: Callable[[], Array]
+    ) -> tuple[Params, Rows]:
+        """Return parameters, and the expected topics S of the rows.
+
+        The topics (M, K) of an aspect model are adapted to rows that are clusters of their own.
+        ``clusters`` returns P(c given x), (N, C), where there are fewer clusters than rows.
         """
-        aspects = Aspects(self.n_topics)
-        found = short_fit(aspects, X, rng, State(*aspects.random(X, rng)))
-        topics, dtype = found.params.components, X.dtype
+        dtype = X.dtype
         block = cast(Block, X)
-        S = found.rows * block.row_sums[:, None].astype(dtype)
+        S = mixtures * block.row_sums[:, None].astype(dtype)
         topics, S = self._own_centers(block, topics, S)
         sizes = row_weights(block).astype(dtype)
         counts = S * sizes[:, None]
         if self.n_clusters is not None:
-            psi = soft_start(RowClusters(self.n_clusters), X, rng).rows * sizes[:, None]
+            psi = clusters() * sizes[:, None]
             sizes, counts = sums(psi, axis=0), psi.T @ S
         alpha, beta = (np.array(value, dtype=dtype) for value in (self.alpha, 1.0))
         lambda_ = np.full(self.n_topics, self.lambda_, dtype=dtype)
@@ -199,8 +206,10 @@ class StructuredProjections(Projections):
     two sparse products compute all sums. The state of a row is psi.
     """
 
-    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        params, _ = super().start(X, rng)
+    def from_topics(
+        self, X: Counts, topics: Array, mixtures: Rows, clusters: Callable[[], Array]
+    ) -> tuple[Params, Rows]:
+        params, _ = super().from_topics(X, topics, mixtures, clusters)
         empty = np.zeros_like(params.sizes)
         rows = np.broadcast_to(empty, (X.shape[0], len(empty)))
         return params._replace(weights=empty), rows

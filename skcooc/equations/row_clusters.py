@@ -10,13 +10,10 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from skcooc.equations.memberships import (
-    MIN_SAMPLED,
     PER_CLUSTER,
     ColumnDistributions,
     ObjectWeights,
-    best_start,
     critical_beta,
-    hard_start,
     merged_components,
     perturbed,
     posteriors,
@@ -26,7 +23,6 @@ from skcooc.equations.memberships import (
     scaled_rows,
     seed_clusters,
     size_factors,
-    soft_start,
     total_weights,
     uniform_mixtures,
     unit_of,
@@ -89,20 +85,12 @@ class RowClusters(
     proportions: Literal["uniform", "estimated"] = "uniform"
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        if self.hard:
-            return hard_start(self, X, rng)
-        return best_start(self, X, rng)
-
-    def quick_start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        return self.start(X, rng) if self.hard else self.seeded(X, rng, MIN_SAMPLED)
-
-    def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         components = random_distributions((X.shape[1], self.n_clusters), X, rng)
         weights, rows = uniform_mixtures(X, self.n_clusters)
         return Params(components, weights, weight_unit(X, self.object_weights)), rows
 
     def seeded(self, X: Counts, rng: np.random.Generator, n_sampled: int) -> tuple[Params, Rows]:
-        params, rows = self.random(X, rng)
+        params, rows = self.start(X, rng)
         n_rows = max(n_sampled, PER_CLUSTER * self.n_clusters)
         objects, _, numbers = X.draw(n_rows, int(rng.integers(2**63)))
         totals = X.column_sums
@@ -281,9 +269,14 @@ class PredictiveClusters(ColumnDistributions, Clustering[PredictiveParams, Stati
         return self.clusters.object_weights
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[PredictiveParams, Rows]:
-        found = soft_start(self.clusters, X, rng)
-        rows, stats = X.expect(self.clusters, found.params, found.rows, found.beta)
-        return self._with_prior(stats.components, found.params), rows
+        return self.after_a_step(X, *self.clusters.start(X, rng), 1.0)
+
+    def after_a_step(
+        self, X: Counts, params: Params, rows: Rows, beta: float
+    ) -> tuple[PredictiveParams, Rows]:
+        """Return parameters with the counts of an E-step of plain clusters."""
+        rows, stats = X.expect(self.clusters, params, rows, beta)
+        return self._with_prior(stats.components, params), rows
 
     def expect(
         self, X: Block, params: PredictiveParams, rows: Rows, beta: float

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.equations.memberships import (
-    hard_start,
-    posteriors,
-    relative_scores,
-    uniform_mixtures,
-    ward_groups,
-)
+from skcooc.equations.memberships import posteriors, relative_scores, uniform_mixtures
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.hierarchy import Tree
 from skcooc.loops.paths import path_mixture, path_scores
@@ -67,7 +61,6 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     tempering: Literal["path", "joint"] = "path"
     proportions: Literal["uniform", "estimated"] = "uniform"
     row_iter: int = 10
-    origin: Array | None = None  # (M, V): nodes to start from
     hard: bool = False
 
     @property
@@ -87,26 +80,23 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return [first, second] if self.abstraction == "cluster" else [first, second, third]
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        if self.hard:
-            return hard_start(self, X, rng)
+        """Return nodes near the unigram."""
+        unigram = (X.column_sums / X.column_sums.sum())[:, None]
+        return self.from_nodes(X, rng, lambda: np.repeat(unigram, self.tree.n_nodes, axis=1))
+
+    def from_nodes(
+        self, X: Counts, rng: np.random.Generator, nodes: Callable[[], Array]
+    ) -> tuple[Params, Rows]:
+        """Return parameters with these nodes (M, V), made after the noise that is added to them."""
         noise = rng.uniform(0.5, 1.5, (X.shape[1], self.tree.n_nodes)).astype(X.dtype)
-        origin = self._clustered(X, rng) if self.origin is None else self.origin
         # With a little of the unigram, so that no column is impossible.
         unigram = (X.column_sums / X.column_sums.sum())[:, None]
-        known = normalise(origin, axis=0, otherwise=unigram)
-        nodes = noise * ((1 - UNIGRAM_SHARE) * known + UNIGRAM_SHARE * unigram).astype(X.dtype)
+        distributions = normalise(nodes(), axis=0, otherwise=unigram)
+        mixed = ((1 - UNIGRAM_SHARE) * distributions + UNIGRAM_SHARE * unigram).astype(X.dtype)
         indptr, leaves, _ = self.tree.slots
         tau = (1 / np.diff(indptr))[leaves].astype(X.dtype)
         rho, rows = uniform_mixtures(X, len(indptr) - 1)
-        return Params(normalise(nodes, axis=0, otherwise=0.0), tau, rho, rho), rows
-
-    def _clustered(self, X: Counts, rng: np.random.Generator) -> Array:
-        """Clusters of rows at the leaves, ordered by similarity, and their sums at nodes."""
-        clusters = RowClusters(len(self.tree.leaves))
-        params, rows = clusters.start(X, rng)
-        overlaps = clusters.overlaps(X, params, rows)
-        order = list(ward_groups(overlaps, 1)[0])
-        return (params.components[:, order] * overlaps.diagonal()[order]) @ self.tree.above
+        return Params(normalise(noise * mixed, axis=0, otherwise=0.0), tau, rho, rho), rows
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (53), (55)

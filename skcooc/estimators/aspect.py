@@ -20,14 +20,16 @@ from skcooc.base import (
     CooccurrenceEstimator,
     Size,
 )
-from skcooc.em import Split, TemperatureRange, annealing_schedule
+from skcooc.em import Annealed, Bursty, MergeAndSplitRuns, Split, Variation, WarmUp
 from skcooc.em.solvers import SolverName
 from skcooc.equations import aspects as usual_values
 from skcooc.equations.aspects import Aspects, PredictiveAspects, Tempering
 from skcooc.equations.guided_aspects import Guide, GuidedAspects
 from skcooc.fitting import ModelFamily, Recipe, tuning
+from skcooc.line_search import TemperatureRange
 from skcooc.protocol import Array, Block, Counts
 from skcooc.protocol.scikit_learn import Interval, StrOptions
+from skcooc.starts.topics import row_start, topic_start
 from skcooc.tables import check_given_columns
 
 BURSTINESS = 100.0  # tokens: "auto"
@@ -191,14 +193,24 @@ class AspectModel(CooccurrenceEstimator):
         if concentration is not None and self.early_stopping:
             what = "early_stopping=True validates without the within-document cache"
             raise ValueError(f"{what} that burstiness is for: set burstiness=None.")
-        plain, unsplit = family.plain({}), family.is_leave_one_out({}) or family.is_guided
+        plain = family.plain({})
+        splits = not (family.is_leave_one_out({}) or family.is_guided)
+        variations: list[Variation] = []
+        if self.annealing is not None:
+            variations.append(Annealed(self.annealing, plain.critical_beta))
+        elif not family.is_guided:
+            variations.append(WarmUp(family.first_model))
+        if splits and not (self.annealing or self.burstiness):
+            variations.append(MergeAndSplitRuns(family.first_model))
+        if concentration is not None:
+            variations.append(Bursty(float(concentration)))
         return Recipe(
             family, self._settings(),
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
-            annealing=annealing_schedule(self.annealing, plain.critical_beta),
+            start=topic_start,
+            quick_start=None if family.is_guided else row_start,
+            variations=tuple(variations),
             init_from=plain if self.annealing is None else None,
-            concentration=None if concentration is None else float(concentration),
-            supports_splitting=not (unsplit or self.annealing or self.burstiness),
         )  # fmt: skip
 
     def _family(self) -> AspectFamily:
@@ -241,7 +253,6 @@ class AspectFamily(ModelFamily):
     last: tuning.Values  # of the last fit, for a warm start; else empty
     expected_counts: ArrayLike | None = None  # (K, M): pseudo-counts of columns, where given
     equations: Callable[..., Aspects] = Aspects  # by number of components, tempering and prior
-    has_warmup: bool = True
 
     @property
     def is_guided(self) -> bool:
@@ -266,8 +277,8 @@ class AspectFamily(ModelFamily):
         return counts.T
 
     def guided(self, kind: type[GuidedAspects], guide: Guide, **options: Any) -> AspectFamily:
-        """Return a family of models where something is known; they start without warm-up."""
-        return replace(self, equations=partial(kind, guide=guide, **options), has_warmup=False)
+        """Return a family of models where something is known."""
+        return replace(self, equations=partial(kind, guide=guide, **options))
 
     def model(self, values: tuning.Values) -> Aspects | PredictiveAspects:
         plain = self.plain(values)
@@ -296,7 +307,7 @@ class AspectFamily(ModelFamily):
     def has_tunable_row_prior(self, values: tuning.Values) -> bool:
         return self.row_prior == "auto" and not self.is_leave_one_out(values)
 
-    def warmup_model(self, values: tuning.Values) -> Aspects:
+    def first_model(self, values: tuning.Values) -> Aspects:
         """Return plain equations, with the usual pseudo-counts instead of those tried."""
         names = "n_components", "leave_one_out"
         return self.plain({name: values[name] for name in names if name in values})

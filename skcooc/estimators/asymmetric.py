@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_hard
-from skcooc.em import Split, annealing_schedule
+from skcooc.em import Annealed, Coarsened, Split, Variation
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import (
     POWERS,
@@ -26,6 +26,7 @@ from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
+from skcooc.starts.clusters import best_start, hard_start, left_out_start, seeded_start
 
 N_TEMPERATURES = 5  # tried: predictions hardly change within a factor of 1.5
 
@@ -173,12 +174,19 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         self._check_combinations(weights, plain.largest_beta)
         model = PredictiveClusters(rows) if self.leave_one_out else plain
         within = no_temperature if self.hard else partial(temperatures, plain)
+        start = left_out_start if self.leave_one_out else hard_start if self.hard else best_start
+        variations: list[Variation] = []
+        if self.coarsening is not None:
+            variations.append(Coarsened(self.coarsening))
+        if self.annealing is not None:
+            variations.append(Annealed(self.annealing, plain.critical_beta))
         return Recipe(
             FixedModel(model, within, n_temperatures=N_TEMPERATURES), self._settings(),
             shape={name: getattr(self, name) for name in ("n_clusters", "axis", "leave_one_out")},
-            annealing=annealing_schedule(self.annealing, plain.critical_beta),
+            start=start,
+            quick_start=seeded_start if plain is rows and not self.hard else None,
+            variations=tuple(variations),
             init_from=None if self.leave_one_out or self.annealing else plain,
-            coarsening=self.coarsening,
         )  # fmt: skip
 
     def _check_combinations(self, weights: ObjectWeights, largest_beta: float) -> None:

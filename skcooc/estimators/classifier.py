@@ -332,7 +332,7 @@ class LabelledAspectModel(GuidedAspectModel):
         return self
 
     def recipe(self) -> Recipe:
-        return replace(super().recipe(), is_short=True)
+        return super().recipe().of_member()
 
     def _family(self) -> GuidedFamily:
         n_classes, per = len(self.seed_features or {}), self.n_components_per_class

@@ -16,17 +16,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_hard
-from skcooc.em import EMState, Split
-from skcooc.em.stages import Observe
-from skcooc.equations.growing_trees import KINDS, grow
+from skcooc.em import Coarsened, Split
+from skcooc.em.stages import Runner, Solver, Start
 from skcooc.equations.memberships import no_temperature, temperatures
 from skcooc.equations.tree_clusters import Abstractions
-from skcooc.fitting import FixedModel, LearnedStructure, Recipe, Settings
+from skcooc.fitting import FixedModel, Recipe
 from skcooc.heldout import HeldOut
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
-from skcooc.protocol import CSR, Array, Block, Capability, Counts, TableLike, warn
+from skcooc.protocol import CSR, Array, Block, Capability, Counts, Model, TableLike, warn
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
+from skcooc.starts.trees import KINDS, grow, hard_tree_start, tree_start
 
 
 @dataclass(frozen=True)
@@ -44,19 +44,25 @@ class TreeLearner:
         return {"all rows": reason}
 
     def learn(
-        self, X: Block, settings: Settings, rng: np.random.Generator, heldout: HeldOut | None,
-        observe: Observe, resume: EMState | None,
-    ) -> LearnedStructure:  # fmt: skip
+        self,
+        X: Block,
+        solver: Solver,
+        rng: np.random.Generator,
+        heldout: HeldOut | None,
+        runner: Runner,
+    ) -> tuple[Model, Start | None, list[Split]]:
         if self.grown is not None:
-            return LearnedStructure(self.model, self.model, self.grown)
-        em = settings.max_iter, settings.tol, settings.solver
-        growth = grow(X, KINDS[self.kind], self.n_clusters, *em, rng, heldout, observe, resume)
+            return self.model, None, self.grown
+        growth = grow(X, KINDS[self.kind], self.n_clusters, solver, rng, heldout, runner)
         if growth.failed:
-            what = "The tree has not grown: no split of a cluster predicts better"
-            why = "Rows and columns are independent, or there are too few tokens"
-            warn(f"{what}. {why}; try tree='binary'.", ConvergenceWarning)
+            warn(
+                "The tree has not grown: no split of a cluster predicts better. Rows and columns "
+                "are independent, or there are too few tokens; try tree='binary'.",
+                ConvergenceWarning,
+            )
         model = replace(self.model, tree=growth.tree)
-        return LearnedStructure(model, replace(model, origin=growth.nodes), growth.splits)
+        start = hard_tree_start if model.hard else tree_start
+        return model, partial(start, nodes=growth.nodes), growth.splits
 
 
 @dataclass(eq=False, repr=False)
@@ -213,7 +219,9 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         family = FixedModel(model, no_temperature if self.hard else partial(temperatures, model))
         return Recipe(
             family, self._settings(), shape={"n_clusters": self.n_clusters},
-            coarsening=self.coarsening, structure=learner, check=self._check_tree,
+            start=hard_tree_start if self.hard else tree_start,
+            variations=() if self.coarsening is None else (Coarsened(self.coarsening),),
+            structure=learner, check=self._check_tree,
         )  # fmt: skip
 
     def _posteriors(self, X: Block) -> Array:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import ASPECT_TEMPERATURES, CONSTRAINTS, FALLING, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin
-from skcooc.em import State, TemperatureRange, decreasing_beta
+from skcooc.em import Annealed, State
 from skcooc.equations.memberships import temperatures
 from skcooc.equations.projections import (
     ClusterPosterior,
@@ -28,9 +28,11 @@ from skcooc.fitting import FixedModel, Recipe
 from skcooc.fitting.stream import fold_in, over_rows
 from skcooc.heldout.predictors import Factors
 from skcooc.heldout.scoring import score_rows
+from skcooc.line_search import TemperatureRange
 from skcooc.protocol import Array, Block, Counts, TableLike
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
+from skcooc.starts.topics import projection_start
 
 
 @dataclass(eq=False, repr=False)
@@ -243,12 +245,17 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         kind = StructuredProjections if self._is_structured else FactorialProjections
         priors = self.cluster_prior, self.center_prior, self.topic_prior
         model = kind(self.n_components, self.n_clusters, *priors, self.update_priors)
-        annealing = None if self.annealing is None else decreasing_beta(self.annealing)
         family = FixedModel(model, self._temperatures)
-        return Recipe(family, self._settings(), shape=shape, annealing=annealing)
+        return Recipe(
+            family,
+            self._settings(),
+            shape=shape,
+            start=projection_start,
+            variations=() if self.annealing is None else (Annealed(self.annealing),),
+        )
 
-    def _warm_state(self, recipe: Recipe, X: Counts) -> State:
-        params, rows = super()._warm_state(recipe, X)
+    def warm_state(self, recipe: Recipe, X: Counts) -> State:
+        params, rows = super().warm_state(recipe, X)
         if not self.update_priors:
             alpha = np.full_like(params.alpha, self.cluster_prior)
             lambda_ = np.full_like(params.lambda_, self.center_prior)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,12 +16,13 @@ from skcooc.base import (
     CooccurrenceEstimator,
     Size,
 )
-from skcooc.em import split_start_schedule
+from skcooc.em import Annealed, split_annealing
 from skcooc.em.solvers import SolverName
 from skcooc.equations.product_aspects import PredictiveProducts, ProductAspects
 from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array
 from skcooc.protocol.scikit_learn import StrOptions
+from skcooc.starts.topics import left_out_product_start, product_start
 
 
 @dataclass(eq=False, repr=False)
@@ -134,10 +136,17 @@ class ProductSpaceMixture(CooccurrenceEstimator):
 
     def recipe(self) -> Recipe:
         sizes = self.n_row_components, self.n_column_components
-        of_start, annealing = split_start_schedule(self.annealing)
-        plain = ProductAspects(*sizes, self.tempering, of_start)
+        plain = ProductAspects(*sizes, self.tempering)
+        fall, rise = split_annealing(self.annealing)
+        start = left_out_product_start if self.leave_one_out else product_start
         shaping = "n_row_components", "n_column_components", "leave_one_out"
         model = PredictiveProducts(plain) if self.leave_one_out else plain
         family = FixedModel(model, lambda X: ASPECT_TEMPERATURES)
         shape = {name: getattr(self, name) for name in shaping}
-        return Recipe(family, self._settings(), shape=shape, annealing=annealing)
+        return Recipe(
+            family,
+            self._settings(),
+            shape=shape,
+            start=partial(start, annealing=rise),
+            variations=() if fall is None else (Annealed(fall),),
+        )

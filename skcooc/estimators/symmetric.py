@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.attributes import Attributes
 from skcooc.base.clusters import RowClusterMixin, check_hard
-from skcooc.em import split_start_schedule
+from skcooc.em import Annealed, Coarsened, Variation, split_annealing
+from skcooc.em.stages import Start
 from skcooc.equations import coclusters
 from skcooc.equations.coclusters import ClassBigrams, CoClusters
 from skcooc.equations.memberships import POWERS, ObjectWeights, no_temperature, temperatures
@@ -22,6 +23,7 @@ from skcooc.protocol import Array, Counts, TableLike
 from skcooc.protocol.bases import BiclusterMixin
 from skcooc.protocol.scikit_learn import StrOptions
 from skcooc.simplex import first_largest
+from skcooc.starts.clusters import bigram_start, cocluster_start
 from skcooc.tables import Table
 
 # Ranges of beta: times the mean number of tokens of a row or column, and relative to the critical
@@ -182,17 +184,25 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             if getattr(self, name) not in (None, False) and self.object_weights != "counts":
                 what = f"{name}={getattr(self, name)!r} needs object_weights='counts'"
                 raise ValueError(f"{what}, got {self.object_weights!r}.")
-        of_start, annealing = split_start_schedule(self.annealing)
-        model = CoClusters(*sizes, self.hard, self.proportions, of_start, self.object_weights)
+        model = CoClusters(*sizes, self.hard, self.proportions, self.object_weights)
+        fall, rise = split_annealing(self.annealing)
+        start: Start = partial(cocluster_start, annealing=rise)
         if self.tied:
             self._check_tied()
         within = partial(temperatures, model, within=SYMMETRIC, critical=SYMMETRIC_CRITICAL)
         equations = ClassBigrams(self.n_row_clusters) if self.tied else model
         family = FixedModel(equations, no_temperature if self.hard else within)
+        variations: list[Variation] = []
+        if self.coarsening is not None:
+            variations.append(Coarsened(self.coarsening))
+        if fall is not None:
+            variations.append(Annealed(fall))
         return Recipe(
             family, self._settings(), shape=dict(zip(self.size_parameters, sizes, strict=True)),
-            annealing=annealing, init_from=model if self.annealing is None else None,
-            check=self._check_square, coarsening=self.coarsening,
+            start=bigram_start if self.tied else start,
+            variations=tuple(variations),
+            init_from=model if self.annealing is None else None,
+            check=self._check_square,
         )  # fmt: skip
 
     def _read(

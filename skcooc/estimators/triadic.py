@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import ASPECT_TEMPERATURES, CONSTRAINTS, CooccurrenceEstimator
-from skcooc.em import State, TemperatureRange
+from skcooc.em import State, WarmUp
 from skcooc.em.solvers import SolverName
 from skcooc.equations.triadic_aspects import TriadicAspects
 from skcooc.fitting import ModelFamily, Recipe, tuning
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
+from skcooc.line_search import TemperatureRange
 from skcooc.protocol import Array, Block, Counts, Triples
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
@@ -265,9 +266,14 @@ class TriadicAspectModel(CooccurrenceEstimator):
             tunes_prior=self.component_prior == "auto",
             tunes_smoothing=self.smoothing == "auto",
         )
-        return Recipe(family, self._settings(), shape={"n_components": self.n_components})
+        return Recipe(
+            family,
+            self._settings(),
+            shape={"n_components": self.n_components},
+            variations=(WarmUp(family.first_model),),
+        )
 
-    def _warm_state(self, recipe: Recipe, X: Counts) -> State:
+    def warm_state(self, recipe: Recipe, X: Counts) -> State:
         """Return the initial state; ValueError where values of the second index are new."""
         observed = cast(Triples, X).middle_sums
         known: Array = np.asarray(self.middle_components_.any(axis=0))
@@ -276,7 +282,7 @@ class TriadicAspectModel(CooccurrenceEstimator):
                 "warm_start=True continues a model in which some values of the second index of X "
                 "are missing or have probability zero. Set warm_start=False to start anew."
             )
-        return super()._warm_state(recipe, X)
+        return super().warm_state(recipe, X)
 
     def _read_rows(self, X: Triads) -> Block:
         check_is_fitted(self)
@@ -300,14 +306,13 @@ class TriadicFamily(ModelFamily):
     tunes_exponents: bool
     tunes_prior: bool
     tunes_smoothing: bool
-    has_warmup = True
 
     def model(self, values: tuning.Values) -> TriadicAspects:
         given = {name: value for name, value in values.items() if name != "beta"}
         return replace(self.plain, **given)
 
-    def warmup_model(self, values: tuning.Values) -> TriadicAspects | None:
-        return self.plain if values else None
+    def first_model(self, values: tuning.Values) -> TriadicAspects:
+        return self.plain
 
     def beta_range(self, X: Block) -> TemperatureRange:
         return ASPECT_TEMPERATURES

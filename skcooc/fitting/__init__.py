@@ -1,3 +1,3 @@
 """How a model is fitted to counts: recipes, tuning, restarts, streams, fold-in."""
 
-from skcooc.fitting.recipe import FixedModel, LearnedStructure, ModelFamily, Recipe, Settings
+from skcooc.fitting.recipe import FixedModel, ModelFamily, Recipe, Settings

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from threading import Lock
 from typing import NamedTuple, cast
 
 import numpy as np
-from joblib import Parallel, delayed
 
-from skcooc.counts.passes import n_threads, threads
-from skcooc.em import EMResult, EMState, Record, State
-from skcooc.em import fit as run_em
-from skcooc.em.search import vertex
-from skcooc.em.stages import StageSchedule, ignore, unknown_rows
-from skcooc.fitting.journal import Journal, JournalListener, Name
-from skcooc.fitting.progress import Listener, Listeners, Progress
-from skcooc.fitting.recipe import LearnedStructure, Recipe
+from skcooc.counts.passes import threads
+from skcooc.em import EMResult, EMState, Record, Split, State
+from skcooc.em.stages import StageSchedule, Start
+from skcooc.fitting.context import FitContext, split_threads
+from skcooc.fitting.recipe import Recipe, Settings, StructureLearner
 from skcooc.fitting.stream import fold_in, solve_rows
 from skcooc.fitting.tuning import Trial, TrialRecord, Tunable, Values, tune
 from skcooc.heldout import Validation
-from skcooc.heldout.memory import Asked, CacheValidation
+from skcooc.heldout.memory import CacheValidation
 from skcooc.heldout.predictors import CachedPredictions, log_cells, rows_of, smoothed
 from skcooc.heldout.validation import (
     HeldOut,
@@ -32,35 +26,34 @@ from skcooc.heldout.validation import (
     chosen_smoothing,
     hold_out,
 )
-from skcooc.protocol import CSR, Array, Block, Counts, Model, Params, Rows, T
+from skcooc.line_search import vertex
+from skcooc.protocol import CSR, Array, Block, Counts, Model, Params, Rows
 
-START: Name = ("start",)  # parts of a journal
-STRUCTURE: Name = (*START, "structure")
-TRIALS: Name = (*START, "trials")
-BURSTY: Name = (*START, "bursty")
-RESTARTS: Name = ("restart",)
-UNIGRAM_SHARE = 0.01  # of the unigram in components that go on with more tokens
 N_KNOWN = (1, 2, 4)  # known columns of a row, for the prior of new rows
 N_ROWS = 300  # that are folded in for it, at most
 PSEUDO_COUNTS = (0.5, 1.0, 2.0, 4.0, 8.0)  # tried for it
 MAX_ITER = 10  # EM steps of its fold-in
 
 
-class Start(NamedTuple):
-    """Structure and hyper-parameters, which are found before the initialisations."""
+@dataclass(frozen=True)
+class Tuned:
+    """What is found before the last run: structure and hyper-parameters."""
 
-    structure: LearnedStructure
-    trials: list[Trial]
+    model: Model
     beta: float
+    start: Start | None = None  # of a learned structure
+    splits: list[Split] | None = None  # that led to the structure
+    trials: list[Trial] = field(default_factory=list)
     validation: Validation | None = None  # of the best short fit
     predicted: CachedPredictions | None = None  # held-out tokens, by the best short fit
-    params: Params | None = None  # initial ones of the first run; None: it starts at random
+    params: Params | None = None  # of the best short fit, where the first run begins with them
+    history: list[Record] = field(default_factory=list)  # before the last run
 
 
-class Fit(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Fit(Tuned):
     """A finished fit."""
 
-    start: Start
     run: EMResult  # the best one
     smoothing: float
     unigram: Array  # (M,): add-one, of the tokens fitted
@@ -68,54 +61,32 @@ class Fit(NamedTuple):
     row_distribution: Array  # (N,)
     heldout_predictions: HeldOutPredictions | None = None  # predictions of held-out tokens
 
-    @property
-    def model(self) -> Model:
-        return self.start.structure.model
 
-
-# Makes the attributes of an estimator that would have stopped at an iteration.
-AttributesAt = Callable[[Start, Journal, Record, State], dict[str, object]]
-
-
-def fit_table(
-    recipe: Recipe,
-    X: Counts,
-    sample: Block,
-    progress: Progress,
-    attributes: AttributesAt,
-    journal: Journal,
-    warm_run: EMState | None = None,
-) -> Fit:
+def fit_table(recipe: Recipe, X: Counts, sample: Block, context: FitContext) -> Fit:
     """Fit a model to counts.
 
-    Hyper-parameters are tuned on the sample, which is X or some of its rows. A warm start continues
-    from ``warm_run``, without search and warm-up. What the journal has of an interrupted fit is not
-    computed again.
+    Hyper-parameters are tuned on the sample, which is X or some of its rows.
     """
     settings = recipe.settings
     train, heldout = hold_out(sample, *settings.division) if settings.holds_out else (sample, None)
-    start: Start | None = journal.get(START)
-    if start is None:
-        tunables = recipe.family.tunables(sample) if settings.tunes else []
-        start = tuned_start(recipe, train, heldout, tunables, progress, journal)
-        journal.add(START, start)
+    tunables = recipe.family.tunables(sample) if settings.tunes else []
+    with context.part("tuned") as part:
+        tuned = context.once("tuned", tuned_fit, recipe, train, heldout, tunables, part)
+    if context.attributes is not None:
+        context.attributes = partial(context.attributes, tuned)
     X, judge = (train, heldout) if settings.early_stopping else (X, None)
     del train  # the final fit needs the memory
-    recipe = recipe.with_model(start.structure.initial)
-    run = _best_run(recipe, start, journal, X, judge, progress, attributes, warm_run)
-    if start.structure.splits is not None:
-        run = run._replace(splits=start.structure.splits)
-    model = start.structure.model
-    predicted = judge.predicted(model, run.params, run.rows) if judge else start.predicted
+    run = best_run(recipe.tuned(tuned.model, tuned.beta, tuned.start), tuned, X, judge, context)
+    predicted = judge.predicted(tuned.model, run.params, run.rows) if judge else tuned.predicted
     mass, row_distribution = token_distribution(X)
     return Fit(
-        start,
-        run._replace(rows=X.collect_rows(run.rows)),
-        chosen_smoothing(settings.smoothing, run.validation or start.validation),
-        add_one_unigram(X),
-        mass,
-        row_distribution,
-        None if predicted is None else HeldOutPredictions(settings.division, predicted),
+        **vars(tuned),
+        run=run._replace(rows=X.collect_rows(run.rows)),
+        smoothing=chosen_smoothing(settings.smoothing, run.validation or tuned.validation),
+        unigram=add_one_unigram(X),
+        mass=mass,
+        row_distribution=row_distribution,
+        heldout_predictions=predicted and HeldOutPredictions(settings.division, predicted),
     )
 
 
@@ -133,145 +104,144 @@ def _shares(X: Block, mass: float) -> Array:
     return X.row_sums * X.row_weights / mass
 
 
-def tuned_start(
+def tuned_fit(
     recipe: Recipe,
     train: Block,
     heldout: HeldOut | None,
     tunables: Sequence[Tunable],
-    progress: Progress | None,
-    journal: Journal,
-) -> Start:
+    context: FitContext,
+) -> Tuned:
     """Learn the structure, then tune hyper-parameters, where there are any."""
-    structure = journal.get_or_compute(
-        STRUCTURE,
-        _structure,
-        *(recipe, train, heldout, progress, journal),
-        checkpoint=recipe.structure is not None,
-    )
     settings = recipe.settings
-    if heldout is None or not tunables:
-        return Start(structure, [], float(settings.beta))
+    structure = Tuned(recipe.equations, np.nan)
     if recipe.structure is not None:
-        recipe = recipe.with_model(structure.initial)
-    record = journal.get_or_compute(TRIALS, TrialRecord[ShortFit])
-    task = nullcontext(Listener()) if progress is None else progress.search(tunables)
-    with threads(settings.n_threads) as map, task as listener:
+        structure = context.once(
+            "structure",
+            learned_structure,
+            settings,
+            recipe.structure,
+            train,
+            heldout,
+            context,
+            checkpoint=True,
+        )
+        recipe = recipe.tuned(structure.model, settings.beta, structure.start)
+    if heldout is None or not tunables:
+        return replace(structure, beta=float(settings.beta))
+    n_trials = sum(tunable.n_trials for tunable in tunables)
+    record = context.once("trials", TrialRecord[ShortFit])
+    with (
+        threads(settings.n_threads) as map,
+        context.part("search", "temperature search", n_trials) as search,
+    ):
         X = train.with_threads(settings.n_threads, map)
-        fits = ShortFits(recipe.without_burstiness, X, heldout, settings.cache)
-        heard = Listeners(JournalListener(journal), listener)
-        chosen = tune(tunables, settings.names, fits, record, heard.trial)
+        short_fits = ShortFits(recipe.short(X), X, heldout)
+        chosen = tune(tunables, settings.names, short_fits, record, search)
         best = record.best
-        if recipe.concentration is not None:  # predictions should be as bursty as the final fit
-            bursty = journal.get_or_compute(BURSTY, ShortFits(recipe, X, heldout), chosen.values)
-            best = bursty._replace(params=best.params)
+        varied = recipe.short(X, "chosen")
+        if len(varied.variations) > len(short_fits.recipe.variations):
+            # Predictions should be made as by the final fit.
+            last = context.once("varied", ShortFits(varied, X, heldout), chosen.values, search)
+            best = last._replace(params=best.params, history=best.history)
+    model = structure.model
     if recipe.structure is None:
         model = recipe.with_values(chosen.values).equations
         if recipe.family.has_tunable_row_prior(chosen.values):
             model = with_best_row_prior(recipe, chosen, best.params, heldout)
-        structure = LearnedStructure(model, model, None)
     # A short fit keeps no rows, on which leave-one-out posteriors depend most: continued from the
     # prior of the rows, its small components starve. With a cache that does no harm.
-    afresh = structure.model.folds_in_own_rows and settings.cache is None
-    params = best.params if recipe.init_from and not afresh else None
-    return Start(structure, record.trials, chosen.beta, best.validation, best.predicted, params)
+    afresh = model.folds_in_own_rows and settings.cache is None
+    continues = recipe.init_from is not None and not afresh
+    return replace(
+        structure,
+        model=model,
+        beta=chosen.beta,
+        trials=record.trials,
+        validation=best.validation,
+        predicted=best.predicted,
+        params=best.params if continues else None,
+        history=[*structure.history, *(best.history if continues else [])],
+    )
 
 
-def _structure(
-    recipe: Recipe,
+def learned_structure(
+    settings: Settings,
+    learner: StructureLearner,
     train: Block,
     heldout: HeldOut | None,
-    progress: Progress | None,
-    journal: Journal,
-) -> LearnedStructure:
-    """Learn the structure of the model from the tokens that are fitted, where it has one."""
-    if recipe.structure is None:
-        return LearnedStructure(recipe.equations, recipe.equations, None)
-    settings = recipe.settings
-    rng, name = np.random.default_rng(settings.seeds[0]), (*STRUCTURE, "run")
-    resume = journal.resume_run(name, rng)
-    task = nullcontext(Listener()) if progress is None else progress.structure()
-    with threads(settings.n_threads) as map, task as listener:
-        heard = Listeners(JournalListener(journal, name, rng, checkpoint=True), listener)
+    context: FitContext,
+) -> Tuned:
+    """Learn the structure of the model from the tokens that are fitted."""
+    rng = np.random.default_rng(settings.seeds[0])
+    with threads(settings.n_threads) as map, context.part("structure", "annealing") as part:
         X = train.with_threads(settings.n_threads, map)
-        return recipe.structure.learn(X, settings, rng, heldout, heard.iteration, resume)
+        model, start, splits = learner.learn(X, settings.solver, rng, heldout, part)
+    return Tuned(model, np.nan, start, splits, history=part.history)
 
 
-def _best_run(
-    recipe: Recipe,
-    start: Start,
-    journal: Journal,
-    train: Counts,
-    heldout: HeldOut | None,
-    progress: Progress,
-    attributes: AttributesAt,
-    warm_run: EMState | None,
+def best_run(
+    recipe: Recipe, tuned: Tuned, X: Counts, heldout: HeldOut | None, context: FitContext
 ) -> EMResult:
     """Return the best of several runs, with statistics at its parameters.
 
-    They start at random, in parallel where there are threads. Where components can be split, only
-    the first does: the others merge and split components of the best so far.
+    They start anew, in parallel where there are threads. Where the recipe can improve on a result,
+    only the first does, and the others begin with the best so far.
     """
-    settings, model = recipe.settings, recipe.equations
-    n_runs = len(settings.seeds)
-    n_parallel = 1 if recipe.supports_splitting else n_runs
-    _, n_inner = split_threads(settings.n_jobs, n_parallel)
-
-    def attributes_at(record: Record, state: State) -> dict[str, object]:
-        return attributes(start, journal.copy_for(None), record, state)
+    settings = recipe.settings
 
     def run(number: int, best: EMResult | None = None, rank: int = 0) -> EMResult:
-        known: EMResult | None = journal.get((*RESTARTS, number))
-        if known is not None:
-            return known
-        rng, name = np.random.default_rng(settings.seeds[number]), (*RESTARTS, number, "run")
-        resume = journal.resume_run(name, rng) or warm_run
-        listener = listeners[number]
-        observe = ignore
-        if progress.has_callbacks or settings.resumable:
-            observe = Listeners(JournalListener(journal, name, rng), listener).iteration
-        with threads(n_inner) as map:
-            X = train.with_threads(n_inner, map)
-            if progress.has_callbacks:
-                X = X.with_progress(listener.block)
-            params = None if number else start.params  # other runs start at random
-            if warm_run is not None:
-                parts, initial = recipe.warm_start_schedule(X, start.beta, heldout), None
-            elif best is not None:
-                parts = recipe.merge_and_split_schedule(X, start.beta, heldout, rank)
-                initial = best.state
-            elif params is None or recipe.init_from is None:
-                parts, initial = recipe.schedule(recipe.scales(X), start.beta, heldout), None
-            else:
-                parts = recipe.schedule(recipe.scales(X), start.beta, heldout, warmup=False)
-                # The short fit saw fewer tokens: with the unigram it can meet new columns.
-                unigram = (X.column_sums / X.column_sums.sum()).astype(X.dtype)
-                mixed = recipe.init_from.mix_with(params, unigram, UNIGRAM_SHARE)
-                initial = State(mixed, unknown_rows(params, X))
-            found = run_em(parts, rng, settings.solver, observe, initial, resume)
-            # Rows and statistics of the final parameters; these E-steps are no iterations.
-            last = cast(Counts, found.X).with_progress(lambda: None)
-            rows, stats = last.expect(model, found.params, found.rows, found.beta)
-            # Alone, mixtures of all tokens of a row predict better. A cache knows these tokens
-            # itself, and averages of short fits hardly gain.
-            if model.folds_in_own_rows and not recipe.is_short and settings.cache is None:
-                folded = partial(_folded_rows, model=model, params=found.params, beta=found.beta)
-                rows = last.map_blocks(folded)
-            end = _end(journal.get(name).run, found, X) if settings.resumable else None
-        found = found._replace(rows=rows, stats=stats, X=None, end=end)
-        journal.add((*RESTARTS, number), found)
-        return found
+        begun = recipe.continuing(tuned.params) if number == 0 and tuned.params else recipe
+        seed, name = settings.seeds[number], f"run {number}"
+        return context.once(name, one_run, begun, X, heldout, name, seed, context, best, rank)
 
-    listeners = [progress.restart(train.n_blocks, attributes_at) for _ in settings.seeds]
-    runs = in_threads(run, [(number,) for number in range(n_parallel)], settings.n_jobs)
-    best, rank = min(runs, key=_loss), 0
-    for number in range(n_parallel, n_runs):
+    n_parallel = recipe.n_parallel_runs
+    best, rank = min(context.map(run, [(number,) for number in range(n_parallel)]), key=_loss), 0
+    for number in range(n_parallel, len(settings.seeds)):
         if best.stopped or len(best.params.weights) == 1:
             break
-        (new,) = in_threads(run, [(number, best, rank)], settings.n_jobs)
+        (new,) = context.map(run, [(number, best, rank)])
         fall = _loss(best) - _loss(new)
         rank = 0 if fall > settings.tol * abs(_loss(best)) else rank + 1
         best = new if fall > 0 and not new.stopped else best
-    return best
+    return best._replace(history=[*tuned.history, *best.history])
+
+
+def one_run(
+    recipe: Recipe,
+    X: Counts,
+    heldout: HeldOut | None,
+    name: str,
+    seed: int,
+    context: FitContext,
+    best: EMResult | None,
+    rank: int,
+) -> EMResult:
+    """Return the end of EM, which starts anew, or from the best result so far."""
+    settings, rng = recipe.settings, np.random.default_rng(seed)
+    _, n_inner = split_threads(settings.n_jobs, recipe.n_parallel_runs)
+    with (
+        threads(n_inner) as map,
+        context.part(name, "EM", recipe.n_iterations, X.n_blocks) as part,
+    ):
+        X = part.with_progress(X.with_threads(n_inner, map))
+        if best is not None:
+            stages = recipe.improving_stages(X, heldout, rank)
+        else:
+            stages = recipe.stages(X, heldout)
+        start = None if best is None else best.state
+        end, result = part.run_last(stages, rng, settings.solver, start, recipe.continued)
+        # Rows and statistics of the final parameters; these E-steps are no iterations.
+        last = cast(Counts, result.X).with_progress(lambda: None)
+        rows, stats = last.expect(recipe.equations, result.params, result.rows, result.beta)
+        # Alone, mixtures of all tokens of a row predict better. A cache knows these tokens
+        # itself, and averages of short fits hardly gain.
+        if recipe.folds_in_rows:
+            folded = partial(
+                _folded_rows, model=recipe.equations, params=result.params, beta=result.beta
+            )
+            rows = last.map_blocks(folded)
+        end = _end(end, result, X) if settings.resumable else None
+    return result._replace(rows=rows, stats=stats, X=None, end=end)
 
 
 def _folded_rows(X: Block, model: Model, params: Params, beta: float) -> Rows:
@@ -283,31 +253,14 @@ def _loss(run: EMResult) -> float:
     return run.validation.perplexity if run.validation else run.objective
 
 
-def _end(last: EMState, found: EMResult, X: Counts) -> EMState | None:
+def _end(last: EMState | None, result: EMResult, X: Counts) -> EMState | None:
     """Return where a warm start on the same table continues; None if it must begin anew.
 
     That is so where an earlier iteration was the best, or the table of a burstiness round differs.
     """
-    if found.stopped or last.best is not None or last.anchor is not None:
+    if last is None or result.stopped or last.best is not None or last.anchor is not None:
         return None
     return last.relocated(X.collect_rows)
-
-
-def split_threads(n_jobs: int | None, n_tasks: int) -> tuple[int, int]:
-    """Return how many tasks run side by side, and with how many threads each."""
-    n = n_threads(n_jobs)
-    n_outer = min(n, n_tasks)
-    return n_outer, n // n_outer
-
-
-def in_threads(function: Callable[..., T], tasks: Sequence[tuple], n_jobs: int | None) -> list[T]:
-    """Return function(*task) for each task, in order."""
-    n_outer, _ = split_threads(n_jobs, len(tasks))
-    with threads(1):  # for all of them: else BLAS would have one thread or several by turns
-        if n_outer == 1:
-            return [function(*task) for task in tasks]
-        parallel = Parallel(n_jobs=n_outer, prefer="threads", require="sharedmem")
-        return list(parallel(delayed(function)(*task) for task in tasks))
 
 
 class ShortFit(NamedTuple):
@@ -316,67 +269,56 @@ class ShortFit(NamedTuple):
     validation: Validation
     predicted: CachedPredictions
     params: Params
+    history: list[Record]  # with that of its start
 
 
 class ShortFits:
     """Fits of a few iterations with some values of hyper-parameters.
 
-    All start from one state, which is kept: after the warm-up, if there is one. Threads may call it
-    side by side. With parameters of a cache, their perplexity is the geometric mean of that in the
-    cache and that alone, which still tells models apart where the cache hides them.
+    All start from one state, which is kept: after the warm-up, if there is one. With parameters of
+    a cache, their perplexity is the geometric mean of that in the cache and that alone, which still
+    tells models apart where the cache hides them.
     """
 
-    def __init__(
-        self, recipe: Recipe, X: Block, heldout: HeldOut, cache: Asked | None = None
-    ) -> None:
-        self._recipe, self._heldout = recipe, heldout
-        self._short = replace(recipe, settings=recipe.settings.short)
-        self._tables = recipe.scales(X)
-        self._lock = Lock()
-        self._starts: dict[tuple[int, Model], State] = {}
+    def __init__(self, recipe: Recipe, X: Block, heldout: HeldOut) -> None:
+        self.recipe, self._X, self._heldout = recipe, X, heldout
+        self._starts: dict[tuple[int, Model], tuple[State, list[Record]]] = {}
         self._cache = None
-        if cache is not None:
-            self._cache = CacheValidation.from_tables(X, heldout.X, cache)
+        if recipe.settings.cache is not None:
+            self._cache = CacheValidation.from_tables(X, heldout.X, recipe.settings.cache)
 
-    def __call__(self, values: Values) -> ShortFit:
-        recipe = self._short.with_values(values)
-        parts = recipe.schedule(self._tables, values["beta"], annealed=False)
+    def __call__(self, values: Values, context: FitContext) -> ShortFit:
+        recipe = self.recipe.with_values(values)
+        stages = recipe.stages(self._X)
         n_shared = 0
-        if recipe.family.has_warmup:  # what comes before the last stage does not depend on beta
-            n_shared = len(parts) - 1 - (recipe.concentration is not None)
-        warmup = recipe.warmup_model or recipe.equations
-        start = self._start(parts[:n_shared], parts[0], warmup)
-        found = run_em(parts[n_shared:], self._rng, recipe.settings.solver, start=start)
-        predicted = self._heldout.predicted(recipe.equations, found.params, found.rows)
+        while stages[n_shared].stage.beta != values["beta"]:  # a warm-up, the same for all of them
+            n_shared += 1
+        key = n_shared, recipe.family.first_model(values)
+        if key not in self._starts:
+            self._starts[key] = self._start(stages, n_shared, context)
+        start, history = self._starts[key]
+        result = context.run(stages[n_shared:], self._rng, recipe.settings.solver, start)
+        predicted = self._heldout.predicted(recipe.equations, result.params, result.rows)
         validation = self._heldout.score(predicted)
         if self._cache is not None:
             both = self._cache.perplexity(predicted) * validation.perplexity
             validation = validation._replace(perplexity=float(np.sqrt(both)))
-        return ShortFit(validation, predicted, found.params)
+        return ShortFit(validation, predicted, result.params, [*history, *context.history])
 
-    def _start(self, shared: Sequence[StageSchedule], first: StageSchedule, warmup: Model) -> State:
-        """Return the state after the stages that all fits share, from the same initialisation."""
-        with self._lock:
-            if (key := (len(shared), warmup)) not in self._starts:
-                state = first.begin(self._rng)
-                if shared:
-                    solver = self._short.settings.solver
-                    state = run_em(shared, self._rng, solver, start=state).state
-                self._starts[key] = state
-            return self._starts[key]
+    def _start(
+        self, stages: Sequence[StageSchedule], n_shared: int, context: FitContext
+    ) -> tuple[State, list[Record]]:
+        """Return the state after the stages that all fits share, and its history."""
+        with context.part("start", "start") as part:
+            state = stages[0].begin(self._rng, part)
+            if n_shared:
+                solver = self.recipe.settings.solver
+                state = part.run(stages[:n_shared], self._rng, solver, state).state
+        return state, part.history
 
     @property
     def _rng(self) -> np.random.Generator:
-        return np.random.default_rng(self._recipe.settings.seeds[0])
-
-
-def short_fits(recipe: Recipe, X: Block) -> ShortFits:
-    """Return short fits to counts, some of them held out; with one thread."""
-    rest, heldout = hold_out(X, *recipe.settings.division)
-    structure = _structure(recipe, rest, heldout, None, Journal())
-    if recipe.structure is not None:
-        recipe = recipe.with_model(structure.initial)
-    return ShortFits(recipe.without_burstiness, rest.with_threads(1, map), heldout)
+        return np.random.default_rng(self.recipe.settings.seeds[0])
 
 
 def with_best_row_prior(recipe: Recipe, chosen: Trial, params: Params, heldout: HeldOut) -> Model:

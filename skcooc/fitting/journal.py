@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import joblib
@@ -12,18 +11,23 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skcooc.callbacks import keep
-from skcooc.em import EMState, Record, State
-from skcooc.fitting.progress import Listener
-from skcooc.fitting.tuning import Trial
+from skcooc.em import EMResult, EMState
 from skcooc.protocol import T
 
 Name = tuple[str | int | float, ...]  # of a part: that of the whole, and more
 
 
-class InterruptedRun(NamedTuple):
+class UnfinishedRun(NamedTuple):
     """Run of EM that has not ended."""
 
     run: EMState
+    random: Mapping[str, Any]  # state of the generator of random numbers
+
+
+class FinishedRun(NamedTuple):
+    """Run of EM that is a part of something that has not ended."""
+
+    result: EMResult
     random: Mapping[str, Any]  # state of the generator of random numbers
 
 
@@ -54,9 +58,13 @@ class Journal:
 
     def add(self, name: Name, value: object) -> None:
         """Keep a finished part, and forget its own parts."""
+        self.forget(name)
         self._found[name] = value
+
+    def forget(self, name: Name) -> None:
+        """Forget a part, and its own parts."""
         for other in list(self._found):
-            if other[:-1] == name:
+            if other[: len(name)] == name:
                 del self._found[other]
 
     def set(self, name: Name, value: object) -> None:
@@ -76,6 +84,18 @@ class Journal:
         new._found = dict(self._found)
         return new
 
+    def get_or_run(
+        self, name: Name, rng: np.random.Generator, function: Callable[..., EMResult], *args: Any
+    ) -> EMResult:
+        """Return the run of EM with this name, after which random numbers go on; or make it."""
+        finished = self.get(name)
+        if isinstance(finished, FinishedRun):
+            rng.bit_generator.state = finished.random
+            return finished.result
+        result = function(name, rng, *args)
+        self.set(name, FinishedRun(result, rng.bit_generator.state))
+        return result
+
     def resume_run(self, name: Name, rng: np.random.Generator) -> EMState | None:
         """Return the state of an interrupted run of EM, and restore its random numbers; or None."""
         if (before := self.get(name)) is None:
@@ -85,27 +105,6 @@ class Journal:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_estimator": None, "key": self.key, "_found": dict(self._found)}
-
-
-@dataclass
-class JournalListener(Listener):
-    """Notes where a run of EM is after each iteration, and lets checkpoints keep the trials."""
-
-    journal: Journal
-    name: Name = ()
-    rng: np.random.Generator | None = None
-    checkpoint: bool = False  # whether checkpoints are written after an iteration, too
-
-    def trial(self, trial: Trial) -> bool:
-        self.journal.checkpoint()
-        return False
-
-    def iteration(self, record: Record, state: State, run: EMState) -> bool:
-        rng = cast(np.random.Generator, self.rng)
-        self.journal.set(self.name, InterruptedRun(run, rng.bit_generator.state))
-        if self.checkpoint:
-            self.journal.checkpoint(ended=False)
-        return False
 
 
 def resume_or_new(estimator: BaseEstimator, *data: object) -> Journal:

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
+from functools import partial
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from skcooc.counts.passes import n_threads
-from skcooc.em import Annealing, BurstinessRounds, EMStage, EMState, Split, TemperatureRange
-from skcooc.em.annealing import MergeAndSplit
-from skcooc.em.stages import Observe, Scale, Solver, StageSchedule, check_coarsening, scales
+from skcooc.em import EMStage, EMState, State, Variation
+from skcooc.em.stages import (
+    Runner,
+    Solver,
+    StageSchedule,
+    Start,
+    equations_start,
+    unknown_rows,
+)
 from skcooc.fitting.tuning import N_TEMPERATURES, Temperature, Tunable, Values
 from skcooc.heldout import HeldOut
 from skcooc.heldout.memory import Asked
 from skcooc.heldout.validation import HoldOutOptions
-from skcooc.protocol import Array, Block, Capability, Counts, Model, RandomState
+from skcooc.line_search import TemperatureRange
+from skcooc.protocol import Array, Block, Capability, Counts, Model, Params, RandomState
 
+UNIGRAM_SHARE = 0.01  # of the unigram in components that go on with more tokens
 SHORT_ITERATIONS = 60  # plain EM steps of a short fit; fewer would favour too large a beta
-# Plain EM steps in which the copies of merge-and-split separate: with fewer they hardly differ,
-# with more they compete.
-SEPARATION_ITERATIONS = 100
 
 E = TypeVar("E", bound=BaseEstimator)
 
@@ -84,18 +89,16 @@ class Settings:
 class ModelFamily(Protocol):
     """Equations by the values of their hyper-parameters."""
 
-    has_warmup: bool = False  # whether an initialisation makes a few steps at beta = 1 first
-
     def model(self, values: Values) -> Model:
         """Return the equations with these values, and else those given or usual."""
+
+    def first_model(self, values: Values) -> Model:
+        """Return the equations with which a fit begins: fits that have them share their start."""
+        return self.model(values)
 
     def for_table(self, X: Counts, columns: Array | None) -> ModelFamily:
         """Return the family for a table with these names of columns, if it depends on it."""
         return self
-
-    def warmup_model(self, values: Values) -> Model | None:
-        """Return the model of the warm-up; None: the model itself."""
-        return None
 
     def has_tunable_row_prior(self, values: Values) -> bool:
         """Return whether ``row_prior`` is estimated after the others: it changes new rows only."""
@@ -115,29 +118,16 @@ class FixedModel(ModelFamily):
 
     equations: Model
     temperatures: Callable[[Block], TemperatureRange]
-    has_warmup: bool = False
-    warmup: Model | None = None
     n_temperatures: int = N_TEMPERATURES
 
     def model(self, values: Values) -> Model:
         return self.equations
-
-    def warmup_model(self, values: Values) -> Model | None:
-        return self.warmup
 
     def beta_range(self, X: Block) -> TemperatureRange:
         return self.temperatures(X)
 
     def tunables(self, X: Block) -> Sequence[Tunable]:
         return [Temperature(self.beta_range(X), n_trials=self.n_temperatures)]
-
-
-class LearnedStructure(NamedTuple):
-    """A model whose structure has been learned, such as a tree."""
-
-    model: Model
-    initial: Model  # the same model, which starts EM from what was learned
-    splits: list[Split] | None  # None where nothing was to be learned
 
 
 class StructureLearner(Protocol):
@@ -150,13 +140,12 @@ class StructureLearner(Protocol):
     def learn(
         self,
         X: Block,
-        settings: Settings,
+        solver: Solver,
         rng: np.random.Generator,
         heldout: HeldOut | None,
-        observe: Observe,
-        resume: EMState | None,
-    ) -> LearnedStructure:
-        """Learn from the tokens that are fitted; ``resume`` is an interrupted run of EM."""
+        runner: Runner,
+    ) -> tuple[Model, Start | None, list[Any]]:
+        """Return the model, its start if it is another one, and the splits that led to it."""
 
 
 @dataclass(frozen=True)
@@ -166,36 +155,26 @@ class Recipe:
     family: ModelFamily
     settings: Settings
     shape: Mapping[str, object]  # parameters that a warm start and a stream may not change
-    values: Values = field(default_factory=dict)  # of tuned hyper-parameters
-    annealing: Annealing | None = None  # how the first stage comes to its temperature
-    coarsening: Sequence[ArrayLike] | None = None  # groups of rows, (N,), finest grouping first
+    start: Start = equations_start
+    quick_start: Start | None = None  # for averages, where starts should differ; None: start
+    variations: tuple[Variation, ...] = ()  # of the stages, in this order
     structure: StructureLearner | None = None
-    concentration: float | None = None  # of bursty rows
+    values: Values = field(default_factory=dict)  # of tuned hyper-parameters
+    model: Model | None = None  # as it was tuned or learned; None: that of the values
     # Equations whose ``mix_with`` makes the start of the final fit from the best short one.
     init_from: Any = None
-    supports_splitting: bool = False  # whether a fit may go on from one with fewer components
-    # Whether fits make max_iter iterations from a quick start, whatever the objective does.
-    is_short: bool = False
+    folds_in_own_rows: bool = True  # at the end, where equations with leave-one-out ask for it
+    continued: EMState | None = None  # run that a warm start continues
     check: Callable[[Counts], None] = lambda X: None  # ValueError where a table is unsuitable
 
     @property
     def equations(self) -> Model:
-        return self.family.model(self.values)
-
-    @property
-    def warmup_model(self) -> Model | None:
-        return self.family.warmup_model(self.values)
+        return self.family.model(self.values) if self.model is None else self.model
 
     def beta_range(self, X: Block) -> TemperatureRange:
         """Return where the inverse temperature is searched; a point where it is given."""
         beta = self.settings.beta
         return self.family.beta_range(X) if beta == "auto" else TemperatureRange(beta, beta)
-
-    def with_model(self, model: Model) -> Recipe:
-        """Return the recipe with other equations, which have no values to be tuned."""
-        old = self.family
-        family = FixedModel(model, old.beta_range, old.has_warmup, self.warmup_model)
-        return replace(self, family=family, values={})
 
     def with_values(self, values: Values) -> Recipe:
         return replace(self, values=values)
@@ -203,21 +182,53 @@ class Recipe:
     def with_seeds(self, seeds: tuple[int, ...]) -> Recipe:
         return replace(self, settings=replace(self.settings, seeds=seeds))
 
+    def has(self, kind: type[Variation]) -> bool:
+        return any(isinstance(variation, kind) for variation in self.variations)
+
     @property
-    def without_burstiness(self) -> Recipe:
-        """The recipe for fits that are validated on single tokens, without a cache."""
-        return replace(self, concentration=None)
+    def beta(self) -> float:
+        return float(self.values.get("beta", self.settings.beta))
+
+    def short(self, X: Counts, fits: Literal["all", "chosen"] = "all") -> Recipe:
+        """Return the recipe of short fits to a table: of all, or of the one with values chosen.
+
+        The latter predicts as the final fit does; it is not compared with others in a cache.
+        """
+        settings = self.settings.short
+        if fits == "chosen":
+            settings = replace(settings, cache=None)
+        varied = [v.prepared(X) for v in self.variations if v.short_fits in ("all", fits)]
+        return replace(self, settings=settings, variations=tuple(varied))
+
+    def tuned(self, model: Model, beta: float | Literal["auto"], start: Start | None) -> Recipe:
+        """Return the recipe with what was tuned or learned."""
+        settings = replace(self.settings, beta=beta)
+        return replace(self, settings=settings, model=model, start=start or self.start)
+
+    def continuing(self, params: Params) -> Recipe:
+        """Return the recipe of a fit that begins with the parameters of a short one."""
+        varied = (variation for variation in self.variations if not variation.only_from_start)
+        start = partial(continued_start, params=params, equations=self.init_from)
+        return replace(self, start=start, variations=tuple(varied))
+
+    def of_member(self) -> Recipe:
+        """Return the recipe of a member of an average: ``max_iter`` iterations from anywhere.
+
+        The more short fits differ, the better is their mean, so nothing is gained by a search.
+        """
+        return replace(
+            self,
+            settings=replace(self.settings, tol=-np.inf),
+            start=self.quick_start or self.start,
+            folds_in_own_rows=False,
+        )
 
     @property
     def needs(self) -> Mapping[Capability, str]:
         """Capabilities needed of a table, and the parameter that asks for them."""
         needs = {**self.equations.needs, **(self.structure.needs if self.structure else {})}
-        if self.coarsening is not None:
-            needs["coarsen"] = "coarsening groups rows in memory; set coarsening=None"
-        if self.concentration is not None:
-            needs["replaced"] = (
-                "burstiness replaces counts after each round of EM; set burstiness=None"
-            )
+        for variation in self.variations:
+            needs |= variation.needs
         return needs
 
     @property
@@ -234,88 +245,74 @@ class Recipe:
         ValueError where they do not suit.
         """
         self.check(X)
-        new = replace(self, family=self.family.for_table(X, columns))
-        if self.coarsening is None:
-            return new
-        return replace(new, coarsening=check_coarsening(self.coarsening, X.shape[0]))
+        checked = tuple(variation.checked(X) for variation in self.variations)
+        return replace(self, family=self.family.for_table(X, columns), variations=checked)
 
-    def scales(self, X: Counts) -> list[Scale]:
-        """Return the tables in which rows are tied, the coarsest first, and the table itself."""
-        groupings = [np.asarray(labels) for labels in self.coarsening or ()]
-        return scales(cast(Block, X), groupings) if groupings else [Scale(X, None, None)]
+    def stages(self, X: Counts, heldout: HeldOut | None = None) -> list[StageSchedule]:
+        """Return the stages of a run of EM; held-out tokens validate the last one of the model."""
+        plain = self.plain_stages(X, heldout)
+        if self.continued is not None:
+            varied = [stage for v in self.variations for stage in v.continued(plain[-1])]
+            return varied or [replace(plain[-1], stop_is_convergence=False)]
+        stages: list[StageSchedule] = [*plain]
+        for variation in self.variations:
+            stages = variation.apply(stages, X, self.values)
+        return stages
+
+    def improving_stages(
+        self, X: Counts, heldout: HeldOut | None = None, rank: int = 0
+    ) -> list[StageSchedule]:
+        """Return the stages of a further run, which begins at the best; empty: it begins anew."""
+        last = self.plain_stages(X, heldout)[-1]
+        solver, values = self.settings.solver, self.values
+        varied = (v.improving(last, solver, values, rank) for v in self.variations)
+        return next(filter(None, varied), [])
 
     @property
-    def is_single_stage(self) -> bool:
-        plain = self.annealing is None and self.coarsening is None and self.concentration is None
-        return plain and len(self.equations.stages) == 1
+    def n_parallel_runs(self) -> int:
+        """Number of runs that begin anew: all, or the first where others improve on it."""
+        improves = any(variation.improves for variation in self.variations)
+        return 1 if improves else len(self.settings.seeds)
 
-    def schedule(
-        self,
-        tables: Sequence[Scale],
-        beta: float,
-        heldout: HeldOut | None = None,
-        *,
-        annealed: bool = True,
-        warmup: bool = True,
-    ) -> list[StageSchedule]:
-        """Return the stages of a run of EM, the coarsest table first.
+    @property
+    def n_iterations(self) -> int | None:
+        """Largest number of iterations, if that is known."""
+        lengthened = any(variation.adds_iterations for variation in self.variations)
+        is_known = len(self.equations.stages) == 1 and not lengthened
+        return self.settings.max_iter if is_known else None
 
-        Held-out tokens are of the finest table and validate the last stage. ``annealed=False``
-        keeps the temperature fixed; ``warmup=False`` omits the iterations at beta = 1.
-        """
-        stages = self._plain_stages(tables, beta, heldout)
-        first, others = stages[0], [*stages[1:], *self._burstiness_rounds(stages[-1])]
-        if annealed and self.annealing is not None:
-            return [*self.annealing(first), *others]
-        if warmup and self.family.has_warmup:
-            return [*first.with_warmup(self.warmup_model), *others]
-        return [first, *others]
+    @property
+    def folds_in_rows(self) -> bool:
+        """True if the rows of a fit are at last folded in, as new rows are."""
+        cached = self.settings.cache is not None
+        return self.folds_in_own_rows and self.equations.folds_in_own_rows and not cached
 
-    def warm_start_schedule(
-        self, X: Counts, beta: float, heldout: HeldOut | None
-    ) -> list[StageSchedule]:
-        """Return the stages with which a warm start continues."""
-        last = self._plain_stages([Scale(X, None, None)], beta, heldout)[-1]
-        return self._burstiness_rounds(last) or [replace(last, stop_is_convergence=False)]
-
-    def merge_and_split_schedule(
-        self, X: Counts, beta: float, heldout: HeldOut | None, rank: int
-    ) -> list[StageSchedule]:
-        """Return the stages of a run that merges two components of another, and splits one.
-
-        They have ``max_iter`` iterations in all. ``rank`` is that of the pair merged.
-        """
-        (last,) = self._plain_stages([Scale(X, None, None)], beta, heldout)
-        n_iter = min(round(SEPARATION_ITERATIONS / self.settings.solver.pace), last.max_iter - 1)
-        model = self.warmup_model or last.model
-        short = replace(last, model=model, max_iter=n_iter, tol=-np.inf, heldout=None)
-        return [MergeAndSplit(short, rank), replace(last, max_iter=last.max_iter - n_iter)]
-
-    def _burstiness_rounds(self, stage: EMStage) -> list[StageSchedule]:
-        if self.concentration is None:
-            return []
-        return [BurstinessRounds(replace(stage, members=None), self.concentration)]
-
-    def _plain_stages(
-        self, tables: Sequence[Scale], beta: float, heldout: HeldOut | None
-    ) -> list[EMStage]:
-        """Return a stage for each coarse table, and for each stage of the model on the finest."""
-        of_model = self.equations.stages
-        *coarse, finest = tables
-        places = [(table, of_model[0]) for table in coarse]
-        places += [(finest, stage) for stage in of_model]
+    def plain_stages(self, X: Counts, heldout: HeldOut | None = None) -> list[EMStage]:
+        """Return a stage for each stage of the model; the first carries the start."""
+        max_iter, tol = self.settings.max_iter, self.settings.tol
         stages = [
             EMStage(
                 model,
-                table.X,
-                beta,
-                self.settings.max_iter if limit is None else min(limit, self.settings.max_iter),
-                -np.inf if self.is_short else self.settings.tol,
+                X,
+                self.beta,
+                max_iter if limit is None else min(limit, max_iter),
+                tol,
                 stop_is_convergence=limit is not None,
-                members=table.members if number <= len(coarse) else None,
-                groups=table.groups,
-                quick=self.is_short,
+                start=self.start,
             )
-            for number, (table, (model, limit)) in enumerate(places)
+            for model, limit in self.equations.stages
         ]
         return [*stages[:-1], replace(stages[-1], heldout=heldout)]
+
+
+def continued_start(
+    model: Model,
+    X: Counts,
+    rng: np.random.Generator,
+    runner: Runner,
+    params: Params,
+    equations: Any,
+) -> State:
+    """Return parameters of a fit to fewer tokens, with some of the unigram for new columns."""
+    unigram = (X.column_sums / X.column_sums.sum()).astype(X.dtype)
+    return State(equations.mix_with(params, unigram, UNIGRAM_SHARE), unknown_rows(params, X))

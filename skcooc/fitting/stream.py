@@ -10,11 +10,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skcooc.counts.passes import n_threads, threads
-from skcooc.em import TemperatureRange, online
+from skcooc.em import online
 from skcooc.em.online import StreamTemperature, track_beta
 from skcooc.em.stages import unknown_rows
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.validation import validation_smoothing
+from skcooc.line_search import TemperatureRange
 from skcooc.loops.fold_in import solve_mixtures
 from skcooc.protocol import Array, Block, FoldIn, OnlineModel, P, Params, Rows, S, Statistics
 

@@ -7,15 +7,15 @@ held-out perplexity. `tune` walks through several of them, and knows neither mod
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from skcooc.em.search import TemperatureRange, vertex
 from skcooc.heldout import Validation
+from skcooc.line_search import TemperatureRange, vertex
 from skcooc.protocol import Block
 
 MIN_GAIN = 1e-2  # relative; smaller differences between short fits are noise
@@ -76,8 +76,7 @@ class Trial(NamedTuple):
         return hash((self.stage, tuple(sorted(self.values.items())), self.validation))
 
     def __str__(self) -> str:
-        shown = {n: f"{v:.3g}" if isinstance(v, float) else v for n, v in self.values.items()}
-        return ", ".join(f"{name} = {value}" for name, value in shown.items())
+        return describe(self.values)
 
 
 class Tunable(Protocol):
@@ -133,12 +132,23 @@ class TrialRecord(Generic[F]):
         return next(fitted for fitted in self._fits if fitted is not None)
 
 
+class TrialContext(Protocol):
+    """What a search tells and asks while it runs."""
+
+    @property
+    def stopped(self) -> bool:
+        """True if the search should end with the best values so far."""
+
+    def part(self, name: str | int, task: str) -> AbstractContextManager[Any]:
+        """Begin a trial."""
+
+
 def tune(
     tunables: Sequence[Tunable],
     names: Collection[str],
-    fit: Callable[[Values], F],
+    fit: Callable[[Values, Any], F],
     record: TrialRecord[F],
-    observe: Callable[[Trial], bool] = lambda trial: False,
+    context: TrialContext,
 ) -> Trial:
     """Choose hyper-parameters in turn, each at the best values of those before it.
 
@@ -148,11 +158,11 @@ def tune(
     names : names of the parameters of the estimator
         Tunables may propose values of these alone.
     fit : callable
-        Fits with some values.
+        Fits with some values, in the context of the trial.
     record : TrialRecord
         Its trials, of a search that was interrupted, are not fitted again. New ones are appended.
-    observe : callable
-        Called with every trial; True ends the search of the current tunable.
+    context : TrialContext
+        A trial is a part of it. A stop ends the search.
 
     Returns
     -------
@@ -165,10 +175,12 @@ def tune(
     """
     number, best = 0, None
     for tunable in tunables:
-        proposals, found = tunable.propose(record.trials[:number], best), list[Trial]()
+        if context.stopped and best is not None:
+            break
+        proposals, trials = tunable.propose(record.trials[:number], best), list[Trial]()
         with suppress(StopIteration):
-            while not (found and observe(found[-1])):
-                perplexity = found[-1].validation.perplexity if found else None
+            while not (trials and context.stopped):
+                perplexity = trials[-1].validation.perplexity if trials else None
                 values = proposals.send(perplexity)  # type: ignore[arg-type]  # None begins it
                 if number == len(record.trials):
                     if unknown := values.keys() - names:
@@ -176,17 +188,25 @@ def tune(
                             f"{tunable.name!r} proposes values of {', '.join(sorted(unknown))}, "
                             "but the estimator has no such parameter."
                         )
-                    record.add(tunable.name, values, fit(values))
-                found.append(record.trials[number])
+                    with context.part(number, describe(values)) as part:
+                        record.add(tunable.name, values, fit(values, part))
+                        part.checkpoint()
+                trials.append(record.trials[number])
                 number += 1
-                record.keep(number, best, min(found, key=attrgetter("loss")))
-        best = better(best, found, tunable.min_gain)
+                record.keep(number, best, min(trials, key=attrgetter("loss")))
+        best = better(best, trials, tunable.min_gain)
         record.keep(number, best)
     if best is None:
         raise ValueError("No hyper-parameters were tried that may be chosen.")
     at = next(at for at, trial in enumerate(record.trials) if trial is best)
     record.trials[at] = chosen = best._replace(chosen=True)
     return chosen
+
+
+def describe(values: Values) -> str:
+    """Return values of hyper-parameters as text."""
+    texts = {n: f"{v:.3g}" if isinstance(v, float) else v for n, v in values.items()}
+    return ", ".join(f"{name} = {text}" for name, text in texts.items())
 
 
 def better(best: Trial | None, found: Sequence[Trial], min_gain: float | None) -> Trial | None:

@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from skcooc.em import EMStage, SplitComponents, State, TemperatureRange, merge_components
+from skcooc.em import EMStage, MergeAndSplitRuns, SplitComponents, State, merge_components
 from skcooc.em import fit as fit_stages
-from skcooc.em.stages import StageSchedule
+from skcooc.em.stages import PlainRunner, StageSchedule
 from skcooc.fitting import Recipe
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.tuning import LeaveOneOut
@@ -22,6 +22,7 @@ from skcooc.heldout.memory import cross_fitted_logs, memory_cells, rows_with
 from skcooc.heldout.predictors import log_cells, rows_of, smoothed
 from skcooc.heldout.scoring import is_observed
 from skcooc.heldout.validation import add_one, add_one_unigram, chosen_smoothing, hold_out
+from skcooc.line_search import TemperatureRange
 from skcooc.metrics import integrated_complete_likelihood, npmi_coherence
 from skcooc.model_selection.candidates import Score
 from skcooc.model_selection.folds import CountFold, Data
@@ -92,7 +93,7 @@ class ComponentPath:
         """A fit with numbers of components, by names of parameters."""
         estimator = clone(self._estimator).set_params(random_state=self._seed, **sizes)
         recipe, weights = estimator.recipe(), self._data.params.get("sample_weight")
-        if not recipe.supports_splitting or estimator.early_stopping:
+        if not recipe.has(MergeAndSplitRuns) or estimator.early_stopping:
             return _fit_of(estimator.fit(self._data.X, **self._data.params))
         X = read_in_memory(copy.copy(estimator), self._data.X, weights).sample  # type: ignore[arg-type]
         recipe = recipe.with_seeds(draw_seeds(self._seed, estimator.n_init))
@@ -130,7 +131,7 @@ class WarmStartedPath(NamedTuple):
     ) -> PathPoint:
         """Start from more components, or else from fewer, or else from scratch at high beta."""
         if (nearest := fewer or more) is None:
-            parts = self.recipe.schedule(self.recipe.scales(self.X), within.high)
+            parts = self.recipe.with_values({"beta": within.high}).stages(self.X)
             return self.fit_from(parts, None, within.high, 0)
         stage = self.stage(nearest.beta, N_FIRST)
         if more is None:
@@ -161,14 +162,16 @@ class WarmStartedPath(NamedTuple):
         return point
 
     def stage(self, beta: float, n_iter: int) -> EMStage:
-        stage: EMStage = self.recipe.warm_start_schedule(self.X, beta, None)[0]  # type: ignore[assignment]
+        recipe = self.recipe.with_values({**self.recipe.values, "beta": beta})
+        stage = recipe.plain_stages(self.X)[-1]
         return replace(stage, max_iter=min(n_iter, stage.max_iter))
 
     def fit_from(
         self, parts: list[StageSchedule], start: State | None, beta: float, n_iter: int
     ) -> PathPoint:
         rng = np.random.default_rng(self.seed)
-        found = fit_stages(parts, rng, self.recipe.settings.solver, start=start)
+        start = parts[0].begin(rng, PlainRunner()) if start is None else start
+        found = fit_stages(parts, rng, self.recipe.settings.solver, start)
         model, state, n_iter = self.recipe.equations, found.state, n_iter + len(found.history)
         if self.heldout is None:
             return PathPoint(model, state, beta, np.nan, np.nan, n_iter)

@@ -14,10 +14,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
-from skcooc.em import TemperatureRange
 from skcooc.fitting.fit import ShortFits
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.heldout import Validation
+from skcooc.line_search import TemperatureRange
 from skcooc.model_selection.folds import N_FOLDS, Fold, Folding, ParamMapping, Target, make_folds
 from skcooc.model_selection.search import Hooks, Search, cv_results, fit_task, search_task
 from skcooc.protocol import Array, Estimator, TableLike

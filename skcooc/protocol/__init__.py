@@ -321,14 +321,7 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
         return {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
-        """Return initial parameters and row states."""
-
-    def quick_start(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
-        """Return a cheap initial state, for one of many short fits whose predictions are averaged.
-
-        The more these differ, the better is the mean, so nothing is gained by a search.
-        """
-        return self.start(X, rng)
+        """Return random parameters and row states; room ``starts`` has better ones."""
 
     def for_table(self, params: P, X: Counts) -> P:
         """Return parameters found on another table, with what they hold of the table itself.
@@ -411,10 +404,6 @@ class Splittable(Equations[P, S], Protocol[P, S]):
     """
 
     n_clusters: int
-
-    def random(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
-        """Return random clusters, from which a single one is made."""
-        return self.start(X, rng)
 
     def mix_components(self, params: P, shares: Array) -> P:
         """Return parameters of clusters that are mixtures of these, with shares (K, K')."""

@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 
 from skcooc.counts import CSRCounts
-from skcooc.em import (
-    EMStage,
-    OverRelaxation,
-    State,
-    TemperatureRange,
-    fit,
-    make_solver,
-    online,
-)
+from skcooc.em import EMStage, OverRelaxation, State, fit, make_solver, online
 from skcooc.em.online import FULL_STEP_TOKENS, N_STEPS, StreamTemperature, track_beta
 from skcooc.em.solvers import FLOOR, Momentum, Sweep, relax
 from skcooc.equations.aspects import Aspects, Statistics
@@ -20,6 +12,7 @@ from skcooc.equations.product_aspects import ProductAspects
 from skcooc.equations.projections import StructuredProjections
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout import Validation
+from skcooc.line_search import TemperatureRange
 from tests.em.toys import HERE, Halving
 from tests.tables import planted, random_table
 

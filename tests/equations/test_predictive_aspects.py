@@ -5,10 +5,10 @@ import scipy.sparse as sp
 from skcooc import AspectModel, AveragedModels, Dyads, RowMemory
 from skcooc.counts import CSRCounts
 from skcooc.em.online import averages, step
-from skcooc.em.search import TemperatureRange
 from skcooc.equations.aspects import Aspects, Params, PredictiveAspects, Statistics
 from skcooc.estimators.aspect import AspectFamily
 from skcooc.fitting.tuning import LeaveOneOut
+from skcooc.line_search import TemperatureRange
 from skcooc.loops.left_out import power_of_rest
 from skcooc.model_selection import split_counts
 from tests.equations import literal_predictive_aspects as literal

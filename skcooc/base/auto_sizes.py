@@ -1,0 +1,70 @@
+"""Numbers of components that are "auto": they are searched before the fit."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn import config_context
+from sklearn.base import clone
+
+from skcooc.protocol import TableLike
+from skcooc.tables import is_out_of_core, read_in_memory
+
+
+def has_auto_size(estimator: Any) -> bool:
+    """Return whether sizes are "auto"; ValueError where only one of two is."""
+    sizes = {name: getattr(estimator, name) for name in estimator.size_parameters}
+    auto = [name for name in sizes if isinstance(sizes[name], str)]
+    if len(auto) not in (0, len(sizes)):
+        raise ValueError(
+            f"{auto[0]}='auto' needs that {' and '.join(sizes)} are both 'auto', got {sizes}."
+        )
+    return bool(auto)
+
+
+def fit_with_searched_size(
+    model: Any, X: TableLike, y: object, sample_weight: ArrayLike | None
+) -> Any:
+    """Fit a copy with sizes searched, or kept for a warm start; take its attributes."""
+    names = model.size_parameters
+    if is_out_of_core(X):
+        raise ValueError(
+            f"{names[0]}='auto' divides the tokens of a table in memory, got X of type "
+            f"{type(X).__name__}. Give a number, which may be one found on a sample of rows."
+        )
+    if model._is_warm_start():
+        if not hasattr(model, "component_search_"):
+            raise ValueError(
+                "warm_start=True continues a fit with a given number of components, got "
+                f"{names[0]}='auto'. Set warm_start=False to start anew."
+            )
+        search = model.component_search_
+    else:
+        search = _size_search(model, X, sample_weight)
+    sizes = dict(search.best_params_)
+    new = copy.copy(model).set_params(**sizes)
+    new.fit(X, y, sample_weight)
+    auto = dict.fromkeys(sizes, "auto")
+    model.__dict__.clear()
+    model.__dict__.update(vars(new) | auto | {"component_search_": search})
+    return model
+
+
+def _size_search(estimator: Any, X: TableLike, sample_weight: ArrayLike | None) -> Any:
+    from skcooc.model_selection import ComponentSearchCV
+
+    read_in_memory(copy.copy(estimator), X, sample_weight)
+    few = dict.fromkeys(estimator.size_parameters, 1)
+    plain = clone(estimator).set_params(**few, n_jobs=1, warm_start=False)
+    search = ComponentSearchCV(
+        plain.set_callbacks(),
+        refit=False,
+        n_jobs=estimator.n_jobs,
+        random_state=estimator.random_state,
+    )
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    with config_context(enable_metadata_routing=False):  # fit passes weights on in any case
+        search.fit(X, **weights)
+    return search

@@ -1,0 +1,113 @@
+"""Starts of models of topics: near clusters or single rows, or from a short fit of aspects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from skcooc.em import EMResult, OverRelaxation, State, increasing_beta
+from skcooc.em.stages import Runner, StageSchedule, Start, equations_start
+from skcooc.em.warmup import with_warmup
+from skcooc.equations.aspects import Aspects, PredictiveAspects, unigram_of
+from skcooc.equations.memberships import MIN_SAMPLED
+from skcooc.equations.product_aspects import PredictiveProducts, ProductAspects
+from skcooc.equations.projections import Projections
+from skcooc.equations.row_clusters import RowClusters
+from skcooc.protocol import Array, Counts
+from skcooc.simplex import mix_with
+from skcooc.starts import short_stage
+from skcooc.starts.clusters import best_start, short_start, soft_fit
+
+CLUSTER_UNIGRAM_SHARE = 0.5  # of the unigram in a first topic; the rest is a cluster of rows
+ROW_UNIGRAM_SHARE = 0.1  # the same where the rest is a single row
+# Fits of aspects from which other models start.
+START_BETA, START_ITERATIONS, START_TOL, START_STEP_SIZE = 0.85, 60, 1e-5, 1.8
+
+
+def topic_start(
+    model: Aspects | PredictiveAspects, X: Counts, rng: np.random.Generator, runner: Runner
+) -> State:
+    """Return topics near clusters of rows.
+
+    From random topics EM may end where two topics share one true topic and another covers two.
+    """
+
+    def usual(X: Counts) -> Array:
+        clusters = short_start(RowClusters(model.n_components), X, rng, runner).params.components
+        return mix_with(clusters, unigram_of(X), CLUSTER_UNIGRAM_SHARE)
+
+    return State(*model.from_components(X, model.initial_components(X, rng, usual)))
+
+
+def row_start(
+    model: Aspects | PredictiveAspects, X: Counts, rng: np.random.Generator, runner: Runner
+) -> State:
+    """Return topics near single rows that are far from each other, so that starts differ."""
+
+    def usual(X: Counts) -> Array:
+        rows, _ = RowClusters(model.n_components).seeded(X, rng, MIN_SAMPLED)
+        return mix_with(rows.components, unigram_of(X), ROW_UNIGRAM_SHARE)
+
+    return State(*model.from_components(X, model.initial_components(X, rng, usual)))
+
+
+def product_start(
+    model: ProductAspects,
+    X: Counts,
+    rng: np.random.Generator,
+    runner: Runner,
+    annealing: float | None = None,
+) -> State:
+    """Return the topics of an aspect model, merged on the side with fewer.
+
+    Random components would end at the unigram: small differences grow by beta (1 + r s) per
+    step, with s as in ``Aspects.critical_beta`` and r the canonical correlation of c and d
+    under P(c, d), which is small for random P(c, d) and 1 if each c has one d.
+    """
+    fit = short_fit(Aspects(model.n_topics), topic_start, X, rng, runner, annealing)
+    return State(*model.from_aspects(fit.params.components, fit.params.weights, fit.rows))
+
+
+def left_out_product_start(
+    model: PredictiveProducts,
+    X: Counts,
+    rng: np.random.Generator,
+    runner: Runner,
+    annealing: float | None = None,
+) -> State:
+    """Return the start of the plain model, and a step of plain EM."""
+    return State(*model.after_a_step(X, *product_start(model.products, X, rng, runner, annealing)))
+
+
+def projection_start(
+    model: Projections, X: Counts, rng: np.random.Generator, runner: Runner
+) -> State:
+    """Return the topics of an aspect model, and clusters of rows.
+
+    The aspect model starts at random: from clusters many rows get a single topic, and never share
+    a cluster.
+    """
+    fit = short_fit(Aspects(model.n_topics), equations_start, X, rng, runner)
+
+    def clusters() -> Array:
+        rows = RowClusters(model.n_clusters)  # type: ignore[arg-type]  # not None here
+        return soft_fit(rows, best_start, X, rng, runner).rows
+
+    return State(*model.from_topics(X, fit.params.components, fit.rows, clusters))
+
+
+def short_fit(
+    aspects: Aspects,
+    start: Start,
+    X: Counts,
+    rng: np.random.Generator,
+    runner: Runner,
+    annealing: float | None = None,
+) -> EMResult:
+    """Return a fit that is not run to convergence, from which other models start."""
+    stage = short_stage(aspects, X, START_BETA, START_ITERATIONS, START_TOL, runner, start)
+    stages: Sequence[StageSchedule] = with_warmup(stage, aspects)
+    if annealing is not None:
+        stages = increasing_beta(stage, annealing, aspects.critical_beta)
+    return runner.run(stages, rng, OverRelaxation(START_STEP_SIZE), stages[0].begin(rng, runner))
