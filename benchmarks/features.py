@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from time import process_time
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.decomposition import NMF, PCA, LatentDirichletAllocation, TruncatedSVD
 from sklearn.ensemble import IsolationForest
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
@@ -22,10 +21,9 @@ from threadpoolctl import threadpool_limits
 from benchmarks import corpora
 from benchmarks.experiment import Row, experiment
 from skcooc import AspectModel, AsymmetricClustering, MixtureFeatures
-from skcooc.datasets import load_docstrings, make_cooccurrences
+from skcooc.datasets import make_cooccurrences
 
 N_DOCUMENTS = 4000
-LEAST = 30  # docstrings of a module
 PENALTIES = np.logspace(-3, 1, 6)
 TOPICS, LONG = 16, 20  # of strange documents: topics, and the fewest words of a document
 
@@ -37,20 +35,19 @@ Half = tuple[sp.csr_array, np.ndarray]
     quick={"data": ["CLASSIC3"], "methods": ["LSA", "MixtureFeatures"], "seeds": [0]},
 )
 def features(
-    data: Sequence[str] = ("20 Newsgroups", "CLASSIC3", "docstrings"),
+    data: Sequence[str] = ("20 Newsgroups", "CLASSIC3"),
     methods: Sequence[str] = (),
     n_features: int = 50,
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
 ) -> Iterator[Row]:
     """How well does a classifier tell documents by 50 features that were found without labels?
 
-    Half of the documents (4,000 of 20 Newsgroups and CLASSIC3, all docstrings) are for training,
-    five times. Features see the training documents alone, and so does the choice of C of the
-    logistic regression on scaled features, by three folds. `MixtureFeatures` was developed on four
-    newsgroups, Reuters and docstrings (whose classes are modules with 30 or more of them), so that
-    docstrings are no independent test; 20 Newsgroups and CLASSIC3 were used for reports alone. LDA
-    is scikit-learn's, 30 passes, priors not tuned. CPU seconds, of one thread, are those until the
-    features of both halves are there.
+    Half of 4,000 documents are for training, five times. Features see the training documents
+    alone, and so does the choice of C of the logistic regression on scaled features, by three
+    folds. `MixtureFeatures` was developed on four newsgroups, Reuters and docstrings of Python
+    packages; 20 Newsgroups and CLASSIC3 were used for reports alone. LDA is scikit-learn's, 30
+    passes, priors not tuned. CPU seconds, of one thread, are those until the features of both
+    halves are there.
     """
     small = make_cooccurrences(60, 60, random_state=0).X
     MixtureFeatures(AspectModel(2)).fit_transform(small)  # compiles loops before they are timed
@@ -95,19 +92,10 @@ def makers(K: int, seed: int) -> dict[str, Callable[[], Any]]:
 
 def documents(name: str) -> tuple[sp.csr_array, np.ndarray]:
     """Counts and classes of a collection, without empty documents."""
-    if name == "docstrings":
-        found = load_docstrings()
-        X = CountVectorizer(stop_words="english", min_df=5).fit_transform(found.data)
-        y = np.array([".".join(of.split(".")[:2]) for of in found.names])
-        n = Counter(y)
-        kept = np.array([n[label] >= LEAST for label in y])
-    else:
-        corpus = corpora.COLLECTIONS[name]()
-        X, y = corpus.X, np.asarray(corpus.labels)
-        kept = np.ones(X.shape[0], dtype=bool)
-    X = sp.csr_array(X, dtype=float)
-    kept &= X.sum(axis=1) > 0
-    return X[kept], y[kept]
+    corpus = corpora.COLLECTIONS[name]()
+    X = sp.csr_array(corpus.X, dtype=float)
+    has_words = X.sum(axis=1) > 0
+    return X[has_words], np.asarray(corpus.labels)[has_words]
 
 
 def halves(name: str, seed: int) -> tuple[Half, Half]:

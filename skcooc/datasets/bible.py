@@ -62,10 +62,6 @@ def load_bible(*, unit: str = "chapter") -> BibleTexts:
           "Prophets", "Gospels", "Acts", "Epistles" or "Revelation".
         * ``DESCR``: str.
 
-    See Also
-    --------
-    load_docstrings : Docstrings of the installed NumPy, SciPy and scikit-learn.
-
     Examples
     --------
     >>> from skcooc.datasets import load_bible
