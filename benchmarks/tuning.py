@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.model_selection import GridSearchCV
 
 from benchmarks.baselines import as_rows, baselines
 from benchmarks.experiment import Row, experiment
-from benchmarks.perplexity import aspect_model, collection
+from benchmarks.perplexity import collection
 from skcooc import (
     AspectModel,
     AsymmetricClustering,
@@ -21,13 +20,8 @@ from skcooc import (
     SymmetricClustering,
 )
 from skcooc.datasets import make_cooccurrences
-from skcooc.heldout import Factors, Unigram
-from skcooc.heldout.predictors import smoothed
-from skcooc.metrics import best_weights, perplexity_of, unigram
 from skcooc.model_selection import (
     ComponentSearchCV,
-    CountSplit,
-    TemperatureSearchCV,
     split_counts,
 )
 
@@ -41,99 +35,6 @@ LEAVE_ONE_OUT = {
     "leave-one-out EM, its priors": {"leave_one_out": True},
     "default: chosen by validation tokens": {},
 }
-
-
-@experiment(minutes=10, quick={"data": [["Cranfield", 4]], "seeds": [0], "betas": [0.8, 1.0]})
-def temperature(
-    data: Sequence[tuple[str, int]] = (
-        ("Cranfield", 8),
-        ("Cranfield", 32),
-        ("Cranfield", 128),
-        ("CLASSIC3", 32),
-        ("Brown pairs", 32),
-    ),
-    betas: Sequence[float] = BETAS,
-    seeds: Sequence[int] = (0, 1, 2),
-) -> Iterator[Row]:
-    """Does beta="auto" find as good a temperature as the best fixed one?
-
-    A tenth of the tokens is held out. The fixed temperatures have an unfair advantage: the best of
-    them, and the smoothing of each, are chosen on the *test* tokens. beta="auto" chooses both
-    inside ``fit``. All without pseudo-counts and leave-one-out: the temperature alone differs.
-    """
-    for name, K in data:
-        X = collection(name)
-        for seed in seeds:
-            train, test = split_counts(X, 0.1, random_state=seed)
-            case = {"data": name, "K": K, "seed": seed} | baselines(train, test, seed)
-            plain = {"component_prior": 0.0, "leave_one_out": False}
-            start = process_time()
-            auto = aspect_model(K, seed, **plain).fit(train)
-            seconds = process_time() - start
-            fixed = [
-                (_with_best_smoothing(aspect_model(K, seed, beta=b, **plain), train, test), b)
-                for b in betas
-            ]
-            best, beta = min(fixed)
-            found = auto.perplexity(Dyads(test))
-            yield case | {
-                "beta='auto'": found,
-                "best fixed beta": best,
-                "auto / best": found / best,
-                "beta found": auto.beta_,
-                "beta that is best": beta,
-                "CPU s of auto": seconds,
-            }
-
-
-def _with_best_smoothing(model: AspectModel, train: Any, test: Any) -> float:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(train)
-    predictor, b = Factors(model.embedding_, model.components_.T), unigram(train)
-    s = float(best_weights(test, [predictor, Unigram(b)])[1])
-    return perplexity_of(test, smoothed(predictor, b, s))
-
-
-@experiment(minutes=10, quick={"components": [4], "seeds": [0], "n_folds": 2, "n_betas": 3})
-def temperature_search(
-    data: Sequence[str] = ("Cranfield",),
-    components: Sequence[int] = (8, 32, 128),
-    seeds: Sequence[int] = (0, 1, 2),
-    n_folds: int = 5,
-    n_betas: int = 12,
-) -> Iterator[Row]:
-    """What does TemperatureSearchCV save, compared with GridSearchCV over the same temperatures?
-
-    A tenth of the tokens is held out for the test; the searches divide the rest into the same
-    folds. CPU seconds of one thread, with the final fit; perplexity of the final fit.
-    """
-    betas = np.linspace(0.5, 1.0, n_betas)
-    for name in data:
-        X = collection(name)
-        for K in components:
-            for seed in seeds:
-                train, test = split_counts(X, 0.1, random_state=seed)
-                case = {"data": name, "K": K, "seed": seed} | baselines(train, test, seed)
-                model = aspect_model(K, seed)
-                folds = {"cv": CountSplit(n_folds, random_state=seed), "n_jobs": 1}
-                searches: dict[str, Any] = {
-                    "GridSearchCV": GridSearchCV(model, {"beta": betas}, **folds),
-                    "TemperatureSearchCV": TemperatureSearchCV(model, betas, **folds),
-                    "TemperatureSearchCV(betas='auto')": TemperatureSearchCV(model, **folds),
-                    "AspectModel(beta='auto')": model,
-                }
-                for search, estimator in searches.items():
-                    start = process_time()
-                    estimator.fit(Dyads(train))
-                    seconds = process_time() - start
-                    best = getattr(estimator, "best_estimator_", estimator)
-                    yield case | {
-                        "search": search,
-                        "beta": best.beta_,
-                        "perplexity": best.perplexity(Dyads(test)),
-                        "CPU s": seconds,
-                    }
 
 
 def planted(K: int, seed: int, background: float, burstiness: float | None) -> sp.csr_array:

@@ -41,9 +41,9 @@ class Checkpoint:
 
     The estimator can transform, predict and score if the checkpoint was written in the final fit.
     Earlier checkpoints, of the temperature search or of a growing tree, can only resume. So can
-    those of searches and ensembles, which hold finished parts: candidates, short fits, fits of
-    folds, members. An unfinished part starts again; for RowBlocks, the first pass does, except for
-    the fit of its sample.
+    those of searches and ensembles, which hold finished parts: candidates or members. An
+    unfinished part starts again; for RowBlocks, the first pass does, except for the fit of its
+    sample.
 
     Read more in the :doc:`how-to guide </howto/large_data>`.
 

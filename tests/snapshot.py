@@ -26,7 +26,7 @@ import skcooc
 from skcooc import cli
 from skcooc.datasets import make_cooccurrences
 from skcooc.image import TextureSegmenter
-from skcooc.model_selection import TemperatureSearchCV
+from skcooc.model_selection import ComponentSearchCV
 from tests.cases import CLASSES, ESTIMATORS, FAST, META, VARIANTS
 from tests.watching import Stop
 
@@ -206,10 +206,8 @@ def combinations(X):
 
 def meta_estimators(X):
     """What is made of several fits."""
-    for split in ("counts", "rows"):
-        search = TemperatureSearchCV(skcooc.AspectModel(3, **FAST), cv=3, split=split)
-        search.fit(X)
-        print("search", split, digest([search.cv_results_, search.best_params_]))
+    search = ComponentSearchCV(skcooc.AspectModel(**FAST), [2, 3, 4], cv=3, random_state=0).fit(X)
+    print("search", digest([search.cv_results_, search.best_params_]))
     retriever = skcooc.AspectRetriever((3, 5), random_state=0).fit(X)
     show("retriever", retriever, X[:7])
     image = np.random.default_rng(0).normal(size=(24, 32))

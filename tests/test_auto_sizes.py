@@ -9,7 +9,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import skcooc
 from skcooc import AspectModel, AveragedModels, ClusterAbstraction, SymmetricClustering
-from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
+from skcooc.model_selection import ComponentSearchCV
 from tests.tables import planted, refused
 
 X = planted(3, 6000).X.astype(float)
@@ -151,9 +151,6 @@ def test_bad_input(no_search):
     for model, table, message in (
         (clone(MODEL), Delayed(), "n_components='auto' divides the tokens of a t"),
         (clone(MODEL), skcooc.RowBlocks([X]), "n_components='auto' divides the tokens of a t"),
-        (TemperatureSearchCV(MODEL, cv=2), X, NO_NUMBER.format("n_components", "auto")),
-        (TemperatureSearchCV(TREE, cv=2), X, NO_NUMBER.format("n_clusters", "auto")),
-        (TemperatureSearchCV(TREE, [0.5, 1.0], cv=2), X, NO_NUMBER.format("n_clusters", "auto")),
         (AveragedModels(MODEL), X, NO_NUMBER.format("n_components", "auto")),
         (AveragedModels(TREE), X, NO_NUMBER.format("n_clusters", "auto")),
         (AveragedModels(HOT_TREE), X, NO_NUMBER.format("n_clusters", "auto")),

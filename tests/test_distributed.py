@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV
 import skcooc
 from skcooc import AspectModel, AsymmetricClustering, ClusterAbstraction, Dyads, delayed_rows
 from skcooc.callbacks import Checkpoint, read_checkpoint
-from skcooc.model_selection import TemperatureSearchCV
+from skcooc.model_selection import ComponentSearchCV
 from tests.clusters import ASPECTS, SHORT, X, blocks_of, in_blocks, local_cluster, workers_here
 from tests.contract import assert_same_fit as assert_same
 from tests.data import requires_callbacks
@@ -318,10 +318,10 @@ def test_a_fit_outlives_its_workers(processes, victims, persist_every, monkeypat
 
 
 def test_searches_run_on_the_workers(workers):
-    betas, model = [0.7, 0.9], AspectModel(3, max_iter=5, random_state=0)
+    model = AspectModel(3, max_iter=5, random_state=0)
     for search in (
-        GridSearchCV(model, {"beta": betas}, cv=2),
-        TemperatureSearchCV(model, betas, cv=2),
+        GridSearchCV(model, {"beta": [0.7, 0.9]}, cv=2),
+        ComponentSearchCV(model, [2, 3], cv=2, random_state=0),
     ):
         here = clone(search).fit(Dyads(X))
         with parallel_config("dask"):

@@ -116,5 +116,5 @@ def test_callbacks_follow_fits_or_say_which_version_they_need(tmp_path):
     else:
         with pytest.raises(RuntimeError, match=r"later; found 1\.[78]"):
             model.set_callbacks(Checkpoint(path))
-    search = skcooc.model_selection.TemperatureSearchCV(model.set_callbacks(), [0.8, 0.9], cv=2)
-    assert search.fit(X).best_params_["beta"] in (0.8, 0.9)
+    search = skcooc.model_selection.ComponentSearchCV(model.set_callbacks(), [2, 3], cv=2)
+    assert search.fit(X).best_n_components_ in (2, 3)

@@ -22,7 +22,7 @@ from skcooc import (
 from skcooc.equations.aspects import Aspects
 from skcooc.inspection import compare_shares, explore, share_effects, to_pyldavis
 from skcooc.metrics import average_precision_by_query, npmi_coherence, perplexity
-from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV, split_counts
+from skcooc.model_selection import ComponentSearchCV, split_counts
 from skcooc.plotting import AssociationDisplay, StructureDisplay
 from tests.cases import CLASSES
 from tests.faults.killing import child
@@ -165,8 +165,6 @@ def test_invalid_indices_are_detected_wherever_counts_are_given(tmp_path):
         lambda X: clone(MODEL).fit(RowBlocks([X])),
         skcooc.AspectRetriever().fit,
         lambda X: AspectClassifier().fit(X, [0, 1, 0]),
-        TemperatureSearchCV(MODEL, [0.8, 0.9], cv=2).fit,
-        TemperatureSearchCV(MODEL, [0.8, 0.9], cv=2, split="counts").fit,
         ComponentSearchCV(MODEL, [1, 2], cv=2).fit,
         lambda X: model.recommend(X, 1),
         lambda X: perplexity(X, model.embedding_, model.components_),
@@ -345,7 +343,7 @@ def test_values_of_rows_in_another_order_are_refused():
     refused(r"sample_weight.shape == \(2,\)", model.fit, some, sample_weight=ones[:2])
     told = "has the index of the rows in another order"
     refused(f"^sample_weight {told}", model.fit, frame, sample_weight=other)
-    refused(f"^sample_weight {told}", TemperatureSearchCV(model).fit, frame, sample_weight=other)
+    refused(f"^sample_weight {told}", ComponentSearchCV(model).fit, frame, sample_weight=other)
     refused(f"^groups {told}", grouped.fit, frame, groups=other)
     refused(f"^groups {told}", grouped.transform, frame, groups=other)
     refused(f"^y {told}", AspectClassifier().fit, frame, other)

@@ -38,7 +38,6 @@ from skcooc.inspection import (
 from skcooc.model_selection import (
     ComponentSearchCV,
     CountSplit,
-    TemperatureSearchCV,
     split_counts,
 )
 from tests.tables import MANY_THREADS, planted, refused
@@ -620,7 +619,6 @@ def test_names_of_columns_reach_fits_of_a_part_of_the_tokens():
         RowMemory(seeded(), random_state=0),
         RowMemory(averaged, random_state=0),
         ComponentSearchCV(seeded(), [2, 3], cv=2, random_state=0),
-        TemperatureSearchCV(seeded(), [0.8, 0.9], cv=2),
     ]
     tables = [(meta, frame, X) for meta in metas]
     tables += [(seeded(), *(RowBlocks([rows[:50], rows[50:]]) for rows in (frame, X)))]
@@ -634,7 +632,7 @@ def test_names_of_columns_reach_fits_of_a_part_of_the_tokens():
 
 
 @pytest.mark.parametrize("effects", EFFECTS)
-def test_searches_know_groups_or_refuse_them(effects):
+def test_searches_know_groups(effects):
     dyads = Dyads(X)
     folds = list(CountSplit(4, random_state=0).split(dyads))[:1]
     with config_context(enable_metadata_routing=True):
@@ -647,9 +645,6 @@ def test_searches_know_groups_or_refuse_them(effects):
         alone = clone(model).set_params(n_components=2, random_state=int(seed))
         expected = alone.fit(train.to_csr(), groups=GROUPS).score(test)
         assert search.cv_results_["mean_test_score"][0] == pytest.approx(expected, rel=1e-9)
-        for target in (model, make_pipeline(model)):
-            search = TemperatureSearchCV(target, [0.8, 0.9], cv=2)
-            refused("TemperatureSearchCV knows no groups", search.fit, X, groups=GROUPS)
 
 
 # Inspection.

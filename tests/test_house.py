@@ -20,7 +20,6 @@ from skcooc.equations.aspects import Aspects
 from skcooc.estimators.aspect import AspectFamily
 from skcooc.fitting.tuning import OneOf, TrialRecord, tune
 from skcooc.heldout import Validation
-from skcooc.model_selection import TemperatureSearchCV
 from skcooc.protocol.scikit_learn import HAS_CALLBACKS
 
 ROOT = f"{Path(skcooc.__file__).parent}/"
@@ -56,7 +55,6 @@ FITS = [
     (32, ClusteringProjection(3, 3, **SHORT)),
     (32, skcooc.ProductSpaceMixture(3, 3, **SHORT)),
     (42, AspectModel("auto", **SHORT)),
-    (38, TemperatureSearchCV(AspectModel(3, **SHORT), cv=2)),
 ]
 
 

@@ -36,7 +36,7 @@ from skcooc import (
 from skcooc.anndata import fit_topics
 from skcooc.datasets import make_cooccurrences
 from skcooc.image import TextureSegmenter, grid_coarsening
-from skcooc.model_selection import ComponentSearchCV, CountSplit, TemperatureSearchCV, split_counts
+from skcooc.model_selection import ComponentSearchCV, CountSplit, split_counts
 from skcooc.plotting import (
     HierarchyDisplay,
     KSelectionDisplay,
@@ -187,9 +187,9 @@ def test_a_warning_names_the_line_of_the_user():
         model.recommend(nothing, 2)
         with pytest.raises(ValueError, match="no tokens to score"):
             model.perplexity(nothing)
-        TemperatureSearchCV(model, betas=[0.9, 1], cv=2).fit(X)
+        ComponentSearchCV(model, [2, 3], cv=2).fit(X)
         exec("model.fit(X)", {"model": model, "X": X})  # in a module without a name
-    assert len(caught) > 8
+    assert len(caught) > 6
     assert {warning.filename for warning in caught[:-1]} == {__file__}
     assert caught[-1].filename == "<string>"
 
@@ -242,7 +242,7 @@ def perplexity(factor):
 
 ADATA, MIXTURES = SimpleNamespace(n_vars=60), shares()
 FIGURE = TopicsDisplay([])
-NEW = TemperatureSearchCV(ASPECTS)
+NEW = ComponentSearchCV(ASPECTS)
 
 OTHER_CALLS = {  # what to write instead, or what is wrong: calls
     "a fitted model of topics or clusters has": [lambda: inspection.describe(X, fitted())],
@@ -314,12 +314,8 @@ OTHER_CALLS = {  # what to write instead, or what is wrong: calls
         lambda: metrics.npmi_coherence(X, TEXTS),
         lambda: split_counts(TEXTS),
         lambda: Dyads(TEXTS),
-        lambda: TemperatureSearchCV(FEW).fit(TEXTS),
+        lambda: ComponentSearchCV(FEW).fit(TEXTS),
     ],
-    "set split='rows'": [
-        lambda: TemperatureSearchCV(make_pipeline(CountVectorizer(), FEW)).fit(TEXTS)
-    ],
-    "such as AspectModel, alone": [lambda: TemperatureSearchCV(RowMemory(FEW)).fit(X)],
     "np.argsort(-items)": [lambda: metrics.recall_at_k(X, MIXTURES)],
     "'skcooc.tables.dyads.Dyads' or None": [lambda: metrics.make_ranking_scorer(X)],
     "become counts by scikit-learn's OneHotEncoder": [
@@ -333,8 +329,6 @@ OTHER_CALLS = {  # what to write instead, or what is wrong: calls
     "shape=ndarray should be": [lambda: grid_coarsening(X)],
     "before the model": [lambda: fit_topics(FEW, ADATA), lambda: fit_topics(X, FEW)],
     "Use kneighbors(X)": [lambda: skcooc.AspectRetriever().search],
-    "Use best_params_['beta']": [lambda: NEW.best_beta_],
-    "Did you mean betas?": [lambda: TemperatureSearchCV(ASPECTS, temperatures=[0.9])],
     "Did you mean candidates?": [
         lambda: ComponentSearchCV(FEW, n_components=[3]),
         lambda: ComponentSearchCV(FEW, param_grid={}),

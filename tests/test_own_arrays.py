@@ -25,7 +25,7 @@ from skcooc import (
     Triads,
 )
 from skcooc.inspection import Mixtures
-from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
+from skcooc.model_selection import ComponentSearchCV
 from tests.cases import CLASSES, META
 
 pytestmark = [pytest.mark.usefixtures("short_starts"), pytest.mark.filterwarnings("ignore")]
@@ -88,14 +88,7 @@ MODELS = [
         ),
         LABELS,
     ),
-    (TemperatureSearchCV(ASPECTS, np.array([0.8, 0.9]), cv=2), {}),
-    (
-        TemperatureSearchCV(
-            ASPECTS, [0.9], param_grid={"component_prior": [PRIOR, 0.1]}, cv=2, split="counts"
-        ),
-        {},
-    ),
-    (ComponentSearchCV(ASPECTS, [2, 3], cv=2), {}),
+    (ComponentSearchCV(ASPECTS, np.array([2, 3]), cv=2), {}),
     (AspectRetriever(np.array([2, 3])), {}),
     (MixtureFeatures(ASPECTS), {}),
 ]  # fmt: skip
@@ -175,7 +168,7 @@ def overwrite(value):
 
 # All models with the tables whose arrays a fit may keep, and models that keep most with all tables.
 KEPT = "array", "CSR of float32", "frame", "Dyads"
-KEEPERS = AspectModel, RowMemory, TemperatureSearchCV
+KEEPERS = AspectModel, RowMemory, ComponentSearchCV
 CASES = [
     pytest.param(name, model, options, id=f"{name}-{str(model)[:60]}")
     for name in TABLES
@@ -192,7 +185,7 @@ def test_a_fitted_model_does_not_change_with_what_it_was_given(name, model, opti
         return
     if hasattr(X, "positions") and "groups" in given:
         return
-    if not isinstance(model, AspectRetriever | TemperatureSearchCV):
+    if not isinstance(model, AspectRetriever):
         given["sample_weight"] = np.ones(X.shape[0])
     inputs = [getattr(X, "blocks", X), given]  # RowBlocks note how many rows were read
     before = joblib.hash(inputs)

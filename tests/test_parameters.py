@@ -18,7 +18,7 @@ from skcooc import (
 from skcooc.base import CooccurrenceEstimator
 from skcooc.image import GaborHistograms, TextureSegmenter
 from skcooc.metrics import clustering_accuracy, topic_diversity
-from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
+from skcooc.model_selection import ComponentSearchCV
 from skcooc.protocol import Array
 from tests.cases import CLASSES, META
 from tests.tables import refused
@@ -46,7 +46,7 @@ def test_defaults_are_those_of_all_but_for_a_reason(kind):
 
 def test_a_fit_is_known_to_return_what_it_fits():
     models = dict.fromkeys(map(type, [*CLASSES, *META]))
-    for kind in [*models, ComponentSearchCV, TemperatureSearchCV]:
+    for kind in [*models, ComponentSearchCV]:
         assert get_type_hints(kind.fit)["return"] is Self
     for kind in models:
         assert get_type_hints(kind)["components_"] == Array
@@ -74,7 +74,7 @@ def test_a_parameter_of_another_name_is_pointed_at(kind, name, meant):
 
 
 KINDS = [*dict.fromkeys(map(type, [*CLASSES, *META])), AspectRetriever, skcooc.MixtureFeatures]
-KINDS += [skcooc.TriadicAspectModel, ComponentSearchCV, TemperatureSearchCV]
+KINDS += [skcooc.TriadicAspectModel, ComponentSearchCV]
 KINDS += [GaborHistograms, TextureSegmenter]
 
 

@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
 
 from skcooc import (
     AspectModel,
@@ -20,7 +19,7 @@ from skcooc import (
     open_table,
     save_table,
 )
-from skcooc.model_selection import CountSplit, TemperatureSearchCV, split_counts
+from skcooc.model_selection import split_counts
 from tests.tables import planted
 
 X = planted(n_tokens=4000).X
@@ -114,7 +113,3 @@ def test_product_spaces_are_fitted_in_double_precision():
     averages = AveragedModels(model, 2, random_state=0)
     for meta in (averages, RowMemory(model), InterpolatedModels([("a", model), ("b", MODEL)])):
         assert meta.fit(X).components_.dtype == meta.transform(X).dtype == np.float64
-    model, folds = model.set_params(smoothing=0.1), CountSplit(3, random_state=0)
-    search = TemperatureSearchCV(model, [0.9], cv=folds, refit=False).fit(X)
-    scores = cross_val_score(model, Dyads(X), cv=folds)
-    assert [search.cv_results_[f"split{i}_test_score"][0] for i in range(3)] == scores.tolist()

@@ -17,7 +17,7 @@ from skcooc import heldout, image, inspection
 from skcooc.callbacks import Checkpoint
 from skcooc.counts import CSRCounts, DiskCounts
 from skcooc.datasets import make_cooccurrences
-from skcooc.model_selection import ComponentSearchCV, CountSplit, TemperatureSearchCV
+from skcooc.model_selection import ComponentSearchCV, CountSplit
 from tests.cases import CLASSES, META
 
 X = make_cooccurrences(40, 30, 3, random_state=0).X.astype(float)
@@ -90,7 +90,6 @@ HELD = {
     "GaborHistograms": lambda _: image.GaborHistograms().fit(IMAGE),
     "TextureSegmenter": lambda _: image.TextureSegmenter(2, random_state=0).fit(IMAGE),
     "ComponentSearchCV": lambda _: ComponentSearchCV(fitted(), [2, 3], cv=2, random_state=0).fit(X),
-    "TemperatureSearchCV": lambda _: TemperatureSearchCV(fitted(), [0.8, 0.9], cv=2).fit(X),
     "CountSplit": lambda _: CountSplit(3, random_state=0),
     "Checkpoint": lambda folder: Checkpoint(folder / "model", every=3),
     "DiskTable": on_disk,

@@ -422,6 +422,12 @@ def test_short_fits_are_trials_of_a_fit():
     assert vars(estimator) == before
 
 
+def test_the_smoothing_of_a_fit_is_that_of_its_chosen_trial():
+    model = AspectModel(3, **FAST).fit(planted(n_tokens=300, n_columns=200).X)
+    (chosen,) = (trial for trial in model.tuning_ if trial.chosen)
+    assert model.smoothing_ == chosen.validation.smoothing > 0.01  # no constant
+
+
 def test_a_parameter_is_raised_from_the_best_candidate_as_long_as_that_gains():
     candidates = Candidates([{"beta": 0.5}, {"beta": 0.6, "component_prior": 0.1}, {"beta": 0.9}])
     raised = Raised("component_prior", lambda prior: 2 * prior, 4)

@@ -10,7 +10,10 @@ reproducible.
 # %%
 # A quarter of the chapters of the King James Bible. These are the values of beta that were tried,
 # and their perplexity: the effective number of words that the model hesitates between. Lower is
-# better. To cross-validate beta, use :class:`~skcooc.model_selection.TemperatureSearchCV`.
+# better. The first stage ("coarse") finds the region; the next ones try a beta in it, pseudo-counts
+# of the words ("prior") and another form of tempering. The dot marks the values that were chosen.
+# To cross-validate beta instead, use scikit-learn's ``GridSearchCV`` with
+# :class:`~skcooc.model_selection.CountSplit`.
 import warnings
 
 import matplotlib.pyplot as plt

@@ -197,8 +197,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
         The criteria score the tokens to which the rows were fitted, so only the penalty counts
         against overfitting. They assume maximum likelihood and are heuristics with beta < 1,
-        smoothing, or posteriors of clusters. ``score`` and ``TemperatureSearchCV`` use held-out
-        tokens.
+        smoothing, or posteriors of clusters. ``score`` uses held-out tokens, as do ``beta="auto"``
+        and a ``GridSearchCV`` with `CountSplit`.
 
         Parameters
         ----------

@@ -1,7 +1,6 @@
-"""Divide the tokens of tables; search for temperatures and numbers of components."""
+"""Divide the tokens of tables; search for numbers of components."""
 
 from skcooc.model_selection.component_search import ComponentSearchCV
 from skcooc.model_selection.folds import CountSplit, split_counts
-from skcooc.model_selection.temperature_search import TemperatureSearchCV
 
-__all__ = ["ComponentSearchCV", "CountSplit", "TemperatureSearchCV", "split_counts"]
+__all__ = ["ComponentSearchCV", "CountSplit", "split_counts"]

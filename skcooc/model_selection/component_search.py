@@ -1,33 +1,34 @@
-"""Search for the number of components by cross-validation, and what it recommends."""
+"""Search for the number of components by cross-validation."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
 from time import perf_counter
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
+from scipy.stats import rankdata
+from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_random_state
+from sklearn.metrics import check_scoring
+from sklearn.utils import Tags, get_tags, indexable
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from skcooc.counts import check_sparse_structure
+from skcooc.counts.passes import threads
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.fitting.recipe import with_seed
-from skcooc.heldout import Unigram
-from skcooc.heldout.validation import add_one_unigram
 from skcooc.model_selection.candidates import (
-    FINEST,
-    FIRST,
-    MIN_GAIN,
-    Choice,
     Score,
     Sizes,
     check_candidates,
-    cost_order,
     fewest,
     grow_and_refine,
     largest,
@@ -35,37 +36,34 @@ from skcooc.model_selection.candidates import (
     sizes_of,
     visit_in_order,
 )
-from skcooc.model_selection.folds import (
-    CountSplit,
-    Data,
-    Folding,
-    ParamMapping,
-    Target,
-    count_folds,
+from skcooc.model_selection.folds import Data, Folding, ParamMapping
+from skcooc.model_selection.path import is_hard
+from skcooc.model_selection.survey import (
+    SCORES,
+    Criterion,
+    Survey,
+    name_of,
+    recommend,
+    table_of,
 )
-from skcooc.model_selection.path import ComponentPath, PathFit, describe_fits, is_hard, score_fold
-from skcooc.model_selection.search import RunParallel, Search, cv_results, search_task
-from skcooc.protocol import Array, RandomState, TableLike, warn
-from skcooc.protocol.decorators import fit_context
-from skcooc.protocol.scikit_learn import HasMethods, Interval, StrOptions
+from skcooc.protocol import Array, Estimator, RandomState, TableLike, scikit_learn, warn
+from skcooc.protocol.bases import EstimatorHints
+from skcooc.protocol.decorators import available_if, fit_context
+from skcooc.protocol.scikit_learn import (
+    BaseSearchCV,
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    StrOptions,
+)
 
-DEFAULT_SPLITS = 5  # parts of the tokens; one of them is scored unless folds are given
-# Components that gain less than this in a cache, relative to what they gain alone, are judged
-# alone: texts gain 0.3 or more, pairs of words 0.02 to 0.06.
-LEAST_CACHE_GAIN = 0.08
 
-Criterion: TypeAlias = Literal["cache", "held_out", "icl"]
-SCORES: dict[Criterion, str] = {"cache": "cache", "held_out": "test", "icl": "icl"}
-HEADER = "K", "perplexity", "with cache", "ICL", "halves agree", "found in both", "distinct"
-OF_CRITERION = {
-    "cache": ("mean_cache_score", "perplexity with cache"),
-    "held_out": ("mean_test_score", "held-out perplexity"),
-}
-Measures: TypeAlias = dict[str, Any]  # floats by name, and arrays of one for each fold
+def _estimator_has(method: str) -> Callable[[BaseSearchCV], bool]:
+    return lambda search: hasattr(getattr(search, "best_estimator_", search.estimator), method)
 
 
 @dataclass(eq=False, repr=False)
-class ComponentSearchCV(Search):
+class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
     """Search for the number of components, clusters or leaves by cross-validation.
 
     Every candidate is fitted to four fifths of the tokens (or the training part of each fold) and
@@ -181,6 +179,8 @@ class ComponentSearchCV(Search):
     (2, 4)
     """
 
+    scoring = None  # required by the base class; the score is the estimator's own
+
     estimator: BaseEstimator
     candidates: Sequence[int] | Sequence[tuple[int, int]] | Literal["auto"] = "auto"
     _: KW_ONLY
@@ -194,6 +194,15 @@ class ComponentSearchCV(Search):
     best_n_components_: int | tuple[int, ...] = field(init=False)
     still_falling_: bool = field(init=False)
     criterion_: Criterion = field(init=False)
+    cv_results_: dict[str, Any] = field(init=False)
+    best_estimator_: Estimator = field(init=False)
+    refit_time_: float = field(init=False)
+    best_params_: dict[str, Any] = field(init=False)
+    best_index_: int = field(init=False)
+    best_score_: float = field(init=False)
+    n_splits_: int = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: Array = field(init=False)
     _unfinished: Journal = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -232,20 +241,27 @@ class ComponentSearchCV(Search):
         ValueError
             If candidates are not numbers.
         """
-        names, hard = sizes_of(self.estimator), is_hard(self.estimator)
+        names = sizes_of(self.estimator)
+        hard = is_hard(self.estimator)
         if self.criterion == "icl" and not hard:
-            what = "criterion='icl' is for hard clusterings"
-            raise ValueError(f"{what}: set hard=True, without a tree.")
+            raise ValueError(
+                "criterion='icl' is for hard clusterings: set hard=True, without a tree."
+            )
         criterion: Criterion = "icl" if hard else "cache"
         if self.criterion != "auto":
             criterion = self.criterion
         self.estimator._validate_params()
-        given = check_candidates(self.candidates, names)
+        candidates = check_candidates(self.candidates, names)
         data, split_params = self._route_params(X, y, params)
-        options = self.cv, split_params, self.n_runs, self.random_state
-        root, hooks = self._begin(data)
-        with search_task(root, hooks) as task:
-            survey = resume_or_new(self, data, dict(split_params)).get_or_compute(
+        hooks = {"estimator": self, "X": data.X, "y": data.y, "metadata": data.params}
+        root = self._init_callback_context(max_subtasks=1 + self.refit)
+        root.call_on_fit_task_begin(**hooks)
+        task = root.subcontext(task_name="search", max_subtasks=None)
+        task.call_on_fit_task_begin(**hooks)
+        with threads(1):
+            journal = resume_or_new(self, data, dict(split_params))
+            options = self.cv, split_params, self.n_runs, self.random_state
+            survey = journal.get_or_compute(
                 ("survey",), Survey, self.estimator, names, data, *options
             )
 
@@ -255,28 +271,38 @@ class ComponentSearchCV(Search):
                         step = task.subcontext(task_name=f"K = {name_of(sizes)}")
                         step.call_on_fit_task_begin(**hooks)
                         survey.visit(sizes, self._run_parallel)
-                        self._unfinished.checkpoint()
+                        journal.checkpoint()
                         step.call_on_fit_task_end(**hooks)
                     return survey.scores[sizes][SCORES[criterion]]
 
-                if given is None:
+                if candidates is None:
                     grow_and_refine(visit, limits_of(names, data.X, self.max_components))
                     if distinct := survey.without_copies(criterion):
                         visit(distinct, again=True)
                 else:
-                    visit_in_order(visit, given)
+                    visit_in_order(visit, candidates)
 
             explore(criterion)
             if self.criterion == "auto" and criterion == "cache" and survey.is_cache_enough():
                 criterion = "held_out"
                 explore(criterion)
+        task.call_on_fit_task_end(**hooks)
         new = self._without_results()  # if the refit fails, self keeps all fits of the search
         recommendation = new._conclude(survey, criterion)
         if self.refit:
             best = clone(self.estimator).set_params(**new.best_params_)
             if self.random_state is not None:
                 best = with_seed(best, survey.seed)
-            new._fit_best(best, data, root, hooks)
+            began = perf_counter()
+            task = root.subcontext(task_name="refit-with-best-params")
+            with task.propagate_callback_context(best):
+                task.call_on_fit_task_begin(**hooks)
+                best.fit(data.X, data.y, **data.params)
+            task.call_on_fit_task_end(**hooks)
+            new.best_estimator_ = best
+            new.refit_time_ = perf_counter() - began
+            if hasattr(best, "feature_names_in_"):
+                new.feature_names_in_ = best.feature_names_in_
         del self._unfinished, new._unfinished
         self.__dict__ = new.__dict__
         if self.still_falling_:
@@ -298,14 +324,61 @@ class ComponentSearchCV(Search):
         check_is_fitted(self, "best_n_components_")
         return self._summary
 
+    @available_if(_estimator_has("transform"))
+    def fit_transform(self, X: TableLike, y: ArrayLike | None = None, **params: object) -> Array:
+        """Fit, and transform the same data; parameters are those of ``fit``."""
+        return self.fit(X, y, **params).transform(X)
+
+    @available_if(_estimator_has("get_feature_names_out"))
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
+        """Names of the columns that ``transform`` returns."""
+        check_is_fitted(self)
+        return self.best_estimator_.get_feature_names_out(input_features)
+
+    @available_if(_estimator_has("set_output"))
+    def set_output(
+        self, *, transform: Literal["default", "pandas", "polars"] | None = None
+    ) -> Self:
+        """Set the container that ``transform`` returns, as of the estimator itself."""
+        self.estimator.set_output(transform=transform)
+        if hasattr(self, "best_estimator_"):
+            self.best_estimator_.set_output(transform=transform)
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.transformer_tags = inner.transformer_tags
+        return tags
+
+    def _run_parallel(self, function: Callable, arguments: Iterable[tuple]) -> list:
+        parallel = Parallel(n_jobs=self.n_jobs, require="sharedmem")
+        return list(parallel(delayed(function)(*args) for args in arguments))
+
+    def _route_params(
+        self, X: TableLike, y: ArrayLike | None, params: ParamMapping
+    ) -> tuple[Data, ParamMapping]:
+        """Data with the parameters of the estimator, and the parameters of the splitter."""
+        X, y = indexable(check_sparse_structure(X) if sp.issparse(X) else X, y)
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", **params)
+            return Data(X, y, routed.estimator.fit), routed.splitter.split
+        fit_params = {name: value for name, value in params.items() if value is not None}
+        split_params = {"groups": fit_params.pop("groups")} if "groups" in fit_params else {}
+        return Data(X, y, fit_params), split_params
+
+    def _without_results(self) -> Self:
+        """Return a copy without fitted attributes."""
+        new = copy.copy(self)
+        for name in [name for name in vars(new) if name.endswith("_")]:
+            delattr(new, name)
+        return new
+
     def _conclude(self, survey: Survey, criterion: Criterion) -> str:
         """Set the attributes of a search without a refit; return the recommendation."""
         params, scores, tables = survey.tables()
-        by_fold = {name: table for name, table in tables.items() if table.ndim == 2}
-        results = {
-            **cv_results(params, by_fold),
-            **{name: table for name, table in tables.items() if table.ndim == 1},
-        }
+        results = cv_results(params, tables)
         for name in ("test", "cache", "unseen"):
             best = largest([score[name] for score in scores]).best
             errors = [score[name].gain(scores[best][name])[1] for score in scores]
@@ -314,188 +387,37 @@ class ComponentSearchCV(Search):
         choice = choose([score[SCORES[criterion]] for score in scores])
         sizes = [tuple(values.values()) for values in params]
         chosen = sizes[choice.chosen]
-        self.best_n_components_ = chosen[0] if len(chosen) == 1 else chosen
-        self.still_falling_, self.criterion_ = choice.still_falling, criterion
         sentence = recommend(sizes, choice, results, criterion, survey.unigram)
         self._summary = f"{table_of(sizes, choice, results, survey.unigram)}\n\n{sentence}"
-        self._set_results(results, params, choice.chosen, tables["test_score"].shape[1])
-        if criterion == "cache":
-            self.best_score_ = float(results["mean_cache_score"][choice.chosen])
+        self.best_n_components_ = chosen[0] if len(chosen) == 1 else chosen
+        self.still_falling_ = choice.still_falling
+        self.criterion_ = criterion
+        self.cv_results_ = {**results, "params": params}
+        self.n_splits_ = tables["test_score"].shape[1]
+        self.best_index_ = choice.chosen
+        self.best_params_ = dict(params[choice.chosen])
+        judged = "cache" if criterion == "cache" else "test"
+        self.best_score_ = float(results[f"mean_{judged}_score"][choice.chosen])
+        self.scorer_ = check_scoring(self.estimator)
+        self.multimetric_ = False
         return sentence
 
 
-class Survey:
-    """Measures of the sizes visited, and the paths from which further sizes start.
+def cv_results(params: Sequence[ParamMapping], tables: dict[str, Array]) -> dict[str, Array]:
+    """Columns of ``cv_results_`` by name, without ``params``, from tables of measures.
 
-    There is a path for the training part of each fold, for each of two halves of the tokens (if the
-    folds are not halves themselves), and for each of several runs with all tokens, in this order.
-    It can be pickled.
+    Scores are tables (n_candidates, n_folds) and give a column for each split, means and standard
+    deviations; ``test_score`` is ranked, 1 for the largest and NaN last. Other measures are
+    (n_candidates,).
     """
-
-    def __init__(
-        self,
-        estimator: BaseEstimator,
-        names: Sequence[str],
-        data: Data,
-        cv: Folding,
-        split_params: ParamMapping,
-        n_runs: int,
-        random_state: RandomState,
-    ) -> None:
-        n_runs = max(n_runs, int(is_hard(estimator)))
-        seeds = check_random_state(random_state).randint(2**31 - 1, size=max(n_runs, 1)).tolist()
-        target = Target("", False)
-        folds = count_folds(target, data, DEFAULT_SPLITS if cv is None else cv, split_params)
-        self._names, self._folds = names, folds[:1] if cv is None else folds
-        are_halves = isinstance(cv, Integral) and cv == 2
-        in_halves = CountSplit(2, random_state=seeds[0])
-        halves = [] if are_halves else count_folds(target, data, in_halves, {})
-        parts = [fold.training for fold in (*self._folds, *halves)]
-        self._paths = [ComponentPath(estimator, part, seeds[0]) for part in parts]
-        self._paths += [ComponentPath(estimator, data, seed) for seed in seeds[:n_runs]]
-        self._whole = self._folds[0].whole
-        first = len(self._folds)
-        self._halves = slice(0, 2) if are_halves else slice(first, first + 2)
-        self._runs = slice(max(first, self._halves.stop), None)
-        self.seed = seeds[0]
-        unigrams = [Unigram(add_one_unigram(fold.known)) for fold in self._folds]
-        self.unigram = self._pooled(list(map(score_fold, self._folds, unigrams)))
-        self.measures: dict[Sizes, Measures] = {}
-        self.scores: dict[Sizes, dict[str, Score]] = {}
-        self._n_visits = Counter[Sizes]()
-
-    def visit(self, sizes: Sizes, run: RunParallel) -> None:
-        began = perf_counter()
-        named = dict(zip(self._names, sizes, strict=True))
-        fits: list[PathFit] = run(lambda path: path.fit(named), [(path,) for path in self._paths])
-        fitted = perf_counter()
-        of_folds, halves, runs = fits[: len(self._folds)], fits[self._halves], fits[self._runs]
-        predictors = [fit.predictor for fit in of_folds]
-        by_fold = run(score_fold, [*zip(self._folds, predictors, strict=True)])
-        described = describe_fits(self._whole, of_folds, halves, runs)
-        self.scores[sizes] = self._pooled(by_fold)
-        if "icl" in described:
-            self.scores[sizes]["icl"] = Score.single(described["icl"])
-        self.measures[sizes] = {
-            **{
-                f"{name}_score": np.array([scores[name].mean for scores in by_fold])
-                for name in by_fold[0]
-            },
-            **described,
-            "mean_fit_time": (fitted - began) / len(self._paths),
-            "mean_score_time": (perf_counter() - fitted) / len(self._folds),
-            "work": float(np.mean([fit.work for fit in fits])),
-        }
-        self._n_visits[sizes] += 1
-
-    def needs_visit(self, sizes: Sizes, again: bool) -> bool:
-        """Whether a candidate is new, or may gain from a second visit that is asked for."""
-        may_gain = any(path.has_warm_starts for path in self._paths)
-        return self._n_visits[sizes] < (2 if again and may_gain else 1)
-
-    def without_copies(self, criterion: Criterion) -> Sizes | None:
-        """The number of distinct components of the best candidate, if it is clearly smaller.
-
-        A fit with fewer components that was stuck may be better from there.
-        """
-        best = max(self.scores, key=lambda sizes: self.scores[sizes][SCORES[criterion]].mean)
-        distinct = max(round(self.measures[best]["n_distinct"]), FIRST[0])
-        least = max(1, round(FINEST * best[0]))
-        return (distinct,) if len(best) == 1 and best[0] - distinct >= least else None
-
-    def is_cache_enough(self) -> bool:
-        """Whether components gain almost nothing in a cache, as for pairs of words."""
-        best = max(self.scores.values(), key=lambda scores: scores["cache"].mean)
-        in_cache, alone = (best[name].gain(self.unigram[name])[0] for name in ("cache", "test"))
-        return in_cache < LEAST_CACHE_GAIN * alone
-
-    def tables(self) -> tuple[list[dict[str, int]], list[dict[str, Score]], dict[str, Array]]:
-        """Parameters from few components to many, their scores, and arrays of measures."""
-        order = sorted(self.measures, key=cost_order)
-        params = [dict(zip(self._names, sizes, strict=True)) for sizes in order]
-        rows = [self.measures[sizes] for sizes in order]
-        tables = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-        return params, [self.scores[sizes] for sizes in order], tables
-
-    @staticmethod
-    def _pooled(by_fold: Sequence[dict[str, Score]]) -> dict[str, Score]:
-        return {name: Score.pooled([scores[name] for scores in by_fold]) for name in by_fold[0]}
-
-
-def name_of(sizes: Sizes) -> str:
-    return " x ".join(map(str, sizes))
-
-
-def table_of(
-    sizes: Sequence[Sizes],
-    choice: Choice,
-    results: Mapping[str, Array],
-    unigram: Mapping[str, Score],
-) -> str:
-    """A line for the topic-free baseline and for each candidate; a star marks the chosen one."""
-    perplexities = [f"{np.exp(-unigram[name].mean):.1f}" for name in ("test", "cache")]
-    lines: list[tuple[str, ...]] = [HEADER, ("none", *perplexities, "", "", "", "")]
-    for i, numbers in enumerate(sizes):
-        star = " *" if i == choice.chosen else ""
-        line = (
-            name_of(numbers) + star,
-            f"{np.exp(-results['mean_test_score'][i]):.1f}",
-            f"{np.exp(-results['mean_cache_score'][i]):.1f}",
-            f"{results['icl'][i]:.0f}" if "icl" in results else "",
-            f"{results['half_agreement'][i]:.2f}",
-            f"{results['n_found_again'][i]:.0f}",
-            f"{results['n_distinct'][i]:.4g}",
-        )
-        lines.append(line)
-    columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
-    widths = [max(map(len, column)) for column in columns]
-    columns[0] = tuple(name if name.endswith("*") else f"{name}  " for name in columns[0])
-    widths[0] = max(map(len, columns[0]))
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in zip(*columns, strict=True)
-    )
-
-
-def recommend(
-    sizes: Sequence[Sizes],
-    choice: Choice,
-    results: Mapping[str, Array],
-    criterion: Criterion,
-    unigram: Mapping[str, Score],
-) -> str:
-    """The choice in one sentence; what to go by instead, or that no number is better than none."""
-    names = [name_of(numbers) for numbers in sizes]
-    chosen = names[choice.chosen]
-    if choice.still_falling:
-        halves = results["half_agreement"]
-        most = int(np.nanargmax(halves))
-        instead = f"halves agree best at {names[most]}, by {halves[most]:.2f}"
-        if criterion == "icl":
-            return (
-                f"The integrated likelihood (ICL) still rises at {chosen} components, the most "
-                f"that were tried: try more, or choose by the agreement of halves ({instead})."
-            )
-        score, what = OF_CRITERION[criterion]
-        fall = 1 - np.exp(results[score][-2] - results[score][-1])
-        return (
-            f"The {what} is still falling at {chosen} components, the most that were tried, by "
-            f"{fall:.1%} from {names[-2]} on, so the data do not determine the number: try more, "
-            f"or choose one whose components are distinct and found in both halves ({instead})."
-        )
-    if criterion == "icl":
-        return f"Take {chosen} components: their integrated likelihood (ICL) is the largest."
-    score, what = OF_CRITERION[criterion]
-    perplexity, least = np.exp(-results[score][[choice.chosen, choice.best]])
-    none = np.exp(-unigram[SCORES[criterion]].mean)
-    if np.log(none / least) < MIN_GAIN:
-        return (
-            f"No number of components is better than none by half a percent: the {what} is "
-            f"{none:.4g} without any, at best {least:.4g}."
-        )
-    if choice.chosen == choice.best:
-        return f"Take {chosen} components: their {what}, {perplexity:.4g}, is the least."
-    return (
-        f"Take {chosen} components: the fewest whose {what}, {perplexity:.4g}, is within "
-        f"0.5 % or a standard error of the least, {least:.4g} at {names[choice.best]}."
-    )
+    results: dict[str, Array] = {}
+    for name, table in tables.items():
+        if table.ndim == 2:
+            results |= {f"split{fold}_{name}": table[:, fold] for fold in range(table.shape[1])}
+            results[f"mean_{name}"] = table.mean(axis=1)
+            results[f"std_{name}"] = table.std(axis=1)
+    means = results["mean_test_score"]
+    ranks = rankdata(-np.where(np.isnan(means), -np.inf, means), method="min")
+    results["rank_test_score"] = ranks.astype(np.int32)
+    results |= dict(scikit_learn.yield_masked_array_for_each_param(params))
+    return results | {name: table for name, table in tables.items() if table.ndim == 1}

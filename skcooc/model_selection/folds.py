@@ -1,35 +1,25 @@
-"""Folds of tokens and of rows: the part fitted, the part scored, and how it is scored."""
+"""Folds of tokens: the part that is fitted and the part that is scored."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator, check_cv, train_test_split
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state, check_scalar
 
 from skcooc import counts, tables
-from skcooc.counts import TextsError
 from skcooc.heldout.scoring import warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, Block, RandomState, TableLike
-from skcooc.protocol.scikit_learn import (
-    check_method_params,
-    num_samples,
-    safe_indexing,
-    safe_split,
-)
 from skcooc.tables import DiskTable, Dyads, RowBlocks, Triads
 
 ParamMapping: TypeAlias = Mapping[str, object]  # parameters by name
 Folding: TypeAlias = int | BaseCrossValidator | Iterable[tuple[Array, Array]] | None
 
-N_FOLDS = 10
 Listed = TypeVar("Listed", Dyads, Triads)
 SPLIT_SEED = 0  # of the folds where only their number is given
 
@@ -171,70 +161,17 @@ class CountSplit(BaseCrossValidator):
 class Data(NamedTuple):
     """Arguments of the ``fit`` of an estimator."""
 
-    X: TableLike  # or other input of the first step of a pipeline
+    X: TableLike
     y: ArrayLike | None
     params: ParamMapping
-
-
-@dataclass(frozen=True)
-class Target:
-    """An estimator with a temperature, alone or at the end of a pipeline."""
-
-    prefix: str  # of its parameters; empty where there is no pipeline
-    has_steps: bool  # whether other steps come before it
-
-    def parts(self, estimator: BaseEstimator) -> tuple[BaseEstimator, Pipeline | None]:
-        """The estimator with a temperature, and the steps before it, or None."""
-        if not self.prefix:
-            return estimator, None
-        return estimator[-1], estimator[:-1] if self.has_steps else None
-
-    def name(self, parameter: str) -> str:
-        """Name of a parameter for ``set_params``."""
-        return self.prefix + parameter
-
-    def weights(self, params: ParamMapping) -> Array | None:
-        """``sample_weight`` among the parameters of ``fit``, or None."""
-        given = [params[name] for name in self._weight_names() if params.get(name) is not None]
-        return np.asarray(given[0], dtype=np.float64) if given else None
-
-    def unweighted(self, params: ParamMapping) -> ParamMapping:
-        """The parameters of ``fit`` without ``sample_weight``."""
-        return {name: params[name] for name in params if name not in self._weight_names()}
-
-    def _weight_names(self) -> tuple[str, ...]:
-        return self.name("sample_weight"), "sample_weight"
-
-
-@dataclass(frozen=True)
-class RowFold:
-    """Test rows that were not fitted: half of each is folded in, the other half scored.
-
-    Scores of folds are mean log-likelihoods of tokens, in nats.
-    """
-
-    estimator: BaseEstimator
-    data: Data
-    train: Array
-    test: Array
-
-    @property
-    def training(self) -> Data:
-        X, y = safe_split(self.estimator, self.data.X, self.data.y, self.train)
-        return Data(X, y, check_method_params(self.data.X, self.data.params, self.train))
-
-    def score(self, model: BaseEstimator) -> float:
-        y = None if self.data.y is None else safe_indexing(self.data.y, self.test)
-        return float(model.score(safe_indexing(self.data.X, self.test), y))
 
 
 @dataclass(frozen=True)
 class CountFold:
     """Test tokens of the rows that are fitted."""
 
-    target: Target
     dyads: Dyads
-    params: ParamMapping
+    params: ParamMapping  # of fit
     train: Array
     test: Array
 
@@ -248,81 +185,40 @@ class CountFold:
     @property
     def scored(self) -> Dyads:
         """The test tokens, with the weights of their rows."""
-        dyads, weights = self.dyads[self.test], self._row_weights
+        dyads = self.dyads[self.test]
+        weights = row_weights(self.params)
         return dyads if weights is None else dyads.reweighted(weights[dyads.rows])
 
     @property
     def known(self) -> Block:
         """The training tokens, in rows with weights."""
-        return tables.as_counts(self.dyads[self.train].to_csr(), self._row_weights)
+        return tables.as_counts(self.dyads[self.train].to_csr(), row_weights(self.params))
 
     @property
     def whole(self) -> Block:
         """All tokens, in rows with weights."""
-        return tables.as_counts(self.dyads.to_csr(), self._row_weights)
-
-    @property
-    def _row_weights(self) -> Array | None:
-        return self.target.weights(self.params)
-
-    def score(self, model: BaseEstimator) -> float:
-        dyads = self.scored
-        last, steps = self.target.parts(model)
-        if steps is not None:
-            dyads = Dyads(steps.transform(dyads.to_csr()))
-        return float(last.score(dyads))
+        return tables.as_counts(self.dyads.to_csr(), row_weights(self.params))
 
 
-Fold: TypeAlias = RowFold | CountFold
+def row_weights(params: ParamMapping) -> Array | None:
+    """``sample_weight`` among the parameters of ``fit``, or None."""
+    weights = params.get("sample_weight")
+    return None if weights is None else np.asarray(weights, dtype=np.float64)
 
 
-def make_folds(
-    split: str,
-    estimator: BaseEstimator,
-    target: Target,
-    data: Data,
-    cv: Folding,
-    split_params: ParamMapping,
-) -> Sequence[Fold]:
-    cv = N_FOLDS if cv is None else cv
-    tables.check_index(data.X, y=data.y, **data.params)
-    if split == "counts":
-        return count_folds(target, data, cv, split_params)
-    if isinstance(data.X, Dyads):
-        raise TypeError(
-            "split='rows' divides the rows of a matrix, got Dyads, whose samples are tokens. "
-            "Use X.to_csr()."
-        )
-    if isinstance(cv, Integral) and (weights := target.weights(data.params)) is not None:
-        rows = np.flatnonzero(tables.check_weights(weights, np.empty((num_samples(data.X), 0))))
-        cv = [(rows[train], rows[test]) for train, test in check_cv(cv).split(rows)]
-    parts = check_cv(cv).split(data.X, data.y, **split_params)
-    return [RowFold(estimator, data, *part) for part in parts]
-
-
-def count_folds(
-    target: Target, data: Data, cv: Folding, split_params: ParamMapping
-) -> list[CountFold]:
+def count_folds(data: Data, cv: Folding, split_params: ParamMapping) -> list[CountFold]:
     """Folds of the tokens of a table; warns if most rows scored are not fitted."""
-    X, params = data.X, data.params
+    X = data.X
+    params = dict(data.params)
+    weights = row_weights(params)
     if isinstance(X, Dyads):
-        if target.has_steps:
-            raise TypeError(
-                "The steps before the last one transform tables, got Dyads. Use X.to_csr()."
-            )
         # sample_weight of Dyads is one of tokens; other parameters concern rows.
-        weights, params = target.weights(params), target.unweighted(params)
+        params.pop("sample_weight", None)
         if weights is not None:
             X = X.reweighted(tables.check_weights(weights, np.empty((len(X), 0))))
     else:
-        try:
-            X = Dyads(X)
-        except TextsError as error:
-            if not target.has_steps:
-                raise
-            what = "X holds texts, and split='counts' divides tables of counts"
-            raise TextsError(f"{what}: set split='rows', or give counts.") from error
-        if (weights := target.weights(params)) is not None:
+        X = Dyads(X)
+        if weights is not None:
             weights = tables.check_weights(weights, np.empty((X.table_shape[0], 0)))[X.rows]
     weighted = X if weights is None else X.with_positions(X.positions, weights)
     if isinstance(cv, Integral):
@@ -334,5 +230,5 @@ def count_folds(
         warn_about_unknown_rows(
             np.bincount(X.rows[train], minlength=X.table_shape[0]), X.rows[test]
         )
-        folds.append(CountFold(target, X, params, train, test))
+        folds.append(CountFold(X, params, train, test))
     return folds

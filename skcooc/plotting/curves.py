@@ -62,9 +62,9 @@ class Curve(NamedTuple):
 class PerplexityDisplay(Display):
     """Held-out perplexity and, where it is known, training perplexity.
 
-    The horizontal axis has the iterations of a fit or the values of a parameter. The least held-out
-    perplexity of every curve is marked. After figures 7 and 8 of Hofmann & Puzicha (1998) and
-    figure 5 of Hofmann, Puzicha & Jordan (1999).
+    The horizontal axis has the iterations of a fit or the values of a parameter. A dot marks the
+    value that a tuned fit has chosen, or else the least held-out perplexity of every curve. After
+    figures 7 and 8 of Hofmann & Puzicha (1998) and figure 5 of Hofmann, Puzicha & Jordan (1999).
 
     Parameters
     ----------
@@ -72,6 +72,8 @@ class PerplexityDisplay(Display):
         Each with ``name``, ``x``, ``perplexity``, ``low``, ``high`` and ``held_out``.
     over : str, default="iterations"
         Meaning of x: "iterations", "beta" or another parameter.
+    chosen : tuple of two float, default=None
+        The x and the perplexity to mark. None marks the least held-out perplexity of every curve.
 
     Attributes
     ----------
@@ -88,15 +90,31 @@ class PerplexityDisplay(Display):
     ('beta', 4)
     """
 
-    def __init__(self, curves: Sequence[Curve], *, over: str = "iterations") -> None:
-        self.curves, self.over = curves, over
+    def __init__(
+        self,
+        curves: Sequence[Curve],
+        *,
+        over: str = "iterations",
+        chosen: tuple[float, float] | None = None,
+    ) -> None:
+        self.curves = curves
+        self.over = over
+        self.chosen = chosen
 
     @classmethod
     def from_estimator(
-        cls, model: Estimator, over: str | None = None, *,
-        name: str | None = None, ax: Axes | None = None,
-    ) -> PerplexityDisplay:  # fmt: skip
+        cls,
+        model: Estimator,
+        over: str | None = None,
+        *,
+        name: str | None = None,
+        ax: Axes | None = None,
+    ) -> PerplexityDisplay:
         """Draw the perplexity of the validation tokens of a fit.
+
+        Over beta there is a curve for each stage of the tuning, as ``tuning_`` names them. If a
+        stage tried several values of other parameters at the same beta, the best is drawn. The dot
+        marks the trial chosen.
 
         Parameters
         ----------
@@ -106,7 +124,8 @@ class PerplexityDisplay(Display):
             Iterations need ``early_stopping=True``, the others ``beta="auto"``. None means
             iterations where they were validated, else beta.
         name : str, default=None
-            Name of the curve in a legend. None means the inverse temperature of the fit.
+            Name of the fit in a legend, before those of stages. None means the inverse temperature
+            of the fit, or the names of the stages alone.
         ax : matplotlib Axes, default=None
             Where to draw, such as ``ax_`` of another display. None means a new figure.
 
@@ -116,9 +135,21 @@ class PerplexityDisplay(Display):
             If the model was not validated, or ``over`` is unknown.
         """
         model = unwrap(model, "components_").model
-        x, perplexity, over = validation_curve(model, over)
-        curve = Curve(name or f"β = {model.beta_:.3g}", x, perplexity)
-        return cls([curve], over=over).plot(ax)
+        stages, over = validated_points(model, over)
+        chosen = None
+        if over == "beta":
+            trial = next(trial for trial in model.tuning_ if trial.chosen)
+            chosen = trial.beta, trial.validation.perplexity
+            stages[trial.stage][trial.beta] = trial.validation.perplexity
+        curves = []
+        for stage, perplexities in stages.items():
+            if len(stages) == 1:
+                label = name or f"β = {model.beta_:.3g}"
+            else:
+                label = f"{name}, {stage}" if name else stage
+            x, perplexity = np.array(sorted(perplexities.items()), dtype=float).T
+            curves.append(Curve(label, x, perplexity))
+        return cls(curves, over=over, chosen=chosen).plot(ax)
 
     @classmethod
     def from_search(
@@ -175,8 +206,10 @@ class PerplexityDisplay(Display):
         if curve.low is not None and curve.high is not None and curve.held_out:
             self.ax_.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, lw=0)
         if curve.held_out:
-            at = int(np.argmin(curve.perplexity))
-            self.ax_.plot(curve.x[at], curve.perplexity[at], "o", color=colour, ms=5, label="_")
+            points = list(zip(curve.x, curve.perplexity, strict=True))
+            mark = self.chosen or points[int(np.argmin(curve.perplexity))]
+            if mark in points:
+                self.ax_.plot(*mark, "o", color=colour, ms=5, label="_")
         return line
 
     def _draw_axes(self) -> None:
@@ -405,28 +438,40 @@ def spaced_ticks(sizes: Sequence[float]) -> list[float]:
     return kept
 
 
-def validation_curve(model: FactorModel, over: str | None) -> tuple[Array, Array, str]:
-    """Values that a fit validated, (n,), their perplexities, (n,), and the name of the values."""
-    trials, records = getattr(model, "tuning_", []), getattr(model, "history_", [])
-    history = [(i, record.validation_perplexity) for i, record in enumerate(records, 1)]
-    first = [trial for trial in trials if trial.stage == trials[0].stage]  # as many components
-    found = {
-        "iterations": [point for point in history if np.isfinite(point[1])],
-        "beta": [(trial.beta, trial.validation.perplexity) for trial in first],
-        "component_prior": [(t.prior, t.validation.perplexity) for t in prior_trials(trials)],
+def validated_points(
+    model: FactorModel, over: str | None
+) -> tuple[dict[str, dict[float, float]], str]:
+    """Perplexities by the values that a fit validated, for each stage, and the name of the values.
+
+    Only beta was validated in several stages. Of equal values in a stage, the best counts.
+    """
+    trials = getattr(model, "tuning_", [])
+    options: dict[str, list[tuple[str, float, float]]] = {
+        "iterations": [
+            ("", i, record.validation_perplexity)
+            for i, record in enumerate(getattr(model, "history_", []), 1)
+            if np.isfinite(record.validation_perplexity)
+        ],
+        "beta": [(trial.stage, trial.beta, trial.validation.perplexity) for trial in trials],
+        "component_prior": [
+            ("", trial.prior, trial.validation.perplexity) for trial in prior_trials(trials)
+        ],
     }
-    known = {name: points for name, points in found.items() if points}
-    if over is None and known:
-        over = next(iter(known))
-    if over not in known:
+    validated = [name for name, points in options.items() if points]
+    if over is None and validated:
+        over = validated[0]
+    if over not in validated:
         raise ValueError(
             f"There is nothing to draw{'' if over is None else f' over {over}'}: the model "
-            f"validated {', '.join(known) or 'nothing'}. Fit it with early_stopping=True for "
+            f"validated {', '.join(validated) or 'nothing'}. Fit it with early_stopping=True for "
             "iterations, with beta='auto' for beta, which also tunes component_prior if data are "
             "sparse."
         )
-    x, perplexity = np.array(sorted(known[over]), dtype=float).T
-    return x, perplexity, over
+    stages: dict[str, dict[float, float]] = {}
+    for stage, value, perplexity in options[over]:
+        points = stages.setdefault(stage, {})
+        points[value] = min(perplexity, points.get(value, np.inf))
+    return stages, over
 
 
 def search_curves(search: Estimator, over: str | None) -> tuple[list[Curve], str]:

@@ -24,7 +24,7 @@ from skcooc import (
 from skcooc import inspection as look
 from skcooc.anndata import add_topics, fit_topics
 from skcooc.inspection import name_topics
-from skcooc.model_selection import TemperatureSearchCV
+from skcooc.model_selection import ComponentSearchCV
 from tests.anndata.conftest import model
 from tests.faults.killing import child
 from tests.tables import refused
@@ -70,7 +70,7 @@ def test_a_layer_some_genes_and_weights(adata, X):
 
 def test_what_is_around_a_model_adds_what_the_model_does(adata, X):
     for around in (
-        TemperatureSearchCV(model(), [0.9], cv=2),
+        ComponentSearchCV(model(), [3], cv=2),
         GridSearchCV(model(), {"n_components": [3]}, cv=2),
         make_pipeline(model()),
     ):

@@ -6,11 +6,11 @@ from scipy.special import xlogy
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 
-from skcooc import AspectModel, AsymmetricClustering, Dyads, SymmetricClustering
+from skcooc import AsymmetricClustering, Dyads, SymmetricClustering
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
 from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
-from skcooc.model_selection import TemperatureSearchCV, split_counts
+from skcooc.model_selection import split_counts
 from tests.equations.literal_clusters import KINDS
 from tests.equations.literal_distributional import LiteralDistributions, conditional
 from tests.equations.literal_predictive_clusters import LiteralPredictiveRows
@@ -310,18 +310,6 @@ def test_rows_and_columns_that_are_independent_have_a_finite_temperature():
     np.testing.assert_allclose(model.components_, alike[:4])
     hard = fitted(alike, hard=True)
     np.testing.assert_allclose(hard.components_[hard.labels_], alike)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_searches_take_the_temperatures_of_divergences():
-    model = AsymmetricClustering(4, object_weights="equal", max_iter=20, random_state=0)
-    search = TemperatureSearchCV(model, betas=[0.5, 6.0], cv=2).fit(ROWS)
-    assert search.best_params_["beta"] == 6.0
-    for estimator, betas in ((model, [6.0, np.inf]), (AspectModel(2), [6.0])):
-        with pytest.raises(ValueError, match="betas should be numbers in"):
-            TemperatureSearchCV(estimator, betas=betas, cv=2).fit(ROWS)
-    refused("give it as param_grid=", TemperatureSearchCV(model, {"n_clusters": [2]}).fit, ROWS)
-    refused("betas should be a list of numbers", TemperatureSearchCV(model, [[0.5]]).fit, ROWS)
 
 
 def test_both_forms_predict_the_same_observations_alike():

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import skcooc
 from skcooc.callbacks import Checkpoint, read_checkpoint
-from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
+from skcooc.model_selection import ComponentSearchCV
 from tests.tables import planted
 
 KILLS = int(os.environ.get("SKCOOC_KILLS", "3"))  # of each kind of fit
@@ -100,7 +100,6 @@ KINDS = {
     "clusters": skcooc.AsymmetricClustering(4, annealing=1.2, beta=0.3, **SHORT),
     "grown tree": skcooc.ClusterAbstraction(5, tree="grown", **SHORT | {"max_iter": 8}),
     "annealed tree": skcooc.ClusterAbstraction(4, tree="annealed", **SHORT | {"max_iter": 8}),
-    "temperatures": TemperatureSearchCV(ASPECTS, [0.7, 0.8, 0.9, 1.0], cv=3, n_jobs=2),
     "average": skcooc.AveragedModels(
         skcooc.AspectModel(3, max_iter=8), 3, n_jobs=2, random_state=0
     ),

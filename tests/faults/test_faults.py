@@ -82,7 +82,7 @@ def found(monkeypatch, model):
 
 
 @requires_callbacks
-@pytest.mark.parametrize("kind", ["grown tree", "temperatures", "average", "mean", "memory"])
+@pytest.mark.parametrize("kind", ["grown tree", "components", "average", "mean", "memory"])
 def test_results_of_a_checkpoint_are_not_computed_again(kind, tmp_path, monkeypatch):
     whole = found(monkeypatch, clone(KINDS[kind]))
     rest = found(monkeypatch, half(kind, tmp_path / "model", every=1))

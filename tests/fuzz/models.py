@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import skcooc
-from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
+from skcooc.model_selection import ComponentSearchCV
 from tests.fuzz.tables import mostly
 
 SHARED = {
@@ -81,7 +81,6 @@ AROUND = {
     "InterpolatedModels": lambda inner: skcooc.InterpolatedModels(
         [("a", inner), OTHER], random_state=0
     ),
-    "TemperatureSearchCV": lambda inner: TemperatureSearchCV(inner, [0.7, 1.0], cv=2),
     "ComponentSearchCV": lambda inner: ComponentSearchCV(inner, [1, 2], **FOLDS),
 }
 

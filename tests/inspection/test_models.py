@@ -35,7 +35,7 @@ from skcooc.inspection import (
     topic_shares,
 )
 from skcooc.inspection.models import check_names, unwrap
-from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
+from skcooc.model_selection import ComponentSearchCV
 from tests.tables import planted, refused
 
 TEXTS = ["tea cup tea", "cup of tea", "goal ball", "ball ball goal", "tea of tea", "a goal ball"]
@@ -65,7 +65,6 @@ def test_the_model_inside():
         beta(piped(), "aspectmodel__beta"),
         piped(beta(make_pipeline(aspects()), "aspectmodel__beta")),
         piped(ComponentSearchCV(aspects(), [2], cv=2, random_state=0)),
-        piped(TemperatureSearchCV(aspects(), cv=2)),
     ):
         found = unwrap(given.fit(TEXTS), "components_")
         assert found.column_names().tolist() == WORDS

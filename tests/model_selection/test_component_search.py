@@ -28,9 +28,9 @@ from skcooc.model_selection.candidates import (
     fewest,
     grow_and_refine,
 )
-from skcooc.model_selection.component_search import Survey
 from skcooc.model_selection.folds import Data
 from skcooc.model_selection.path import ComponentPath, PathPoint, are_distinct
+from skcooc.model_selection.survey import Survey
 from skcooc.simplex import match_rows
 from skcooc.tables import as_counts
 from tests.data import requires_callbacks
@@ -321,7 +321,7 @@ def test_an_interrupted_refit_is_repeated_without_the_search(monkeypatch):
 
     search = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
     with monkeypatch.context() as broken:
-        broken.setattr("skcooc.model_selection.search.fit_task", interrupt)
+        broken.setattr("skcooc.model_selection.component_search.with_seed", interrupt)
         with pytest.raises(KeyboardInterrupt):
             search.fit(X)
     assert not hasattr(search, "best_n_components_")

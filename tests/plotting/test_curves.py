@@ -61,6 +61,11 @@ def legend(display):
     return [] if box is None else [text.get_text() for text in box.get_texts()]
 
 
+def marks(display):
+    points = [line.get_xydata() for line in display.ax_.lines if line.get_marker() == "o"]
+    return [tuple(*point) for point in points]
+
+
 def test_validated_iterations_tuned_temperatures_and_priors():
     model = AspectModel(4, beta=0.9, early_stopping=True, random_state=0).fit(X)
     display = PerplexityDisplay.from_estimator(model)
@@ -75,6 +80,12 @@ def test_validated_iterations_tuned_temperatures_and_priors():
     coarse = sorted((t.beta, t.validation.perplexity) for t in model.tuning_ if t.stage == "coarse")
     assert len(coarse) == len(model.tuning_) - 2  # and the final size, and joint tempering
     np.testing.assert_array_equal(beta.lines_[0].get_xydata(), coarse)
+    assert legend(beta) == [curve.name for curve in beta.curves] == ["coarse", "beta", "tempering"]
+    (chosen,) = (trial for trial in model.tuning_ if trial.chosen)
+    assert marks(beta) == [(model.beta_, chosen.validation.perplexity)]
+    assert_legible(beta)
+    named = PerplexityDisplay.from_estimator(model, name="one")
+    assert legend(named) == ["one, coarse", "one, beta", "one, tempering"]
     with pytest.raises(ValueError, match=r"nothing to draw over component_prior: .* beta"):
         PerplexityDisplay.from_estimator(model, over="component_prior")  # data are not sparse
     model = AspectModel(4, random_state=0).fit(planted(6, 1000, n_rows=100, n_columns=100).X)
@@ -85,14 +96,24 @@ def test_validated_iterations_tuned_temperatures_and_priors():
     np.testing.assert_array_equal(prior.lines_[0].get_xydata(), sorted(same))
     assert prior.ax_.get_xscale() == "log"
     assert overlaps(prior.figure_) == []
+    in_prior = [trial for trial in with_prior if trial.stage == "prior"]
+    lowest = {
+        beta: min(trial.validation.perplexity for trial in in_prior if trial.beta == beta)
+        for beta in sorted({trial.beta for trial in in_prior})
+    }
+    drawn = PerplexityDisplay.from_estimator(model).lines_[2].get_xydata()
+    np.testing.assert_array_equal(drawn, list(lowest.items()))
+    blocks = SymmetricClustering(2, 2, random_state=0).fit(COUNTS)  # with one stage
+    alone = PerplexityDisplay.from_estimator(blocks)
+    assert [curve.name for curve in alone.curves] == [f"β = {blocks.beta_:.3g}"]
+    assert marks(alone) == [(blocks.beta_, min(alone.curves[0].perplexity))]
     average = AveragedModels(AspectModel(2, max_iter=9), 2, random_state=0).fit(X)
     assert PerplexityDisplay.from_estimator(average).over == "beta"
 
 
 def test_the_least_held_out_perplexity_is_marked_and_fits_share_axes():
     display = PerplexityDisplay([CURVE, CURVE._replace(name="two", held_out=False)]).plot()
-    marks = [line for line in display.ax_.lines if line.get_marker() == "o"]
-    assert [(mark.get_xdata()[0], mark.get_ydata()[0]) for mark in marks] == [(2.0, 20.0)]
+    assert marks(display) == [(2.0, 20.0)]
     first = PerplexityDisplay([CURVE]).plot()
     assert legend(first) == []
     second = PerplexityDisplay([CURVE._replace(name="two")]).plot(first.ax_)
