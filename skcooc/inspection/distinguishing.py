@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SPARE = 5  # times as many columns are examined as are asked for
 PRIOR = 0.5  # tokens of a column, divided as all are, that shrink the ratios of rare ones
-LEAST = 1e-6  # of the unigram, in the other components where they have nothing of a column
+FLOOR = 1e-6  # probability of any column in the other components, relative to the unigram
 ROUNDING = 1e-6  # of an expected token
 FARTHEST, STEPS = 30.0, 45  # of logits; halvings of an interval twice as long
 COLUMNS = "component", "name", "feature", "count", "probability", "log_ratio", "low", "high"
@@ -122,7 +122,7 @@ def distinguishing_features(
     >>> sorted(table["feature"])
     ['goal', 'tea']
     """
-    view = read_view(model, X, None, feature_names, None)
+    view = read_view(model, X, feature_names)
     if len(view.components) < 2:
         raise ValueError("The model has one component: at least two are needed.")
     names = make_names(view.model, view.components, view.weights, view.columns, view.names_fitted)
@@ -133,11 +133,16 @@ def distinguishing_features(
         observed = _expected_counts(view)
     columns: dict[str, list[object]] = {name: [] for name in COLUMNS}
     for k, name in enumerate(names):
-        found, ratios = _best_ratios(view, observed, k, n_features, level)
-        p, counts = view.components[k, found], expected[found, k]
-        words = [str(view.columns[j]) for j in found]
-        values = [k] * len(found), [name] * len(found), words, counts.tolist(), p.tolist()
-        for column, entries in zip(COLUMNS, (*values, *ratios.tolist()), strict=True):
+        best, ratios = _best_ratios(view, observed, k, n_features, level)
+        values = [
+            [k] * len(best),
+            [name] * len(best),
+            [str(view.columns[j]) for j in best],
+            expected[best, k].tolist(),
+            view.components[k, best].tolist(),
+            *ratios.tolist(),
+        ]
+        for column, entries in zip(COLUMNS, values, strict=True):
             columns[column] += entries
     return table_of(columns, backend)
 
@@ -160,7 +165,9 @@ class ColumnCounts(NamedTuple):
 
 
 def _expected_counts(view: ModelView) -> ExpectedCounts:
-    counts, A, B = view.counts, view.mixtures, view.components.T
+    A = view.mixtures
+    B = view.components.T
+    counts = view.counts
     X = as_counts(counts.astype(np.float64))
     means = sp.csr_array((X.cells(A, B), counts.indices, counts.indptr), shape=counts.shape)
     expected = B * X.mixture(A, B).columns
@@ -171,38 +178,43 @@ def _best_ratios(
     view: ModelView, observed: ExpectedCounts, k: int, n_features: int, level: float
 ) -> tuple[Array, Array]:
     """Positions of the best columns of a component, (n,), and their log-ratios, (3, n)."""
-    share, own = float(view.weights[k]), observed.expected[:, k]
-    others = np.maximum(observed.expected.sum(axis=1) - own, 0) + PRIOR * (1 - share)
-    own = own + PRIOR * share
+    share = float(view.weights[k])
+    expected = observed.expected[:, k]
+    outside = np.maximum(observed.expected.sum(axis=1) - expected, 0) + PRIOR * (1 - share)
+    inside = expected + PRIOR * share
     with np.errstate(divide="ignore"):  # lower ends as if expected counts were observed
-        low = np.log(own / others) - logit(share) - 2 * np.sqrt(1 / own + 1 / others)
-    found = np.argsort(-low, kind="stable")
-    several = observed.expected[found, k] > 1 + ROUNDING  # a single token is not enough
-    found = found[several][: SPARE * n_features]
-    if not len(found) or not 0 < share < 1:
-        return found[:0], np.empty((3, 0))
-    ratios = log_ratios(_column_counts(view, observed, k, found), share, level)
+        low = np.log(inside / outside) - logit(share) - 2 * np.sqrt(1 / inside + 1 / outside)
+    columns = np.argsort(-low, kind="stable")
+    columns = columns[expected[columns] > 1 + ROUNDING]  # a single token is not enough
+    columns = columns[: SPARE * n_features]
+    if not len(columns) or not 0 < share < 1:
+        return columns[:0], np.empty((3, 0))
+    ratios = log_ratios(_column_counts(view, observed, k, columns), share, level)
     order = np.argsort(-ratios[1], kind="stable")
     order = order[ratios[1, order] > 0][:n_features]
-    return found[order], ratios[:, order]
+    return columns[order], ratios[:, order]
 
 
 def _column_counts(
     view: ModelView, observed: ExpectedCounts, k: int, columns: Array
 ) -> ColumnCounts:
-    """Counts of some columns, with odds of the two distributions over rows."""
-    counts, q, n = observed.counts, view.components, view.row_sums
+    """Counts of the given columns, with odds of the two distributions over rows."""
+    q = view.components
+    counts = observed.counts
     lengths = np.diff(counts.indptr)[columns]
     starts = np.cumsum(lengths) - lengths
-    at = np.arange(lengths.sum()) + np.repeat(counts.indptr[columns] - starts, lengths)
-    rows = counts.indices[at]
-    own, mass = view.mixtures[rows, k], view.weights * view.n_tokens
-    least = LEAST * view.unigram[columns]
-    rest = mass @ q[:, columns] - mass[k] * q[k, columns] + least * (mass.sum() - mass[k])
-    p, few = np.repeat(q[k, columns], lengths), np.repeat(least, lengths)
-    others = np.maximum(observed.means[at] - own * p, 0) + few * (1 - own)
-    u, v = own / mass[k], others / np.repeat(rest, lengths)
-    return ColumnCounts(counts.data[at], n[rows] * observed.means[at], u / (u + v), starts)
+    cells = np.arange(lengths.sum()) + np.repeat(counts.indptr[columns] - starts, lengths)
+    rows = counts.indices[cells]
+    shares = view.mixtures[rows, k]
+    means = observed.means[cells]
+    mass = view.weights * view.n_tokens
+    floor = FLOOR * view.unigram[columns]
+    rest = mass @ q[:, columns] - mass[k] * q[k, columns] + floor * (mass.sum() - mass[k])
+    outside = np.maximum(means - shares * np.repeat(q[k, columns], lengths), 0)
+    outside += np.repeat(floor, lengths) * (1 - shares)
+    u = shares / mass[k]
+    v = outside / np.repeat(rest, lengths)
+    return ColumnCounts(counts.data[cells], view.row_sums[rows] * means, u / (u + v), starts)
 
 
 def log_ratios(cells: ColumnCounts, share: float, level: float) -> Array:
@@ -229,7 +241,8 @@ def log_ratios(cells: ColumnCounts, share: float, level: float) -> Array:
         return slopes + PRIOR * (share - expit(at))
 
     C = len(cells.starts)
-    low, high = np.full(C, -FARTHEST), np.full(C, FARTHEST)
+    low = np.full(C, -FARTHEST)
+    high = np.full(C, FARTHEST)
     best = _bisect(lambda at: slope(at) > 0, low, high)
     enough = likelihood(best) - _dispersion(cells, best) * chi2.ppf(level, 1) / 2
     first = _bisect(lambda at: likelihood(at) < enough, low, best)
@@ -242,7 +255,8 @@ def _bisect(is_below: Callable[[Array], Array], low: Array, high: Array) -> Arra
     for _ in range(STEPS):
         middle = (low + high) / 2
         below = is_below(middle)
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
+        low = np.where(below, middle, low)
+        high = np.where(below, high, middle)
     return (low + high) / 2
 
 
@@ -252,9 +266,9 @@ def _dispersion(cells: ColumnCounts, at: Array) -> Array:
     They are estimated by the squared parts of rows in the slope, as for a quasi-likelihood.
     """
     squares = _surplus(cells, at) ** 2
-    found = np.add.reduceat((cells.counts - cells.expected) ** 2 * squares, cells.starts)
+    variance = np.add.reduceat((cells.counts - cells.expected) ** 2 * squares, cells.starts)
     poisson = np.add.reduceat(cells.counts * squares, cells.starts)
-    return np.divide(found, poisson, out=np.ones_like(found), where=found > poisson)
+    return np.divide(variance, poisson, out=np.ones_like(variance), where=variance > poisson)
 
 
 def _surplus(cells: ColumnCounts, at: Array) -> Array:
@@ -266,5 +280,5 @@ def _surplus(cells: ColumnCounts, at: Array) -> Array:
 def _mixture(cells: ColumnCounts, at: Array) -> Array:
     """pi u + (1 - pi) v, divided by u + v, (n,)."""
     lengths = np.diff(cells.starts, append=len(cells.counts))
-    pi, other = np.repeat(expit(at), lengths), np.repeat(expit(-at), lengths)
-    return pi * cells.odds + other * (1 - cells.odds)
+    pi = np.repeat(expit(at), lengths)
+    return pi * cells.odds + np.repeat(expit(-at), lengths) * (1 - cells.odds)

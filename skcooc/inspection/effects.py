@@ -53,7 +53,7 @@ class Responses(NamedTuple):
     own_variance: Array  # (N, K): what the residuals of these shares do not show
     tokens: Array  # (N,)
     sample_weight: Array  # (N,): in the fit
-    known: Array  # mask of these rows among all
+    has_tokens: Array  # mask of these rows among all
 
 
 class Regression(NamedTuple):
@@ -171,41 +171,45 @@ def share_effects(
     >>> (table["p_adjusted"] < 0.05).tolist()
     [True, True, False, False]
     """
-    view = read_view(model, X, None, feature_names, None)
+    view = read_view(model, X, feature_names)
     check_row_order(view, X, design=design)
-    responses, seed = row_shares(view), draw_seed(random_state)
-    terms, matrix = read_design(design, responses.known)
+    responses = row_shares(view)
+    seed = draw_seed(random_state)
+    terms, matrix = read_design(design, responses.has_tokens)
     weights = precision_weights(responses, matrix)
-    found = regress(responses.shares, matrix, weights)
-    errors = standard_errors(found, weights[:, None] * responses.own_variance)
-    n_tests = found.coefficients.size
+    regression = regress(responses.shares, matrix, weights)
+    effects = regression.coefficients
+    errors = standard_errors(regression, weights[:, None] * responses.own_variance)
+    n_tests = effects.size
     n = max(999, 40 * n_tests) if n_permutations == "auto" else n_permutations
-    p = np.where(np.isnan(errors), np.nan, permutation_p(found, n, seed))
+    p = np.where(np.isnan(errors), np.nan, permutation_p(regression, n, seed))
     half = t.ppf((1 + level) / 2, len(matrix) - len(terms) - 1) * errors
     columns = {
         **keys_of_lines("term", np.array(terms, dtype=object), names_of_view(view, names)),
-        "effect": found.coefficients.ravel(),
+        "effect": effects.ravel(),
         "std_error": errors.ravel(),
-        "low": (found.coefficients - half).ravel(),
-        "high": (found.coefficients + half).ravel(),
+        "low": (effects - half).ravel(),
+        "high": (effects + half).ravel(),
+        **columns_of_tests(p.ravel()),
     }
-    return table_of({**columns, **columns_of_tests(p.ravel())}, backend)
+    return table_of(columns, backend)
 
 
 def row_shares(view: ModelView) -> Responses:
-    topics, weights = row_topics(view), view.fitted_weights
-    known = topics.tokens > 0
-    shares = topics.linear[known] / topics.tokens[known, None]
-    own = np.zeros_like(shares) if kind_of(view.model) == "topic" else shares * (1 - shares)
-    return Responses(shares, own, view.row_sums[known], weights[known], known)
+    topics = row_topics(view)
+    rows = topics.tokens > 0
+    shares = topics.linear[rows] / topics.tokens[rows, None]
+    variance = np.zeros_like(shares) if kind_of(view.model) == "topic" else shares * (1 - shares)
+    return Responses(shares, variance, view.row_sums[rows], view.fitted_weights[rows], rows)
 
 
 def precision_weights(responses: Responses, matrix: Array) -> Array:
     """Weights of rows by length, as far as length explains the size of their residuals, (N,)."""
-    n, given = responses.tokens, responses.sample_weight / responses.sample_weight.mean()
+    n = responses.tokens
+    sample_weight = responses.sample_weight / responses.sample_weight.mean()
 
     def weights(log_half: float) -> Array:
-        return np.asarray(given * n / (n + np.exp(log_half)))
+        return np.asarray(sample_weight * n / (n + np.exp(log_half)))
 
     def loss(log_half: float) -> float:
         w = weights(log_half)
@@ -221,72 +225,85 @@ def regress(shares: Array, matrix: Array, weights: Array) -> Regression:
     roots = np.sqrt(weights)[:, None]
     regressors = roots * np.column_stack([np.ones(len(matrix)), matrix])
     Q, R = np.linalg.qr(regressors)
-    influence, responses = np.linalg.solve(R, Q.T), roots * shares
+    influence = np.linalg.solve(R, Q.T)
+    responses = roots * shares
     coefficients = influence @ responses
-    residuals, least = responses - regressors @ coefficients, ROUNDING * np.abs(responses).max()
-    residuals[np.abs(residuals) < least] = 0
-    coefficients[np.abs(regressors).max(axis=0)[:, None] * np.abs(coefficients) < least] = 0
+    residuals = responses - regressors @ coefficients
+    rounding = ROUNDING * np.abs(responses).max()
+    residuals[np.abs(residuals) < rounding] = 0
+    coefficients[np.abs(regressors).max(axis=0)[:, None] * np.abs(coefficients) < rounding] = 0
     return Regression(coefficients[1:], residuals, influence[1:], (Q**2).sum(axis=1))
 
 
-def standard_errors(found: Regression, own_variance: Array) -> Array:
+def standard_errors(regression: Regression, own_variance: Array) -> Array:
     """Robust standard errors (HC3), (p, K); NaN for coefficients that a single row determines."""
-    free = 1 - found.leverage
-    single = free < SATURATED
-    squares = (found.residuals / np.where(single, 1, free)[:, None]) ** 2 + own_variance
-    variance = found.influence**2 @ squares
-    size = np.abs(found.influence).max(axis=1)
-    alone = (np.abs(found.influence[:, single]) > DEPENDENT * size[:, None]).any(axis=1)
-    variance[alone] = np.nan
+    free = 1 - regression.leverage
+    saturated = free < SATURATED
+    squares = (regression.residuals / np.where(saturated, 1, free)[:, None]) ** 2 + own_variance
+    variance = regression.influence**2 @ squares
+    size = np.abs(regression.influence)
+    by_one_row = (size[:, saturated] > DEPENDENT * size.max(axis=1)[:, None]).any(axis=1)
+    variance[by_one_row] = np.nan
     return np.sqrt(variance)
 
 
-def permutation_p(found: Regression, n_permutations: int, seed: int) -> Array:
+def permutation_p(regression: Regression, n_permutations: int, seed: int) -> Array:
     """p-values of Freedman and Lane's permutations, (p, K), with the same draws for all tests.
 
     The fitted part of the regression without a column changes neither its coefficient nor, under
     the null hypothesis, its variance: permuted residuals of that regression are enough.
     """
-    influence, n_rows = found.influence, found.influence.shape[1]
+    influence = regression.influence
+    n_columns, n_rows = influence.shape
     reduced = [  # residuals without the column, by the theorem of Frisch, Waugh and Lovell
-        found.residuals + np.outer(its / (its @ its), effects)
-        for its, effects in zip(influence, found.coefficients, strict=True)
+        regression.residuals + np.outer(line / (line @ line), effects)
+        for line, effects in zip(influence, regression.coefficients, strict=True)
     ]
 
     def statistics(orders: Array, d: int) -> Array:  # (b, K)
         permuted = influence[d][orders]
-        squares, spread = (permuted @ reduced[d]) ** 2, permuted**2 @ reduced[d] ** 2
+        squares = (permuted @ reduced[d]) ** 2
+        spread = permuted**2 @ reduced[d] ** 2
         return np.divide(squares, spread, out=np.zeros_like(squares), where=spread > 0)
 
-    identity, larger = np.arange(n_rows)[None], np.zeros(found.coefficients.shape)
-    seen = [statistics(identity, d) * (1 - 1e-9) for d in range(len(influence))]
-    rng, at_once = np.random.default_rng(seed), max(1, BLOCK // n_rows)
+    identity = np.arange(n_rows)[None]
+    observed = [statistics(identity, d) * (1 - 1e-9) for d in range(n_columns)]
+    larger = np.zeros(regression.coefficients.shape)
+    rng = np.random.default_rng(seed)
+    at_once = max(1, BLOCK // n_rows)
     for first in range(0, n_permutations, at_once):
         orders = identity.repeat(min(at_once, n_permutations - first), axis=0)
         orders = rng.permuted(orders, axis=1)
-        for d in range(len(influence)):
-            larger[d] += (statistics(orders, d) >= seen[d]).sum(axis=0)
+        for d in range(n_columns):
+            larger[d] += (statistics(orders, d) >= observed[d]).sum(axis=0)
     return (1 + larger) / (1 + n_permutations)
 
 
-def read_design(design: Any, known: Array) -> tuple[list[str], Array]:
-    """Names of the terms and their values in the rows that are known, (N, p)."""
+def read_design(design: Any, has_tokens: Array) -> tuple[list[str], Array]:
+    """Names of the terms and their values in the rows with tokens, (N, p)."""
     terms: dict[str, Array] = {}
     for name, column in _columns(design).items():
         labels = read_labels({name: column}, f"design column {name!r}")
-        if labels.values.shape != known.shape:
-            what = f"{labels.parameter} has shape {labels.values.shape}"
-            raise ValueError(f"{what}, but X has {len(known)} rows.")
-        terms |= _terms(labels, known)
-    names, matrix = list(terms), np.column_stack([*terms.values()])
+        if labels.values.shape != has_tokens.shape:
+            raise ValueError(
+                f"{labels.parameter} has shape {labels.values.shape}, "
+                f"but X has {len(has_tokens)} rows."
+            )
+        terms |= _terms(labels, has_tokens)
+    names = list(terms)
+    matrix = np.column_stack([*terms.values()])
     if len(names) + 1 >= len(matrix):
-        what = f"design has {len(names)} columns for {len(matrix)} rows with tokens"
-        raise ValueError(f"{what}, levels of categories included: give fewer columns.")
+        raise ValueError(
+            f"design has {len(names)} columns for {len(matrix)} rows with tokens, levels of "
+            "categories included: give fewer columns."
+        )
     centred = matrix - matrix.mean(axis=0)
-    new = np.abs(np.diag(np.linalg.qr(centred / np.linalg.norm(centred, axis=0))[1]))
-    if (new < DEPENDENT).any():
-        what = f"design column {names[int(np.argmax(new < DEPENDENT))]!r}"
-        raise ValueError(f"{what} is a combination of those before it: drop one of them.")
+    lengths = np.abs(np.diag(np.linalg.qr(centred / np.linalg.norm(centred, axis=0))[1]))
+    if (lengths < DEPENDENT).any():
+        raise ValueError(
+            f"design column {names[int(np.argmax(lengths < DEPENDENT))]!r} is a combination of "
+            "those before it: drop one of them."
+        )
     return names, matrix
 
 
@@ -298,9 +315,9 @@ def _columns(design: Any) -> dict[str, Any]:
     if isinstance(design, str):
         raise TypeError(f"design is a string, {design!r}; give the values of its columns.")
     design = list(design) if isinstance(design, Iterator) else design
-    given = narwhals.from_native(design, allow_series=True, pass_through=True)
-    if isinstance(given, narwhals.Series):
-        return {given.name or "x0": design}
+    native = narwhals.from_native(design, allow_series=True, pass_through=True)
+    if isinstance(native, narwhals.Series):
+        return {native.name or "x0": design}
     if (columns := columns_by_name(design)) is None:
         table = design if isinstance(design, np.ndarray) else np.array(design, dtype=object)
         if table.ndim not in (1, 2):
@@ -314,24 +331,30 @@ def _columns(design: Any) -> dict[str, Any]:
     return named
 
 
-def _terms(column: Labels, known: Array) -> dict[str, Array]:
+def _terms(column: Labels, has_tokens: Array) -> dict[str, Array]:
     """A number for each row, or an indicator for each level but the first."""
-    what, name = column.parameter, str(column.name)
+    parameter = column.parameter
     if n_missing := int(is_missing(column.values).sum()):
-        raise ValueError(f"{what} has {n_missing} missing values: drop these rows, also from X.")
-    values = column.values[known]
+        raise ValueError(
+            f"{parameter} has {n_missing} missing values: drop these rows, also from X."
+        )
+    name = str(column.name)
+    values = column.values[has_tokens]
     if all(isinstance(value, bool) for value in values.tolist()):
         terms = {name: values.astype(np.float64)}
     elif (plain := plain_values(values)).dtype.kind == "M":
-        raise ValueError(f"{what} has dates: give numbers, such as years.")
+        raise ValueError(f"{parameter} has dates: give numbers, such as years.")
     elif plain.dtype.kind in "iuf" and column.order is None:
         if not np.isfinite(plain).all():
-            raise ValueError(f"{what} has infinite numbers.")
+            raise ValueError(f"{parameter} has infinite numbers.")
         terms = {name: plain.astype(np.float64)}
     else:
         levels, numbers = number_levels(plain, column.order)
-        others = enumerate(levels[1:].tolist(), 1)
-        terms = {f"{name}={level}": np.asarray(numbers == g, float) for g, level in others}
+        terms = {
+            f"{name}={level}": np.asarray(numbers == g, float)
+            for g, level in enumerate(levels.tolist())
+            if g > 0
+        }
     if not terms or any((values == values[0]).all() for values in terms.values()):
-        raise ValueError(f"{what} is constant: drop it.")
+        raise ValueError(f"{parameter} is constant: drop it.")
     return terms

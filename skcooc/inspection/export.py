@@ -14,7 +14,7 @@ from skcooc.inspection.names import name_topics, user_names
 from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.protocol.decorators import validated
 
-LEAST = 1e-12  # of probabilities in the arguments of pyLDAvis, which takes logarithms
+SMALLEST = 1e-12  # probability in the arguments of pyLDAvis, which takes logarithms
 
 
 class Feature(TypedDict):
@@ -73,9 +73,12 @@ def export_text(
     |   |--- cluster 0: tea (40.0%, 2 rows)
     |   |--- cluster 1: wine (20.0%, 1 row)
     """
-    found = unwrap(model, "tree_", *FACTORS)
-    model, names = found.model, found.column_names(feature_names)
-    top, tree, text = rank_columns(model, n_features, order), model.tree_, ""
+    unwrapped = unwrap(model, "tree_", *FACTORS)
+    model = unwrapped.model
+    tree = model.tree_
+    names = unwrapped.column_names(feature_names)
+    top = rank_columns(model, n_features, order)
+    text = ""
     for node in tree.preorder:
         parts = [user_names(model).get(node, ""), ", ".join(map(str, names[top[node]]))]
         share = f"{model.node_weights_[node]:.1%}"
@@ -124,15 +127,24 @@ def export_dict(
     >>> sorted((round(leaf["weight"], 2), leaf["n_rows"]) for leaf in root["children"])
     [(0.2, 1), (0.4, 2)]
     """
-    found = unwrap(model, "tree_", *FACTORS)
-    model, columns = found.model, found.column_names(feature_names)
-    q, tree, top = model.components_, model.tree_, rank_columns(model, n_features, order)
-    names, nodes = name_topics(model, columns), list[Node]()
-    for node, weight in enumerate(model.node_weights_.tolist()):
-        best = zip(map(str, columns[top[node]]), q[node, top[node]].tolist(), strict=True)
-        features: list[Feature] = [{"name": name, "probability": p} for name, p in best]
-        entry: Node = {"node": node, "name": names[node], "weight": weight}
-        nodes.append(entry | {"features": features, "children": []})
+    unwrapped = unwrap(model, "tree_", *FACTORS)
+    model = unwrapped.model
+    tree = model.tree_
+    columns = unwrapped.column_names(feature_names)
+    names = name_topics(model, columns)
+    nodes: list[Node] = [
+        {
+            "node": node,
+            "name": names[node],
+            "weight": float(model.node_weights_[node]),
+            "features": [
+                {"name": str(columns[j]), "probability": float(model.components_[node, j])}
+                for j in best
+            ],
+            "children": [],
+        }
+        for node, best in enumerate(rank_columns(model, n_features, order))
+    ]
     sizes = np.bincount(model.labels_, minlength=len(tree.leaves))
     for cluster, leaf in enumerate(tree.leaves):
         nodes[leaf] |= {"cluster": cluster, "n_rows": int(sizes[cluster])}
@@ -174,18 +186,20 @@ def to_linkage(model: Estimator) -> Array:
     ['0', '1', '2']
     """
     model = unwrap(model, "tree_").model
-    splits, tree = getattr(model, "splits_", None), model.tree_
+    tree = model.tree_
+    splits = getattr(model, "splits_", None)
     heights = 1 / division(splits).betas if splits else _levels(tree)
-    K, rows = len(tree.leaves), []
-    cluster = dict(zip(tree.leaves.tolist(), range(K), strict=True))  # of a node
-    sizes = [1] * K
+    cluster = {leaf: c for c, leaf in enumerate(tree.leaves.tolist())}  # of a node
+    sizes = [1] * len(cluster)
+    rows = []
     inner = [node for node in tree.preorder[::-1].tolist() if node not in cluster]
     for node in sorted(inner, key=lambda node: float(heights[node])):
-        first, *others = (cluster[child] for child in tree.children(node).tolist())
-        for other in others:
-            rows.append((*sorted((first, other)), heights[node], sizes[first] + sizes[other]))
+        first, *siblings = (cluster[child] for child in tree.children(node).tolist())
+        for sibling in siblings:
+            size = sizes[first] + sizes[sibling]
+            rows.append((*sorted((first, sibling)), heights[node], size))
             first = len(sizes)
-            sizes.append(int(rows[-1][3]))
+            sizes.append(size)
         cluster[node] = first
     return np.array(rows, dtype=float).reshape(-1, 4)
 
@@ -226,9 +240,9 @@ def to_pyldavis(
     >>> import pyLDAvis  # doctest: +SKIP
     >>> page = pyLDAvis.prepared_data_to_html(pyLDAvis.prepare(**arguments))  # doctest: +SKIP
     """
-    view = read_view(model, X, None, feature_names, None)
+    view = read_view(model, X, feature_names)
     return {
-        "topic_term_dists": distributions(np.maximum(view.model.components_, LEAST)),
+        "topic_term_dists": distributions(np.maximum(view.model.components_, SMALLEST)),
         "doc_topic_dists": view.mixtures,
         "doc_lengths": view.row_sums,
         "vocab": view.columns.astype(str),

@@ -132,8 +132,7 @@ def characteristic_features(
     >>> sorted(inspection.characteristic_features(clusters, words, n_features=2))
     [['tea'], ['wine']]
     """
-    found = unwrap(model, *FACTORS)
-    return component_features(found, feature_names, n_features, "characteristic")
+    return component_features(unwrap(model, *FACTORS), feature_names, n_features, "characteristic")
 
 
 @validated({"n_rows": HOW_MANY})
@@ -179,10 +178,10 @@ def representative_rows(
 
 
 def component_features(
-    found: Unwrapped, feature_names: ArrayLike | None, n_features: int, order: Order
+    unwrapped: Unwrapped, feature_names: ArrayLike | None, n_features: int, order: Order
 ) -> list[list[str]]:
-    names = found.column_names(feature_names)
-    return [list(map(str, names[top])) for top in rank_columns(found.model, n_features, order)]
+    names = unwrapped.column_names(feature_names)
+    return [list(map(str, names[top])) for top in rank_columns(unwrapped.model, n_features, order)]
 
 
 def rank_columns(model: FactorModel, n_features: int, order: Order) -> list[Array]:
@@ -225,13 +224,14 @@ def most_representative(shares: Array, row_distribution: Array, n_rows: int) -> 
     return [[i for i in rows.tolist() if joint[i, z] > 0] for z, rows in enumerate(order)]
 
 
-def unwrap_coclustering(given: Any, *attributes: str) -> Unwrapped:
+def unwrap_coclustering(model: Any, *attributes: str) -> Unwrapped:
     """The model inside that has clusters of both sides; TypeError if there is none."""
     try:
-        return unwrap(given, "joint_", "column_posteriors_", *attributes)
+        return unwrap(model, "joint_", "column_posteriors_", *attributes)
     except TypeError as error:
-        hint = "Only co-clusterings have it, such as SymmetricClustering."
-        raise TypeError(f"{error} {hint}") from error
+        raise TypeError(
+            f"{error} Only co-clusterings have it, such as SymmetricClustering."
+        ) from error
 
 
 def row_clusters(model: TwoSided) -> SideClusters:

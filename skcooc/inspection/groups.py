@@ -59,8 +59,10 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
     ['a, 2019', 'b, 2018', 'b, 2019']
     """
     if not len(weights):
-        told = "The model keeps no rows, as after fits of blocks"
-        raise ValueError(f"{told}: give Mixtures(model.transform(X), n_tokens) in its place.")
+        raise ValueError(
+            "The model keeps no rows, as after fits of blocks: give "
+            "Mixtures(model.transform(X), n_tokens) in its place."
+        )
     if (factors := columns_by_name(by)) is None:
         columns = [read_labels(by)]
     elif len(factors) in (1, 2):
@@ -69,21 +71,25 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
         raise ValueError(f"by has {len(factors)} columns, {[*factors]}: give one or two of them.")
     if freq != "auto":
         columns = [parse_dates(column) for column in columns]
-    if len(columns) == 1:
-        division = group_rows(columns[0], weights, freq)
-        _warn_of_many(columns[0], division)
-        return division
-    dated = [days_of(column.values[~is_missing(column.values)]) is not None for column in columns]
-    freqs = [freq if has_dates or not any(dated) else "auto" for has_dates in dated]
-    first, second = (group_rows(c, weights, f) for c, f in zip(columns, freqs, strict=True))
-    _warn_of_many(columns[0], first)
-    _warn_of_many(columns[1], second)
-    members, names = [], []
-    pairs = itertools.product(*(zip(g.labels, g.members, strict=True) for g in (first, second)))
-    for (a, rows), (b, others) in pairs:
-        if len(both := np.intersect1d(rows, others, assume_unique=True)):
-            members.append(both)
-            names.append(f"{a}, {b}")
+    are_dates = [days_of(c.values[~is_missing(c.values)]) is not None for c in columns]
+    divisions = []
+    for column, is_date in zip(columns, are_dates, strict=True):
+        applies = is_date or not any(
+            are_dates
+        )  # freq applies to a column of dates, if there is one
+        divisions.append(group_rows(column, weights, freq if applies else "auto"))
+        _warn_of_many(column, divisions[-1])
+    if len(divisions) == 1:
+        return divisions[0]
+    first, second = divisions
+    members = []
+    names = []
+    for a, rows_a in zip(first.labels, first.members, strict=True):
+        for b, rows_b in zip(second.labels, second.members, strict=True):
+            rows = np.intersect1d(rows_a, rows_b, assume_unique=True)
+            if len(rows):
+                members.append(rows)
+                names.append(f"{a}, {b}")
     if not names:
         raise ValueError("by has no row with a label in both columns.")
     return RowGroups(members, np.array(names), names, f"{first.name}, {second.name}")
@@ -91,12 +97,14 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
 
 def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
     if column.values.shape != weights.shape:
-        what = f"{column.parameter} has shape {column.values.shape}"
-        raise ValueError(f"{what}, but there are {len(weights)} rows.")
-    known = np.flatnonzero(~is_missing(column.values) & (weights > 0))
-    if not len(known):
+        raise ValueError(
+            f"{column.parameter} has shape {column.values.shape}, "
+            f"but there are {len(weights)} rows."
+        )
+    rows = np.flatnonzero(~is_missing(column.values) & (weights > 0))
+    if not len(rows):
         raise ValueError(f"{column.parameter} has no label for any row with counts.")
-    values = plain_values(column.values[known])
+    values = plain_values(column.values[rows])
     if values.dtype.kind == "M":
         if freq not in ("auto", *FREQUENCIES):
             raise ValueError(f"freq={freq!r} should be 'auto' or one of {', '.join(FREQUENCIES)}.")
@@ -108,8 +116,9 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
             first = values.tolist()[0]
             raise ValueError(f"freq={freq!r} needs dates; by has values such as {first!r}. {CURE}")
         if values.dtype.kind == "f" and not np.isfinite(values).all():
-            what = f"{column.parameter} has infinite numbers"
-            raise ValueError(f"{what}: give NaN for rows without a label.")
+            raise ValueError(
+                f"{column.parameter} has infinite numbers: give NaN for rows without a label."
+            )
         order = column.order
         if order is None and values.dtype.kind == "U":
             with contextlib.suppress(ValueError):  # strings that are all numbers
@@ -117,20 +126,23 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
         groups, numbers = number_levels(values, order)
         is_float = groups.dtype.kind == "f"
         names = number_labels(groups) if is_float else list(map(str, groups))
-    members = [known[numbers == g] for g in range(len(groups))]
+    members = [rows[numbers == g] for g in range(len(groups))]
     return RowGroups(members, groups, names, column.name)
 
 
 def _warn_of_many(column: Labels, division: RowGroups) -> None:
-    n, n_rows = len(division.groups), sum(map(len, division.members))
+    n = len(division.groups)
+    n_rows = sum(map(len, division.members))
     if division.groups.dtype.kind == "f" and MANY_GROUPS < n > n_rows / 2:
-        what = f"{column.parameter} has {n} numbers in {n_rows} rows"
-        cure = "and each is a group: put them into intervals, as by pandas.cut(by, 10)."
-        warn(f"{what}, {cure}")
+        warn(
+            f"{column.parameter} has {n} numbers in {n_rows} rows, and each is a group: put them "
+            "into intervals, as by pandas.cut(by, 10)."
+        )
     if n > MANY_GROUPS and parse_dates(column) is not column:
-        what = f"{column.parameter} has {n} dates as strings, and each is a group"
-        cure = "give freq, such as 'year', or dates, as by pandas.to_datetime."
-        warn(f"{what}: {cure}")
+        warn(
+            f"{column.parameter} has {n} dates as strings, and each is a group: give freq, such "
+            "as 'year', or dates, as by pandas.to_datetime."
+        )
 
 
 def number_labels(numbers: Array) -> list[str]:
@@ -144,29 +156,29 @@ def number_labels(numbers: Array) -> list[str]:
         [format(x, form or f".{digits}g") for x, form in zip(numbers, forms, strict=True)]
         for digits in range(6, 18)
     )
-    return next(found for found in labels if len(set(found)) == len(numbers))
+    return next(names for names in labels if len(set(names)) == len(numbers))
 
 
 def parse_dates(column: Labels) -> Labels:
     """Replace strings by dates, if all of them are ISO 8601."""
-    known = ~is_missing(column.values)
-    texts = column.values[known]
+    has_value = ~is_missing(column.values)
+    texts = column.values[has_value]
     is_text = all(isinstance(text, str) for text in texts.tolist())
-    if not is_text or (found := parse_days(texts)) is None:
+    if not is_text or (days := parse_days(texts)) is None:
         return column
-    days = np.full(column.values.shape, "NaT", dtype="datetime64[D]")
-    days[known] = found
-    return column._replace(values=days, order=None)
+    values = np.full(column.values.shape, "NaT", dtype="datetime64[D]")
+    values[has_value] = days
+    return column._replace(values=values, order=None)
 
 
 def columns_by_name(table: Any) -> dict[Any, Any] | None:
     """The columns of a dict or a data frame by their names; None for anything else."""
     import narwhals.stable.v2 as narwhals  # here, for it takes a while to import
 
-    given = narwhals.from_native(table, pass_through=True)
-    if isinstance(given, narwhals.DataFrame):
-        return {name: given.get_column(name).to_native() for name in given.columns}
-    return dict(given) if isinstance(given, Mapping) else None
+    native = narwhals.from_native(table, pass_through=True)
+    if isinstance(native, narwhals.DataFrame):
+        return {name: native.get_column(name).to_native() for name in native.columns}
+    return dict(native) if isinstance(native, Mapping) else None
 
 
 def read_labels(by: Any, parameter: str = "by") -> Labels:
@@ -178,26 +190,28 @@ def read_labels(by: Any, parameter: str = "by") -> Labels:
         raise TypeError(f"{parameter} is None; give a label of each row.")
     if isinstance(by, str):
         raise TypeError(f"{parameter} is a string; give the labels, such as adata.obs[{by!r}].")
-    name, columns = None, columns_by_name(by)
+    name = None
+    columns = columns_by_name(by)
     if columns is not None:
         if len(columns) != 1:
-            what = f"{parameter} has {len(columns)} columns, {list(columns)}"
-            raise ValueError(f"{what}: give one of them.")
+            raise ValueError(
+                f"{parameter} has {len(columns)} columns, {list(columns)}: give one of them."
+            )
         ((name, by),) = columns.items()
-    given = narwhals.from_native(by, allow_series=True, pass_through=True)
-    if isinstance(given, narwhals.Series):
-        categorical = given.dtype in (narwhals.Categorical, narwhals.Enum)
-        order = given.cat.get_categories().to_list() if categorical else None
-        name = name or given.name or None
-        if given.dtype == narwhals.Datetime:  # else days are those of UTC
-            given = given.dt.replace_time_zone(None)
-        values = given.to_numpy()
+    column = narwhals.from_native(by, allow_series=True, pass_through=True)
+    if isinstance(column, narwhals.Series):
+        categorical = column.dtype in (narwhals.Categorical, narwhals.Enum)
+        order = column.cat.get_categories().to_list() if categorical else None
+        name = name or column.name or None
+        if column.dtype == narwhals.Datetime:  # else days are those of UTC
+            column = column.dt.replace_time_zone(None)
+        values = column.to_numpy()
     else:
-        if getattr(given, "ndim", 1) != 1:
-            raise ValueError(f"{parameter} has shape {given.shape}: give a label for each row.")
-        is_array = hasattr(given, "__array__")
-        values = np.asarray(given) if is_array else np.array(list(given), dtype=object)
-        order = getattr(given, "categories", None)  # of a pandas Categorical
+        if getattr(column, "ndim", 1) != 1:
+            raise ValueError(f"{parameter} has shape {column.shape}: give a label for each row.")
+        is_array = hasattr(column, "__array__")
+        values = np.asarray(column) if is_array else np.array(list(column), dtype=object)
+        order = getattr(column, "categories", None)  # of a pandas Categorical
     if values.dtype.kind == "m":
         raise ValueError(f"{parameter} has durations: give numbers, as of Series.dt.days.")
     return Labels(values, None if name is None else str(name), order, parameter)
@@ -222,9 +236,9 @@ def number_levels(values: Array, order: Sequence[object] | None) -> tuple[Array,
         return groups, numbers
     # Integers are floats where some are missing, and mixed categories are strings.
     places = {key: place for place, value in enumerate(order) for key in (value, str(value))}
-    found = [places[group] for group in groups.tolist()]
-    by_place = np.argsort(found)
-    return np.array([str(order[place]) for place in sorted(found)]), np.argsort(by_place)[numbers]
+    group_places = [places[group] for group in groups.tolist()]
+    ranks = np.argsort(np.argsort(group_places))
+    return np.array([str(order[place]) for place in sorted(group_places)]), ranks[numbers]
 
 
 def shortest_period(days: Array) -> str:
@@ -237,27 +251,32 @@ def shortest_period(days: Array) -> str:
     """
     alike = [f for f in ("year", "month") if (period_starts(days, f) == days).all()]
     longer = FREQUENCIES[FREQUENCIES.index(alike[0]) if alike else 0 :]
-    few = (f for f in longer if len(np.unique(period_starts(days, f))) <= MOST_PERIODS)
-    return next(few, FREQUENCIES[-1])
+    for freq in longer:
+        if len(np.unique(period_starts(days, freq))) <= MOST_PERIODS:
+            return freq
+    return FREQUENCIES[-1]
 
 
 def period_starts(days: Array, freq: str) -> Array:
     """The first day of the period of each day; weeks begin on Monday."""
     if freq in MONTHS:
         months = days.astype("datetime64[M]").astype(np.int64)
-        begun = months // MONTHS[freq] * MONTHS[freq]
-        return begun.astype("datetime64[M]").astype("datetime64[D]")
-    since = days.astype("datetime64[D]").astype(np.int64)
-    week = (since + 3) // 7 * 7 - 3  # day 0, 1970-01-01, was a Thursday
-    return (week if freq == "week" else since).astype("datetime64[D]")
+        months = months // MONTHS[freq] * MONTHS[freq]
+        return months.astype("datetime64[M]").astype("datetime64[D]")
+    if freq == "week":
+        numbers = days.astype("datetime64[D]").astype(np.int64)
+        numbers = (numbers + 3) // 7 * 7 - 3  # day 0, 1970-01-01, was a Thursday
+        return numbers.astype("datetime64[D]")
+    return days.astype("datetime64[D]")
 
 
 def _period_label(day: Any, freq: str) -> str:
     """The label of a period: "2001-02", "2001 Q1", "2001", "2000s"; or its first day."""
-    year, month = str(day)[:-6], int(str(day)[-5:-3])
-    quarter = f"{year} Q{(month + 2) // 3}"
-    words = {"month": str(day)[:-3], "quarter": quarter, "year": year, "decade": f"{year}s"}
-    return words.get(freq, str(day))
+    text = str(day)
+    year, month, _ = text.rsplit("-", 2)
+    quarter = f"{year} Q{(int(month) + 2) // 3}"
+    words = {"month": text[:-3], "quarter": quarter, "year": year, "decade": f"{year}s"}
+    return words.get(freq, text)
 
 
 def runs(places: Array) -> list[slice]:
@@ -299,15 +318,16 @@ def parse_days(values: Array) -> Array | None:
     >>> parse_days(np.array(["2001-02-03T04:05Z", "2001-02", "2001"])).tolist()[1:]
     [datetime.date(2001, 2, 1), datetime.date(2001, 1, 1)]
     """
-    known, numbers = np.unique(values.astype(str), return_inverse=True)
+    texts, numbers = np.unique(values.astype(str), return_inverse=True)
     try:
-        days = [parse_date(text.strip()).isoformat()[:10] for text in known.tolist()]
+        days = [parse_date(text.strip()).isoformat()[:10] for text in texts.tolist()]
     except ValueError:
         return None
     return np.array(days, dtype="datetime64[D]")[numbers]
 
 
 def parse_date(text: str) -> datetime.datetime:
-    """An ISO date; of a year or a month alone its first day. ValueError if it is none."""
-    whole = f"{text}-01-01"[:10] if YEAR_MONTH.fullmatch(text) else text
-    return datetime.datetime.fromisoformat(whole)
+    """The day of an ISO date, or the first day of a year or a month; ValueError if it is none."""
+    if YEAR_MONTH.fullmatch(text):
+        text = f"{text}-01-01"[:10]
+    return datetime.datetime.fromisoformat(text)

@@ -27,7 +27,7 @@ from skcooc.tables import (
     same_names,
 )
 
-OWNERS = {  # what has an attribute that is missing
+OWNERS = {  # models that have an attribute which is missing
     "components_": ", which a fitted model of topics or clusters has: give that first.",
     "embedding_": ", as models of skcooc have: give Mixtures(model.transform(X)) to see its rows; "
     "top_features and explore take it as it is.",
@@ -75,28 +75,31 @@ class Unwrapped:
         refuse_objects(X, "X", "counts", of_anndata=COUNTS_OF_CELLS)
         for step in self.steps:
             if hasattr(step, "build_analyzer") and getattr(X, "ndim", 1) == 2:
-                takes = f"{type(step).__name__}, a step of the pipeline, takes texts"
-                raise TypeError(f"X is a table, but {takes}: give these, or the model without it.")
+                raise TypeError(
+                    f"X is a table, but {type(step).__name__}, a step of the pipeline, takes "
+                    "texts: give these, or the model without it."
+                )
             X = step.transform(X)
         return X
 
     def column_names(self, feature_names: ArrayLike | None = None) -> Array:
         """Names of the M columns: given, of the steps, of the data, or x0, x1, ..."""
-        own, what = None, "columns"
+        fitted = None
         if self.steps and all(hasattr(step, "get_feature_names_out") for step in self.steps):
             for step in self.steps:
-                own = step.get_feature_names_out(own)
-        if own is None and (known := known_columns(self.model)) is not None:
-            own = list(map(str, known.tolist()))
+                fitted = step.get_feature_names_out(fitted)
+        if fitted is None and (columns := fitted_columns(self.model)) is not None:
+            fitted = list(map(str, columns.tolist()))
         n_columns = np.shape(self.model.components_)[1]
+        kind = "columns"
         if feature_names is None:
-            feature_names = [f"x{j}" for j in range(n_columns)] if own is None else own
-        elif own is not None:
-            what = "columns, whose names it knows"
-        return check_names(feature_names, n_columns, "feature_names", what, own)
+            feature_names = [f"x{j}" for j in range(n_columns)] if fitted is None else fitted
+        elif fitted is not None:
+            kind = "columns, whose names it knows"
+        return check_names(feature_names, n_columns, "feature_names", kind, fitted)
 
 
-def known_columns(model: Any) -> Array | None:
+def fitted_columns(model: Any) -> Array | None:
     """Names of the columns fitted, also numbers, which scikit-learn does not keep."""
     for attribute in ("feature_names_in_", "column_names_in_"):
         if (names := getattr(model, attribute, None)) is not None:
@@ -104,43 +107,42 @@ def known_columns(model: Any) -> Array | None:
     return None
 
 
-def unwrap(given: Any, *attributes: str) -> Unwrapped:
+def unwrap(model: Any, *attributes: str) -> Unwrapped:
     """The outermost estimator with all attributes, in a pipeline, search or other one.
 
     Nested are the last step of a pipeline, the best estimator of a search, and the estimator of
     other meta-estimators, to any depth. NotFittedError is raised where it has not been fitted;
     TypeError where none has all of them, with the name of an estimator that has, if there is one.
     """
-    chain = list(layers(given))
+    chain = list(layers(model))
     for layer in chain:
         if _has_all(layer.model, attributes):
             return layer
-    if hasattr(given, "fit"):
-        check_is_fitted(given)
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
     innermost = chain[-1].model
     missing = next(name for name in attributes if not hasattr(innermost, name))
-    inside = ", ".join(type(layer.model).__name__ for layer in chain[1:])
+    default = OWNERS.get(missing, ".")
+    if len(chain) > 1:
+        inside = ", ".join(type(layer.model).__name__ for layer in chain[1:])
+        default = f"{default.rstrip('.')}; nor has the estimator inside: {inside}."
     hints = (hint for layer in chain for hint in _hints(layer.model, attributes))
-    alone = OWNERS.get(missing, ".")
-    if inside:
-        alone = f"{alone.rstrip('.')}; nor has the estimator inside: {inside}."
-    hint = next(hints, alone)
-    raise TypeError(f"{type(given).__name__} has no {missing}{hint}")
+    raise TypeError(f"{type(model).__name__} has no {missing}{next(hints, default)}")
 
 
-def layers(given: Any) -> Iterator[Unwrapped]:
+def layers(model: Any) -> Iterator[Unwrapped]:
     """An estimator, the one nested in it, the one nested in that, and so on."""
-    before: tuple[Any, ...] = ()
+    steps: tuple[Any, ...] = ()
     while True:
-        yield Unwrapped(given, before)
-        if hasattr(given, "steps"):
-            *first, (_, inside) = given.steps
-            before += tuple(step for _, step in first if step not in (None, "passthrough"))
+        yield Unwrapped(model, steps)
+        if hasattr(model, "steps"):
+            *first, (_, inside) = model.steps
+            steps += tuple(step for _, step in first if step not in (None, "passthrough"))
         else:
-            inside = next((getattr(given, name) for name in NESTED if hasattr(given, name)), None)
+            inside = next((getattr(model, name) for name in NESTED if hasattr(model, name)), None)
         if inside is None or isinstance(inside, str):
             return
-        given = inside
+        model = inside
 
 
 @contextmanager
@@ -178,27 +180,28 @@ def topic_weights(model: FactorModel) -> Array:
 
 def rows_by_topic(model: FactorModel) -> Array:
     """Number of the rows with tokens whose largest topic is each, (K,)."""
-    known = np.asarray(model.row_distribution_) > 0
-    largest = np.asarray(model.embedding_)[known].argmax(axis=1)
+    has_tokens = np.asarray(model.row_distribution_) > 0
+    largest = np.asarray(model.embedding_)[has_tokens].argmax(axis=1)
     return np.bincount(largest, minlength=len(model.components_))
 
 
 def prior_trials(trials: Sequence[Any]) -> list[Any]:
     """Trials with a pseudo-count that differ in nothing else, not in the temperature either."""
-    found = [trial for trial in trials if trial.prior]
-    return [t for t in found if (t.stage, t.beta) == (found[0].stage, found[0].beta)]
+    with_prior = [t for t in trials if t.prior]
+    return [t for t in with_prior if (t.stage, t.beta) == (with_prior[0].stage, with_prior[0].beta)]
 
 
 def row_names_of(model: Any, row_names: ArrayLike | None = None) -> Array:
     """Names of the N rows fitted: given ones, those of the table fitted, or positions."""
-    n_rows, own = len(model.embedding_), getattr(model, "row_names_in_", None)
+    n_rows = len(model.embedding_)
+    fitted = getattr(model, "row_names_in_", None)
     if row_names is None:
-        return np.arange(n_rows) if own is None else np.asarray(own)
-    return check_names(row_names, n_rows, "row_names", "rows", own)
+        return np.arange(n_rows) if fitted is None else np.asarray(fitted)
+    return check_names(row_names, n_rows, "row_names", "rows", fitted)
 
 
 def check_names(
-    names: ArrayLike, n: int, parameter: str, what: str, own: Iterable[object] | None = None
+    names: ArrayLike, n: int, parameter: str, kind: str, fitted: Iterable[object] | None = None
 ) -> Array:
     """Names as an array; TypeError for a number.
 
@@ -206,8 +209,10 @@ def check_names(
     """
     if isinstance(names, Integral):
         number = "n_" + parameter.replace("_names", "s")
-        wrong = f"{parameter} should be an array of names of the {what}, got {names}"
-        raise TypeError(f"{wrong}. Did you mean {number}={names}?")
+        raise TypeError(
+            f"{parameter} should be an array of names of the {kind}, got {names}. "
+            f"Did you mean {number}={names}?"
+        )
     side = "obs_names" if parameter == "row_names" else "var_names"
     options = {"of_anndata": f"adata.{side}", "of_model": "its get_feature_names_out()"}
     refuse_objects(names, parameter, "names", **options)
@@ -215,13 +220,16 @@ def check_names(
         names = np.asarray(list(names) if isinstance(names, Iterator) else names, dtype=object)
     checked = as_names(names).astype(object)
     if checked.shape != (n,):
-        remedy = ": give vectorizer.get_feature_names_out()" if what == "columns" else ""
-        shape = checked.shape
-        raise ValueError(f"{parameter} has shape {shape}, but the model has {n} {what}{remedy}.")
-    if own is not None and in_another_order(checked, own):
-        why = ", such as that of a vocabulary_" if parameter == "feature_names" else ""
-        what = f"{parameter} are the names that the model knows, in another order{why}"
-        raise ValueError(f"{what}: leave them out.")
+        source = ": give vectorizer.get_feature_names_out()" if kind == "columns" else ""
+        raise ValueError(
+            f"{parameter} has shape {checked.shape}, but the model has {n} {kind}{source}."
+        )
+    if fitted is not None and in_another_order(checked, fitted):
+        source = ", such as that of a vocabulary_" if parameter == "feature_names" else ""
+        raise ValueError(
+            f"{parameter} are the names that the model knows, in another order{source}: "
+            "leave them out."
+        )
     return checked
 
 
@@ -305,8 +313,7 @@ class Mixtures:
         n_rows, n_topics = self.embedding_.shape
         n = np.asarray(np.ones(n_rows) if n_tokens is None else n_tokens, dtype=float)
         if n.shape not in ((n_rows,), (n_rows, 1)):
-            what = f"n_tokens has shape {n.shape}"
-            raise ValueError(f"{what}, but there are {n_rows} mixtures.")
+            raise ValueError(f"n_tokens has shape {n.shape}, but there are {n_rows} mixtures.")
         if not (n >= 0).all() or not 0 < n.sum() < np.inf:
             raise ValueError("n_tokens should be finite, not negative, and not all zero.")
         self.row_distribution_ = n.ravel() / n.sum()
@@ -315,8 +322,10 @@ class Mixtures:
         ranked: Any = self if like is None else unwrap(like, *FACTORS).model
         self.ranking_weights_ = topic_weights(ranked)
         if len(self.ranking_weights_) != n_topics:
-            n_like = len(self.ranking_weights_)
-            raise ValueError(f"like has {n_like} topics, but mixtures have {n_topics} columns.")
+            raise ValueError(
+                f"like has {len(self.ranking_weights_)} topics, "
+                f"but mixtures have {n_topics} columns."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -381,21 +390,23 @@ class ModelView:
         Other counts are of the rows fitted if half of their mixtures are far nearer to the fitted
         ones than to those of other rows.
         """
-        ones, masses = np.ones(len(self.mixtures)), getattr(self.model, "row_distribution_", ())
+        ones = np.ones(len(self.mixtures))
+        masses = np.asarray(getattr(self.model, "row_distribution_", ()))
         if not len(ones) == len(masses) == len(self.model.embedding_):
             return ones
-        known = self.row_sums > 0
+        has_tokens = self.row_sums > 0
         if self.fitted:
             equal = _are_same_sums(masses, self.row_distribution)
         else:
-            kept = distributions(self.model.embedding_)
-            own = np.abs(self.mixtures - kept)[known].sum(axis=1)
-            other = np.abs(self.mixtures - np.roll(kept, len(ones) // 2, axis=0))[known].sum(axis=1)
-            empty = np.asarray(masses)[~known].any()
-            equal = bool(empty or np.median(own) > np.median(other) / 2)
+            fitted = distributions(self.model.embedding_)
+            shifted = np.roll(fitted, len(ones) // 2, axis=0)
+            to_same = np.abs(self.mixtures - fitted)[has_tokens].sum(axis=1)
+            to_other = np.abs(self.mixtures - shifted)[has_tokens].sum(axis=1)
+            empty = masses[~has_tokens].any()
+            equal = bool(empty or np.median(to_same) > np.median(to_other) / 2)
         if equal:
             return ones
-        return np.divide(masses, self.row_sums, out=np.zeros(len(ones)), where=known)
+        return np.divide(masses, self.row_sums, out=np.zeros(len(ones)), where=has_tokens)
 
     @cached_property
     def weights(self) -> Array:  # (K,): P(z), shares of the tokens
@@ -407,48 +418,62 @@ class ModelView:
 
 
 def read_view(
-    model: Any, X: TableLike, texts: Sequence[str] | None, feature_names: ArrayLike | None,
-    row_names: ArrayLike | None,
-) -> ModelView:  # fmt: skip
+    model: Any,
+    X: TableLike,
+    feature_names: ArrayLike | None = None,
+    row_names: ArrayLike | None = None,
+    texts: Sequence[str] | None = None,
+) -> ModelView:
     """Check a model and its table, and find all names; see `explore`."""
-    found = unwrap(model, "components_")
-    model, steps, analyzer = found.model, found.steps, None
+    unwrapped = unwrap(model, "components_")
+    model = unwrapped.model
+    steps = unwrapped.steps
+    analyzer = None
     X = list(X) if isinstance(X, Iterator) else X
     if steps and hasattr(steps[0], "build_analyzer"):
         analyzer = steps[0].build_analyzer()
     if steps and texts is None and (isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 1):
         listed = list(X)
         texts = listed if listed and all(isinstance(text, str) for text in listed) else None
-    X = found.table(X)
+    X = unwrapped.table(X)
     check_fitted_columns(X, model)
-    X, own_names = split_row_names(X)
+    X, table_names = split_row_names(X)
     counts = _check_counts(X, model)
+    n_rows = counts.shape[0]
     if texts is not None:
         texts = [_read_text(text, i) for i, text in enumerate(texts)]
-    if texts is not None and len(texts) != counts.shape[0]:
-        raise ValueError(f"texts has {len(texts)} entries, but X has {counts.shape[0]} rows.")
+        if len(texts) != n_rows:
+            raise ValueError(f"texts has {len(texts)} entries, but X has {n_rows} rows.")
     fitted = _is_fitted_table(model, counts)
     if not fitted and not hasattr(model, "transform"):
         raise ValueError(f"{type(model).__name__} has no transform: X should be the table fitted.")
     if not fitted and hasattr(model, "column_factors_"):
-        what = "The model has factors of columns for groups of rows"
-        raise ValueError(f"{what}, and those of other rows are not known: give the rows fitted.")
+        raise ValueError(
+            "The model has factors of columns for groups of rows, and those of other rows are not "
+            "known: give the rows fitted."
+        )
     if row_names is None:
-        row_names = getattr(model, "row_names_in_", own_names) if fitted else own_names
-    columns = found.column_names(feature_names)
+        row_names = getattr(model, "row_names_in_", table_names) if fitted else table_names
+    columns = unwrapped.column_names(feature_names)
     mixtures = model.embedding_ if fitted else call_on_counts(model, "transform", counts)
     return ModelView(
-        model, counts, fitted, mixtures_of(model, mixtures), distributions(model.components_),
-        np.array([_cut_name(name) for name in columns]),
-        _row_names(row_names, texts, counts.shape[0]), texts, analyzer,
-        row_names is not None,
-    )  # fmt: skip
+        model,
+        counts,
+        fitted,
+        mixtures=mixtures_of(model, mixtures),
+        components=distributions(model.components_),
+        columns=np.array([_cut_name(name) for name in columns]),
+        rows=_row_names(row_names, texts, n_rows),
+        texts=texts,
+        analyzer=analyzer,
+        has_row_names=row_names is not None,
+    )
 
 
-def check_row_order(view: ModelView, X: Any, **given: Any) -> None:
+def check_row_order(view: ModelView, X: Any, **columns: Any) -> None:
     """Refuse values of rows that have the index, or the names, of these in another order."""
     names = view.rows if view.has_row_names else None
-    check_order(X.index if hasattr(X, "iloc") else names, **given)
+    check_order(X.index if hasattr(X, "iloc") else names, **columns)
 
 
 def kind_of(model: Any) -> str:
@@ -474,33 +499,39 @@ def split_row_names(X: TableLike) -> tuple[TableLike, ArrayLike | None]:
 
 def check_fitted_columns(X: TableLike, model: Any) -> None:
     """Raise ValueError if a data frame or dyads have other columns than were fitted."""
-    names, known = columns_of(X), known_columns(model)
-    if names is None or known is None or same_names(names, np.arange(len(names))):
+    names = columns_of(X)
+    fitted = fitted_columns(model)
+    if names is None or fitted is None or same_names(names, np.arange(len(names))):
         return  # without names: a data frame numbers its columns
-    if not same_names(names, known):
+    if not same_names(names, fitted):
         raise ValueError("X has columns of other names, or in another order, than the model.")
 
 
 def _check_counts(X: TableLike, model: Any) -> CSR:
-    if (kind := type(X).__name__) == "Triads":
-        cure = "leave X out, or give Mixtures(model.embedding_, n_tokens) in place of the model"
-        raise TypeError(f"X is a Triads, but a table of rows and columns is needed: {cure}.")
+    kind = type(X).__name__
+    if kind == "Triads":
+        raise TypeError(
+            "X is a Triads, but a table of rows and columns is needed: leave X out, or give "
+            "Mixtures(model.embedding_, n_tokens) in place of the model."
+        )
     if kind in ("RowBlocks", "DiskTable"):
-        what = "rows and columns in memory, such as a sparse array of some rows"
-        raise TypeError(f"X is a {kind}: give {what}.")
+        raise TypeError(
+            f"X is a {kind}: give rows and columns in memory, such as a sparse array of some rows."
+        )
     rows = X if isinstance(X, Sequence) or getattr(X, "ndim", 2) == 1 else ()
     if any(isinstance(row, str) for row in rows):
         raise TypeError(
             f"X holds texts, but {type(model).__name__} takes counts: give "
             "vectorizer.transform(X), or the pipeline that has the vectorizer as its first step."
         )
-    counts, n_columns = checked_copy(X, [np.float64, np.float32]), np.shape(model.components_)[1]
+    counts = checked_copy(X, [np.float64, np.float32])
+    n_columns = np.shape(model.components_)[1]
     if isinstance(model, Mixtures):
         raise ValueError("Mixtures have no columns: give the model in their place, or leave X out.")
     if counts.shape[1] != n_columns:
-        named = getattr(model, "feature_names_in_", None) is not None
-        which = ", named by its feature_names_in_" if named else ""
-        raise ValueError(f"X has {counts.shape[1]} features, but the model has {n_columns}{which}.")
+        has_names = getattr(model, "feature_names_in_", None) is not None
+        hint = ", named by its feature_names_in_" if has_names else ""
+        raise ValueError(f"X has {counts.shape[1]} features, but the model has {n_columns}{hint}.")
     if not counts.sum():
         raise ValueError("X has no counts: all entries are zero.")
     return counts
@@ -517,17 +548,17 @@ def _is_fitted_table(model: Any, counts: CSR) -> bool:
     if not hasattr(model, "transform"):  # a consensus
         return True
     rows = np.random.default_rng(0).permutation(np.flatnonzero(shares))[:N_SAME]
-    its = {}
+    options = {}
     if hasattr(model, "row_groups_"):
         labels = np.array([*model.groups_, None], dtype=object)  # unknown groups are -1
-        its["groups"] = labels[model.row_groups_[rows]]
-    folded_in = distributions(call_on_counts(model, "transform", counts[rows], **its))
+        options["groups"] = labels[model.row_groups_[rows]]
+    folded_in = distributions(call_on_counts(model, "transform", counts[rows], **options))
     distances = np.abs(folded_in - distributions(model.embedding_)[rows]).sum(axis=1) / 2
     return bool(np.median(distances) < SAME_ROWS)
 
 
-def _are_same_sums(shares: ArrayLike, others: Array) -> bool:
-    return np.allclose(shares, others, rtol=SAME_SUMS, atol=1e-12)
+def _are_same_sums(a: Array, b: Array) -> bool:
+    return np.allclose(a, b, rtol=SAME_SUMS, atol=1e-12)
 
 
 def _are_weighted(model: Any, fitted: Array, shares: Array, counts: CSR) -> bool:
@@ -579,8 +610,8 @@ def _read_text(text: object, i: int) -> str:
 
 def _row_names(names: ArrayLike | None, texts: Sequence[str] | None, n_rows: int) -> list[str]:
     if names is None:
-        begin = [""] * n_rows if texts is None else [text[: 2 * LONGEST_NAME] for text in texts]
-        names = [" ".join(text.split()) or f"row {i}" for i, text in enumerate(begin)]
+        starts = [""] * n_rows if texts is None else [text[: 2 * LONGEST_NAME] for text in texts]
+        names = [" ".join(text.split()) or f"row {i}" for i, text in enumerate(starts)]
     return [_cut_name(name) for name in check_names(names, n_rows, "row_names", "rows")]
 
 

@@ -65,13 +65,16 @@ def name_topics(
     >>> sorted(inspection.name_topics(model, ["tea", "cup", "ball", "a"], n_features=2))
     ['ball · cup', 'tea · a']
     """
-    found = models.unwrap(model, *FACTORS)
+    unwrapped = models.unwrap(model, *FACTORS)
     if n_features < 1:
         raise ValueError(f"n_features={n_features} should be at least 1.")
-    model, columns = found.model, found.column_names(feature_names)
+    model = unwrapped.model
+    columns = unwrapped.column_names(feature_names)
     q = np.asarray(model.components_, dtype=np.float64)
-    own_rows = getattr(model, "row_names_in_", None)
-    rows = own_rows if row_names is None else models.row_names_of(model, row_names)
+    if row_names is None:
+        rows = getattr(model, "row_names_in_", None)
+    else:
+        rows = models.row_names_of(model, row_names)
     return make_names(model, q, models.topic_weights(model), columns, rows, n_features)
 
 
@@ -106,14 +109,17 @@ def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
     array(['one', 'other'], dtype=object)
     """
     outermost = models.unwrap(model, "components_").model
-    given = {} if names is None else models.names_by_number(names, len(outermost.components_))
-    inside = [each.model for each in models.layers(outermost) if hasattr(each.model, "components_")]
-    found = [{} if names is None else user_names(each) | given for each in inside]
-    for own in found:
-        if not all(own.values()) or len(set(own.values())) < len(own):
-            raise ValueError(f"names should be all different, and none empty: {[*own.values()]}.")
-    for each, own in zip(inside, found, strict=True):
-        each.component_names_ = own
+    numbered = {} if names is None else models.names_by_number(names, len(outermost.components_))
+    new_names = []  # of each model, and the model
+    for layer in models.layers(outermost):
+        if hasattr(layer.model, "components_"):
+            merged = {} if names is None else user_names(layer.model) | numbered
+            texts = list(merged.values())
+            if not all(texts) or len(set(texts)) < len(texts):
+                raise ValueError(f"names should be all different, and none empty: {texts}.")
+            new_names.append((layer.model, merged))
+    for inner, merged in new_names:
+        inner.component_names_ = merged
     return model
 
 
@@ -154,18 +160,18 @@ def merge_topics(model: Estimator, groups: Sequence[Iterable[int]]) -> Any:
     >>> merged.components_.shape, merged.transform(X[:2]).shape
     ((3, 40), (2, 3))
     """
-    inner = _inner(model)
+    inner = _mergeable_model(model)
     K = len(inner.components_)
     listed = list(groups)
     if not all(isinstance(group, Iterable) for group in listed):
         raise TypeError(f"groups={listed} should be groups of topics, such as [[0, 1]].")
     members = [_check_topics(group, K) for group in listed]
-    every = [k for group in members for k in group]
-    if len(set(every)) < len(every) or not all(members):
+    topics = [k for group in members for k in group]
+    if len(set(topics)) < len(topics) or not all(members):
         raise ValueError(f"groups={members} should not be empty, nor name a topic twice.")
     if single := [group for group in members if len(group) == 1]:
         raise ValueError(f"groups={members} should have two topics or more, unlike {single[0]}.")
-    rest = [[k] for k in range(K) if k not in every]
+    rest = [[k] for k in range(K) if k not in topics]
     return _with_components(inner, sorted(members + rest, key=min))
 
 
@@ -199,7 +205,7 @@ def drop_topics(model: Estimator, topics: Iterable[int]) -> Any:
     >>> inspection.drop_topics(model, [1]).embedding_.sum(axis=1).tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
-    inner = _inner(model)
+    inner = _mergeable_model(model)
     K = len(inner.components_)
     if not isinstance(topics, Iterable):
         raise TypeError(f"topics={topics} should be numbers of topics, such as [{topics}].")
@@ -228,12 +234,17 @@ def resolve_model(
     model: Estimator, feature_names: ArrayLike | None, names: Names | None
 ) -> ResolvedModel:
     """Find the model inside of a pipeline or a search; TypeError if there is none."""
-    inside = models.unwrap(model, *FACTORS)
-    columns = inside.column_names(feature_names)
-    factors = (np.asarray(getattr(inside.model, name), dtype=np.float64) for name in FACTORS)
-    components, mixtures, rows = factors
-    topics = override_names(names, name_topics(inside.model, columns))
-    return ResolvedModel(inside.model, components, mixtures, rows, columns, topics)
+    unwrapped = models.unwrap(model, *FACTORS)
+    inner = unwrapped.model
+    columns = unwrapped.column_names(feature_names)
+    return ResolvedModel(
+        inner,
+        np.asarray(inner.components_, dtype=np.float64),
+        np.asarray(inner.embedding_, dtype=np.float64),
+        np.asarray(inner.row_distribution_, dtype=np.float64),
+        columns,
+        override_names(names, name_topics(inner, columns)),
+    )
 
 
 def select_topics(weights: Array, topics: int | Sequence[int]) -> list[int]:
@@ -243,35 +254,41 @@ def select_topics(weights: Array, topics: int | Sequence[int]) -> list[int]:
             raise ValueError(f"topics={topics} should be at least 1.")
         order: list[int] = np.argsort(-weights, kind="stable").tolist()
         return order[:topics]
-    chosen = list(topics)
-    _refuse_mask(chosen)
-    if isinstance(topics, str) or not all(isinstance(k, int | np.integer) for k in chosen):
+    listed = list(topics)
+    _refuse_mask(listed)
+    if isinstance(topics, str) or not all(isinstance(k, int | np.integer) for k in listed):
         raise TypeError(f"topics={topics!r} should be a number of topics, or their numbers.")
-    listed = [int(k) for k in chosen]
-    if not listed or not all(0 <= k < len(weights) for k in listed):
-        raise ValueError(f"topics={listed} should be some of 0 to {len(weights) - 1}.")
-    return listed
+    numbers = [int(k) for k in listed]
+    if not numbers or not all(0 <= k < len(weights) for k in numbers):
+        raise ValueError(f"topics={numbers} should be some of 0 to {len(weights) - 1}.")
+    return numbers
 
 
 def make_names(
-    model: Any, q: Array, weights: Array, columns: Array, rows: Array | None = None,
+    model: Any,
+    q: Array,
+    weights: Array,
+    columns: Array,
+    rows: Array | None = None,
     n_features: int = 3,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Names of the components q (K, M) of a model, the largest weights (K,) first.
 
     Row clusters of co-clusterings are named after rows (N,), if these are given.
     """
-    tree, own = getattr(model, "tree_", None), user_names(model)
+    fixed = user_names(model)
     if rows is not None and hasattr(model, "column_labels_"):
-        made = cluster_names(row_clusters(model), rows, n_features, own.values())
-        return override_names(own, made)
+        automatic = cluster_names(row_clusters(model), rows, n_features, fixed.values())
+        return override_names(fixed, automatic)
+    tree = getattr(model, "tree_", None)
     parts = divergence_parts(q, weights @ q, None if tree is None else tree.parents)
     order = most_probable(parts, 4 * n_features)
     names = dict[int, str]()
     for k in np.argsort(-weights, kind="stable").tolist():
         words = [str(columns[j]) for j in order[k] if parts[k, j] > 0]
-        names[k] = _unused_name(words, n_features, f"topic {k}", {*names.values(), *own.values()})
-    return override_names(own, [names[k] for k in range(len(q))])
+        used = {*names.values(), *fixed.values()}
+        names[k] = _unused_name(words, n_features, f"topic {k}", used)
+    return override_names(fixed, [names[k] for k in range(len(q))])
 
 
 def cluster_names(
@@ -279,10 +296,10 @@ def cluster_names(
 ) -> list[str]:
     """Names of the clusters of one side, after their most frequent rows or columns."""
     words = [[str(names[i]) for i in members[: 4 * n]] for members in clusters.members]
-    made = dict[int, str]()
+    automatic = dict[int, str]()
     for k in np.argsort(-clusters.weights, kind="stable").tolist():
-        made[k] = _unused_name(words[k], n, f"cluster {k}", {*made.values(), *taken})
-    return [made[k] for k in range(len(words))]
+        automatic[k] = _unused_name(words[k], n, f"cluster {k}", {*automatic.values(), *taken})
+    return [automatic[k] for k in range(len(words))]
 
 
 def _unused_name(words: Sequence[str], n: int, number: str, used: set[str]) -> str:
@@ -300,16 +317,17 @@ def user_names(model: object) -> dict[int, str]:
 
 def override_names(names: Names | Mapping[str, str] | None, automatic: Sequence[str]) -> list[str]:
     """Names given by position or by number, and automatic ones for the other topics."""
-    own = {} if names is None else models.names_by_number(names, len(automatic))
-    return [own.get(k, name) for k, name in enumerate(automatic)]
+    numbered = {} if names is None else models.names_by_number(names, len(automatic))
+    return [numbered.get(k, name) for k, name in enumerate(automatic)]
 
 
-def _inner(model: Any) -> Any:
+def _mergeable_model(model: Any) -> Any:
     inner = models.unwrap(model, "components_").model
     if not hasattr(inner, "merged"):
-        what = f"The components of {type(inner).__name__} cannot be merged or dropped"
-        others = "those of AspectModel can, and of AsymmetricClustering with axis='rows'"
-        raise TypeError(f"{what}: {others}.")
+        raise TypeError(
+            f"The components of {type(inner).__name__} cannot be merged or dropped: those of "
+            "AspectModel can, and of AsymmetricClustering with axis='rows'."
+        )
     return inner
 
 
@@ -333,6 +351,7 @@ def _with_components(inner: Any, members: Sequence[Sequence[int]]) -> Any:
         shares[group, number] = 1
     new: Any = inner.merged(shares)
     names = user_names(inner)
-    if kept := {g: names[k] for g, (k, *more) in enumerate(members) if k in names and not more}:
-        new.component_names_ = kept
+    remaining = {g: names[k] for g, (k, *more) in enumerate(members) if k in names and not more}
+    if remaining:
+        new.component_names_ = remaining
     return new

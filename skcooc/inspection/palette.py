@@ -9,18 +9,20 @@ from skcooc.protocol import Array
 # Chosen by search: the first twelve colours, and then all, are far apart in CIELAB also for
 # protanopes and deuteranopes (Machado, Oliveira and Fernandes, 2009). Their contrast to the
 # background is at least 3 for the first twelve, and 2 for the others.
+# fmt: off
 LIGHT = (
     "#0072b2", "#d55e00", "#3daa31", "#9e1892", "#249eb6", "#db6d79",
     "#924900", "#3155ce", "#187949", "#c2243d", "#1892ff", "#86496d",
     "#0f00ff", "#0f0fb4", "#690f0f", "#d2a578", "#c3a5ff", "#a5c300",
     "#5a0f5a", "#962dff", "#003c3c", "#4b0f87", "#87c3a5", "#ff965a",
-)  # fmt: skip
+)
 DARK = (
     "#00a3ff", "#ff991f", "#85f57a", "#ad52c2", "#85ebff", "#eb8585",
     "#cc5214", "#2970f5", "#85ebc2", "#e03347", "#99a3d6", "#eb298f",
     "#5a1eff", "#fff000", "#9600c3", "#1e874b", "#874b5a", "#c3a54b",
     "#fff0b4", "#c3f05a", "#874b1e", "#e1a5c3", "#3c7887", "#b4c378",
-)  # fmt: skip
+)
+# fmt: on
 # Shares of ink in a colour, or of paper if negative, on light and on dark backgrounds; with these
 # all 72 colours are furthest apart.
 SHADES = (0.0, 0.55, -0.2), (0.0, 0.5, -0.3)
@@ -39,7 +41,8 @@ def topic_colors(n_topics: int, dark: bool = False) -> list[str]:
     hues, ink, paper = (DARK, 255, 24) if dark else (LIGHT, 0, 255)
 
     def shaded(rank: int) -> str:
-        hue, share = hues[rank % len(hues)], SHADES[dark][rank % N_COLORS // len(hues)]
+        hue = hues[rank % len(hues)]
+        share = SHADES[dark][rank % N_COLORS // len(hues)]
         other = ink if share > 0 else paper
         values = (int(hue[i : i + 2], 16) for i in (1, 3, 5))
         mixed = (round((1 - abs(share)) * value + abs(share) * other) for value in values)

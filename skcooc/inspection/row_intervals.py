@@ -102,26 +102,30 @@ def mixture_intervals(model: Estimator, X: TableLike, *, level: float = 0.95) ->
     """
     if hasattr(unwrap(model, "components_").model, "column_factors_"):
         raise ValueError("There are no intervals for a model with factors of columns for groups.")
-    view = read_view(model, X, None, None, None)
+    view = read_view(model, X)
     if kind_of(view.model) != "topic":
-        what = f"{type(view.model).__name__} has one cluster for each row"
-        raise ValueError(f"{what}; intervals are of mixtures of topics.")
-    known = view.components.any(axis=0)
-    counts, q = view.counts[:, known], view.components[:, known]
+        raise ValueError(
+            f"{type(view.model).__name__} has one cluster for each row; intervals are of mixtures "
+            "of topics."
+        )
+    in_topics = view.components.any(axis=0)
+    counts = view.counts[:, in_topics]
+    q = view.components[:, in_topics]
     mixtures = view.mixtures.copy()
-    low, high = np.zeros(mixtures.shape), np.ones(mixtures.shape)
+    low = np.zeros(mixtures.shape)
+    high = np.ones(mixtures.shape)
     for block in padded_blocks(counts, q):
         mixtures[block.rows] = likely_mixtures(block)
     factors = dispersion(counts, mixtures, q)
     for block in padded_blocks(counts, q):
-        its = mixtures[block.rows]
-        means, deviations = parabolas(block, its)
+        positive = mixtures[block.rows] > 0
+        means, deviations = parabolas(block, mixtures[block.rows])
         deviations *= np.sqrt(factors[block.rows])[:, None]
-        ends = shortest_intervals(means, deviations, level)
-        alone = (its > 0) & ((its > 0).sum(axis=1, keepdims=True) == 1)
-        others = np.where(alone, 0, ends[1]).max(axis=1, keepdims=True)
-        low[block.rows] = np.where(alone, 1 - others, ends[0])
-        high[block.rows] = ends[1]
+        lower, upper = shortest_intervals(means, deviations, level)
+        is_single = positive & (positive.sum(axis=1, keepdims=True) == 1)
+        largest_other = np.where(is_single, 0, upper).max(axis=1, keepdims=True)
+        low[block.rows] = np.where(is_single, 1 - largest_other, lower)
+        high[block.rows] = upper
     return MixtureIntervals(mixtures, low, high)
 
 
@@ -134,29 +138,36 @@ def padded_blocks(counts: CSR, q: Array) -> Iterator[PaddedRows]:
         widest = lengths[order[first]]
         numbers = max(widest, len(q)) * len(q)  # of a row, also of its information
         rows = order[first : first + max(1, BLOCK // numbers)]
-        some, filled = counts[rows], np.arange(widest) < lengths[rows, None]
-        n, its = np.zeros(filled.shape), np.ones((*filled.shape, len(q)))
-        n[filled], its[filled] = some.data, q.T[some.indices]
-        yield PaddedRows(rows, n, its)
+        selected = counts[rows]
+        filled = np.arange(widest) < lengths[rows, None]
+        n = np.zeros(filled.shape)
+        n[filled] = selected.data
+        components = np.ones((*filled.shape, len(q)))
+        components[filled] = q.T[selected.indices]
+        yield PaddedRows(rows, n, components)
         first += len(rows)
 
 
 def likely_mixtures(block: PaddedRows) -> Array:
     """The mixtures of the largest likelihood, (B, K), with zeros for negligible shares."""
-    n, q = block.counts, block.components
-    going, mixtures = np.arange(len(n)), np.full((len(n), q.shape[2]), 1 / q.shape[2])
+    n = block.counts
+    q = block.components
+    mixtures = np.full((len(n), q.shape[2]), 1 / q.shape[2])
+    active = np.arange(len(n))
     for _ in range(STEPS):
-        before = mixtures[going]
+        before = mixtures[active]
         p = (q @ before[:, :, None])[:, :, 0]
-        mixtures[going] = before * ((n / p)[:, None] @ q)[:, 0] / n.sum(axis=1, keepdims=True)
-        moved = np.abs(mixtures[going] - before).max(axis=1) >= TOLERANCE
+        mixtures[active] = before * ((n / p)[:, None] @ q)[:, 0] / n.sum(axis=1, keepdims=True)
+        moved = np.abs(mixtures[active] - before).max(axis=1) >= TOLERANCE
         if not moved.all():
-            going, n, q = going[moved], n[moved], q[moved]
-        if not len(going):
+            active = active[moved]
+            n = n[moved]
+            q = q[moved]
+        if not len(active):
             break
     totals = block.counts.sum(axis=1, keepdims=True)
-    least = np.where(block.counts > 0, block.counts, np.inf).min(axis=1, keepdims=True)
-    mixtures[mixtures * totals < NEGLIGIBLE * least] = 0
+    lowest = np.where(block.counts > 0, block.counts, np.inf).min(axis=1, keepdims=True)
+    mixtures[mixtures * totals < NEGLIGIBLE * lowest] = 0
     return mixtures / mixtures.sum(axis=1, keepdims=True)
 
 
@@ -167,10 +178,11 @@ def dispersion(counts: CSR, mixtures: Array, q: Array) -> Array:
     (1 + a). Sums over the rows are equated, divided by their lengths, for a few may be very long.
     """
     totals, squares = (np.asarray(n.sum(axis=1)).ravel() for n in (counts, counts.power(2)))
-    pairs, rows = totals * (totals - 1), 1 / np.maximum(totals, 2)
+    pairs = totals * (totals - 1)
+    rows = 1 / np.maximum(totals, 2)
     equal = (pairs * rows) @ ((mixtures @ (q @ q.T)) * mixtures).sum(axis=1)  # if a is infinite
-    seen, most = (squares - totals) @ rows, pairs @ rows
-    inverse = max(seen - equal, 0) / max(most - seen, 1)  # 1 / a
+    observed = (squares - totals) @ rows
+    inverse = max(observed - equal, 0) / max(pairs @ rows - observed, 1)  # 1 / a
     return np.asarray(np.maximum((1 + totals * inverse) / (1 + inverse), 1))
 
 
@@ -180,25 +192,25 @@ def parabolas(block: PaddedRows, mixtures: Array) -> tuple[Array, Array]:
     For a share of zero its direction is towards the topic, against the others as they fit best; its
     mean is where the parabola would have its maximum, which is below zero.
     """
-    n, q = block.counts, block.components
-    totals, eye = n.sum(axis=1), np.eye(q.shape[2])
+    q = block.components
+    eye = np.eye(q.shape[2])
     scores = q / (q @ mixtures[:, :, None])
-    weighted = n[:, :, None] * scores
-    slopes = weighted.sum(axis=1) - totals[:, None]
+    weighted = block.counts[:, :, None] * scores
+    slopes = weighted.sum(axis=1) - block.counts.sum(axis=1)[:, None]
     H = weighted.transpose(0, 2, 1) @ scores + RIDGE * eye
-    kept = mixtures > 0
-    both = kept[:, :, None] & kept[:, None]
-    V = np.where(both, np.linalg.inv(np.where(both, H, eye)), 0)
+    positive = mixtures > 0
+    pairs = positive[:, :, None] & positive[:, None]
+    V = np.where(pairs, np.linalg.inv(np.where(pairs, H, eye)), 0)
     sums = V.sum(axis=2)
     V -= sums[:, :, None] * sums[:, None] / sums.sum(axis=1)[:, None, None]
     away = eye - mixtures[:, :, None]
     directions = away - V @ (H @ away)
     curvatures = (directions * (H @ directions)).sum(axis=1)
-    own = np.diagonal(V, axis1=1, axis2=2)
-    variances = np.where(kept, own, 1 / np.where(kept, 1, curvatures))
+    diagonal = np.diagonal(V, axis1=1, axis2=2)
+    variances = np.where(positive, diagonal, 1 / np.where(positive, 1, curvatures))
     steps = (V @ slopes[:, :, None])[:, :, 0]
-    towards = (directions * slopes[:, :, None]).sum(axis=1)
-    means = np.where(kept, mixtures + steps, towards * variances)
+    slopes_in_directions = (directions * slopes[:, :, None]).sum(axis=1)
+    means = np.where(positive, mixtures + steps, slopes_in_directions * variances)
     return means, np.sqrt(np.maximum(variances, SMALLEST))
 
 
@@ -213,13 +225,13 @@ def shortest_intervals(means: Array, deviations: Array, level: float) -> tuple[A
     """
     above = means > 0.5
     m = np.where(above, 1 - means, means)
-    zero, one = -m / deviations, (1 - m) / deviations  # in standard deviations from the mean
+    zero = -m / deviations  # 0, in standard deviations from the mean
     log_tail = log_ndtr(-zero)
-    inside = -np.expm1(log_ndtr(-one) - log_tail)  # mass in [0, 1], relative to that above zero
+    log_tail_of_1 = log_ndtr((m - 1) / deviations)
+    inside = -np.expm1(log_tail_of_1 - log_tail)  # mass in [0, 1], relative to that above zero
     high = -ndtri_exp(log_tail + np.log1p(-level * inside))
     half = ndtri((1 + level * inside * np.exp(log_tail)) / 2)
     central = half <= -zero
-    low = np.where(central, m - half * deviations, 0)
-    high = m + np.where(central, half, high) * deviations
-    low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
+    low = np.clip(np.where(central, m - half * deviations, 0), 0, 1)
+    high = np.clip(m + np.where(central, half, high) * deviations, 0, 1)
     return np.where(above, 1 - high, low), np.where(above, 1 - low, high)

@@ -85,18 +85,21 @@ class RowTopics:
         information = scores @ q.T  # singular if topics are equal
         return self.counts @ scores.T @ np.linalg.pinv(information, rcond=1e-10, hermitian=True)
 
-    def shares(self, members: list[Array], *, others: bool = False) -> Array:
-        """Shares of the topics in groups of rows, or for each group in all others, (G, K)."""
-        total, found = _sums(self.counts, [np.concatenate(members)]), []
-        for some in gen_batches(len(members), max(1, BLOCK // self.counts.shape[1])):
-            sums = _sums(self.counts, members[some])
-            sums = np.maximum(total - sums, 0) if others else sums
-            found.append(pooled_mixtures(sums, self.components))
-        return np.concatenate(found)
+    def shares(self, members: list[Array], *, rest: bool = False) -> Array:
+        """Shares of the topics in groups of rows, or in the rest of each group, (G, K)."""
+        total = _sums(self.counts, [np.concatenate(members)])
+        mixtures = []
+        for batch in gen_batches(len(members), max(1, BLOCK // self.counts.shape[1])):
+            sums = _sums(self.counts, members[batch])
+            if rest:
+                sums = np.maximum(total - sums, 0)
+            mixtures.append(pooled_mixtures(sums, self.components))
+        return np.concatenate(mixtures)
 
     def documents(self, members: list[Array]) -> Array:
         """Shares of the rows of each group by their largest topic, (G, K)."""
-        largest, n_topics = self.mixtures.argmax(axis=1), self.mixtures.shape[1]
+        largest = self.mixtures.argmax(axis=1)
+        n_topics = self.mixtures.shape[1]
         counts = [np.bincount(largest[rows], minlength=n_topics) for rows in members]
         return np.array([n / max(n.sum(), 1) for n in counts])
 
@@ -195,9 +198,13 @@ def topic_shares(
     [['a', 3, 0.81, 0.67], ['b', 1, 0.0, 0.0]]
     """
     grouped = group_model(model, by, feature_names, freq, names, X)
-    topics, members = grouped.topics, grouped.division.members
-    share, documents = topics.shares(members).ravel(), topics.documents(members).ravel()
-    return table_of({**_line_keys(grouped), "share": share, "documents": documents}, backend)
+    members = grouped.division.members
+    columns = {
+        **_line_keys(grouped),
+        "share": grouped.topics.shares(members).ravel(),
+        "documents": grouped.topics.documents(members).ravel(),
+    }
+    return table_of(columns, backend)
 
 
 @overload
@@ -297,38 +304,43 @@ def compare_shares(
     (2, 2)
     """
     grouped = group_model(model, by, feature_names, freq, names, X)
-    members, labels = grouped.division.members, grouped.division.labels
+    members = grouped.division.members
     n_rows = sum(map(len, members))
     if len(members) < 2:
-        raise ValueError(f"by has one group, {labels[0]!r}: give at least two.")
+        raise ValueError(f"by has one group, {grouped.division.labels[0]!r}: give at least two.")
     if 2 * len(members) > n_rows:
-        what = f"by has {len(members)} groups for {n_rows} rows, too many to compare"
-        cure = "use share_effects for numbers, or put them into intervals by pandas.cut(by, 4)"
-        raise ValueError(f"{what}: {cure}.")
+        raise ValueError(
+            f"by has {len(members)} groups for {n_rows} rows, too many to compare: use "
+            "share_effects for numbers, or put them into intervals by pandas.cut(by, 4)."
+        )
     n_lines = (1 if len(members) == 2 else len(members)) * len(grouped.names)
     seed = draw_seed(random_state)
-    differ = compare_groups(grouped.topics, members, n_resamples, level, seed)
+    differences = compare_groups(grouped.topics, members, n_resamples, level, seed)
     n = max(999, 40 * n_lines) if n_permutations == "auto" else n_permutations
     p = p_values(grouped.topics, members, n, seed + 1).ravel()[:n_lines]
     keys = {name: values[:n_lines] for name, values in _line_keys(grouped).items()}
-    share, rest, low, high = (values.ravel()[:n_lines] for values in differ)
+    share, rest, low, high = (values.ravel()[:n_lines] for values in differences)
     columns = {"share": share, "rest": rest, "difference": share - rest, "low": low, "high": high}
     return table_of({**keys, **columns, **columns_of_tests(p)}, backend)
 
 
 def group_model(
-    model: Estimator, by: Any, feature_names: ArrayLike | None, freq: str, names: Names | None,
+    model: Estimator,
+    by: Any,
+    feature_names: ArrayLike | None,
+    freq: str,
+    names: Names | None,
     X: TableLike | None,
-) -> GroupedModel:  # fmt: skip
+) -> GroupedModel:
     if X is None:
-        its = resolve_model(model, feature_names, names)
-        topics = mean_topics(its.mixtures, its.row_distribution)
-        check_order(getattr(its.model, "row_names_in_", None), by=by)
+        resolved = resolve_model(model, feature_names, names)
+        topics = mean_topics(resolved.mixtures, resolved.row_distribution)
+        check_order(getattr(resolved.model, "row_names_in_", None), by=by)
         division = divide(by, topics.tokens, freq)
-        if its.components.shape[1] and kind_of(its.model) == "topic":
+        if resolved.components.shape[1] and kind_of(resolved.model) == "topic":
             warn(WITHOUT_COUNTS)
-        return GroupedModel(topics, division, its.names, its.weights)
-    view = read_view(model, X, None, feature_names, None)
+        return GroupedModel(topics, division, resolved.names, resolved.weights)
+    view = read_view(model, X, feature_names)
     topics = row_topics(view)
     check_row_order(view, X, by=by)
     division = divide(by, topics.tokens, freq)
@@ -337,10 +349,10 @@ def group_model(
 
 def names_of_view(view: ModelView, names: Names | None) -> list[str]:
     """Names of the K topics: given, or those of the fit, if it kept its rows."""
-    kept = hasattr(view.model, "row_distribution_")
-    weights = topic_weights(view.model) if kept else view.weights
-    own = make_names(view.model, view.components, weights, view.columns, view.names_fitted)
-    return override_names(names, own)
+    has_rows = hasattr(view.model, "row_distribution_")
+    weights = topic_weights(view.model) if has_rows else view.weights
+    automatic = make_names(view.model, view.components, weights, view.columns, view.names_fitted)
+    return override_names(names, automatic)
 
 
 def row_topics(view: ModelView) -> RowTopics:
@@ -348,9 +360,9 @@ def row_topics(view: ModelView) -> RowTopics:
     weights = view.fitted_weights
     if kind_of(view.model) != "topic":
         return mean_topics(view.mixtures, weights * view.row_sums)
-    known = view.components.any(axis=0)
+    in_topics = view.components.any(axis=0)
     counts = sp.csr_array(sp.diags_array(weights) @ view.counts_without_factors)
-    return RowTopics(view.mixtures, counts[:, known], view.components[:, known])
+    return RowTopics(view.mixtures, counts[:, in_topics], view.components[:, in_topics])
 
 
 def mean_topics(mixtures: Array, tokens: Array) -> RowTopics:
@@ -363,26 +375,28 @@ def pooled_mixtures(counts: Array, components: Array) -> Array:
 
     EM iterations from equal shares, of each line until it has converged. NaN if it has no counts.
     """
-    found = np.full((len(counts), len(components)), 1 / len(components))
-    going = np.arange(len(counts))
+    mixtures = np.full((len(counts), len(components)), 1 / len(components))
+    active = np.arange(len(counts))
     with np.errstate(invalid="ignore"):
         for _ in range(STEPS):
-            before = found[going]
+            before = mixtures[active]
             p = before @ components
             ratios = np.divide(counts, p, out=np.zeros_like(p), where=p > 0)
             shares = before * (ratios @ components.T)
-            found[going] = shares = shares / shares.sum(axis=1, keepdims=True)
+            mixtures[active] = shares = shares / shares.sum(axis=1, keepdims=True)
             moved = np.abs(shares - before).max(axis=1, initial=0.0) >= TOLERANCE
             if not moved.all():
-                going, counts = going[moved], counts[moved]
-            if not len(going):
+                active = active[moved]
+                counts = counts[moved]
+            if not len(active):
                 break
-    return np.where(found < TOLERANCE, 0, found)
+    return np.where(mixtures < TOLERANCE, 0, mixtures)
 
 
 def columns_of_tests(p: Array) -> dict[str, Array]:
     """Columns of a table: p-values, those adjusted for all tests, and the number of tests."""
-    tested, adjusted = np.isfinite(p), np.full(len(p), np.nan)
+    tested = np.isfinite(p)
+    adjusted = np.full(len(p), np.nan)
     if tested.any():
         adjusted[tested] = false_discovery_control(p[tested], method="bh")
     return {"p": p, "p_adjusted": adjusted, "n_tests": np.full(len(p), tested.sum())}
@@ -414,19 +428,19 @@ def compare_groups(
     topics: RowTopics, members: list[Array], n_resamples: int, level: float, seed: int
 ) -> Differences:
     """Shares in each group and in all others, with bootstrap intervals of the differences."""
-    share, rest = topics.shares(members), topics.shares(members, others=True)
-    sizes, ends = np.array([len(rows) for rows in members]), []
-    for some in gen_batches(share.shape[1], max(1, BLOCK // (2 * len(members) * n_resamples))):
-        parts, totals = _resamples(topics, members, some, n_resamples, seed)
-        found = _differences(parts, totals[:, :, None])  # (G, R, k)
-        of_some = np.full((2, len(members), found.shape[2]), np.nan)
+    share = topics.shares(members)
+    rest = topics.shares(members, rest=True)
+    sizes = np.array([len(rows) for rows in members])
+    ends = np.full((2, *share.shape), np.nan)
+    for batch in gen_batches(share.shape[1], max(1, BLOCK // (2 * len(members) * n_resamples))):
+        parts, totals = _resamples(topics, members, batch, n_resamples, seed)
+        differences = _differences(parts, totals[:, :, None])  # (G, R, k)
         for g, n in enumerate(np.minimum(sizes, sizes.sum() - sizes)):
             if n > 1:
                 tail = expanded_tail(level, n)
-                of_some[:, g] = np.quantile(found[g], [tail, 1 - tail], axis=0)
-        ends.append(of_some)
+                ends[:, g, batch] = np.quantile(differences[g], [tail, 1 - tail], axis=0)
     linear = _differences(_sums(topics.linear, members), _sums(topics.tokens, members)[:, None])
-    low, high = np.clip(np.concatenate(ends, axis=2) - linear + (share - rest), -1, 1)
+    low, high = np.clip(ends - linear + (share - rest), -1, 1)
     return Differences(share, rest, low, high)
 
 
@@ -439,40 +453,44 @@ def p_values(topics: RowTopics, members: list[Array], n_permutations: int, seed:
     """
     rows = np.concatenate(members)
     sizes = np.array([len(of_group) for of_group in members])
-    linear, totals, found = topics.linear[rows], topics.tokens[rows], []
-    for some in gen_batches(linear.shape[1], max(1, BLOCK // (3 * len(rows)))):
-        joint = linear[:, some]
+    linear = topics.linear[rows]
+    totals = topics.tokens[rows]
+    p = np.empty((len(members), linear.shape[1]))
+    for batch in gen_batches(linear.shape[1], max(1, BLOCK // (3 * len(rows)))):
+        joint = linear[:, batch]
         table = np.column_stack([joint, joint**2, joint * totals[:, None], totals, totals**2])
-        seen = _statistic(_group_sums(np.arange(len(rows))[None], sizes, table))
-        larger = np.zeros(seen.shape[1:])
-        rng, at_once = np.random.default_rng(seed), max(1, BLOCK // max(table.size, len(rows)))
+        observed = _statistic(_group_sums(np.arange(len(rows))[None], sizes, table))
+        larger = np.zeros(observed.shape[1:])
+        rng = np.random.default_rng(seed)
+        at_once = max(1, BLOCK // max(table.size, len(rows)))
         for first in range(0, n_permutations, at_once):
-            order = np.tile(np.arange(len(rows)), (min(at_once, n_permutations - first), 1))
-            drawn = _statistic(_group_sums(rng.permuted(order, axis=1), sizes, table))
-            larger += (drawn >= seen * (1 - 1e-9)).sum(axis=0)
-        found.append((1 + larger) / (1 + n_permutations))
-    p = np.concatenate(found, axis=1)
+            orders = np.tile(np.arange(len(rows)), (min(at_once, n_permutations - first), 1))
+            permuted = _statistic(_group_sums(rng.permuted(orders, axis=1), sizes, table))
+            larger += (permuted >= observed * (1 - 1e-9)).sum(axis=0)
+        p[:, batch] = (1 + larger) / (1 + n_permutations)
     p[np.minimum(sizes, sizes.sum() - sizes) < 2] = np.nan
     return p
 
 
 def _resamples(
-    topics: RowTopics, members: list[Array], some: slice, n_resamples: int, seed: int
+    topics: RowTopics, members: list[Array], batch: slice, n_resamples: int, seed: int
 ) -> tuple[Array, Array]:
-    """Sums over drawn rows, by topic (G, R, k) and in total (G, R)."""
-    rng, parts, totals = np.random.default_rng(seed), [], []
+    """Sums over resampled rows, by topic (G, R, k) and in total (G, R)."""
+    rng = np.random.default_rng(seed)
+    sums = []
     for rows in members:
-        table = np.column_stack([topics.linear[rows, some], topics.tokens[rows]])
-        n, of_group = len(rows), []
-        for first in range(0, n_resamples, at_once := max(1, BLOCK // n)):
+        table = np.column_stack([topics.linear[rows, batch], topics.tokens[rows]])
+        n = len(rows)
+        at_once = max(1, BLOCK // n)
+        of_group = []
+        for first in range(0, n_resamples, at_once):
             r = min(at_once, n_resamples - first)
-            drawn = rng.integers(n, size=(r, n)) + n * np.arange(r)[:, None]
-            times = np.bincount(drawn.ravel(), minlength=r * n).reshape(r, n)
+            sampled = rng.integers(n, size=(r, n)) + n * np.arange(r)[:, None]
+            times = np.bincount(sampled.ravel(), minlength=r * n).reshape(r, n)
             of_group.append(times.astype(np.float64) @ table)
-        sums = np.concatenate(of_group)
-        parts.append(sums[:, :-1])
-        totals.append(sums[:, -1])
-    return np.array(parts), np.array(totals)
+        sums.append(np.concatenate(of_group))
+    totals = np.array(sums)
+    return totals[:, :, :-1], totals[:, :, -1]
 
 
 def expanded_tail(level: float, n: int) -> float:
@@ -494,8 +512,8 @@ def _sums(values: Array | CSR, members: list[Array]) -> Array:
 
 def _differences(parts: Array, totals: Array) -> Array:
     """Shares of groups, along the first axis, less those of all other groups."""
-    rest, others = parts.sum(axis=0) - parts, totals.sum(axis=0) - totals
-    return parts / totals - rest / others
+    rest = (parts.sum(axis=0) - parts) / (totals.sum(axis=0) - totals)
+    return parts / totals - rest
 
 
 def _group_sums(order: Array, sizes: Array, table: Array) -> Array:
@@ -510,19 +528,21 @@ def _statistic(group_sums: Array) -> Array:
     """Squared differences between groups and all others, over variances, (b, G, k)."""
     rest = group_sums.sum(axis=1, keepdims=True) - group_sums
     share, variance = _ratio(group_sums)
-    other, its_variance = _ratio(rest)
-    square, spread = (share - other) ** 2, variance + its_variance
-    square[square < (1e-12 * (share + other)) ** 2] = 0  # equal but for rounding
-    found = np.where(square > 0, np.inf, 0.0)
-    return np.divide(square, spread, out=found, where=spread > 0)
+    rest_share, rest_variance = _ratio(rest)
+    square = (share - rest_share) ** 2
+    square[square < (1e-12 * (share + rest_share)) ** 2] = 0  # equal but for rounding
+    spread = variance + rest_variance
+    default = np.where(square > 0, np.inf, 0.0)
+    return np.divide(square, spread, out=default, where=spread > 0)
 
 
 def _ratio(group_sums: Array) -> tuple[Array, Array]:
     """A share and its variance, by linearisation of the ratio of sums."""
     k = (group_sums.shape[2] - 2) // 3
     joint, square, product = (group_sums[:, :, a * k : (a + 1) * k] for a in range(3))
-    rows, rows_squared = group_sums[:, :, -2, None], group_sums[:, :, -1, None]
-    share = joint / rows
-    spread = square - 2 * share * product + share**2 * rows_squared
-    spread[spread < 1e-12 * (square + share**2 * rows_squared)] = 0  # equal but for rounding
-    return share, spread / rows**2
+    tokens = group_sums[:, :, -2, None]
+    tokens_squared = group_sums[:, :, -1, None]
+    share = joint / tokens
+    spread = square - 2 * share * product + share**2 * tokens_squared
+    spread[spread < 1e-12 * (square + share**2 * tokens_squared)] = 0  # equal but for rounding
+    return share, spread / tokens**2

@@ -59,13 +59,13 @@ def nearest_rows(
     P = check_array(embedding, dtype=[np.float64, np.float32], ensure_non_negative=True)
     if (np.abs(P.sum(axis=1) - 1) > SUM_TOLERANCE).any():
         raise ValueError("embedding should be mixtures: rows that sum to one.")
-    given = np.atleast_1d(rows)
-    if given.ndim != 1 or given.dtype.kind not in "iub":
+    indices = np.atleast_1d(rows)
+    if indices.ndim != 1 or indices.dtype.kind not in "iub":
         raise IndexError(
-            f"rows should be positions, but has type {given.dtype} and shape {given.shape}. To "
+            f"rows should be positions, but has type {indices.dtype} and shape {indices.shape}. To "
             "find the position of a name, use np.flatnonzero(names == name)."
         )
-    positions = np.arange(len(P))[given]
+    positions = np.arange(len(P))[indices]
     if not n_neighbors < len(P):
         raise ValueError(f"n_neighbors={n_neighbors} should be in [1, {len(P) - 1}] for N={len(P)}")
     points = np.sqrt(P / 2)  # their Euclidean distance is the Hellinger distance
@@ -91,11 +91,11 @@ def map_positions(components: Array) -> Array:
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
     values, vectors = np.linalg.eigh(-centred / 2)
     start = svd_flip(vectors[:, :-3:-1], None)[0] * np.sqrt(np.maximum(values[:-3:-1], 0))
-    how = {"init": start, "n_init": 1, "eps": 1e-6, "normalized_stress": False}
-    found = smacof(distances, **how)[0]
+    points, _ = smacof(distances, init=start, n_init=1, eps=1e-6, normalized_stress=False)
     # Axes have no meaning: rotate the longest to the horizontal.
-    _, _, axes = np.linalg.svd(found - found.mean(axis=0), full_matrices=False)
-    return (found - found.mean(axis=0)) @ axes.T
+    points = points - points.mean(axis=0)
+    _, _, axes = np.linalg.svd(points, full_matrices=False)
+    return points @ axes.T
 
 
 def order_by_similarity(mixtures: Array) -> list[int]:
@@ -221,8 +221,8 @@ def topic_stability(
     components = [np.asarray(unwrap(model, "components_").model.components_) for model in models]
     # Of run s, the affinities of its topics with those of each other run.
     affinities = [
-        np.array([match_rows(mine, its)[1] for t, its in enumerate(components) if t != s])
-        for s, mine in enumerate(components)
+        np.array([match_rows(q, other)[1] for t, other in enumerate(components) if t != s])
+        for s, q in enumerate(components)
     ]
-    best = int(np.argmax([them.mean() for them in affinities]))
+    best = int(np.argmax([of_run.mean() for of_run in affinities]))
     return TopicStability(models[best], affinities[best])

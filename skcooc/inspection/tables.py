@@ -125,13 +125,14 @@ def describe(
     >>> large[["share", "documents", "features", "rows"]].round(3).values.tolist()
     [[0.8, 0.667, ['tea'], [0, 1]]]
     """
-    found = AXES[axis](model, *FACTORS)
-    inner: Any = found.model
-    words = found.column_names(feature_names)
+    unwrapped = AXES[axis](model, *FACTORS)
+    inner: Any = unwrapped.model
+    words = unwrapped.column_names(feature_names)
     automatic = name_topics(inner, words, row_names)
     if axis == "columns":
         return table_of(_column_side(inner, words, automatic, n_features, names), backend)
-    P, n_largest = inner.components_, rows_by_topic(inner)
+    P = inner.components_
+    n_largest = rows_by_topic(inner)
     top = features.rank_columns(inner, n_features, order)
     columns: Columns = {
         "component": np.arange(len(P)),
@@ -162,7 +163,8 @@ def _column_side(
 ) -> Columns:
     """A line for each cluster of columns, with associated clusters of rows."""
     clusters = features.column_clusters(model)
-    weights, members = clusters.weights, clusters.members
+    weights = clusters.weights
+    members = clusters.members
     top = [cluster[:n_features] for cluster in members]
     joint = clusters.masses[:, None] * clusters.posteriors
     P = np.divide(joint, weights, out=np.zeros_like(joint), where=weights > 0)
@@ -178,10 +180,10 @@ def _column_side(
 
 
 def _associations(joint: Array, names: Sequence[str]) -> Columns:
-    found = features.associated_clusters(joint.astype(np.float64))
+    associated = features.associated_clusters(joint.astype(np.float64))
     return {
-        "goes_with": [[names[d] for d in others] for others, _ in found],
-        "associations": [ratios.tolist() for _, ratios in found],
+        "goes_with": [[names[d] for d in clusters] for clusters, _ in associated],
+        "associations": [ratios.tolist() for _, ratios in associated],
     }
 
 
@@ -192,7 +194,9 @@ def table_of(columns: Mapping[str, Array | Sequence[object]], backend: str) -> A
     try:
         return narwhals.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
     except ImportError as error:
-        hint = f"Install it with `pip install {backend}`."
-        raise ImportError(f"The table needs {backend} for backend={backend!r}. {hint}") from error
+        raise ImportError(
+            f"The table needs {backend} for backend={backend!r}. "
+            f"Install it with `pip install {backend}`."
+        ) from error
     except AssertionError as error:  # narwhals 2.0; a later one raises such a ValueError
         raise ValueError(f"Unsupported backend: {backend!r}.") from error

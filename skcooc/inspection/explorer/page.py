@@ -50,7 +50,9 @@ class Explorer(AttributeHints):
     _instead: ClassVar[Mapping[str, str]] = dict.fromkeys(("show", "write_html"), "save(path)")
 
     def __init__(self, shown: Payload, title: str, image: str | None = None) -> None:
-        self.shown, self.title, self.image = shown, title, image
+        self.shown = shown
+        self.title = title
+        self.image = image
 
     @cached_property
     def html(self) -> str:
@@ -63,18 +65,20 @@ class Explorer(AttributeHints):
         )
         colors = f"{rules}@media (prefers-color-scheme: dark) {{\n{dark_rules}}}\n"
         # One line for previews of links: the number of topics, and the names of the largest.
-        topics, kind = self.shown["topics"], self.shown["facts"]["kind"]
+        topics = self.shown["topics"]
+        kind = self.shown["facts"]["kind"]
         largest = sorted(topics, key=lambda topic: topic["rank"])[:N_DESCRIBED]
         names = "; ".join(topic["name"] for topic in largest)
         more = "; …" if len(topics) > N_DESCRIBED else ""
         template = environment().from_string(_file("page.html"))
         page = template.render(
-            title=self.title, image=self.image,
+            title=self.title,
+            image=self.image,
             description=f"{len(topics)} {kind}s: {names}{more}",
             style=_file("style.css") + colors,
             script="\n".join(_file(f"{name}.js") for name in SCRIPTS),
             payload=to_json({"title": self.title, **self.shown}),
-        )  # fmt: skip
+        )
         return str(page).encode("utf-8", "replace").decode()  # half surrogates cannot be written
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -185,28 +189,32 @@ def explore(
     listed = list(sides) if isinstance(sides, Sequence) and not isinstance(sides, str) else []
     is_pair = len(listed) == 2 and all(isinstance(side, str) and side.strip() for side in listed)
     if not (sides is None or is_pair):
-        what = "sides should be the names of rows and columns, as two strings"
-        raise ValueError(f"{what}; got {sides!r}.")
+        raise ValueError(
+            f"sides should be the names of rows and columns, as two strings; got {sides!r}."
+        )
     if image is not None and not str(image).startswith(("https://", "http://")):
         raise ValueError(f"image should be an address that begins with https://; got {image!r}.")
-    view = read_view(model, X, texts, feature_names, row_names)
+    view = read_view(model, X, feature_names, row_names, texts)
     check_row_order(view, X, groups=groups, times=times)
-    made = make_names(view.model, view.components, view.weights, view.columns, view.names_fitted)
+    automatic = make_names(
+        view.model, view.components, view.weights, view.columns, view.names_fitted
+    )
+    topic_names = override_names(names, automatic)
     title = type(view.model).__name__ if title is None else title
-    named = override_names(names, made)
-    ranked = zip(topic_ranks(view.weights).tolist(), named, strict=True)
-    topics = [{"rank": rank, "name": name} for rank, name in ranked]
+    ranks = topic_ranks(view.weights).tolist()
+    topics = [{"rank": r, "name": name} for r, name in zip(ranks, topic_names, strict=True)]
     frame = Explorer({"topics": topics, "facts": {"kind": kind_of(view.model)}}, title, image)
     room = max_bytes - len(frame.html.encode())
-    return Explorer(payload(view, named, groups, times, sides, room), title, image)
+    return Explorer(payload(view, topic_names, groups, times, sides, room), title, image)
 
 
 def environment() -> Any:
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError as error:
-        hint = "Install it with `pip install 'skcooc[explore]'`."
-        raise ImportError(f"explore needs Jinja2. {hint}") from error
+        raise ImportError(
+            "explore needs Jinja2. Install it with `pip install 'skcooc[explore]'`."
+        ) from error
     return Environment(autoescape=True, undefined=StrictUndefined)
 
 

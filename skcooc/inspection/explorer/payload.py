@@ -26,9 +26,13 @@ Payload = dict[str, Any]
 
 
 def payload(
-    view: ModelView, names: list[str], groups: ArrayLike | None, times: ArrayLike | None,
-    sides: tuple[str, str] | None, room: int,
-) -> Payload:  # fmt: skip
+    view: ModelView,
+    names: list[str],
+    groups: ArrayLike | None,
+    times: ArrayLike | None,
+    sides: tuple[str, str] | None,
+    room: int,
+) -> Payload:
     """The content of a page in so many bytes: texts are cut, then rows sampled, to keep them."""
     sums = view.row_sums
     if groups is None and view.fitted and hasattr(view.model, "row_groups_"):
@@ -38,35 +42,41 @@ def payload(
         "times": None if times is None else sections.groups_by_time(times, sums),
     }
     error = sections.perplexities(view)
-    P, least = view.mixtures, sections.SOME
-    ranked = enumerate(most_representative(P, view.row_distribution, PER_TOPIC))
-    representative = [[i for i in rows if P[i, k] >= least] for k, rows in ranked]
+    ranked = most_representative(view.mixtures, view.row_distribution, PER_TOPIC)
+    representative = [
+        [i for i in rows if view.mixtures[i, k] >= sections.SMALLEST_SHARE]
+        for k, rows in enumerate(ranked)
+    ]
     labels = view.labels("labels_") if hasattr(view.model, "tree_") else None
     topics = row_topics(view)
     leaves = [] if labels is None else sections.leaf_rows(view, labels)
     shown = _topics(view, topics, names)
     places = sections.row_places(view, np.array([line["at"] for line in shown["topics"]]))
-    most = len(view.rows)
+    n_rows = len(view.rows)
     while True:
-        rows = sections.select_documents(view, [*representative, *leaves], error, most)
+        rows = sections.select_documents(view, [*representative, *leaves], error, n_rows)
         numbers = {i: number for number, i in enumerate(rows.tolist())}
         tree = None if labels is None else sections.tree_section(view, labels, leaves, numbers)
         page = {
             **shown,
-            **{kind: by and _division(topics, by, rows) for kind, by in divisions.items()},
-            "representative": [[numbers[i] for i in documents] for documents in representative],
+            **{
+                kind: None if division is None else _division(topics, division, rows)
+                for kind, division in divisions.items()
+            },
+            "representative": [[numbers[i] for i in of_topic] for of_topic in representative],
             "tree": tree,
             "blocks": sections.block_section(view) if hasattr(view.model, "association_") else None,
             "errors": sections.histogram(error),
             "places": [[round_short(value) for value in place] for place in places[rows]],
         }
-        left = max(room - FACTS_ROOM - len(to_json(page).encode()), 1)
-        listed, limit = _documents(view, rows, error, left, SHORTEST_TEXT if most else 0)
-        excess = len(to_json(listed).encode()) / left
-        if excess <= 1 or most == 0:
-            facts = {**_facts(view, error, limit, rows, page), "sides": sides}
-            return {**page, "documents": listed, "facts": {**facts, "too_large": excess > 1}}
-        most = int(0.95 * min(most, len(rows)) / excess)
+        free = max(room - FACTS_ROOM - len(to_json(page).encode()), 1)
+        documents, limit = _documents(view, rows, error, free, SHORTEST_TEXT if n_rows else 0)
+        excess = len(to_json(documents).encode()) / free
+        if excess <= 1 or n_rows == 0:
+            facts = _facts(view, error, limit, rows, page)
+            facts |= {"sides": sides, "too_large": excess > 1}
+            return {**page, "documents": documents, "facts": facts}
+        n_rows = int(0.95 * min(n_rows, len(rows)) / excess)
 
 
 def to_json(value: object) -> str:
@@ -82,39 +92,45 @@ def _documents(
     """The rows with texts cut to the room there is, and the length of a text."""
     texts = [] if view.texts is None else [view.texts[i] for i in rows.tolist()]
     limit = max(shortest, min(LONGEST_TEXT, sections.even_limit(list(map(len, texts)), room)))
-    whole = list(sections.document_entries(view, rows, error, limit))
-    without_texts = len(to_json(sections.cut_entries(whole, 0) if texts else whole).encode())
+    entries = list(sections.document_entries(view, rows, error, limit))
+    without_texts = len(to_json(sections.cut_entries(entries, 0) if texts else entries).encode())
     while True:
-        listed = sections.cut_entries(whole, limit) if texts else whole
-        size = len(to_json(listed).encode())
+        documents = sections.cut_entries(entries, limit) if texts else entries
+        size = len(to_json(documents).encode())
         if size <= room or limit == shortest:
-            return listed, limit
+            return documents, limit
         fitting = max(room - without_texts, 0) / max(size - without_texts, 1)
         limit = max(shortest, int(0.99 * limit * fitting))
 
 
 def _topics(view: ModelView, topics: RowTopics, names: list[str]) -> Payload:
-    found = sections.topic_features(view)
-    needed = np.unique(np.concatenate([features[0] for features in found]))
-    frequent = np.argsort(-view.unigram, kind="stable")
-    others = frequent[~np.isin(frequent, needed) & (view.unigram[frequent] > 0)]
-    columns = np.concatenate([needed, others[: max(0, MOST_FEATURES - len(needed))]])
+    features_of_topics = sections.topic_features(view)
+    needed = np.unique(np.concatenate([features[0] for features in features_of_topics]))
+    by_frequency = np.argsort(-view.unigram, kind="stable")
+    frequent = by_frequency[~np.isin(by_frequency, needed) & (view.unigram[by_frequency] > 0)]
+    columns = np.concatenate([needed, frequent[: max(0, MOST_FEATURES - len(needed))]])
     numbers = {j: number for number, j in enumerate(columns.tolist())}
-    shares, documents = topics.overall, topics.documents([np.flatnonzero(view.row_sums)])[0]
-    lines, ranks = [], topic_ranks(view.weights)
+    documents = topics.documents([np.flatnonzero(view.row_sums)])[0]
+    ranks = topic_ranks(view.weights)
+    places = map_positions(view.components)
     intervals = getattr(view.model, "component_intervals_", None)  # of a consensus, (2, K, M)
-    for k, (name, place) in enumerate(zip(names, map_positions(view.components), strict=True)):
-        its, *values = found[k]  # columns, P(y given z), P(y given others), and intervals
-        values += [] if intervals is None else list(intervals[:, k, its])
+    lines = []
+    for k, (topic_columns, *values) in enumerate(features_of_topics):
+        if intervals is not None:
+            values += list(intervals[:, k, topic_columns])
         features = [
             [numbers[j], *map(round_short, of_column)]
-            for j, *of_column in zip(its.tolist(), *values, strict=True)
+            for j, *of_column in zip(topic_columns.tolist(), *values, strict=True)
         ]
-        lines.append({
-            "weight": round_short(shares[k]), "features": features, "name": name,
-            "at": [round_short(value) for value in place],
-            "documents": round_short(documents[k]), "rank": int(ranks[k]),
-        })  # fmt: skip
+        line: Payload = {
+            "weight": round_short(topics.overall[k]),
+            "features": features,
+            "name": names[k],
+            "at": [round_short(value) for value in places[k]],
+            "documents": round_short(documents[k]),
+            "rank": int(ranks[k]),
+        }
+        lines.append(line)
     if len(lines) > 1:
         for line, k, distance in zip(lines, *nearest_other(view.components), strict=True):
             line["nearest"] = [int(k), round_short(distance)]
@@ -122,13 +138,13 @@ def _topics(view: ModelView, topics: RowTopics, names: list[str]) -> Payload:
         line["affinity"] = round_short(affinity)
     for line, seeds in zip(lines, sections.seeds_of_topics(view), strict=False):
         line["seeds"] = seeds
-    named = []  # columns: name, P(y), and the largest P(z given y)
+    entries = []  # of columns: name, P(y), and the largest P(z given y)
     for j in columns.tolist():
         posterior = view.weights * view.components[:, j] / max(view.unigram[j], 1e-300)
         first = np.argsort(-posterior, kind="stable")[:3].tolist()
-        kept = [[k, float(f"{posterior[k]:.2g}")] for k in first if posterior[k] >= 0.05]
-        named.append([str(view.columns[j]), round_short(view.unigram[j]), kept])
-    return {"topics": lines, "features": named}
+        largest = [[k, float(f"{posterior[k]:.2g}")] for k in first if posterior[k] >= 0.05]
+        entries.append([str(view.columns[j]), round_short(view.unigram[j]), largest])
+    return {"topics": lines, "features": entries}
 
 
 def _division(topics: RowTopics, shown: PageGroups, rows: Array) -> Payload:
@@ -138,18 +154,25 @@ def _division(topics: RowTopics, shown: PageGroups, rows: Array) -> Payload:
     """
     tables = {"share": topics.shares(shown.members), "documents": topics.documents(shown.members)}
     if shown.at is None and len(shown.members) > 1:
-        differ = compare_groups(topics, shown.members, sections.N_RESAMPLES, sections.LEVEL, seed=0)
-        tables["above"] = (differ.low > 0).astype(float)
-    numbers = {name: sections.finite_or_none(values) for name, values in tables.items()}
-    sizes = [len(rows) for rows in shown.members]
-    drawn = {"n": shown.n, "name": shown.name, "at": shown.at, "runs": shown.runs}
+        differences = compare_groups(
+            topics, shown.members, sections.N_RESAMPLES, sections.LEVEL, seed=0
+        )
+        tables["above"] = (differences.low > 0).astype(float)
     groups = {i: g for g, members in enumerate(shown.members) for i in members.tolist()}
-    group_of_row = [groups.get(i, -1) for i in rows.tolist()]
-    return {"labels": shown.labels, "sizes": sizes, **drawn, **numbers, "of": group_of_row}
+    return {
+        "labels": shown.labels,
+        "sizes": [len(members) for members in shown.members],
+        "n": shown.n,
+        "name": shown.name,
+        "at": shown.at,
+        "runs": shown.runs,
+        **{name: sections.finite_or_none(values) for name, values in tables.items()},
+        "of": [groups.get(i, -1) for i in rows.tolist()],
+    }
 
 
 def _facts(view: ModelView, error: Array, limit: int, rows: Array, page: Payload) -> Payload:
-    known = error[np.isfinite(error)]
+    finite = error[np.isfinite(error)]
     n_rows, n_columns = view.counts.shape
     longest = 0 if view.texts is None else max(len(view.texts[i]) for i in rows.tolist())
     return {
@@ -162,8 +185,8 @@ def _facts(view: ModelView, error: Array, limit: int, rows: Array, page: Payload
         "n_features": len(page["features"]),
         "fitted": view.fitted,
         "held_out": sections.is_held_out(view),
-        "median": round_short(float(np.median(known))) if len(known) else None,
-        "least": sections.LEAST,
+        "median": round_short(float(np.median(finite))) if len(finite) else None,
+        "least": sections.FEWEST_TOKENS,
         "few": FEW,
         "twins": TWINS,
         "texts": view.texts is not None,

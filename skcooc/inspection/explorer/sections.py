@@ -24,14 +24,15 @@ MIXES = np.linspace(0, 1, 11)  # positions of the slider between probability and
 N_SHOWN = 20  # features at a position of the slider
 MANY = 100  # topics, above which fewer features of each are kept
 NOTHING = 1e-9  # probabilities that are shown as zero
-LEAST = 3.0  # tokens of a feature in a topic, below which its ratio is not used
+FEWEST_TOKENS = 3.0  # of a feature in a topic, below which its ratio is not used
 
 PER_TOPIC = 8  # representative rows of a topic
 EXTREME = 15  # rows that are predicted worst, and best
-SOME = 0.01  # share of a topic in a row, below which it is not mentioned
+SMALLEST_SHARE = 0.01  # of a topic in a row, below which it is not mentioned
 MIXED = 6  # topics of a row that are listed
 N_COLUMNS = 15  # columns of a row without a text
-WORD, PART = re.compile(r"\w+(?:[-'’]\w+)*"), re.compile(r"\w+")
+WORD = re.compile(r"\w+(?:[-'’]\w+)*")
+PART = re.compile(r"\w+")
 
 N_RESAMPLES, LEVEL = 200, 0.95  # of intervals
 MOST_GROUPS = 40  # the largest are shown
@@ -50,36 +51,35 @@ Parts = tuple[list[str], list[int]]  # alternately plain text and coloured words
 def topic_features(view: ModelView) -> list[tuple[Array, Array, Array]]:
     """Features of each topic, with P(y given z) and P(y given another topic)."""
     tiny = np.finfo(float).tiny
-    others = view.unigram - view.weights[:, None] * view.components
-    rest = others / np.maximum(1 - view.weights, tiny)[:, None]
+    rest = view.unigram - view.weights[:, None] * view.components
+    rest /= np.maximum(1 - view.weights, tiny)[:, None]
     rest = np.maximum(rest, 0.5 / view.n_tokens)  # at least half a token
     unigram = np.maximum(view.unigram, tiny)
     n = N_SHOWN if len(rest) <= MANY else max(6, N_SHOWN * MANY // len(rest))
     n = min(n, rest.shape[1])
-    found = []
+    features = []
     for p, weight, r in zip(view.components, view.weights, rest, strict=True):
         expected = view.n_tokens * weight * p
-        kept = set[int]()
+        selected = set[int]()
         for reference in (unigram, r):
             ranks = _relevances(p, reference, expected)
             first = np.argpartition(-ranks, n - 1, axis=1)[:, :n]  # at each position of the slider
-            kept |= set(first[np.take_along_axis(ranks, first, axis=1) > -np.inf].tolist())
-        columns = np.array(sorted(kept, key=lambda j: (-p[j], j)), dtype=int)
-        found.append((columns, p[columns], r[columns]))
-    return found
+            selected |= set(first[np.take_along_axis(ranks, first, axis=1) > -np.inf].tolist())
+        columns = np.array(sorted(selected, key=lambda j: (-p[j], j)), dtype=int)
+        features.append((columns, p[columns], r[columns]))
+    return features
 
 
 def _relevances(p: Array, reference: Array, expected: Array) -> Array:
     """t log(p / reference) + (1 - t) log p at all positions t of the slider, (11, M).
 
-    Sievert and Shirley (2014), equation 1, with P(y) as reference. Features of fewer than ``LEAST``
-    expected tokens are ranked at t = 0 only.
+    Sievert and Shirley (2014), equation 1, with P(y) as reference. Features of fewer than
+    ``FEWEST_TOKENS`` expected tokens are ranked at t = 0 only.
     """
-    probability, t = np.log(np.maximum(p, NOTHING)), MIXES[:, None]
-    mixed = probability - t * np.log(reference)
-    mixed[1:, expected < LEAST] = -np.inf
-    mixed[:, p < NOTHING] = -np.inf
-    return mixed
+    relevances = np.log(np.maximum(p, NOTHING)) - MIXES[:, None] * np.log(reference)
+    relevances[1:, expected < FEWEST_TOKENS] = -np.inf
+    relevances[:, p < NOTHING] = -np.inf
+    return relevances
 
 
 def seeds_of_topics(view: ModelView) -> list[list[str]]:
@@ -87,11 +87,12 @@ def seeds_of_topics(view: ModelView) -> list[list[str]]:
 
     The seeds of a class are those of each of its topics.
     """
-    columns, per = list(map(str, view.columns)), getattr(view.model, "n_components_per_class", 1)
+    columns = list(map(str, view.columns))
+    n_topics = getattr(view.model, "n_components_per_class", 1)  # of each entry
     return [
         [columns[seed] if isinstance(seed, Integral) else seed for seed in seeds or ()]
         for seeds in (getattr(view.model, "seed_features", None) or {}).values()
-        for _ in range(per)
+        for _ in range(n_topics)
     ]
 
 
@@ -119,13 +120,14 @@ def perplexities(view: ModelView) -> Array:
     if is_held_out(view):
         log_likelihood = call_on_counts(view.model, "score_samples", view.counts)
         return np.exp(-np.where(log_likelihood == 0, np.nan, log_likelihood))
-    model, counts, mixtures = view.model, view.counts, view.mixtures
-    X = as_counts(counts.astype(np.float64))
-    cells = X.cells(mixtures, view.components.T)
+    model = view.model
+    X = as_counts(view.counts.astype(np.float64))
+    cells = X.cells(view.mixtures, view.components.T)
     if view.factors is not None:
-        groups, rows = model.row_groups_, rows_of(counts)
-        sums = np.einsum("nk,nk->n", mixtures, (view.factors @ view.components.T)[groups])
-        cells *= view.factors[groups[rows], counts.indices] / sums[rows]
+        groups = model.row_groups_
+        rows = rows_of(view.counts)
+        sums = np.einsum("nk,nk->n", view.mixtures, (view.factors @ view.components.T)[groups])
+        cells *= view.factors[groups[rows], view.counts.indices] / sums[rows]
     unigram = np.asarray(getattr(model, "unigram_", view.unigram), dtype=np.float64)
     predictor = smoothed(CachedPredictions(cells), unigram, getattr(model, "smoothing_", 0.0))
     means, tokens = score_rows(X, predictor)
@@ -137,16 +139,15 @@ def is_held_out(view: ModelView) -> bool:
 
 
 def select_documents(
-    view: ModelView, first_of_all: list[list[int]], found: Array, most: int
+    view: ModelView, representative: list[list[int]], error: Array, n_rows: int
 ) -> Array:
     """The rows shown: representative and extreme ones, and a sample of the others."""
-    known = np.flatnonzero(np.isfinite(found))
-    by_error = known[np.argsort(found[known], kind="stable")]
-    first = {i for rows in first_of_all for i in rows}
+    finite = np.flatnonzero(np.isfinite(error))
+    by_error = finite[np.argsort(error[finite], kind="stable")]
+    first = {i for rows in representative for i in rows}
     first |= set(by_error[:EXTREME].tolist()) | set(by_error[-EXTREME:].tolist())
     rest = np.setdiff1d(np.flatnonzero(view.row_sums), sorted(first))
-    room = max(0, most - len(first))
-    sample = np.random.default_rng(0).permutation(rest)[:room]
+    sample = np.random.default_rng(0).permutation(rest)[: max(0, n_rows - len(first))]
     return np.sort(np.concatenate([np.array(sorted(first), dtype=int), sample]))
 
 
@@ -157,7 +158,8 @@ def row_places(view: ModelView, topic_places: Array) -> Array:
     """
     sharp = view.mixtures**2
     number = np.arange(len(sharp))
-    angle, radius = 2 * np.pi * 0.754878 * number, np.sqrt((number * 0.569840) % 1)
+    angle = 2 * np.pi * 0.754878 * number
+    radius = np.sqrt((number * 0.569840) % 1)
     disk = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     spread = 0.07 if len(topic_places) > 2 else 0.25  # there is room beside two topics
     extent = max(float(np.ptp(topic_places, axis=0).max()), 1e-9)
@@ -165,7 +167,7 @@ def row_places(view: ModelView, topic_places: Array) -> Array:
 
 
 def document_entries(
-    view: ModelView, rows: Array, found: Array, limit: int
+    view: ModelView, rows: Array, error: Array, limit: int
 ) -> Iterator[dict[str, Any]]:
     """The rows of a page; of texts, one character more than the limit."""
     find = column_finder(view)
@@ -177,8 +179,8 @@ def document_entries(
             "name": view.rows[i],
             "parts": parts,
             "topics": topics,
-            "mixture": [[k, round_short(shares[k])] for k in first if shares[k] >= SOME],
-            "perplexity": round_short(found[i]) if np.isfinite(found[i]) else None,
+            "mixture": [[k, round_short(shares[k])] for k in first if shares[k] >= SMALLEST_SHARE],
+            "perplexity": round_short(error[i]) if np.isfinite(error[i]) else None,
             "size": round_count(view.row_sums[i]),
         }
 
@@ -205,14 +207,16 @@ def _cut_parts(pieces: list[str], topics: list[int], limit: int) -> dict[str, An
         return {"parts": [""], "topics": []}
     text = "".join(pieces)
     end = text.rfind(" ", 0, limit)
-    left, kept = end if end >= 0 else limit, list[str]()
-    while len(pieces[len(kept)]) < left:
-        kept.append(pieces[len(kept)])
-        left -= len(kept[-1])
-    last = pieces[len(kept)][:left]
-    if len(kept) % 2:  # a word without an end
-        last = kept.pop() + last
-    return {"parts": [*kept, last + " …"], "topics": topics[: len(kept) // 2]}
+    room = end if end >= 0 else limit
+    n = 0  # pieces that are kept
+    while len(pieces[n]) < room:
+        room -= len(pieces[n])
+        n += 1
+    last = pieces[n][:room]
+    if n % 2:  # a word without an end
+        n -= 1
+        last = pieces[n] + last
+    return {"parts": [*pieces[:n], last + " …"], "topics": topics[: n // 2]}
 
 
 def column_finder(view: ModelView) -> Callable[[str], int | None]:
@@ -222,8 +226,8 @@ def column_finder(view: ModelView) -> Callable[[str], int | None]:
     @cache
     def find(word: str) -> int | None:
         terms = (word, word.lower()) if view.analyzer is None else view.analyzer(word)
-        found = [numbers[term] for term in dict.fromkeys(terms) if term in numbers]
-        return found[0] if len(found) == 1 or (found and view.analyzer is None) else None
+        columns = [numbers[term] for term in dict.fromkeys(terms) if term in numbers]
+        return columns[0] if len(columns) == 1 or (columns and view.analyzer is None) else None
 
     return find
 
@@ -236,18 +240,23 @@ def _split_text(view: ModelView, i: int, limit: int, find: Callable[[str], int |
     if view.texts is None:
         return _frequent_columns(view, i)
     text = view.texts[i][:limit]
-    found = list(_spans(text, find))
-    pieces, end = list[str](), 0
-    for word, _ in found:
+    pieces = list[str]()
+    columns = list[int]()
+    end = 0
+    for word, j in _words_with_columns(text, find):
         pieces += [text[end : word.start()], word[0]]
+        columns.append(j)
         end = word.end()
-    return [*pieces, text[end:]], _most_probable_topics(view, i, [j for _, j in found])
+    return [*pieces, text[end:]], _most_probable_topics(view, i, columns)
 
 
-def _spans(text: str, find: Callable[[str], int | None]) -> Iterator[tuple[re.Match[str], int]]:
+def _words_with_columns(
+    text: str, find: Callable[[str], int | None]
+) -> Iterator[tuple[re.Match[str], int]]:
     """Words with a column: "so-and-so" as a whole, or else its parts."""
-    for whole in WORD.finditer(text):
-        words = [whole] if find(whole[0]) is not None else PART.finditer(text, *whole.span())
+    for compound in WORD.finditer(text):
+        is_column = find(compound[0]) is not None
+        words = [compound] if is_column else PART.finditer(text, *compound.span())
         yield from ((word, j) for word in words if (j := find(word[0])) is not None)
 
 
@@ -260,7 +269,8 @@ def _most_probable_topics(view: ModelView, i: int, columns: list[int]) -> list[i
 def _frequent_columns(view: ModelView, i: int) -> Parts:
     """The most frequent columns of a row, with their counts, in place of a text."""
     start, stop = view.counts.indptr[i : i + 2]
-    columns, counts = view.counts.indices[start:stop], view.counts.data[start:stop]
+    columns = view.counts.indices[start:stop]
+    counts = view.counts.data[start:stop]
     first = np.lexsort((columns, -counts))[:N_COLUMNS]
     pieces = list[str]()
     for j, n in zip(columns[first], counts[first], strict=True):
@@ -269,14 +279,14 @@ def _frequent_columns(view: ModelView, i: int) -> Parts:
     return [*pieces, end], _most_probable_topics(view, i, columns[first].tolist())
 
 
-def histogram(found: Array) -> Any:
+def histogram(error: Array) -> Any:
     """Histogram of the perplexities of rows, with edges on a logarithmic scale."""
-    known = found[np.isfinite(found)]
-    if not len(known):
+    finite = error[np.isfinite(error)]
+    if not len(finite):
         return None
-    low, high = max(known.min(), 1.0), max(known.max(), 1.0)
-    edges = np.geomspace(low, max(high, low * 1.01), 25)
-    counts, _ = np.histogram(np.clip(known, edges[0], edges[-1]), edges)
+    low = max(finite.min(), 1.0)
+    edges = np.geomspace(low, max(finite.max(), 1.0, low * 1.01), 25)
+    counts, _ = np.histogram(np.clip(finite, edges[0], edges[-1]), edges)
     return {"edges": [round_short(edge) for edge in edges], "counts": counts.tolist()}
 
 
@@ -292,11 +302,12 @@ class PageGroups(NamedTuple):
 
 
 def groups_by_label(groups: ArrayLike, row_sums: Array) -> PageGroups:
-    found = group_rows(read_labels(groups, "groups"), row_sums)
-    sizes = np.array([len(rows) for rows in found.members])
+    division = group_rows(read_labels(groups, "groups"), row_sums)
+    sizes = np.array([len(rows) for rows in division.members])
     largest = np.sort(np.argsort(-sizes, kind="stable")[:MOST_GROUPS]).tolist()
-    members, labels = [found.members[g] for g in largest], [found.labels[g] for g in largest]
-    return PageGroups(members, labels, len(sizes), found.name)
+    members = [division.members[g] for g in largest]
+    labels = [division.labels[g] for g in largest]
+    return PageGroups(members, labels, len(sizes), division.name)
 
 
 def groups_by_time(times: ArrayLike, row_sums: Array) -> PageGroups:
@@ -305,15 +316,16 @@ def groups_by_time(times: ArrayLike, row_sums: Array) -> PageGroups:
     Rows without a time are left out. TypeError if times are neither numbers nor dates.
     """
     column = parse_dates(read_labels(times, "times"))
-    found = group_rows(column, row_sums)
-    if not found.ordered:
+    division = group_rows(column, row_sums)
+    if not division.ordered:
         first = column.values[~is_missing(column.values)].tolist()[0]
         raise TypeError(f"times should be numbers or dates, but one is {first!r}. {CURE}")
-    n, places, labels, members = len(found.groups), found.groups, found.labels, found.members
+    members, places, labels, name = division
+    n = len(places)
     if n > MOST_TIMES and places.dtype.kind != "M":
         places, labels, members = _intervals(places.astype(float), members)
     ranges = [[run.start, run.stop] for run in runs(places)]
-    return PageGroups(members, labels, n, found.name, places.astype(float).tolist(), ranges)
+    return PageGroups(members, labels, n, name, places.astype(float).tolist(), ranges)
 
 
 def _intervals(values: Array, members: list[Array]) -> tuple[Array, list[str], list[Array]]:
@@ -360,7 +372,8 @@ def block_section(view: ModelView) -> dict[str, Any]:
     pairs = _pairs(view.counts, *labels, joint.shape, n)
     in_rows, in_columns = ([pair[at] for _, best in pairs for pair in best] for at in (0, 1))
     row_members, row_at = _list_members(labels[0], C, view.row_sums, view.rows, in_rows)
-    sums, names = np.asarray(view.counts.sum(axis=0)).ravel(), list(map(str, view.columns))
+    sums = np.asarray(view.counts.sum(axis=0)).ravel()
+    names = list(map(str, view.columns))
     column_members, column_at = _list_members(labels[1], D, sums, names, in_columns)
     down, across = cluster_orders(joint)
     with np.errstate(divide="ignore"):
@@ -386,17 +399,19 @@ def _list_members(
     """
     commonest = np.argsort(-sums, kind="stable")
     room = np.cumsum([len(names[i].encode()) + 3 for i in commonest]) <= NAMES_ROOM
-    kept = np.zeros(len(sums), dtype=bool)
-    kept[commonest[room]] = kept[needed] = True
+    has_room = np.zeros(len(sums), dtype=bool)
+    has_room[commonest[room]] = True
+    has_room[needed] = True
     order = np.lexsort((-sums, labels))
     order = order[sums[order] > 0]
-    listed, places = list[Any](), dict[int, int]()
+    entries = list[Any]()
+    places = dict[int, int]()
     for cluster in range(n_clusters):
         members = order[labels[order] == cluster]
-        some = members[kept[members] | (np.arange(len(members)) < FIRST)].tolist()
-        listed.append([len(members), [names[i] for i in some]])
-        places |= {i: place for place, i in enumerate(some)}
-    return listed, places
+        shown = members[has_room[members] | (np.arange(len(members)) < FIRST)].tolist()
+        entries.append([len(members), [names[i] for i in shown]])
+        places |= {i: place for place, i in enumerate(shown)}
+    return entries, places
 
 
 def _pairs(
