@@ -44,7 +44,8 @@ class MatrixSide(NamedTuple):
 
     def label(self, cluster: int, fontsize: float) -> str:
         """Number and rows or columns of a cluster, as many as there is room for."""
-        words, width = self.words[cluster], LONGEST * fontsize
+        words = self.words[cluster]
+        width = LONGEST * fontsize
         texts = [f"{cluster}: {', '.join(words[:n])}" for n in range(max(1, len(words)), 0, -1)]
         fitting = (text for text in texts if canvas.text_width(text, fontsize) <= width)
         return next(fitting, canvas.shorten(texts[-1], width, fontsize))
@@ -104,7 +105,10 @@ class AssociationDisplay(Display):
         self, joint: Array, rows: MatrixSide, columns: MatrixSide,
         *, pairs: tuple[Array, ...] | None = None,
     ) -> None:  # fmt: skip
-        self.joint, self.rows, self.columns, self.pairs = joint, rows, columns, pairs
+        self.joint = joint
+        self.rows = rows
+        self.columns = columns
+        self.pairs = pairs
 
     @classmethod
     def from_estimator(
@@ -137,14 +141,13 @@ class AssociationDisplay(Display):
         sides : pair of str, default=("rows", "columns")
             Titles of the rows and the columns, such as ("adjectives", "nouns").
         """
-        found = features.unwrap_coclustering(model, "components_")
-        model = found.model
-        words = found.column_names(feature_names)
-        rows = _matrix_side(
-            features.row_clusters(model), row_names_of(model, row_names), n_features
-        )
+        unwrapped = features.unwrap_coclustering(model, "components_")
+        model = unwrapped.model
+        words = unwrapped.column_names(feature_names)
+        names = row_names_of(model, row_names)
+        rows = _matrix_side(features.row_clusters(model), names, n_features)
         columns = _matrix_side(features.column_clusters(model), words, n_features)
-        pairs = None if X is None else _pairs(found.table(X), model)
+        pairs = None if X is None else _pairs(unwrapped.table(X), model)
         display = cls(np.asarray(model.joint_, dtype=np.float64), rows, columns, pairs=pairs)
         return display.plot(ax, scale=scale, cmap=cmap, fontsize=fontsize, sides=sides)
 
@@ -174,8 +177,8 @@ class AssociationDisplay(Display):
             self.ax_.text, fontsize=fontsize * shrink, va="center", color=NEUTRAL, parse_math=False
         )
         top = BELOW + frame.height + LEADER
-        for at, text in enumerate(titles):
-            write(frame.left - LEADER, top + at * LINE * fontsize, text, ha="right")
+        for i, title in enumerate(titles):
+            write(frame.left - LEADER, top + i * LINE * fontsize, title, ha="right")
         dots = "" if self.dots_ is None else "; dots: pairs, areas as their counts"
         write(AIR, AIR + fontsize / 2, f"cluster number: most frequent members{dots}")
         return self
@@ -184,9 +187,14 @@ class AssociationDisplay(Display):
         with np.errstate(divide="ignore"):
             log2 = np.log2(features.association_ratios(self.joint))
         blocks = log2[self.row_order_][:, self.column_order_]
-        x, y = frame.x(frame.across.edges), frame.y(frame.down.edges)
         self.image_ = self.ax_.pcolormesh(
-            x, y, np.clip(blocks, -LIMIT, LIMIT), cmap=cmap, vmin=-LIMIT, vmax=LIMIT, zorder=1
+            frame.x(frame.across.edges),
+            frame.y(frame.down.edges),
+            np.clip(blocks, -LIMIT, LIMIT),
+            cmap=cmap,
+            vmin=-LIMIT,
+            vmax=LIMIT,
+            zorder=1,
         )
         box = (frame.left, BELOW - LEADER - BAR, frame.width / 2, BAR)
         inset = self.ax_.inset_axes(box, transform=self.ax_.transData)
@@ -194,10 +202,9 @@ class AssociationDisplay(Display):
         bar = self.figure_.colorbar(self.image_, cax=inset, orientation="horizontal", ticks=ticks)
         bar.ax.set_xticklabels([f"1/{2**-t}" if t < 0 else f"{2**t}" for t in bar.get_ticks()])
         bar.ax.tick_params(labelsize=fontsize, length=2, pad=1)
-        self.ax_.text(
-            frame.left + frame.width / 2 + AIR, BELOW - LEADER - BAR / 2,
-            "observed / expected", fontsize=fontsize, va="center",
-        )  # fmt: skip
+        x = frame.left + frame.width / 2 + AIR
+        y = BELOW - LEADER - BAR / 2
+        self.ax_.text(x, y, "observed / expected", fontsize=fontsize, va="center")
 
     def _draw_dots(self, frame: MatrixFrame, shrink: float) -> None:
         from matplotlib.patches import Rectangle
@@ -208,28 +215,44 @@ class AssociationDisplay(Display):
         i, j, counts = self.pairs
         area = min(INK * frame.width * frame.height / counts.sum(), LARGEST) * shrink**2
         self.dots_ = self.ax_.scatter(
-            frame.x(frame.across.objects[j]), frame.y(frame.down.objects[i]), s=area * counts,
-            color="0.1", alpha=OPACITY, linewidths=0, zorder=2, rasterized=True,
-        )  # fmt: skip
-        corner, size = (frame.left, BELOW), (frame.width, frame.height)
-        self.dots_.set_clip_path(Rectangle(corner, *size, transform=self.ax_.transData))
+            frame.x(frame.across.objects[j]),
+            frame.y(frame.down.objects[i]),
+            s=area * counts,
+            color="0.1",
+            alpha=OPACITY,
+            linewidths=0,
+            zorder=2,
+            rasterized=True,
+        )
+        matrix = Rectangle(
+            (frame.left, BELOW), frame.width, frame.height, transform=self.ax_.transData
+        )
+        self.dots_.set_clip_path(matrix)
 
     def _draw_words(self, frame: MatrixFrame, fontsize: float, shrink: float) -> None:
         write = partial(
-            self.ax_.text, va="center_baseline", fontsize=fontsize * shrink, parse_math=False,
+            self.ax_.text,
+            va="center_baseline",
+            fontsize=fontsize * shrink,
+            parse_math=False,
             rotation_mode="anchor",
-        )  # fmt: skip
-        gap, start = LINE * fontsize, frame.left - LEADER
-        right, top = frame.left + frame.width, BELOW + frame.height
+        )
+        gap = LINE * fontsize
+        start = frame.left - LEADER
+        right = frame.left + frame.width
+        top = BELOW + frame.height
         segments = [[(frame.left, edge), (right, edge)] for edge in frame.y(frame.down.edges)]
         segments += [[(edge, BELOW), (edge, top)] for edge in frame.x(frame.across.edges)]
-        self.row_texts_, self.column_texts_ = {}, {}
-        for c, middle, at in label_places(self.row_order_, frame.down, frame.height, gap):
-            segments.append([(start + 2, top - at), (frame.left - 1, top - middle)])
-            self.row_texts_[c] = write(start, top - at, self.rows.label(c, fontsize), ha="right")
+        self.row_texts_ = {}
+        for c, middle, place in label_places(self.row_order_, frame.down, frame.height, gap):
+            label = self.rows.label(c, fontsize)
+            segments.append([(start + 2, top - place), (frame.left - 1, top - middle)])
+            self.row_texts_[c] = write(start, top - place, label, ha="right")
         end = top + LEADER
-        for d, middle, at in label_places(self.column_order_, frame.across, frame.width, gap):
-            x, label = frame.left + at, self.columns.label(d, fontsize)
+        self.column_texts_ = {}
+        for d, middle, place in label_places(self.column_order_, frame.across, frame.width, gap):
+            label = self.columns.label(d, fontsize)
+            x = frame.left + place
             segments.append([(x, end - 2), (frame.left + middle, top + 1)])
             self.column_texts_[d] = write(x, end, label, ha="left", rotation=90)
         self.lines_ = canvas.draw_lines(self.ax_, segments, NEUTRAL, 0.4 * shrink, zorder=3)
@@ -239,19 +262,26 @@ class MatrixFrame:
     """Place of the matrix among its margins, in points, with a line of text for each cluster."""
 
     def __init__(
-        self, rows: MatrixSide, columns: MatrixSide, down: SideLayout, across: SideLayout,
-        fontsize: float, titles: tuple[str, str],
-    ) -> None:  # fmt: skip
-        self.down, self.across = down, across
-        sizes, widths = [], []
-        for side, more in ((rows, titles), (columns, ())):
-            texts = [*(side.label(c, fontsize) for c in range(len(side.words))), *more]
-            widths.append(
-                max(canvas.text_width(text, fontsize) for text in texts) * 1.04 + LEADER + AIR
-            )
-            sizes.append(max(SIDE, LINE * fontsize * len(side.words)))
-        (self.left, above), (self.height, self.width) = widths, sizes
-        self.right, self.top = self.left + self.width + 2 * AIR, BELOW + self.height + above
+        self,
+        rows: MatrixSide,
+        columns: MatrixSide,
+        down: SideLayout,
+        across: SideLayout,
+        fontsize: float,
+        titles: tuple[str, str],
+    ) -> None:
+        def margin(side: MatrixSide, *titles: str) -> float:
+            texts = [*(side.label(c, fontsize) for c in range(len(side.words))), *titles]
+            width = max(canvas.text_width(text, fontsize) for text in texts)
+            return width * 1.04 + LEADER + AIR
+
+        self.down = down
+        self.across = across
+        self.height = max(SIDE, LINE * fontsize * len(rows.words))
+        self.width = max(SIDE, LINE * fontsize * len(columns.words))
+        self.left = margin(rows, *titles)
+        self.right = self.left + self.width + 2 * AIR
+        self.top = BELOW + self.height + margin(columns)
 
     def x(self, shares: Array) -> Array:
         return self.left + self.width * shares
@@ -279,7 +309,8 @@ def label_places(
     order: Array, layout: SideLayout, length: float, gap: float
 ) -> list[tuple[int, float, float]]:
     """Cluster, middle, and place of its words, for all clusters that take up room."""
-    low, high = length * layout.edges[:-1], length * layout.edges[1:]
+    low = length * layout.edges[:-1]
+    high = length * layout.edges[1:]
     shown = high > low
     middles = (low + high)[shown] / 2
     moved = canvas.declutter(middles, gap, gap / 2, length - gap / 2)
@@ -300,8 +331,8 @@ def _pairs(X: TableLike, model: TwoSided) -> tuple[Array, Array, Array]:
     X = check_array(check_sparse_structure(X), accept_sparse="coo", ensure_non_negative=True)
     if X.shape != shape:
         raise ValueError(f"X has shape {X.shape}, but the model was fitted to shape {shape}.")
-    known = getattr(model, "row_names_in_", None)
-    if not (names is None or known is None or np.array_equal(names, known)):
+    fitted = getattr(model, "row_names_in_", None)
+    if not (names is None or fitted is None or np.array_equal(names, fitted)):
         raise ValueError("X has rows of other names, or in another order, than those fitted.")
     if isinstance(X, np.ndarray):
         i, j = np.nonzero(X)

@@ -46,8 +46,9 @@ def style() -> Iterator[None]:
 
     with resources.as_file(resources.files("skcooc.plotting") / "skcooc.mplstyle") as path:
         sheet = matplotlib.rc_params_from_file(path, use_default_template=False)
-    current, default = matplotlib.rcParams, matplotlib.rcParamsDefault
-    with matplotlib.rc_context({key: sheet[key] for key in sheet if current[key] == default[key]}):
+    default = matplotlib.rcParamsDefault
+    unchanged = [key for key in sheet if matplotlib.rcParams[key] == default[key]]
+    with matplotlib.rc_context({key: sheet[key] for key in unchanged}):
         yield
 
 
@@ -58,9 +59,10 @@ def styled(plot: Plot[D, P]) -> Plot[D, P]:
     def draw(self: D, *args: P.args, **kwargs: P.kwargs) -> D:
         ax = kwargs.get("ax", args[0] if args else None)
         if not (ax is None or hasattr(ax, "get_subplotspec")):
-            kind = type(ax).__name__
-            cure = "After figure, axes = plt.subplots(1, 2), give axes[0] or axes[1]."
-            raise TypeError(f"ax should be one Axes, got {kind}. {cure}")
+            raise TypeError(
+                f"ax should be one Axes, got {type(ax).__name__}. "
+                "After figure, axes = plt.subplots(1, 2), give axes[0] or axes[1]."
+            )
         try:
             import matplotlib  # noqa: F401
         except ImportError as error:
@@ -77,13 +79,15 @@ def styled(plot: Plot[D, P]) -> Plot[D, P]:
 class Display(AttributeHints):
     ax_: Axes
     _instead: ClassVar[Mapping[str, str]] = {
-        "show": "matplotlib.pyplot.show()", "savefig": "save(path)", "fit": "from_estimator(model)",
-    }  # fmt: skip
+        "show": "matplotlib.pyplot.show()",
+        "savefig": "save(path)",
+        "fit": "from_estimator(model)",
+    }
     _unset = "not drawn yet, call plot first"
 
-    def __new__(cls, *given: object, **options: object) -> Self:
+    def __new__(cls, *args: object, **kwargs: object) -> Self:
         """Create a display; TypeError for a model, which ``from_estimator`` draws."""
-        if any(hasattr(one, "get_params") for one in given):
+        if any(hasattr(arg, "get_params") for arg in args):
             name = cls.__name__
             raise TypeError(f"{name} takes what it draws. Draw a model by {name}.from_estimator.")
         return super().__new__(cls)
@@ -122,9 +126,10 @@ def framed_axes(
     width: float, height: float, left: float, below: float, right: float, above: float
 ) -> Axes:
     """Axes in a new figure, with margins; lengths in points."""
-    whole = left + width + right, below + height + above
-    ax = new_axes(*whole)
-    ax.set_position((left / whole[0], below / whole[1], width / whole[0], height / whole[1]))
+    across = left + width + right
+    down = below + height + above
+    ax = new_axes(across, down)
+    ax.set_position((left / across, below / down, width / across, height / down))
     return ax
 
 
@@ -139,14 +144,17 @@ def new_panel_figure(width: float, height: float, ax: Axes | None) -> Figure | S
     layout = ConstrainedLayoutEngine(w_pad=AIR / POINTS, h_pad=AIR / POINTS)
     if ax is None:
         return plt.figure(figsize=(width / POINTS, height / POINTS), layout=layout)
-    place, whole = ax.get_subplotspec(), ax.figure.figure
-    if place is None or whole is None:
-        what = "A display of several panels divides the place of ax in a grid"
-        raise ValueError(f"{what}: give ax of plt.subplots or add_subplot, not of add_axes.")
-    if whole.get_layout_engine() is None:
-        whole.set_layout_engine(layout)
+    place = ax.get_subplotspec()
+    figure = ax.figure.figure
+    if place is None or figure is None:
+        raise ValueError(
+            "A display of several panels divides the place of ax in a grid: give ax of "
+            "plt.subplots or add_subplot, not of add_axes."
+        )
+    if figure.get_layout_engine() is None:
+        figure.set_layout_engine(layout)
     ax.remove()
-    return whole.add_subfigure(place)
+    return figure.add_subfigure(place)
 
 
 def size_in_points(ax: Axes) -> tuple[float, float]:
@@ -156,7 +164,7 @@ def size_in_points(ax: Axes) -> tuple[float, float]:
 
 
 def shrink_to_fit(ax: Axes, width: float, height: float) -> tuple[float, float, float]:
-    """Scale, at most 1, at which so many points fit; width and height of the axes at this scale."""
+    """The scale, at most 1, at which width and height fit, and the size of the axes at it."""
     across, down = size_in_points(ax)
     scale = min(across / width, down / height, 1.0)
     ax.set_axis_off()
@@ -176,8 +184,8 @@ def topic_colours(ranks: Iterable[int]) -> list[str]:
 
     *rgb, opacity = to_rgba(matplotlib.rcParams["axes.facecolor"])
     listed = list(ranks)
-    known = topic_colors(max(listed, default=-1) + 1, dark=opacity > 0 and max(rgb) < 0.5)
-    return [known[rank] for rank in listed]
+    colors = topic_colors(max(listed, default=-1) + 1, dark=opacity > 0 and max(rgb) < 0.5)
+    return [colors[rank] for rank in listed]
 
 
 def ink_on(colour: str) -> str:
@@ -189,10 +197,14 @@ def ink_on(colour: str) -> str:
 
 
 def draw_lines(
-    ax: Axes, segments: Sequence[Array | Sequence[tuple[float, float]]], color: str,
+    ax: Axes,
+    segments: Sequence[Array | Sequence[tuple[float, float]]],
+    color: str,
     width: float | Sequence[float],
-    *, zorder: float = 2, capstyle: Literal["projecting"] | None = None,
-) -> LineCollection:  # fmt: skip
+    *,
+    zorder: float = 2,
+    capstyle: Literal["projecting"] | None = None,
+) -> LineCollection:
     """Draw lines along the points (x, y) of each segment; one width, or one each, in points."""
     from matplotlib.collections import LineCollection
 
@@ -204,7 +216,7 @@ def draw_lines(
 
 
 def draw_legend(ax: Axes, handles: list[Artist], names: list[str], **options: Any) -> None:
-    """Draw a legend of names, in which $ is no mathematics."""
+    """Draw a legend of names, in which $ does not begin a formula."""
     for text in ax.legend(handles, names, fontsize=FONT, **options).get_texts():
         text.set_parse_math(False)
 
@@ -232,16 +244,16 @@ def text_width(text: str, fontsize: float) -> float:
 
 
 def shorten(text: str, width: float, fontsize: float = FONT, *, cut: bool = False) -> str:
-    """The text; cut, with an ellipsis, if asked or if it is wider than so many points."""
+    """The text, cut with an ellipsis if ``cut`` or if it is wider than ``width`` points."""
     if not cut and text_width(text, fontsize) <= width:
         return text
     lengths = range(1, len(text) + 1)
-    kept = bisect_right(lengths, width, key=lambda n: text_width(f"{text[:n]}…", fontsize))
-    return f"{text[:kept].rstrip(' ·')}…"
+    length = bisect_right(lengths, width, key=lambda n: text_width(f"{text[:n]}…", fontsize))
+    return f"{text[:length].rstrip(' ·')}…"
 
 
 def fold(text: str, width: float, fontsize: float = FONT, n_lines: int = 2) -> list[str]:
-    """Break a text into lines no wider than so many points; an ellipsis marks what is left out.
+    """Break a text into lines of at most ``width`` points; an ellipsis marks omitted words.
 
     Lines end after spaces, commas, slashes and underscores. Names that are joined by dots move to a
     new line as wholes, and no line has a dot at its ends.
@@ -263,10 +275,11 @@ def fold(text: str, width: float, fontsize: float = FONT, n_lines: int = 2) -> l
             else:
                 lines.append(word)
     lines = [line.strip() for line in lines]
-    kept = [shorten(line, width, fontsize) for line in lines[:n_lines]]
-    if len(lines) > n_lines:
-        kept[-1] = shorten(lines[n_lines - 1], width, fontsize, cut=True)
-    return kept
+    n = len(lines)
+    return [
+        shorten(line, width, fontsize, cut=n > n_lines and i == n_lines - 1)
+        for i, line in enumerate(lines[:n_lines])
+    ]
 
 
 def wrap(words: Sequence[str], n_lines: int, fontsize: float) -> list[str]:
@@ -277,6 +290,6 @@ def wrap(words: Sequence[str], n_lines: int, fontsize: float) -> list[str]:
     while len(lines) > max(1, n_lines):
         joined = [f"{a} {b}" for a, b in pairwise(lines)]
         widths = [text_width(line, fontsize) for line in joined]
-        at = widths.index(min(widths))
-        lines[at : at + 2] = [joined[at]]
+        i = widths.index(min(widths))
+        lines[i : i + 2] = [joined[i]]
     return lines

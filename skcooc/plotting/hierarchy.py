@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import Order, component_features
-from skcooc.inspection.models import FACTORS, Names, Unwrapped, names_by_number, unwrap
+from skcooc.inspection.models import FACTORS, Names, names_by_number, unwrap
 from skcooc.inspection.names import override_names, user_names
 from skcooc.plotting import canvas
 from skcooc.plotting.canvas import FONT, NEUTRAL, Display, styled
@@ -82,8 +82,10 @@ class HierarchyDisplay(Display):
         names: Mapping[int, str] | None = None, max_depth: int | None = None,
         node_weights: Array | None = None,
     ) -> None:  # fmt: skip
-        self.tree, self.features, self.max_depth = tree, features, max_depth
+        self.tree = tree
+        self.features = features
         self.names = {} if names is None else names
+        self.max_depth = max_depth
         self.node_weights = node_weights
 
     @classmethod
@@ -107,13 +109,17 @@ class HierarchyDisplay(Display):
         max_depth : int, default=None
             Depth of the lowest nodes to draw; 0 is the root alone. None means all.
         """
-        found = unwrap(model, "tree_", "node_weights_", *FACTORS)
-        features = component_features(found, feature_names, n_features, order)
-        own = user_names(found.model) if names is None else names_by_number(names, len(features))
+        unwrapped = unwrap(model, "tree_", "node_weights_", *FACTORS)
+        model = unwrapped.model
+        features = component_features(unwrapped, feature_names, n_features, order)
+        names = user_names(model) if names is None else names_by_number(names, len(features))
         display = cls(
-            found.model.tree_, features, names=own, max_depth=max_depth,
-            node_weights=found.model.node_weights_,
-        )  # fmt: skip
+            model.tree_,
+            features,
+            names=names,
+            max_depth=max_depth,
+            node_weights=model.node_weights_,
+        )
         return display.plot(ax, fontsize=fontsize)
 
     @styled
@@ -127,7 +133,8 @@ class HierarchyDisplay(Display):
         height = np.array([len(text) * LINE * fontsize for text in lines.values()]) / 2
         middle = y[list(lines)]
         air = AIR * fontsize
-        low, high = (middle - height).min() - air, (middle + height).max() + air
+        low = (middle - height).min() - air
+        high = (middle + height).max() + air
         right = max(starts[self.tree.depths[v]] + width for v, width in widths.items()) + air
         self.ax_ = canvas.new_axes(right, high - low) if ax is None else ax
         shrink, across, down = canvas.shrink_to_fit(self.ax_, right, high - low)
@@ -136,11 +143,17 @@ class HierarchyDisplay(Display):
         self._draw_lines(y, starts, widths, fontsize)
         self.texts_ = {
             v: self.ax_.text(
-                starts[self.tree.depths[v]], y[v], "\n".join(text), fontsize=fontsize * shrink,
-                va="center", ha="left", linespacing=1.15, parse_math=False,
+                starts[self.tree.depths[v]],
+                y[v],
+                "\n".join(text),
+                fontsize=fontsize * shrink,
+                va="center",
+                ha="left",
+                linespacing=1.15,
+                parse_math=False,
             )
             for v, text in lines.items()
-        }  # fmt: skip
+        }
         return self
 
     def _lines(self, y: Array, fontsize: float) -> dict[int, list[str]]:
@@ -189,16 +202,19 @@ class HierarchyDisplay(Display):
     def _draw_lines(
         self, y: Array, starts: Array, widths: dict[int, float], fontsize: float
     ) -> None:
-        air, segments = AIR * fontsize, {}
+        air = AIR * fontsize
+        segments = {}
         for node in widths:
             if is_end(self.tree, node, self.max_depth):
                 continue
             depth = self.tree.depths[node]
-            begin, end = starts[depth] + widths[node] + air, starts[depth + 1] - air
+            begin = starts[depth] + widths[node] + air
             bar = starts[depth + 1] - GAP * fontsize / 2
+            end = starts[depth + 1] - air
             for child in self.tree.children(node).tolist():
-                across, down = [begin, bar, bar, end], [y[node], y[node], y[child], y[child]]
-                segments[child] = np.column_stack([across, down])
+                segments[child] = np.array(
+                    [(begin, y[node]), (bar, y[node]), (bar, y[child]), (end, y[child])]
+                )
         masses = np.zeros(self.tree.n_nodes) if self.node_weights is None else self.node_weights
         wide = line_widths(self.tree, masses, HIERARCHY_WIDEST)[list(segments)]
         self.lines_ = canvas.draw_lines(self.ax_, list(segments.values()), NEUTRAL, wide.tolist())
@@ -240,7 +256,9 @@ class AbstractionDisplay(Display):
     """
 
     def __init__(self, tree: Tree, shares: Array, name: str) -> None:
-        self.tree, self.shares, self.name = tree, shares, name
+        self.tree = tree
+        self.shares = shares
+        self.name = name
 
     @classmethod
     def from_estimator(
@@ -268,8 +286,9 @@ class AbstractionDisplay(Display):
         ValueError, TypeError
             If there is no such column, no node generates it, or the model has no tree.
         """
-        found = unwrap(model, "tree_", "components_")
-        model, names = found.model, found.column_names(feature_names)
+        unwrapped = unwrap(model, "tree_", "components_")
+        model = unwrapped.model
+        names = unwrapped.column_names(feature_names)
         column = _column(names, feature)
         shares = model.node_weights_ * model.components_[:, column]
         if not shares.sum() > 0:
@@ -283,30 +302,44 @@ class AbstractionDisplay(Display):
     ) -> AbstractionDisplay:
         """Draw; see :meth:`from_estimator`."""
         tree = self.tree
-        x, y = positions(tree), -tree.depths
-        n_clusters, n_levels = len(tree.leaves), tree.depths.max() + 1
+        x = positions(tree)
+        y = -tree.depths
+        n_clusters = len(tree.leaves)
+        n_levels = tree.depths.max() + 1
         if ax is None:
-            width, height = max((n_clusters + 0.6) * ACROSS, 120.0), (n_levels - 0.5) * DOWN + BELOW
+            width = max((n_clusters + 0.6) * ACROSS, 120.0)
+            height = (n_levels - 0.5) * DOWN + BELOW
             above = 10 + TITLE_LINE * len(canvas.fold(self.name, width, TITLE, TITLE_LINES))
             ax = canvas.framed_axes(width, height, left=36.0, below=32.0, right=8.0, above=above)
         self.ax_ = ax
         width, height = canvas.size_in_points(ax)
         title = canvas.fold(self.name, width, TITLE, TITLE_LINES)
         ax.set_title("\n".join(title), fontsize=TITLE, parse_math=False)
-        across, down = width / (n_clusters + 0.6), (height - BELOW) / (n_levels - 0.5)
+        across = width / (n_clusters + 0.6)
+        down = (height - BELOW) / (n_levels - 0.5)
         ax.set(xlim=(-0.8, n_clusters - 0.2), ylim=(1 - n_levels - BELOW / down, 0.5))
         largest = min(1.4 * across, 1.2 * down, LARGEST)
         self._draw_axes(x, across)
         self._draw_lines(x, y)
         self.circles_ = ax.scatter(
-            x, y, s=self.shares * largest**2, c=self.shares, cmap=cmap, vmin=-0.2, vmax=1.0,
-            edgecolors=NEUTRAL, linewidths=(0.6 * (self.shares > 2e-3)).tolist(), zorder=3,
-        )  # fmt: skip
+            x,
+            y,
+            s=self.shares * largest**2,
+            c=self.shares,
+            cmap=cmap,
+            vmin=-0.2,
+            vmax=1.0,
+            edgecolors=NEUTRAL,
+            linewidths=(0.6 * (self.shares > 2e-3)).tolist(),
+            zorder=3,
+        )
         self._label(x, y, largest, across, label_from)
         return self
 
     def _draw_axes(self, x: Array, across: float) -> None:
-        ax, leaves, levels = self.ax_, self.tree.leaves, np.arange(self.tree.depths.max() + 1)
+        ax = self.ax_
+        leaves = self.tree.leaves
+        levels = np.arange(self.tree.depths.max() + 1)
         ax.set_xticks(x[leaves], [str(k) for k in range(len(leaves))])
         ax.set_yticks(-levels, levels)
         ax.tick_params("x", length=0, labelsize=min(FONT, 0.6 * across))
@@ -331,14 +364,18 @@ class AbstractionDisplay(Display):
         fontsize = min(FONT, 0.6 * across)
         self.texts_ = {}
         for node in np.flatnonzero(self.shares >= label_from):
-            away = largest * np.sqrt(self.shares[node]) / 2 + 1.5
-            leaf = node in self.tree.leaves
+            distance = largest * np.sqrt(self.shares[node]) / 2 + 1.5
+            is_leaf = node in self.tree.leaves
             self.texts_[int(node)] = self.ax_.annotate(
-                f"{self.shares[node]:.0%}", (x[node], y[node]), fontsize=fontsize,
-                xytext=(0, -away) if leaf else (away, 1), textcoords="offset points",
-                ha="center" if leaf else "left", va="top" if leaf else "bottom",
-                rotation=90 if leaf and across < 2.6 * fontsize else 0,
-            )  # fmt: skip
+                f"{self.shares[node]:.0%}",
+                (x[node], y[node]),
+                fontsize=fontsize,
+                xytext=(0, -distance) if is_leaf else (distance, 1),
+                textcoords="offset points",
+                ha="center" if is_leaf else "left",
+                va="top" if is_leaf else "bottom",
+                rotation=90 if is_leaf and across < 2.6 * fontsize else 0,
+            )
 
 
 class SplitsDisplay(Display):
@@ -375,7 +412,9 @@ class SplitsDisplay(Display):
         self, splits: Sequence[Any], *,
         beta: float | None = None, labels: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
-        self.splits, self.beta, self.labels = splits, beta, labels
+        self.splits = splits
+        self.beta = beta
+        self.labels = labels
 
     @classmethod
     def from_estimator(
@@ -400,36 +439,41 @@ class SplitsDisplay(Display):
         ValueError
             If the model has no splits, because it was not annealed.
         """
-        found = unwrap(model, "components_")
-        splits = getattr(found.model, "splits_", ())
-        display = cls(splits, beta=getattr(found.model, "beta_", None))
+        unwrapped = unwrap(model, "components_")
+        model = unwrapped.model
+        splits = getattr(model, "splits_", ())
+        display = cls(splits, beta=getattr(model, "beta_", None))
         if n_features > 0 and len(splits):
-            words = component_features(found, feature_names, n_features, order)
-            own = user_names(found.model) if names is None else names
-            texts = override_names(own, [", ".join(of_one) for of_one in words])
-            display.labels = [texts[k] for k in _clusters(found, splits)]
+            words = component_features(unwrapped, feature_names, n_features, order)
+            names = user_names(model) if names is None else names
+            texts = override_names(names, [", ".join(of_component) for of_component in words])
+            display.labels = [texts[k] for k in _clusters(model, splits)]
         return display.plot(ax)
 
     @styled
     def plot(self, ax: Axes | None = None) -> SplitsDisplay:
         """Draw; see :meth:`from_estimator`."""
         if not len(self.splits):
-            what = "There are no splits to draw: fit with annealing above 1"
-            raise ValueError(f"{what}, or ClusterAbstraction with tree='annealed'.")
+            raise ValueError(
+                "There are no splits to draw: fit with annealing above 1, or ClusterAbstraction "
+                "with tree='annealed'."
+            )
         self.division_ = division(self.splits)
-        groups = [self.division_.groups[leaf] for leaf in self.division_.tree.leaves]
-        names = [", ".join(map(str, group)) for group in groups]
-        if self.labels is not None:  # of the first cluster of each group
-            own = [self.labels[group[0]] for group in groups]
-            names = [f"{numbers}: {label}" for numbers, label in zip(names, own, strict=True)]
-        names = [canvas.shorten(name, WIDTH) for name in names]
+        names = []
+        for leaf in self.division_.tree.leaves:
+            group = self.division_.groups[leaf]
+            name = ", ".join(map(str, group))
+            if self.labels is not None:
+                name += f": {self.labels[group[0]]}"
+            names.append(canvas.shorten(name, WIDTH))
         y = -positions(self.division_.tree)
         if ax is None:
             right = max(canvas.text_width(name, FONT) for name in names) * 1.04 + 14
             height = (max(len(names), MIN_ROWS) + 0.2) * ROW
             ax = canvas.framed_axes(WIDTH, height, 20.0, 38.0, right, 6.0)
         self.ax_ = ax
-        first, last = np.nanmin(self.division_.betas), np.nanmax(self.division_.betas)
+        first = np.nanmin(self.division_.betas)
+        last = np.nanmax(self.division_.betas)
         stretch = (last / first) ** 0.08 * 1.02
         end = max(last * stretch, self.beta or 0)
         self._draw_lines(y, first / stretch, end)
@@ -437,11 +481,13 @@ class SplitsDisplay(Display):
         return self
 
     def _draw_lines(self, y: Array, start: float, end: float) -> None:
-        tree, betas = self.division_.tree, self.division_.betas
+        tree = self.division_.tree
+        betas = self.division_.betas
         segments = []
         for node in range(tree.n_nodes):
             birth = start if tree.parents[node] < 0 else betas[tree.parents[node]]
-            death, children = betas[node], tree.children(node)
+            death = betas[node]
+            children = tree.children(node)
             segments.append([(birth, y[node]), (end if np.isnan(death) else death, y[node])])
             if len(children):
                 segments.append([(death, y[children].min()), (death, y[children].max())])
@@ -470,14 +516,14 @@ class SplitsDisplay(Display):
         ax.spines[["left", "top", "right"]].set_visible(False)
 
 
-def _clusters(found: Unwrapped, splits: Sequence[Any]) -> Sequence[int]:
+def _clusters(model: Any, splits: Sequence[Any]) -> Sequence[int]:
     """Numbers of the components that are clusters; in a hierarchy these are the leaves."""
     n_clusters = 1 + max(k for split in splits for part in split.parts for k in part)
-    tree = getattr(found.model, "tree_", None)
+    tree = getattr(model, "tree_", None)
     if tree is not None and len(tree.leaves) >= n_clusters:
         leaves: list[int] = tree.leaves.tolist()
         return leaves
-    return range(len(found.model.components_))
+    return range(len(model.components_))
 
 
 def positions(tree: Tree, max_depth: int | None = None) -> Array:
@@ -491,13 +537,13 @@ def positions(tree: Tree, max_depth: int | None = None) -> Array:
     array([1.25, 0.5 , 2.  , 0.  , 1.  ])
     """
     places = np.full(tree.n_nodes, np.nan)
-    drawn = [v for v in tree.preorder if max_depth is None or tree.depths[v] <= max_depth]
+    nodes = [v for v in tree.preorder if max_depth is None or tree.depths[v] <= max_depth]
     n_ends = 0
-    for node in drawn:
+    for node in nodes:
         if is_end(tree, node, max_depth):
             places[node] = n_ends
             n_ends += 1
-    for node in reversed(drawn):
+    for node in reversed(nodes):
         if not is_end(tree, node, max_depth):
             places[node] = places[tree.children(node)[[0, -1]]].mean()
     return places
@@ -521,9 +567,9 @@ def is_end(tree: Tree, node: int, max_depth: int | None) -> bool:
 
 
 def _column(names: Array, feature: str | int) -> int:
-    named = np.flatnonzero(names == feature)
-    if len(named):
-        return int(named[0])
+    columns = np.flatnonzero(names == feature)
+    if len(columns):
+        return int(columns[0])
     if isinstance(feature, (int, np.integer)) and -len(names) <= feature < len(names):
         return int(feature)
     raise ValueError(f"feature={feature!r} is no name or position of the {len(names)} columns.")

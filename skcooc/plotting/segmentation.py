@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-SIDE, OPACITY = 320.0, 0.4  # points: longer side of a new picture; opacity of the colours
+SIDE = 320.0  # points: longer side of a new picture
+OPACITY = 0.4  # of the colours
 
 
 class SegmentationDisplay(Display):
@@ -48,7 +49,9 @@ class SegmentationDisplay(Display):
     """
 
     def __init__(self, image: Array, labels: Array, confidence: Array | None = None) -> None:
-        self.image, self.labels, self.confidence = image, labels, confidence
+        self.image = image
+        self.labels = labels
+        self.confidence = confidence
 
     @classmethod
     def from_estimator(
@@ -88,8 +91,9 @@ class SegmentationDisplay(Display):
         """
         labels = np.asarray(labels)
         if labels.dtype.kind not in "iub":
-            kind = labels.dtype
-            raise TypeError(f"labels should be whole numbers, and follow the image; got {kind}.")
+            raise TypeError(
+                f"labels should be whole numbers, and follow the image; got {labels.dtype}."
+            )
         if labels.min(initial=0) < 0:
             raise ValueError(f"labels should be 0 or more, and one is {labels.min()}.")
         return cls(np.asarray(image), labels).plot(ax, cmap=cmap)
@@ -103,20 +107,22 @@ class SegmentationDisplay(Display):
         from matplotlib.colors import ListedColormap
 
         if self.image.ndim not in (2, 3) or self.image.shape[:2] != self.labels.shape:
-            what = f"The image has shape {self.image.shape}, the labels have {self.labels.shape}"
-            raise ValueError(f"{what}: they should be (H, W), or (H, W, 3), and (H, W).")
+            raise ValueError(
+                f"The image has shape {self.image.shape}, the labels have {self.labels.shape}: "
+                "they should be (H, W), or (H, W, 3), and (H, W)."
+            )
         height, width = self.labels.shape
         scale = SIDE / max(height, width)
         self.ax_ = new_axes(scale * width, scale * height) if ax is None else ax
         self.image_ = self.ax_.imshow(self.image, cmap="gray", interpolation="nearest")
         n_segments = int(self.labels.max()) + 1
         if cmap is not None:
-            chosen = colormaps.get_cmap(cmap)
+            colormap = colormaps.get_cmap(cmap)
         elif n_segments <= len(colours()):
-            chosen = ListedColormap(colours())
+            colormap = ListedColormap(colours())
         else:
-            chosen = colormaps["viridis"].resampled(n_segments)
-        tint = chosen(self.labels)
+            colormap = colormaps["viridis"].resampled(n_segments)
+        tint = colormap(self.labels)
         tint[..., 3] = OPACITY * (1.0 if self.confidence is None else self.confidence)
         self.tint_ = self.ax_.imshow(tint, interpolation="nearest")
         self.lines_ = draw_lines(self.ax_, list(borders(self.labels)), "white", 1.2)

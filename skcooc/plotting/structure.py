@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.groups import RowGroups, divide
@@ -25,8 +27,9 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT, LONGEST = 340.0, 170.0, 145.0  # points: of the axes, and of the longest text
 TO_LABELS = 9.0  # points: of the lines from small groups to their labels
-LEAST = 5  # rows of a group that are kept, if it has them
-FEW_TOPICS, LINE = 12, 1.4 * FONT  # topics in a legend of the usual height; points for another
+MIN_ROWS = 5  # of a group that are kept, if it has them
+FEW_TOPICS = 12  # in a legend of the usual height
+LINE = 1.4 * FONT  # points: of a further topic in the legend
 INSIDE, AIR = 7.0, 1.5  # points: font in the bars, and around a name there
 APART = 0.008  # between groups, as a share of the width
 LABEL = 1.2 * FONT  # points: from one upright label to the next
@@ -82,7 +85,10 @@ class StructureDisplay(Display):
         self, bars: Bars, topics: Sequence[int], names: Sequence[str], *, name: str | None = None,
         ranks: Sequence[int] | None = None,
     ) -> None:  # fmt: skip
-        self.bars, self.topics, self.names, self.name = bars, topics, names, name
+        self.bars = bars
+        self.topics = topics
+        self.names = names
+        self.name = name
         self.ranks = ranks
 
     @classmethod
@@ -108,25 +114,28 @@ class StructureDisplay(Display):
             are neighbours; or their numbers from below. 72 at most.
         ax : matplotlib Axes, default=None, for a new figure
         """
-        its = resolve_model(model, feature_names, names)
-        check_order(getattr(its.model, "row_names_in_", None), by=by)
-        one = np.zeros(len(its.mixtures), dtype=int)
-        division = divide(one if by is None else by, its.row_distribution, freq)
-        shown = select_topics(its.weights, topics)
-        bars = sample_rows(its.mixtures, division, n_rows)
+        resolved = resolve_model(model, feature_names, names)
+        check_order(getattr(resolved.model, "row_names_in_", None), by=by)
+        groups = np.zeros(len(resolved.mixtures), dtype=int) if by is None else by
+        division = divide(groups, resolved.row_distribution, freq)
+        shown = select_topics(resolved.weights, topics)
+        bars = sample_rows(resolved.mixtures, division, n_rows)
         if by is None:
             bars = bars._replace(labels=[""])
         if isinstance(topics, int | np.integer):
             shown = [shown[k] for k in order_by_similarity(bars.mixtures[:, shown])]
-        ranks = topic_ranks(getattr(its.model, "ranking_weights_", its.weights))[shown].tolist()
-        return cls(bars, shown, its.names, name=division.name, ranks=ranks).plot(ax)
+        weights = getattr(resolved.model, "ranking_weights_", resolved.weights)
+        ranks = topic_ranks(weights)[shown].tolist()
+        return cls(bars, shown, resolved.names, name=division.name, ranks=ranks).plot(ax)
 
     @styled
     def plot(self, ax: Axes | None = None) -> StructureDisplay:
         """Draw; see :meth:`from_estimator`."""
         if len(self.topics) > N_COLORS:
-            what = f"topics selects {len(self.topics)}, but there are {N_COLORS} colours"
-            raise ValueError(f"{what}: give at most {N_COLORS}.")
+            raise ValueError(
+                f"topics selects {len(self.topics)}, but there are {N_COLORS} colours: "
+                f"give at most {N_COLORS}."
+            )
         shades = canvas.topic_colours(range(len(self.topics)) if self.ranks is None else self.ranks)
         names = [self.names[k] for k in self.topics]
         layers = np.ascontiguousarray(self.bars.mixtures[:, self.topics].T)
@@ -142,8 +151,10 @@ class StructureDisplay(Display):
         edges = [first + unit * np.arange(n + 1) for first, n in zip(begin, sizes, strict=True)]
         labels = [canvas.shorten(label, LONGEST) for label in self.bars.labels]
         widths = [canvas.text_width(label, FONT) for label in labels]
-        room = [WIDTH * (own[-1] - own[0]) for own in edges]
-        upright = any(width > most for width, most in zip(widths, room, strict=True))
+        upright = any(
+            width > WIDTH * (group[-1] - group[0])
+            for width, group in zip(widths, edges, strict=True)
+        )
         caption = self._caption()
         below = 16 + FONT * 1.3 * len(caption) + (TO_LABELS + max(widths) if upright else FONT)
         height = HEIGHT + LINE * max(0, len(names) - FEW_TOPICS)
@@ -153,11 +164,16 @@ class StructureDisplay(Display):
         bottoms = np.vstack([np.zeros(layers.shape[1]), tops[:-1]])
         ends = np.cumsum([0, *sizes])
         for name, top, bottom, colour in zip(names, tops, bottoms, shades, strict=True):
-            for g, (own, a, b) in enumerate(zip(edges, ends[:-1], ends[1:], strict=True)):
+            for g, (a, b) in enumerate(pairwise(ends)):
                 self.ax_.stairs(
-                    top[a:b], own, baseline=bottom[a:b], fill=True, color=colour,
-                    linewidth=0, label=name if g == 0 else None,
-                )  # fmt: skip
+                    top[a:b],
+                    edges[g],
+                    baseline=bottom[a:b],
+                    fill=True,
+                    color=colour,
+                    linewidth=0,
+                    label=name if g == 0 else None,
+                )
         self._draw_axes()
         self._write_groups(edges, labels, upright)
         self.texts_: dict[int, Text] = {}
@@ -166,10 +182,12 @@ class StructureDisplay(Display):
         return self
 
     def _caption(self) -> list[str]:
-        n, n_rows = len(self.bars.mixtures), self.bars.n_rows
-        rows = f"{n} of {n_rows} rows" if n < n_rows else f"{n} rows"
-        several = len(self.bars.sizes) > 1
-        return canvas.fold(rows + (f", by {self.name or 'group'}" if several else ""), WIDTH)
+        n = len(self.bars.mixtures)
+        n_rows = self.bars.n_rows
+        text = f"{n} of {n_rows} rows" if n < n_rows else f"{n} rows"
+        if len(self.bars.sizes) > 1:
+            text += f", by {self.name or 'group'}"
+        return canvas.fold(text, WIDTH)
 
     def _write_inside(
         self, topic: int, edges: list[Array], top: Array, bottom: Array, ink: str
@@ -183,39 +201,49 @@ class StructureDisplay(Display):
             size = canvas.text_width(text, INSIDE) + 2 * AIR, INSIDE * 1.15 + 2 * AIR
             width, height = size[::-1] if rotation else size
             places = []
-            for own, a, b in zip(edges, ends[:-1], ends[1:], strict=True):
-                n = int(np.ceil(width / across / (own[1] - own[0])))
+            for x, (a, b) in zip(edges, pairwise(ends), strict=True):
+                n = int(np.ceil(width / across / (x[1] - x[0])))
                 if n <= b - a:
-                    low = np.lib.stride_tricks.sliding_window_view(bottom[a:b], n).max(axis=1)
-                    high = np.lib.stride_tricks.sliding_window_view(top[a:b], n).min(axis=1)
-                    at = int(np.argmax(high - low))
-                    x, y = (own[at] + own[at + n]) / 2, (low[at] + high[at]) / 2
-                    places.append((high[at] - low[at], x, y))
+                    low = sliding_window_view(bottom[a:b], n).max(axis=1)
+                    high = sliding_window_view(top[a:b], n).min(axis=1)
+                    i = int(np.argmax(high - low))
+                    middle = (x[i] + x[i + n]) / 2, (low[i] + high[i]) / 2
+                    places.append((high[i] - low[i], middle))
             if places and max(places)[0] * down >= height:
-                _, x, y = max(places)
                 self.texts_[topic] = self.ax_.text(
-                    x, y, text, fontsize=INSIDE, color=ink, ha="center", va="center",
-                    rotation=rotation, parse_math=False,
-                )  # fmt: skip
+                    *max(places)[1],
+                    text,
+                    fontsize=INSIDE,
+                    color=ink,
+                    ha="center",
+                    va="center",
+                    rotation=rotation,
+                    parse_math=False,
+                )
                 return
 
     def _write_groups(self, edges: list[Array], labels: list[str], upright: bool) -> None:
         """Write labels below their groups; upright ones are decluttered, with lines to groups."""
-        middles = np.array([own[[0, -1]].mean() for own in edges])
-        at, ax = middles, self.ax_
+        ax = self.ax_
+        middles = np.array([group[[0, -1]].mean() for group in edges])
+        places = middles
         ax.tick_params("x", length=0, pad=TO_LABELS if upright else 3.5)
         if upright:
             width, height = canvas.size_in_points(ax)
-            kept = np.arange(0, len(at), -(-int(len(at) * LABEL) // int(width)))
-            middles, labels = middles[kept], [labels[g] for g in kept]
-            at = canvas.declutter(middles * width, LABEL, 0.0, width) / width
-            ends = np.stack([np.stack([middles, at], axis=1), [[0, -TO_LABELS / height]] * len(at)])
+            step = -(-int(len(middles) * LABEL) // int(width))
+            middles = middles[::step]
+            labels = labels[::step]
+            places = canvas.declutter(middles * width, LABEL, 0.0, width) / width
             ax.plot(
-                *ends.transpose(0, 2, 1), color=NEUTRAL, linewidth=0.5, clip_on=False,
+                [middles, places],
+                np.tile([[0], [-TO_LABELS / height]], len(places)),
+                color=NEUTRAL,
+                linewidth=0.5,
+                clip_on=False,
                 transform=ax.get_xaxis_transform(),
-            )  # fmt: skip
+            )
         rotation = 90 if upright else 0
-        ax.set_xticks(at, labels, rotation=rotation, fontsize=FONT, parse_math=False)
+        ax.set_xticks(places, labels, rotation=rotation, fontsize=FONT, parse_math=False)
 
     def _draw_axes(self) -> None:
         ax = self.ax_
@@ -225,11 +253,16 @@ class StructureDisplay(Display):
         ax.spines[:].set_visible(False)
         handles, names = ax.get_legend_handles_labels()
         n = len(self.topics)  # from above, and last the others
-        handles, names = [*handles[:n][::-1], *handles[n:]], [*names[:n][::-1], *names[n:]]
         canvas.draw_legend(
-            ax, handles, names, handlelength=1, labelspacing=0.2,
-            loc="upper left", bbox_to_anchor=(1, 1.03), borderaxespad=0.2,
-        )  # fmt: skip
+            ax,
+            [*handles[:n][::-1], *handles[n:]],
+            [*names[:n][::-1], *names[n:]],
+            handlelength=1,
+            labelspacing=0.2,
+            loc="upper left",
+            bbox_to_anchor=(1, 1.03),
+            borderaxespad=0.2,
+        )
 
 
 def sample_rows(mixtures: Array, division: RowGroups, n_rows: int) -> Bars:
@@ -237,10 +270,10 @@ def sample_rows(mixtures: Array, division: RowGroups, n_rows: int) -> Bars:
     total = sum(len(rows) for rows in division.members)
     order = []
     for rows in division.members:
-        own = mixtures[rows]
-        rank = np.argsort(np.argsort(-own.sum(axis=0), kind="stable"))  # of the topics
-        ranked = rows[np.lexsort((-own.max(axis=1), rank[own.argmax(axis=1)]))]
-        n = min(len(rows), max(LEAST, round(n_rows * len(rows) / total)))
+        P = mixtures[rows]
+        rank = np.argsort(np.argsort(-P.sum(axis=0), kind="stable"))  # of the topics
+        ranked = rows[np.lexsort((-P.max(axis=1), rank[P.argmax(axis=1)]))]
+        n = min(len(rows), max(MIN_ROWS, round(n_rows * len(rows) / total)))
         order.append(ranked[((np.arange(n) + 0.5) * len(rows) / n).astype(int)])
     sizes = [len(rows) for rows in order]
     return Bars(mixtures[np.concatenate(order)], sizes, division.labels, total)

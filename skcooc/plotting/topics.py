@@ -106,42 +106,49 @@ class TopicsDisplay(Display):
         ax : matplotlib Axes, default=None, for a new figure
             Of ``subplots`` or ``add_subplot``; the panels take its place.
         """
-        its = resolve_model(model, feature_names, names)
-        unigram, top = its.weights @ its.components, rank_columns(its.model, n_features, order)
-        intervals = getattr(its.model, "component_intervals_", None)
-        ranks = topic_ranks(its.weights).tolist()
+        resolved = resolve_model(model, feature_names, names)
+        weights = resolved.weights
+        unigram = weights @ resolved.components
+        top = rank_columns(resolved.model, n_features, order)
+        intervals = getattr(resolved.model, "component_intervals_", None)
+        ranks = topic_ranks(weights).tolist()
         panels = [
             Topic(
-                its.names[k], its.weights[k], [str(word) for word in its.columns[top[k]]],
-                its.components[k, top[k]], unigram[top[k]],
-                None if intervals is None else intervals[:, k, top[k]], ranks[k],
+                name=resolved.names[k],
+                weight=weights[k],
+                features=[str(word) for word in resolved.columns[top[k]]],
+                probabilities=resolved.components[k, top[k]],
+                unigram=unigram[top[k]],
+                intervals=None if intervals is None else intervals[:, k, top[k]],
+                rank=ranks[k],
             )
-            for k in select_topics(its.weights, topics)
-        ]  # fmt: skip
+            for k in select_topics(weights, topics)
+        ]
         return cls(panels).plot(ax)
 
     @styled
     def plot(self, ax: Axes | None = None) -> TopicsDisplay:
         """Draw; see :meth:`from_estimator`."""
-        most = max(len(topic.features) for topic in self.topics)
+        n_words = max(len(topic.features) for topic in self.topics)
         words = [canvas.shorten(word, LONGEST) for topic in self.topics for word in topic.features]
         beside = max((canvas.text_width(word, FONT) for word in words), default=0.0)
         width = max(WORDS_WIDTH, TITLE + beside)
-        has_intervals = any(topic.intervals is not None for topic in self.topics)
-        caption = "P(word given topic); mark: P(word)" + "; line: interval" * has_intervals
+        caption = "P(word given topic); mark: P(word)"
+        if any(topic.intervals is not None for topic in self.topics):
+            caption += "; line: interval"
         across = min(len(self.topics), PANELS_A_ROW) * width
         lines = canvas.fold(caption, 0.9 * across, FONT + 1, 6)
         below = 1.45 * (FONT + 1) * (len(lines) - 1)
-        height = 66 + WORD_HEIGHT * most
+        height = 66 + WORD_HEIGHT * n_words
         self.axes_ = new_panels(len(self.topics), width, height, ax=ax, below=below)
         self.ax_ = self.axes_[0]
         for topic, panel in zip(self.topics, self.axes_, strict=True):
-            self._draw(panel, topic, most)
+            self._draw(panel, topic, n_words)
             set_panel_title(panel, f"{topic.weight:.1%} {topic.name}", beside)
         self.figure_.supxlabel("\n".join(lines), fontsize=FONT + 1)
         return self
 
-    def _draw(self, ax: Axes, topic: Topic, most: int) -> None:
+    def _draw(self, ax: Axes, topic: Topic, n_words: int) -> None:
         y = np.arange(len(topic.features))
         ax.barh(y, topic.probabilities, height=0.7, color=canvas.topic_colours([topic.rank])[0])
         ax.vlines(topic.unigram, y - 0.35, y + 0.35, color=NEUTRAL, linewidth=1.6)
@@ -152,7 +159,7 @@ class TopicsDisplay(Display):
         ax.tick_params("y", length=0)
         ends = topic.probabilities if topic.intervals is None else topic.intervals[1]
         longest = max([*topic.probabilities, *topic.unigram, *ends], default=1.0)
-        ax.set(ylim=(most - 0.4, -0.6), xlim=(0, 1.05 * longest))
+        ax.set(ylim=(n_words - 0.4, -0.6), xlim=(0, 1.05 * longest))
         mark_percent(ax.xaxis)
 
 
@@ -197,7 +204,10 @@ class SharesDisplay(Display):
         self, division: RowGroups, shares: Array, names: Sequence[str], overall: Array, *,
         ranks: Sequence[int] | None = None,
     ) -> None:  # fmt: skip
-        self.division, self.shares, self.names, self.overall = division, shares, names, overall
+        self.division = division
+        self.shares = shares
+        self.names = names
+        self.overall = overall
         self.ranks = range(len(names)) if ranks is None else ranks
         self._sizes = np.array([len(rows) for rows in division.members])
 
@@ -220,13 +230,17 @@ class SharesDisplay(Display):
             Of ``subplots`` or ``add_subplot``; the panels take its place.
         """
         grouped = group_model(model, by, feature_names, freq, names, X)
-        shown, members = select_topics(grouped.weights, topics), grouped.division.members
-        shares, overall = grouped.topics.shares(members), grouped.topics.overall
-        own_names = [grouped.names[k] for k in shown]
-        own = unwrap(model, *FACTORS).model
-        ranks = topic_ranks(getattr(own, "ranking_weights_", grouped.weights))[shown].tolist()
-        drawn = shares[:, shown], own_names, overall[shown]
-        return cls(grouped.division, *drawn, ranks=ranks).plot(ax)
+        shown = select_topics(grouped.weights, topics)
+        model = unwrap(model, *FACTORS).model
+        weights = getattr(model, "ranking_weights_", grouped.weights)
+        display = cls(
+            grouped.division,
+            grouped.topics.shares(grouped.division.members)[:, shown],
+            [grouped.names[k] for k in shown],
+            grouped.topics.overall[shown],
+            ranks=topic_ranks(weights)[shown].tolist(),
+        )
+        return display.plot(ax)
 
     @styled
     def plot(self, ax: Axes | None = None) -> SharesDisplay:
@@ -245,9 +259,14 @@ class SharesDisplay(Display):
         caption = [*across, *self._caption(width)]
         below = 1.45 * (FONT + 1) * (len(caption) - 1)
         self.axes_ = new_panels(
-            len(self.names), SHARES_WIDTH + room, height, ax=ax, below=below,
-            sharex=ordered, sharey=not ordered,
-        )  # fmt: skip
+            len(self.names),
+            SHARES_WIDTH + room,
+            height,
+            ax=ax,
+            below=below,
+            sharex=ordered,
+            sharey=not ordered,
+        )
         self.ax_ = self.axes_[0]
         for k, panel in enumerate(self.axes_):
             self._draw(panel, k, labels)
@@ -268,7 +287,7 @@ class SharesDisplay(Display):
         return canvas.fold(text, 0.9 * width, FONT + 1, 6)
 
     def _end(self, k: int) -> float:
-        """The end of an axis: the largest share, of groups that have enough rows if any has."""
+        """The end of an axis: the largest share among groups with enough rows, or among all."""
         large = self._sizes >= FEW
         return HEADROOM * float(self.shares[large if large.any() else ~large, k].max()) or 1.0
 
@@ -276,24 +295,29 @@ class SharesDisplay(Display):
         """Draw shares upwards, joined by a line, if groups are ordered; else to the right."""
         from matplotlib.ticker import MaxNLocator
 
-        ordered, share, end = self.division.ordered, self.shares[:, k], self._end(k)
+        ordered = self.division.ordered
         places = self.division.groups if ordered else np.arange(len(labels))
-        few, colour = self._sizes < FEW, canvas.topic_colours([self.ranks[k]])[0]
+        share = self.shares[:, k]
+        end = self._end(k)
+        colour = canvas.topic_colours([self.ranks[k]])[0]
 
-        def plot(some: Array | slice, values: Array, form: str, **options: Any) -> None:
-            x, y = (places[some], values) if ordered else (values, places[some])
+        def plot(groups: Array | slice, values: Array, form: str, **options: Any) -> None:
+            x, y = (places[groups], values) if ordered else (values, places[groups])
             ax.plot(x, y, form, **options)
 
-        whole = ax.axhline if ordered else ax.axvline
-        whole(self.overall[k], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
+        draw_overall = ax.axhline if ordered else ax.axvline
+        draw_overall(self.overall[k], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
         for run in runs(places) if ordered else ():
             plot(run, share[run], "-", color=colour)
-        for some, fill in ((~few, "full"), (few, "none")):
-            if some.any():
+        is_small = self._sizes < FEW
+        for groups, fill in ((~is_small, "full"), (is_small, "none")):
+            if groups.any():
                 size = 3 if ordered else 5
-                plot(some, share[some], "o", color=colour, markersize=size, fillstyle=fill)
-        if (beyond := share > end).any():
-            arrow, ends = "^" if ordered else ">", np.full(beyond.sum(), end)
+                plot(groups, share[groups], "o", color=colour, markersize=size, fillstyle=fill)
+        beyond = share > end
+        if beyond.any():
+            ends = np.full(beyond.sum(), end)
+            arrow = "^" if ordered else ">"
             plot(beyond, ends, arrow, color=NEUTRAL, markersize=5, clip_on=False, zorder=4)
         mark_percent(ax.yaxis if ordered else ax.xaxis)
         if not ordered:
@@ -342,7 +366,9 @@ class TopicMapDisplay(Display):
     """
 
     def __init__(self, at: Array, weights: Array, names: Sequence[str]) -> None:
-        self.at, self.weights, self.names = at, weights, names
+        self.at = at
+        self.weights = weights
+        self.names = names
 
     @classmethod
     def from_estimator(
@@ -357,8 +383,9 @@ class TopicMapDisplay(Display):
             As for :func:`skcooc.inspection.describe`.
         ax : matplotlib Axes, default=None, for a new figure
         """
-        its = resolve_model(model, feature_names, names)
-        return cls(map_positions(its.components), its.weights, its.names).plot(ax)
+        resolved = resolve_model(model, feature_names, names)
+        places = map_positions(resolved.components)
+        return cls(places, resolved.weights, resolved.names).plot(ax)
 
     @styled
     def plot(self, ax: Axes | None = None) -> TopicMapDisplay:
@@ -379,10 +406,14 @@ class TopicMapDisplay(Display):
         ax.set_xlabel("distances on the map approximate Hellinger distances of topics")
         ax.spines[:].set_visible(False)
         self.circles_ = ax.scatter(
-            centers[order, 0], centers[order, 1], s=(4 * radii[order] ** 2).tolist(),
-            color=canvas.topic_colours(topic_ranks(self.weights)[order]), alpha=0.6,
-            edgecolors=NEUTRAL, linewidths=0.8,
-        )  # fmt: skip
+            centers[order, 0],
+            centers[order, 1],
+            s=(4 * radii[order] ** 2).tolist(),
+            color=canvas.topic_colours(topic_ranks(self.weights)[order]),
+            alpha=0.6,
+            edgecolors=NEUTRAL,
+            linewidths=0.8,
+        )
         self._write_names(centers, radii, order)
         return self
 
@@ -393,24 +424,37 @@ class TopicMapDisplay(Display):
             for lines in names
         ]
         boxes = place_names(centers[order], radii[order], sizes, canvas.size_in_points(self.ax_))
-        self.texts_, lines = {}, []
+        self.texts_ = {}
+        lines = []
         for k, folded, box in zip(order.tolist(), names, boxes, strict=True):
             if box is None:
                 continue
             x, y = (box[:2] + box[2:]) / 2
             self.texts_[k] = self.ax_.text(
-                x, y, "\n".join(folded), fontsize=FONT, ha="center", va="center",
-                linespacing=1.05, parse_math=False,
-            )  # fmt: skip
+                x,
+                y,
+                "\n".join(folded),
+                fontsize=FONT,
+                ha="center",
+                va="center",
+                linespacing=1.05,
+                parse_math=False,
+            )
             if (line := leader_line(centers[k], radii[k], box)) is not None:
                 lines.append(line)
         canvas.draw_lines(self.ax_, lines, NEUTRAL, 0.6)
 
 
 def new_panels(
-    n: int, width: float, height: float, *, ax: Axes | None = None, below: float = 0.0,
-    sharex: bool = False, sharey: bool = False,
-) -> Array:  # fmt: skip
+    n: int,
+    width: float,
+    height: float,
+    *,
+    ax: Axes | None = None,
+    below: float = 0.0,
+    sharex: bool = False,
+    sharey: bool = False,
+) -> Array:
     """The n axes of panels; width and height of each in a new figure, and a margin, in points."""
     across = min(n, PANELS_A_ROW)
     down = -(-n // across)
@@ -425,7 +469,7 @@ def new_panels(
 
 
 def set_panel_title(ax: Axes, name: str, beside: float) -> None:
-    """Write a title where there is room: not as wide as the texts beside the panel, in points."""
+    """Write a title, narrower than the panel without the texts beside it; in points."""
     figure = ax.figure
     n_across = min(len(figure.axes), PANELS_A_ROW)
     panel = figure.bbox.width * POINTS / figure.dpi / n_across
@@ -451,12 +495,12 @@ def readable_dates(days: Array, labels: Sequence[str]) -> list[int]:
     >>> readable_dates(days, [str(2001 + g) for g in range(8)])
     [0, 2, 4, 6]
     """
-    at = (days - days[0]).astype(float)
-    at *= 0.85 * SHARES_WIDTH / max(at[-1], 1.0)
+    places = (days - days[0]).astype(float)
+    places *= 0.85 * SHARES_WIDTH / max(places[-1], 1.0)
     shown = [0]
     for g in range(1, len(days)):
-        least = max(canvas.text_width(labels[g], 10.0) + 8, 0.85 * SHARES_WIDTH / MAX_DATES)
-        if at[g] - at[shown[-1]] >= least:
+        width = max(canvas.text_width(labels[g], 10.0) + 8, 0.85 * SHARES_WIDTH / MAX_DATES)
+        if places[g] - places[shown[-1]] >= width:
             shown.append(g)
     return shown
 
@@ -491,20 +535,20 @@ def place_names(
 def leader_line(center: Array, radius: float, box: Array) -> Array | None:
     """The ends of the line from a circle to its name, (2, 2); None if they are close."""
     nearest = np.clip(center, box[:2], box[2:])
-    way = nearest - center
-    length = np.linalg.norm(way)
+    vector = nearest - center
+    length = np.linalg.norm(vector)
     if length <= radius + LINE_FROM:
         return None
-    return np.array([center + way * radius / length, nearest])
+    return np.array([center + vector * radius / length, nearest])
 
 
 def _boxes_around(center: Array, radius: float, size: tuple[float, float]) -> Array:
     """Boxes of a size that touch wider circles from outside, in all directions, (n, 4)."""
     half = np.array(size) / 2 + PADDING
-    ways = np.column_stack([np.cos(DIRECTIONS), np.sin(DIRECTIONS)])
-    middles = center + (radius + DISTANCES)[:, None, None] * ways + np.sign(ways.round(9)) * half
-    flat = middles.reshape(-1, 2)
-    return np.hstack([flat - half, flat + half])
+    units = np.column_stack([np.cos(DIRECTIONS), np.sin(DIRECTIONS)])
+    middles = center + (radius + DISTANCES)[:, None, None] * units + np.sign(units.round(9)) * half
+    middles = middles.reshape(-1, 2)
+    return np.hstack([middles - half, middles + half])
 
 
 def _boxes_along(center: Array, radius: float, box: Array) -> Array:
@@ -515,8 +559,7 @@ def _boxes_along(center: Array, radius: float, box: Array) -> Array:
     return np.hstack([points - 0.5, points + 0.5])
 
 
-def _intersect(boxes: Array, others: Array) -> Array:
-    """True for each box that intersects any of the others, (n,)."""
-    a, b = boxes[:, None], others[None]
-    apart = (a[..., :2] >= b[..., 2:]) | (a[..., 2:] <= b[..., :2])
+def _intersect(a: Array, b: Array) -> Array:
+    """True for each box of a that intersects any box of b, (n,)."""
+    apart = (a[:, None, :2] >= b[:, 2:]) | (a[:, None, 2:] <= b[:, :2])
     return np.any(~np.any(apart, axis=2), axis=1)
