@@ -56,11 +56,13 @@ def coclustering_adjusted_rand(
     """
     rows = check_partitions(rows_true, rows_pred, ("rows_true", "rows_pred"))
     columns = check_partitions(columns_true, columns_pred, ("columns_true", "columns_pred"))
-    by_row, by_column = _pair_counts(*rows), _pair_counts(*columns)
+    pair_counts = zip(_pair_counts(*rows), _pair_counts(*columns), strict=True)
     n = len(rows[0]) * len(columns[0])  # exact integers of any size, as are the numbers of pairs
-    both, true, pred = (r * c for r, c in zip(by_row, by_column, strict=True))
-    together, only_true, only_pred = both - n, true - both, pred - both
-    apart = n * n - true - only_pred
+    n_both, n_true, n_pred = (of_rows * of_columns for of_rows, of_columns in pair_counts)
+    together = n_both - n
+    only_true = n_true - n_both
+    only_pred = n_pred - n_both
+    apart = n * n - n_true - only_pred
     if only_true == only_pred == 0:
         return 1.0
     expected_true = (together + only_true) * (only_true + apart)
@@ -150,12 +152,12 @@ def mutual_information_kept(
     """
     _check_names(X, row_labels, column_labels)
     X = check_observed(X)
-    whole = _information(X)
+    total = _information(X)
     if row_labels is not None:
         X = _indicators(row_labels, X.shape[0], "row_labels").T @ X
     if column_labels is not None:
         X = X @ _indicators(column_labels, X.shape[1], "column_labels")
-    return 1.0 if whole < NO_INFORMATION else min(_information(sp.csr_array(X)) / whole, 1.0)
+    return 1.0 if total < NO_INFORMATION else min(_information(sp.csr_array(X)) / total, 1.0)
 
 
 def integrated_complete_likelihood(
@@ -208,21 +210,28 @@ def integrated_complete_likelihood(
     True
     """
     _check_names(X, row_labels, column_labels, sample_weight)
-    X, a = check_observed(X), concentration
+    a = concentration
+    X = check_observed(X)
     if a <= 0:
         raise ValueError(f"concentration={a} should be above 0")
-    times = check_weights(sample_weight, X)  # of the rows of pairs
-    pairs, columns, labels, sums = X, np.arange(X.shape[1]), 0.0, times @ X
+    weights = check_weights(sample_weight, X)
+    sums = weights @ X
+    pairs = X  # co-occurrences of clusters of rows and clusters of columns
+    log_likelihood = 0.0
     if row_labels is not None:
-        rows = _indicators(row_labels, X.shape[0], "row_labels", times)
-        pairs, labels, times = rows.T @ pairs, _size_likelihood(rows, a), np.ones(rows.shape[1])
+        rows = _indicators(row_labels, X.shape[0], "row_labels", weights)
+        pairs = rows.T @ pairs
+        weights = np.ones(rows.shape[1])
+        log_likelihood += _size_likelihood(rows, a)
+    clusters = np.arange(X.shape[1])  # of the columns
     if column_labels is not None:
-        of_column = _indicators(column_labels, X.shape[1], "column_labels")
-        pairs, labels = pairs @ of_column, labels + _size_likelihood(of_column, a)
-        columns = of_column.indices
-    between = np.sum(times * _dirichlet(sp.csr_array(pairs), pairs.shape[1], a))
-    within = sp.csr_array((sums, (columns, np.arange(len(columns)))))
-    return float(labels + between + _dirichlet(within, np.bincount(columns), a).sum())
+        columns = _indicators(column_labels, X.shape[1], "column_labels")
+        pairs = pairs @ columns
+        clusters = columns.indices
+        log_likelihood += _size_likelihood(columns, a)
+    log_likelihood += np.sum(weights * _dirichlet(sp.csr_array(pairs), pairs.shape[1], a))
+    within = sp.csr_array((sums, (clusters, np.arange(len(clusters)))))
+    return float(log_likelihood + _dirichlet(within, np.bincount(clusters), a).sum())
 
 
 def _check_names(
@@ -233,15 +242,18 @@ def _check_names(
 
 
 def _pair_counts(true: Array, pred: Array) -> tuple[int, int, int]:
-    """Ordered pairs, (i, i) too, that are together in both partitions, the first, the second."""
+    """Numbers of ordered pairs, (i, i) too, together in both partitions, the first, the second."""
     table = contingency_matrix(true, pred, sparse=True, dtype=np.int64)
-    parts = table.data, table.sum(axis=1), table.sum(axis=0)
-    both, in_true, in_pred = (int(np.square(np.asarray(part)).sum()) for part in parts)
-    return both, in_true, in_pred
+    return (
+        int(np.square(table.data).sum()),
+        int(np.square(np.asarray(table.sum(axis=1))).sum()),
+        int(np.square(np.asarray(table.sum(axis=0))).sum()),
+    )
 
 
 def _information(X: CSR) -> float:
-    row_sums, column_sums = X.sum(axis=1), X.sum(axis=0)
+    row_sums = X.sum(axis=1)
+    column_sums = X.sum(axis=0)
     total = row_sums.sum()
     given_row = X.data / np.repeat(row_sums, np.diff(X.indptr))
     gain = np.log(given_row / (column_sums[X.indices] / total))
@@ -254,20 +266,20 @@ def _indicators(labels: ArrayLike, n: int, name: str, weights: Array | None = No
     if len(values) != n:
         raise ValueError(f"{name} has {len(values)} labels, but X has {n} to cluster on that side")
     weights = np.ones(n) if weights is None else weights
-    has = weights > 0
-    clusters, index = np.unique(values[has], return_inverse=True)
-    indptr = np.concatenate([[0], np.cumsum(has)])
-    return sp.csr_array((weights[has], index, indptr), shape=(n, len(clusters)))
+    positive = weights > 0
+    clusters, index = np.unique(values[positive], return_inverse=True)
+    indptr = np.concatenate([[0], np.cumsum(positive)])
+    return sp.csr_array((weights[positive], index, indptr), shape=(n, len(clusters)))
 
 
 def _size_likelihood(members: CSR, a: float) -> float:
-    """D of the cluster sizes, from an indicator matrix."""
+    """D(sizes; a) of the clusters of an indicator matrix."""
     sizes = sp.csr_array(members.sum(axis=0)[None])
     return float(_dirichlet(sizes, sizes.shape[1], a).sum())
 
 
 def _dirichlet(counts: CSR, m: Array | int, a: float) -> Array:
-    """D of each row of counts over m cells."""
+    """D(n; a) of each row of counts over m cells; see `integrated_complete_likelihood`."""
     total = np.asarray(counts.sum(axis=1))
     cells = counts.copy()
     cells.data = gammaln(cells.data + a) - gammaln(a)  # zero for zero counts

@@ -43,8 +43,7 @@ def unigram(X: TableLike) -> Array:
     >>> unigram([[2, 0], [1, 0]])
     array([0.8, 0.2])
     """
-    counts = as_counts(validation.check_counts(X))
-    return add_one_unigram(counts)
+    return add_one_unigram(as_counts(validation.check_counts(X)))
 
 
 def perplexity(
@@ -211,7 +210,8 @@ def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
     >>> f"{np.exp(parts.seen):.2f} {np.exp(parts.unseen):.2f} {np.exp(parts.renormalised):.2f}"
     '0.50 0.23 0.46'
     """
-    X, known = as_counts(validation.check_observed(X)), as_counts(validation.check_observed(known))
+    X = as_counts(validation.check_observed(X))
+    known = as_counts(validation.check_observed(known))
     if X.shape != known.shape:
         raise ValueError(f"X of shape {X.shape} does not match known of shape {known.shape}")
     return scoring.score_parts(X, validation.check_predictor(predictor), known)
@@ -248,7 +248,7 @@ def unseen_perplexity(X: TableLike, predictor: Predictor, known: TableLike) -> f
     >>> round(metrics.unseen_perplexity([[3, 1, 0, 1, 0]], uniform, known=[[7, 0, 0, 0, 0]]), 3)
     4.0
     """
-    return float(np.exp(-_score_unseen(X, predictor, known)))
+    return float(np.exp(-_unseen_log_likelihood(X, predictor, known)))
 
 
 def make_unseen_scorer(all_tokens: Dyads | None = None) -> Callable[..., float]:
@@ -292,22 +292,24 @@ def make_unseen_scorer(all_tokens: Dyads | None = None) -> Callable[..., float]:
 def _score(
     estimator: Any, X: TableLike, y: object = None, *, all_tokens: Dyads | None = None
 ) -> float:
-    estimator, X = validation.unwrapped(estimator, X)
+    estimator, X = validation.unwrap(estimator, X)
     for name in ("components_", "unigram_", "smoothing_"):
         if not hasattr(estimator, name):
-            what = "make_unseen_scorer needs a fitted model of skcooc"
-            raise TypeError(f"{what}; {type(estimator).__name__} has no {name}.")
-    known, scored = validation.known_and_scored(estimator, X, all_tokens, "make_unseen_scorer")
+            raise TypeError(
+                f"make_unseen_scorer needs a fitted model of skcooc; {type(estimator).__name__} "
+                f"has no {name}."
+            )
+    X_known, X_scored = validation.split_known(estimator, X, all_tokens, "make_unseen_scorer")
     model = validation.without_feature_names(estimator)
-    rows = None if isinstance(X, Dyads) else read_rows(model, known)
-    return _score_unseen(scored, model.predictor(rows), known)
+    rows = None if isinstance(X, Dyads) else read_rows(model, X_known)
+    return _unseen_log_likelihood(X_scored, model.predictor(rows), X_known)
 
 
-def _score_unseen(X: TableLike, predictor: Predictor, known: TableLike) -> float:
-    score = score_parts(X, predictor, known).renormalised
-    if np.isnan(score):
+def _unseen_log_likelihood(X: TableLike, predictor: Predictor, X_known: TableLike) -> float:
+    log_likelihood = score_parts(X, predictor, X_known).renormalised
+    if np.isnan(log_likelihood):
         raise ValueError(NOTHING_NEW)
-    return score
+    return log_likelihood
 
 
 def _perplexity(X: CSR, predictor: Predictor) -> float:
@@ -317,13 +319,12 @@ def _perplexity(X: CSR, predictor: Predictor) -> float:
 
 def _check_background(background: ArrayLike, X: CSR) -> Array:
     b = np.asarray(background, dtype=np.float64)
-    is_positive = not (b < 0).any()
-    if b.shape != X.shape[1:] or not (is_positive and abs(b.sum() - 1) <= SUM_TOLERANCE):
-        what = f"background of shape {b.shape} sums to {b.sum():.4g}"
-        what += "" if is_positive else ", with negative values"
+    has_negative = (b < 0).any()
+    if b.shape != X.shape[1:] or has_negative or not abs(b.sum() - 1) <= SUM_TOLERANCE:
+        hint = ", with negative values" if has_negative else ""
         raise ValueError(
-            f"{what}, but should be a distribution over the {X.shape[1]} columns, such as "
-            "unigram(X_train)."
+            f"background of shape {b.shape} sums to {b.sum():.4g}{hint}, but should be a "
+            f"distribution over the {X.shape[1]} columns, such as unigram(X_train)."
         )
     return b
 
@@ -334,11 +335,16 @@ def _factorisation(
     check_index(X, mixtures=mixtures)
     validation.check_column_order(X, components=components, background=background)
     X = validation.check_observed(X)
-    arrays = "its arrays, embedding_ and components_"
-    options = {"of_anndata": "adata.obsm['X_topics']", "of_model": arrays}
-    refuse_objects(mixtures, "mixtures", "mixtures", **options)
+    refuse_objects(
+        mixtures,
+        "mixtures",
+        "mixtures",
+        of_anndata="adata.obsm['X_topics']",
+        of_model="its arrays, embedding_ and components_",
+    )
     check = partial(check_array, dtype=np.float64, ensure_non_negative=True)
-    A, B = check(mixtures, input_name="mixtures"), check(components, input_name="components").T
+    A = check(mixtures, input_name="mixtures")
+    B = check(components, input_name="components").T
     if A.shape != (X.shape[0], B.shape[1]) or B.shape[0] != X.shape[1]:
         raise ValueError(
             f"X of shape {X.shape} does not match mixtures of shape {A.shape} and components of "

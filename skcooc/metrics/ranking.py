@@ -51,14 +51,15 @@ def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array
     relevant: Array = (judged.toarray() if sp.issparse(judged) else judged).astype(bool)
     values: Array = check_array(scores, dtype=np.float64)
     if relevant.shape != values.shape:
-        what = f"relevance of shape {relevant.shape}"
-        raise ValueError(f"{what} does not match scores of shape {values.shape}")
+        raise ValueError(
+            f"relevance of shape {relevant.shape} does not match scores of shape {values.shape}"
+        )
     ranking = np.argsort(-values, axis=1, kind="stable")
     hits = np.take_along_axis(relevant, ranking, axis=1)
     precision = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
     n_relevant = hits.sum(axis=1)
-    found = (precision * hits).sum(axis=1)
-    return np.divide(found, n_relevant, out=np.full(len(hits), np.nan), where=n_relevant > 0)
+    total = (precision * hits).sum(axis=1)
+    return np.divide(total, n_relevant, out=np.full(len(hits), np.nan), where=n_relevant > 0)
 
 
 def recall_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
@@ -190,23 +191,29 @@ def make_ranking_scorer(
     >>> GridSearchCV(model, {"n_components": [1, 3]}, **options).fit(X).best_params_
     {'n_components': 3}
     """
-    of_items = METRICS[metric]
-    return partial(_score, all_tokens=all_tokens, metric=of_items, k=k, min_weight=min_weight)
+    function = METRICS[metric]
+    return partial(_score, all_tokens=all_tokens, metric=function, k=k, min_weight=min_weight)
 
 
 def _score(
-    estimator: Any, X: TableLike, y: object = None, *, all_tokens: Dyads | None = None,
-    metric: Callable[..., float], k: int, min_weight: float,
-) -> float:  # fmt: skip
-    estimator, X = validation.unwrapped(estimator, X)
-    known, scored = validation.known_and_scored(estimator, X, all_tokens, "make_ranking_scorer")
-    new = sp.csr_array(scored - scored.multiply(known > 0))
+    estimator: Any,
+    X: TableLike,
+    y: object = None,
+    *,
+    all_tokens: Dyads | None = None,
+    metric: Callable[..., float],
+    k: int,
+    min_weight: float,
+) -> float:
+    estimator, X = validation.unwrap(estimator, X)
+    X_known, X_scored = validation.split_known(estimator, X, all_tokens, "make_ranking_scorer")
+    new = sp.csr_array(X_scored - X_scored.multiply(X_known > 0))
     new.data[new.data < min_weight] = 0
     new.eliminate_zeros()
     if not new.nnz:
         raise ValueError(NOTHING_NEW)
     scored_rows = np.flatnonzero(np.diff(new.indptr))
-    rows: Any = known
+    rows: Any = X_known
     if isinstance(X, Dyads):  # fitted rows by their names or, without any, positions
         rows = np.arange(X.table_shape[0]) if X.row_names is None else X.row_names
     items = validation.without_feature_names(estimator).recommend(rows[scored_rows], k).items
@@ -215,26 +222,29 @@ def _score(
 
 def _hits(X: TableLike, items: ArrayLike, k: int) -> tuple[Array, Array]:
     """Relevance of the first k items, (n, k), and number of relevant items, (n,)."""
-    listed: Any = items  # with scores, as of recommend
-    items = np.asarray(listed.items if hasattr(listed, "_fields") else items)
+    recommended: Any = items
+    items = np.asarray(recommended.items if hasattr(recommended, "_fields") else items)
     if items.dtype.kind == "f":
         raise TypeError("items are scores: give the best columns, np.argsort(-items)[:, :k].")
     relevant = validation.check_observed(X)
-    columns, (n_rows, width) = _positions(validation.column_names(X), items), relevant.shape
+    n_rows, n_columns = relevant.shape
+    columns = _positions(validation.column_names(X), items)
     if k < 1 or columns.ndim != 2 or len(columns) != n_rows or columns.shape[1] < k:
-        what = f"items of shape {columns.shape} do not hold k={k} for each row of X of shape"
-        cure = "Give one line of items for each row, such as recommend(X.row_names, k).items."
-        raise ValueError(f"{what} {relevant.shape}. {cure}")
+        raise ValueError(
+            f"items of shape {columns.shape} do not hold k={k} for each row of X of shape "
+            f"{relevant.shape}. Give one line of items for each row, such as "
+            "recommend(X.row_names, k).items."
+        )
     columns = columns[:, :k]
-    if columns.max(initial=-1) >= width or columns.min(initial=-1) < -1:
+    if columns.max(initial=-1) >= n_columns or columns.min(initial=-1) < -1:
         raise ValueError(f"items should be columns of X of shape {relevant.shape}, or -1.")
     ordered = np.sort(columns, axis=1)
     if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
         raise ValueError("items should not hold the same item twice in a row.")
     rows = np.arange(n_rows)
     sizes = np.diff(relevant.indptr)
-    keys = np.repeat(rows, sizes) * width + relevant.indices
-    return np.isin(rows[:, None] * width + columns, keys) & (columns >= 0), sizes
+    keys = np.repeat(rows, sizes) * n_columns + relevant.indices
+    return np.isin(rows[:, None] * n_columns + columns, keys) & (columns >= 0), sizes
 
 
 def _positions(names: Array | None, items: Array) -> Array:

@@ -74,29 +74,37 @@ def npmi_coherence(
     """
     counts = check_counts(X)
     if 2 * counts.nnz > np.prod(counts.shape) and np.allclose(counts.sum(axis=1), 1):
-        what = "X holds distributions with few zeros, such as components_, not counts"
-        raise ValueError(f"{what}: npmi_coherence(components, X) takes counts of a corpus second.")
+        raise ValueError(
+            "X holds distributions with few zeros, such as components_, not counts: "
+            "npmi_coherence(components, X) takes counts of a corpus second."
+        )
     occurs = counts.tocsc()
     occurs.data[:] = 1.0
-    components = _listed(components)
+    components = _to_list(components)
     topics: Sequence[Sequence[Hashable]] = _top_columns(components, n_features)
-    if _named(components):
+    if _are_names(components):
         if feature_names is None:
-            what = "topics given by names need feature_names"
-            raise ValueError(f"{what}, the names of the columns of X")
+            raise ValueError(
+                "topics given by names need feature_names, the names of the columns of X"
+            )
         columns = list(map(str, as_names(feature_names).tolist()))
         place: dict[Hashable, int] = {name: j for j, name in enumerate(columns)}
         if not len(place) == len(columns) == occurs.shape[1]:
-            what = f"feature_names has {len(columns)} names, {len(place)} different ones"
-            raise ValueError(f"{what}, but X has {occurs.shape[1]} columns")
-        own = columns_of(X)
-        if own is not None and in_another_order(columns, own):
+            raise ValueError(
+                f"feature_names has {len(columns)} names, {len(place)} different ones, "
+                f"but X has {occurs.shape[1]} columns"
+            )
+        fitted = columns_of(X)
+        if fitted is not None and in_another_order(columns, fitted):
             raise ValueError("feature_names are the columns of X in another order: give X.columns.")
         topics = [[place.get(name, -1) for name in topic] for topic in topics]
     else:
         check_column_order(X, components=components)
-        if (n_columns := np.shape(components)[1]) != (M := occurs.shape[1]):
-            raise ValueError(f"X has {M} columns, but the components have {n_columns}")
+        n_columns = np.shape(components)[1]
+        if n_columns != occurs.shape[1]:
+            raise ValueError(
+                f"X has {occurs.shape[1]} columns, but the components have {n_columns}"
+            )
     return np.array([_coherence(occurs, np.asarray(topic, dtype=int)) for topic in topics])
 
 
@@ -126,17 +134,17 @@ def topic_diversity(components: ArrayLike | Names, n_features: int = 25) -> floa
     >>> topic_diversity([["tea", "cup"], ["goal", "cup"]])
     0.75
     """
-    topics = _top_columns(_listed(components), n_features)
+    topics = _top_columns(_to_list(components), n_features)
     columns = [column for topic in topics for column in topic]
     return len(set(columns)) / len(columns)
 
 
-def _listed(components: Any) -> Any:
-    """Lists instead of a column of a data frame, such as "features" of ``describe``."""
+def _to_list(components: Any) -> Any:
+    """Convert a column of a data frame, such as "features" of ``describe``, to lists."""
     return components.to_list() if hasattr(components, "to_list") else components
 
 
-def _named(components: ArrayLike | Names) -> TypeGuard[Names]:
+def _are_names(components: ArrayLike | Names) -> TypeGuard[Names]:
     if isinstance(components, np.ndarray):
         return components.dtype.kind in "UO" and components.ndim == 2
     topics = components if isinstance(components, Sequence) else ()
@@ -149,7 +157,7 @@ def _top_columns(components: ArrayLike | Names, n_features: int) -> list[list[Ha
     check_scalar(n_features, "n_features", Integral, min_val=1)
     options = {"of_anndata": "adata.varm['topics'].T", "of_model": "its components_"}
     refuse_objects(components, "components", "topics", **options)
-    if _named(components):
+    if _are_names(components):
         return [list[Hashable](topic)[:n_features] for topic in components]
     sizes = check_array(components, dtype=[np.float64, np.float32])
     order = np.argsort(-sizes, axis=1, kind="stable")
@@ -158,13 +166,15 @@ def _top_columns(components: ArrayLike | Names, n_features: int) -> list[list[Ha
 
 def _coherence(occurs: CSR, topic: Array) -> float:
     """Mean NPMI of all pairs of columns of a topic, from an (n, M) occurrence matrix."""
-    known = np.flatnonzero(topic >= 0)
-    columns = occurs[:, topic[known]]
+    in_X = np.flatnonzero(topic >= 0)
+    columns = occurs[:, topic[in_X]]
     together = np.zeros((len(topic), len(topic)))  # shares of the rows
-    together[np.ix_(known, known)] = (columns.T @ columns).toarray() / occurs.shape[0]
-    p, pairs = np.diag(together), np.triu_indices(len(topic), k=1)
-    r, independent = together[pairs], np.outer(p, p)[pairs]
+    together[np.ix_(in_X, in_X)] = (columns.T @ columns).toarray() / occurs.shape[0]
+    p = np.diag(together)
+    pairs = np.triu_indices(len(topic), k=1)
+    r = together[pairs]
+    independent = np.outer(p, p)[pairs]
     npmi = np.where(r > 0, 1.0, -1.0)
-    some = (r > 0) & (r < 1)
-    npmi[some] = np.log(r[some] / independent[some]) / -np.log(r[some])
+    inner = (r > 0) & (r < 1)
+    npmi[inner] = np.log(r[inner] / independent[inner]) / -np.log(r[inner])
     return float(npmi.mean()) if len(npmi) else np.nan

@@ -39,27 +39,31 @@ def column_names(X: TableLike) -> Array | None:
     return None if names is None else tables.as_names(names)
 
 
-def check_column_order(X: TableLike, **given: object) -> None:
-    """Refuse frames and Series that have the columns of X in another order, but 0, 1, ..."""
-    own = tables.columns_of(X)
-    for name, values in given.items():
+def check_column_order(X: TableLike, **arrays: object) -> None:
+    """Refuse frames and Series with the columns of X in another order, unless that is 0, 1, ..."""
+    columns = tables.columns_of(X)
+    for name, values in arrays.items():
         names = tables.columns_of(values)
-        if own is None or names is None or not tables.in_another_order(names, own):
+        if columns is None or names is None or not tables.in_another_order(names, columns):
             continue
         if not tables.same_names(names, np.arange(len(names))):
-            told = f"{name} has the columns of X in another order"
-            raise ValueError(f"{told}: take those of X by reindex, or give a NumPy array.")
+            raise ValueError(
+                f"{name} has the columns of X in another order: take those of X by reindex, or "
+                "give a NumPy array."
+            )
 
 
 def check_labels(labels: ArrayLike, name: str) -> Array:
-    """Numbers of labels of any type, (n,), in their order; errors begin with their name."""
+    """Numbers of labels of any type, (n,), in sorted order; error messages begin with ``name``."""
     options = {"of_anndata": "a column of adata.obs", "of_model": "its labels_"}
     refuse_objects(labels, name, "labels", **options)
     if np.ndim(labels) == 0:
         raise TypeError(f"{name} is {labels!r}: give a label for each item, in a list.")
     if missing := int(is_missing(np.asarray(labels)).sum()):
-        what = f"{missing} of {len(np.asarray(labels))} labels are missing, NaN or None"
-        raise ValueError(f"{name}: {what}: leave these items out.")
+        raise ValueError(
+            f"{name}: {missing} of {len(np.asarray(labels))} labels are missing, NaN or None: "
+            "leave these items out."
+        )
     try:
         values = column_or_1d(check_array(labels, ensure_2d=False, dtype=None))
     except ValueError as error:
@@ -70,10 +74,10 @@ def check_labels(labels: ArrayLike, name: str) -> Array:
 def check_predictor(predictor: Predictor) -> Predictor:
     """The predictor; TypeError if it is something else, such as a model."""
     if not hasattr(predictor, "cells"):
-        kind = type(predictor).__name__
         raise TypeError(
-            f"{kind} is no predictor: of a model, give skcooc.heldout.Factors(model.transform("
-            "X_known), model.components_.T); in function calls, X stands first."
+            f"{type(predictor).__name__} is no predictor: of a model, give "
+            "skcooc.heldout.Factors(model.transform(X_known), model.components_.T); in function "
+            "calls, X stands first."
         )
     return predictor
 
@@ -91,8 +95,8 @@ def check_partitions(
     return partitions
 
 
-def unwrapped(estimator: Any, X: TableLike) -> tuple[Any, TableLike]:
-    """The model inside of a pipeline or a search, and X as its steps before the model make it."""
+def unwrap(estimator: Any, X: TableLike) -> tuple[Any, TableLike]:
+    """The model inside a pipeline or a search, and X after the steps before the model."""
     while hasattr(estimator, "steps") or hasattr(estimator, "best_estimator_"):
         if hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
@@ -102,27 +106,31 @@ def unwrapped(estimator: Any, X: TableLike) -> tuple[Any, TableLike]:
     return estimator, X
 
 
-def known_and_scored(
+def split_known(
     estimator: Any, X: TableLike, all_tokens: Dyads | None, scorer: str
 ) -> tuple[CSR, CSR]:
-    """Known and scored counts of the same rows: of new rows, one half each."""
+    """Known and scored counts of the same rows; the tokens of new rows are halved."""
     if not isinstance(X, Dyads):
         half, other = halves(tables.read_rows(estimator, X))
         return half.table, other.table
     if all_tokens is None:
-        what = f"X is Dyads, so its known tokens are needed: give {scorer} all_tokens"
-        raise ValueError(f"{what}, the Dyads that are divided into folds.")
+        raise ValueError(
+            f"X is Dyads, so its known tokens are needed: give {scorer} all_tokens, the Dyads "
+            "that are divided into folds."
+        )
     tables.check_same_table(all_tokens.schema, X, scorer)
-    all_of_them, scored = (
-        one.with_positions(one.positions, None).to_csr() for one in (all_tokens, X)
+    total, scored = (
+        dyads.with_positions(dyads.positions, None).to_csr() for dyads in (all_tokens, X)
     )
-    known = all_of_them - scored
-    known.eliminate_zeros()
-    if known.nnz and known.data.min() < 0:
-        what = f"X has tokens that are not among all_tokens of {scorer}"
-        raise ValueError(f"{what}: give it the Dyads that are divided into folds.")
-    warn_about_unknown_rows(np.diff(known.indptr), X.rows)
-    return known, X.to_csr()
+    X_known = total - scored
+    X_known.eliminate_zeros()
+    if X_known.nnz and X_known.data.min() < 0:
+        raise ValueError(
+            f"X has tokens that are not among all_tokens of {scorer}: give it the Dyads that are "
+            "divided into folds."
+        )
+    warn_about_unknown_rows(np.diff(X_known.indptr), X.rows)
+    return X_known, X.to_csr()
 
 
 def without_feature_names(estimator: Any) -> Any:
