@@ -97,8 +97,12 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         self, n_scales: int = 3, n_orientations: int = 4, n_bins: int = 40, *,
         window: float = 4.0, frequency: float = 0.42, step: int = 4,
     ) -> None:  # fmt: skip
-        self.n_scales, self.n_orientations, self.n_bins = n_scales, n_orientations, n_bins
-        self.window, self.frequency, self.step = window, frequency, step
+        self.n_scales = n_scales
+        self.n_orientations = n_orientations
+        self.n_bins = n_bins
+        self.window = window
+        self.frequency = frequency
+        self.step = step
 
     def fit(self, X: ArrayLike, y: object = None) -> GaborHistograms:
         self.fit_bins(X)
@@ -145,10 +149,11 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         image = check_image(X)
-        expected = len(self.edges_) - self.n_scales * self.n_orientations
-        if image.shape[2] != expected:
-            given = image.shape[2]
-            raise ValueError(f"X has {given} colours, but the training image has {expected}.")
+        n_colours = len(self.edges_) - self.n_scales * self.n_orientations
+        if image.shape[2] != n_colours:
+            raise ValueError(
+                f"X has {image.shape[2]} colours, but the training image has {n_colours}."
+            )
         return self._bin_responses(self._responses(image))
 
     def grid(self, shape: tuple[int, int]) -> tuple[int, int]:
@@ -156,15 +161,20 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         return n_blocks(shape, self.step)
 
     def _responses(self, image: Array) -> Array:
-        grey, width = image.mean(axis=2), 1 / self.frequency
-        bank = gabor_moduli(grey, self.n_scales, self.n_orientations, self.frequency)
-        levels = [gaussian_filter(one, width, mode="reflect") for one in (grey, *contrasts(image))]
-        return np.stack([*bank, *(level.astype(np.float32) for level in levels)])
+        grey = image.mean(axis=2)
+        moduli = gabor_moduli(grey, self.n_scales, self.n_orientations, self.frequency)
+        levels = [
+            gaussian_filter(level, 1 / self.frequency, mode="reflect").astype(np.float32)
+            for level in (grey, *contrasts(image))
+        ]
+        return np.stack([*moduli, *levels])
 
     def _bin_responses(self, responses: Array) -> Array:
-        pairs = zip(self.edges_, responses, strict=True)
-        bins = np.stack([np.searchsorted(edges, response, "right") for edges, response in pairs])
-        return bins + self.n_bins * np.arange(len(bins))[:, None, None]
+        bins = [
+            np.searchsorted(edges, response, "right") + self.n_bins * channel
+            for channel, (edges, response) in enumerate(zip(self.edges_, responses, strict=True))
+        ]
+        return np.stack(bins)
 
     def histograms(self, bins: Array) -> CSR:
         """Count responses around every site, given their :meth:`bins`; (N, M) of float32."""
@@ -174,13 +184,13 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         shares = (blocks / (blocks.sum(axis=1)[:, None] / len(bins))).tocsr()
         columns = []
         for channel in range(len(bins)):
-            own = shares[:, channel * self.n_bins : (channel + 1) * self.n_bins].toarray()
+            columns_of_channel = slice(channel * self.n_bins, (channel + 1) * self.n_bins)
+            planes = shares[:, columns_of_channel].toarray().reshape(height, width, self.n_bins)
             scale = min(channel // self.n_orientations, self.n_scales - 1)
             side = 2 * int(self.window * 2**scale / self.frequency / self.step / 2) + 1  # blocks
-            planes = own.reshape(height, width, self.n_bins)
             for axis in (0, 1):
                 planes = uniform_filter1d(planes, side, axis=axis, mode="reflect")
-            columns.append(np.maximum(planes, 0).reshape(len(own), -1) * self.window**2)
+            columns.append(np.maximum(planes, 0).reshape(-1, self.n_bins) * self.window**2)
         return sp.csr_array(np.concatenate(columns, axis=1, dtype=np.float32))
 
 
@@ -273,18 +283,18 @@ def grid_coarsening(shape: tuple[int, int], n_levels: int | None = None) -> list
            [3, 3, 4, 4, 5]])
     """
     shape = check_shape(shape)
-    most = (max(shape) - 1).bit_length()
+    max_levels = (max(shape) - 1).bit_length()
     if n_levels is None:
-        levels = range(1, most + 1)
+        levels = range(1, max_levels + 1)
         n_levels = sum(prod(n_blocks(shape, 2**level)) >= MIN_BLOCKS for level in levels)
-    check_scalar(n_levels, "n_levels", Integral, min_val=0, max_val=most)
+    check_scalar(n_levels, "n_levels", Integral, min_val=0, max_val=max_levels)
     return [block_of_pixels(shape, 2 ** (level + 1)).ravel() for level in range(n_levels)]
 
 
 def check_shape(shape: tuple[int, int]) -> tuple[int, int]:
     if np.shape(shape) != (2,):
-        given = shape if isinstance(shape, tuple) else type(shape).__name__
-        raise ValueError(f"shape={given} should be the height and the width of an image")
+        value = shape if isinstance(shape, tuple) else type(shape).__name__
+        raise ValueError(f"shape={value} should be the height and the width of an image")
     for side, name in zip(shape, ("height", "width"), strict=True):
         check_scalar(side, name, Integral, min_val=1)
     return int(shape[0]), int(shape[1])
@@ -297,5 +307,6 @@ def n_blocks(shape: tuple[int, ...], size: int) -> tuple[int, int]:
 
 def block_of_pixels(shape: tuple[int, ...], size: int) -> Array:
     """The number of the block of size x size pixels of each pixel, (H, W)."""
-    rows, columns = np.arange(shape[0]) // size, np.arange(shape[1]) // size
+    rows = np.arange(shape[0]) // size
+    columns = np.arange(shape[1]) // size
     return rows[:, None] * (columns[-1] + 1) + columns

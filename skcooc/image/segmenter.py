@@ -135,11 +135,17 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         n_init: int = 3, max_iter: int = 30, tol: float = 1e-5,
         n_jobs: int | None = None, random_state: RandomState = None,
     ) -> None:  # fmt: skip
-        self.n_segments, self.features = n_segments, features
-        self.beta, self.n_spare = beta, n_spare
-        self.coupling, self.reach = coupling, reach
-        self.n_init, self.max_iter, self.tol = n_init, max_iter, tol
-        self.n_jobs, self.random_state = n_jobs, random_state
+        self.n_segments = n_segments
+        self.features = features
+        self.beta = beta
+        self.n_spare = n_spare
+        self.coupling = coupling
+        self.reach = reach
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: ArrayLike, y: object = None) -> TextureSegmenter:
@@ -179,7 +185,8 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         pixels = self._sites(bins, 1, features.n_features_out_)
         start = expand_blocks(coarse.posteriors, sites.grid, shape, features.step)
         segments = pixels.fit(start)
-        self.features_, self.clustering_ = features, clustering
+        self.features_ = features
+        self.clustering_ = clustering
         self.posteriors_ = segments.posteriors.reshape(*shape, self.n_segments)
         self.labels_ = first_largest(segments.posteriors).reshape(shape)
         self.components_ = segments.components.T
@@ -200,9 +207,11 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         coupled as in ``fit``.
         """
         check_is_fitted(self)
-        image, features = check_image(X), self.features_
+        image = check_image(X)
         shape = image.shape[:2]
-        bins, components = features.bins(image), self.components_.T
+        features = self.features_
+        components = self.components_.T
+        bins = features.bins(image)
         scores = self.beta * features.histograms(bins) @ log(components)
         sites = self._sites(bins, features.step, features.n_features_out_)
         blocks = sites.fit_posteriors(row_softmax(scores), components).posteriors
@@ -215,9 +224,12 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     ) -> tuple[Segments, AsymmetricClustering]:
         """The first two steps, from one random initialisation."""
         clustering = AsymmetricClustering(
-            self.n_segments + self.n_spare, beta=self.beta,
-            coarsening=grid_coarsening(sites.grid), n_jobs=self.n_jobs, random_state=seed,
-        )  # fmt: skip
+            self.n_segments + self.n_spare,
+            beta=self.beta,
+            coarsening=grid_coarsening(sites.grid),
+            n_jobs=self.n_jobs,
+            random_state=seed,
+        )
         with warnings.catch_warnings():  # all histograms have the sum of a window
             warnings.filterwarnings("ignore", "X holds shares of rows", UserWarning)
             clustering.fit(counts)
@@ -225,9 +237,14 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         return sites.drop_spare(segments, self.n_segments), clustering
 
     def _sites(self, bins: Array, step: int, n_columns: int) -> PottsSites:
-        counts, grid = block_counts(bins, step, n_columns), n_blocks(bins.shape[1:], step)
-        prior = self.coupling * step**2, self.reach / step
-        return PottsSites(counts, grid, *prior, self.max_iter, self.tol)
+        return PottsSites(
+            block_counts(bins, step, n_columns),
+            n_blocks(bins.shape[1:], step),
+            coupling=self.coupling * step**2,
+            reach=self.reach / step,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
 
 
 def expand_blocks(
@@ -347,16 +364,16 @@ class PottsSites:
         contact = self.coupling * (posteriors.T @ around)
         losses = np.full(contact.shape, np.inf)
         for a, b in combinations(range(len(losses)), 2):
-            own, shared = expected[[a, b]], expected[[a]] + expected[[b]]
-            loss = max_log_likelihood(own) - max_log_likelihood(shared)
-            losses[a, b] = losses[b, a] = loss - contact[a, b]
+            shared = max_log_likelihood(expected[[a]] + expected[[b]])
+            loss = max_log_likelihood(expected[[a, b]]) - shared - contact[a, b]
+            losses[a, b] = losses[b, a] = loss
         return losses, expected.sum(axis=1)
 
 
 def max_log_likelihood(counts: Array) -> float:
     """sum_aj n_aj log(n_aj / n_a): each row of counts under its own distribution."""
-    own = normalise(counts, axis=1, otherwise=0.0)
-    return float(np.sum(counts * log(own), dtype=np.float64))
+    distributions = normalise(counts, axis=1, otherwise=0.0)
+    return float(np.sum(counts * log(distributions), dtype=np.float64))
 
 
 def row_softmax(scores: Array) -> Array:
