@@ -137,10 +137,13 @@ class AspectRetriever(BaseEstimator):
         n_jobs: int | None = None, random_state: RandomState = None,
     ) -> None:  # fmt: skip
         self.n_components = n_components
-        self.aspect_weight, self.smoothing_weight = aspect_weight, smoothing_weight
+        self.aspect_weight = aspect_weight
+        self.smoothing_weight = smoothing_weight
         self.n_feedback = n_feedback
-        self.estimator, self.vectorizer = estimator, vectorizer
-        self.n_jobs, self.random_state = n_jobs, random_state
+        self.estimator = estimator
+        self.vectorizer = vectorizer
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike | Sequence[str], y: object = None) -> Self:
@@ -175,10 +178,11 @@ class AspectRetriever(BaseEstimator):
         table = new._counts(X, reset=True)
         prototype = AspectModel(beta=0.75, tol=1e-4) if self.estimator is None else self.estimator
         seeds = check_random_state(self.random_state).randint(2**31, size=len(sizes)).tolist()
-        own = [{"n_components": K, "random_state": s} for K, s in zip(sizes, seeds, strict=True)]
-        new.estimators_ = [
-            clone(prototype).set_params(n_jobs=self.n_jobs, **params).fit(table) for params in own
-        ]
+        new.estimators_ = []
+        for K, seed in zip(sizes, seeds, strict=True):
+            model = clone(prototype)
+            model.set_params(n_components=K, random_state=seed, n_jobs=self.n_jobs)
+            new.estimators_.append(model.fit(table))
         new.components_ = np.vstack([model.components_ for model in new.estimators_])
         new.embedding_ = np.hstack([model.embedding_ for model in new.estimators_]) / len(sizes)
         new.embedding_[table @ np.ones(table.shape[1]) == 0] = 0
@@ -234,14 +238,15 @@ class AspectRetriever(BaseEstimator):
         row_bytes = 8 * len(self.embedding_)
         chunk = get_chunk_n_rows(row_bytes=row_bytes, max_n_rows=max(1, len(distances)))
         for rows in gen_batches(len(distances), chunk):
-            found = self._index.similarity(table[rows], self.n_feedback)
-            documents[rows], similarity = nearest(found, n_neighbors)
-            distances[rows] = 1 - similarity
+            similarity = self._index.similarity(table[rows], self.n_feedback)
+            documents[rows], largest = nearest(similarity, n_neighbors)
+            distances[rows] = 1 - largest
         return (distances, documents) if return_distance else documents
 
     def _counts(self, X: TableLike | Sequence[str], *, reset: bool) -> CSR:
         if self.vectorizer is not None:
-            if len(shape := getattr(X, "shape", ())) == 2:
+            shape = getattr(X, "shape", ())
+            if len(shape) == 2:
                 raise ValueError(
                     f"X is a table of shape {shape}, but vectorizer={self.vectorizer} takes texts: "
                     "give texts, or vectorizer=None."
@@ -253,10 +258,10 @@ class AspectRetriever(BaseEstimator):
                 X = self.vectorizer_.transform(X)
         try:
             if reset:
-                read = read_in_memory(self, X)
-                table, names = read.sample.table, read.schema.column_names
-                if names is not None:
-                    self.column_names_in_ = names
+                data = read_in_memory(self, X)
+                table = data.sample.table
+                if data.schema.column_names is not None:
+                    self.column_names_in_ = data.schema.column_names
             else:
                 table = check_table(self, X, reset=False)
         except TextsError as error:
@@ -264,9 +269,10 @@ class AspectRetriever(BaseEstimator):
                 "X holds texts: give AspectRetriever(vectorizer=CountVectorizer()), or counts."
             ) from error
         if (table.data % 1).any():
-            what = "X has values that are no whole numbers, such as tf-idf"
-            cure = "AspectRetriever takes counts, and weights words automatically."
-            warn(f"{what}. {cure}")
+            warn(
+                "X has values that are no whole numbers, such as tf-idf. AspectRetriever takes "
+                "counts, and weights words automatically."
+            )
         return table
 
     def _queries(self, X: TableLike | Sequence[str]) -> CSR:
@@ -274,34 +280,41 @@ class AspectRetriever(BaseEstimator):
         table = self._counts(X, reset=False)
         unknown = np.flatnonzero(table @ np.ones(table.shape[1], dtype=table.dtype) == 0).tolist()
         if unknown:
-            named = ", ".join(map(str, unknown[:N_NAMED])) + ", ..." * (len(unknown) > N_NAMED)
-            what = f"{len(unknown)} of {table.shape[0]} queries have no known word"
-            then = f"and similarity zero to all documents: at {named}."
-            warn(f"{what}, {then}")
+            positions = ", ".join(map(str, unknown[:N_NAMED]))
+            if len(unknown) > N_NAMED:
+                positions += ", ..."
+            warn(
+                f"{len(unknown)} of {table.shape[0]} queries have no known word, and similarity "
+                f"zero to all documents: at {positions}."
+            )
         return table
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
-        counts = self.vectorizer is None
-        tags.input_tags.sparse = tags.input_tags.positive_only = counts
-        tags.input_tags.two_d_array, tags.input_tags.string = counts, not counts
+        takes_counts = self.vectorizer is None
+        tags.input_tags.sparse = takes_counts
+        tags.input_tags.positive_only = takes_counts
+        tags.input_tags.two_d_array = takes_counts
+        tags.input_tags.string = not takes_counts
         return tags
 
 
 class DocumentIndex:
-    """u_d / |u_d| as a sparse part and a mixture, and the directions in topic space.
+    """Documents u_d / |u_d| as a sparse part and a mixture, and directions in topic space.
 
     The length of u = (1 - l) r + l E B, with r sparse, the mixtures E and the weighted components
     B, follows from |u|^2 = (1 - l)^2 |r|^2 + 2 l (1 - l) r B'E' + l^2 E B B' E'. The table has the
     counts of the documents, (N, M).
     """
 
-    def __init__(self, fitted: AspectRetriever, table: CSR) -> None:
-        share, E, idf = fitted.smoothing_weight, fitted.embedding_, fitted.idf_
-        self.aspect_weight = fitted.aspect_weight
-        self.components, self.idf = fitted.components_, idf
+    def __init__(self, retriever: AspectRetriever, table: CSR) -> None:
+        self.aspect_weight = retriever.aspect_weight
+        self.components = retriever.components_
+        self.idf = retriever.idf_
+        E = retriever.embedding_
         B = self._weighted_components(table)
-        terms = (1 - share) * weight_columns(normalize(damp_counts(table), "l1"), idf)
+        share = retriever.smoothing_weight
+        terms = (1 - share) * weight_columns(normalize(damp_counts(table), "l1"), self.idf)
         mixtures = share * E
         squares = terms.multiply(terms).sum(axis=1)
         squares = squares + ((2 * (terms @ B.T) + mixtures @ (B @ B.T)) * mixtures).sum(axis=1)
@@ -309,22 +322,24 @@ class DocumentIndex:
         self.terms = sp.diags_array(scale.astype(terms.dtype)) @ terms
         self.mixtures = mixtures * scale[:, None].astype(E.dtype)
         n = table @ np.ones(table.shape[1], dtype=table.dtype)
-        self.posteriors = [posterior(n @ m.embedding_, m.components_) for m in fitted.estimators_]
-        self.tf_idf = tf_idf(table, idf)
+        self.posteriors = [
+            posterior(n @ model.embedding_, model.components_) for model in retriever.estimators_
+        ]
+        self.tf_idf = tf_idf(table, self.idf)
         self.directions = self._direction(self.tf_idf)
 
     def similarity(self, table: CSR, n_feedback: int) -> Array:
         """s(q, d) for counts of queries, with feedback of the documents found first."""
         queries = tf_idf(table, self.idf)
-        found = self.match(queries)
+        similarity = self.match(queries)
         if not n_feedback:
-            return found
-        first, similarity = nearest(found, n_feedback)
-        share = (similarity > 0) * (0.5 / first.shape[1])  # half the mean of the best documents
+            return similarity
+        first, largest = nearest(similarity, n_feedback)
+        share = (largest > 0) * (0.5 / first.shape[1])  # half the mean of the best documents
         rows = np.repeat(np.arange(len(first)), first.shape[1])
-        chosen = (share.ravel().astype(queries.dtype), (rows, first.ravel()))
-        added = sp.csr_array(chosen, shape=found.shape) @ self.tf_idf
-        return self.match(normalize(queries + added))
+        cells = (share.ravel().astype(queries.dtype), (rows, first.ravel()))
+        feedback = sp.csr_array(cells, shape=similarity.shape) @ self.tf_idf
+        return self.match(normalize(queries + feedback))
 
     def match(self, queries: CSR) -> Array:
         """s(q, d) for weighted queries of length one."""
@@ -356,7 +371,7 @@ def nearest(similarity: Array, n: int) -> tuple[Array, Array]:
 
 
 def damp_counts(table: CSR) -> CSR:
-    """f(n) = 1 + log n, and n below one, continuous with its derivative."""
+    """Damped counts f(n) = 1 + log n, or n below one; f and its derivative are continuous."""
     f = sp.csr_array(table, copy=True)
     f.data = np.where(f.data > 1, 1 + np.log(np.maximum(f.data, 1)), f.data)
     return f
