@@ -33,7 +33,9 @@ N_VALUES = 10_000  # checked for fractions
 LARGEST_LOG = 25.0  # log1p of 7e10 counts
 MOST = 0.5  # share of fractions from which counts may have been normalised
 FEW = 1000  # cells that are examined for units
-LARGEST_RATIO, NEARLY, NEARLY_ALL = 10, 0.02, 0.9  # of counts; distance to integers; share of them
+LARGEST_RATIO = 10  # of counts
+NEARLY = 0.02  # distance to integers
+NEARLY_ALL = 0.9  # share of the ratios that are nearly integers
 SAME_TOTAL = 1e-3  # relative difference of the sums of cells that were scaled to one total
 HINT = "Give the layer with raw counts, as in layer='counts'."
 
@@ -118,31 +120,34 @@ def fit_topics(
             "Pipelines have it if their last step has, and searches with refit=True."
         )
     genes = select_genes(adata, mask_var)
-    X, names = read_counts(adata, layer, genes), adata.var_names[genes]
+    X = read_counts(adata, layer, genes)
+    names = adata.var_names[genes]
     if isinstance(X, RowBlocks) and not hasattr(model, "partial_fit"):
-        what = f"{type(model).__name__} has no partial_fit, by which cells in a file are fitted"
-        raise TypeError(f"{what}: bring them into memory, by adata.to_memory().")
+        raise TypeError(
+            f"{type(model).__name__} has no partial_fit, by which cells in a file are fitted: "
+            "bring them into memory, by adata.to_memory()."
+        )
     if batch_key is None and getattr(model, "group_effects", None):
         raise TypeError(f"{model} needs the batches of the cells: give batch_key.")
-    given = {"sample_weight": sample_weight, "groups": _batches(adata, model, batch_key)}
+    options = {"sample_weight": sample_weight, "groups": _batches(adata, model, batch_key)}
     is_nameless = getattr(model, "seed_features", None) and model.feature_names is None
     if is_nameless:
         model.set_params(feature_names=np.asarray(names))
     try:
         with warnings.catch_warnings():  # read_counts has said so
             warnings.filterwarnings("ignore", "X holds (logarithms|shares of rows)", UserWarning)
-            model.fit(X, **{name: value for name, value in given.items() if value is not None})
+            model.fit(X, **{name: value for name, value in options.items() if value is not None})
     finally:
         if is_nameless:  # the next AnnData may have other genes
             model.set_params(feature_names=None)
     set_gene_names(model, names)
-    found = models.unwrap(model, "components_")
-    kept = getattr(found.model, "embedding_", ())
-    mixtures = np.array(kept) if len(kept) == adata.n_obs else _fold_in(found, X)
+    unwrapped = models.unwrap(model, "components_")
+    fitted = getattr(unwrapped.model, "embedding_", ())
+    mixtures = np.array(fitted) if len(fitted) == adata.n_obs else _fold_in(unwrapped, X)
     column = mask_var if isinstance(mask_var, str) else None
-    options = {"layer": layer, "mask_var": column, "batch_key": batch_key}
+    params = {"layer": layer, "mask_var": column, "batch_key": batch_key}
     counts = row_sums(X) * (1 if sample_weight is None else np.asarray(sample_weight))
-    _add(adata, found, genes, mixtures, counts, key_added, options)
+    _add(adata, unwrapped, genes, mixtures, counts, key_added, params)
     return model
 
 
@@ -177,32 +182,36 @@ def add_topics(
     (10, 3)
     """
     check_adata(adata)
-    found = models.unwrap(model, "components_")
+    unwrapped = models.unwrap(model, "components_")
     genes = find_fitted_genes(adata, model)
     X = read_counts(adata, layer, genes)
-    mixtures = _fold_in(found, X, _batches(adata, found.model, batch_key))
-    options = {"layer": layer, "batch_key": batch_key}
-    _add(adata, found, genes, mixtures, row_sums(X), key_added, options)
+    mixtures = _fold_in(unwrapped, X, _batches(adata, unwrapped.model, batch_key))
+    params = {"layer": layer, "batch_key": batch_key}
+    _add(adata, unwrapped, genes, mixtures, row_sums(X), key_added, params)
 
 
-def _fold_in(found: Unwrapped, X: TableLike, batches: Array | None = None) -> Array:
+def _fold_in(unwrapped: Unwrapped, X: TableLike, batches: Array | None = None) -> Array:
     """Mixtures of cells, (N, K), by the model inside; of a consensus, those of the cells fitted."""
-    if not hasattr(found.model, "transform"):
-        shares, fitted = row_sums(X), found.model.row_distribution_
-        if shares.shape != fitted.shape or not np.allclose(shares / shares.sum(), fitted, 1e-3):
-            kind = type(found.model).__name__
-            raise ValueError(f"{kind} has no transform: give the cells and the layer fitted.")
-        return np.array(found.model.embedding_)
+    model = unwrapped.model
+    if not hasattr(model, "transform"):
+        sums = row_sums(X)
+        fitted = model.row_distribution_
+        if sums.shape != fitted.shape or not np.allclose(sums / sums.sum(), fitted, 1e-3):
+            raise ValueError(
+                f"{type(model).__name__} has no transform: give the cells and the layer fitted."
+            )
+        return np.array(model.embedding_)
     with models.ignore_name_warning():
-        blocks = [found.table(block) for block in (X if isinstance(X, RowBlocks) else [X])]
-    first, parts = 0, []
+        blocks = [unwrapped.table(block) for block in (X if isinstance(X, RowBlocks) else [X])]
+    first = 0
+    parts = []
     for block in blocks:
-        its = {} if batches is None else {"groups": batches[first : first + block.shape[0]]}
-        parts.append(models.call_on_counts(found.model, "transform", block, **its))
-        first += block.shape[0]
+        last = first + block.shape[0]
+        options = {} if batches is None else {"groups": batches[first:last]}
+        parts.append(models.call_on_counts(model, "transform", block, **options))
+        first = last
     mixtures = np.vstack(parts)
-    own = hasattr(found.model, "embedding_")
-    return mixtures if own else models.mixtures_of(found.model, mixtures)
+    return mixtures if hasattr(model, "embedding_") else models.mixtures_of(model, mixtures)
 
 
 def _batches(adata: AnnData, model: BaseEstimator, batch_key: str | None) -> Array | None:
@@ -221,28 +230,38 @@ def _batches(adata: AnnData, model: BaseEstimator, batch_key: str | None) -> Arr
 
 
 def _add(
-    adata: AnnData, found: Unwrapped, genes: Array, mixtures: Array, counts: Array,
-    key_added: str | None, options: dict[str, str | None],
-) -> None:  # fmt: skip
+    adata: AnnData,
+    unwrapped: Unwrapped,
+    genes: Array,
+    mixtures: Array,
+    counts: Array,
+    key_added: str | None,
+    params: dict[str, str | None],
+) -> None:
     """Add mixtures of cells (N, K), components by gene (M, K), and facts about topics."""
-    model, shares = found.model, models.distributions(counts[None])[0] @ mixtures
+    model = unwrapped.model
+    shares = models.distributions(counts[None])[0] @ mixtures
     cells = np.bincount(mixtures[counts > 0].argmax(axis=1), minlength=len(shares))
-    own = hasattr(model, "embedding_")
-    components = np.asarray(model.components_) if own else models.distributions(model.components_)
+    components = np.asarray(model.components_)
+    if not hasattr(model, "embedding_"):
+        components = models.distributions(components)
     adata.obsm[key_added or "X_topics"] = mixtures
-    columns = genes_of_columns(found, adata.var_names[genes])
+    columns = genes_of_columns(unwrapped, adata.var_names[genes])
     if columns is None:
-        what = f"The steps before {type(model).__name__} do not say by get_feature_names_out"
-        then = "which genes its columns are: adata.varm has no topics."
-        warn(f"{what} {then}")
+        warn(
+            f"The steps before {type(model).__name__} do not say by get_feature_names_out which "
+            "genes its columns are: adata.varm has no topics."
+        )
     else:
         by_gene = np.zeros((adata.n_vars, mixtures.shape[1]), dtype=mixtures.dtype)
         by_gene[genes[columns]] = components.T
         adata.varm[key_added or "topics"] = by_gene
-    params = {"model": type(model).__name__, **options}
-    kept, equal = hasattr(model, "row_distribution_"), np.full(len(components), 1 / len(components))
-    weights = models.topic_weights(model) if kept else equal
-    names = make_names(model, components.astype(float), weights, found.column_names())
+    params = {"model": type(model).__name__, **params}
+    if hasattr(model, "row_distribution_"):
+        weights = models.topic_weights(model)
+    else:
+        weights = np.full(len(components), 1 / len(components))
+    names = make_names(model, components.astype(float), weights, unwrapped.column_names())
     adata.uns[key_added or "topics"] = {
         "names": np.asarray(names, dtype=object),
         "shares": shares,
@@ -279,11 +298,11 @@ def read_counts(adata: AnnData, layer: str | None, genes: Array) -> TableLike:
     return _columns(X, genes)
 
 
-def get_entry(entries: Mapping[str, Any], key: str, what: str, where: str) -> Any:
+def get_entry(entries: Mapping[str, Any], key: str, kind: str, name: str) -> Any:
     """The value of a key; KeyError with all keys if it is missing."""
     if key not in entries:
-        there = ", ".join(repr(name) for name in entries if name is not None) or "none"
-        raise KeyError(f"There is no {what} {key!r} in {where}. There: {there}.")
+        keys = ", ".join(repr(entry) for entry in entries if entry is not None) or "none"
+        raise KeyError(f"There is no {kind} {key!r} in {name}. There: {keys}.")
     return entries[key]
 
 
@@ -304,22 +323,26 @@ def _columns(X: Any, genes: Array) -> Any:
 
 
 def _check(X: Any, genes: Array) -> None:
-    chosen = _columns(X, genes)
-    values = chosen.data if sp.issparse(chosen) else np.asarray(chosen).ravel()
-    if (least := values.min(initial=0)) < 0:
-        raise ValueError(f"Counts are negative, such as {least:g}: they were scaled. {HINT}")
-    few = values[:N_VALUES]
-    few = few[few > 0]
-    if not len(few) or np.mean(few != np.floor(few)) < MOST:
+    counts = _columns(X, genes)
+    values = counts.data if sp.issparse(counts) else np.asarray(counts).ravel()
+    lowest = values.min(initial=0)
+    if lowest < 0:
+        raise ValueError(f"Counts are negative, such as {lowest:g}: they were scaled. {HINT}")
+    sample = values[:N_VALUES]
+    sample = sample[sample > 0]
+    if not len(sample) or np.mean(sample != np.floor(sample)) < MOST:
         return
     sums = row_sums(X)
     sums = sums[sums > 0]
     if values.max(initial=0) < LARGEST_LOG:
-        _warn(f"log-normalised (not whole numbers, largest below {LARGEST_LOG:g})")
+        reason = f"log-normalised (not whole numbers, largest below {LARGEST_LOG:g})"
     elif len(sums) > 1 and np.ptp(sums) <= SAME_TOTAL * sums.max():
-        _warn("normalised: not whole numbers, and all cells have the same total")
-    elif _have_units(chosen):
-        _warn("normalised: the counts of each cell are multiples of a number of its own")
+        reason = "normalised: not whole numbers, and all cells have the same total"
+    elif _have_units(counts):
+        reason = "normalised: the counts of each cell are multiples of a number of its own"
+    else:
+        return
+    warn(f"X looks {reason}. skcooc models raw counts. {HINT}")
 
 
 def _have_units(X: Any) -> bool:
@@ -337,11 +360,6 @@ def _have_units(X: Any) -> bool:
 def _are_whole(ratios: Array) -> bool:
     small = ratios[ratios < LARGEST_RATIO]
     return bool(np.mean(np.abs(small - np.rint(small)) < NEARLY) > NEARLY_ALL)
-
-
-def _warn(looks: str) -> None:
-    message = f"X looks {looks}. skcooc models raw counts. {HINT}"
-    warn(message)
 
 
 def check_adata(adata: object) -> None:
@@ -363,8 +381,10 @@ def select_genes(adata: AnnData, mask_var: str | ArrayLike | None) -> Array:
         mask_var = get_entry(adata.var, mask_var, "column", "adata.var")
     mask = np.asarray(mask_var)
     if mask.shape != (adata.n_vars,) or mask.dtype != bool:
-        what = f"mask_var should be bool, of shape ({adata.n_vars},), or a column of adata.var"
-        raise ValueError(f"{what}, got {mask.dtype} of shape {mask.shape}.")
+        raise ValueError(
+            f"mask_var should be bool, of shape ({adata.n_vars},), or a column of adata.var, got "
+            f"{mask.dtype} of shape {mask.shape}."
+        )
     if not mask.any():
         raise ValueError("mask_var selects no gene.")
     return np.flatnonzero(mask)
@@ -383,45 +403,45 @@ def set_gene_names(model: Any, names: Index) -> None:
 def find_fitted_genes(adata: AnnData, model: Any) -> Array:
     """Positions of the genes that a model was fitted to, by name if it has names."""
     names = (getattr(layer.model, "feature_names_in_", None) for layer in models.layers(model))
-    known = next((fitted for fitted in names if fitted is not None), None)
-    if known is None and adata.n_vars != model.n_features_in_:
+    fitted = next((genes for genes in names if genes is not None), None)
+    if fitted is None and adata.n_vars != model.n_features_in_:
         raise ValueError(
             f"adata has {adata.n_vars} genes, but {type(model).__name__} was fitted to "
             f"{model.n_features_in_} without their names: give the AnnData of these genes alone, "
             "such as adata[:, genes].copy(), or fit by fit_topics, which keeps names."
         )
-    if known is None or np.array_equal(known, adata.var_names):
+    if fitted is None or np.array_equal(fitted, adata.var_names):
         return np.arange(adata.n_vars)
-    if not adata.var_names.is_unique or len(set(known)) < len(known):
+    if not adata.var_names.is_unique or len(set(fitted)) < len(fitted):
         raise ValueError(
             "adata.var_names differ from those fitted, or are in another order, and are not "
             "unique, so genes cannot be matched by name: call adata.var_names_make_unique() on all "
             "cells before the fit."
         )
-    places = adata.var_names.get_indexer(known)
+    places = adata.var_names.get_indexer(fitted)
     if (places < 0).any():
-        missing = known[places < 0]
+        missing = fitted[places < 0]
         first = ", ".join(map(repr, missing[:3].tolist()))
-        cure = (
+        hint = (
             "Are names of one kind in both, such as symbols or identifiers?"
-            if len(missing) == len(known)
+            if len(missing) == len(fitted)
             else "Fit to the genes that both have; or, if these genes were measured and have no "
             "counts, add them: anndata.concat([adata, cells_fitted[:0]], join='outer', "
             "fill_value=0)."
         )
         raise ValueError(
             f"The feature names should match those that were passed during fit: adata lacks "
-            f"{len(missing)} of the {len(known)} genes that {type(model).__name__} was fitted to, "
-            f"the first of them {first}. {cure}"
+            f"{len(missing)} of the {len(fitted)} genes that {type(model).__name__} was fitted to, "
+            f"the first of them {first}. {hint}"
         )
     return np.asarray(places)
 
 
-def genes_of_columns(found: Unwrapped, names: Index) -> Array | None:
+def genes_of_columns(unwrapped: Unwrapped, names: Index) -> Array | None:
     """Positions of the genes of the columns of the model inside; None if unknown."""
-    if not found.steps:
+    if not unwrapped.steps:
         return np.arange(len(names))
-    columns = found.column_names()
+    columns = unwrapped.column_names()
     if not names.is_unique or not np.isin(columns, names).all():
         return None
     return np.asarray(names.get_indexer(columns))
