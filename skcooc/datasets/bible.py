@@ -71,9 +71,13 @@ def load_bible(*, unit: str = "chapter") -> BibleTexts:
     >>> load_bible(unit="verse").data[0]
     'In the beginning God created the heaven and the earth.'
     """
-    data, names, groups, sections = (list[str]() for _ in range(4))
+    data = list[str]()
+    names = list[str]()
+    groups = list[str]()
+    sections = list[str]()
     section_names = iter(SECTIONS)
-    section, last_book = next(section_names), ""
+    section = next(section_names)
+    last_book = ""
     content = (files("skcooc.datasets") / "bible_kjv.txt.xz").read_bytes()
     chapters = lzma.decompress(content).decode().removeprefix("# ").split("\n# ")
     for heading, *verses in map(str.splitlines, chapters):  # such as "Genesis 1"

@@ -106,10 +106,10 @@ def fetch_cranfield(
         for path, checksum in zip(paths, CHECKSUMS.values(), strict=True):
             if not path.exists():
                 raise OSError("Data not found and `download_if_missing` is False")
-            found = hashlib.sha256(path.read_bytes()).hexdigest()
-            if found != checksum:
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            if digest != checksum:
                 raise OSError(
-                    f"The SHA256 checksum of {path} ({found}) differs from expected ({checksum}) "
+                    f"The SHA256 checksum of {path} ({digest}) differs from expected ({checksum}) "
                     "and `download_if_missing` is False"
                 )
     documents, queries, judgements = (json.loads(path.read_bytes()) for path in paths)

@@ -155,7 +155,8 @@ def _plant(
         return rng.dirichlet(np.full(size, concentration), size=n)
 
     if kind == "aspects":
-        mixtures, components = dirichlet(N, K), dirichlet(K, M)
+        mixtures = dirichlet(N, K)
+        components = dirichlet(K, M)
         return Planted(mixtures, components, mixtures.argmax(axis=1))
     labels = _balanced_labels(rng, N, K, "n_components", "n_rows")
     if kind == "clusters":
@@ -165,9 +166,9 @@ def _plant(
         levels = tree.above / tree.above.sum(axis=1, keepdims=True)
         return Planted(levels[labels], dirichlet(tree.n_nodes, M), labels, tree=tree)
     column_labels = _balanced_labels(rng, M, D, "n_column_clusters", "n_columns")
-    blocks, k = dirichlet(K, D), np.arange(K)
-    top = blocks.argmax(axis=1)
-    blocks[k, top], blocks[k, k % D] = blocks[k, k % D], blocks[k, top]
+    blocks = dirichlet(K, D)
+    for k, top in enumerate(blocks.argmax(axis=1)):
+        blocks[k, [top, k % D]] = blocks[k, [k % D, top]]
     weights = rng.standard_exponential(M)  # normalised: uniform on the simplex of each cluster
     within = weights / np.bincount(column_labels, weights, minlength=D)[column_labels]
     components = blocks[:, column_labels] * within
@@ -187,17 +188,19 @@ def _draw(
     rng: np.random.Generator, mixtures: np.ndarray, components: np.ndarray, L: int
 ) -> sp.csr_array:
     """Draw row totals, usage of components by rows, then columns by inverse CDF."""
-    N, M = len(mixtures), components.shape[1]
+    N = len(mixtures)
+    M = components.shape[1]
     usage = rng.multinomial(rng.multinomial(L, np.full(N, 1 / N)), mixtures)
     index = np.int32 if max(N, M) < 2**31 else np.int64  # estimators of scikit-learn require int32
     rows = np.repeat(np.tile(np.arange(N, dtype=index), usage.shape[1]), usage.T.ravel())
     columns = np.empty(L, dtype=index)
-    stop = 0
+    start = 0
     for n, p in zip(usage.sum(axis=0), components, strict=True):
-        start, stop = stop, stop + n
         cdf = np.cumsum(p)
         # Without its last entry, so that rounding cannot lead past the last column.
-        columns[start:stop] = np.searchsorted(cdf[:-1], rng.random(n) * cdf[-1], side="right")
+        draws = np.searchsorted(cdf[:-1], rng.random(n) * cdf[-1], side="right")
+        columns[start : start + n] = draws
+        start += n
     X = sp.csr_array((np.ones(L, dtype=np.int64), (rows, columns)), shape=(N, M))
     X.sum_duplicates()
     return X
@@ -209,5 +212,5 @@ def _draw_bursts(
     """Draw a distribution of columns for each row, and then row by row."""
     totals = rng.multinomial(L, np.full(len(mixtures), 1 / len(mixtures)))
     tiny = np.finfo(float).tiny  # a row may draw nothing but numbers too small for a float
-    drawn = rng.gamma(a * (mixtures @ components)) + tiny * components.mean(axis=0)
-    return sp.csr_array(rng.multinomial(totals, drawn / drawn.sum(axis=1, keepdims=True)))
+    P = rng.gamma(a * (mixtures @ components)) + tiny * components.mean(axis=0)
+    return sp.csr_array(rng.multinomial(totals, P / P.sum(axis=1, keepdims=True)))
