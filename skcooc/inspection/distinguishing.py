@@ -229,24 +229,24 @@ def log_ratios(cells: ColumnCounts, share: float, level: float) -> Array:
     squared below its maximum.
     """
 
-    def likelihood(at: Array) -> Array:
+    def likelihood(logits: Array) -> Array:
         """Log-likelihood of each column at logits of pi, (C,)."""
-        prior = share * np.log(expit(at)) + (1 - share) * np.log(expit(-at))
-        logs = cells.counts * np.log(_mixture(cells, at))
+        prior = share * np.log(expit(logits)) + (1 - share) * np.log(expit(-logits))
+        logs = cells.counts * np.log(_mixture(cells, logits))
         return np.add.reduceat(logs, cells.starts) + PRIOR * prior
 
-    def slope(at: Array) -> Array:
+    def slope(logits: Array) -> Array:
         """Derivative of the log-likelihood by the logit, (C,)."""
-        slopes = np.add.reduceat(cells.counts * _surplus(cells, at), cells.starts)
-        return slopes + PRIOR * (share - expit(at))
+        slopes = np.add.reduceat(cells.counts * _surplus(cells, logits), cells.starts)
+        return slopes + PRIOR * (share - expit(logits))
 
     C = len(cells.starts)
     low = np.full(C, -FARTHEST)
     high = np.full(C, FARTHEST)
-    best = _bisect(lambda at: slope(at) > 0, low, high)
+    best = _bisect(lambda logits: slope(logits) > 0, low, high)
     enough = likelihood(best) - _dispersion(cells, best) * chi2.ppf(level, 1) / 2
-    first = _bisect(lambda at: likelihood(at) < enough, low, best)
-    last = _bisect(lambda at: likelihood(at) >= enough, best, high)
+    first = _bisect(lambda logits: likelihood(logits) < enough, low, best)
+    last = _bisect(lambda logits: likelihood(logits) >= enough, best, high)
     return np.stack([best, first, last]) - logit(share)
 
 
@@ -260,25 +260,25 @@ def _bisect(is_below: Callable[[Array], Array], low: Array, high: Array) -> Arra
     return (low + high) / 2
 
 
-def _dispersion(cells: ColumnCounts, at: Array) -> Array:
+def _dispersion(cells: ColumnCounts, logits: Array) -> Array:
     """Variances of the counts over those of Poisson counts, (C,), at least 1.
 
     They are estimated by the squared parts of rows in the slope, as for a quasi-likelihood.
     """
-    squares = _surplus(cells, at) ** 2
+    squares = _surplus(cells, logits) ** 2
     variance = np.add.reduceat((cells.counts - cells.expected) ** 2 * squares, cells.starts)
     poisson = np.add.reduceat(cells.counts * squares, cells.starts)
     return np.divide(variance, poisson, out=np.ones_like(variance), where=variance > poisson)
 
 
-def _surplus(cells: ColumnCounts, at: Array) -> Array:
+def _surplus(cells: ColumnCounts, logits: Array) -> Array:
     """P(component given row and column) - pi, (n,)."""
-    pi = np.repeat(expit(at), np.diff(cells.starts, append=len(cells.counts)))
-    return pi * cells.odds / _mixture(cells, at) - pi
+    pi = np.repeat(expit(logits), np.diff(cells.starts, append=len(cells.counts)))
+    return pi * cells.odds / _mixture(cells, logits) - pi
 
 
-def _mixture(cells: ColumnCounts, at: Array) -> Array:
+def _mixture(cells: ColumnCounts, logits: Array) -> Array:
     """pi u + (1 - pi) v, divided by u + v, (n,)."""
     lengths = np.diff(cells.starts, append=len(cells.counts))
-    pi = np.repeat(expit(at), lengths)
-    return pi * cells.odds + np.repeat(expit(-at), lengths) * (1 - cells.odds)
+    pi = np.repeat(expit(logits), lengths)
+    return pi * cells.odds + np.repeat(expit(-logits), lengths) * (1 - cells.odds)

@@ -325,10 +325,10 @@ def _columns(design: Any) -> dict[str, Any]:
         columns = {f"x{d}": column for d, column in enumerate(np.atleast_2d(table.T))}
     if not columns:
         raise ValueError("design has no columns.")
-    named = {str(name): column for name, column in columns.items()}
-    if len(named) < len(columns):
+    by_name = {str(name): column for name, column in columns.items()}
+    if len(by_name) < len(columns):
         raise ValueError(f"design has several columns of the same name: {[*columns]}.")
-    return named
+    return by_name
 
 
 def _terms(column: Labels, has_tokens: Array) -> dict[str, Array]:

@@ -83,7 +83,7 @@ class Unwrapped:
         return X
 
     def column_names(self, feature_names: ArrayLike | None = None) -> Array:
-        """Names of the M columns: given, of the steps, of the data, or x0, x1, ..."""
+        """Names of the M columns: given, or those of the steps, of the data, or x0, x1, ..."""
         fitted = None
         if self.steps and all(hasattr(step, "get_feature_names_out") for step in self.steps):
             for step in self.steps:
@@ -131,7 +131,7 @@ def unwrap(model: Any, *attributes: str) -> Unwrapped:
 
 
 def layers(model: Any) -> Iterator[Unwrapped]:
-    """An estimator, the one nested in it, the one nested in that, and so on."""
+    """Yield an estimator, the estimator nested in it, and so on."""
     steps: tuple[Any, ...] = ()
     while True:
         yield Unwrapped(model, steps)
@@ -147,7 +147,7 @@ def layers(model: Any) -> Iterator[Unwrapped]:
 
 @contextmanager
 def ignore_name_warning() -> Iterator[None]:
-    """Silence the warning that columns have no names, where they were checked."""
+    """Silence scikit-learn's warning about missing feature names, for columns checked before."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
         yield
@@ -158,14 +158,14 @@ def _has_all(model: Any, attributes: Sequence[str]) -> bool:
 
 
 def _hints(model: Any, attributes: Sequence[str]) -> Iterator[str]:
-    """Parts of an error message: where an estimator with all attributes is."""
-    for at, (name, step) in enumerate(getattr(model, "steps", ())):
+    """Yield ends of an error message that say where an estimator with all attributes is."""
+    for i, (name, step) in enumerate(getattr(model, "steps", ())):
         if _has_all(step, attributes):
-            yield f", but its step {name!r} has: give the pipeline up to it, [:{at + 1}]."
+            yield f", but its step {name!r} has: give the pipeline up to it, [:{i + 1}]."
     members = getattr(model, "estimators_", ())
-    for at, member in enumerate(members):
+    for i, member in enumerate(members):
         if _has_all(member, attributes):
-            yield f", but {type(member).__name__} has, which is its estimators_[{at}]: give that."
+            yield f", but {type(member).__name__} has, which is its estimators_[{i}]: give that."
     if hasattr(model, "cv_results_") and not hasattr(model, "best_estimator_"):
         yield ", for it was fitted with refit=False and keeps no model."
 
@@ -186,13 +186,13 @@ def rows_by_topic(model: FactorModel) -> Array:
 
 
 def prior_trials(trials: Sequence[Any]) -> list[Any]:
-    """Trials with a pseudo-count that differ in nothing else, not in the temperature either."""
+    """Trials with a pseudo-count, all of one stage and one temperature."""
     with_prior = [t for t in trials if t.prior]
     return [t for t in with_prior if (t.stage, t.beta) == (with_prior[0].stage, with_prior[0].beta)]
 
 
 def row_names_of(model: Any, row_names: ArrayLike | None = None) -> Array:
-    """Names of the N rows fitted: given ones, those of the table fitted, or positions."""
+    """Names of the N rows fitted: ``row_names``, else those of the table fitted, else positions."""
     n_rows = len(model.embedding_)
     fitted = getattr(model, "row_names_in_", None)
     if row_names is None:
@@ -471,7 +471,7 @@ def read_view(
 
 
 def check_row_order(view: ModelView, X: Any, **columns: Any) -> None:
-    """Refuse values of rows that have the index, or the names, of these in another order."""
+    """Refuse columns whose index has the rows of X, or of the view, in another order."""
     names = view.rows if view.has_row_names else None
     check_order(X.index if hasattr(X, "iloc") else names, **columns)
 
@@ -485,13 +485,13 @@ def kind_of(model: Any) -> str:
 
 
 def call_on_counts(model: Any, method: str, counts: CSR, **options: Array) -> Array:
-    """Result of a method on counts with checked columns, which have no names."""
+    """Call a method of a model on counts whose columns were checked and have no names."""
     with ignore_name_warning():
         return np.asarray(getattr(model, method)(counts, **options))
 
 
 def split_row_names(X: TableLike) -> tuple[TableLike, ArrayLike | None]:
-    """The counts and row names of dyads or of a data frame; other tables and None."""
+    """Split dyads or a data frame into counts and row names; other tables have None."""
     if hasattr(X, "to_csr"):
         return X.to_csr(), X.row_names
     return X, X.index if hasattr(X, "iloc") else None
@@ -566,10 +566,10 @@ def _are_weighted(model: Any, fitted: Array, shares: Array, counts: CSR) -> bool
 
     It has the same non-zeros, and column sums as these counts have if rows weigh as in the fit.
     """
-    seen = getattr(getattr(model, "_schema", None), "seen", None)
-    if seen is None or not np.array_equal(seen.indptr, counts.indptr):
+    nonzeros = getattr(getattr(model, "_schema", None), "seen", None)
+    if nonzeros is None or not np.array_equal(nonzeros.indptr, counts.indptr):
         return False
-    if not np.array_equal(seen.columns, counts.indices):
+    if not np.array_equal(nonzeros.columns, counts.indices):
         return False
     weights = np.divide(fitted, shares, out=np.zeros(len(shares)), where=shares > 0)
     P = getattr(model, "unigram_", None)
@@ -591,9 +591,9 @@ def mixtures_of(model: Any, transformed: ArrayLike) -> Array:
 
 def distributions(P: ArrayLike) -> Array:
     """Rows divided by their sums; rows of zeros, as NMF may have, remain."""
-    checked = np.asarray(P, dtype=np.float64)
-    sums = checked.sum(axis=1, keepdims=True)
-    return checked / np.where(sums > 0, sums, 1)
+    array = np.asarray(P, dtype=np.float64)
+    sums = array.sum(axis=1, keepdims=True)
+    return array / np.where(sums > 0, sums, 1)
 
 
 def _read_text(text: object, i: int) -> str:

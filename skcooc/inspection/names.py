@@ -110,16 +110,14 @@ def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
     """
     outermost = models.unwrap(model, "components_").model
     numbered = {} if names is None else models.names_by_number(names, len(outermost.components_))
-    new_names = []  # of each model, and the model
-    for layer in models.layers(outermost):
-        if hasattr(layer.model, "components_"):
-            merged = {} if names is None else user_names(layer.model) | numbered
-            texts = list(merged.values())
-            if not all(texts) or len(set(texts)) < len(texts):
-                raise ValueError(f"names should be all different, and none empty: {texts}.")
-            new_names.append((layer.model, merged))
-    for inner, merged in new_names:
-        inner.component_names_ = merged
+    inside = [layer.model for layer in models.layers(outermost)]
+    inside = [inner for inner in inside if hasattr(inner, "components_")]
+    new_names = [{} if names is None else user_names(inner) | numbered for inner in inside]
+    for texts in (list(by_number.values()) for by_number in new_names):
+        if not all(texts) or len(set(texts)) < len(texts):
+            raise ValueError(f"names should be all different, and none empty: {texts}.")
+    for inner, by_number in zip(inside, new_names, strict=True):
+        inner.component_names_ = by_number
     return model
 
 

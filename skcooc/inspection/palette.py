@@ -31,7 +31,7 @@ N_COLORS = len(LIGHT) * len(SHADES[0])
 
 
 def topic_colors(n_topics: int, dark: bool = False) -> list[str]:
-    """Colours of so many topics by rank, as "#rrggbb": 24 of them, then their shades.
+    """Colours of n_topics topics by rank, as "#rrggbb": 24 of them, then their shades.
 
     Those of light backgrounds can be seen on dark ones, too. After 72 topics colours repeat.
 

@@ -366,7 +366,7 @@ def row_topics(view: ModelView) -> RowTopics:
 
 
 def mean_topics(mixtures: Array, tokens: Array) -> RowTopics:
-    """Rows for which shares of groups are means of mixtures (N, K), weighted by tokens (N,)."""
+    """Row topics whose shares are means of mixtures (N, K), weighted by tokens (N,)."""
     return RowTopics(mixtures, tokens[:, None] * mixtures, np.eye(mixtures.shape[1]))
 
 
@@ -416,7 +416,7 @@ def _line_keys(grouped: GroupedModel) -> dict[str, Array]:
 
 
 def keys_of_lines(kind: str, values: Array, topics: Sequence[str]) -> dict[str, Array]:
-    """A line for each value and topic, value by value."""
+    """Columns of a table with a line for each value and topic, value by value."""
     return {
         kind: np.repeat(values, len(topics)),
         "component": np.tile(np.arange(len(topics)), len(values)),
@@ -518,10 +518,10 @@ def _differences(parts: Array, totals: Array) -> Array:
 
 def _group_sums(order: Array, sizes: Array, table: Array) -> Array:
     """Sums over groups of these sizes for b orders of the rows, (b, G, columns)."""
-    begin = np.concatenate([[0], np.cumsum(np.tile(sizes, len(order)))])
-    shape = len(begin) - 1, len(table)
-    chosen = sp.csr_array((np.ones(order.size), order.ravel(), begin), shape=shape)
-    return (chosen @ table).reshape(len(order), len(sizes), -1)
+    starts = np.concatenate([[0], np.cumsum(np.tile(sizes, len(order)))])
+    shape = len(starts) - 1, len(table)
+    indicators = sp.csr_array((np.ones(order.size), order.ravel(), starts), shape=shape)
+    return (indicators @ table).reshape(len(order), len(sizes), -1)
 
 
 def _statistic(group_sums: Array) -> Array:

@@ -58,24 +58,23 @@ class Explorer(AttributeHints):
     def html(self) -> str:
         """The page, a document that needs no other file and no network."""
         ranks = [topic["rank"] for topic in self.shown["topics"]]
-        light, dark = (topic_colors(len(ranks), is_dark) for is_dark in (False, True))
-        rules, dark_rules = (
+        light, dark = (
             "".join(f".k{k} {{ --topic: {colors[rank]}; }}\n" for k, rank in enumerate(ranks))
-            for colors in (light, dark)
+            for colors in (topic_colors(len(ranks)), topic_colors(len(ranks), dark=True))
         )
-        colors = f"{rules}@media (prefers-color-scheme: dark) {{\n{dark_rules}}}\n"
+        rules = f"{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n"
         # One line for previews of links: the number of topics, and the names of the largest.
         topics = self.shown["topics"]
         kind = self.shown["facts"]["kind"]
         largest = sorted(topics, key=lambda topic: topic["rank"])[:N_DESCRIBED]
         names = "; ".join(topic["name"] for topic in largest)
-        more = "; …" if len(topics) > N_DESCRIBED else ""
+        end = "; …" if len(topics) > N_DESCRIBED else ""
         template = environment().from_string(_file("page.html"))
         page = template.render(
             title=self.title,
             image=self.image,
-            description=f"{len(topics)} {kind}s: {names}{more}",
-            style=_file("style.css") + colors,
+            description=f"{len(topics)} {kind}s: {names}{end}",
+            style=_file("style.css") + rules,
             script="\n".join(_file(f"{name}.js") for name in SCRIPTS),
             payload=to_json({"title": self.title, **self.shown}),
         )
@@ -186,8 +185,8 @@ def explore(
     >>> explorer.save("topics.html")  # doctest: +SKIP
     """
     environment()  # raises before the work
-    listed = list(sides) if isinstance(sides, Sequence) and not isinstance(sides, str) else []
-    is_pair = len(listed) == 2 and all(isinstance(side, str) and side.strip() for side in listed)
+    pair = list(sides) if isinstance(sides, Sequence) and not isinstance(sides, str) else []
+    is_pair = len(pair) == 2 and all(isinstance(side, str) and side.strip() for side in pair)
     if not (sides is None or is_pair):
         raise ValueError(
             f"sides should be the names of rows and columns, as two strings; got {sides!r}."

@@ -33,7 +33,7 @@ def payload(
     sides: tuple[str, str] | None,
     room: int,
 ) -> Payload:
-    """The content of a page in so many bytes: texts are cut, then rows sampled, to keep them."""
+    """The content of a page of at most ``room`` bytes: texts are cut, then rows are sampled."""
     sums = view.row_sums
     if groups is None and view.fitted and hasattr(view.model, "row_groups_"):
         groups = view.model.groups_[view.model.row_groups_]
@@ -89,7 +89,7 @@ def to_json(value: object) -> str:
 def _documents(
     view: ModelView, rows: Array, error: Array, room: int, shortest: int
 ) -> tuple[list[dict[str, Any]], int]:
-    """The rows with texts cut to the room there is, and the length of a text."""
+    """The rows with texts cut to fit into ``room`` bytes, and the length of a text."""
     texts = [] if view.texts is None else [view.texts[i] for i in rows.tolist()]
     limit = max(shortest, min(LONGEST_TEXT, sections.even_limit(list(map(len, texts)), room)))
     entries = list(sections.document_entries(view, rows, error, limit))

@@ -102,7 +102,7 @@ def round_short(value: float) -> float:
 
 
 def finite_or_none(table: Array) -> list[list[float | None]]:
-    """Short numbers, or None if they are not finite."""
+    """Numbers rounded to four digits, or None if they are not finite."""
     return [[round_short(v) if np.isfinite(v) else None for v in line] for line in table]
 
 
@@ -169,7 +169,7 @@ def row_places(view: ModelView, topic_places: Array) -> Array:
 def document_entries(
     view: ModelView, rows: Array, error: Array, limit: int
 ) -> Iterator[dict[str, Any]]:
-    """The rows of a page; of texts, one character more than the limit."""
+    """Yield the rows of a page; their texts have one character more than the limit."""
     find = column_finder(view)
     for i in rows.tolist():
         parts, topics = _split_text(view, i, limit + 1, find)
@@ -186,7 +186,7 @@ def document_entries(
 
 
 def even_limit(lengths: list[int], room: int) -> int:
-    """The length to which texts are cut so that together they have so many characters."""
+    """The length to which texts are cut so that together they have ``room`` characters."""
     if sum(lengths) <= room:
         return max(lengths, default=0)
     ordered = np.sort(lengths)
@@ -196,7 +196,7 @@ def even_limit(lengths: list[int], room: int) -> int:
 
 
 def cut_entries(entries: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
-    """Rows whose texts end with the last whole word within so many characters."""
+    """Cut the texts of rows after the last whole word within ``limit`` characters."""
     return [{**entry, **_cut_parts(entry["parts"], entry["topics"], limit)} for entry in entries]
 
 
@@ -220,7 +220,7 @@ def _cut_parts(pieces: list[str], topics: list[int], limit: int) -> dict[str, An
 
 
 def column_finder(view: ModelView) -> Callable[[str], int | None]:
-    """Function from a word of a text to its column; None if it has none, or several."""
+    """Return a function from a word to its column; None if the word has none, or several."""
     numbers = {str(name): j for j, name in enumerate(view.columns)}
 
     @cache
@@ -392,7 +392,7 @@ def block_section(view: ModelView) -> dict[str, Any]:
 def _list_members(
     labels: Array, n_clusters: int, sums: Array, names: Sequence[str], needed: list[Any]
 ) -> tuple[list[Any], dict[int, int]]:
-    """The number of members of each cluster and the names of some, and the places of these.
+    """Size of each cluster with the names of the members shown, and the places of these.
 
     Members have tokens, the most frequent first; the first ones, those needed, and frequent ones of
     all clusters are named.
