@@ -70,7 +70,7 @@ def _exit_code(argv: Sequence[str] | None, out: SafeStream) -> int:
 
 
 class Outputs:
-    """Outputs that are written one by one: an error is told at once, and the others go on."""
+    """Outputs that are written one by one: an error is reported, and the others are written."""
 
     def __init__(self) -> None:
         self.code = WORKED
@@ -85,8 +85,10 @@ class Outputs:
 
 def _run(options: Arguments, out: SafeStream, outputs: Outputs) -> None:
     if options.nearest and is_clusterer(MODELS[options.model](2)):
-        what = f"--nearest needs a topic model, but --model {options.model} finds clusters"
-        raise InputError(f"{what}: use --model aspect or product-space")
+        raise InputError(
+            f"--nearest needs a topic model, but --model {options.model} finds clusters: "
+            "use --model aspect or product-space"
+        )
     screen = Screen(options.progress)
     table = read(options, screen)
     options = with_components(options, table)
@@ -149,9 +151,10 @@ def read_counts(data: str | Path | None = None, **options: object) -> NamedCount
         Counts ``X`` of shape (N, M), ``row_names``, ``column_names``, and where they are asked for
         ``groups``, ``times``, ``batches`` and ``seeds``.
     """
-    given = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-    source = [] if data is None else ["--", str(data)]
-    return read(parse([*given, *source], models=list(MODELS)), Screen(wanted=False))
+    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+    if data is not None:
+        arguments += ["--", str(data)]
+    return read(parse(arguments, models=list(MODELS)), Screen(wanted=False))
 
 
 def _fail_output(error: OSError | MemoryError) -> int:

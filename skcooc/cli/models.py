@@ -1,4 +1,4 @@
-"""The model that the options ask for, its fit, Python that gives it again, and a comparison."""
+"""The model of the options, its fit, lines of Python that repeat it, and the comparison."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from skcooc.tables.dyads import Dyads
 # Takes the number of components first, then the parameters that all estimators share, by name.
 MODELS: dict[str, Callable[..., BaseEstimator]] = {
     "aspect": skcooc.AspectModel,
-    "product-space": lambda size, **given: skcooc.ProductSpaceMixture(size, size, **given),
+    "product-space": lambda size, **params: skcooc.ProductSpaceMixture(size, size, **params),
     "asymmetric": skcooc.AsymmetricClustering,
     "projection": skcooc.ClusteringProjection,
-    "symmetric": lambda size, **given: skcooc.SymmetricClustering(size, size, **given),
+    "symmetric": lambda size, **params: skcooc.SymmetricClustering(size, size, **params),
     "abstraction": skcooc.ClusterAbstraction,
 }
 
-N_COMPONENTS, LEAST_COMPONENTS = 32, 2  # by default
+N_COMPONENTS = 32  # by default
+MIN_COMPONENTS = 2  # by default, for few rows
 ROWS_PER_COMPONENT = 10  # at least, by default
 
 
@@ -56,17 +57,20 @@ class Entry:
 
 def with_components(options: Arguments, table: NamedCounts) -> Arguments:
     """The options with a number of components, which depends on the rows if it is not given."""
-    usual = min(N_COMPONENTS, max(LEAST_COMPONENTS, table.X.shape[0] // ROWS_PER_COMPONENT))
+    usual = min(N_COMPONENTS, max(MIN_COMPONENTS, table.X.shape[0] // ROWS_PER_COMPONENT))
     components = options.components or max(usual, len(table.seeds or ()))
     return replace(options, components=components)
 
 
 def make_model(table: NamedCounts, options: Arguments, **changed: Any) -> BaseEstimator:
-    """The model that the options ask for, with changed parameters."""
+    """The unfitted model of the options, with changed parameters."""
     parameters: dict[str, Any] = {
-        "beta": options.beta, "max_iter": options.max_iter, "n_jobs": options.jobs,
-        "random_state": options.seed, **changed,
-    }  # fmt: skip
+        "beta": options.beta,
+        "max_iter": options.max_iter,
+        "n_jobs": options.jobs,
+        "random_state": options.seed,
+        **changed,
+    }
     if table.seeds is None and table.batches is None:
         return MODELS[options.model](options.components, **parameters)
     if table.seeds is not None:
@@ -77,7 +81,7 @@ def make_model(table: NamedCounts, options: Arguments, **changed: Any) -> BaseEs
 
 
 def timed_fit(model: BaseEstimator, X: CSR, batches: Array | None = None) -> Fitted:
-    """Fit a model; its seconds and warnings, which are not printed."""
+    """Fit a model and return its seconds and its warnings, which are not printed."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         begin = time.perf_counter()
@@ -94,22 +98,23 @@ def timed_fit(model: BaseEstimator, X: CSR, batches: Array | None = None) -> Fit
 
 def python_lines(table: NamedCounts, options: Arguments, model: BaseEstimator) -> list[str]:
     """Five lines of Python that read the same data, fit the same model and name its topics."""
-    asked = {name: getattr(options, name) for name in READING}
-    read = [f"{name}={_literal(value)}" for name, value in asked.items() if value is not None]
+    values = {name: getattr(options, name) for name in READING}
+    read = [f"{name}={_literal(value)}" for name, value in values.items() if value is not None]
     if options.data is not None:
         read.insert(0, _literal(options.data))
     defaults = type(model)().get_params()
-    given = model.get_params().items()
-    parameters = {name: repr(value) for name, value in given if value != defaults[name]}
+    params = model.get_params()
+    arguments = {name: repr(value) for name, value in params.items() if value != defaults[name]}
     if table.seeds is not None:
-        parameters |= {"seed_features": "table.seeds", "feature_names": "table.column_names"}
-    made = ", ".join(f"{name}={value}" for name, value in parameters.items())
-    name, groups = type(model).__name__, "" if table.batches is None else ", groups=table.batches"
+        arguments |= {"seed_features": "table.seeds", "feature_names": "table.column_names"}
+    signature = ", ".join(f"{name}={value}" for name, value in arguments.items())
+    name = type(model).__name__
+    groups = "" if table.batches is None else ", groups=table.batches"
     return [
         f"from skcooc import {name}, inspection",
         "from skcooc.cli import read_counts",
         f"table = read_counts({', '.join(read)})",
-        f"model = {name}({made}).fit(table.X{groups})",
+        f"model = {name}({signature}).fit(table.X{groups})",
         'print(*inspection.name_topics(model, table.column_names, table.row_names), sep="\\n")',
     ]
 
@@ -124,10 +129,10 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> list[Entr
     with screen.step("topic-free baseline"):
         memory = RowMemory(random_state=options.seed)
         seconds = timed_fit(memory, train).seconds
-        same_for_all = np.ones((test.shape[0], 1))
-        alone = metrics.perplexity(test, same_for_all, [metrics.unigram(train)])
+        ones = np.ones((test.shape[0], 1))
+        perplexity = metrics.perplexity(test, ones, [metrics.unigram(train)])
         with_memory = memory.perplexity(Dyads(test))
-        entries = [Entry("topic-free baseline: unigram", alone, with_memory, seconds)]
+        entries = [Entry("topic-free baseline: unigram", perplexity, with_memory, seconds)]
     for stop, early_stopping in (("until convergence", False), ("early stopping", True)):
         label = f"EM at beta = 1, {stop}"
         model = make_model(table, options, beta=1.0, early_stopping=early_stopping)
@@ -135,8 +140,10 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> list[Entr
         fitted = timed_fit(screen.watch(model), train)
         perplexities = [record.validation_perplexity for record in model.history_]
         if model.early_stopping and perplexities[-1] <= min(perplexities):
-            what = "validation perplexity fell until the last iteration"
-            fitted = fitted._replace(notes=(*fitted.notes, f"early stopping had no effect: {what}"))
+            note = (
+                "early stopping had no effect: validation perplexity fell until the last iteration"
+            )
+            fitted = fitted._replace(notes=(*fitted.notes, note))
         entries.append(_entry(label, model, test, None, fitted))
     label = "EM, beta tuned on validation data"
     if options.beta != "auto":
@@ -148,20 +155,29 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> list[Entr
     entries.append(_entry(label, memory.estimator_, test, with_memory, fitted))
     label = "LDA of scikit-learn, defaults"
     with screen.step(label):
-        K, jobs, seed = options.components, options.jobs, options.seed
-        lda = LatentDirichletAllocation(K, n_jobs=jobs, random_state=seed)
+        lda = LatentDirichletAllocation(
+            options.components, n_jobs=options.jobs, random_state=options.seed
+        )
         clone(lda).set_params(max_iter=1).fit(train)  # starts its processes, which is not timed
-        memory = RowMemory(lda, random_state=seed)
+        memory = RowMemory(lda, random_state=options.seed)
         seconds, notes = timed_fit(memory, train)
-        alone = metrics.perplexity(test, memory.embedding_, memory.components_)
-        with_memory, n_iter = memory.perplexity(Dyads(test)), memory.estimator_.n_iter_
-        entries.append(Entry(label, alone, with_memory, seconds, n_iter=n_iter, notes=notes))
+        perplexity = metrics.perplexity(test, memory.embedding_, memory.components_)
+        with_memory = memory.perplexity(Dyads(test))
+        n_iter = memory.estimator_.n_iter_
+        entries.append(Entry(label, perplexity, with_memory, seconds, n_iter=n_iter, notes=notes))
     return entries
 
 
 def _entry(
     label: str, model: BaseEstimator, test: CSR, with_memory: float | None, fitted: Fitted
 ) -> Entry:
-    alone = model.perplexity(Dyads(test))
-    found = float(model.beta_), float(model.smoothing_), model.n_iter_
-    return Entry(label, alone, with_memory, fitted.seconds, *found, fitted.notes)
+    return Entry(
+        label,
+        model.perplexity(Dyads(test)),
+        with_memory,
+        fitted.seconds,
+        beta=float(model.beta_),
+        smoothing=float(model.smoothing_),
+        n_iter=model.n_iter_,
+        notes=fitted.notes,
+    )

@@ -6,13 +6,9 @@ import csv
 import io
 import json
 import math
-import pickle
 import re
 import sys
-import tokenize
 import warnings
-import zipfile
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -31,15 +27,10 @@ from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.counts import check_sparse_structure
 from skcooc.inspection.groups import parse_date
 from skcooc.protocol import Array
+from skcooc.tables.disk import UNREADABLE
 from skcooc.tables.dyads import usual_counts
 
 MAX_NAMES = 10**7  # rows or columns, as each has a name
-# Errors of the readers of NumPy and SciPy for a file that is not what its name says.
-DAMAGED = (
-    ValueError, TypeError, KeyError, AttributeError, NotImplementedError, OverflowError, EOFError,
-    pickle.UnpicklingError, zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError,
-)  # fmt: skip
-
 PARQUET = {"pyarrow": "ArrowException", "polars.exceptions": "PolarsError"}  # their base errors
 SEPARATORS = ",;\t|"  # of a .csv: the most frequent one in the header
 QUOTED = re.compile(r'"[^"]*"')
@@ -69,8 +60,10 @@ def read(options: Arguments, screen: Screen) -> NamedCounts:
         return table
     seeds = read_seeds(options.seeds, table.column_names, table.kinds[1])
     if 0 < options.components < len(seeds):
-        what = f"{len(seeds)} topics are named, but --components is {options.components}"
-        raise InputError(f"{options.seeds}: {what}")
+        raise InputError(
+            f"{options.seeds}: {len(seeds)} topics are named, but --components is "
+            f"{options.components}"
+        )
     return replace(table, seeds=seeds)
 
 
@@ -79,19 +72,17 @@ def _read_path(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
         texts.check_ends(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
-    is_folder, name = path.is_dir(), path.name.lower()
+    is_folder = path.is_dir()
+    name = path.name.lower()
     is_matrix = not is_folder and name.endswith((".npz", ".mtx", ".mtx.gz"))
-    readers = {
-        (".csv", ".tsv"): _read_csv, (".jsonl", ".ndjson"): _read_json_lines,
-        (".json",): _read_json_array, (".parquet",): _read_parquet,
-    }  # fmt: skip
-    fitting = (read for ends, read in readers.items() if name.removesuffix(".gz").endswith(ends))
-    read_records = None if is_folder else next(fitting, None)
+    read_records = None if is_folder else READERS.get(Path(name.removesuffix(".gz")).suffix)
     if not is_matrix and (option := first_given(options, *NAMES)):
         raise InputError(f"{path}: {option} applies to matrices only (.npz, .mtx)")
     if read_records is None and (option := first_given(options, *FIELDS)):
-        columns = "named columns only (.csv, .tsv, .jsonl, .json, .parquet)"
-        raise InputError(f"{path}: {option} applies to files with {columns}")
+        raise InputError(
+            f"{path}: {option} applies to files with named columns only "
+            "(.csv, .tsv, .jsonl, .json, .parquet)"
+        )
     if is_matrix and (option := first_given(options, *LIMITS)):
         raise InputError(f"{path}: {option} applies to texts only")
     if read_records is not None:
@@ -115,13 +106,15 @@ def _read_matrix(path: Path, options: Arguments) -> NamedCounts:
             X = check_sparse_structure(sp.load_npz(file) if is_npz else scipy.io.mmread(path))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or f'not {format}'}") from error
-    except DAMAGED as error:
+    except UNREADABLE as error:
         raise InputError(f"{path}: not {format}") from error
     if X.ndim != 2:
         raise InputError(f"{path}: an array of {X.ndim} dimensions, not a matrix")
     if max(X.shape) > MAX_NAMES:
-        limit = f"at most {MAX_NAMES} rows or columns can be named: remove those without counts"
-        raise InputError(f"{path}: a matrix of {X.shape[0]} x {X.shape[1]}, but {limit}")
+        raise InputError(
+            f"{path}: a matrix of {X.shape[0]} x {X.shape[1]}, but at most {MAX_NAMES} rows or "
+            "columns can be named: remove those without counts"
+        )
     row_names = _read_names(options.row_names, X.shape[0], "row")
     column_names = _read_names(options.column_names, X.shape[1], "column")
     return NamedCounts(sp.coo_array(X), row_names, column_names, str(path))
@@ -184,12 +177,14 @@ def _read_csv(path: Path) -> Records:
     if not names:
         raise InputError(f"{path}: the first line must be a header with the names of columns")
     if len(names) == 1 and any(separator in names[0] for separator in SEPARATORS):
-        what = f"one column, {names[0]!r}, with a separator in its name"
-        raise InputError(f"{path}: {what}: is the suffix right?")
+        raise InputError(
+            f"{path}: one column, {names[0]!r}, with a separator in its name: is the suffix right?"
+        )
     for number, fields in numbered:
         if len(fields) != len(names):
-            n, m = len(fields), len(names)
-            raise InputError(f"{path}, line {number}: {n} fields, but the header has {m}")
+            raise InputError(
+                f"{path}, line {number}: {len(fields)} fields, but the header has {len(names)}"
+            )
     return _make_records(path, names, numbered, "line")
 
 
@@ -206,14 +201,16 @@ def _read_json_array(path: Path) -> Records:
     return _records_of_objects(path, enumerate(array, 1), "object")
 
 
-def _parse_json(text: str, where: str) -> Any:
+def _parse_json(text: str, place: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        more = "; with one object a line, name it .jsonl" * (error.msg == "Extra data")
-        raise InputError(f"{where}: not JSON ({error.msg}){more}") from error
+        message = f"{place}: not JSON ({error.msg})"
+        if error.msg == "Extra data":
+            message += "; with one object a line, name it .jsonl"
+        raise InputError(message) from error
     except (ValueError, RecursionError) as error:  # too many digits, or too deep
-        raise InputError(f"{where}: not JSON ({error})") from error
+        raise InputError(f"{place}: not JSON ({error})") from error
 
 
 def _records_of_objects(path: Path, objects: Iterable[tuple[int, Any]], unit: str) -> Records:
@@ -267,8 +264,18 @@ def _make_records(
     if not names:
         raise InputError(f"{path}: no named values in any of {len(pairs)} records")
     places = [f"{unit} {number}" for number, _ in pairs]
-    positions = {name: at for at, name in enumerate(names)}
+    positions = {name: j for j, name in enumerate(names)}
     return Records(path, positions, [values for _, values in pairs], places)
+
+
+READERS = {
+    ".csv": _read_csv,
+    ".tsv": _read_csv,
+    ".jsonl": _read_json_lines,
+    ".ndjson": _read_json_lines,
+    ".json": _read_json_array,
+    ".parquet": _read_parquet,
+}
 
 
 def _count_records(records: Records, options: Arguments, screen: Screen) -> NamedCounts:
@@ -276,8 +283,9 @@ def _count_records(records: Records, options: Arguments, screen: Screen) -> Name
     text = _text_field(records, options)
     if text is None:
         if option := first_given(options, "group", "time", "batch", *LIMITS):
-            what = "applies to texts only; name their column with --text"
-            raise InputError(f"{records.path}: {option} {what}")
+            raise InputError(
+                f"{records.path}: {option} applies to texts only; name their column with --text"
+            )
         return _count_matrix(records, options) or _count_pairs(records, options)
     if option := first_given(options, "column", "count"):
         raise InputError(f"{records.path}: {option} applies to pairs only, not to --text")
@@ -289,8 +297,8 @@ def _count_records(records: Records, options: Arguments, screen: Screen) -> Name
         names = [f"{n}: {texts.excerpt(value)}" for n, value in zip(numbers, values, strict=True)]
     title = f"{records.path}, texts of {text!r}"
     table = texts.count_words(values, names, title, options, screen)
-    named = options.group, options.batch
-    groups, batches = (None if name is None else records.labels(name) for name in named)
+    groups = None if options.group is None else records.labels(options.group)
+    batches = None if options.batch is None else records.labels(options.batch)
     times = None if options.time is None else _parse_times(records, options.time)
     return replace(table, groups=groups, batches=batches, times=times)
 
@@ -303,13 +311,14 @@ def _text_field(records: Records, options: Arguments) -> str | None:
         return None
     sample = replace(records, values=records.values[:N_SAMPLE])
     n_words = {name: mean_words(sample.field(name)) for name in sample.names}
-    longest, *others = sorted(records.names, key=lambda name: -n_words[name])
+    longest, *shorter = sorted(records.names, key=lambda name: -n_words[name])
     if not n_words[longest]:
         return None
-    if others and n_words[longest] < MIN_LENGTH_RATIO * n_words[others[0]]:
-        what = f"{longest!r} and {others[0]!r} both look like texts"
-        hint = "name one of them with --text, or the columns of pairs with --row and --column"
-        raise InputError(f"{records.path}: {what}: {hint}")
+    if shorter and n_words[longest] < MIN_LENGTH_RATIO * n_words[shorter[0]]:
+        raise InputError(
+            f"{records.path}: {longest!r} and {shorter[0]!r} both look like texts: name one of "
+            "them with --text, or the columns of pairs with --row and --column"
+        )
     return longest
 
 
@@ -344,9 +353,10 @@ def _parse_times(records: Records, name: str) -> Array:
         try:
             times.append(_parse_time(value.strip(), are_dates))
         except (ValueError, OverflowError) as error:
-            what = f"{records.path}, {place}: {value!r} of {name!r} is not a time"
-            hint = f"use numbers up to {MAX_TIME:.0e}, or dates such as 2024-05-31"
-            raise InputError(f"{what}: {hint}") from error
+            raise InputError(
+                f"{records.path}, {place}: {value!r} of {name!r} is not a time: use numbers up to "
+                f"{MAX_TIME:.0e}, or dates such as 2024-05-31"
+            ) from error
     return np.array(times)
 
 
@@ -390,32 +400,39 @@ def _is_number(value: str) -> bool:
 
 
 def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
-    path, names = records.path, list(records.names)
+    path = records.path
+    names = list(records.names)
     used = options.row, options.column
     count = options.count or usual_counts(name for name in names if name not in used)
-    others = [name for name in names if name != count]
-    if len(others) < 2:
-        hint = "pairs need two besides counts; if it holds texts, name it with --text"
-        raise InputError(f"{path}: one column, {(others or names)[0]!r}, but {hint}")
-    row, column = options.row or others[0], options.column or others[1]
-    rows, columns = records.field(row), records.field(column)
+    pair = [name for name in names if name != count]
+    if len(pair) < 2:
+        raise InputError(
+            f"{path}: one column, {(pair or names)[0]!r}, but pairs need two besides counts; "
+            "if it holds texts, name it with --text"
+        )
+    row = options.row or pair[0]
+    column = options.column or pair[1]
+    rows = records.field(row)
+    columns = records.field(column)
     if row == column:
         raise InputError(f"{path}: rows and columns are both {row!r}")
     for name, values in ((row, rows), (column, columns)):
         if "" in values:
-            what = f"no value of {name!r}, in {values.count('')} of {len(values)} records"
-            raise InputError(f"{path}, {records.places[values.index('')]}: {what}; remove these")
+            raise InputError(
+                f"{path}, {records.places[values.index('')]}: no value of {name!r}, in "
+                f"{values.count('')} of {len(values)} records; remove these"
+            )
     counts = [1.0] * len(rows) if count is None else _parse_counts(records, count)
     if options.column is None and count is None:  # chosen here, not by the user
-        hint = (
-            "name a column of texts with --text, or those of pairs with --row and --column; "
-            f"a table of counts needs {MIN_COLUMNS} columns"
-        )
         for name, values in ((row, rows), (column, columns)):
             if 2 < len(values) == len(set(values)):
-                what = f"each value of {name!r} occurs only once, but models need repeated values"
-                raise InputError(f"{path}: {what}: {hint}")
-    (row_names, i), (column_names, j) = _names_and_positions(rows), _names_and_positions(columns)
+                raise InputError(
+                    f"{path}: each value of {name!r} occurs only once, but models need repeated "
+                    "values: name a column of texts with --text, or those of pairs with --row and "
+                    f"--column; a table of counts needs {MIN_COLUMNS} columns"
+                )
+    row_names, i = _names_and_positions(rows)
+    column_names, j = _names_and_positions(columns)
     X = sp.coo_array((counts, (i, j)), shape=(len(row_names), len(column_names)))
     kinds = f"values of {texts.excerpt(row)}", f"values of {texts.excerpt(column)}"
     title = f"{path}, pairs of {row!r} and {column!r}"
@@ -438,8 +455,10 @@ def _parse_counts(records: Records, name: str) -> list[float]:
         except ValueError:
             count = math.nan
         if not 0 <= count < math.inf:
-            what = f"{value!r} is not a count: use numbers >= 0, such as 3 or 0.5"
-            raise InputError(f"{records.path}, {place}: {what}")
+            raise InputError(
+                f"{records.path}, {place}: {value!r} is not a count: use numbers >= 0, such as 3 "
+                "or 0.5"
+            )
         counts.append(count)
     return counts
 
@@ -453,11 +472,13 @@ def read_seeds(path: Path, columns: Collection[str], kind: str) -> dict[str, lis
         raise InputError(f"{path}: no topics: {SEEDS}")
     if len(seeds) < len(topics):
         raise InputError(f"{path}: a topic is named twice in {', '.join(n for n, _ in topics)}")
-    known = set(columns)
-    if unknown := [(word, name) for name, words in topics for word in words if word not in known]:
+    columns = set(columns)
+    if unknown := [(word, name) for name, words in topics for word in words if word not in columns]:
         listed = ", ".join(f"{word!r} of {name!r}" for word, name in unknown)
-        what = f"{path}: not among the {kind} of the data: {listed}; remove these"
-        raise InputError(f"{what}, or see --min-df, --max-df and --stop-words, which drop words")
+        raise InputError(
+            f"{path}: not among the {kind} of the data: {listed}; remove these, or see --min-df, "
+            "--max-df and --stop-words, which drop words"
+        )
     return seeds
 
 

@@ -71,9 +71,13 @@ class SharesByDivision(NamedTuple):
 
 
 def report(
-    table: NamedCounts, model: BaseEstimator, options: Arguments,
-    divisions: Sequence[SharesByDivision], notes: Sequence[str], python: Sequence[str],
-) -> str:  # fmt: skip
+    table: NamedCounts,
+    model: BaseEstimator,
+    options: Arguments,
+    divisions: Sequence[SharesByDivision],
+    notes: Sequence[str],
+    python: Sequence[str],
+) -> str:
     has_tree = hasattr(model, "tree_")
     sections = [
         _data(table),
@@ -106,8 +110,8 @@ def _example_rows(table: NamedCounts, model: FactorModel, wanted: list[str]) -> 
     if wanted:
         return [table.position(name) for name in wanted]
     examples = [list(table.row_names).index(name) for name in table.examples]
-    if known := [i for i in examples if row_sums[i] > 0]:
-        return known
+    if filled := [i for i in examples if row_sums[i] > 0]:
+        return filled
     dominant = model.embedding_.argmax(axis=1)
     order = np.argsort(-models.topic_weights(model))
     topics = [k for k in order if row_sums[dominant == k].any()]
@@ -115,7 +119,8 @@ def _example_rows(table: NamedCounts, model: FactorModel, wanted: list[str]) -> 
 
 
 def _data(table: NamedCounts) -> Iterator[str]:
-    (n, m), (rows, columns) = table.X.shape, table.kinds
+    n, m = table.X.shape
+    rows, columns = table.kinds
     unit = "co-occurrences" if table.texts is None else "tokens"
     yield from textwrap.wrap(table.title, WIDTH)
     yield f"{n:,} {rows}, {m:,} {columns}, {table.X.sum():,.0f} {unit}"
@@ -145,8 +150,8 @@ def comparison_table(entries: Sequence[Entry], options: Arguments) -> str:
     lines.insert(1, tuple("-" * width for width in widths))
     held_out = f"{100 * options.test_size:g} % of the tokens"
     text = [f"Test perplexity, {options.components} components: {held_out} are held out", ""]
-    for label, *others in lines:
-        aligned = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+    for label, *numbers in lines:
+        aligned = [cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True)]
         text.append("  " + "  ".join([label.ljust(widths[0]), *aligned]))
     text += ["", *EXPLANATION.splitlines()]
     for note in dict.fromkeys(note for entry in entries for note in entry.notes):
@@ -166,12 +171,12 @@ def _temperature(model: BaseEstimator) -> Iterator[str]:
         yield f"by short fits with {first.n_components} components"
     same_stage = [trial for trial in trials if trial.stage == first.stage]
     with_prior = models.prior_trials(trials)
-    for name, form, tried in (("beta", "9.3f", same_stage), ("prior", "9.2g", with_prior)):
-        if tried:
-            tried.sort(key=attrgetter(name))
+    for name, form, line in (("beta", "9.3f", same_stage), ("prior", "9.2g", with_prior)):
+        if line:
+            line.sort(key=attrgetter(name))
             yield ""
-            yield f"  {name:12}" + "".join(format(getattr(trial, name), form) for trial in tried)
-            perplexities = (trial.validation.perplexity for trial in tried)
+            yield f"  {name:12}" + "".join(format(getattr(trial, name), form) for trial in line)
+            perplexities = (trial.validation.perplexity for trial in line)
             yield "  perplexity  " + "".join(f"{perplexity:9.1f}" for perplexity in perplexities)
 
 
@@ -189,7 +194,8 @@ def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> I
     yield ""
     names = table.column_names
     features = component_features(Unwrapped(model), names, options.top, options.order)
-    share, documents = models.topic_weights(model), models.rows_by_topic(model)
+    share = models.topic_weights(model)
+    documents = models.rows_by_topic(model)
     documents = documents / documents.sum()
     named = getattr(model, "component_names_", {})
     for k in np.argsort(-share).tolist():
@@ -202,24 +208,26 @@ def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
     """Members of the clusters of both sides, and their most associated clusters."""
     sides = row_clusters(model), column_clusters(model)
     names = np.array(table.row_names, dtype=object), np.array(table.column_names, dtype=object)
-    for at, kind in enumerate(table.kinds):
-        goes_with = associated_clusters(model.joint_ if at == 0 else model.joint_.T)
-        yield from ([""] if at else [])
-        yield f"  {kind}; in brackets the most associated clusters of {table.kinds[1 - at]}"
-        for c in np.argsort(-sides[at].weights).tolist():
-            words = " ".join(names[at][sides[at].members[c][:n]])
-            found = ", ".join(map(str, goes_with[c][0][:2].tolist()))
+    for side, kind in enumerate(table.kinds):
+        associated = associated_clusters(model.joint_ if side == 0 else model.joint_.T)
+        if side == 1:
+            yield ""
+        yield f"  {kind}; in brackets the most associated clusters of {table.kinds[1 - side]}"
+        for c in np.argsort(-sides[side].weights).tolist():
+            words = " ".join(names[side][sides[side].members[c][:n]])
+            clusters = ", ".join(map(str, associated[c][0][:2].tolist()))
             line = textwrap.shorten(words, WIDTH - 28, placeholder="")
-            yield f"  {c:3d}  {100 * sides[at].weights[c]:4.1f} %  {line}  [{found}]"
+            yield f"  {c:3d}  {100 * sides[side].weights[c]:4.1f} %  {line}  [{clusters}]"
 
 
 def _tree(table: NamedCounts, model: TreeModel, options: Arguments) -> Iterator[str]:
     words = f"{ORDERS[options.order]} {table.kinds[1]}"
     yield f"Tree of clusters: {words} of each node, share"
     yield ""
-    names, order = table.column_names, options.order
     for n in range(options.top, 0, -1):
-        lines = inspection.export_text(model, names, n_features=n, order=order).splitlines()
+        lines = inspection.export_text(
+            model, table.column_names, n_features=n, order=options.order
+        ).splitlines()
         if max(map(len, lines)) <= WIDTH - 2:
             break
     yield from (f"  {line}" for line in lines)
@@ -227,14 +235,15 @@ def _tree(table: NamedCounts, model: TreeModel, options: Arguments) -> Iterator[
 
 def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Iterator[str]:
     yield f"Nearest {table.kinds[0]} by their topics (Hellinger distance)"
-    known = np.flatnonzero(table.X.sum(axis=1) > 0)  # the others are all alike: the prior
-    n_neighbors = min(N_NEIGHBORS, len(known) - 1)
-    places = np.searchsorted(known, rows)
-    distances, neighbors = inspection.nearest_rows(model.embedding_[known], places, n_neighbors)
-    for row, near, at in zip(rows, distances, known[neighbors], strict=True):
+    filled = np.flatnonzero(table.X.sum(axis=1) > 0)  # rows without counts all equal the prior
+    n_neighbors = min(N_NEIGHBORS, len(filled) - 1)
+    places = np.searchsorted(filled, rows)
+    distances, neighbors = inspection.nearest_rows(model.embedding_[filled], places, n_neighbors)
+    for row, near, nearest in zip(rows, distances, filled[neighbors], strict=True):
         yield ""
         yield f"  {table.row_names[row]}"
-        yield from (f"    {d:.2f}  {table.row_names[i]}" for d, i in zip(near, at, strict=True))
+        for distance, i in zip(near, nearest, strict=True):
+            yield f"    {distance:.2f}  {table.row_names[i]}"
 
 
 def shares_by_division(table: NamedCounts, model: FactorModel) -> list[SharesByDivision]:
@@ -248,8 +257,8 @@ def shares_by_division(table: NamedCounts, model: FactorModel) -> list[SharesByD
         divided["time"] = groups_by_time(table.times, rows)
     divisions = []
     for name, groups in divided.items():
-        sizes, members = list(map(len, groups.members)), groups.members
-        shares = topics.shares(members), topics.documents(members)
+        sizes = list(map(len, groups.members))
+        shares = topics.shares(groups.members), topics.documents(groups.members)
         divisions.append(SharesByDivision(name, groups.labels, sizes, names, *shares))
     return divisions
 
@@ -263,7 +272,8 @@ def _shares_by_division(division: SharesByDivision, noun: str, rows: str) -> Ite
         yield ""
         yield f"  {division.labels[g]} ({rows}: {division.sizes[g]:,})"
         for k in np.argsort(-division.share[g], kind="stable")[:n_topics].tolist():
-            share, documents = 100 * division.share[g, k], 100 * division.documents[g, k]
+            share = 100 * division.share[g, k]
+            documents = 100 * division.documents[g, k]
             yield f"    {share:5.1f} %  {documents:5.1f} %  {division.topics[k]}"
     if len(division.labels) > N_GROUPS:
         yield ""
@@ -308,11 +318,13 @@ def check_path(path: Path, options: Arguments) -> None:
     read = options.data, options.row_names, options.column_names, options.seeds
     for source in filter(None, read):
         if path.resolve() == source.resolve():
-            what = "an input file, which would be overwritten"
-            raise InputError(f"{path}: {what}: choose another path")
+            raise InputError(
+                f"{path}: an input file, which would be overwritten: choose another path"
+            )
         if source.is_dir() and path.resolve().is_relative_to(source.resolve()):
-            what = f"in {source}, whose files are all read as texts"
-            raise InputError(f"{path}: {what}: choose another folder")
+            raise InputError(
+                f"{path}: in {source}, whose files are all read as texts: choose another folder"
+            )
 
 
 @contextmanager
@@ -337,9 +349,12 @@ def all_or_none(folder: Path, name: str) -> Iterator[Path]:
 
 
 def write(
-    folder: Path, table: NamedCounts, model: BaseEstimator,
-    divisions: Sequence[SharesByDivision], python: Sequence[str],
-) -> list[str]:  # fmt: skip
+    folder: Path,
+    table: NamedCounts,
+    model: BaseEstimator,
+    divisions: Sequence[SharesByDivision],
+    python: Sequence[str],
+) -> list[str]:
     """Write model and parameters into a folder; returns names of files.
 
     ``components.csv`` has one line a column, P(y given z), ``embedding.csv`` one line a row, P(z
@@ -362,9 +377,12 @@ def write(
 
 
 def write_summary(
-    folder: Path, table: NamedCounts, model: BaseEstimator,
-    entries: Sequence[Entry], python: Sequence[str],
-) -> None:  # fmt: skip
+    folder: Path,
+    table: NamedCounts,
+    model: BaseEstimator,
+    entries: Sequence[Entry],
+    python: Sequence[str],
+) -> None:
     """Write parameters, topics, and the comparison if there is one."""
     summary = _summary(table, model, entries) | {"python": python}
     text = json.dumps(summary, indent=2, ensure_ascii=False)
@@ -392,10 +410,15 @@ def write_page(path: Path, table: NamedCounts, model: BaseEstimator, title: str)
     """Write the page to explore the model, with the texts if the table has some."""
     X = table.X if table.texts is None else table.texts
     page = inspection.explore(
-        _with_vectorizer(table, model), X, row_names=table.row_names, title=title,
-        feature_names=table.column_names, groups=table.groups, times=table.times,
+        _with_vectorizer(table, model),
+        X,
+        row_names=table.row_names,
+        title=title,
+        feature_names=table.column_names,
+        groups=table.groups,
+        times=table.times,
         sides=table.kinds if table.texts is None else None,
-    )  # fmt: skip
+    )
     path = path.resolve()  # a link is kept, and its target replaced
     with all_or_none(path.parent, path.name) as partial:
         page.save(partial / path.name)
@@ -410,7 +433,8 @@ def _with_vectorizer(table: NamedCounts, model: BaseEstimator) -> BaseEstimator:
 def _summary(
     table: NamedCounts, model: BaseEstimator, entries: Sequence[Entry]
 ) -> dict[str, object]:
-    fields, names = ("stage", "beta", "prior", "n_components"), table.column_names
+    fields = "stage", "beta", "prior", "n_components"
+    names = table.column_names
     trials = [
         {name: getattr(trial, name) for name in fields} | trial.validation._asdict()
         for trial in model.tuning_

@@ -119,8 +119,10 @@ class Arguments:
 
 def first_given(options: Arguments, *names: str) -> str | None:
     """The first of these options that is set, as it is written on the command line."""
-    given = (name for name in names if getattr(options, name) is not None)
-    return next((f"--{name.replace('_', '-')}" for name in given), None)
+    for name in names:
+        if getattr(options, name) is not None:
+            return f"--{name.replace('_', '-')}"
+    return None
 
 
 class _Once(argparse.Action):
@@ -140,24 +142,27 @@ def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Arguments:
     from skcooc import __version__  # skcooc is imported before its command line
 
     parser = _Parser(
-        prog="skcooc", description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False,
+        prog="skcooc",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     parser.add_argument("--version", action="version", version=f"skcooc {__version__}")
     _add_data(parser)
     _add_model(parser, models)
     _add_output(parser)
-    given = parser.parse_args(argv)
+    options = parser.parse_args(argv)
     for name in ("seeds", "batch"):
-        if getattr(given, name) is not None and given.model != "aspect":
-            parser.error(f"--{name} needs --model aspect, not {given.model}")
-    if given.compare and given.batch is not None:
+        if getattr(options, name) is not None and options.model != "aspect":
+            parser.error(f"--{name} needs --model aspect, not {options.model}")
+    if options.compare and options.batch is not None:
         parser.error("--compare does not go with --batch: models with factors have no cache")
-    if given.test_size is None:
-        given.test_size = TEST_SIZE
-    elif not given.compare:
+    if options.test_size is None:
+        options.test_size = TEST_SIZE
+    elif not options.compare:
         parser.error("--test-size needs --compare")
-    return Arguments(**vars(given))
+    return Arguments(**vars(options))
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
@@ -165,77 +170,164 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("columns (.csv, .tsv, .jsonl, .json, .parquet)")
     named = partial(group.add_argument, metavar="NAME", action=_Once)
     named("--text", help="text column (default: detected; otherwise the file is read as pairs)")
-    what = "with texts: column of groups, to compare their shares of topics; of a list, the first"
-    named("--group", help=what)
-    what = "with texts: column of batches, such as sources, whose own words are to make no topics"
-    named("--batch", help=what)
-    what = "with texts: column of times, numbers or dates such as 2024-05-31, divided into periods"
-    named("--time", help=what)
-    what = (
-        "with pairs: column of rows (default: the first but the counts); with texts: column of "
-        "names (default: title, subject, name, headline or id, if its values are distinct)"
+    named(
+        "--group",
+        help=(
+            "with texts: column of groups, to compare their shares of topics; of a list, the first"
+        ),
     )
-    named("--row", help=what)
+    named(
+        "--batch",
+        help=(
+            "with texts: column of batches, such as sources, whose own words are to make no topics"
+        ),
+    )
+    named(
+        "--time",
+        help=(
+            "with texts: column of times, numbers or dates such as 2024-05-31, divided into periods"
+        ),
+    )
+    named(
+        "--row",
+        help=(
+            "with pairs: column of rows (default: the first but the counts); with texts: column of "
+            "names (default: title, subject, name, headline or id, if its values are distinct)"
+        ),
+    )
     named("--column", help="with pairs: column of columns (default: the second but the counts)")
-    what = "with pairs: column of counts (default: count, n, freq or weight; else each line is one)"
-    named("--count", help=what)
+    named(
+        "--count",
+        help=(
+            "with pairs: column of counts "
+            "(default: count, n, freq or weight; else each line is one)"
+        ),
+    )
     matrices = parser.add_argument_group("matrices (.npz, .mtx)").add_argument
     for side in ("row", "column"):
-        what = f"file with names of the {side}s, one a line"
-        matrices(f"--{side}-names", type=_path, metavar="FILE", help=what)
+        matrices(
+            f"--{side}-names",
+            type=_path,
+            metavar="FILE",
+            help=f"file with names of the {side}s, one a line",
+        )
     texts = parser.add_argument_group("texts").add_argument
-    what = "stop words to drop (default: english)"
-    texts("--stop-words", choices=["english", "none"], help=what)
+    texts("--stop-words", choices=["english", "none"], help="stop words to drop (default: english)")
     limits = partial(texts, type=_document_frequency, metavar="N")
-    what = (
-        "drop words in fewer documents: a number, or a share below 1 "
-        "(default: 5; 2 for fewer than 1000 documents, 1 for fewer than 100)"
+    limits(
+        "--min-df",
+        help=(
+            "drop words in fewer documents: a number, or a share below 1 "
+            "(default: 5; 2 for fewer than 1000 documents, 1 for fewer than 100)"
+        ),
     )
-    limits("--min-df", help=what)
-    what = "drop words in more documents (default: 0.25; 0.5 for fewer than 1000 documents)"
-    limits("--max-df", help=what)
+    limits(
+        "--max-df",
+        help="drop words in more documents (default: 0.25; 0.5 for fewer than 1000 documents)",
+    )
 
 
 def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
     add = parser.add_argument_group("model").add_argument
     add("--model", choices=models, default=models[0], help=MODELS_HELP)
-    what = "number of topics or clusters (default: 32, or a tenth of the rows if these are fewer)"
-    add("-k", "--components", type=_positive, default=0, metavar="K", help=what)
-    what = "file with typical words of named topics (--model aspect); see below"
-    add("--seeds", type=_path, metavar="FILE", help=what)
-    what = 'inverse temperature in (0, 1], or "auto" to tune it (default: auto)'
-    add("--beta", type=_beta, default="auto", help=what)
-    what = "maximum number of EM iterations (default: %(default)s)"
-    add("--max-iter", type=_positive, default=500, metavar="N", help=what)
-    what = "compare held-out perplexities: with the topic-free baseline, other fits, and LDA"
-    add("--compare", action="store_true", help=what)
-    what = f"with --compare: share of the counts held out, at most 0.5 (default: {TEST_SIZE})"
-    add("--test-size", type=_share, metavar="SHARE", help=what)
-    what = "random seed of the test data and of initialisations (default: %(default)s)"
-    add("--seed", type=_seed, default=0, metavar="N", help=what)
+    add(
+        "-k",
+        "--components",
+        type=_positive,
+        default=0,
+        metavar="K",
+        help=(
+            "number of topics or clusters (default: 32, or a tenth of the rows if these are fewer)"
+        ),
+    )
+    add(
+        "--seeds",
+        type=_path,
+        metavar="FILE",
+        help="file with typical words of named topics (--model aspect); see below",
+    )
+    add(
+        "--beta",
+        type=_beta,
+        default="auto",
+        help='inverse temperature in (0, 1], or "auto" to tune it (default: auto)',
+    )
+    add(
+        "--max-iter",
+        type=_positive,
+        default=500,
+        metavar="N",
+        help="maximum number of EM iterations (default: %(default)s)",
+    )
+    add(
+        "--compare",
+        action="store_true",
+        help="compare held-out perplexities: with the topic-free baseline, other fits, and LDA",
+    )
+    add(
+        "--test-size",
+        type=_share,
+        metavar="SHARE",
+        help=f"with --compare: share of the counts held out, at most 0.5 (default: {TEST_SIZE})",
+    )
+    add(
+        "--seed",
+        type=_seed,
+        default=0,
+        metavar="N",
+        help="random seed of the test data and of initialisations (default: %(default)s)",
+    )
     add("--jobs", type=_jobs, default=-1, metavar="N", help="threads (default: -1, all cores)")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("output").add_argument
-    what = "words shown of each topic (default: 10)"
-    add("--top", type=_positive, default=10, metavar="N", help=what)
-    what = (
-        "order of words: the most characteristic, or the most probable first (default: %(default)s)"
+    add(
+        "--top",
+        type=_positive,
+        default=10,
+        metavar="N",
+        help="words shown of each topic (default: 10)",
     )
-    add("--order", choices=["characteristic", "probable"], default="characteristic", help=what)
-    what = "name of a row whose nearest rows are shown; can be repeated"
-    add("--nearest", action="append", default=[], metavar="ROW", help=what)
-    what = (
-        "write components.csv, embedding.csv, summary.json and model.joblib into this folder, "
-        "with --group and --time also shares_by_group.csv and shares_by_time.csv"
+    add(
+        "--order",
+        choices=["characteristic", "probable"],
+        default="characteristic",
+        help=(
+            "order of words: the most characteristic, or the most probable first "
+            "(default: %(default)s)"
+        ),
     )
-    add("-o", "--output", type=_path, metavar="FOLDER", help=what)
-    what = "write an HTML page to explore the model, such as topics.html (needs Jinja2)"
-    add("--html", type=_path, metavar="FILE", help=what)
+    add(
+        "--nearest",
+        action="append",
+        default=[],
+        metavar="ROW",
+        help="name of a row whose nearest rows are shown; can be repeated",
+    )
+    add(
+        "-o",
+        "--output",
+        type=_path,
+        metavar="FOLDER",
+        help=(
+            "write components.csv, embedding.csv, summary.json and model.joblib into this folder, "
+            "with --group and --time also shares_by_group.csv and shares_by_time.csv"
+        ),
+    )
+    add(
+        "--html",
+        type=_path,
+        metavar="FILE",
+        help="write an HTML page to explore the model, such as topics.html (needs Jinja2)",
+    )
     add("--title", metavar="TEXT", help="heading of the page (default: the name of DATA)")
-    what = "print nothing but errors on stderr"
-    add("--no-progress", dest="progress", action="store_false", help=what)
+    add(
+        "--no-progress",
+        dest="progress",
+        action="store_false",
+        help="print nothing but errors on stderr",
+    )
 
 
 def _number(expected: str, kind: type, accept: Callable[[float], bool]) -> Callable:

@@ -62,15 +62,19 @@ class NamedCounts:
     def position(self, name: str) -> int:
         """Position of a row; InputError if there is none, or it has no counts."""
         if name not in self.row_names:
-            what = f"no row is named {name!r} (--nearest)"
-            raise InputError(f"{self.title}: {what}; check the spelling")
+            raise InputError(
+                f"{self.title}: no row is named {name!r} (--nearest); check the spelling"
+            )
         if (n := list(self.row_names).count(name)) > 1:
-            what = f"{n} rows are named {name!r}"
-            raise InputError(f"{self.title}: {what}, so --nearest cannot tell which is meant")
+            raise InputError(
+                f"{self.title}: {n} rows are named {name!r}, so --nearest cannot tell which is "
+                "meant"
+            )
         i = list(self.row_names).index(name)
         if not self.X[[i]].sum():
-            what = f"row {name!r} has no counts"
-            raise InputError(f"{self.title}: {what}, so --nearest cannot compare it")
+            raise InputError(
+                f"{self.title}: row {name!r} has no counts, so --nearest cannot compare it"
+            )
         return i
 
 
@@ -85,23 +89,28 @@ def validate(table: NamedCounts) -> NamedCounts:
         raise InputError(f"{table.title}: infinite or missing counts; counts must be finite")
     X = without_zeros(X)
     if (X.data < 0).any():
-        what = f"negative counts, such as {X.data.min():g}"
-        raise InputError(f"{table.title}: {what}; counts must be >= 0")
+        raise InputError(
+            f"{table.title}: negative counts, such as {X.data.min():g}; counts must be >= 0"
+        )
     n, m = (np.unique(positions).size for positions in X.nonzero())
     if min(n, m) < 2:
-        need = "need at least 2 {} and 2 {} with counts".format(*table.kinds)
-        raise InputError(f"{table.title}: {need}; found {n} and {m}")
+        rows, columns = table.kinds
+        raise InputError(
+            f"{table.title}: need at least 2 {rows} and 2 {columns} with counts; found {n} and {m}"
+        )
     with np.errstate(over="ignore"):  # infinitely many are too many
         n_tokens = np.ceil(X.data).sum(dtype=np.float64)
     if not MIN_TOKENS <= n_tokens <= MAX_TOKENS:
-        need = f"need {MIN_TOKENS} to {MAX_TOKENS}, to hold out a part of them"
-        raise InputError(f"{table.title}: counts sum to {n_tokens:.10g}; {need}")
+        raise InputError(
+            f"{table.title}: counts sum to {n_tokens:.10g}; need {MIN_TOKENS} to {MAX_TOKENS}, to "
+            "hold out a part of them"
+        )
     is_observed = X.sum(axis=1) > 0
     divided = {"--group": table.groups, "--time": table.times, "--batch": table.batches}
     for option, labels in divided.items():
         if labels is not None:
-            known = [label is not None and label == label for label in labels]  # no NaN, no NaT
-            if not (is_observed & known).any():
+            is_filled = [label is not None and label == label for label in labels]  # no NaN or NaT
+            if not (is_observed & is_filled).any():
                 raise InputError(f"{table.title}: no text with words has a value for {option}")
     return replace(table, X=X)
 
@@ -145,9 +154,12 @@ def read_text(path: Path) -> str:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path}: not a gzip file") from error
     except UnicodeDecodeError as error:
-        hint = "; convert it, as by iconv -f latin1 -t utf-8" * (b"\0" not in data)
-        hint += "; fit cells in Python, by skcooc.anndata.fit_topics" * (path.suffix == ".h5ad")
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start}){hint}") from error
+        message = f"{path}: not UTF-8 text (byte {error.start})"
+        if b"\0" not in data:
+            message += "; convert it, as by iconv -f latin1 -t utf-8"
+        if path.suffix == ".h5ad":
+            message += "; fit cells in Python, by skcooc.anndata.fit_topics"
+        raise InputError(message) from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     if "\0" in text:
@@ -162,25 +174,31 @@ def check_ends(path: Path) -> None:
 
 
 def count_words(
-    texts: Sequence[str], names: Sequence[str], title: str, options: Arguments, screen: Screen,
+    texts: Sequence[str],
+    names: Sequence[str],
+    title: str,
+    options: Arguments,
+    screen: Screen,
     examples: Sequence[str] = (),
-) -> NamedCounts:  # fmt: skip
+) -> NamedCounts:
     """Counts of the words of texts; InputError if no texts or no words are left."""
     if not texts:
         raise InputError(f"{title}: no documents")
     n = len(texts)
-    least, most = (5, 0.25) if n >= 1000 else (2 if n >= 100 else 1, 0.5)
-    min_df = least if options.min_df is None else options.min_df
-    max_df = most if options.max_df is None else options.max_df
+    lower, upper = (5, 0.25) if n >= 1000 else (2 if n >= 100 else 1, 0.5)
+    min_df = lower if options.min_df is None else options.min_df
+    max_df = upper if options.max_df is None else options.max_df
     stop_words = None if options.stop_words == "none" else "english"
-    limits = {"min_df": min_df, "max_df": max_df}
-    vectorizer = CountVectorizer(stop_words=stop_words, token_pattern=WORD, **limits)
+    vectorizer = CountVectorizer(
+        stop_words=stop_words, token_pattern=WORD, min_df=min_df, max_df=max_df
+    )
     try:
         X, words, dropped = _fit_vectorizer(vectorizer, texts, screen)
     except ValueError as error:
-        given = f"--stop-words {stop_words or 'none'} --min-df {min_df} --max-df {max_df}"
-        what = f"no words are left in {n} documents with {given}"
-        raise InputError(f"{title}: {what}: relax these") from error
+        raise InputError(
+            f"{title}: no words are left in {n} documents with --stop-words {stop_words or 'none'} "
+            f"--min-df {min_df} --max-df {max_df}: relax these"
+        ) from error
     kinds = "documents", "words"
     return NamedCounts(X, names, words, title, kinds, examples, vectorizer, texts, dropped)
 
@@ -193,22 +211,22 @@ def _fit_vectorizer(
     X = all_words.fit_transform(screen.track(texts, "counting words"))
     words = all_words.get_feature_names_out()
     n_documents = np.bincount(X.indices, minlength=len(words))
-    least, most = (
+    lower, upper = (
         limit if isinstance(limit, int) else limit * len(texts)
         for limit in (vectorizer.min_df, vectorizer.max_df)
     )
-    kept = (n_documents >= least) & (n_documents <= most)
-    if not kept.any():
+    mask = (n_documents >= lower) & (n_documents <= upper)
+    if not mask.any():
         raise ValueError("no words within the limits")
-    names = words[kept].tolist()
+    names = words[mask].tolist()
     vectorizer.vocabulary_ = {word: j for j, word in enumerate(names)}
     vectorizer.fixed_vocabulary_ = False
-    frequent = np.flatnonzero(n_documents > most)
+    frequent = np.flatnonzero(n_documents > upper)
     frequent = frequent[np.argsort(-n_documents[frequent], kind="stable")]
     shares = (n_documents[frequent] / len(texts)).tolist()
-    n_rare = int((n_documents < least).sum())
+    n_rare = int((n_documents < lower).sum())
     with_shares = list(zip(words[frequent].tolist(), shares, strict=True))
-    return X[:, kept], names, Dropped(with_shares, n_rare, vectorizer.max_df, vectorizer.min_df)
+    return X[:, mask], names, Dropped(with_shares, n_rare, vectorizer.max_df, vectorizer.min_df)
 
 
 def excerpt(line: str) -> str:

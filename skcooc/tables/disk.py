@@ -44,11 +44,21 @@ FACT_KINDS = {
     "column_sums": ("f", 1),
     "n_tokens": ("f", 0),
 }
-# Errors of NumPy for a file that is not what its name says.
+# Errors of the readers of NumPy and SciPy for a file that is not what its name says.
 UNREADABLE = (
-    ValueError, TypeError, KeyError, AttributeError, NotImplementedError, OverflowError, EOFError,
-    pickle.UnpicklingError, zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError,
-)  # fmt: skip
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    NotImplementedError,
+    OverflowError,
+    EOFError,
+    pickle.UnpicklingError,
+    zipfile.BadZipFile,
+    zlib.error,
+    tokenize.TokenError,
+    SyntaxError,
+)
 
 
 class DiskTable:
@@ -84,12 +94,15 @@ class DiskTable:
 
     @validated({"path": [str, os.PathLike], "batch_size": POSITIVE})
     def __init__(self, path: str | os.PathLike[str], batch_size: int = BATCH_SIZE) -> None:
-        self.path, self.batch_size = Path(path), batch_size
+        self.path = Path(path)
+        self.batch_size = batch_size
         facts = self._read_facts()
         n_rows, n_columns = facts["shape"].tolist()
         self.shape: tuple[int, int] = n_rows, n_columns
-        self._height, self._limits = int(facts["height"]), facts["limits"]
-        self._headers, self._checksums = facts["headers"].tolist(), facts["checksums"]
+        self._height = int(facts["height"])
+        self._limits = facts["limits"]
+        self._headers = facts["headers"].tolist()
+        self._checksums = facts["checksums"]
         self._sums = facts["row_sums"], facts["column_sums"], float(facts["n_tokens"])
         self.nnz = int(self._limits[-1, 1])
         self.dtype: np.dtype[np.floating] = self._open_files("r")[2].dtype
@@ -98,8 +111,8 @@ class DiskTable:
     def counts(self) -> DiskCounts:
         """Counts for a fit of all rows; reads all files once to compare checksums."""
         # Nothing is written, but compiled loops know arrays that cannot be written as another type.
-        rows, codes, others, lengths, columns = map(np.asarray, self._open_files("c"))
-        bands = Bands(self.shape, self._height, rows, codes, others, lengths, columns, self._limits)
+        arrays = map(np.asarray, self._open_files("c"))
+        bands = Bands(self.shape, self._height, *arrays, self._limits)
         for band in range(len(bands)):
             self._verify(bands.part(band, band + 1), band)
         return DiskCounts(bands, *self._sums)
@@ -116,8 +129,9 @@ class DiskTable:
 
     def _read_facts(self) -> dict[str, Array]:
         if not (self.path / FACTS).is_file():
-            what = f"There is no table in {self.path}"
-            raise FileNotFoundError(f"{what}: give a folder that save_table wrote.")
+            raise FileNotFoundError(
+                f"There is no table in {self.path}: give a folder that save_table wrote."
+            )
         line, _, content = (self.path / FACTS).read_bytes().partition(b"\n")
         magic, _, checksum = line.rpartition(b" ")
         if checksum != _checksum(magic + content):
@@ -125,8 +139,7 @@ class DiskTable:
         if magic != MAGIC:
             raise ValueError(
                 f"{self.path} is a {magic.decode(errors='replace')}; this version of skcooc reads "
-                f"{MAGIC.decode()}."
-                " Write it again by save_table."
+                f"{MAGIC.decode()}. Write it again by save_table."
             )
         try:
             with np.load(io.BytesIO(content)) as archive:
@@ -138,7 +151,7 @@ class DiskTable:
         return facts
 
     def _open_files(self, mode: Literal["r", "c"]) -> list[Array]:
-        opened = []
+        arrays: list[Array] = []
         lengths = self._limits[-1, np.asarray(LIMITS)].tolist()
         columns = zip(FILES, self._headers, KINDS, lengths, strict=True)
         for name, header, kinds, length in columns:
@@ -146,23 +159,23 @@ class DiskTable:
             if _header(path) != header:
                 raise self._damaged(path.name, "was truncated or changed")
             try:
-                opened.append(np.load(path, mmap_mode=mode))
+                array = np.load(path, mmap_mode=mode)
             except UNREADABLE as error:
                 raise self._damaged(path.name, f"was truncated ({error})") from error
-            if opened[-1].dtype.str[1:] not in kinds.split() or opened[-1].shape != (length,):
+            if array.dtype.str[1:] not in kinds.split() or array.shape != (length,):
                 raise self._damaged(path.name, f"does not hold {length} numbers of the type known")
-        return opened
+            arrays.append(array)
+        return arrays
 
     def _read_band(self, band: int) -> Bands:
         # A copy: the files are closed again, so that no more is in memory.
         ends = self._limits[band : band + 2]
-        rows, codes, others, lengths, columns = (
+        arrays = (
             np.array(file[slice(*ends[:, limit])])
             for file, limit in zip(self._open_files("r"), LIMITS, strict=True)
         )
         shape = min(self._height, self.shape[0] - band * self._height), self.shape[1]
-        limits = ends - ends[0]
-        part = Bands(shape, self._height, rows, codes, others, lengths, columns, limits)
+        part = Bands(shape, self._height, *arrays, ends - ends[0])
         self._verify(part, band)
         return part
 
@@ -170,8 +183,10 @@ class DiskTable:
         changed = np.flatnonzero(checksums(part) != self._checksums[band])
         if changed.size:
             first = band * self._height
-            where = f"was changed in rows {first} to {first + part.shape[0]}"
-            raise self._damaged(f"{FILES[changed[0]]}.npy", where)
+            raise self._damaged(
+                f"{FILES[changed[0]]}.npy",
+                f"was changed in rows {first} to {first + part.shape[0]}",
+            )
         if not is_consistent(part):
             raise self._damaged("the content", f"does not fit together in band {band}")
 
@@ -273,19 +288,21 @@ def describe_table(facts: dict[str, Array]) -> bool:
     for name, (kind, n_dimensions) in FACT_KINDS.items():
         if facts[name].dtype.kind not in kind or facts[name].ndim != n_dimensions:
             return False
-    limits, checksums = facts["limits"], facts["checksums"]
+    limits = facts["limits"]
     if facts["shape"].shape != (2,) or limits.shape[1] != 3 or len(limits) < 2:
         return False
     n_rows, n_columns = facts["shape"].tolist()
-    height, n_bands = int(facts["height"]), len(limits) - 1
-    row_sums, column_sums = facts["row_sums"], facts["column_sums"]
+    height = int(facts["height"])
+    n_bands = len(limits) - 1
+    row_sums = facts["row_sums"]
+    column_sums = facts["column_sums"]
     totals = row_sums.sum(), column_sums.sum()
     return (
         min(n_rows, n_columns, height) > 0
         and max(n_columns, height) <= WIDEST
         and -(-n_rows // height) == n_bands
         and (row_sums.shape, column_sums.shape) == ((n_rows,), (n_columns,))
-        and (facts["headers"].shape, checksums.shape) == ((5,), (n_bands, 5))
+        and (facts["headers"].shape, facts["checksums"].shape) == ((5,), (n_bands, 5))
         and not limits[0].any()
         and not (limits[1:] < limits[:-1]).any()
         and bool(np.min(row_sums) >= 0 and np.min(column_sums) >= 0)  # nor NaN
@@ -317,8 +334,10 @@ def check_widths(blocks: Iterable[CSR]) -> Iterator[CSR]:
             raise ValueError(f"X has {block.shape[1]} columns, a table at most {WIDEST}.")
         n_columns = block.shape[1] if n_columns is None else n_columns
         if block.shape[1] != n_columns:
-            what = "All blocks should have the same number of columns"
-            raise ValueError(f"{what}. Got {block.shape[1]} after {n_columns}.")
+            raise ValueError(
+                "All blocks should have the same number of columns. "
+                f"Got {block.shape[1]} after {n_columns}."
+            )
         yield block
     if n_columns is None:
         raise ValueError("Found no block: a table needs at least one.")
@@ -326,18 +345,19 @@ def check_widths(blocks: Iterable[CSR]) -> Iterator[CSR]:
 
 def regroup_rows(blocks: Iterable[CSR], n_rows: int) -> Iterator[CSR]:
     """Regroup rows into blocks of ``n_rows`` rows; the last may have fewer."""
-    kept: list[CSR] = []
-    n_kept = 0
+    parts: list[CSR] = []  # of the next block
+    missing = n_rows  # rows that it still lacks
     for block in blocks:
         first = 0
-        while n_kept + block.shape[0] - first >= n_rows:
-            last = first + n_rows - n_kept
-            yield sp.vstack([*kept, block[first:last]], format="csr")
-            kept, n_kept, first = [], 0, last
-        kept.append(block[first:])
-        n_kept += block.shape[0] - first
-    if n_kept:
-        yield sp.vstack(kept, format="csr")
+        while block.shape[0] - first >= missing:
+            yield sp.vstack([*parts, block[first : first + missing]], format="csr")
+            first += missing
+            parts = []
+            missing = n_rows
+        parts.append(block[first:])
+        missing -= block.shape[0] - first
+    if missing < n_rows:
+        yield sp.vstack(parts, format="csr")
 
 
 def _write(folder: Path, blocks: Iterator[CSR]) -> None:
@@ -348,10 +368,14 @@ def _write(folder: Path, blocks: Iterator[CSR]) -> None:
         GrowingArray(folder / f"{name}.npy", np.dtype(kind))
         for name, kind in zip(FILES, kinds, strict=True)
     ]
-    row_sums, sums, limits = [], [], [np.zeros(3, dtype=np.int64)]
-    column_sums, n_tokens = np.zeros(first.shape[1]), 0.0
+    row_sums = []
+    sums = []
+    limits = [np.zeros(3, dtype=np.int64)]
+    column_sums = np.zeros(first.shape[1])
+    n_tokens = 0.0
     for block in chain([first], blocks):
-        counts, band = CSRCounts(block), Bands.of_matrix(block, MAX_BAND_HEIGHT)
+        counts = CSRCounts(block)
+        band = Bands.of_matrix(block, MAX_BAND_HEIGHT)
         for name, file in zip(FILES, files, strict=True):
             file.append(getattr(band, name))
         limits.append(limits[-1] + band.limits[-1])
@@ -364,10 +388,16 @@ def _write(folder: Path, blocks: Iterator[CSR]) -> None:
     n_rows = sum(map(len, row_sums))
     content = io.BytesIO()
     np.savez(
-        content, shape=(n_rows, len(column_sums)), height=MAX_BAND_HEIGHT, limits=np.array(limits),
-        headers=[_header(folder / f"{name}.npy") for name in FILES], checksums=np.array(sums),
-        row_sums=np.concatenate(row_sums), column_sums=column_sums, n_tokens=n_tokens,
-    )  # fmt: skip
+        content,
+        shape=(n_rows, len(column_sums)),
+        height=MAX_BAND_HEIGHT,
+        limits=np.array(limits),
+        headers=[_header(folder / f"{name}.npy") for name in FILES],
+        checksums=np.array(sums),
+        row_sums=np.concatenate(row_sums),
+        column_sums=column_sums,
+        n_tokens=n_tokens,
+    )
     facts = content.getvalue()
     (folder / FACTS).write_bytes(MAGIC + b" " + _checksum(MAGIC + facts) + b"\n" + facts)
 
@@ -392,7 +422,9 @@ class GrowingArray:
     """An array in an .npy file, in whose header numpy leaves room to write its length again."""
 
     def __init__(self, path: Path, dtype: np.dtype) -> None:
-        self.path, self.dtype, self.length = path, dtype, 0
+        self.path = path
+        self.dtype = dtype
+        self.length = 0
         path.touch()
 
     def append(self, values: Array) -> None:
