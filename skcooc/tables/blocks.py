@@ -79,23 +79,26 @@ class RowBlocks:
                 "blocks should be an iterable that can be read several times, such as a list or an "
                 f"object with a method __iter__. Got {type(blocks).__name__}."
             )
-        self.blocks, self.max_passes = blocks, max_passes
+        self.blocks = blocks
+        self.max_passes = max_passes
         self._read: list[tuple[int, ...]] | None = None  # shapes of the blocks, once all are read
 
     @property
     def shape(self) -> tuple[int, int] | None:
-        known: tuple[int, int] | None = getattr(self.blocks, "shape", None)
+        shape: tuple[int, int] | None = getattr(self.blocks, "shape", None)
         shapes = list(map(np.shape, self.blocks)) if self._in_memory else self._read
-        if not shapes or known is not None or any(len(shape) != 2 for shape in shapes):
-            return known
+        if not shapes or shape is not None or any(len(shape) != 2 for shape in shapes):
+            return shape
         return sum(n_rows for n_rows, _ in shapes), shapes[0][1]
 
     def __len__(self) -> int:
         if isinstance(self.blocks, Sized):
             return len(self.blocks)
         if self._read is None:
-            what = "The number of blocks is not known before they have been read"
-            raise TypeError(f"{what}: {type(self.blocks).__name__} has no len().")
+            raise TypeError(
+                "The number of blocks is not known before they have been read: "
+                f"{type(self.blocks).__name__} has no len()."
+            )
         return len(self._read)
 
     def __bool__(self) -> bool:
@@ -131,15 +134,15 @@ def as_blocks(blocks: Any) -> Any:
 
 def check_columns(blocks: Iterable[TableLike]) -> Iterator[TableLike]:
     """Blocks; ValueError where the columns of one have other names than those before."""
-    known = None
+    columns = None
     for block in blocks:
         names = getattr(block, "column_names", getattr(block, "columns", None))
-        if not (known is None or names is None or same_names(known, names)):
+        if not (columns is None or names is None or same_names(columns, names)):
             raise ValueError(
                 "All blocks should have the same columns, but one has other names, or has them in "
                 "another order: give frame.reindex(columns=names, fill_value=0)."
             )
-        known = known if names is None else names
+        columns = columns if names is None else names
         yield block
 
 
@@ -157,20 +160,24 @@ class CheckedBlocks:
     column_sums: Array | None = None  # (M,): of the whole table, once it has been read
 
     def __iter__(self) -> Iterator[CSRCounts]:
-        last = 0
+        n_rows = 0
         for block in check_columns(self.blocks):
-            table = self.check(block, self.reset and last == 0)
-            first, last, own = last, last + table.shape[0], None
+            table = self.check(block, self.reset and n_rows == 0)
+            weights = None
             if self.sample_weight is not None:
-                own = self.check_weights(self.sample_weight[first:last], table)
-            yield CSRCounts(table, own)
-        if self.sample_weight is not None and len(self.sample_weight) != last:
-            what = f"sample_weight should be of shape ({last},)"
-            raise ValueError(f"{what}, an entry for each row of X.")
+                weights = self.sample_weight[n_rows : n_rows + table.shape[0]]
+                weights = self.check_weights(weights, table)
+            n_rows += table.shape[0]
+            yield CSRCounts(table, weights)
+        if self.sample_weight is not None and len(self.sample_weight) != n_rows:
+            raise ValueError(
+                f"sample_weight should be of shape ({n_rows},), an entry for each row of X."
+            )
 
     def sampled(self, n_rows: int, rng: np.random.Generator) -> tuple[CSRCounts, CheckedBlocks]:
         """Draw rows while the table is read, in its order; also returns blocks with column sums."""
-        reservoir, column_sums = _Reservoir(n_rows), np.zeros(())
+        reservoir = _Reservoir(n_rows)
+        column_sums = np.zeros(())
         for counts in self:
             reservoir.add(counts, rng.random(counts.shape[0]))
             column_sums = column_sums + counts.column_sums
@@ -186,7 +193,8 @@ class _Reservoir:
     """The rows with the smallest keys of all that were added."""
 
     def __init__(self, n_rows: int) -> None:
-        self.n_rows, self.limit = n_rows, np.inf
+        self.n_rows = n_rows
+        self.limit = np.inf
         self.rows: list[CSR] = []
         self.weights: list[Array] = []
         self.keys: list[Array] = []
@@ -240,8 +248,9 @@ def delayed_rows(
         import dask.array as da
         from dask import delayed
     except ImportError as error:
-        hint = "Install it with `pip install 'skcooc[dask]'`."
-        raise ImportError(f"Blocks on workers need dask. {hint}") from error
+        raise ImportError(
+            "Blocks on workers need dask. Install it with `pip install 'skcooc[dask]'`."
+        ) from error
 
     meta = sp.csr_array((0, n_columns), dtype=dtype)
     shape = (np.nan, n_columns)

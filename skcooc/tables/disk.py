@@ -111,8 +111,8 @@ class DiskTable:
     def counts(self) -> DiskCounts:
         """Counts for a fit of all rows; reads all files once to compare checksums."""
         # Nothing is written, but compiled loops know arrays that cannot be written as another type.
-        arrays = map(np.asarray, self._open_files("c"))
-        bands = Bands(self.shape, self._height, *arrays, self._limits)
+        rows, codes, others, lengths, columns = map(np.asarray, self._open_files("c"))
+        bands = Bands(self.shape, self._height, rows, codes, others, lengths, columns, self._limits)
         for band in range(len(bands)):
             self._verify(bands.part(band, band + 1), band)
         return DiskCounts(bands, *self._sums)
@@ -170,12 +170,13 @@ class DiskTable:
     def _read_band(self, band: int) -> Bands:
         # A copy: the files are closed again, so that no more is in memory.
         ends = self._limits[band : band + 2]
-        arrays = (
+        rows, codes, others, lengths, columns = (
             np.array(file[slice(*ends[:, limit])])
             for file, limit in zip(self._open_files("r"), LIMITS, strict=True)
         )
         shape = min(self._height, self.shape[0] - band * self._height), self.shape[1]
-        part = Bands(shape, self._height, *arrays, ends - ends[0])
+        limits = ends - ends[0]
+        part = Bands(shape, self._height, rows, codes, others, lengths, columns, limits)
         self._verify(part, band)
         return part
 

@@ -34,9 +34,10 @@ class Cells(NamedTuple):
 
     def in_rows(self, rows: Array) -> tuple[Array, Array]:
         """Cells of the given rows, (n,): index into these rows, and column of each cell."""
-        starts, stops = self.indptr[rows], self.indptr[rows + 1]
-        found = [self.columns[first:last] for first, last in zip(starts, stops, strict=True)]
-        columns = np.concatenate(found) if found else self.columns[:0]
+        starts = self.indptr[rows]
+        stops = self.indptr[rows + 1]
+        parts = [self.columns[first:last] for first, last in zip(starts, stops, strict=True)]
+        columns = np.concatenate(parts) if parts else self.columns[:0]
         return np.repeat(np.arange(len(rows)), stops - starts), columns
 
 
@@ -71,57 +72,67 @@ def observed_cells(table: CSR) -> Cells:
     return Cells(table.indptr, table.indices)
 
 
-def same_table(one: TableSchema, other: TableSchema) -> bool:
-    return one.shape == other.shape and all(
-        mine is None or its is None or mine is its or same_names(mine, its)
-        for mine, its in zip(one.names, other.names, strict=True)
+def same_table(first: TableSchema, second: TableSchema) -> bool:
+    return first.shape == second.shape and all(
+        a is None or b is None or a is b or same_names(a, b)
+        for a, b in zip(first.names, second.names, strict=True)
     )
 
 
-def same_names(one: ArrayLike, other: ArrayLike) -> bool:
-    """True if names are the same in the same order; missing ones are equal, too."""
-    arrays = as_names(one), as_names(other)
-    first, second = (names.tolist() for names in arrays)
-    if len(first) != len(second) or any(names.ndim != 1 for names in arrays):
-        return bool(first == second)
-    missing, others = (is_missing(names).tolist() for names in arrays)  # None, NaN or NA
-    pairs = zip(first, second, missing, others, strict=True)
-    return all((gone and also) or (gone == also and a == b) for a, b, gone, also in pairs)
+def same_names(first: ArrayLike, second: ArrayLike) -> bool:
+    """True if names are the same in the same order, where missing names are equal."""
+    first = as_names(first)
+    second = as_names(second)
+    if first.shape != second.shape or first.ndim != 1:
+        return bool(first.tolist() == second.tolist())
+    missing = is_missing(first)  # None, NaN or NA
+    if not np.array_equal(missing, is_missing(second)):
+        return False
+    pairs = zip(first.tolist(), second.tolist(), missing.tolist(), strict=True)
+    return all(is_unknown or a == b for a, b, is_unknown in pairs)
 
 
 def find_names(names: Array, wanted: ArrayLike) -> Array:
     """Position of each wanted name, (n,); -1 if it is not among the names."""
-    known = {name: i for i, name in enumerate(names.tolist())}
-    found = [known.get(name, -1) for name in as_names(wanted).ravel().tolist()]
-    return np.array(found, dtype=np.intp)
+    positions = {name: i for i, name in enumerate(names.tolist())}
+    wanted = as_names(wanted).ravel().tolist()
+    return np.array([positions.get(name, -1) for name in wanted], dtype=np.intp)
 
 
 def place_names(
-    names: Sequence[Array | None], ways: Mapping[str, Array], what: str
+    names: Sequence[Array | None], ways: Mapping[str, Array], kind: str
 ) -> tuple[Array, list[Array]]:
     """Mask of the pairs or triples that a table has, (n,), and their positions; warns of others."""
-    for way, own in zip(ways, names, strict=True):
-        if own is not None and len(set(own.tolist())) < len(own):
-            told = f"like has several {way} of the same name"
-            raise ValueError(f"{told}: give positions, or names that differ, to place {what}.")
-    found = [
-        find_names(own, ways[way]) for way, own in zip(ways, names, strict=True) if own is not None
-    ]
-    if len(found) < len(ways):
-        told = f"like has no names of {' and '.join(ways)}, so {what} of names cannot be placed in"
-        raise ValueError(f"{told} it: give tokens made by from_{what} or from_frame.")
-    known = np.min(found, axis=0) >= 0
-    if not known.all():
-        unknown, new_rows = [], ""
-        for way, i in zip(ways, found, strict=True):
+    positions = []
+    for way, labels in zip(ways, names, strict=True):
+        if labels is None:
+            continue
+        if len(set(labels.tolist())) < len(labels):
+            raise ValueError(
+                f"like has several {way} of the same name: give positions, or names that differ, "
+                f"to place {kind}."
+            )
+        positions.append(find_names(labels, ways[way]))
+    if len(positions) < len(ways):
+        raise ValueError(
+            f"like has no names of {' and '.join(ways)}, so {kind} of names cannot be placed in "
+            f"it: give tokens made by from_{kind} or from_frame."
+        )
+    mask = np.min(positions, axis=0) >= 0
+    if not mask.all():
+        unknown = []
+        advice = ""
+        for way, i in zip(ways, positions, strict=True):
             if distinct := sorted(set(ways[way][i < 0].tolist()), key=str):
                 more = f" and {len(distinct) - 3} others" if len(distinct) > 3 else ""
                 unknown.append(f"no {way} {distinct[:3]}{more}")
-                new_rows += NEW_ROWS * (way == "rows")
-        told = f"{(~known).sum()} of {len(known)} {what} are dropped: the table has "
-        told += f"{' and '.join(unknown)}.{new_rows}"
-        warn(told)
-    return known, [i[known] for i in found]
+                if way == "rows":
+                    advice = NEW_ROWS
+        warn(
+            f"{(~mask).sum()} of {len(mask)} {kind} are dropped: the table has "
+            f"{' and '.join(unknown)}.{advice}"
+        )
+    return mask, [i[mask] for i in positions]
 
 
 def list_tokens(counts: Any, *indices: Any) -> tuple[Any, ...]:
@@ -144,13 +155,13 @@ def as_names(names: ArrayLike) -> Array:
 
     Dates are in microseconds: lists of them hold dates, and not integers as of nanoseconds.
     """
-    given = np.asarray(list(names) if isinstance(names, Iterator) else names)
-    if (kind := given.dtype.kind) in "mM":
-        return given.astype(f"{kind}8[us]")
-    if given.dtype != object or not all(isinstance(name, Integral) for name in given.flat):
-        return given
-    numbers = np.array(given.tolist())
-    return numbers if numbers.dtype.kind in "iu" else given
+    array = np.asarray(list(names) if isinstance(names, Iterator) else names)
+    if (kind := array.dtype.kind) in "mM":
+        return array.astype(f"{kind}8[us]")
+    if array.dtype != object or not all(isinstance(name, Integral) for name in array.flat):
+        return array
+    numbers = np.array(array.tolist())
+    return numbers if numbers.dtype.kind in "iu" else array
 
 
 def check_complete(names: ArrayLike, side: str) -> Array:
@@ -160,22 +171,29 @@ def check_complete(names: ArrayLike, side: str) -> Array:
         raise ValueError(f"{side} has shape {names.shape}: give a list of names, one of each pair.")
     missing = is_missing(names)
     if missing.any():
-        what = f"{missing.sum()} of {len(names)} {side} have no name"
-        cure = "read names as strings, such as by pandas.read_csv(..., keep_default_na=False)"
-        where = f"the first at position {missing.argmax()}"
-        raise ValueError(f"{what}, {where}: leave these out, or {cure}.")
+        raise ValueError(
+            f"{missing.sum()} of {len(names)} {side} have no name, the first at position "
+            f"{missing.argmax()}: leave these out, or read names as strings, such as by "
+            "pandas.read_csv(..., keep_default_na=False)."
+        )
     return names
 
 
-def checked_counts(counts: ArrayLike | None, *indices: Array, least: int = 1) -> Array:
-    """Counts of pairs or triples, (n,), of ``least`` at least; ones if there are none."""
+def checked_counts(counts: ArrayLike | None, *indices: Array, min_samples: int = 1) -> Array:
+    """Counts of ``min_samples`` pairs or triples or more, (n,); ones if ``counts`` is None."""
     n = np.ones(len(indices[0]), dtype=np.intp) if counts is None else np.asarray(counts)
     check_consistent_length(*indices, n)
-    if n.dtype.kind in "USO" and any(isinstance(one, str) for one in n.tolist()):
+    if n.dtype.kind in "USO" and any(isinstance(count, str) for count in n.tolist()):
         raise TypeError("counts holds strings: give numbers, such as by pandas.to_numeric.")
-    options = {"ensure_2d": False, "ensure_non_negative": n.size > 0, "ensure_min_samples": least}
     with without_overflow("counts"):
-        return column_or_1d(check_array(n, input_name="counts", **options))
+        n = check_array(
+            n,
+            input_name="counts",
+            ensure_2d=False,
+            ensure_non_negative=n.size > 0,
+            ensure_min_samples=min_samples,
+        )
+        return column_or_1d(n)
 
 
 def unique_names(names: Array, side: str) -> tuple[Array, Array]:
@@ -184,52 +202,57 @@ def unique_names(names: Array, side: str) -> tuple[Array, Array]:
         return np.unique(names, return_inverse=True)
     except TypeError as error:
         types = sorted({type(name).__name__ for name in names.tolist()})
-        told = f"Names of {side} should be all strings or all numbers. Got {types}."
-        raise TypeError(told) from error
+        raise TypeError(
+            f"Names of {side} should be all strings or all numbers. Got {types}."
+        ) from error
 
 
-def in_another_order(one: Any, other: Any) -> bool:
+def in_another_order(first: Any, second: Any) -> bool:
     """Whether names, or strings of them, are the same but for their order; each may repeat."""
-    if len(one) != len(other):
+    if len(first) != len(second):
         return False
-    first, second = (list(map(str, as_names(names).tolist())) for names in (one, other))
+    first, second = (list(map(str, as_names(names).tolist())) for names in (first, second))
     return first != second and Counter(first) == Counter(second)
 
 
-def check_index(X: Any, **given: Any) -> None:
+def check_index(X: Any, **arguments: Any) -> None:
     """Refuse values of rows that have the index of X in another order."""
     if hasattr(X, "iloc"):
-        check_order(X.index, **given)
+        check_order(X.index, **arguments)
 
 
-def check_order(index: Any, **given: Any) -> None:
+def check_order(index: Any, **arguments: Any) -> None:
     """Refuse values of rows that have this index, or these names of rows, in another order."""
-    for name, values in given.items():
+    for name, values in arguments.items():
         if isinstance(values, Mapping):
             check_order(index, **{f"{name}[{key!r}]": column for key, column in values.items()})
         if index is None or not hasattr(values, "iloc") or np.array_equal(index, values.index):
             continue
         if in_another_order(index, values.index):
-            told = f"{name} has the index of the rows in another order"
-            cure = f"Give {name}.loc[index of rows], or {name}.to_numpy() if the order is right."
-            raise ValueError(f"{told}, and its values are matched by position. {cure}")
+            raise ValueError(
+                f"{name} has the index of the rows in another order, and its values are matched "
+                f"by position. Give {name}.loc[index of rows], or {name}.to_numpy() if the order "
+                "is right."
+            )
 
 
-def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None:
+def checked_names(names: ArrayLike | None, size: int, parameter: str) -> Array | None:
     if names is None:
         return None
     names = as_names(names).copy()
     if names.shape != (size,):
-        cure = ": join the levels of a MultiIndex, such as by '_'.join" if names.ndim == 2 else ""
-        raise ValueError(f"{what} has shape {names.shape}; expected ({size},){cure}")
+        message = f"{parameter} has shape {names.shape}; expected ({size},)"
+        if names.ndim == 2:
+            message += ": join the levels of a MultiIndex, such as by '_'.join"
+        raise ValueError(message)
     return names
 
 
-def columns_of(given: Any, default: Any = None) -> Any:
+def columns_of(frame: Any, default: Any = None) -> Any:
     """Names of the columns of a data frame, also of pyarrow, or the index of a Series."""
-    if hasattr(given, "iloc"):  # pandas has attributes for words, such as "column_names"
-        return given.axes[-1]
-    return getattr(given, "column_names", getattr(given, "columns", default))
+    if hasattr(frame, "iloc"):  # pandas has attributes for words, such as "column_names"
+        return frame.axes[-1]
+    return getattr(frame, "column_names", getattr(frame, "columns", default))
 
 
 def named_column(frame: Any, name: str) -> Any:
@@ -242,8 +265,8 @@ def named_column(frame: Any, name: str) -> Any:
 def usual_counts(columns: Iterable[Any]) -> Any:
     """The column with a usual name of counts, if need be in another case, or None."""
     ordered = sorted(columns, key=lambda name: name in USUAL_COUNTS)  # exact names last
-    known = {str(name).strip().lower(): name for name in ordered}
-    return next((known[name] for name in USUAL_COUNTS if name in known), None)
+    columns = {str(name).strip().lower(): name for name in ordered}
+    return next((columns[name] for name in USUAL_COUNTS if name in columns), None)
 
 
 def column_of_counts(frame: Any, count: str | None, used: set[str]) -> Any:
@@ -251,8 +274,10 @@ def column_of_counts(frame: Any, count: str | None, used: set[str]) -> Any:
     if count == "auto":
         count = usual_counts(name for name in columns_of(frame, frame) if name not in used)
         if count is not None:
-            cure = f"give count={count!r}, or count=None if each line is one token."
-            warn(f"Column {count!r} is taken as counts: {cure}")
+            warn(
+                f"Column {count!r} is taken as counts: give count={count!r}, or count=None if "
+                "each line is one token."
+            )
     return None if count is None else named_column(frame, count)
 
 
@@ -282,8 +307,10 @@ class Tokens:
         if isinstance(key, tuple):  # dyads[positions, ...], as scikit-learn indexes arrays
             key, *rest = key
             if rest and rest[0] not in (Ellipsis, slice(None)):
-                told = "are indexed by tokens; see rows and columns or positions."
-                raise IndexError(f"{type(self).__name__} {told}")
+                raise IndexError(
+                    f"{type(self).__name__} are indexed by tokens; see rows and columns or "
+                    "positions."
+                )
         if isinstance(key, (int, np.integer)):
             return tuple(index[key] for index in self.positions)
         if not isinstance(key, slice):
@@ -295,7 +322,8 @@ class Tokens:
     def with_positions(self, positions: tuple[Array, ...], weights: Array | None) -> Self:
         """Return other tokens of the same table."""
         other = copy.copy(self)
-        other.positions, other.weights = positions, weights
+        other.positions = positions
+        other.weights = weights
         return other
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
@@ -315,10 +343,10 @@ class Tokens:
         return self.with_positions(self.positions, weights)
 
     def _table(self, columns: Array, shape: tuple[int, int]) -> CSR:
-        given = np.ones(len(self), dtype=np.float32) if self.weights is None else self.weights
-        weights = given.astype(np.float64)  # so are their sums
-        table = sp.coo_array((weights, (self.rows, columns)), shape=shape).tocsr()
-        return table if given.dtype == np.float64 else narrowed(table)
+        weights = np.ones(len(self), dtype=np.float32) if self.weights is None else self.weights
+        double = weights.astype(np.float64)  # so are their sums
+        table = sp.coo_array((double, (self.rows, columns)), shape=shape).tocsr()
+        return table if weights.dtype == np.float64 else narrowed(table)
 
     def _ones(self, columns: Array, shape: tuple[int, int], dtype: DTypeLike) -> tuple[CSR, Array]:
         """Return a one for each token, row by row, and which token each is, (L,)."""
@@ -380,15 +408,22 @@ class Dyads(Tokens):
     """
 
     def __init__(
-        self, X: Any, *more: Any, row_names: ArrayLike | None = None,
+        self,
+        X: Any,
+        *more: Any,
+        row_names: ArrayLike | None = None,
         column_names: ArrayLike | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if more:
-            what = f"Dyads() takes one table of counts, got {1 + len(more)} positional arguments"
-            raise TypeError(f"{what}. Dyads.from_pairs(rows, columns, counts) takes pairs.")
+            raise TypeError(
+                f"Dyads() takes one table of counts, got {1 + len(more)} positional arguments. "
+                "Dyads.from_pairs(rows, columns, counts) takes pairs."
+            )
         if isinstance(X, Tokens):
-            what = f"Dyads takes a table of counts, got {type(X).__name__}"
-            raise TypeError(f"{what}. Triads.dyads(i, j) makes Dyads of two of three indices.")
+            raise TypeError(
+                f"Dyads takes a table of counts, got {type(X).__name__}. "
+                "Triads.dyads(i, j) makes Dyads of two of three indices."
+            )
         if column_names is None and hasattr(X, "columns"):
             column_names = list(columns_of(X))
         table = sp.csr_array(check_block(X, estimator="Dyads"))
@@ -401,9 +436,13 @@ class Dyads(Tokens):
 
     @classmethod
     def from_pairs(
-        cls, rows: ArrayLike, columns: ArrayLike, counts: ArrayLike | None = None, *,
+        cls,
+        rows: ArrayLike,
+        columns: ArrayLike,
+        counts: ArrayLike | None = None,
+        *,
         like: Dyads | None = None,
-    ) -> Dyads:  # fmt: skip
+    ) -> Dyads:
         """Make tokens of two columns of names.
 
         Parameters
@@ -436,14 +475,15 @@ class Dyads(Tokens):
             If pairs are left out, with their number and the first of the unknown names.
         """
         check_index(rows, columns=columns, counts=counts)
-        rows, columns = check_complete(rows, "rows"), check_complete(columns, "columns")
+        rows = check_complete(rows, "rows")
+        columns = check_complete(columns, "columns")
         n = checked_counts(counts, rows, columns)
         if not isinstance(like, Dyads | None):
             raise TypeError(f"like should be the Dyads fitted, got {type(like).__name__}.")
         if like is not None:
-            names, ways = (like.row_names, like.column_names), {"rows": rows, "columns": columns}
-            known, positions = place_names(names, ways, "pairs")
-            *places, weights = list_tokens(n[known], *positions)
+            names = like.row_names, like.column_names
+            mask, positions = place_names(names, {"rows": rows, "columns": columns}, "pairs")
+            *places, weights = list_tokens(n[mask], *positions)
             return like.with_positions(tuple(places), weights)
         row_names, i = unique_names(rows, "rows")
         column_names, j = unique_names(columns, "columns")
@@ -452,9 +492,14 @@ class Dyads(Tokens):
 
     @classmethod
     def from_frame(
-        cls, frame: Any, row: str, column: str, count: str | None = "auto", *,
+        cls,
+        frame: Any,
+        row: str,
+        column: str,
+        count: str | None = "auto",
+        *,
         like: Dyads | None = None,
-    ) -> Dyads:  # fmt: skip
+    ) -> Dyads:
         """Make tokens of columns of a data frame (pandas, polars or any mapping).
 
         Parameters
@@ -486,7 +531,8 @@ class Dyads(Tokens):
                [0., 1.]], dtype=float32)
         """
         counts = column_of_counts(frame, count, {row, column})
-        rows, columns = named_column(frame, row), named_column(frame, column)
+        rows = named_column(frame, row)
+        columns = named_column(frame, column)
         return cls.from_pairs(rows, columns, counts, like=like)
 
     @property
@@ -521,12 +567,14 @@ class Dyads(Tokens):
         <Dyads: 1 tokens of a table of shape (2, 2)>
         """
         if not same_table(self.schema, others.schema):
-            shapes = f"of shapes {others.table_shape} and {self.table_shape}, or with other names"
-            cure = "make them with Dyads.from_pairs(..., like=others)."
-            raise ValueError(f"others and these Dyads are of different tables, {shapes}: {cure}")
-        known = np.ravel_multi_index((others.rows, others.columns), self.table_shape)
+            raise ValueError(
+                "others and these Dyads are of different tables, of shapes "
+                f"{others.table_shape} and {self.table_shape}, or with other names: make them "
+                "with Dyads.from_pairs(..., like=others)."
+            )
+        occupied = np.ravel_multi_index((others.rows, others.columns), self.table_shape)
         cells = np.ravel_multi_index((self.rows, self.columns), self.table_shape)
-        return self[np.isin(cells, known, invert=True)]
+        return self[np.isin(cells, occupied, invert=True)]
 
     def to_csr(self) -> sp.csr_array:
         """The table of counts.

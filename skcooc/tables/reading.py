@@ -74,10 +74,10 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
         )
     with explained(X):
         if not reset and (names := uncompared_names(X)) is not None:
-            known = getattr(estimator, "column_names_in_", None)
-            if known is None and set(names.tolist()) == set(range(len(names))):
-                known = np.arange(len(names))  # of a frame that numbers its columns, or an array
-            if not (known is None or dyads.same_names(known, names)):
+            columns = getattr(estimator, "column_names_in_", None)
+            if columns is None and set(names.tolist()) == set(range(len(names))):
+                columns = np.arange(len(names))  # of a frame that numbers its columns, or an array
+            if not (columns is None or dyads.same_names(columns, names)):
                 raise ValueError(OTHER_NAMES)
         table = _canonical(estimator, X, reset)
     check_total(table.data.sum(dtype=np.float64))
@@ -102,18 +102,19 @@ def doubts(table: CSR, names: Sequence[object]) -> Iterator[str]:
         )
     sums = table.sum(axis=1), table.sum(axis=0)
     total = sums[0].sum()
-    for side, (one, other) in enumerate((sums, sums[::-1])):
-        if len(one) < MIN_LINES or not total:
+    for side in (0, 1):
+        if len(sums[side]) < MIN_LINES or not total:
             continue
-        line = int(one.argmax())
+        line = int(sums[side].argmax())
+        largest = sums[side][line]
         name = f"Row {line}" if side == 0 else f"Column {names[line]!r}"
-        if one[line] > LARGEST_LINE * total:
+        if largest > LARGEST_LINE * total:
             yield (
-                f"{name} has {100 * one[line] / total:.3g} % of all tokens, {one[line]:,.10g} of "
+                f"{name} has {100 * largest / total:.3g} % of all tokens, {largest:,.10g} of "
                 f"{total:,.10g}, so that the model describes little else. If it is a total or an "
                 "identifier, leave it out."
             )
-        elif 2 * one[line] == total and np.array_equal(_line(table, side, line), other / 2):
+        elif 2 * largest == total and np.array_equal(_line(table, side, line), sums[1 - side] / 2):
             yield (
                 f"{name} is the sum of all others: leave totals out, as by pandas.crosstab's "
                 "margins=False."
@@ -135,33 +136,33 @@ def _line(table: CSR, side: int, number: int) -> Array:
 
 
 def transformed(table: CSR) -> str | None:
-    """What the table seems to hold instead of counts; None where nothing is known.
+    """Describe what the table seems to hold instead of counts; None if it may hold counts.
 
     >>> transformed(sp.csr_array([[0.6, 0.8], [0.0, 1.0]]))
     'rows of length one, as TfidfVectorizer makes them'
     """
-    some = dyads.without_zeros(table[:CHECKED_ROWS]).astype(np.float64)
-    data = some.data
+    sample = dyads.without_zeros(table[:CHECKED_ROWS]).astype(np.float64)
+    data = sample.data
     if not data.size or not (data % 1).any():
         return None
     if _is_similarity(table):
         return "a symmetric matrix with a constant diagonal, such as similarities or distances"
-    occupied = np.diff(some.indptr) > 0
-    lengths = np.sqrt(some.power(2).sum(axis=1))[occupied]
+    occupied = np.diff(sample.indptr) > 0
+    lengths = np.sqrt(sample.power(2).sum(axis=1))[occupied]
     if len(lengths) > 1 and np.allclose(lengths, 1, atol=1e-4):
         return "rows of length one, as TfidfVectorizer makes them"
-    if kind := _same_totals(some):
+    if kind := _same_totals(sample):
         return kind
-    if table.shape == some.shape and math.isclose(some.sum(), 1, abs_tol=1e-4):
+    if table.shape == sample.shape and math.isclose(sample.sum(), 1, abs_tol=1e-4):
         return "shares of all tokens, which sum to one"
-    if _has_column_weights(some):
+    if _has_column_weights(sample):
         return "counts times weights of columns, as TfidfVectorizer(norm=None) makes them"
     if data.max() > LARGEST_LOG or np.ptp(data) == 0:
         return None
-    some.data = np.expm1(some.data)
-    if _are_whole(some.data) and np.rint(some.data).all():
+    sample.data = np.expm1(sample.data)
+    if _are_whole(sample.data) and np.rint(sample.data).all():
         return "logarithms of counts, log(1 + n)"
-    return "logarithms of normalised counts, log(1 + n)" if _same_totals(some) else None
+    return "logarithms of normalised counts, log(1 + n)" if _same_totals(sample) else None
 
 
 def _are_whole(values: Array) -> bool:
@@ -169,7 +170,7 @@ def _are_whole(values: Array) -> bool:
 
 
 def _same_totals(table: CSR) -> str | None:
-    """What rows are that have the same total; None where they have others."""
+    """Describe rows that all have the same total; None if totals differ."""
     totals = table.sum(axis=1)[np.diff(table.indptr) > 0]
     if len(totals) < 2 or not np.allclose(totals, totals[0], rtol=1e-4):
         return None
@@ -178,13 +179,14 @@ def _same_totals(table: CSR) -> str | None:
 
 
 def _has_column_weights(table: CSR) -> bool:
-    """Whether values are multiples of the smallest of their column, which is another for others."""
-    least = np.full(table.shape[1], np.inf)
-    np.minimum.at(least, table.indices, table.data)
-    occupied = least[np.isfinite(least)]
-    several = len(table.data) >= 2 * len(occupied)
-    multiples = several and _are_whole(table.data / least[table.indices])
-    return multiples and not _are_whole(table.data / occupied.min())  # of one number: of cells
+    """Whether values are multiples of the smallest of their column, which differs by column."""
+    smallest = np.full(table.shape[1], np.inf)
+    np.minimum.at(smallest, table.indices, table.data)
+    occupied = smallest[np.isfinite(smallest)]
+    if len(table.data) < 2 * len(occupied):
+        return False
+    are_multiples = _are_whole(table.data / smallest[table.indices])
+    return are_multiples and not _are_whole(table.data / occupied.min())  # one weight of all cells
 
 
 def _is_similarity(table: CSR) -> bool:
@@ -230,15 +232,15 @@ def is_out_of_core(X: TableLike) -> bool:
 
 
 def check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> None:
-    """Keep the column names of Dyads if they are strings, or compare them with known ones."""
-    known = getattr(estimator, "feature_names_in_", None)
+    """Keep the column names of Dyads if they are strings, or compare them with those of the fit."""
+    fitted = getattr(estimator, "feature_names_in_", None)
     if names is None or not all(isinstance(name, str) for name in names):
         names = None
-    if reset and known is not None:
+    if reset and fitted is not None:
         del estimator.feature_names_in_
     if reset and names is not None:
         estimator.feature_names_in_ = names.astype(object)
-    if not reset and not (names is None or known is None or np.array_equal(known, names)):
+    if not reset and not (names is None or fitted is None or np.array_equal(fitted, names)):
         raise ValueError(OTHER_NAMES)
 
 
@@ -281,10 +283,15 @@ class Table:
 
 
 def read(
-    estimator: BaseEstimator, X: TableLike, sample_weight: ArrayLike | None = None, *,
-    needs: Mapping[Capability, str] | None = None, continues: bool = False, searches: bool = True,
+    estimator: BaseEstimator,
+    X: TableLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    needs: Mapping[Capability, str] | None = None,
+    continues: bool = False,
+    searches: bool = True,
     random_state: RandomState = None,
-) -> Table:  # fmt: skip
+) -> Table:
     """Check a table to fit: an array, Dyads, Triads, or one that is not in memory.
 
     The estimator gets ``n_features_in_`` and ``feature_names_in_``, or X is compared with them.
@@ -312,9 +319,10 @@ def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
     """Check new rows of a fitted estimator; ValueError if they have other columns."""
     table = check_table(estimator, X, reset=False)
     if len(table.indptr) > 1 and not table.data.any():
-        what = "None of the {} rows of X has a token in the {} columns of the fit"
-        cure = "Count new texts by transform of the vectorizer that was fitted."
-        warn(f"{what.format(*table.shape)}. {cure}")
+        warn(
+            f"None of the {table.shape[0]} rows of X has a token in the {table.shape[1]} columns "
+            "of the fit. Count new texts by transform of the vectorizer that was fitted."
+        )
     return NewRows(table)
 
 
@@ -332,17 +340,21 @@ def all_cells(n_rows: int, n_columns: int, dtype: DTypeLike) -> Block:
 
 def check_same_table(fitted: TableSchema, X: Tokens, name: str) -> None:
     if not dyads.same_table(fitted, X.schema):
-        of_new = "; tokens of new rows are scored as a matrix: X.to_csr()" * isinstance(X, Dyads)
+        advice = "Make X with like=train"
+        if isinstance(X, Dyads):
+            advice += "; tokens of new rows are scored as a matrix: X.to_csr()"
         raise ValueError(
             f"X has tokens of a table of shape {X.table_shape}, but {name} was fitted on a table "
-            f"of shape {fitted.shape}, or with other names. Make X with like=train{of_new}."
+            f"of shape {fitted.shape}, or with other names. {advice}."
         )
 
 
 def check_triads(estimator: BaseEstimator, X: object) -> Triads:
     if not isinstance(X, Triads):
-        what = f"{type(estimator).__name__} takes tokens of three indices, skcooc.Triads"
-        raise TypeError(f"{what}; got {type(X).__name__}.")
+        raise TypeError(
+            f"{type(estimator).__name__} takes tokens of three indices, skcooc.Triads; "
+            f"got {type(X).__name__}."
+        )
     return X
 
 
@@ -381,12 +393,16 @@ def _no_tokens(estimator: BaseEstimator, shape: tuple[int, ...]) -> ValueError:
 
 
 def read_in_memory(
-    estimator: BaseEstimator, X: TableLike, sample_weight: ArrayLike | None = None, *,
+    estimator: BaseEstimator,
+    X: TableLike,
+    sample_weight: ArrayLike | None = None,
+    *,
     reset: bool = True,
-) -> Table:  # fmt: skip
+) -> Table:
     """Check a table that has to be in memory; see ``check_table``."""
     if isinstance(X, Dyads) and sample_weight is not None:
-        X, sample_weight = X.reweighted(check_weights(sample_weight, np.empty((len(X), 0)))), None
+        X = X.reweighted(check_weights(sample_weight, np.empty((len(X), 0))))
+        sample_weight = None
     table = check_table(estimator, X, reset=reset)
     dyads.check_index(X, sample_weight=sample_weight)
     weights = None if sample_weight is None else check_weights(sample_weight, table)
@@ -405,9 +421,12 @@ def read_in_memory(
 
 
 def read_batch(
-    estimator: BaseEstimator, X: TableLike, sample_weight: ArrayLike | None = None, *,
+    estimator: BaseEstimator,
+    X: TableLike,
+    sample_weight: ArrayLike | None = None,
+    *,
     by_name: bool = False,
-) -> Table:  # fmt: skip
+) -> Table:
     """Check further rows of a fitted estimator, which have its columns.
 
     With ``by_name`` they may have them in any order, lack some, and have new ones: these follow the
@@ -416,14 +435,14 @@ def read_batch(
     """
     if not by_name:
         return read_in_memory(estimator, X, sample_weight, reset=False)
-    known = _distinct(getattr(estimator, "column_names_in_", None), type(estimator).__name__)
+    fitted = _distinct(getattr(estimator, "column_names_in_", None), type(estimator).__name__)
     table = read_in_memory(estimator, X, sample_weight)
     names = _distinct(table.schema.column_names, "X")
-    dyads.unique_names(np.concatenate([known.astype(object), names.astype(object)]), "columns")
-    places = dyads.find_names(known, names)
+    dyads.unique_names(np.concatenate([fitted.astype(object), names.astype(object)]), "columns")
+    places = dyads.find_names(fitted, names)
     new = places < 0
-    places[new] = len(known) + np.arange(np.count_nonzero(new))
-    columns = np.concatenate([known, names[new]])
+    places[new] = len(fitted) + np.arange(np.count_nonzero(new))
+    columns = np.concatenate([fitted, names[new]])
     counts = table.sample.table
     arrays = counts.data, places[counts.indices], counts.indptr
     aligned = sp.csr_array(arrays, shape=(counts.shape[0], len(columns)))
@@ -437,25 +456,29 @@ def read_batch(
     return Table(batch, batch, schema)
 
 
-def _distinct(names: Array | None, whose: str) -> Array:
+def _distinct(names: Array | None, owner: str) -> Array:
     """Return names of columns; ValueError where there are none, or some twice."""
     if names is None:
         raise ValueError(
-            f"by_name=True finds columns by their names, but {whose} has none: give data frames or "
+            f"by_name=True finds columns by their names, but {owner} has none: give data frames or "
             "Dyads with names to all calls, or set by_name=False."
         )
     if repeated := len(names) - len(dyads.unique_names(names, "columns")[0]):
         first = next(name for name, n in Counter(names.tolist()).items() if n > 1)
-        repeat = f"{repeated} of the {len(names)} names of {whose} repeat others, such as {first!r}"
-        what = f"by_name=True needs distinct names of columns, but {repeat}"
-        raise ValueError(f"{what}. Rename these columns, or add them up.")
+        raise ValueError(
+            f"by_name=True needs distinct names of columns, but {repeated} of the {len(names)} "
+            f"names of {owner} repeat others, such as {first!r}. Rename these columns, or add "
+            "them up."
+        )
     return names
 
 
 def _counts_of(
-    estimator: BaseEstimator, X: TableLike, needs: Mapping[Capability, str],
+    estimator: BaseEstimator,
+    X: TableLike,
+    needs: Mapping[Capability, str],
     sample_weight: ArrayLike | None,
-) -> DaskCounts | DiskCounts:  # fmt: skip
+) -> DaskCounts | DiskCounts:
     """Counts of a dask array or of a table on disk; sets the features of the estimator."""
     if sample_weight is not None:
         needs = {**needs, "weights": "sample_weight is not supported; set sample_weight=None"}
@@ -467,8 +490,9 @@ def _counts_of(
         from skcooc.counts.dask import DaskCounts  # imports dask
 
         check_row_blocks(X)
-        place = "X cannot be fitted where it is, on the workers"
-        check_needs(needs, DaskCounts.capabilities, place)
+        check_needs(
+            needs, DaskCounts.capabilities, "X cannot be fitted where it is, on the workers"
+        )
         counts = load_on_workers(X, type(estimator).__name__)
         if not counts.column_sums.any():
             raise _no_tokens(estimator, counts.shape)
@@ -479,29 +503,32 @@ def _counts_of(
 
 
 def check_needs(
-    needs: Mapping[Capability, str], capabilities: frozenset[Capability], otherwise: str
+    needs: Mapping[Capability, str], capabilities: frozenset[Capability], problem: str
 ) -> None:
     for need, reason in needs.items():
         if need not in capabilities:
-            raise ValueError(f"{otherwise}: {reason}.")
+            raise ValueError(f"{problem}: {reason}.")
 
 
 def _read_blocks(
-    estimator: BaseEstimator, X: RowBlocks, sample_weight: ArrayLike | None, reset: bool,
+    estimator: BaseEstimator,
+    X: RowBlocks,
+    sample_weight: ArrayLike | None,
+    reset: bool,
     random_state: RandomState,
-) -> Table:  # fmt: skip
-    others = dict[str, Array | None]()  # of the first block
+) -> Table:
+    first_names = dict[str, Array | None]()  # of the first block
 
     def check(block: TableLike, reset: bool) -> CSR:
-        others.setdefault("columns", uncompared_names(block))
+        first_names.setdefault("columns", uncompared_names(block))
         return check_table(estimator, block, reset=reset)
 
     weights = None if sample_weight is None else np.asarray(sample_weight)
-    some_zero = partial(check_weights, allow_all_zero_weights=True)
-    blocks = CheckedBlocks(X, check, some_zero, weights, reset)
+    check_block_weights = partial(check_weights, allow_all_zero_weights=True)
+    blocks = CheckedBlocks(X, check, check_block_weights, weights, reset)
     sample, blocks = blocks.sampled(SAMPLE_ROWS, random_generator(random_state))
     check_total(float(np.sum(cast(Array, blocks.column_sums))))
-    names = getattr(estimator, "feature_names_in_", others["columns"])
+    names = getattr(estimator, "feature_names_in_", first_names["columns"])
     schema = TableSchema((0, sample.shape[1]), column_names=names).copy()
     return Table(sample, sample, schema, blocks)
 
@@ -516,23 +543,24 @@ def uncompared_names(X: TableLike) -> Array | None:
 
     None also for a frame that numbers its columns 0, 1, ...
     """
-    of_frame = X.columns if hasattr(X, "iloc") and hasattr(X, "columns") else None
-    given = X.column_names if isinstance(X, Dyads) else of_frame
-    if given is None or any(isinstance(name, str) for name in given):
+    is_frame = hasattr(X, "iloc") and hasattr(X, "columns")
+    columns = X.column_names if isinstance(X, Dyads) else X.columns if is_frame else None
+    if columns is None or any(isinstance(name, str) for name in columns):
         return None
-    names = dyads.as_names(given)
-    default = hasattr(X, "iloc") and names.tolist() == list(range(len(names)))
-    return None if default else names
+    names = dyads.as_names(columns)
+    return None if is_frame and names.tolist() == list(range(len(names))) else names
 
 
-def check_given_columns(given: object, columns: Array | None, what: str) -> None:
+def check_given_columns(frame: object, columns: Array | None, parameter: str) -> None:
     """Check that a frame or Series of topics that the user gives has the columns of X."""
-    names = dyads.columns_of(given)
+    names = dyads.columns_of(frame)
     if names is None or columns is None:
         return
     if not (dyads.same_names(names, columns) or dyads.same_names(names, np.arange(len(names)))):
-        told = "has columns of other names than X, or in another order"
-        raise ValueError(f"{what} {told}. Take those of X by reindex, or give a NumPy array.")
+        raise ValueError(
+            f"{parameter} has columns of other names than X, or in another order. Take those of X "
+            "by reindex, or give a NumPy array."
+        )
 
 
 def _row_names(X: TableLike) -> Array | None:
@@ -551,12 +579,12 @@ def row_groups(groups: ArrayLike, n_rows: int, labels: Array | None = None) -> t
     """
     if labels is not None:
         return labels, known_groups(groups, labels, n_rows)
-    given = _check_groups(groups, n_rows)
-    missing = is_missing(given)
+    values = _check_groups(groups, n_rows)
+    missing = is_missing(values)
     if missing.all():
         raise ValueError("groups has no value that is not missing.")
     try:
-        labels, codes = np.unique(given[~missing], return_inverse=True)
+        labels, codes = np.unique(values[~missing], return_inverse=True)
     except TypeError:
         raise ValueError("groups has values of several types; make all of them strings.") from None
     all_codes = np.full(n_rows, -1)
@@ -566,23 +594,26 @@ def row_groups(groups: ArrayLike, n_rows: int, labels: Array | None = None) -> t
 
 def known_groups(groups: ArrayLike, labels: Array, n_rows: int) -> Array:
     """Number the groups of new rows, (n_rows,), as those fitted; -1 where one is missing or new."""
-    given, position = _check_groups(groups, n_rows), {label: at for at, label in enumerate(labels)}
-    missing = is_missing(given)
-    pairs = zip(given, missing, strict=True)
-    codes = np.array([-1 if unknown else position.get(g, -1) for g, unknown in pairs])
-    new = given[(codes < 0) & ~missing]
+    values = _check_groups(groups, n_rows)
+    positions = {label: g for g, label in enumerate(labels)}
+    missing = is_missing(values)
+    pairs = zip(values, missing, strict=True)
+    codes = np.array([-1 if unknown else positions.get(value, -1) for value, unknown in pairs])
+    new = values[(codes < 0) & ~missing]
     if len(new):
-        what = f"groups has values that were not fitted, such as {new[0]!r}"
-        then = f"their {len(new)} row(s) are treated as rows without a group."
-        warn(f"{what}: {then}")
+        warn(
+            f"groups has values that were not fitted, such as {new[0]!r}: their {len(new)} row(s) "
+            "are treated as rows without a group."
+        )
     return codes.astype(np.intp)
 
 
 def _check_groups(groups: ArrayLike, n_rows: int) -> Array:
     if isinstance(groups, np.ndarray) and groups.dtype.kind == "M":
         groups = groups.astype("M8[us]")  # as objects nanoseconds would be numbers, and days dates
-    given = np.asarray(groups, dtype=object)
-    if given.shape != (n_rows,):
-        what = f"groups has the shape {given.shape}"
-        raise ValueError(f"{what}; it must be ({n_rows},), one for each row of X.")
-    return given
+    values = np.asarray(groups, dtype=object)
+    if values.shape != (n_rows,):
+        raise ValueError(
+            f"groups has the shape {values.shape}; it must be ({n_rows},), one for each row of X."
+        )
+    return values

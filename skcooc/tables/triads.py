@@ -67,17 +67,22 @@ class Triads(Tokens):
     """
 
     def __init__(
-        self, first: ArrayLike, second: ArrayLike, third: ArrayLike,
-        counts: ArrayLike | None = None, *, shape: Sequence[int] | None = None,
+        self,
+        first: ArrayLike,
+        second: ArrayLike,
+        third: ArrayLike,
+        counts: ArrayLike | None = None,
+        *,
+        shape: Sequence[int] | None = None,
         names: Sequence[ArrayLike | None] = (None, None, None),
-    ) -> None:  # fmt: skip
-        given = zip((first, second, third), WAYS, strict=True)
-        positions = [_check_positions(values, name) for values, name in given]
-        n = dyads.checked_counts(counts, *positions, least=0)
-        least = tuple(int(index.max(initial=-1)) + 1 for index in positions)
-        sizes = least if shape is None else tuple(map(int, shape))
-        if len(sizes) != 3 or any(np.less(sizes, least)):
-            raise ValueError(f"shape={shape} should be three sizes, of {least} at least")
+    ) -> None:
+        indices = zip((first, second, third), WAYS, strict=True)
+        positions = [_check_positions(values, name) for values, name in indices]
+        n = dyads.checked_counts(counts, *positions, min_samples=0)
+        min_sizes = tuple(int(index.max(initial=-1)) + 1 for index in positions)
+        sizes = min_sizes if shape is None else tuple(map(int, shape))
+        if len(sizes) != 3 or any(np.less(sizes, min_sizes)):
+            raise ValueError(f"shape={shape} should be three sizes, of {min_sizes} at least")
         self.table_shape: tuple[int, int, int] = (sizes[0], sizes[1], sizes[2])
         sized = zip(names, self.table_shape, WAYS, strict=True)
         self.names = tuple(dyads.checked_names(*way[:2], f"names, the {way[2]},") for way in sized)
@@ -86,9 +91,14 @@ class Triads(Tokens):
 
     @classmethod
     def from_triples(
-        cls, first: ArrayLike, second: ArrayLike, third: ArrayLike,
-        counts: ArrayLike | None = None, *, like: Triads | None = None,
-    ) -> Triads:  # fmt: skip
+        cls,
+        first: ArrayLike,
+        second: ArrayLike,
+        third: ArrayLike,
+        counts: ArrayLike | None = None,
+        *,
+        like: Triads | None = None,
+    ) -> Triads:
         """Make tokens of three columns of names.
 
         Parameters
@@ -109,22 +119,28 @@ class Triads(Tokens):
         """
         check_consistent_length(first, second, third, counts)
         dyads.check_index(first, second=second, third=third, counts=counts)
-        given = zip(WAYS, (first, second, third), strict=True)
-        ways = {way: dyads.check_complete(names, way) for way, names in given}
+        columns = zip(WAYS, (first, second, third), strict=True)
+        ways = {way: dyads.check_complete(names, way) for way, names in columns}
         if not isinstance(like, Triads | None):
             raise TypeError(f"like should be the Triads fitted, got {type(like).__name__}.")
         if like is not None:
-            known, (x, y, w) = dyads.place_names(like.names, ways, "triples")
-            n = None if counts is None else np.asarray(counts)[known]
+            mask, (x, y, w) = dyads.place_names(like.names, ways, "triples")
+            n = None if counts is None else np.asarray(counts)[mask]
             return cls(x, y, w, n, shape=like.table_shape, names=like.names)
         names, (x, y, w) = zip(*(dyads.unique_names(ways[way], way) for way in WAYS), strict=True)
         return cls(x, y, w, counts, shape=list(map(len, names)), names=names)
 
     @classmethod
     def from_frame(
-        cls, frame: Any, first: str, second: str, third: str, count: str | None = "auto", *,
+        cls,
+        frame: Any,
+        first: str,
+        second: str,
+        third: str,
+        count: str | None = "auto",
+        *,
         like: Triads | None = None,
-    ) -> Triads:  # fmt: skip
+    ) -> Triads:
         """Make tokens of columns of a data frame (pandas, polars or any mapping).
 
         Parameters
@@ -160,7 +176,8 @@ class Triads(Tokens):
             raise ValueError(f"The ways {order} should be 0, 1 and 2 in some order.")
         N, M, L = (self.table_shape[way] for way in order)
         other = self.with_positions(tuple(self.positions[way] for way in order), self.weights)
-        other.names, other.table_shape = tuple(self.names[way] for way in order), (N, M, L)
+        other.names = tuple(self.names[way] for way in order)
+        other.table_shape = N, M, L
         return other
 
     def dyads(self, rows: int, columns: int) -> Dyads:
@@ -168,9 +185,9 @@ class Triads(Tokens):
         if not {rows, columns} <= {0, 1, 2}:
             raise ValueError(f"The ways {rows} and {columns} should be 0, 1 or 2.")
         shape = self.table_shape[rows], self.table_shape[columns]
-        i, j = self.positions[rows], self.positions[columns]
         schema = TableSchema(shape, self.names[rows], self.names[columns])
-        return Dyads.from_schema(schema, i, j, self.weights)
+        positions = self.positions[rows], self.positions[columns]
+        return Dyads.from_schema(schema, *positions, self.weights)
 
     @property
     def schema(self) -> TableSchema:
@@ -197,6 +214,6 @@ def _check_positions(values: ArrayLike, name: str) -> Array:
     index = np.asarray(values)
     index = index if index.size else index.astype(np.intp)
     if index.ndim != 1 or index.dtype.kind not in "iu" or index.min(initial=0) < 0:
-        of_names = "; of names make Triads.from_triples" * (index.dtype.kind in "USO")
-        raise ValueError(f"{name} should be a 1d array of non-negative int{of_names}.")
+        advice = "; of names make Triads.from_triples" if index.dtype.kind in "USO" else ""
+        raise ValueError(f"{name} should be a 1d array of non-negative int{advice}.")
     return index.astype(np.intp, copy=False)
