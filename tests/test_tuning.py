@@ -1,5 +1,6 @@
 import pickle
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -10,12 +11,14 @@ from skcooc import AspectModel, TriadicAspectModel
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
 from skcooc.equations.aspects import beta_of_others, has_short_rows, usual_beta
+from skcooc.estimators.aspect import AspectFamily
 from skcooc.fitting import fit, tuning
 from skcooc.fitting.fit import ShortFits, with_best_row_prior
 from skcooc.fitting.tuning import (
     Candidates,
     ComponentPrior,
     LeaveOneOut,
+    OneOf,
     Pilot,
     Raised,
     SmallerPseudoCounts,
@@ -25,6 +28,7 @@ from skcooc.fitting.tuning import (
 from skcooc.heldout import Validation
 from skcooc.heldout.validation import hold_out
 from skcooc.line_search import TemperatureRange
+from skcooc.protocol.scikit_learn import StrOptions
 from tests.cases import CLASSES, ESTIMATORS, FAST
 from tests.tables import planted, refused
 
@@ -292,9 +296,9 @@ def test_a_search_that_was_cut_short_goes_on():
 def test_only_parameters_of_the_estimator_are_tuned():
     class Unknown(Temperature):
         def propose(self, so_far, best):
-            yield {"beta": 1.0, "temprature": 2.0}
+            yield {"beta": 1.0, "heat": 2.0}
 
-    refused("'beta' proposes values of temprature", tried, [Unknown(RANGE)], lambda **values: 1.0)
+    refused("'beta' proposes values of heat", tried, [Unknown(RANGE)], lambda **values: 1.0)
 
 
 def rows_of_length(*lengths):
@@ -444,3 +448,52 @@ def test_a_parameter_is_raised_from_the_best_candidate_as_long_as_that_gains():
     assert len(equal) == 2  # nothing is gained
     ended, _ = tried([candidates, Raised("component_prior", lambda prior: prior, 4)], loss)
     assert len(ended) == 3
+
+
+@dataclass(eq=False, repr=False)
+class TunedTempering(AspectModel):
+    """All that a further hyper-parameter that ``fit`` tunes takes, beside its documentation."""
+
+    tempering: str = "auto"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **AspectModel._parameter_constraints,
+        "tempering": [StrOptions({"joint", "likelihood", "auto"})],
+    }
+
+    def recipe(self):
+        recipe = super().recipe()
+        return replace(recipe, family=TunedFamily(**vars(recipe.family)))
+
+
+class TunedFamily(AspectFamily):
+    def tunables(self, X):
+        return [*super().tunables(X), OneOf("tempering", ("joint", "likelihood"), 0.0)]
+
+    def plain(self, values):
+        return replace(super().plain(values), tempering=values.get("tempering", "joint"))
+
+
+def test_a_new_hyper_parameter_is_tuned_by_what_declares_it_alone():
+    X = make_cooccurrences(60, 40, n_components=3, random_state=0).X
+    model = TunedTempering(3, max_iter=20, random_state=0).fit(X)
+    trials = {trial.values["tempering"]: trial for trial in model.tuning_[-2:]}
+    assert set(trials) == {"joint", "likelihood"}
+    best = min(trials, key=lambda name: trials[name].validation.perplexity)
+    (chosen,) = (trial for trial in model.tuning_ if trial.chosen)
+    assert chosen is trials[best]
+    options = {"component_prior": chosen.prior, "leave_one_out": model.leave_one_out_}
+    options |= {"tempering": best, "beta": chosen.beta, "max_iter": 20, "random_state": 0}
+    assert model.beta_ == AspectModel(3, **options).fit(X).beta_
+    assert model.tuning_[-1].values.keys() >= {"beta", "tempering"}
+    np.testing.assert_array_equal(clone(model).fit(X).components_, model.components_)
+
+
+@pytest.mark.parametrize(
+    ("others", "best"), [(["likelihood"], "joint"), (["likelihood", "none"], "none")]
+)
+def test_one_of_a_few_values_is_chosen_where_it_is_worth_it(others, best):
+    losses = {"joint": 10.0, "likelihood": 9.95, "none": 9.0}
+    tunables = [OneOf("beta", [0.9]), OneOf("tempering", others)]
+    trials, chosen = tried(tunables, lambda beta=0.9, tempering="joint": losses[tempering])
+    assert chosen.values.get("tempering", "joint") == best
+    assert len(trials) == 1 + len(others)

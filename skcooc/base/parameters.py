@@ -85,10 +85,10 @@ def fill_docstring(
     docstring: str | None, section: str, paragraphs: Mapping[str, str],
     defaults: Mapping[str, object],
 ) -> str | None:  # fmt: skip
-    """Add the missing paragraphs to a section; None stays None (python -OO).
+    r"""Add the missing paragraphs to a section; None stays None (python -OO).
 
     >>> of_beta = {"beta : float": "Inverse temperature."}
-    >>> doc = "A model.\\n\\n    Parameters\\n    ----------\\n    k : int\\n        Size.\\n    "
+    >>> doc = "A model.\n\n    Parameters\n    ----------\n    k : int\n        Size.\n    "
     >>> print(fill_docstring(doc, "Parameters", of_beta, {"beta": 1.0}))
     A model.
     <BLANKLINE>
@@ -98,7 +98,7 @@ def fill_docstring(
         Size.
     beta : float, default=1.0
         Inverse temperature.
-    """
+    """  # noqa: D411
     if docstring is None:
         return None
     docstring = cleandoc(docstring)  # Python 3.13 takes the indentation away, earlier ones do not

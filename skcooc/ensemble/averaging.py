@@ -339,7 +339,6 @@ def predicted_mean(
     The log perplexity of a mean of s models is taken to be quadratic in 1 / s; the curve passes
     through those of all S, of halves and of quarters.
     """
-
     cells = [model.cells(heldout.X) for model in models]
 
     def judged(few: Sequence[Array]) -> MeanPrediction:
