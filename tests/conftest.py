@@ -2,10 +2,6 @@
 
 import gc
 import os
-import zlib
-from contextlib import contextmanager
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
@@ -18,42 +14,6 @@ def pytest_configure(config):
     """Most fits of tests are too short to converge."""
     config.addinivalue_line("filterwarnings", "ignore:EM did not converge")
     config.addinivalue_line("filterwarnings", "ignore:All .* components")
-    if "PYTEST_XDIST_WORKER" in os.environ and find_spec("fcntl"):  # not on Windows
-        config.pluginmanager.register(CompileOnce(Path(config.option.basetemp).parent))
-
-
-class CompileOnce:
-    """Where a worker compiles a loop or a test file, others wait, and load it from the disk."""
-
-    def __init__(self, folder):
-        from numba.core.compiler_lock import global_compiler_lock
-        from numba.core.dispatcher import Dispatcher
-
-        self.folder, compile_loop = folder, Dispatcher.compile
-
-        def wait_and_compile(loop, signature):
-            name = f"{loop.py_func.__module__}.{loop.py_func.__qualname__} {signature}"
-            if not name.startswith("skcooc."):
-                return compile_loop(loop, signature)
-            with global_compiler_lock, self.locked(name):
-                return compile_loop(loop, signature)
-
-        Dispatcher.compile = wait_and_compile
-
-    @contextmanager
-    def locked(self, name):
-        import fcntl
-
-        with open(self.folder / f"{zlib.crc32(name.encode())}.lock", "w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_make_collect_report(self, collector):
-        if not isinstance(collector, pytest.Module):
-            return (yield)
-        with self.locked(collector.nodeid):
-            return (yield)
 
 
 def pytest_collection_modifyitems(items):
