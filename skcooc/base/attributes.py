@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-from typing import Literal, NamedTuple
+from typing import Literal
 
-import joblib
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -19,21 +17,8 @@ from skcooc.simplex import warning_of_twins
 from skcooc.tables import CheckedBlocks, Table
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
-NO_GROUPS = np.empty(0, dtype=int)
-
-REMEDY = "Set warm_start=False to start anew."
-# Parameters that may change before an interrupted fit resumes, since its seeds are kept.
-RESUMABLE = {"n_jobs", "random_state", "warm_start"}
-# Those that may change, too, if a fit has ended: each iteration is what it would have been.
-LENGTH_PARAMETERS = {"max_iter", "tol", "n_init"}
-# Those that each batch of a stream may have anew, and those of whole fits, which batches ignore.
-OF_BATCHES = {
-    *("smoothing", "validation_fraction", "max_iter", "tol", "solver", "n_init"),
-    *("random_state", "warm_start", "early_stopping"),
-}
 
 Attributes = dict[str, object]
-Parameters = Mapping[str, object]  # of an estimator when it was fitted
 
 
 def prediction_attributes(
@@ -181,73 +166,3 @@ def is_collapsed(components: Array, weights: Array, n_rows: int) -> bool:
         return False
     distances = np.abs(components - weights @ components).sum(axis=1) / 2
     return bool((distances < COLLAPSED).all())
-
-
-class TableFingerprint(NamedTuple):
-    """Fingerprint of a table: its type, the shares of columns and rows, and the groups of rows."""
-
-    dtype: np.dtype
-    unigram: Array
-    row_distribution: Array
-    row_groups: Array  # empty where there are none
-
-    def matches(self, X: Counts) -> bool:
-        dtype, unigram, shares, groups = table_fingerprint(X)
-        fitted = self.row_distribution
-        same_rows = shares.shape == fitted.shape and bool((shares == fitted).all())
-        same_rows = same_rows and np.array_equal(groups, self.row_groups)
-        return same_rows and np.array_equal(unigram, self.unigram) and dtype == self.dtype
-
-
-def table_fingerprint(X: Counts) -> TableFingerprint:
-    groups = getattr(X, "row_groups", None)
-    unigram = add_one_unigram(X)
-    groups = NO_GROUPS if groups is None else groups
-    return TableFingerprint(X.dtype, unigram, token_distribution(X)[1], groups)
-
-
-def changed_parameters(
-    estimator: BaseEstimator, fitted: Parameters, free: Set[str] = frozenset()
-) -> list[str]:
-    """Return the names of parameters changed since the last fit, less those free."""
-    asked = estimator.get_params(deep=False)
-    names = [name for name in asked if name not in RESUMABLE | free]
-    return [name for name in names if joblib.hash(asked[name]) != joblib.hash(fitted[name])]
-
-
-def check_as_before(estimator: BaseEstimator, fitted: Parameters, same_table: bool) -> None:
-    """Raise ValueError where an interrupted fit had another table or parameters."""
-    others = changed_parameters(estimator, fitted) + ["X"] * (not same_table)
-    if others:
-        what = "An interrupted fit resumes with the same table and parameters; changed"
-        raise ValueError(f"{what}: {', '.join(others)}. {REMEDY}")
-
-
-def check_batch(estimator: BaseEstimator, fitted: Parameters) -> None:
-    """Raise ValueError where a further batch has other parameters than the first."""
-    if changed := changed_parameters(estimator, fitted, OF_BATCHES):
-        what = "partial_fit goes on with the parameters of the first batch; changed"
-        raise ValueError(f"{what}: {', '.join(changed)}. Set them back, or fit anew.")
-
-
-def check_shape(fitted: Parameters, recipe: Recipe, what: str, remedy: str = REMEDY) -> None:
-    """Raise ValueError where the fitted model has another shape than the recipe."""
-    shape = {name: fitted[name] for name in recipe.shape}
-    if shape != recipe.shape:
-        raise ValueError(
-            f"{what} continues a model fitted with {shape}, got {dict(recipe.shape)}. {remedy}"
-        )
-
-
-def check_columns(components: Array, X: Counts) -> None:
-    """Raise ValueError where X has columns without probability in components (K, M)."""
-    n_columns = components.shape[1]
-    if n_columns != X.shape[1]:
-        what = f"warm_start=True continues a model of {n_columns} columns, but X has {X.shape[1]}"
-        raise ValueError(f"{what}. {REMEDY}")
-    new = np.flatnonzero((X.column_sums > 0) & ~components.any(axis=0))
-    if new.size:
-        raise ValueError(
-            f"warm_start=True cannot continue with X: {new.size} of its columns, such as {new[0]},"
-            f" have probability zero in components_. {REMEDY}"
-        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
@@ -13,12 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.base import attributes, auto_sizes, quantities, warm_starts
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, fill_docstring
 from skcooc.base.streams import Streams
-from skcooc.em import Record, State, make_solver, online
+from skcooc.em import State, make_solver, online
 from skcooc.em.solvers import SolverName
 from skcooc.fitting import Recipe, Settings
-from skcooc.fitting.context import context_of_fit
-from skcooc.fitting.fit import Tuned, fit_table
-from skcooc.fitting.journal import Journal
+from skcooc.fitting.context import FitContext
+from skcooc.fitting.fit import fit_table
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.stream import Stream
 from skcooc.protocol import Array, Counts, RandomState, TableLike
@@ -157,7 +157,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             names, others = self._schema.column_names, table.schema.column_names
             if not (names is None or others is None or same_names(names, others)):
                 what = "warm_start=True continues a model of columns with other names"
-                raise ValueError(f"{what}, or in another order. {attributes.REMEDY}")
+                raise ValueError(f"{what}, or in another order. {warm_starts.REMEDY}")
         known = attributes.input_attributes(new) | attributes.size_attributes(self)
         return table, known | {"_schema": table.schema}
 
@@ -243,24 +243,23 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """Fit to a checked table; return whether a callback stopped EM."""
         X = table.counts
         recipe = recipe.for_table(X, table.schema.column_names)
-        journal = self._journal(X)
-        warm = journal.get_or_compute(("warm",), self._is_warm_start)
-        if warm:
-            recipe = warm_starts.continuing(self, recipe, X)
-            known |= warm_starts.kept_attributes(self, recipe)
-        seeds = draw_seeds(self.random_state, 1 if warm else self.n_init)
-        recipe = recipe.with_seeds(journal.get_or_compute(("seeds",), lambda: seeds))
         known |= {"_fitted_parameters": copy.deepcopy(self.get_params(deep=False))}
         known |= {"_stream": None, "_passes": None}
-
-        def attributes_at(fit: Tuned, record: Record, state: State) -> attributes.Attributes:
-            return {
-                **attributes.iteration_attributes(fit, record, state, X, self.smoothing),
-                "_unfinished": journal.copy_for(None),
-                **known,
-            }
-
-        with context_of_fit(self, recipe, journal, data, attributes_at) as context:
+        if hasattr(self, "_skl_callbacks") or self.warm_start:
+            surroundings: AbstractContextManager[FitContext] = warm_starts.watched_fit(
+                self, recipe, X, known, data
+            )
+        else:
+            surroundings = nullcontext(FitContext(recipe.settings))
+        with surroundings as context:
+            warm = context.once("warm", self._is_warm_start)
+            if warm:
+                recipe = warm_starts.continuing(self, recipe, X)
+                known |= warm_starts.kept_attributes(self, recipe)
+            n_seeds = 1 if warm else self.n_init
+            recipe = recipe.with_seeds(
+                context.once("seeds", draw_seeds, self.random_state, n_seeds)
+            )
             fit = fit_table(recipe, X, table.sample, context)
         if attributes.streaming_obstacle(recipe.tuned(fit.model, fit.beta, None)) is None:
             seed = draw_seeds(self.random_state, 1)[0]
@@ -270,6 +269,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         return fit.run.stopped
 
     def _settings(self) -> Settings:
+        """Return the shared parameters, checked."""
         return Settings(
             beta=self.beta,
             max_iter=self.max_iter,
@@ -325,19 +325,6 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         inputs = attributes.input_attributes(self) | attributes.size_attributes(new)
         attributes.set_fitted_attributes(new, inputs | known | dict.fromkeys(gone) | found)
         return new
-
-    def _journal(self, X: Counts) -> Journal:
-        """Return the journal of the interrupted fit to resume, or an empty one.
-
-        ValueError where the interrupted fit had another table or other parameters.
-        """
-        before = self._unfinished if self.warm_start else None
-        journal = Journal(self) if before is None else before.copy_for(self)
-        parameters = journal.get_or_compute(("parameters",), self.get_params, False)
-        table = journal.get_or_compute(("table",), attributes.table_fingerprint, X)
-        if before is not None:
-            attributes.check_as_before(self, parameters, table.matches(X))
-        return journal
 
 
 # Constraint on a parameter that is an estimator of this package:

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.base import attributes
-from skcooc.base.attributes import check_as_before, check_batch, check_shape
 from skcooc.base.predictions import Predictions
+from skcooc.base.warm_starts import check_as_before, check_batch, check_shape
 from skcooc.callbacks import PASS
 from skcooc.em import Record, State
 from skcooc.fitting import Recipe
-from skcooc.fitting.progress import BlockTasks
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.stream import (
     Batch,
@@ -28,6 +27,7 @@ from skcooc.fitting.stream import (
     StreamTrainer,
     held_out_share,
 )
+from skcooc.fitting.watching import BlockTasks
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.line_search import TemperatureRange
 from skcooc.protocol import Array, Block, TableLike

@@ -1,15 +1,75 @@
-"""Warm starts: a fit goes on where the last one has ended."""
+"""Warm starts and interrupted fits: a fit goes on where the last one has ended."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from skcooc.base import attributes
-from skcooc.em import EMState, State
+import joblib
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from skcooc.base.attributes import Attributes, iteration_attributes
+from skcooc.em import EMState, Record, State
 from skcooc.em.stages import unknown_rows
 from skcooc.fitting import Recipe
-from skcooc.protocol import Counts
+from skcooc.fitting.fit import Tuned, token_distribution
+from skcooc.fitting.journal import Journal
+from skcooc.fitting.watching import WatchedContext
+from skcooc.heldout.validation import add_one_unigram
+from skcooc.protocol import Array, Counts
+
+NO_GROUPS = np.empty(0, dtype=int)
+
+REMEDY = "Set warm_start=False to start anew."
+# Parameters that may change before an interrupted fit resumes, since its seeds are kept.
+RESUMABLE = {"n_jobs", "random_state", "warm_start"}
+# Those that may change, too, if a fit has ended: each iteration is what it would have been.
+LENGTH_PARAMETERS = {"max_iter", "tol", "n_init"}
+# Those that each batch of a stream may have anew, and those of whole fits, which batches ignore.
+OF_BATCHES = {
+    *("smoothing", "validation_fraction", "max_iter", "tol", "solver", "n_init"),
+    *("random_state", "warm_start", "early_stopping"),
+}
+
+Parameters = Mapping[str, object]  # of an estimator when it was fitted
+
+
+@contextmanager
+def watched_fit(
+    estimator: Any, recipe: Recipe, X: Counts, fitted: Attributes, data: Mapping[str, object]
+) -> Iterator[WatchedContext]:
+    """Begin a fit that callbacks watch, or that may resume an interrupted one.
+
+    ``fitted`` are attributes that an estimator has that would have stopped at an iteration, and
+    ``data`` is what ``fit`` was given. ValueError where the interrupted fit had another table or
+    other parameters.
+    """
+    before = estimator._unfinished if estimator.warm_start else None
+    journal = Journal(estimator) if before is None else before.copy_for(estimator)
+    parameters = journal.get_or_compute(("parameters",), estimator.get_params, False)
+    table = journal.get_or_compute(("table",), table_fingerprint, X)
+    if before is not None:
+        check_as_before(estimator, parameters, table.matches(X))
+
+    def attributes(tuned: Tuned, record: Record, state: State) -> Attributes:
+        return {
+            **iteration_attributes(tuned, record, state, X, recipe.settings.smoothing),
+            "_unfinished": journal.copy_for(None),
+            **fitted,
+        }
+
+    if not hasattr(estimator, "_skl_callbacks"):
+        yield WatchedContext(recipe.settings, journal, attributes)
+        return
+    n_tasks = (recipe.structure is not None) + recipe.settings.tunes + estimator.n_init
+    task = estimator._init_callback_context(max_subtasks=n_tasks)
+    data = {"estimator": estimator, **data}
+    task.call_on_fit_task_begin(**data)
+    yield WatchedContext(recipe.settings, journal, attributes, task, data)
+    task.call_on_fit_task_end(**data)
 
 
 def continuing(estimator: Any, recipe: Recipe, X: Counts) -> Recipe:
@@ -28,7 +88,7 @@ def continuing(estimator: Any, recipe: Recipe, X: Counts) -> Recipe:
     return replace(recipe, settings=settings, continued=last_run(estimator, recipe, X))
 
 
-def kept_attributes(estimator: Any, recipe: Recipe) -> attributes.Attributes:
+def kept_attributes(estimator: Any, recipe: Recipe) -> Attributes:
     """Return the attributes of the last fit that a warm start does not change."""
     names = ["splits_"] if hasattr(estimator, "splits_") else []
     if not recipe.settings.tunes:
@@ -39,14 +99,12 @@ def kept_attributes(estimator: Any, recipe: Recipe) -> attributes.Attributes:
 def last_run(estimator: Any, recipe: Recipe, X: Counts) -> EMState:
     """Return the last run where EM would continue it exactly, else a new one."""
     end, parameters = estimator._end, estimator._fitted_parameters
-    if end and not attributes.changed_parameters(
-        estimator, parameters, attributes.LENGTH_PARAMETERS
-    ):
-        fingerprint = attributes.TableFingerprint(
+    if end and not changed_parameters(estimator, parameters, LENGTH_PARAMETERS):
+        fingerprint = TableFingerprint(
             estimator.components_.dtype,
             estimator.unigram_,
             estimator.row_distribution_,
-            getattr(estimator, "row_groups_", attributes.NO_GROUPS),
+            getattr(estimator, "row_groups_", NO_GROUPS),
         )
         if fingerprint.matches(X):
             return end.relocated(X.array)
@@ -55,11 +113,81 @@ def last_run(estimator: Any, recipe: Recipe, X: Counts) -> EMState:
 
 def warm_state(estimator: Any, recipe: Recipe, X: Counts) -> State:
     """Return the initial state of a new run; equally many rows keep their mixtures."""
-    attributes.check_shape(estimator._fitted_parameters, recipe, "warm_start=True")
-    attributes.check_columns(estimator.components_, X)
+    check_shape(estimator._fitted_parameters, recipe, "warm_start=True")
+    check_columns(estimator.components_, X)
     params, rows = estimator._state
     params = type(params)(*(array.astype(X.dtype) for array in params))
     params = recipe.equations.for_table(params, X)
     if len(rows) != X.shape[0]:
         return State(params, unknown_rows(params, X))
     return State(params, X.array(rows).astype(X.dtype))
+
+
+class TableFingerprint(NamedTuple):
+    """Fingerprint of a table: its type, the shares of columns and rows, and the groups of rows."""
+
+    dtype: np.dtype
+    unigram: Array
+    row_distribution: Array
+    row_groups: Array  # empty where there are none
+
+    def matches(self, X: Counts) -> bool:
+        dtype, unigram, shares, groups = table_fingerprint(X)
+        fitted = self.row_distribution
+        same_rows = shares.shape == fitted.shape and bool((shares == fitted).all())
+        same_rows = same_rows and np.array_equal(groups, self.row_groups)
+        return same_rows and np.array_equal(unigram, self.unigram) and dtype == self.dtype
+
+
+def table_fingerprint(X: Counts) -> TableFingerprint:
+    groups = getattr(X, "row_groups", None)
+    unigram = add_one_unigram(X)
+    groups = NO_GROUPS if groups is None else groups
+    return TableFingerprint(X.dtype, unigram, token_distribution(X)[1], groups)
+
+
+def changed_parameters(
+    estimator: BaseEstimator, fitted: Parameters, free: Set[str] = frozenset()
+) -> list[str]:
+    """Return the names of parameters changed since the last fit, less those free."""
+    asked = estimator.get_params(deep=False)
+    names = [name for name in asked if name not in RESUMABLE | free]
+    return [name for name in names if joblib.hash(asked[name]) != joblib.hash(fitted[name])]
+
+
+def check_as_before(estimator: BaseEstimator, fitted: Parameters, same_table: bool) -> None:
+    """Raise ValueError where an interrupted fit had another table or parameters."""
+    others = changed_parameters(estimator, fitted) + ["X"] * (not same_table)
+    if others:
+        what = "An interrupted fit resumes with the same table and parameters; changed"
+        raise ValueError(f"{what}: {', '.join(others)}. {REMEDY}")
+
+
+def check_batch(estimator: BaseEstimator, fitted: Parameters) -> None:
+    """Raise ValueError where a further batch has other parameters than the first."""
+    if changed := changed_parameters(estimator, fitted, OF_BATCHES):
+        what = "partial_fit goes on with the parameters of the first batch; changed"
+        raise ValueError(f"{what}: {', '.join(changed)}. Set them back, or fit anew.")
+
+
+def check_shape(fitted: Parameters, recipe: Recipe, what: str, remedy: str = REMEDY) -> None:
+    """Raise ValueError where the fitted model has another shape than the recipe."""
+    shape = {name: fitted[name] for name in recipe.shape}
+    if shape != recipe.shape:
+        raise ValueError(
+            f"{what} continues a model fitted with {shape}, got {dict(recipe.shape)}. {remedy}"
+        )
+
+
+def check_columns(components: Array, X: Counts) -> None:
+    """Raise ValueError where X has columns without probability in components (K, M)."""
+    n_columns = components.shape[1]
+    if n_columns != X.shape[1]:
+        what = f"warm_start=True continues a model of {n_columns} columns, but X has {X.shape[1]}"
+        raise ValueError(f"{what}. {REMEDY}")
+    new = np.flatnonzero((X.column_sums > 0) & ~components.any(axis=0))
+    if new.size:
+        raise ValueError(
+            f"warm_start=True cannot continue with X: {new.size} of its columns, such as {new[0]},"
+            f" have probability zero in components_. {REMEDY}"
+        )

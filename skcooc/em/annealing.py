@@ -23,15 +23,11 @@ SPLIT_ITERATIONS = 15  # iterations in which two copies drift apart
 
 
 class SplitSchedule(StageSchedule):
-    """Stages of a Splittable model, which begin with a single cluster made of all random ones."""
+    """Stages of a Splittable model."""
 
     @property
     def model(self) -> Splittable[Params, Statistics]:
         return cast(Splittable[Params, Statistics], self.stage.model)
-
-    def begin(self, rng: np.random.Generator, runner: Runner) -> State:
-        state = State(*self.model.start(self.stage.X, rng))
-        return mix_components(self.model, state, [tuple(range(state.rows.shape[1]))])
 
     def merge_copies(self, run: EMState, apart: Sequence[int]) -> None:
         """Merge clusters with their copies, except those that have separated."""
@@ -230,7 +226,16 @@ def increasing_beta(
 ) -> list[StageSchedule]:
     """Anneal from the critical temperature of the table, with one cluster, which splits."""
     betas = path(critical_beta(stage.X), stage.beta, factor)
-    return [SplitClusters(replace(stage, heldout=None), betas), stage]
+    splitting = replace(stage, heldout=None, start=one_cluster_start)
+    return [SplitClusters(splitting, betas), stage]
+
+
+def one_cluster_start(
+    model: Splittable[Params, Statistics], X: Counts, rng: np.random.Generator, runner: Runner
+) -> State:
+    """Return a single cluster made of all random ones."""
+    state = State(*model.start(X, rng))
+    return mix_components(model, state, [tuple(range(state.rows.shape[1]))])
 
 
 @dataclass(frozen=True)

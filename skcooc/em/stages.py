@@ -115,10 +115,6 @@ class StageSchedule:
 
     stage: EMStage  # the single stage, or a pattern of all
 
-    def begin(self, rng: np.random.Generator, runner: Runner) -> State:
-        """Return the state in which a fit begins."""
-        return self.stage.start(self.stage.model, self.stage.X, rng, runner)
-
     def current_stage(self, run: EMState) -> EMStage:
         return self.stage
 
@@ -250,6 +246,16 @@ class EMState:
         """Return a new run from this state, whose row states are moved by a function."""
         return EMState(self.state._replace(rows=move(self.state.rows)), self.solver.relocated(move))
 
+    def count(self, stage: EMStage, objective: float) -> None:
+        """Count an iteration, and find out whether EM has converged."""
+        # False where both are infinite, as with a prior and components that begin with zeros.
+        stalls = self.objective - objective <= stage.tol * abs(objective)
+        self.since_least = self.since_least + 1 if stalls else 0
+        impatient = stage.heldout is not None and self.since_best >= stage.patience
+        self.converged = impatient or self.since_least >= stage.model.patience
+        self.objective = min(self.objective, objective)
+        self.n_iter += 1
+
     def judge(self, validation: Validation, beta: float) -> None:
         """Keep the present state if it is the best."""
         self.since_best += 1
@@ -307,7 +313,16 @@ def fit(
                 run.objective, run.since_least = np.inf, 0
         stage = part.current_stage(run)
         while not (run.converged or run.n_iter >= stage.max_iter):
-            iterate(run, stage)
+            seconds, perplexity = perf_counter(), np.nan
+            run.state, objective = run.solver.step(stage, run.state)
+            objective += stage.offset
+            if stage.heldout is not None:
+                validation = stage.heldout(stage.model, *run.state)
+                run.judge(validation, stage.beta)
+                perplexity = validation.perplexity
+            seconds = perf_counter() - seconds
+            run.history.append(Record(stage.beta, objective, perplexity, seconds))
+            run.count(stage, objective)
             if observe(run.history[-1], part.expand_rows(run.state), run.copy()):
                 return _stopped(run, parts, stage, solver)
         part.leave(run)
@@ -359,24 +374,6 @@ def skipped(
     parts[0].finish(run)
     state, beta = parts[0].expand_rows(run.state), parts[-1].stage.beta
     return EMResult(*state, beta, np.inf, [], False, None, stopped=True, splits=run.splits)
-
-
-def iterate(run: EMState, stage: EMStage) -> None:
-    """Make one step of the solver, validate it, and find out whether EM has converged."""
-    began, perplexity = perf_counter(), float("nan")
-    run.state, objective = run.solver.step(stage, run.state)
-    objective += stage.offset
-    if stage.heldout is not None:
-        validation = stage.heldout(stage.model, *run.state)
-        run.judge(validation, stage.beta)
-        perplexity = validation.perplexity
-    run.history.append(Record(stage.beta, objective, perplexity, perf_counter() - began))
-    impatient = stage.heldout is not None and run.since_best >= stage.patience
-    # False where both are infinite, as with a prior and components that begin with zeros.
-    stalls = run.objective - objective <= stage.tol * abs(objective)
-    run.since_least = run.since_least + 1 if stalls else 0
-    run.converged = impatient or run.since_least >= stage.model.patience
-    run.objective, run.n_iter = min(run.objective, objective), run.n_iter + 1
 
 
 def unknown_rows(params: Params, X: Counts) -> Rows:

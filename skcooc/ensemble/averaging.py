@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import A_MODEL, CooccurrenceEstimator, attributes
+from skcooc.base import A_MODEL, CooccurrenceEstimator, attributes, warm_starts
 from skcooc.ensemble.members import MetaModel, check_member
 from skcooc.fitting import Recipe, tuning
 from skcooc.fitting.context import FitContext, in_threads, split_threads
 from skcooc.fitting.fit import tuned_fit
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
+from skcooc.fitting.watching import WatchedContext
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.memory import CacheValidation
 from skcooc.heldout.predictors import CachedPredictions, Factors, weighted
@@ -200,7 +201,7 @@ class AveragedModels(MetaModel):
         known = attributes.input_attributes(new) | {"_schema": table.schema}
         counts = table.counts
         recipe = recipe.for_table(counts, table.schema.column_names)
-        data: tuple[object, ...] = attributes.table_fingerprint(counts)
+        data: tuple[object, ...] = warm_starts.table_fingerprint(counts)
         if table.in_memory:
             data = table.sample.table, table.sample.weights
         with self._journal(*data, table.schema.names) as journal:
@@ -245,7 +246,7 @@ class AveragedModels(MetaModel):
         rest, heldout = hold_out(table.sample, *settings.division)
         tunables = recipe.family.tunables(table.sample) if settings.tunes else []
         of_one = [tunable for tunable in tunables if not isinstance(tunable, NOT_OF_ONE)]
-        context = FitContext(journal, max_iter=settings.max_iter, tol=settings.tol)
+        context = WatchedContext(settings, journal)
         with context.part("tuned") as part:
             start = context.once("tuned", tuned_fit, recipe, rest, heldout, of_one, part)
         chosen = next((trial.values for trial in start.trials if trial.chosen), {})

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
-from skcooc.base import attributes
+from skcooc.base import attributes, warm_starts
 from skcooc.ensemble.members import MEMBER_TYPES, Member, MetaModel, member_of
 from skcooc.fitting.fit import few_columns
 from skcooc.fitting.journal import Journal
@@ -267,7 +267,7 @@ class RowMemory(MetaModel):
             if asked is None or type(asked) is not type(fitted):
                 what = f"partial_fit goes on with the model of the first batch, {fitted!r}"
                 raise ValueError(f"{what}; got {asked!r}. Set it back, or fit anew.")
-            attributes.check_batch(asked, fitted.get_params(deep=False))
+            warm_starts.check_batch(asked, fitted.get_params(deep=False))
         check = read_in_memory if first else partial(read_batch, by_name=by_name)
         table, journal = check(new, X, sample_weight), Journal()
         (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 
@@ -84,11 +83,23 @@ class Aspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         components = random_distributions((X.shape[1], self.n_components), X, rng)
         return self.from_components(X, components)
 
-    def initial_components(
-        self, X: Counts, rng: np.random.Generator, usual: Callable[[Counts], Array]
-    ) -> Array:
-        """Return components to begin with, (M, K), given the usual ones for a table."""
-        return usual(X)
+    @property
+    def plain(self) -> Self:
+        """The equations without leave-one-out."""
+        return self
+
+    @property
+    def begins_near_unigram(self) -> bool:
+        """True if ``initial_components`` needs no usual ones."""
+        return False
+
+    def balanced(self, X: Counts) -> Counts:
+        """Return the counts to which the usual components are fitted."""
+        return X
+
+    def initial_components(self, X: Counts, rng: np.random.Generator, usual: Array | None) -> Array:
+        """Return components to begin with, (M, K), given the usual ones."""
+        return cast(Array, usual)
 
     def from_components(self, X: Counts, components: Array) -> tuple[Any, Rows]:
         """Return parameters with these components, (M, K), and equal weights."""
@@ -292,8 +303,8 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
     patience: ClassVar[int] = 20  # predictions still improve when the objective rises again
 
     @property
-    def n_components(self) -> int:
-        return self.aspects.n_components
+    def plain(self) -> Aspects:
+        return self.aspects
 
     @property
     def component_prior(self) -> float:
@@ -307,11 +318,6 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         return self.after_a_step(X, *self.aspects.start(X, rng))
-
-    def initial_components(
-        self, X: Counts, rng: np.random.Generator, usual: Callable[[Counts], Array]
-    ) -> Array:
-        return self.aspects.initial_components(X, rng, usual)
 
     def from_components(self, X: Counts, components: Array) -> tuple[Any, Rows]:
         return self.after_a_step(X, *self.aspects.from_components(X, components))

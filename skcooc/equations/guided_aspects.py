@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self, cast
@@ -104,10 +104,12 @@ class GuidedAspects(Aspects):
         return cast(Guide, self.guide)
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Any, Rows]:
-        def random_components(X: Counts) -> Array:
-            return random_distributions((X.shape[1], self.n_components), X, rng)
+        usual = random_distributions((X.shape[1], self.n_components), X, rng)
+        return self.from_components(X, self.initial_components(X, rng, usual))
 
-        return self.from_components(X, self.initial_components(X, rng, random_components))
+    @property
+    def begins_near_unigram(self) -> bool:
+        return bool(self.known.seeds.any()) or self.known.allowed is not None
 
     def from_components(self, X: Counts, components: Array) -> tuple[Any, Rows]:
         weights, rows = uniform_mixtures(X, self.n_components)
@@ -119,16 +121,14 @@ class GuidedAspects(Aspects):
         n_tokens = np.array(X.column_sums.sum(), dtype=X.dtype)
         return GuidedParams(self.with_kept(components), weights, prior, n_tokens)
 
-    def initial_components(
-        self, X: Counts, rng: np.random.Generator, usual: Callable[[Counts], Array]
-    ) -> Array:
+    def initial_components(self, X: Counts, rng: np.random.Generator, usual: Array | None) -> Array:
         """Return the usual components, (M, K); where there are seeds, all near the unigram."""
         guide, unigram = self.known, unigram_of(X)[:, None]
-        if guide.seeds.any() or guide.allowed is not None:
+        if self.begins_near_unigram:
             noise = rng.gamma(NOISE_SHAPE, size=guide.seeds.shape)
             start = normalise(unigram * noise, axis=0, otherwise=unigram)
         else:
-            start = usual(X)
+            start = cast(Array, usual)
         counts = normalise(guide.counts, axis=0, otherwise=0.0)
         alike = (hellinger(counts.T) < ALIKE).sum(axis=0) > 1  # they tell no aspects apart
         for known, share in ((guide.seeds, SEED_SHARE), (counts * ~alike, COUNTS_SHARE)):
@@ -227,10 +227,8 @@ class GroupedAspects(GuidedAspects):
         exposures = params.column_factors @ guided.components
         return params._replace(**guided._asdict(), exposures=exposures)
 
-    def initial_components(
-        self, X: Counts, rng: np.random.Generator, usual: Callable[[Counts], Array]
-    ) -> Array:
-        start = super().initial_components(X, rng, lambda X: usual(self.balanced(X)))
+    def initial_components(self, X: Counts, rng: np.random.Generator, usual: Array | None) -> Array:
+        start = super().initial_components(X, rng, usual)
         if self.known.allowed is None:
             return start
         # Aspects of a class are half those of its rows; where it has several, they need noise.

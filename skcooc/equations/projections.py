@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -86,19 +86,18 @@ class Projections(OnlineModel[Params, Statistics]):
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Return random topics and clusters."""
         (topics, *_), rows = Aspects(self.n_topics).start(X, rng)
-
-        def clusters() -> Array:
-            return rng.dirichlet(np.ones(self.n_clusters or 1), X.shape[0]).astype(X.dtype)
-
+        if self.n_clusters is None:
+            return self.from_topics(X, topics, rows, None)
+        clusters = rng.dirichlet(np.ones(self.n_clusters), X.shape[0]).astype(X.dtype)
         return self.from_topics(X, topics, rows, clusters)
 
     def from_topics(
-        self, X: Counts, topics: Array, mixtures: Rows, clusters: Callable[[], Array]
+        self, X: Counts, topics: Array, mixtures: Rows, clusters: Rows | None
     ) -> tuple[Params, Rows]:
         """Return parameters, and the expected topics S of the rows.
 
         The topics (M, K) of an aspect model are adapted to rows that are clusters of their own.
-        ``clusters`` returns P(c given x), (N, C), where there are fewer clusters than rows.
+        ``clusters`` are P(c given x), (N, C); None: all rows are clusters of their own.
         """
         dtype = X.dtype
         block = cast(Block, X)
@@ -106,8 +105,8 @@ class Projections(OnlineModel[Params, Statistics]):
         topics, S = self._own_centers(block, topics, S)
         sizes = row_weights(block).astype(dtype)
         counts = S * sizes[:, None]
-        if self.n_clusters is not None:
-            psi = clusters() * sizes[:, None]
+        if clusters is not None:
+            psi = clusters * sizes[:, None]
             sizes, counts = sums(psi, axis=0), psi.T @ S
         alpha, beta = (np.array(value, dtype=dtype) for value in (self.alpha, 1.0))
         lambda_ = np.full(self.n_topics, self.lambda_, dtype=dtype)
@@ -207,7 +206,7 @@ class StructuredProjections(Projections):
     """
 
     def from_topics(
-        self, X: Counts, topics: Array, mixtures: Rows, clusters: Callable[[], Array]
+        self, X: Counts, topics: Array, mixtures: Rows, clusters: Rows | None
     ) -> tuple[Params, Rows]:
         params, _ = super().from_topics(X, topics, mixtures, clusters)
         empty = np.zeros_like(params.sizes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -82,16 +82,18 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Return nodes near the unigram."""
         unigram = (X.column_sums / X.column_sums.sum())[:, None]
-        return self.from_nodes(X, rng, lambda: np.repeat(unigram, self.tree.n_nodes, axis=1))
+        nodes = np.repeat(unigram, self.tree.n_nodes, axis=1)
+        return self.from_nodes(X, nodes, self.noise(X, rng))
 
-    def from_nodes(
-        self, X: Counts, rng: np.random.Generator, nodes: Callable[[], Array]
-    ) -> tuple[Params, Rows]:
-        """Return parameters with these nodes (M, V), made after the noise that is added to them."""
-        noise = rng.uniform(0.5, 1.5, (X.shape[1], self.tree.n_nodes)).astype(X.dtype)
+    def noise(self, X: Counts, rng: np.random.Generator) -> Array:
+        """Return factors of nodes, (M, V), which tell them apart."""
+        return rng.uniform(0.5, 1.5, (X.shape[1], self.tree.n_nodes)).astype(X.dtype)
+
+    def from_nodes(self, X: Counts, nodes: Array, noise: Array) -> tuple[Params, Rows]:
+        """Return parameters with these nodes (M, V) and noise."""
         # With a little of the unigram, so that no column is impossible.
         unigram = (X.column_sums / X.column_sums.sum())[:, None]
-        distributions = normalise(nodes(), axis=0, otherwise=unigram)
+        distributions = normalise(nodes, axis=0, otherwise=unigram)
         mixed = ((1 - UNIGRAM_SHARE) * distributions + UNIGRAM_SHARE * unigram).astype(X.dtype)
         indptr, leaves, _ = self.tree.slots
         tau = (1 / np.diff(indptr))[leaves].astype(X.dtype)

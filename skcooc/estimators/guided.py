@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc import tables
-from skcooc.base import attributes
+from skcooc.base import attributes, warm_starts
 from skcooc.em import State
 from skcooc.equations.guided_aspects import GroupedAspects, Guide, GuidedAspects
 from skcooc.estimators.aspect import AspectFamily, AspectModel
@@ -445,7 +445,7 @@ def _check_same(what: str, fitted: list[Any], asked: list[Any]) -> None:
     """Raise ValueError where a warm start would go on with other topics or groups."""
     if fitted != asked:
         continues = f"warm_start=True continues a model of the {what} {fitted}"
-        raise ValueError(f"{continues}, got {asked}. {attributes.REMEDY}")
+        raise ValueError(f"{continues}, got {asked}. {warm_starts.REMEDY}")
 
 
 def given_topics(fixed: Mapping[str, ArrayLike] | ArrayLike | None) -> dict[str, Array]:

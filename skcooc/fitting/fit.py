@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from skcooc.counts.passes import threads
 from skcooc.em import EMResult, EMState, Record, Split, State
 from skcooc.em.stages import StageSchedule, Start
-from skcooc.fitting.context import FitContext, split_threads
+from skcooc.fitting.context import FitContext, in_threads, split_threads
 from skcooc.fitting.recipe import Recipe, Settings, StructureLearner
 from skcooc.fitting.stream import fold_in, solve_rows
 from skcooc.fitting.tuning import Trial, TrialRecord, Tunable, Values, tune
@@ -72,8 +72,7 @@ def fit_table(recipe: Recipe, X: Counts, sample: Block, context: FitContext) -> 
     tunables = recipe.family.tunables(sample) if settings.tunes else []
     with context.part("tuned") as part:
         tuned = context.once("tuned", tuned_fit, recipe, train, heldout, tunables, part)
-    if context.attributes is not None:
-        context.attributes = partial(context.attributes, tuned)
+    context.note(tuned)
     X, judge = (train, heldout) if settings.early_stopping else (X, None)
     del train  # the final fit needs the memory
     run = best_run(recipe.tuned(tuned.model, tuned.beta, tuned.start), tuned, X, judge, context)
@@ -187,21 +186,23 @@ def best_run(
     They start anew, in parallel where there are threads. Where the recipe can improve on a result,
     only the first does, and the others begin with the best so far.
     """
-    settings = recipe.settings
+    seeds, n_jobs, tol = recipe.settings.seeds, recipe.settings.n_jobs, recipe.settings.tol
 
-    def run(number: int, best: EMResult | None = None, rank: int = 0) -> EMResult:
-        begun = recipe.continuing(tuned.params) if number == 0 and tuned.params else recipe
-        seed, name = settings.seeds[number], f"run {number}"
-        return context.once(name, one_run, begun, X, heldout, name, seed, context, best, rank)
+    def task(number: int, *best: Any) -> tuple:
+        begun = recipe
+        if number == 0 and tuned.params is not None:
+            begun = recipe.continuing(tuned.params)
+        return f"run {number}", one_run, begun, X, heldout, number, context, *best
 
-    n_parallel = recipe.n_parallel_runs
-    best, rank = min(context.map(run, [(number,) for number in range(n_parallel)]), key=_loss), 0
-    for number in range(n_parallel, len(settings.seeds)):
+    tasks = [task(number) for number in range(recipe.n_parallel_runs)]
+    best = min(in_threads(context.once, tasks, n_jobs), key=_loss)
+    rank = 0
+    for number in range(recipe.n_parallel_runs, len(seeds)):
         if best.stopped or len(best.params.weights) == 1:
             break
-        (new,) = context.map(run, [(number, best, rank)])
+        (new,) = in_threads(context.once, [task(number, best, rank)], n_jobs)
         fall = _loss(best) - _loss(new)
-        rank = 0 if fall > settings.tol * abs(_loss(best)) else rank + 1
+        rank = 0 if fall > tol * abs(_loss(best)) else rank + 1
         best = new if fall > 0 and not new.stopped else best
     return best._replace(history=[*tuned.history, *best.history])
 
@@ -210,26 +211,24 @@ def one_run(
     recipe: Recipe,
     X: Counts,
     heldout: HeldOut | None,
-    name: str,
-    seed: int,
+    number: int,
     context: FitContext,
-    best: EMResult | None,
-    rank: int,
+    best: EMResult | None = None,
+    rank: int = 0,
 ) -> EMResult:
     """Return the end of EM, which starts anew, or from the best result so far."""
-    settings, rng = recipe.settings, np.random.default_rng(seed)
+    settings, rng = recipe.settings, np.random.default_rng(recipe.settings.seeds[number])
     _, n_inner = split_threads(settings.n_jobs, recipe.n_parallel_runs)
     with (
         threads(n_inner) as map,
-        context.part(name, "EM", recipe.n_iterations, X.n_blocks) as part,
+        context.part(f"run {number}", "EM", recipe.n_iterations, X.n_blocks) as part,
     ):
         X = part.with_progress(X.with_threads(n_inner, map))
-        if best is not None:
-            stages = recipe.improving_stages(X, heldout, rank)
+        if best is None:
+            stages, start = recipe.stages(X, heldout), None
         else:
-            stages = recipe.stages(X, heldout)
-        start = None if best is None else best.state
-        end, result = part.run_last(stages, rng, settings.solver, start, recipe.continued)
+            stages, start = recipe.improving_stages(X, heldout, rank), best.state
+        result = part.run_last(stages, rng, settings.solver, start, recipe.continued)
         # Rows and statistics of the final parameters; these E-steps are no iterations.
         last = cast(Counts, result.X).with_progress(lambda: None)
         rows, stats = last.expect(recipe.equations, result.params, result.rows, result.beta)
@@ -240,8 +239,7 @@ def one_run(
                 _folded_rows, model=recipe.equations, params=result.params, beta=result.beta
             )
             rows = last.map_blocks(folded)
-        end = _end(end, result, X) if settings.resumable else None
-    return result._replace(rows=rows, stats=stats, X=None, end=end)
+        return result._replace(rows=rows, stats=stats, X=None, end=_end(result, X, settings))
 
 
 def _folded_rows(X: Block, model: Model, params: Params, beta: float) -> Rows:
@@ -253,14 +251,15 @@ def _loss(run: EMResult) -> float:
     return run.validation.perplexity if run.validation else run.objective
 
 
-def _end(last: EMState | None, result: EMResult, X: Counts) -> EMState | None:
+def _end(result: EMResult, X: Counts, settings: Settings) -> EMState | None:
     """Return where a warm start on the same table continues; None if it must begin anew.
 
     That is so where an earlier iteration was the best, or the table of a burstiness round differs.
     """
-    if last is None or result.stopped or last.best is not None or last.anchor is not None:
+    end = result.end
+    if not settings.resumable or end is None or result.stopped:
         return None
-    return last.relocated(X.collect_rows)
+    return None if end.best or end.anchor else end.relocated(X.collect_rows)
 
 
 class ShortFit(NamedTuple):
@@ -310,7 +309,8 @@ class ShortFits:
     ) -> tuple[State, list[Record]]:
         """Return the state after the stages that all fits share, and its history."""
         with context.part("start", "start") as part:
-            state = stages[0].begin(self._rng, part)
+            first = stages[0].stage
+            state = first.start(first.model, first.X, self._rng, part)
             if n_shared:
                 solver = self.recipe.settings.solver
                 state = part.run(stages[:n_shared], self._rng, solver, state).state

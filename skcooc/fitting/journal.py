@@ -84,17 +84,16 @@ class Journal:
         new._found = dict(self._found)
         return new
 
-    def get_or_run(
-        self, name: Name, rng: np.random.Generator, function: Callable[..., EMResult], *args: Any
-    ) -> EMResult:
-        """Return the run of EM with this name, after which random numbers go on; or make it."""
-        finished = self.get(name)
-        if isinstance(finished, FinishedRun):
-            rng.bit_generator.state = finished.random
-            return finished.result
-        result = function(name, rng, *args)
+    def add_run(self, name: Name, rng: np.random.Generator, result: EMResult) -> None:
+        """Keep a finished run of EM, and the state of its random numbers."""
         self.set(name, FinishedRun(result, rng.bit_generator.state))
-        return result
+
+    def get_run(self, name: Name, rng: np.random.Generator) -> EMResult | None:
+        """Return a finished run of EM, after which random numbers go on; None if there is none."""
+        if not isinstance(finished := self.get(name), FinishedRun):
+            return None
+        rng.bit_generator.state = finished.random
+        return finished.result
 
     def resume_run(self, name: Name, rng: np.random.Generator) -> EMState | None:
         """Return the state of an interrupted run of EM, and restore its random numbers; or None."""

@@ -190,7 +190,7 @@ def tune(
                         )
                     with context.part(number, describe(values)) as part:
                         record.add(tunable.name, values, fit(values, part))
-                        part.checkpoint()
+                        part.end_trial()
                 trials.append(record.trials[number])
                 number += 1
                 record.keep(number, best, min(trials, key=attrgetter("loss")))

@@ -170,7 +170,9 @@ class WarmStartedPath(NamedTuple):
         self, parts: list[StageSchedule], start: State | None, beta: float, n_iter: int
     ) -> PathPoint:
         rng = np.random.default_rng(self.seed)
-        start = parts[0].begin(rng, PlainRunner()) if start is None else start
+        if start is None:
+            first = parts[0].stage
+            start = first.start(first.model, first.X, rng, PlainRunner())
         found = fit_stages(parts, rng, self.recipe.settings.solver, start)
         model, state, n_iter = self.recipe.equations, found.state, n_iter + len(found.history)
         if self.heldout is None:

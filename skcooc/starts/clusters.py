@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from skcooc.em import EMResult, OverRelaxation, State, increasing_beta
-from skcooc.em.annealing import mix_components
+from skcooc.em.annealing import mix_components, one_cluster_start
 from skcooc.em.solvers import PlainEM
-from skcooc.em.stages import Runner, StageSchedule, Start
+from skcooc.em.stages import Runner, Start
 from skcooc.equations.coclusters import ClassBigrams, CoClusters
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import (
@@ -56,10 +56,9 @@ def best_start(model: Mergeable, X: Counts, rng: np.random.Generator, runner: Ru
     n_left = runner.max_iter - FIRST_ITERATIONS
     if n_left <= 0:
         n_runs = 1
-    states = [
-        merged_start(model, X, soft, FIRST_ITERATIONS, MANY_SAMPLED, rng, runner)
-        for _ in range(n_runs)
-    ]
+    states = []
+    for _ in range(n_runs):
+        states.append(merged_start(model, X, soft, FIRST_ITERATIONS, MANY_SAMPLED, rng, runner))
     beta = soft
     for n_iter in ROUNDS:
         if n_left <= 0 or runner.stopped:
@@ -119,11 +118,11 @@ def soft_fit(
     If ``annealing`` is a number, clusters split on the way.
     """
     beta = usual_cluster_beta(model, X)
-    stage = short_stage(model, X, beta, START_ITERATIONS, START_TOL, runner, start)
-    stages: Sequence[StageSchedule] = [stage]
-    if annealing is not None:
-        stages = increasing_beta(stage, annealing, model.critical_beta)
-    return runner.run(stages, rng, PlainEM(), stages[0].begin(rng, runner))
+    stage = short_stage(model, X, beta, START_ITERATIONS, START_TOL, runner)
+    if annealing is None:
+        return runner.run([stage], rng, PlainEM(), start(model, X, rng, runner))
+    stages = increasing_beta(stage, annealing, model.critical_beta)
+    return runner.run(stages, rng, PlainEM(), one_cluster_start(model, X, rng, runner))
 
 
 def hard_start(model: Any, X: Counts, rng: np.random.Generator, runner: Runner) -> State:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from skcooc.em import EMResult, OverRelaxation, State, increasing_beta
-from skcooc.em.stages import Runner, StageSchedule, Start, equations_start
+from skcooc.em.annealing import one_cluster_start
+from skcooc.em.stages import Runner, Start, equations_start
 from skcooc.em.warmup import with_warmup
 from skcooc.equations.aspects import Aspects, PredictiveAspects, unigram_of
 from skcooc.equations.memberships import MIN_SAMPLED
 from skcooc.equations.product_aspects import PredictiveProducts, ProductAspects
 from skcooc.equations.projections import Projections
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.protocol import Array, Counts
+from skcooc.protocol import Counts
 from skcooc.simplex import mix_with
 from skcooc.starts import short_stage
 from skcooc.starts.clusters import best_start, short_start, soft_fit
@@ -32,24 +31,21 @@ def topic_start(
 
     From random topics EM may end where two topics share one true topic and another covers two.
     """
-
-    def usual(X: Counts) -> Array:
-        clusters = short_start(RowClusters(model.n_components), X, rng, runner).params.components
-        return mix_with(clusters, unigram_of(X), CLUSTER_UNIGRAM_SHARE)
-
-    return State(*model.from_components(X, model.initial_components(X, rng, usual)))
+    plain, usual = model.plain, None
+    if not plain.begins_near_unigram:
+        rows = plain.balanced(X)
+        clusters = short_start(RowClusters(plain.n_components), rows, rng, runner)
+        usual = mix_with(clusters.params.components, unigram_of(rows), CLUSTER_UNIGRAM_SHARE)
+    return State(*model.from_components(X, plain.initial_components(X, rng, usual)))
 
 
 def row_start(
     model: Aspects | PredictiveAspects, X: Counts, rng: np.random.Generator, runner: Runner
 ) -> State:
     """Return topics near single rows that are far from each other, so that starts differ."""
-
-    def usual(X: Counts) -> Array:
-        rows, _ = RowClusters(model.n_components).seeded(X, rng, MIN_SAMPLED)
-        return mix_with(rows.components, unigram_of(X), ROW_UNIGRAM_SHARE)
-
-    return State(*model.from_components(X, model.initial_components(X, rng, usual)))
+    rows, _ = RowClusters(model.plain.n_components).seeded(X, rng, MIN_SAMPLED)
+    components = mix_with(rows.components, unigram_of(X), ROW_UNIGRAM_SHARE)
+    return State(*model.from_components(X, components))
 
 
 def product_start(
@@ -89,11 +85,9 @@ def projection_start(
     a cluster.
     """
     fit = short_fit(Aspects(model.n_topics), equations_start, X, rng, runner)
-
-    def clusters() -> Array:
-        rows = RowClusters(model.n_clusters)  # type: ignore[arg-type]  # not None here
-        return soft_fit(rows, best_start, X, rng, runner).rows
-
+    clusters = None
+    if model.n_clusters is not None:
+        clusters = soft_fit(RowClusters(model.n_clusters), best_start, X, rng, runner).rows
     return State(*model.from_topics(X, fit.params.components, fit.rows, clusters))
 
 
@@ -106,8 +100,10 @@ def short_fit(
     annealing: float | None = None,
 ) -> EMResult:
     """Return a fit that is not run to convergence, from which other models start."""
-    stage = short_stage(aspects, X, START_BETA, START_ITERATIONS, START_TOL, runner, start)
-    stages: Sequence[StageSchedule] = with_warmup(stage, aspects)
+    stage = short_stage(aspects, X, START_BETA, START_ITERATIONS, START_TOL, runner)
+    stages = with_warmup(stage, aspects)
     if annealing is not None:
         stages = increasing_beta(stage, annealing, aspects.critical_beta)
-    return runner.run(stages, rng, OverRelaxation(START_STEP_SIZE), stages[0].begin(rng, runner))
+        start = one_cluster_start
+    state = start(aspects, X, rng, runner)
+    return runner.run(stages, rng, OverRelaxation(START_STEP_SIZE), state)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcooc.em import EMStage, GrowClusters, Split, State
-from skcooc.em.annealing import path
+from skcooc.em.annealing import one_cluster_start, path
 from skcooc.em.stages import Runner, Solver
 from skcooc.equations.growing_trees import Params, SplittingTrees
 from skcooc.equations.memberships import temperatures
@@ -37,17 +37,14 @@ def tree_start(
 
     These clusters lie at the leaves by similarity.
     """
-
-    def initial_nodes() -> Array:
-        if nodes is not None:
-            return nodes
+    noise = model.noise(X, rng)
+    if nodes is None:
         clusters = RowClusters(len(model.tree.leaves))
         params, rows = best_start(clusters, X, rng, runner)
         overlaps = clusters.overlaps(X, params, rows)
         order = list(ward_groups(overlaps, 1)[0])
-        return (params.components[:, order] * overlaps.diagonal()[order]) @ model.tree.above
-
-    return State(*model.from_nodes(X, rng, initial_nodes))
+        nodes = (params.components[:, order] * overlaps.diagonal()[order]) @ model.tree.above
+    return State(*model.from_nodes(X, nodes, noise))
 
 
 def hard_tree_start(
@@ -116,8 +113,8 @@ def grow(
     model = kind.model(n_clusters)
     betas = path(model.critical_beta(X), temperatures(model, X).high, ANNEALING_FACTOR)
     stage = EMStage(model, X, betas[-1], runner.max_iter, runner.tol)
-    splitting = GrowClusters(stage, betas, heldout)
-    run = runner.run([splitting], rng, solver, splitting.begin(rng, runner))
+    start = one_cluster_start(model, X, rng, runner)
+    run = runner.run([GrowClusters(stage, betas, heldout)], rng, solver, start)
     splits = run.splits or []
     split_tree = division(splits)
     order = [split_tree.groups[leaf][0] for leaf in split_tree.tree.leaves] if splits else [0]
