@@ -173,9 +173,7 @@ class AssociationDisplay(Display):
         self._draw_blocks(frame, cmap, fontsize * shrink)
         self._draw_dots(frame, shrink)
         self._draw_words(frame, fontsize, shrink)
-        write = partial(
-            self.ax_.text, fontsize=fontsize * shrink, va="center", color=NEUTRAL, parse_math=False
-        )
+        write = partial(canvas.write, self.ax_, fontsize=fontsize * shrink, color=NEUTRAL)
         top = BELOW + frame.height + LEADER
         for i, title in enumerate(titles):
             write(frame.left - LEADER, top + i * LINE * fontsize, title, ha="right")
@@ -204,7 +202,7 @@ class AssociationDisplay(Display):
         bar.ax.tick_params(labelsize=fontsize, length=2, pad=1)
         x = frame.left + frame.width / 2 + AIR
         y = BELOW - LEADER - BAR / 2
-        self.ax_.text(x, y, "observed / expected", fontsize=fontsize, va="center")
+        canvas.write(self.ax_, x, y, "observed / expected", fontsize=fontsize)
 
     def _draw_dots(self, frame: MatrixFrame, shrink: float) -> None:
         from matplotlib.patches import Rectangle
@@ -231,10 +229,10 @@ class AssociationDisplay(Display):
 
     def _draw_words(self, frame: MatrixFrame, fontsize: float, shrink: float) -> None:
         write = partial(
-            self.ax_.text,
-            va="center_baseline",
+            canvas.write,
+            self.ax_,
             fontsize=fontsize * shrink,
-            parse_math=False,
+            va="center_baseline",
             rotation_mode="anchor",
         )
         gap = LINE * fontsize

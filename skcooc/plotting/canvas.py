@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure, SubFigure
+    from matplotlib.text import Text
 
 POINTS = 72.0  # per inch
 FONT = 9.0  # points: names and words
@@ -213,6 +214,12 @@ def draw_lines(
     )
     ax.add_collection(lines)
     return lines
+
+
+def write(ax: Axes, x: float, y: float, text: str, **options: Any) -> Text:
+    """Write a text in which $ does not begin a formula, by default centred at the height y."""
+    options.setdefault("va", "center")
+    return ax.text(x, y, text, parse_math=False, **options)
 
 
 def draw_legend(ax: Axes, handles: list[Artist], names: list[str], **options: Any) -> None:

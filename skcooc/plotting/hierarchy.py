@@ -141,19 +141,12 @@ class HierarchyDisplay(Display):
         spare = max(down - (high - low), 0) / 2
         self.ax_.set(xlim=(0, across), ylim=(low - spare, high + spare))
         self._draw_lines(y, starts, widths, fontsize)
-        self.texts_ = {
-            v: self.ax_.text(
-                starts[self.tree.depths[v]],
-                y[v],
-                "\n".join(text),
-                fontsize=fontsize * shrink,
-                va="center",
-                ha="left",
-                linespacing=1.15,
-                parse_math=False,
+        self.texts_ = {}
+        for v, text in lines.items():
+            x = starts[self.tree.depths[v]]
+            self.texts_[v] = canvas.write(
+                self.ax_, x, y[v], "\n".join(text), fontsize=fontsize * shrink, linespacing=1.15
             )
-            for v, text in lines.items()
-        }
         return self
 
     def _lines(self, y: Array, fontsize: float) -> dict[int, list[str]]:

@@ -201,24 +201,18 @@ class StructureDisplay(Display):
             size = canvas.text_width(text, INSIDE) + 2 * AIR, INSIDE * 1.15 + 2 * AIR
             width, height = size[::-1] if rotation else size
             places = []
-            for x, (a, b) in zip(edges, pairwise(ends), strict=True):
-                n = int(np.ceil(width / across / (x[1] - x[0])))
+            for group, (a, b) in zip(edges, pairwise(ends), strict=True):
+                n = int(np.ceil(width / across / (group[1] - group[0])))
                 if n <= b - a:
                     low = sliding_window_view(bottom[a:b], n).max(axis=1)
                     high = sliding_window_view(top[a:b], n).min(axis=1)
                     i = int(np.argmax(high - low))
-                    middle = (x[i] + x[i + n]) / 2, (low[i] + high[i]) / 2
-                    places.append((high[i] - low[i], middle))
+                    middle = (group[i] + group[i + n]) / 2, (low[i] + high[i]) / 2
+                    places.append((high[i] - low[i], *middle))
             if places and max(places)[0] * down >= height:
-                self.texts_[topic] = self.ax_.text(
-                    *max(places)[1],
-                    text,
-                    fontsize=INSIDE,
-                    color=ink,
-                    ha="center",
-                    va="center",
-                    rotation=rotation,
-                    parse_math=False,
+                _, x, y = max(places)
+                self.texts_[topic] = canvas.write(
+                    self.ax_, x, y, text, fontsize=INSIDE, color=ink, ha="center", rotation=rotation
                 )
                 return
 

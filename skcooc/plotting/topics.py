@@ -430,15 +430,8 @@ class TopicMapDisplay(Display):
             if box is None:
                 continue
             x, y = (box[:2] + box[2:]) / 2
-            self.texts_[k] = self.ax_.text(
-                x,
-                y,
-                "\n".join(folded),
-                fontsize=FONT,
-                ha="center",
-                va="center",
-                linespacing=1.05,
-                parse_math=False,
+            self.texts_[k] = canvas.write(
+                self.ax_, x, y, "\n".join(folded), fontsize=FONT, ha="center", linespacing=1.05
             )
             if (line := leader_line(centers[k], radii[k], box)) is not None:
                 lines.append(line)
