@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator, clone
 
 from skcooc.base import attributes, warm_starts
 from skcooc.ensemble.members import MEMBER_TYPES, Member, MetaModel, member_of
-from skcooc.fitting.fit import few_columns
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
+from skcooc.fitting.short_fits import few_columns
 from skcooc.heldout import Factors, NearestRows
 from skcooc.heldout.memory import (
     Asked,
