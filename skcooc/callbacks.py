@@ -95,10 +95,12 @@ class Checkpoint:
         return f"Checkpoint({str(self.path)!r}, every={self.every})"
 
     def setup(self, estimator: Any, context: Any) -> None:
-        path, self._calls = Path(self.path), 0
+        path = Path(self.path)
+        self._calls = 0
         if not path.parent.is_dir():
-            what = f"The folder {path.parent} of the checkpoint {path} does not exist"
-            raise FileNotFoundError(f"{what}: create it.")
+            raise FileNotFoundError(
+                f"The folder {path.parent} of the checkpoint {path} does not exist: create it."
+            )
         check_regular(path)
         locked = ExitStack()
         locked.enter_context(exclusive(path))
@@ -123,21 +125,22 @@ class Checkpoint:
             return ended or self._calls % self.every == 0
 
 
-def keep(estimator: Any, found: Callable[[], dict[str, object]], *, ended: bool) -> None:
-    """Write an estimator with the attributes ``found`` to those of its checkpoints that are due.
+def keep(estimator: Any, attributes: Callable[[], dict[str, object]], *, ended: bool) -> None:
+    """Write an estimator with further attributes to those of its checkpoints that are due.
 
     ``ended`` says that a part of the fit has ended, not only an iteration of EM.
     """
     for callback in getattr(estimator, "_skl_callbacks", ()):
         if isinstance(callback, Checkpoint) and callback.is_due(ended):
-            written = copy.copy(estimator)
-            written.__dict__.update(found())
-            write_checkpoint(callback.path, written)
+            unfinished = copy.copy(estimator)
+            unfinished.__dict__.update(attributes())
+            write_checkpoint(callback.path, unfinished)
 
 
 def write_checkpoint(path: str | os.PathLike[str], estimator: Any) -> None:
     """Write an estimator without its callbacks to a file, atomically."""
-    path, estimator = Path(path), copy.copy(estimator)
+    path = Path(path)
+    estimator = copy.copy(estimator)
     for name in [name for name in vars(estimator) if "_callback" in name]:
         delattr(estimator, name)
     partial = path.with_name(f".{path.name}.skcooc-partial")
@@ -179,7 +182,8 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Any:
             kinds = (kind for start, kind in KINDS.items() if line.startswith(start))
             other = f"a file that begins with {line[:20]!r}" if line else "an empty file"
             raise ValueError(f"{path} is not a checkpoint, but {next(kinds, other)}.")
-        start, end = len(line), os.fstat(file.fileno()).st_size - DIGEST
+        start = len(line)
+        end = os.fstat(file.fileno()).st_size - DIGEST
         if end < start or _digest(file, end) != file.read():
             raise ValueError(
                 f"{path} is a damaged checkpoint: it was truncated or changed after it was written."
@@ -190,8 +194,10 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Any:
         try:
             return pickle.load(file)
         except (AttributeError, ImportError) as error:
-            what = f"{path} was written by skcooc {version}, and cannot be read by {__version__}"
-            raise ValueError(f"{what}: {error}.") from error
+            raise ValueError(
+                f"{path} was written by skcooc {version}, and cannot be read by {__version__}: "
+                f"{error}."
+            ) from error
 
 
 def _digest(file: BinaryIO, end: int) -> bytes:

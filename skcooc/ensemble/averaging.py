@@ -159,11 +159,13 @@ class AveragedModels(MetaModel):
     def consensus_(self) -> Consensus:
         """One model of matching components, with intervals over the members."""
         check_is_fitted(self)
-        found = consensus([member.factors for member in self.estimators_], self.row_distribution_)
+        factors = [member.factors for member in self.estimators_]
+        unnamed = consensus(factors, self.row_distribution_)
+        reference = self.estimators_[unnamed.reference_]
         return replace(
-            found,
+            unnamed,
             feature_names_in_=getattr(self, "column_names_in_", None),
-            component_names_=getattr(self.estimators_[found.reference_], "component_names_", {}),
+            component_names_=getattr(reference, "component_names_", {}),
             _schema=self._schema,
         )
 
@@ -193,12 +195,17 @@ class AveragedModels(MetaModel):
         self.estimator._validate_params()
         self.estimator.check_sizes()
         check_member(self.estimator)
-        new, recipe = copy.copy(self), self.estimator.recipe()
-        table = read(  # a fit that fails leaves self as it was
-            new, X, sample_weight, needs={**recipe.needs_of_fit, **NEEDS},
-            searches=recipe.settings.beta == "auto", random_state=self.random_state,
-        )  # fmt: skip
-        known = attributes.input_attributes(new) | {"_schema": table.schema}
+        new = copy.copy(self)  # a fit that fails leaves self as it was
+        recipe = self.estimator.recipe()
+        table = read(
+            new,
+            X,
+            sample_weight,
+            needs={**recipe.needs_of_fit, **NEEDS},
+            searches=recipe.settings.beta == "auto",
+            random_state=self.random_state,
+        )
+        inputs = attributes.input_attributes(new) | {"_schema": table.schema}
         counts = table.counts
         recipe = recipe.for_table(counts, table.schema.column_names)
         data: tuple[object, ...] = warm_starts.table_fingerprint(counts)
@@ -210,13 +217,13 @@ class AveragedModels(MetaModel):
             )
             recipe = recipe.with_seeds(seeds)
             settings = recipe.settings
-            tuned = self._tune(recipe, table, known, journal) if settings.holds_out else None
+            tuned = self._tune(recipe, table, inputs, journal) if settings.holds_out else None
             values = tuned.values if tuned else {"beta": settings.beta}
-            members = self._fit_members(table, known, values, seeds, journal)
+            members = self._fit_members(table, inputs, values, seeds, journal)
         mixtures = counts.map_blocks(_side_by_side, *(member.embedding_ for member in members))
         attributes.set_fitted_attributes(
             self,
-            known
+            inputs
             | {
                 "_heldout_predictions": tuned
                 and HeldOutPredictions(settings.division, tuned.mean.predicted),
@@ -235,7 +242,11 @@ class AveragedModels(MetaModel):
         return self
 
     def _tune(
-        self, recipe: Recipe, table: Table, known: attributes.Attributes, journal: Journal
+        self,
+        recipe: Recipe,
+        table: Table,
+        inputs: attributes.Attributes,
+        journal: Journal,
     ) -> TunedMean:
         """Tune the temperature of a single fit, then what the mean of a few members needs.
 
@@ -251,13 +262,14 @@ class AveragedModels(MetaModel):
             start = context.once("tuned", tuned_fit, recipe, rest, heldout, of_one, part)
         chosen = next((trial.values for trial in start.trials if trial.chosen), {})
         seeds = settings.seeds[:FEW]
-        few = Table(rest, rest, table.schema)
+        train = Table(rest, rest, table.schema)
         cache = None
         if self._cache is not None:
             cache = CacheValidation.from_tables(rest, heldout.X, self._cache)
 
         def predict(values: tuning.Values, part: FitContext) -> MeanPrediction:
-            factors = [m.factors for m in self._fit_members(few, known, values, seeds, Journal())]
+            members = self._fit_members(train, inputs, values, seeds, Journal())
+            factors = [member.factors for member in members]
             return predicted_mean(factors, len(settings.seeds), heldout, cache)
 
         record = journal.get_or_compute(("means",), tuning.TrialRecord[MeanPrediction])
@@ -275,7 +287,7 @@ class AveragedModels(MetaModel):
     def _fit_members(
         self,
         table: Table,
-        known: attributes.Attributes,
+        inputs: attributes.Attributes,
         values: tuning.Values,
         seeds: Sequence[int],
         journal: Journal,
@@ -285,8 +297,9 @@ class AveragedModels(MetaModel):
 
         def fit(number: int, seed: int) -> CooccurrenceEstimator:
             member = clone(self.estimator).set_params(random_state=seed, **shared, **values)
-            find = partial(member.fit_short, table, known)
-            return journal.get_or_compute(("member", number), find, checkpoint=True)
+            return journal.get_or_compute(
+                ("member", number), member.fit_short, table, inputs, checkpoint=True
+            )
 
         return in_threads(fit, list(enumerate(seeds)), self.n_jobs)
 
@@ -319,7 +332,8 @@ def mean_tunables(
     first: tuning.Values, tunables: Sequence[tuning.Tunable], largest_beta: float
 ) -> list[tuning.Tunable]:
     """What is tuned for a mean, from the first values and the tunables of a single fit."""
-    candidates, priors = [first], list[tuning.Tunable]()
+    candidates = [first]
+    priors: list[tuning.Tunable] = []
     for tunable in tunables:
         if isinstance(tunable, tuning.ComponentPrior):
             candidates.append({**first, "component_prior": tunable.within.guess})
@@ -342,8 +356,8 @@ def predicted_mean(
     """
     cells = [model.cells(heldout.X) for model in models]
 
-    def judged(few: Sequence[Array]) -> MeanPrediction:
-        predicted = CachedPredictions(np.mean(few, axis=0))
+    def mean_of(group: Sequence[Array]) -> MeanPrediction:
+        predicted = CachedPredictions(np.mean(group, axis=0))
         validation = heldout.score(predicted)
         if cache is not None:
             validation = validation._replace(perplexity=cache.perplexity(predicted))
@@ -351,9 +365,10 @@ def predicted_mean(
 
     def log_perplexity(size: int) -> float:
         groups = [cells[at : at + size] for at in range(0, n - size + 1, size)]
-        return float(np.mean([np.log(judged(group).validation.perplexity) for group in groups]))
+        return float(np.mean([np.log(mean_of(group).validation.perplexity) for group in groups]))
 
-    mean, n = judged(cells), len(cells)
+    mean = mean_of(cells)
+    n = len(cells)
     sizes = sorted({max(n // 4, 1), max(n // 2, 1), n})
     logs = [*map(log_perplexity, sizes[:-1]), np.log(mean.validation.perplexity)]
     if n == 1 or not np.all(np.isfinite(logs)):  # or a token has the probability zero
@@ -426,7 +441,8 @@ class Consensus:
         return int(self.components_.shape[1])
 
     def __repr__(self) -> str:
-        (K, M), affinity = self.components_.shape, self.affinity_.mean()
+        K, M = self.components_.shape
+        affinity = self.affinity_.mean()
         return f"<Consensus: {K} components of {M} columns, mean affinity {affinity:.2f}>"
 
 
@@ -435,14 +451,14 @@ def consensus(models: Sequence[Factors], row_distribution: Array) -> Consensus:
     components = [model.B.T for model in models]
     if len({len(P) for P in components}) > 1:
         raise ValueError("Members with different numbers of components cannot be matched.")
-    pairs = [[match_rows(mine, its) for its in components] for mine in components]
-    agreement = [sum(affinity.mean() for _, affinity in of_mine) for of_mine in pairs]
+    matches = [[match_rows(P, Q) for Q in components] for P in components]
+    agreement = [sum(affinity.mean() for _, affinity in pairs) for pairs in matches]
     reference = int(np.argmax(agreement))
-    orders, affinities = zip(*pairs[reference], strict=True)
+    orders, affinities = zip(*matches[reference], strict=True)
     aligned = np.array([P[order] for P, order in zip(components, orders, strict=True)])
     mixtures = [model.A[:, order] for model, order in zip(models, orders, strict=True)]
     shares = np.array([row_distribution @ A for A in mixtures])
-    others = np.delete(np.array(affinities), reference, axis=0)
+    matched_affinities = np.delete(np.array(affinities), reference, axis=0)
     mean = np.einsum("sk,skm->km", shares, aligned, dtype=np.float64)
     plain = aligned.mean(axis=0)
     return Consensus(
@@ -452,6 +468,6 @@ def consensus(models: Sequence[Factors], row_distribution: Array) -> Consensus:
         row_distribution,
         shares.mean(axis=0),
         np.quantile(shares, QUANTILES, axis=0),
-        others.mean(axis=0) if len(others) else np.ones(len(plain)),
+        matched_affinities.mean(axis=0) if len(matched_affinities) else np.ones(len(plain)),
         reference,
     )

@@ -118,8 +118,8 @@ class MixtureFeatures(MixturesMixin, MetaEstimatorMixin, BaseEstimator):
         fitted = clone(self.estimator).fit(X, sample_weight=sample_weight)
         warm = copy.copy(fitted)
         warm.beta_ = self.beta
-        found = {"estimator_": fitted, "_warm": warm}
-        attributes.set_fitted_attributes(self, attributes.input_attributes(fitted) | found)
+        names = attributes.input_attributes(fitted)
+        attributes.set_fitted_attributes(self, names | {"estimator_": fitted, "_warm": warm})
         return self
 
     def transform(self, X: TableLike) -> Array:

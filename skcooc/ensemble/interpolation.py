@@ -231,8 +231,8 @@ class InterpolatedModels(BaseComposition, MetaModel):  # set_params: the list, m
         predicted = [CachedPredictions(member.fitted.cells(heldout.X)) for member in fits]
         parts = best_weights([*predicted, Unigram(heldout.background)], heldout.X)
         smoothing = float(np.clip(parts[-1], LEAST_SMOOTHING, LARGEST_SMOOTHING))
-        (found,) = normalise(parts[None, :-1], axis=1, otherwise=1 / len(predicted))
-        weights = found.tolist()
+        normalised = normalise(parts[None, :-1], axis=1, otherwise=1 / len(predicted))
+        weights = normalised[0].tolist()
         mean = CachedPredictions(Interpolated(predicted, weights).cells(heldout.X))
         return weights, smoothing, HeldOutPredictions(division, mean)
 

@@ -84,9 +84,8 @@ class MetaModel(Predictions, MetaEstimatorMixin, CallbackSupportMixin, BaseEstim
 class NativeMember:
     """An estimator of this package; immutable, as all members.
 
-    ``fit`` returns a fitted copy, ``partial_fit`` a copy updated with further rows; X is the input
-    as it was given, and ``counts`` the checked one, whose columns are
-    in the order fitted.
+    ``fit`` returns a fitted copy, and ``partial_fit`` a copy updated with further rows. X is the
+    user's input, and ``counts`` are its checked counts, with columns in the order fitted.
     """
 
     estimator: Predictions
@@ -173,8 +172,8 @@ class TransformerMember:
                 f"sample_weight is given, but {type(self.estimator).__name__} is no estimator of "
                 "skcooc: repeat rows, or multiply their counts."
             )
-        # NMF of scikit-learn refuses stored zeros.
-        fitted = fit(table := without_zeros(X.table))
+        table = without_zeros(X.table)  # NMF of scikit-learn refuses stored zeros
+        fitted = fit(table)
         if not hasattr(fitted, "components_"):
             raise ValueError(f"{type(fitted).__name__} has no components_ when it is fitted.")
         transformed = np.asarray(fitted.transform(table))
@@ -216,8 +215,10 @@ def member_of(estimator: BaseEstimator | None, cache: Asked | None = None) -> Me
         return TopicFreeMember()
     if not isinstance(estimator, Predictions):
         if get_tags(estimator).target_tags.required:
-            what = f"{type(estimator).__name__} learns from labels, which a meta-estimator lacks"
-            raise ValueError(f"{what}: give a model without labels, or its seed_features.")
+            raise ValueError(
+                f"{type(estimator).__name__} learns from labels, which a meta-estimator lacks: "
+                "give a model without labels, or its seed_features."
+            )
         return TransformerMember(estimator)
     check_member(estimator)
     return NativeMember(estimator, cache)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -213,14 +212,16 @@ class RowMemory(MetaModel):
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = read(new, X, sample_weight, random_state=self.random_state)
         self._check_neighbors(table.in_memory)
-        known, sample = attributes.input_attributes(new), table.sample
+        inputs = attributes.input_attributes(new)
+        sample = table.sample
         with self._journal(sample.table, sample.weights, table.schema.names) as journal:
             (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
-            member = member_of(self._seeded(self.estimator, seed), self._asked)
+            member = member_of(self._seeded(self.estimator, seed), self._cache_params)
             member = journal.get_or_compute(
                 ("all",), lambda: member.fit(X, sample, sample_weight), checkpoint=True
             )
-            self._set_fitted(member, table, rows_with(sample), known, table.in_memory, journal)
+            frequencies = rows_with(sample)
+            self._set_fitted(member, table, frequencies, inputs, table.in_memory, journal)
         return self
 
     @available_if(lambda self: hasattr(self.estimator, "partial_fit"))
@@ -261,26 +262,32 @@ class RowMemory(MetaModel):
             As by ``fit``; where the estimator has other parameters than in the first batch.
         """
         self._check_neighbors(False)
-        new, first = copy.copy(self), not hasattr(self, "estimator_")
-        if not first:
-            asked, fitted = self.estimator, self.estimator_
-            if asked is None or type(asked) is not type(fitted):
-                what = f"partial_fit goes on with the model of the first batch, {fitted!r}"
-                raise ValueError(f"{what}; got {asked!r}. Set it back, or fit anew.")
-            warm_starts.check_batch(asked, fitted.get_params(deep=False))
-        check = read_in_memory if first else partial(read_batch, by_name=by_name)
-        table, journal = check(new, X, sample_weight), Journal()
+        new = copy.copy(self)
+        first = not hasattr(self, "estimator_")
+        if first:
+            table = read_in_memory(new, X, sample_weight)
+        else:
+            estimator = self.estimator
+            fitted = self.estimator_
+            if estimator is None or type(estimator) is not type(fitted):
+                raise ValueError(
+                    f"partial_fit goes on with the model of the first batch, {fitted!r}; got "
+                    f"{estimator!r}. Set it back, or fit anew."
+                )
+            warm_starts.check_batch(estimator, fitted.get_params(deep=False))
+            table = read_batch(new, X, sample_weight, by_name=by_name)
+        journal = Journal()
         (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
         if first:
-            member = member_of(self._seeded(clone(self.estimator), seed), self._asked)
+            member = member_of(self._seeded(clone(self.estimator), seed), self._cache_params)
         else:
             member = self._member
         member = member.partial_fit(X, table.sample, sample_weight, by_name)
         frequencies = rows_with(table.sample)
         if not first:
             frequencies[: len(self._frequencies)] += self._frequencies
-        known = attributes.input_attributes(new)
-        self._set_fitted(member, table, frequencies, known, False, journal)
+        inputs = attributes.input_attributes(new)
+        self._set_fitted(member, table, frequencies, inputs, False, journal)
         return self
 
     def _check_neighbors(self, keeps: bool) -> None:
@@ -295,20 +302,20 @@ class RowMemory(MetaModel):
         member: Member,
         table: Table,
         frequencies: Array,
-        known: attributes.Attributes,
+        inputs: attributes.Attributes,
         keeps: bool,
         journal: Journal,
     ) -> None:
         """Set the fitted attributes; ``keeps`` is whether the rows fitted are stored."""
-        X, factors = table.sample, member.fitted
+        factors = member.fitted
         memory = self._estimate(member, table, keeps, journal)
-        rows = X if keeps else X.take(np.empty(0, dtype=np.intp))
+        rows = table.sample if keeps else table.sample.take(np.empty(0, dtype=np.intp))
         index = RowIndex(rows.table.copy(), MAX_ROWS, rows.row_weights.copy())
         mass = rows.row_sums * rows.row_weights
         names = getattr(member.estimator, "component_names_", {})
         attributes.set_fitted_attributes(
             self,
-            known
+            inputs
             | ({"component_names_": dict(names)} if names else {})
             | {
                 "_member": member,
@@ -332,10 +339,11 @@ class RowMemory(MetaModel):
 
     def _estimate(self, member: Member, table: Table, keeps: bool, journal: Journal) -> Memory:
         """The numbers given, and estimates of the others on held-out tokens."""
-        asked = self._asked[:3]
+        params = self._cache_params[:3]
         searches = keeps and self.neighbors != 0
-        if not searches and None not in asked:
-            return Memory(*cast(list[float], asked))
+        numbers = [value for value in params if value is not None]
+        if not searches and len(numbers) == len(params):
+            return Memory(*numbers)
         heldout_predictions = member.heldout_predictions if keeps else None
         (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
         division = (
@@ -359,12 +367,12 @@ class RowMemory(MetaModel):
         background = add_one(rows_with(rest))
         if not searches:
             cells = memory_cells(rest.table, heldout.X, predictor, background)
-            return best_memory(cells, self._asked)
+            return best_memory(cells, self._cache_params)
         index = RowIndex(rest.table, MAX_ROWS, rest.row_weights)
         near = NearestRows(index, n_neighbors=self._n_neighbors)
         cells = memory_cells(rest.table, heldout.X, predictor, background, near, index.unigram)
-        without = best_memory(cells, self._asked)
-        memory = best_memory(cells, [*asked, None, 0.0, 0.0])
+        without = best_memory(cells, self._cache_params)
+        memory = best_memory(cells, [*params, None, 0.0, 0.0])
         growing = self._growing_weights(member, cells, rest, heldout.X, index, seed)
         if cells.log_likelihood(memory)[0] - cells.log_likelihood(growing)[0] <= MAX_LOSS:
             memory = growing  # not for word pairs, whose rows are short as they are
@@ -380,26 +388,26 @@ class RowMemory(MetaModel):
         these are estimated with few known tokens; c without the model, which would seem too good on
         the rows that it was fitted to.
         """
-        asked = self._asked[:3]
+        params = self._cache_params[:3]
         background = add_one(rows_with(rest))
         rows = np.flatnonzero(rest.row_weights > 0)
-        few = thinned(rest.table[rows], np.random.default_rng(seed))
-        near = NearestRows(index, few, rows, self._n_neighbors)
-        of_few = memory_cells(few, X.take(rows), None, background, near, index.unigram)
-        c = best_memory(of_few, [*asked[:2], 0.0, None, None, 0.0]).neighbor_tokens
-        memory = best_memory(cells, [*asked, None, c, 0.0])
+        thin = thinned(rest.table[rows], np.random.default_rng(seed))
+        near = NearestRows(index, thin, rows, self._n_neighbors)
+        thin_cells = memory_cells(thin, X.take(rows), None, background, near, index.unigram)
+        c = best_memory(thin_cells, [*params[:2], 0.0, None, None, 0.0]).neighbor_tokens
+        memory = best_memory(cells, [*params, None, c, 0.0])
         if member.estimator is None:
             return memory
-        model = Factors(member.fold_in(as_counts(few).as_new()), member.fitted.B)
-        of_few = memory_cells(few, X.take(rows), model, background, near, index.unigram)
-        e = best_memory(of_few, [*memory[:-1], None]).model_tokens
-        return best_memory(cells, [*asked, None, c, e])
+        model = Factors(member.fold_in(as_counts(thin).as_new()), member.fitted.B)
+        thin_cells = memory_cells(thin, X.take(rows), model, background, near, index.unigram)
+        e = best_memory(thin_cells, [*memory[:-1], None]).model_tokens
+        return best_memory(cells, [*params, None, c, e])
 
     @property
-    def _asked(self) -> Asked:
-        """The parameters of a cache without neighbours that are given."""
-        given = self.concentration, self.discount, self.smoothing
-        return [*(None if value == "auto" else float(value) for value in given), 0.0, 0.0, 0.0]
+    def _cache_params(self) -> Asked:
+        """Parameters of a cache without neighbours; None for "auto"."""
+        params = self.concentration, self.discount, self.smoothing
+        return [*(None if value == "auto" else float(value) for value in params), 0.0, 0.0, 0.0]
 
     @property
     def _n_neighbors(self) -> int:
@@ -410,7 +418,8 @@ class RowMemory(MetaModel):
 
     def _without_rows(self) -> Self:
         new = super()._without_rows()
-        new._member, new._known = self._member.without_rows(), None
+        new._member = self._member.without_rows()
+        new._known = None
         new.estimator_ = new._member.estimator
         return new
 
@@ -455,7 +464,7 @@ def thinned(X: CSR, rng: np.random.Generator) -> CSR:
     """Rows with few columns: by turns with 1, 2, 4, 8 or 16 tokens of different ones, or whole."""
     n_columns = np.resize([*N_KNOWN, 0], X.shape[0])  # 0: all
     tokens = few_columns(X, n_columns, rng)
-    few = X.copy()
-    few.data = np.where(n_columns[rows_of(X)] > 0, tokens, X.data)
-    few.eliminate_zeros()
-    return few
+    thin = X.copy()
+    thin.data = np.where(n_columns[rows_of(X)] > 0, tokens, X.data)
+    thin.eliminate_zeros()
+    return thin

@@ -14,7 +14,8 @@ from skcooc.protocol.scikit_learn import num_samples
 
 FIRST = 2, 3, 5, 8  # numbers tried first
 FACTOR = 2  # between the numbers after those
-WIDEST, FINEST = 1 / 4, 1 / 16  # first and last step around the best, relative to it; at least one
+WIDEST = 1 / 4  # first step around the best, relative to it; at least one
+FINEST = 1 / 16  # last step
 MIN_GAIN = 5e-3  # nats of a token: less, half a percent of perplexity, is not worth components
 
 Sizes: TypeAlias = tuple[int, ...]  # numbers of components, one or two
@@ -91,15 +92,17 @@ def check_candidates(candidates: Sequence | str, names: Sequence[str]) -> list[S
     """Candidates from few components to many, each once; None for "auto"."""
     if isinstance(candidates, str):
         return None
-    given = np.atleast_1d(np.asarray(candidates))
-    shape = (len(given),) if len(names) == 1 else (len(given), len(names))
-    if given.shape != shape or not given.size or given.dtype.kind not in "iu" or given.min() < 1:
-        what = "numbers" if len(names) == 1 else f"pairs of {' and '.join(names)}"
-        some = [5, 10] if len(names) == 1 else [(5, 5), (10, 8)]
-        raise ValueError(
-            f"candidates should be {what}, at least 1, such as {some}, got {candidates!r}."
-        )
-    sizes = {tuple(row) for row in given.reshape(len(given), -1).tolist()}
+    numbers = np.atleast_1d(np.asarray(candidates))
+    if len(names) == 1:
+        shape: tuple[int, ...] = (len(numbers),)
+        form = "numbers, at least 1, such as [5, 10]"
+    else:
+        shape = (len(numbers), len(names))
+        form = f"pairs of {' and '.join(names)}, at least 1, such as [(5, 5), (10, 8)]"
+    are_integers = numbers.dtype.kind in "iu"
+    if numbers.shape != shape or not numbers.size or not are_integers or numbers.min() < 1:
+        raise ValueError(f"candidates should be {form}, got {candidates!r}.")
+    sizes = {tuple(row) for row in numbers.reshape(len(numbers), -1).tolist()}
     return sorted(sizes, key=cost_order)
 
 
@@ -107,10 +110,10 @@ def cost_order(sizes: Sizes) -> tuple[float, Sizes]:
     return float(np.prod(sizes)), sizes
 
 
-def limits_of(names: Sequence[str], X: TableLike, most: int) -> Sizes:
+def limits_of(names: Sequence[str], X: TableLike, max_components: int) -> Sizes:
     """Largest numbers to try: at most the number of rows or columns that are clustered."""
     shape = X.table_shape if hasattr(X, "table_shape") else (num_samples(X), np.shape(X)[1])
-    sides = tuple(min(n, most) for n in shape)
+    sides = tuple(min(n, max_components) for n in shape)
     return sides if len(names) == 2 else (min(sides),)
 
 
@@ -173,8 +176,8 @@ def visit_in_order(visit: Visit, candidates: Sequence[Sizes]) -> None:
     for sizes in candidates[1:]:
         if sizes == candidates[-1] or np.prod(sizes) >= FACTOR * np.prod(first[-1]):
             first.append(sizes)
-    others = [sizes for sizes in reversed(candidates) if sizes not in first]
-    means = {sizes: visit(sizes).mean for sizes in [*first, *others]}
+    rest = [sizes for sizes in reversed(candidates) if sizes not in first]
+    means = {sizes: visit(sizes).mean for sizes in [*first, *rest]}
     best = max(means, key=means.__getitem__)
     if best in first[:-1]:
         visit(best, again=True)
@@ -184,11 +187,12 @@ def refine(score: Callable[[Sizes], Score], best: Sizes, top: Score, limits: Siz
     """Move to neighbours that are better, or smaller and hardly worse than the top score so far."""
     share = WIDEST
     while True:
-        for sizes in neighbours(best, share, limits):
-            found = score(sizes)
-            top = max(top, found, key=attrgetter("mean"))
-            is_enough = cost_order(sizes) < cost_order(best) and not top.is_better(found, MIN_GAIN)
-            if is_enough or found.is_better(score(best), MIN_GAIN):
+        for sizes in neighbouring_sizes(best, share, limits):
+            candidate = score(sizes)
+            top = max(top, candidate, key=attrgetter("mean"))
+            is_smaller = cost_order(sizes) < cost_order(best)
+            is_enough = is_smaller and not top.is_better(candidate, MIN_GAIN)
+            if is_enough or candidate.is_better(score(best), MIN_GAIN):
                 best = sizes
                 break
         else:
@@ -197,19 +201,19 @@ def refine(score: Callable[[Sizes], Score], best: Sizes, top: Score, limits: Siz
             share /= 2
 
 
-def neighbours(sizes: Sizes, share: float, limits: Sizes) -> list[Sizes]:
+def neighbouring_sizes(sizes: Sizes, share: float, limits: Sizes) -> list[Sizes]:
     """Sizes that differ in one number, by a share of it or by one; the smaller ones first.
 
-    >>> neighbours((4, 9), 0.25, (5, 20))
+    >>> neighbouring_sizes((4, 9), 0.25, (5, 20))
     [(3, 9), (4, 7), (5, 9), (4, 11)]
     """
-    found = []
+    neighbours = []
     for sign in (-1, 1):
         for side, (n, limit) in enumerate(zip(sizes, limits, strict=True)):
             other = n + sign * max(1, round(share * n))
             if FIRST[0] <= other <= limit:
-                found.append((*sizes[:side], other, *sizes[side + 1 :]))
-    return found
+                neighbours.append((*sizes[:side], other, *sizes[side + 1 :]))
+    return neighbours
 
 
 class Choice(NamedTuple):

@@ -92,23 +92,28 @@ class ComponentPath:
     def fit(self, sizes: Mapping[str, int]) -> PathFit:
         """A fit with numbers of components, by names of parameters."""
         estimator = clone(self._estimator).set_params(random_state=self._seed, **sizes)
-        recipe, weights = estimator.recipe(), self._data.params.get("sample_weight")
+        recipe = estimator.recipe()
         if not recipe.has(MergeAndSplitRuns) or estimator.early_stopping:
             return _fit_of(estimator.fit(self._data.X, **self._data.params))
+        weights = self._data.params.get("sample_weight")
         X = read_in_memory(copy.copy(estimator), self._data.X, weights).sample  # type: ignore[arg-type]
         recipe = recipe.with_seeds(draw_seeds(self._seed, estimator.n_init))
-        settings, within, (n,) = recipe.settings, recipe.beta_range(X), sizes.values()
+        settings = recipe.settings
+        within = recipe.beta_range(X)
+        (n,) = sizes.values()
         train, heldout = hold_out(X, *settings.division) if settings.tunes else (X, None)
         path = WarmStartedPath(recipe, train.with_threads(1, map), heldout, self._seed + n)
         fewer = self._points.get(max((k for k in self._points if k < n), default=0))
         more = self._points.get(min((k for k in self._points if k > n), default=0))
         point = path.descend(path.start(within, n, fewer, more), within)
-        self._points[n] = point = point.or_better(self._points.get(n))
+        point = point.or_better(self._points.get(n))
+        self._points[n] = point
         best = path.left_out(point)
         factors = Factors(*best.model.factors(*best.state))
         shares = train.row_sums * train.row_weights
-        given = chosen_smoothing(settings.smoothing, None)
-        smoothing = given if heldout is None else best.smoothing
+        smoothing = best.smoothing
+        if heldout is None:
+            smoothing = chosen_smoothing(settings.smoothing, None)
         return PathFit(
             factors,
             (shares / shares.sum()) @ factors.A,
@@ -157,8 +162,7 @@ class WarmStartedPath(NamedTuple):
                 values = tunable.usual_values(1)
                 path = self._replace(recipe=self.recipe.with_values(values))
                 stage = replace(path.stage(values["beta"], N_LEFT_OUT), tol=-np.inf)
-                found = path.fit_from([stage], point.state, stage.beta, 0)
-                return found.or_better(point)
+                return path.fit_from([stage], point.state, stage.beta, 0).or_better(point)
         return point
 
     def stage(self, beta: float, n_iter: int) -> EMStage:
@@ -173,15 +177,17 @@ class WarmStartedPath(NamedTuple):
         if start is None:
             first = parts[0].stage
             start = first.start(first.model, first.X, rng, PlainRunner())
-        found = fit_stages(parts, rng, self.recipe.settings.solver, start)
-        model, state, n_iter = self.recipe.equations, found.state, n_iter + len(found.history)
+        run = fit_stages(parts, rng, self.recipe.settings.solver, start)
+        model = self.recipe.equations
+        n_iter += len(run.history)
         if self.heldout is None:
-            return PathPoint(model, state, beta, np.nan, np.nan, n_iter)
-        return PathPoint(model, state, beta, *self.heldout(model, *state), n_iter)
+            return PathPoint(model, run.state, beta, np.nan, np.nan, n_iter)
+        return PathPoint(model, run.state, beta, *self.heldout(model, *run.state), n_iter)
 
 
 def _fit_of(model: BaseEstimator) -> PathFit:
-    factors, labels = Factors(np.asarray(model.embedding_), model.components_.T), (None, None)
+    factors = Factors(np.asarray(model.embedding_), model.components_.T)
+    labels = None, None
     if is_hard(model):
         if hasattr(model, "column_labels_"):
             labels = model.row_labels_, model.column_labels_
@@ -210,10 +216,12 @@ def score_fold(fold: CountFold, predictor: Predictor) -> dict[str, Score]:
     tokens than they predict. Columns are new if they are not in the training part of the row; that
     they are new is given.
     """
-    known, X = fold.known, as_counts(fold.scored.to_csr())
-    cells = memory_cells(known.table, X, predictor, add_one(rows_with(known)))
-    n, rows = X.weighted_counts, rows_of(X.table)
-    new = np.where(is_observed(known, X), 0, n)
+    train = fold.known
+    X = as_counts(fold.scored.to_csr())
+    cells = memory_cells(train.table, X, predictor, add_one(rows_with(train)))
+    n = X.weighted_counts
+    rows = rows_of(X.table)
+    new = np.where(is_observed(train, X), 0, n)
 
     def by_row(rows: Array, counts: Array, logs: Array) -> Score:
         logs = np.where(counts > 0, logs, 0)  # 0 * -inf would give NaN
@@ -223,7 +231,7 @@ def score_fold(fold: CountFold, predictor: Predictor) -> dict[str, Score]:
     return {
         "test": by_row(rows, n, log_cells(predictor, X)),
         "cache": by_row(cells.rows, cells.scored, cross_fitted_logs(cells)),
-        "unseen": by_row(rows, new, log_cells(Unseen(known, predictor), X)),
+        "unseen": by_row(rows, new, log_cells(Unseen(train, predictor), X)),
     }
 
 
@@ -247,6 +255,10 @@ def are_distinct(components: Array, shares: Array) -> Array:
     return distinct
 
 
+def distinct_components(fit: PathFit) -> Array:
+    return fit.factors.B.T[are_distinct(fit.factors.B.T, fit.shares)]
+
+
 def affinities(fits: Sequence[PathFit]) -> Array:
     """Affinities of matched components, (n, K), of n pairs of fits; NaN of fewer than two."""
     components = [fitted.factors.B.T for fitted in fits]
@@ -257,15 +269,13 @@ def affinities(fits: Sequence[PathFit]) -> Array:
 def describe_fits(
     X: Block, folds: Sequence[PathFit], halves: Sequence[PathFit], runs: Sequence[PathFit]
 ) -> dict[str, float]:
-    components, rows = [fitted.factors.B.T for fitted in folds], X.table[X.row_weights > 0]
-    distinct = [
-        are_distinct(P, fold.shares).sum() for P, fold in zip(components, folds, strict=True)
-    ]
-    of_half = [half.factors.B.T[are_distinct(half.factors.B.T, half.shares)] for half in halves]
-    found = match_rows(*sorted(of_half, key=len))[1] >= ALIKE
+    components = [fold.factors.B.T for fold in folds]
+    rows = X.table[X.row_weights > 0]
+    n_distinct = [len(distinct_components(fold)) for fold in folds]
+    _, half_affinities = match_rows(*sorted(map(distinct_components, halves), key=len))
     measures = {
-        "n_distinct": float(np.mean(distinct)),
-        "n_found_again": float(found.sum()),
+        "n_distinct": float(np.mean(n_distinct)),
+        "n_found_again": float((half_affinities >= ALIKE).sum()),
         "half_agreement": float(affinities(halves).mean()),
         "seed_agreement": float(affinities(runs).mean()),
         "coherence": float(np.mean([npmi_coherence(P, rows).mean() for P in components])),

@@ -88,10 +88,10 @@ class Survey:
         named = dict(zip(self._names, sizes, strict=True))
         fits: list[PathFit] = run(lambda path: path.fit(named), [(path,) for path in self._paths])
         fitted = perf_counter()
-        of_folds, halves, runs = fits[: len(self._folds)], fits[self._halves], fits[self._runs]
-        predictors = [fit.predictor for fit in of_folds]
+        fold_fits = fits[: len(self._folds)]
+        predictors = [fit.predictor for fit in fold_fits]
         by_fold = run(score_fold, [*zip(self._folds, predictors, strict=True)])
-        described = describe_fits(self._whole, of_folds, halves, runs)
+        described = describe_fits(self._whole, fold_fits, fits[self._halves], fits[self._runs])
         self.scores[sizes] = self._pooled(by_fold)
         if "icl" in described:
             self.scores[sizes]["icl"] = Score.single(described["icl"])
@@ -119,14 +119,16 @@ class Survey:
         """
         best = max(self.scores, key=lambda sizes: self.scores[sizes][SCORES[criterion]].mean)
         distinct = max(round(self.measures[best]["n_distinct"]), FIRST[0])
-        least = max(1, round(FINEST * best[0]))
-        return (distinct,) if len(best) == 1 and best[0] - distinct >= least else None
+        min_difference = max(1, round(FINEST * best[0]))
+        is_smaller = len(best) == 1 and best[0] - distinct >= min_difference
+        return (distinct,) if is_smaller else None
 
     def is_cache_enough(self) -> bool:
         """Whether components gain almost nothing in a cache, as for pairs of words."""
         best = max(self.scores.values(), key=lambda scores: scores["cache"].mean)
-        in_cache, alone = (best[name].gain(self.unigram[name])[0] for name in ("cache", "test"))
-        return in_cache < LEAST_CACHE_GAIN * alone
+        cache_gain, _ = best["cache"].gain(self.unigram["cache"])
+        gain, _ = best["test"].gain(self.unigram["test"])
+        return cache_gain < LEAST_CACHE_GAIN * gain
 
     def tables(self) -> tuple[list[dict[str, int]], list[dict[str, Score]], dict[str, Array]]:
         """Parameters from few components to many, their scores, and arrays of measures."""
@@ -187,34 +189,34 @@ def recommend(
     names = [name_of(numbers) for numbers in sizes]
     chosen = names[choice.chosen]
     if choice.still_falling:
-        halves = results["half_agreement"]
-        most = int(np.nanargmax(halves))
-        instead = f"halves agree best at {names[most]}, by {halves[most]:.2f}"
+        agreement = results["half_agreement"]
+        stable = int(np.nanargmax(agreement))
+        stability = f"halves agree best at {names[stable]}, by {agreement[stable]:.2f}"
         if criterion == "icl":
             return (
                 f"The integrated likelihood (ICL) still rises at {chosen} components, the most "
-                f"that were tried: try more, or choose by the agreement of halves ({instead})."
+                f"that were tried: try more, or choose by the agreement of halves ({stability})."
             )
-        score, what = OF_CRITERION[criterion]
+        score, measure = OF_CRITERION[criterion]
         fall = 1 - np.exp(results[score][-2] - results[score][-1])
         return (
-            f"The {what} is still falling at {chosen} components, the most that were tried, by "
+            f"The {measure} is still falling at {chosen} components, the most that were tried, by "
             f"{fall:.1%} from {names[-2]} on, so the data do not determine the number: try more, "
-            f"or choose one whose components are distinct and found in both halves ({instead})."
+            f"or choose one whose components are distinct and found in both halves ({stability})."
         )
     if criterion == "icl":
         return f"Take {chosen} components: their integrated likelihood (ICL) is the largest."
-    score, what = OF_CRITERION[criterion]
-    perplexity, least = np.exp(-results[score][[choice.chosen, choice.best]])
-    none = np.exp(-unigram[SCORES[criterion]].mean)
-    if np.log(none / least) < MIN_GAIN:
+    score, measure = OF_CRITERION[criterion]
+    perplexity, lowest = np.exp(-results[score][[choice.chosen, choice.best]])
+    baseline = np.exp(-unigram[SCORES[criterion]].mean)
+    if np.log(baseline / lowest) < MIN_GAIN:
         return (
-            f"No number of components is better than none by half a percent: the {what} is "
-            f"{none:.4g} without any, at best {least:.4g}."
+            f"No number of components is better than none by half a percent: the {measure} is "
+            f"{baseline:.4g} without any, at best {lowest:.4g}."
         )
     if choice.chosen == choice.best:
-        return f"Take {chosen} components: their {what}, {perplexity:.4g}, is the least."
+        return f"Take {chosen} components: their {measure}, {perplexity:.4g}, is the least."
     return (
-        f"Take {chosen} components: the fewest whose {what}, {perplexity:.4g}, is within "
-        f"0.5 % or a standard error of the least, {least:.4g} at {names[choice.best]}."
+        f"Take {chosen} components: the fewest whose {measure}, {perplexity:.4g}, is within "
+        f"0.5 % or a standard error of the least, {lowest:.4g} at {names[choice.best]}."
     )

@@ -141,12 +141,12 @@ class PerplexityDisplay(Display):
             trial = next(trial for trial in model.tuning_ if trial.chosen)
             chosen = trial.beta, trial.validation.perplexity
             stages[trial.stage][trial.beta] = trial.validation.perplexity
+        if len(stages) == 1:
+            labels = [name or f"β = {model.beta_:.3g}"]
+        else:
+            labels = [f"{name}, {stage}" if name else stage for stage in stages]
         curves = []
-        for stage, perplexities in stages.items():
-            if len(stages) == 1:
-                label = name or f"β = {model.beta_:.3g}"
-            else:
-                label = f"{name}, {stage}" if name else stage
+        for label, perplexities in zip(labels, stages.values(), strict=True):
             x, perplexity = np.array(sorted(perplexities.items()), dtype=float).T
             curves.append(Curve(label, x, perplexity))
         return cls(curves, over=over, chosen=chosen).plot(ax)
@@ -183,26 +183,33 @@ class PerplexityDisplay(Display):
         new = ax is None
         if ax is None:
             names = dict.fromkeys(curve.name for curve in self.curves)
-            lines, legend = [line for name in names for line in fold(name, **IN_LEGEND)], 0.0
+            lines = [line for name in names for line in fold(name, **IN_LEGEND)]
+            legend = 0.0
             if len(self.curves) > 1:
                 legend = 40 + max(text_width(line, FONT) for line in (*lines, "held out"))
             height = max(HEIGHT, LEGEND_LINE * (len(lines) + 2))
             ax = framed_axes(WIDTH, height, LEFT, BELOW, MARGIN + legend, MARGIN)
         self.ax_ = ax
-        drawn: dict[str, ColorType] = {}
-        self.lines_ = [self._draw(curve, drawn) for curve in self.curves]
+        colours: dict[str, ColorType] = {}
+        self.lines_ = [self._draw(curve, colours) for curve in self.curves]
         self._draw_axes()
         self._draw_legend(beside=new)
         return self
 
-    def _draw(self, curve: Curve, drawn: dict[str, ColorType]) -> Line2D:
+    def _draw(self, curve: Curve, colours: dict[str, ColorType]) -> Line2D:
         """Draw a line, in the colour of earlier curves of the same name."""
         (line,) = self.ax_.plot(
-            curve.x, curve.perplexity, linestyle="-" if curve.held_out else "--", linewidth=1.2,
-            marker=None if self.over == "iterations" else ".", markersize=4,
-            color=drawn.get(curve.name), label="_" if curve.name in drawn else curve.name,
-        )  # fmt: skip
-        colour = drawn[curve.name] = line.get_color()
+            curve.x,
+            curve.perplexity,
+            linestyle="-" if curve.held_out else "--",
+            linewidth=1.2,
+            marker=None if self.over == "iterations" else ".",
+            markersize=4,
+            color=colours.get(curve.name),
+            label="_" if curve.name in colours else curve.name,
+        )
+        colour = line.get_color()
+        colours[curve.name] = colour
         if curve.low is not None and curve.high is not None and curve.held_out:
             self.ax_.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, lw=0)
         if curve.held_out:
@@ -299,11 +306,17 @@ class KSelectionDisplay(Display):
     """
 
     def __init__(
-        self, measured: Measurements, chosen: int, still_falling: bool = False,
-        *, other: str = NEW_WORDS,
-    ) -> None:  # fmt: skip
-        self.measured, self.chosen = measured, chosen
-        self.still_falling, self.other = still_falling, other
+        self,
+        measured: Measurements,
+        chosen: int,
+        still_falling: bool = False,
+        *,
+        other: str = NEW_WORDS,
+    ) -> None:
+        self.measured = measured
+        self.chosen = chosen
+        self.still_falling = still_falling
+        self.other = other
 
     @classmethod
     def from_estimator(cls, model: Estimator, *, ax: Axes | None = None) -> KSelectionDisplay:
@@ -332,18 +345,21 @@ class KSelectionDisplay(Display):
         search = unwrap(search, "best_n_components_", "still_falling_").model
         results = search.cv_results_
         if len(search.best_params_) > 1:
-            varied = " and ".join(search.best_params_)
-            raise ValueError(f"KSelectionDisplay draws one parameter, not a search over {varied}.")
+            raise ValueError(
+                "KSelectionDisplay draws one parameter, not a search over "
+                f"{' and '.join(search.best_params_)}."
+            )
         (name,) = search.best_params_
         n = np.asarray(results[f"param_{name}"], dtype=int)
         order = np.argsort(n)
         hard = "icl" in results
-        judged = "cache" if search.criterion_ == "cache" else "test"
-        perplexity, unseen = (np.exp(-results[f"mean_{part}_score"]) for part in (judged, "unseen"))
+        score = "cache" if search.criterion_ == "cache" else "test"
+        perplexity = np.exp(-results[f"mean_{score}_score"])
+        unseen = np.exp(-results["mean_unseen_score"])
         measured = Measurements(
             n_components=n,
             perplexity=perplexity,
-            error=results[f"error_{judged}_score"] * perplexity,
+            error=results[f"error_{score}_score"] * perplexity,
             other=results["icl"] if hard else unseen,
             other_error=0 * unseen if hard else results["error_unseen_score"] * unseen,
             n_distinct=results["n_distinct"],
@@ -364,7 +380,8 @@ class KSelectionDisplay(Display):
         figure = new_panel_figure(SELECTION_WIDTH, SELECTION_HEIGHT, ax)
         self.axes_ = figure.subplots(2, 2, sharex=True)
         perplexity, other, distinct, agreement = self.axes_.flat
-        self.ax_, measured = perplexity, self.measured
+        self.ax_ = perplexity
+        measured = self.measured
         n = measured.n_components
         style: dict[str, Any] = {"color": colours()[0], "linewidth": 1.2, "markersize": 4}
         bands = (
@@ -374,8 +391,9 @@ class KSelectionDisplay(Display):
         for panel, values, errors, label in bands:
             panel.set_ylabel("\n".join(fold(label, LABEL_LENGTH)), fontsize=FONT)
             panel.plot(n, values, ".-", **style)
-            low, high = values - errors, values + errors
-            panel.fill_between(n, low, high, color=style["color"], alpha=0.25, lw=0)
+            panel.fill_between(
+                n, values - errors, values + errors, color=style["color"], alpha=0.25, lw=0
+            )
         distinct.plot(n, n, color=NEUTRAL, linewidth=0.8)
         distinct.plot(n, measured.n_distinct, ".-", **style)
         distinct.yaxis.set_major_locator(MaxNLocator(integer=True))
@@ -431,11 +449,11 @@ def spaced_ticks(sizes: Sequence[float]) -> list[float]:
     >>> spaced_ticks([2, 3, 5, 6, 7, 8])
     [2, 3, 5, 7]
     """
-    kept = [sizes[0]]
+    ticks = [sizes[0]]
     for size in sizes[1:]:
-        if size >= TICK_RATIO * kept[-1]:
-            kept.append(size)
-    return kept
+        if size >= TICK_RATIO * ticks[-1]:
+            ticks.append(size)
+    return ticks
 
 
 def validated_points(
@@ -446,16 +464,12 @@ def validated_points(
     Only beta was validated in several stages. Of equal values in a stage, the best counts.
     """
     trials = getattr(model, "tuning_", [])
+    records = getattr(model, "history_", [])
+    iterations = enumerate((record.validation_perplexity for record in records), 1)
     options: dict[str, list[tuple[str, float, float]]] = {
-        "iterations": [
-            ("", i, record.validation_perplexity)
-            for i, record in enumerate(getattr(model, "history_", []), 1)
-            if np.isfinite(record.validation_perplexity)
-        ],
+        "iterations": [("", i, value) for i, value in iterations if np.isfinite(value)],
         "beta": [(trial.stage, trial.beta, trial.validation.perplexity) for trial in trials],
-        "component_prior": [
-            ("", trial.prior, trial.validation.perplexity) for trial in prior_trials(trials)
-        ],
+        "component_prior": [("", t.prior, t.validation.perplexity) for t in prior_trials(trials)],
     }
     validated = [name for name, points in options.items() if points]
     if over is None and validated:
@@ -489,9 +503,9 @@ def search_curves(search: Estimator, over: str | None) -> tuple[list[Curve], str
     x = [candidate.get(over) for candidate in params]
     if not all(isinstance(value, (int, float, np.number)) for value in x):
         raise ValueError(f"over={over!r} has values that are not numbers: {x}.")
-    others = [key for key in varying if key != over]
+    varying.remove(over)
     names = [
-        ", ".join(f"{SYMBOLS.get(key, key)} = {candidate.get(key, 'default')}" for key in others)
+        ", ".join(f"{SYMBOLS.get(key, key)} = {candidate.get(key, 'default')}" for key in varying)
         or "mean"
         for candidate in params
     ]
@@ -500,8 +514,9 @@ def search_curves(search: Estimator, over: str | None) -> tuple[list[Curve], str
         raise ValueError(f"The search has several scores; refit={search.refit!r} should name one.")
     curves = list(_curves(np.array(x, dtype=float), names, results, score))
     if not curves:
-        what = "There is nothing to draw: no candidate of the search has a score"
-        raise ValueError(f"{what}. Did all fits fail?")
+        raise ValueError(
+            "There is nothing to draw: no candidate of the search has a score. Did all fits fail?"
+        )
     return curves, over
 
 
@@ -516,15 +531,17 @@ def _curves(
 ) -> Iterator[Curve]:
     """Held-out and training curves of a search, over the candidates that have a score."""
     for name in dict.fromkeys(names):
-        last = {x[i]: i for i, own in enumerate(names) if own == name}  # of successive halving
-        chosen = np.array([last[value] for value in sorted(last)])
+        # Successive halving fits a candidate several times: the last one counts.
+        last = {x[i]: i for i, candidate in enumerate(names) if candidate == name}
+        order = np.array([last[value] for value in sorted(last)])
         for part in ("test", "train"):
             if f"mean_{part}_{score}" not in results:
                 continue
-            mean = np.asarray(results[f"mean_{part}_{score}"], float)
-            sd = np.asarray(results[f"std_{part}_{score}"], float)
-            at = chosen[np.isfinite(mean[chosen])]
-            if len(at):
-                perplexity = np.exp(-mean[at])
-                low, high = np.exp(-mean[at] - sd[at]), np.exp(-mean[at] + sd[at])
-                yield Curve(name, x[at], perplexity, low, high, part == "test")
+            means = np.asarray(results[f"mean_{part}_{score}"], float)
+            finite = order[np.isfinite(means[order])]
+            if len(finite):
+                mean = means[finite]
+                sd = np.asarray(results[f"std_{part}_{score}"], float)[finite]
+                low = np.exp(-mean - sd)
+                high = np.exp(-mean + sd)
+                yield Curve(name, x[finite], np.exp(-mean), low, high, part == "test")
