@@ -21,9 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.protocol import Array, AttributeHints, TableLike, refuse_class
 
 SIZES = (  # what is meant by n_topics, num_topics and k of other libraries
-    *("n_components", "n_row_components", "n_column_components"),
-    *("n_clusters", "n_row_clusters", "n_column_clusters"),
-    *("n_segments", "n_components_per_class", "candidates"),
+    "n_components n_row_components n_column_components n_clusters n_row_clusters "
+    "n_column_clusters n_segments n_components_per_class candidates"
 )
 OTHERS = {  # parameters, and what other libraries call them
     "max_iter": "iterations passes epochs n_epochs n_iters",
@@ -113,10 +112,10 @@ def did_you_mean(name: str, valid: Sequence[str]) -> str:
     """Return a hint: similar names, and all valid parameters."""
     if name == "verbose":
         return "Show progress by set_callbacks(ProgressBar()), from sklearn.callback (1.9+)."
-    near = [own for own in valid if name in OTHERS.get(own, "").split()]
+    near = [parameter for parameter in valid if name in OTHERS.get(parameter, "").split()]
     near = near or get_close_matches(name, valid, cutoff=0.7)
     if not near and (name.lower() in ("k", "topics", "factors") or name.startswith(("n_", "num_"))):
-        near = [size for size in SIZES if size in valid]
+        near = [size for size in SIZES.split() if size in valid]
     hint = f"Did you mean {' or '.join(near)}? " if near else ""
     return f"{hint}Valid parameters are: {valid}."
 
@@ -126,15 +125,18 @@ class EstimatorHints(AttributeHints, _Estimator):
 
     def __new__(cls, *args: object, **parameters: object) -> Self:
         """Create an estimator; TypeError where a parameter is unknown, a class, or needs a name."""
-        valid, by_position = cls._get_param_names(), _by_position(cls.__init__)
+        valid = cls._get_param_names()
+        by_position = _by_position(cls.__init__)
         if len(args) > len(by_position):
             raise TypeError(
                 f"{cls.__name__}() takes {' and '.join(by_position)} by position, got "
                 f"{len(args)} positional arguments. Give all others by name."
             )
         for name in parameters.keys() - valid:
-            what = f"{cls.__name__}() got an unexpected keyword argument {name!r}"
-            raise TypeError(f"{what}. {did_you_mean(name, valid)}")
+            raise TypeError(
+                f"{cls.__name__}() got an unexpected keyword argument {name!r}. "
+                f"{did_you_mean(name, valid)}"
+            )
         for name, value in (*zip(by_position, args, strict=False), *parameters.items()):
             refuse_class(value, name)
         return super().__new__(cls)

@@ -40,7 +40,8 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[F], F]:
     )
 
     def decorate(fit: F) -> F:
-        name, fit.__qualname__ = fit.__qualname__, fit.__name__  # errors would name a base class
+        name = fit.__qualname__
+        fit.__qualname__ = fit.__name__  # errors would name a base class
         wrapped = decorator(fit)
         wrapped.__qualname__ = name  # by which it is pickled
         return cast(F, wrapped)
@@ -52,17 +53,18 @@ def validated(constraints: Mapping[str, Any]) -> Callable[[F], F]:
     """Check the names of the arguments of a function or method, and the values of some."""
 
     def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
-        called, whose = signature(function), function.__qualname__.removesuffix(".__init__")
-        valid = [name for name in called.parameters if name not in ("self", "cls")]
+        parameters = signature(function)
+        caller = function.__qualname__.removesuffix(".__init__")
+        valid = [name for name in parameters.parameters if name not in ("self", "cls")]
 
         @wraps(function)
         def call(*args: Any, **named: Any) -> Result:
             try:
-                given = called.bind(*args, **named)
+                arguments = parameters.bind(*args, **named).arguments
             except TypeError as error:
                 hints = [did_you_mean(name, valid) for name in named if name not in valid]
-                raise TypeError(". ".join([f"{whose}(): {error}", *hints[:1]])) from None
-            scikit_learn.validate_parameter_constraints(constraints, given.arguments, whose)
+                raise TypeError(". ".join([f"{caller}(): {error}", *hints[:1]])) from None
+            scikit_learn.validate_parameter_constraints(constraints, arguments, caller)
             return function(*args, **named)
 
         return call
@@ -81,7 +83,7 @@ def available_if(check: Callable[[Any], bool]) -> Callable[[F], F]:
 
 
 class _Cache(FunctionCache):
-    """Compiled loops on disk, as far as it has room and whole files."""
+    """Cache of compiled loops on disk that tolerates damaged files and a full disk."""
 
     def load_overload(self, *arguments: Any) -> Any:
         """Return a loop; None, so that it is compiled again, if it cannot be read."""
@@ -112,15 +114,21 @@ def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., R
     Loops allocate nothing: like checks for division by zero and function pointers for C, the code
     for that would take time to compile.
     """
-    fast = {"nogil": True, "fastmath": True, "error_model": "numpy"}
-    lean = {"_nrt": False, "no_cfunc_wrapper": True}
-    options = {**fast, **lean, **options}
+    options = {
+        "nogil": True,
+        "fastmath": True,
+        "error_model": "numpy",
+        "_nrt": False,
+        "no_cfunc_wrapper": True,
+        **options,
+    }
     loop: Any = njit(**options)(function)
     try:
         vars(loop).update(_cache=_Cache(function))  # as njit(cache=True) does with its own
     except RuntimeError:  # there is no such folder
-        where = "in every process, as no folder can be written: set NUMBA_CACHE_DIR to one"
-        COMPILATION.where = where
+        COMPILATION.frequency = (
+            "in every process, as no folder can be written: set NUMBA_CACHE_DIR to one"
+        )
     return cast(Callable[..., Result], loop)
 
 
@@ -132,7 +140,7 @@ class CompilationListener(Listener):
     """
 
     is_logged = False
-    where = "once, and the results stay on disk"
+    frequency = "once, and the results stay on disk"
 
     def __init__(self) -> None:
         self._was_enabled: list[bool] = []
@@ -141,7 +149,7 @@ class CompilationListener(Listener):
         if self._is_own(event):
             if not self.is_logged:
                 self.is_logged = True
-                logger.info(f"Compiling loops: that takes seconds, {self.where}.")
+                logger.info(f"Compiling loops: that takes seconds, {self.frequency}.")
             self._was_enabled.append(gc.isenabled())
             gc.disable()
 

@@ -79,14 +79,16 @@ def _open_locked(lock: Path, path: Path) -> IO[str]:
             _lock(file)
         except OSError as error:
             if error.errno in WITHOUT_LOCKS:
-                told = f"{path} cannot be locked ({error.strerror}): give it to one fit at a time."
-                warn(told)
+                warn(f"{path} cannot be locked ({error.strerror}): give it to one fit at a time.")
                 return file
             file.seek(HEADER)
             writer = file.read()
             file.close()
-            told = f"is being written by process {writer}: wait for it, or give another path"
-            raise BlockingIOError(EAGAIN, told, str(path)) from error
+            raise BlockingIOError(
+                EAGAIN,
+                f"is being written by process {writer}: wait for it, or give another path",
+                str(path),
+            ) from error
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), lock.stat()):
                 return file
@@ -94,7 +96,7 @@ def _open_locked(lock: Path, path: Path) -> IO[str]:
 
 
 def check_regular(path: str | os.PathLike[str]) -> None:
-    """OSError if a path has something that is no file: a folder, a pipe, links in a circle."""
+    """Raise OSError if a path is a folder, a pipe or links in a circle."""
     with suppress(FileNotFoundError):
         mode = os.stat(path).st_mode
         if not S_ISREG(mode):
@@ -109,7 +111,7 @@ def remove(path: Path) -> None:
 
 
 def free_in_forks(lock: Any) -> None:
-    """Let a fork wait for a lock, so that the child does not find it taken by no thread."""
+    """Let a fork wait for a lock, so that the child does not inherit it locked."""
     if hasattr(os, "register_at_fork"):  # not on Windows
         os.register_at_fork(
             before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release

@@ -74,7 +74,9 @@ class WithoutCallbacks:
 if HAS_CALLBACKS or TYPE_CHECKING:
     from sklearn.callback import CallbackContext, CallbackSupportMixin, ProgressBar, with_callbacks
 else:
-    CallbackContext, CallbackSupportMixin, ProgressBar = Tasks, WithoutCallbacks, None
+    CallbackContext = Tasks
+    CallbackSupportMixin = WithoutCallbacks
+    ProgressBar = None
 
     def with_callbacks(method: object) -> object:
         return method
@@ -90,11 +92,12 @@ class Interval(_param_validation.Interval):
 
 
 class InstanceOf(HasMethods):
-    """A constraint on the class of a parameter, told in words instead of a module's path."""
+    """A constraint on the class of a parameter, described in words instead of a module's path."""
 
     def __init__(self, kind: type, words: str) -> None:
         super().__init__(["fit"])
-        self._kind, self._words = kind, words
+        self._kind = kind
+        self._words = words
 
     def is_satisfied_by(self, value: object) -> bool:
         return isinstance(value, self._kind)
@@ -123,14 +126,14 @@ def check_sample_weight(sample_weight: Any, X: Any, **options: Any) -> Any:
 def is_missing(values: Array) -> Array:
     """Mask of None, NaN, NaT and the NA of pandas, (n,)."""
     if values.dtype.kind == "O":
-        listed = values.tolist()
-        missing = {v for v in set(listed) if v is None or is_pandas_na(v) or v != v}
-        return np.array([v in missing for v in listed], dtype=bool)
+        items = values.tolist()
+        missing = {v for v in set(items) if v is None or is_pandas_na(v) or v != v}
+        return np.array([v in missing for v in items], dtype=bool)
     return np.asarray(values != values)
 
 
 def __getattr__(name: str) -> Any:
-    """What is slow to import, and needed only for searches."""
+    """Import what is slow to import and needed only for searches."""
     if name in {"BaseSearchCV", "yield_masked_array_for_each_param"}:
         search = import_module("sklearn.model_selection._search")
         return getattr(search, name if name[0] == "B" else f"_{name}")

@@ -24,7 +24,9 @@ ARM = {"aarch64", "arm64"}
 PROCESSOR = platform.machine().lower()
 # Flush to zero and denormals are zero, bits 15 and 6 of MXCSR; or FZ, bit 24 of FPCR.
 FLUSH = 1 << 15 | 1 << 6 if PROCESSOR in X86 else 1 << 24
-INT32, INT64, POINTER = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
+INT32 = ir.IntType(32)
+INT64 = ir.IntType(64)
+POINTER = ir.IntType(8).as_pointer()
 
 
 @intrinsic

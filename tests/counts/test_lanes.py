@@ -102,7 +102,7 @@ def test_loops_compile_without_a_cache_folder(monkeypatch, caplog):
         listener.on_start(event)
         listener.on_end(event)
     assert "seconds, in every process" in caplog.text
-    assert "stay on disk" in decorators.CompilationListener.where
+    assert "stay on disk" in decorators.CompilationListener.frequency
 
 
 def test_loops_that_allocate_do_not_compile(tmp_path, monkeypatch):
