@@ -1,10 +1,8 @@
 """Storage of counts, and the passes over them that mixture models need."""
 
-from skcooc.counts.csr import (
+from skcooc.counts.checks import (
     MAX_SINGLE,
     NUMBERS,
-    CSRCounts,
-    NewRows,
     TextsError,
     check_block,
     check_sparse_structure,
@@ -15,7 +13,8 @@ from skcooc.counts.csr import (
     float_table,
     narrowed,
 )
+from skcooc.counts.csr import CSRCounts, NewRows
 from skcooc.counts.disk import DiskCounts
 from skcooc.counts.passes import MAX_BAND_HEIGHT, Bands
-from skcooc.counts.thinning import divide, thin
+from skcooc.counts.sampling import divide, thin
 from skcooc.counts.triples import NewTriples, TripleCounts

@@ -23,17 +23,10 @@ from dask.sizeof import sizeof
 from distributed import Client, Future, KilledWorker, wait
 from distributed.comm import CommClosedError
 
-from skcooc.counts.csr import (
-    OUT_OF_CORE,
-    CSRCounts,
-    add_statistics,
-    check_block,
-    float_table,
-    mean_weight,
-    tree_sum,
-)
+from skcooc.counts.checks import check_block, float_table
+from skcooc.counts.csr import OUT_OF_CORE, CSRCounts, add_statistics, mean_weight, tree_sum
 from skcooc.counts.passes import threads
-from skcooc.counts.thinning import merge_draws
+from skcooc.counts.sampling import merge_draws
 from skcooc.protocol import CSR, Array, FoldIn, Map, P, Rows, RowSample, S, T, TableLike
 
 PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
@@ -130,16 +123,17 @@ class RowArray(da.Array):
         if self.ndim == 1 or not is_matrix:
             return super().__matmul__(other)
         empty = np.empty((0, other.shape[1]), dtype=np.result_type(self.dtype, other.dtype))
-        chunks, by_other = (self.chunks[0], empty.shape[1:]), partial(product, by=other)
-        there = da.map_blocks(by_other, self, chunks=chunks, meta=empty)
-        return _with_client(self.client, RowArray(there.dask, there.name, chunks, meta=empty))
+        chunks = self.chunks[0], empty.shape[1:]
+        result = da.map_blocks(partial(product, by=other), self, chunks=chunks, meta=empty)
+        return _with_client(self.client, RowArray(result.dask, result.name, chunks, meta=empty))
 
 
 def dask_rows(
     client: Client, futures: Iterable[Future], sizes: Sequence[int], empty: Array
 ) -> RowArray:
     """A dask array of blocks on the workers; ``empty`` has their type and width, and no rows."""
-    name, width = f"rows-{uuid4().hex}", empty.shape[1:]
+    name = f"rows-{uuid4().hex}"
+    width = empty.shape[1:]
     blocks = {(name, i, *(0 for _ in width)): future for i, future in enumerate(futures)}
     chunks = tuple(sizes), *((k,) for k in width)
     return _with_client(client, RowArray(blocks, name, chunks, meta=empty))
@@ -169,14 +163,17 @@ class DaskCounts:
     def __init__(
         self, client: Client, blocks: Sequence[Future], facts: Sequence[Facts], column_sums: Array
     ) -> None:
-        self.client, self.blocks = client, blocks
+        self.client = client
+        self.blocks = blocks
         self.sizes = [fact.n_rows for fact in facts]
         n_tokens = sum(fact.n_tokens for fact in facts)
         self.mean_count_weight = mean_weight(sum(fact.total for fact in facts), n_tokens)
-        self.column_sums, self.dtype = column_sums, facts[0].dtype
+        self.column_sums = column_sums
+        self.dtype = facts[0].dtype
         self.shape = sum(self.sizes), len(column_sums)
         self.kept_states: WeakSet[States] = WeakSet()
-        self.n_steps, self.persist_every = 0, max(PERSIST_EVERY, math.ceil(np.divide(*self.shape)))
+        self.n_steps = 0
+        self.persist_every = max(PERSIST_EVERY, math.ceil(np.divide(*self.shape)))
 
     capabilities = OUT_OF_CORE
 
@@ -197,7 +194,7 @@ class DaskCounts:
 
     def map_rows(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         blocks = zip(*map(self._pieces, states), strict=True)
-        futures = submit(self.client, [task(function)(*these) for these in blocks])
+        futures = submit(self.client, [task(function)(*pieces) for pieces in blocks])
         return cast(Rows, States(self, futures, np.empty((0, *states[0].shape[1:]), self.dtype)))
 
     def map_blocks(self, function: Callable[..., Rows], *states: Rows) -> Rows:
@@ -211,8 +208,8 @@ class DaskCounts:
         return total
 
     def collect_rows(self, states: Rows) -> Array:
-        there = cast(States, states)
-        return cast(Array, dask_rows(self.client, there.futures, self.sizes, there.empty))
+        remote = cast(States, states)
+        return cast(Array, dask_rows(self.client, remote.futures, self.sizes, remote.empty))
 
     def tdot(self, D: Rows) -> Array:
         return self.total(CSRCounts.tdot, D)
@@ -221,8 +218,7 @@ class DaskCounts:
         rows = np.sort(rng.choice(self.shape[0], min(n_rows, self.shape[0]), replace=False))
         ends = np.searchsorted(rows, self._ends)
         local = [rows[a:b] - first for (a, b), first in zip(pairwise(ends), self._ends)]  # noqa: B905
-        taken = self._results(map(task(_rows_of), self.blocks, local))
-        return sp.vstack(taken, format="csr")
+        return sp.vstack(self._results(map(task(_rows_of), self.blocks, local)), format="csr")
 
     def draw(self, n_rows: int, seed: int) -> RowSample:
         parts = (task(CSRCounts.draw)(block, n_rows, seed) for block in self.blocks)
@@ -238,7 +234,8 @@ class DaskCounts:
 
     def with_threads(self, n_threads: int, map: Map) -> Self:
         new = copy.copy(self)
-        new.kept_states, new.n_steps = WeakSet(), 0
+        new.kept_states = WeakSet()
+        new.n_steps = 0
         return new
 
     @property
@@ -250,7 +247,7 @@ class DaskCounts:
 
     def _tasks(self, function: Callable[..., Array], *states: Rows) -> list[Delayed]:
         step = shared_value(function)
-        return [task(_with_one_thread)(step, *these) for these in self._zip_blocks(*states)]
+        return [task(_with_one_thread)(step, *block) for block in self._zip_blocks(*states)]
 
     def _pieces(self, rows: Rows | States | RowArray) -> Sequence[Any]:
         """Rows of each block; a single row where all are equal."""
@@ -271,8 +268,10 @@ class States:
     """States of the rows of all blocks, (N, k), on the workers: a future for each block."""
 
     def __init__(self, counts: DaskCounts, futures: list[Future], empty: Array) -> None:
-        self.futures, self.empty = futures, empty
-        self.dtype, self.shape = empty.dtype, (counts.shape[0], *empty.shape[1:])
+        self.futures = futures
+        self.empty = empty
+        self.dtype = empty.dtype
+        self.shape = counts.shape[0], *empty.shape[1:]
         self._counts = counts
         counts.kept_states.add(self)
 
@@ -318,13 +317,13 @@ def load(client: Client, X: da.Array, name: str) -> DaskCounts:
         dtype = np.result_type(*types)
         blocks = submit(client, [task(CSRCounts.astype)(block, dtype) for block in blocks])
         facts = [fact._replace(dtype=dtype) for fact in facts]
-    kept = [pair for pair in zip(blocks, facts, strict=True) if pair[1].n_rows]
-    if not kept:
+    pairs = [pair for pair in zip(blocks, facts, strict=True) if pair[1].n_rows]
+    if not pairs:
         raise ValueError(
             f"Found array with 0 sample(s) (shape=(0, {X.shape[1]})) while a minimum of 1 is "
             f"required by {name}."
         )
-    blocks, facts = (list(these) for these in zip(*kept, strict=True))
+    blocks, facts = map(list, zip(*pairs, strict=True))
     column_sums = map(task(operator.attrgetter("column_sums")), blocks)
     total = tree_sum(task(np.add), list(column_sums))
     return DaskCounts(client, blocks, facts, gather(client, submit(client, [total]))[0])

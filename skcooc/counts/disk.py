@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from skcooc.counts.csr import OUT_OF_CORE, CSRCounts, add_statistics, mean_weight
 from skcooc.counts.lanes import aligned_array
 from skcooc.counts.passes import Bands, Views, shared_property
-from skcooc.counts.thinning import merge_draws
+from skcooc.counts.sampling import merge_draws
 from skcooc.protocol import CSR, Array, FoldIn, Map, P, Rows, RowSample, S, T
 
 BLOCK = 2 * 10**7  # non-zeros that are worked on at a time
@@ -25,7 +25,8 @@ class BandViews(Views):
     """Views of non-zeros that are given in bands; the matrix is made on demand."""
 
     def __init__(self, bands: Bands) -> None:
-        self.bands, self.lock = bands, RLock()
+        self.bands = bands
+        self.lock = RLock()
 
     @shared_property
     def table(self) -> CSR:
@@ -38,8 +39,11 @@ class BandCounts(CSRCounts):
     def __init__(
         self, bands: Bands, row_sums: Array, *, n_threads: int = 1, map: Map = serial_map
     ) -> None:
-        self.shape, self.weights, self.row_sums = bands.shape, None, row_sums
-        self.n_threads, self.map_ranges = n_threads, map
+        self.shape = bands.shape
+        self.weights = None
+        self.row_sums = row_sums
+        self.n_threads = n_threads
+        self.map_ranges = map
         self.views: BandViews = BandViews(bands)
 
     @property
@@ -81,10 +85,13 @@ class DiskCounts:
         n_threads: int = 1,
         map: Map = serial_map,
     ) -> None:
-        self.bands, self.shape = bands, bands.shape
-        self.row_sums, self.column_sums = row_sums, column_sums
+        self.bands = bands
+        self.shape = bands.shape
+        self.row_sums = row_sums
+        self.column_sums = column_sums
         self.mean_count_weight = mean_weight(float(row_sums.sum()), n_tokens)
-        self.n_threads, self.map_ranges = n_threads, map
+        self.n_threads = n_threads
+        self.map_ranges = map
         self._after_block: Callable[[], None] | None = None
         starts = bands.limits[:-1, 1] // BLOCK
         self._ends = [*np.flatnonzero(np.diff(starts, prepend=-1)).tolist(), len(bands)]
@@ -98,30 +105,36 @@ class DiskCounts:
         return len(self._ends) - 1
 
     def blocks(self) -> Iterator[tuple[slice, BandCounts]]:
-        n, map, mass = self.n_threads, self.map_ranges, float(self.column_sums.sum())
+        """Slices of the rows, and the block of each."""
+        mass = float(self.column_sums.sum())
         for ends in pairwise(self._ends):
-            first, last = (min(end * self.bands.height, self.shape[0]) for end in ends)
-            mine, part = slice(first, last), self.bands.part(*ends)
-            block = BandCounts(part, self.row_sums[mine], n_threads=n, map=map)
-            yield mine, block.part_of(mass)
+            part = slice(*(min(end * self.bands.height, self.shape[0]) for end in ends))
+            block = BandCounts(
+                self.bands.part(*ends),
+                self.row_sums[part],
+                n_threads=self.n_threads,
+                map=self.map_ranges,
+            )
+            yield part, block.part_of(mass)
 
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
         out = total = None
-        for mine, block in self.blocks():
-            states, stats = block.expect(model, params, rows[mine], beta)
+        for part, block in self.blocks():
+            states, stats = block.expect(model, params, rows[part], beta)
             if out is None:
-                out, total = aligned_array((self.shape[0], states.shape[1]), states.dtype), stats
+                out = aligned_array((self.shape[0], states.shape[1]), states.dtype)
+                total = stats
             else:
                 total = add_statistics(total, stats)
-            out[mine] = states
+            out[part] = states
             if self._after_block:
                 self._after_block()
         return cast(Rows, out), cast(S, total)
 
     def map_rows(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         out = aligned_array(states[0].shape, states[0].dtype)
-        for mine, block in self.blocks():
-            block.map_rows(function, *(these[mine] for these in states), out=out[mine])
+        for part, block in self.blocks():
+            block.map_rows(function, *(array[part] for array in states), out=out[part])
         return out
 
     def map_blocks(self, function: Callable[..., Rows], *states: Rows) -> Rows:
@@ -131,33 +144,34 @@ class DiskCounts:
         return sum(self._of_blocks(function, *states), start=np.zeros(()))
 
     def _of_blocks(self, function: Callable[..., T], *states: Rows) -> Iterator[T]:
-        for mine, block in self.blocks():
-            yield function(block, *(these[mine] for these in states))
+        for part, block in self.blocks():
+            yield function(block, *(array[part] for array in states))
 
     def collect_rows(self, states: Rows) -> Array:
         return states
 
     def tdot(self, D: Array) -> Array:
         total = np.zeros((self.shape[1], D.shape[1]), self.dtype)
-        for mine, block in self.blocks():
-            total += block.tdot(D[mine])
+        for part, block in self.blocks():
+            total += block.tdot(D[part])
         return total
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> CSR:
         rows = np.sort(rng.choice(self.shape[0], min(n_rows, self.shape[0]), replace=False))
         bands, starts = np.unique(rows // self.bands.height, return_index=True)
-        taken = [
-            self.bands.part(band, band + 1).to_csr()[mine - band * self.bands.height]
-            for band, mine in zip(bands.tolist(), np.split(rows, starts[1:]), strict=True)
+        parts = [
+            self.bands.part(band, band + 1).to_csr()[positions - band * self.bands.height]
+            for band, positions in zip(bands.tolist(), np.split(rows, starts[1:]), strict=True)
         ]
-        return sp.vstack(taken, format="csr")
+        return sp.vstack(parts, format="csr")
 
     def draw(self, n_rows: int, seed: int) -> RowSample:
         return merge_draws([block.draw(n_rows, seed) for _, block in self.blocks()], n_rows, seed)
 
     def with_threads(self, n_threads: int, map: Map) -> Self:
         new = copy.copy(self)
-        new.n_threads, new.map_ranges = n_threads, map
+        new.n_threads = n_threads
+        new.map_ranges = map
         return new
 
     def with_progress(self, after_block: Callable[[], None]) -> Self:

@@ -1,4 +1,4 @@
-"""Passes over non-zeros: threads, storage in bands of rows and by columns, and products.
+"""Loops over non-zeros: threads, storage in bands of rows and by columns, and products.
 
 The factors of a band's rows, and the sums that are made of them, stay in a core's own cache. A
 column's factor is fetched once for all the rows of a band that have the column, which is far less
@@ -69,7 +69,8 @@ class _OneBlasThread:
     """Limit BLAS to one thread, in the process, from the first of concurrent fits to the last."""
 
     def __init__(self) -> None:
-        self._lock, self._inside = Lock(), 0
+        self._lock = Lock()
+        self._inside = 0
         free_in_forks(self._lock)
 
     def __enter__(self) -> None:
@@ -170,18 +171,21 @@ class Bands:
             height = min(max(MIN_BAND_HEIGHT, -(-X.shape[0] // N_BANDS)), MAX_BAND_HEIGHT)
         rows = np.empty(X.data.size, dtype=np.uint16)
         codes = np.empty(X.data.size, dtype=np.uint8)
-        runs, others, limits = [], [], [(0, 0, 0)]
+        runs = []
+        others = []
+        limits = [(0, 0, 0)]
         for view in column_by_column(X, height):
             n_runs, start, n_others = limits[-1]
             band = slice(start, start + view.nnz)
             small = np.where(view.data <= MAX_CODE, view.data, 0).astype(np.uint8)
-            rows[band], codes[band] = view.indices, small * (small == view.data)
+            rows[band] = view.indices
+            codes[band] = small * (small == view.data)
             runs.append(runs_of(view.indptr))
             others.append(view.data[codes[band] == 0])
             limits.append((n_runs + len(runs[-1][0]), band.stop, n_others + len(others[-1])))
         columns, lengths = map(np.concatenate, zip(*runs, strict=True))
-        rest = np.concatenate(others), lengths, columns, np.array(limits)
-        return cls(X.shape, height, rows, codes, *rest)
+        arrays = rows, codes, np.concatenate(others), lengths, columns
+        return cls(X.shape, height, *arrays, np.array(limits))
 
     def __len__(self) -> int:
         return len(self.limits) - 1
@@ -290,13 +294,13 @@ def mixture_runs(  # type: ignore[no-untyped-def]
     zero, one, stop = number(0), number(1), U(tile[1, 0])
     p, other = U(tile[0, 1]), U(tile[0, 2])
     for run in range(U(tile[0, 0]), stop):
-        coming = run + PREFETCH if run + PREFETCH < stop else stop - U(1)
-        j, coming = U(columns[run]), U(columns[coming])
-        prefetch(lanes, B, coming)
+        target = run + PREFETCH if run + PREFETCH < stop else stop - U(1)
+        j, target = U(columns[run]), U(columns[target])
+        prefetch(lanes, B, target)
         b = load(lanes, B, j)
         of_column = b
         if summed:
-            prefetch(lanes, sums, coming)
+            prefetch(lanes, sums, target)
             of_column = load(lanes, sums, j)
         for _ in range(lengths[run]):
             i, n = U(rows[p]), number(codes[p])
@@ -363,7 +367,9 @@ class ColumnView:
         index = np.int32 if X.data.size < 2**31 else np.int64
         order = np.arange(X.data.size, dtype=index)
         view = sp.csr_array((order, X.indices, X.indptr), shape=X.shape).tocsc()
-        self.indptr, self.indices, self.order = view.indptr, view.indices, view.data
+        self.indptr = view.indptr
+        self.indices = view.indices
+        self.order = view.data
 
     @property
     def structure(self) -> tuple[Array, Array, Array]:
@@ -385,7 +391,10 @@ class Views:
     """
 
     def __init__(self, X: Matrix) -> None:
-        self.shape, self.indptr, self.indices, self.data = X.shape, X.indptr, X.indices, X.data
+        self.shape = X.shape
+        self.indptr = X.indptr
+        self.indices = X.indices
+        self.data = X.data
         self.lock = RLock()
 
     @shared_property
@@ -458,8 +467,8 @@ class NonZeros:
         """Call function(*args) for all ``arguments``, in threads if there is enough work."""
         function = flushed_subnormals()(function)
         if self.n_ranges_for(work) == 1:
-            return [function(*these) for these in arguments]
-        return list(self.map_ranges(lambda these: function(*these), arguments))
+            return [function(*args) for args in arguments]
+        return list(self.map_ranges(lambda args: function(*args), arguments))
 
     def run_bands(
         self, bands: Bands, cells: Array, n_components: int, loop: Callable[[int, Array], None]
@@ -524,7 +533,8 @@ class FactorProducts(NonZeros):
     def dot(self, D: Array) -> Array:
         if D.shape[1] == 1:  # where vectors gain nothing
             return np.asarray(self.table @ D.astype(self.dtype, copy=False))
-        n_columns, D = D.shape[1], padded(D, self.dtype)
+        n_columns = D.shape[1]
+        D = padded(D, self.dtype)
         products = aligned_array((self.shape[0], D.shape[1]), self.dtype, make=np.zeros)
         arrays = self.indptr, self.indices, self.data, D.reshape(-1), products.reshape(-1)
 
@@ -539,7 +549,8 @@ class FactorProducts(NonZeros):
         D = self.weighted(D)
         if D.shape[1] == 1:
             return np.asarray(self.table.T @ D)
-        n_columns, D = D.shape[1], padded(D, self.dtype)
+        n_columns = D.shape[1]
+        D = padded(D, self.dtype)
         products = aligned_array((self.shape[1], D.shape[1]), self.dtype, make=np.zeros)
         bands = self.views.bands
         work = bands.nnz * n_columns
@@ -555,16 +566,17 @@ class FactorProducts(NonZeros):
         """
         n_components = A.shape[1]
         A, B = (padded(F, self.dtype, HALF) for F in (A, B))
-        bands, wide = self.views.bands, lanes(A)
+        bands = self.views.bands
+        vectors = lanes(A)
         rows = shifted_zeros(A)
         columns = B[:0] if self.is_new else shifted_zeros(B)
         weights = np.array([] if self.weights is None else self.weights, dtype=self.dtype)
         cells = np.empty(bands.nnz, self.dtype)
 
         def mix(band: int, tile: Array) -> None:
-            mine = bands.rows_of(band)
-            factors = A[mine], B, weights[mine]
-            mixture_runs(wide, *bands.non_zeros, tile, *factors, cells, rows[mine], columns)
+            part = bands.rows_of(band)
+            factors = A[part], B, weights[part]
+            mixture_runs(vectors, *bands.non_zeros, tile, *factors, cells, rows[part], columns)
 
         log_likelihood = self.run_bands(bands, cells, A.shape[1], mix)
         columns = columns if columns.size else zeros_view(B)

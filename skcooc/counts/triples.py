@@ -38,7 +38,7 @@ from skcooc.counts.passes import (
     shared_property,
     zeros_view,
 )
-from skcooc.counts.thinning import thin
+from skcooc.counts.sampling import thin
 from skcooc.protocol import CSR, Array, Map, Pass
 
 PREFETCH = U(8)  # non-zeros before its own, at which a column's factor is fetched
@@ -49,7 +49,8 @@ class TripleViews(Views):
 
     def __init__(self, X: Matrix, middle: Array, n_middle: int) -> None:
         super().__init__(X)
-        self.middle, self.n_middle = middle, n_middle
+        self.middle = middle
+        self.n_middle = n_middle
 
     @shared_property
     def triples(self) -> TripleBands:
@@ -70,13 +71,14 @@ class TripleBands:
         as_given = sp.csr_array((places, pairs.indices, pairs.indptr), shape=pairs.shape)
         views = column_by_column(as_given, self.bands.height)
         order = np.concatenate([view.data for view in views])  # of the non-zeros as they were given
-        self.data, self.last = pairs.data[order], last[order]
+        self.data = pairs.data[order]
+        self.last = last[order]
         places[order] = np.arange(len(order), dtype=order.dtype)
         columns = ColumnView(
             sp.csr_array((places, last, pairs.indptr), shape=(pairs.shape[0], n_columns))
         )
-        middle, order = pairs.indices[columns.order], places[columns.order]
-        self.by_column = columns.indptr, middle, columns.indices, order
+        middle = pairs.indices[columns.order]
+        self.by_column = columns.indptr, middle, columns.indices, places[columns.order]
 
 
 @compiled
@@ -172,17 +174,22 @@ class TripleCounts(CSRCounts):
         ``rows`` (N + M, k) are sum_jl w A[N + j] B[l] and sum_il w A[i] B[l]; ``columns`` (L, k)
         are sum_ij w A[i] A[N + j].
         """
-        n_components, (first, *others) = B.shape[1], (factors := self._factors(A, B))
-        triples, N, wide = self.views.triples, self.shape[0], lanes(first)
-        bands, zeros = triples.bands, np.zeros((1, first.shape[1]), self.dtype)
+        n_components = B.shape[1]
+        first, middle, last = factors = self._factors(A, B)
+        triples = self.views.triples
+        bands = triples.bands
+        N = self.shape[0]
+        vectors = lanes(first)
+        zeros = np.zeros((1, first.shape[1]), self.dtype)
         rows = aligned_array((N + self.sizes[0], first.shape[1]), self.dtype, SHIFT, np.zeros)
-        cells, between = np.empty_like(self.data), self._sums_of_middle(rows[N:])
+        cells = np.empty_like(self.data)
+        middle_sums = self._sums_of_middle(rows[N:])
 
         def mix(band: int, tile: Array) -> None:
-            mine = bands.rows_of(band)
+            part = bands.rows_of(band)
             view = bands.rows, triples.last, triples.data, bands.columns, bands.lengths
-            some = wide, zeros, first[mine], *others, cells, rows[:N][mine], between
-            runs_of_pairs(*view, tile, *some)
+            arrays = first[part], middle, last, cells, rows[:N][part], middle_sums
+            runs_of_pairs(*view, tile, vectors, zeros, *arrays)
 
         log_likelihood = self.run_bands(bands, cells, n_components, mix)
         sums = self._sums_of_last(factors, cells)
@@ -194,16 +201,19 @@ class TripleCounts(CSRCounts):
         With distributions: P(l given i, j). Where no k is possible for both i and j, such as where
         j is new, it is sum_k A[i] B[l], the prediction without j.
         """
-        factors, cells = self._factors(A, B), np.empty_like(self.data)
-        given = lanes(factors[0]), self.indptr, self.middle, self.indices, *factors
-        self.run_ranges(
-            self.indptr, B.shape[1], lambda i, k: conditional_cells(*given, i, k, cells)
-        )
+        factors = self._factors(A, B)
+        cells = np.empty_like(self.data)
+        arrays = lanes(factors[0]), self.indptr, self.middle, self.indices, *factors
+
+        def fill(start: int, stop: int) -> None:
+            conditional_cells(*arrays, start, stop, cells)
+
+        self.run_ranges(self.indptr, B.shape[1], fill)
         return cells
 
     def divide(self, fraction: float, seed: int, *, occupied: bool = False) -> tuple[Self, Self]:
-        rest, drawn = thin(self.pairs, fraction, seed, occupied=occupied)
-        return self._of(rest), self._of(drawn)
+        rest, part = thin(self.pairs, fraction, seed, occupied=occupied)
+        return self._of(rest), self._of(part)
 
     def take(self, rows: Array) -> Self:
         return self._of(self.pairs[rows])
@@ -234,11 +244,19 @@ class TripleCounts(CSRCounts):
 
     def _sums_of_last(self, factors: tuple[Array, Array, Array], cells: Array) -> Array:
         """Second pass: expected counts of the l, (L, k), from the cells of the first pass."""
-        (first, middle, last), triples = factors, self.views.triples
-        sums, n_components = aligned_array(last.shape, self.dtype), last.shape[1]
-        ratios, view = np.divide(triples.data, cells, out=cells), triples.by_column
-        given = lanes(last), np.zeros((1, last.shape[1]), self.dtype), first, middle, ratios, sums
-        self.run_ranges(view[0], n_components, lambda i, k: sums_of_columns(*view, i, k, *given))
+        first, middle, last = factors
+        n_components = last.shape[1]
+        triples = self.views.triples
+        view = triples.by_column
+        sums = aligned_array(last.shape, self.dtype)
+        ratios = np.divide(triples.data, cells, out=cells)
+        zeros = np.zeros((1, n_components), self.dtype)
+
+        def add(start: int, stop: int) -> None:
+            arrays = first, middle, ratios, sums
+            sums_of_columns(*view, start, stop, lanes(last), zeros, *arrays)
+
+        self.run_ranges(view[0], n_components, add)
         return sums
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skcooc.counts import thin
-from skcooc.counts.thinning import content_uniforms, draw, merge_draws, row_keys
+from skcooc.counts.sampling import content_uniforms, draw, merge_draws, row_keys
 from skcooc.datasets import make_cooccurrences
 from tests.tables import random_table
 
@@ -101,7 +101,7 @@ def test_blocks_of_any_size_give_the_same_numbers(monkeypatch):
     X = sp.vstack([X[:0], sp.csr_array((3, 12), dtype=np.float32), X, X[:2] * 0], format="csr")
     whole = content_uniforms(X, 7), row_keys(X)
     for size in (1, 5, 100):
-        monkeypatch.setattr("skcooc.counts.thinning.BLOCK", size)
+        monkeypatch.setattr("skcooc.counts.sampling.BLOCK", size)
         for one, other in zip(whole, (content_uniforms(X, 7), row_keys(X)), strict=True):
             np.testing.assert_array_equal(one, other)
     assert len(np.unique(whole[0])) > 0.9 * X.nnz

@@ -1,4 +1,4 @@
-"""Thinning of count matrices at random, and random samples of their rows."""
+"""Random samples of a table: held-out tokens of every row (thinning), and rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def column_keys(indices: Array) -> Array:
 
 def row_blocks(X: CSR) -> Iterator[CSR]:
     """The rows in blocks of about BLOCK non-zeros: keys of all at once would take four times X."""
-    nnz, (n_rows, n_columns) = int(X.indptr[-1]), X.shape
+    nnz = int(X.indptr[-1])
+    n_rows, n_columns = X.shape
     inner = np.searchsorted(X.indptr, np.linspace(0, nnz, nnz // BLOCK + 2)[1:-1])
     for first, last in pairwise([0, *inner.tolist(), n_rows]):
         cells = slice(X.indptr[first], X.indptr[last])
@@ -47,7 +48,8 @@ def row_keys(X: CSR) -> Array:
 def _keys(X: CSR) -> Array:
     counts = (np.minimum(X.data, 2.0**40, dtype=np.float64) * 2.0**20 + 0.5).astype(np.uint64)
     cells = scramble(column_keys(X.indices) + scramble(counts)) * (X.data > 0)
-    keys, occupied = np.zeros(X.shape[0], np.uint64), np.flatnonzero(np.diff(X.indptr))
+    keys = np.zeros(X.shape[0], np.uint64)
+    occupied = np.flatnonzero(np.diff(X.indptr))
     if occupied.size:
         keys[occupied] = np.add.reduceat(cells, X.indptr[occupied])
     return keys
@@ -80,46 +82,49 @@ def thin(X: CSR, fraction: float, seed: int, *, occupied: bool = False) -> tuple
 
 def divide(X: CSR, fraction: float, uniforms: Array, *, occupied: bool = False) -> tuple[CSR, CSR]:
     """Divide tokens as ``thin`` does, by given numbers in [0, 1), (nnz,)."""
-    drawn = _binomial(X.data, fraction, uniforms)
+    draws = _binomial(X.data, fraction, uniforms)
     if occupied:
-        _draw_from_each_row(X, uniforms, drawn)
-    elif X.data.any() and not drawn.any():
+        _draw_from_each_row(X, uniforms, draws)
+    elif X.data.any() and not draws.any():
         largest = np.argmax(np.where(X.data > 0, uniforms, -1))
-        drawn[largest] = X.data[largest] / np.ceil(X.data[largest])
-    return _without_zeros(X, X.data - drawn), _without_zeros(X, drawn)
+        draws[largest] = X.data[largest] / np.ceil(X.data[largest])
+    return _without_zeros(X, X.data - draws), _without_zeros(X, draws)
 
 
 def _binomial(counts: Array, fraction: float, uniforms: Array) -> Array:
     """Binomial draws by inversion; single tokens, nearly all of a text, by comparison."""
-    drawn = np.where(uniforms >= 1 - fraction, counts, 0)
-    several = np.flatnonzero(counts > 1)
-    n_tokens = np.minimum(np.ceil(counts[several]), MAX_BINOMIAL)
-    successes = binom.ppf(uniforms[several].astype(float), n_tokens, fraction)
+    draws = np.where(uniforms >= 1 - fraction, counts, 0)
+    places = np.flatnonzero(counts > 1)
+    counts = counts[places]
+    n_tokens = np.minimum(np.ceil(counts), MAX_BINOMIAL)
+    successes = binom.ppf(uniforms[places].astype(float), n_tokens, fraction)
     # A uniform of exactly zero would give -1.
-    parts = np.maximum(successes, 0) * (counts[several] / n_tokens)
+    parts = np.maximum(successes, 0) * (counts / n_tokens)
     # Where a binomial number would be too large, each success is several tokens: whole ones.
-    drawn[several] = np.where(counts[several] > MAX_BINOMIAL, np.floor(parts), parts)
-    return drawn
+    draws[places] = np.where(counts > MAX_BINOMIAL, np.floor(parts), parts)
+    return draws
 
 
-def _draw_from_each_row(X: CSR, uniforms: Array, drawn: Array) -> None:
+def _draw_from_each_row(X: CSR, uniforms: Array, draws: Array) -> None:
     """Draw the token with the largest uniform of each row from which none was drawn."""
     lengths = np.diff(X.indptr)
-    starts, lengths = X.indptr[:-1][lengths > 0], lengths[lengths > 0]
+    starts = X.indptr[:-1][lengths > 0]
+    lengths = lengths[lengths > 0]
     if not starts.size:
         return
     # Stored zeros have nothing to draw.
     keys = np.where(X.data > 0, uniforms, -1)
-    vacant = np.add.reduceat(drawn, starts) == 0
+    vacant = np.add.reduceat(draws, starts) == 0
     largest = keys == np.repeat(np.maximum.reduceat(keys, starts), lengths)
     moved = np.flatnonzero(largest & np.repeat(vacant, lengths) & (keys >= 0))
-    drawn[moved] = X.data[moved] / np.ceil(X.data[moved])
+    draws[moved] = X.data[moved] / np.ceil(X.data[moved])
 
 
 def _without_zeros(X: CSR, data: Array) -> CSR:
-    kept, before = data != 0, np.zeros(data.size + 1, X.indptr.dtype)
-    np.cumsum(kept, out=before[1:])
-    return sp.csr_array((data[kept], X.indices[kept], before[X.indptr]), shape=X.shape)
+    mask = data != 0
+    before = np.zeros(data.size + 1, X.indptr.dtype)
+    np.cumsum(mask, out=before[1:])
+    return sp.csr_array((data[mask], X.indices[mask], before[X.indptr]), shape=X.shape)
 
 
 def draw(X: CSR, weights: Array, n_rows: int, seed: int) -> RowSample:
@@ -140,8 +145,9 @@ def merge_draws(parts: Sequence[RowSample], n_rows: int, seed: int) -> RowSample
 
 def _lowest_ranks(X: CSR, keys: Array, weights: Array, n_rows: int, seed: int) -> RowSample:
     # The rows with the smallest pseudo-random numbers; those of a table have them in their blocks.
-    different, at, group = np.unique(keys, return_index=True, return_inverse=True)
-    totals, ranks = np.bincount(group, weights), scramble(scramble(different + np.uint64(seed)))
+    distinct, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    totals = np.bincount(group, weights)
+    ranks = scramble(scramble(distinct + np.uint64(seed)))
     order = np.argsort(ranks, kind="stable")
     order = order[totals[order] > 0][:n_rows]
-    return RowSample(X[at[order]], different[order], totals[order])
+    return RowSample(X[first[order]], distinct[order], totals[order])
