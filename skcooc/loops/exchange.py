@@ -15,9 +15,9 @@ def x_log_x(x):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def gain(b, to, back, own, n, m, joint, first, second):  # type: ignore[no-untyped-def]
+def gain(b, to, back, diagonal, n, m, joint, first, second):  # type: ignore[no-untyped-def]
     """Gain of sum n_cd log n_cd - sum n_c log n_c - sum m_d log m_d by an item in cluster b."""
-    total = x_log_x(joint[b, b] + to[b] + back[b] + own) - x_log_x(joint[b, b])
+    total = x_log_x(joint[b, b] + to[b] + back[b] + diagonal) - x_log_x(joint[b, b])
     for d in range(len(to)):
         if d != b:
             if to[d] > 0:
@@ -29,12 +29,12 @@ def gain(b, to, back, own, n, m, joint, first, second):  # type: ignore[no-untyp
 
 
 @compiled
-def add(b, sign, to, back, own, n, m, joint, first, second):  # type: ignore[no-untyped-def]
+def add(b, sign, to, back, diagonal, n, m, joint, first, second):  # type: ignore[no-untyped-def]
     for d in range(len(to)):
         joint[b, d] += sign * to[d]
     for d in range(len(to)):
         joint[d, b] += sign * back[d]
-    joint[b, b] += sign * own
+    joint[b, b] += sign * diagonal
     first[b] += sign * n
     second[b] += sign * m
 
@@ -48,14 +48,14 @@ def exchange_sweep(  # type: ignore[no-untyped-def]
     total = 0.0
     for b in range(n_clusters):
         total += first[b]
-    least = 1e-12 * total  # gains below are rounding
+    tolerance = 1e-12 * total  # gains below are rounding
     for i in range(len(labels)):
-        own = n = m = 0.0
+        diagonal = n = m = 0.0
         for b in range(n_clusters):
             to[b] = back[b] = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             if indices[p] == i:
-                own += data[p]
+                diagonal += data[p]
             else:
                 to[labels[indices[p]]] += data[p]
         for p in range(column_indptr[i], column_indptr[i + 1]):
@@ -64,16 +64,16 @@ def exchange_sweep(  # type: ignore[no-untyped-def]
         for b in range(n_clusters):
             n += to[b]
             m += back[b]
-        n, m, home = n + own, m + own, labels[i]
-        add(home, -1, to, back, own, n, m, joint, first, second)
-        best, most = home, gain(home, to, back, own, n, m, joint, first, second)
+        n, m, home = n + diagonal, m + diagonal, labels[i]
+        add(home, -1, to, back, diagonal, n, m, joint, first, second)
+        best, highest = home, gain(home, to, back, diagonal, n, m, joint, first, second)
         for b in range(n_clusters):
             if b != home:
-                this = gain(b, to, back, own, n, m, joint, first, second)
-                if this > most + least:
-                    best, most = b, this
+                value = gain(b, to, back, diagonal, n, m, joint, first, second)
+                if value > highest + tolerance:
+                    best, highest = b, value
         labels[i] = best
-        add(best, 1, to, back, own, n, m, joint, first, second)
+        add(best, 1, to, back, diagonal, n, m, joint, first, second)
 
 
 def exchange(block: Block, labels: Array, n_clusters: int) -> Array:
@@ -85,10 +85,12 @@ def exchange(block: Block, labels: Array, n_clusters: int) -> Array:
     1998.
     """
     X = non_zeros(block)
-    labels, counts = labels.copy(), X.weighted_counts
+    labels = labels.copy()
+    counts = X.weighted_counts
     joint = np.zeros((n_clusters, n_clusters))
     np.add.at(joint, (np.repeat(labels, np.diff(X.indptr)), labels[X.indices]), counts)
     structure = X.views.columns.structure
-    sums, work = (joint.sum(axis=1), joint.sum(axis=0)), np.empty((2, n_clusters))
+    sums = joint.sum(axis=1), joint.sum(axis=0)
+    work = np.empty((2, n_clusters))
     exchange_sweep(X.indptr, X.indices, counts, *structure, labels, joint, *sums, work)
     return labels

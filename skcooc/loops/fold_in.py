@@ -60,11 +60,12 @@ def divided(x: Numbers, mass: Numbers) -> Numbers:
 
 
 @row_formula
-def larger_change(most: Numbers, now: Numbers, plain: Numbers, last: Numbers) -> Numbers:
+def larger_change(peak: Numbers, now: Numbers, plain: Numbers, last: Numbers) -> Numbers:
     """Largest change by EM, now or since its last step."""
-    change, earlier = plain - now, plain - last
+    change = plain - now
+    earlier = plain - last
     change = change.maximum(now - plain)
-    return most.maximum(change).maximum(earlier.maximum(last - plain) * MOVED_BEFORE)
+    return peak.maximum(change).maximum(earlier.maximum(last - plain) * MOVED_BEFORE)
 
 
 @row_formula
@@ -140,8 +141,8 @@ def solve_rows(  # type: ignore[no-untyped-def]
                     store(add_scaled(sums, y, load(line, B, e + k)), plain, k)
             in_all = none
             for k in range(U(0), n, width):
-                given = load(line, plain, k), load(line, powers, k), load(line, otherwise, k)
-                expected = with_prior(given, (of_tokens, of_prior))
+                terms = load(line, plain, k), load(line, powers, k), load(line, otherwise, k)
+                expected = with_prior(terms, (of_tokens, of_prior))
                 in_all = add_scaled(in_all, one, expected)
                 store(expected, plain, k)
             mass = total(in_all)
@@ -149,13 +150,13 @@ def solve_rows(  # type: ignore[no-untyped-def]
                 for k in range(U(0), n, width):
                     store(load(line, otherwise, k), plain, k)
                 break
-            most, back = none, none
+            peak, back = none, none
             for k in range(U(0), n, width):
                 result = divided((load(line, plain, k),), (mass,))
                 store(result, plain, k)
                 moved = load(line, now, k), result, load(line, last, k)
-                most, back = larger_change((most, *moved), ()), add_return((back, *moved), ())
-            if largest(most) <= tol:
+                peak, back = larger_change((peak, *moved), ()), add_return((back, *moved), ())
+            if largest(peak) <= tol:
                 break
             # A step with momentum from ``now``, which becomes ``before``; ``plain`` becomes last.
             age = 0 if total(back) > zero else age
@@ -165,12 +166,12 @@ def solve_rows(  # type: ignore[no-untyped-def]
             ratio = (1 - s) / (1 + s)
             steps, in_all = (kind(4 / ((1 + s) * (1 + s))), kind(ratio * ratio)), none
             for k in range(U(0), n, width):
-                here, result = load(line, now, k), load(line, plain, k)
-                there = momentum_step((here, load(line, before, k), result), steps)
-                in_all = add_scaled(in_all, one, there)
-                store(here, before, k)
+                current, result = load(line, now, k), load(line, plain, k)
+                target = momentum_step((current, load(line, before, k), result), steps)
+                in_all = add_scaled(in_all, one, target)
+                store(current, before, k)
                 store(result, last, k)
-                store(there, now, k)
+                store(target, now, k)
             mass = total(in_all)
             for k in range(U(0), n, width):
                 store(divided((load(line, now, k),), (mass,)), now, k)
@@ -191,13 +192,15 @@ def solve_mixtures(
     B, otherwise, new = (
         padded(F, X.dtype) for F in (fixed.components, fixed.otherwise[None], np.array(rows))
     )
-    kind, of_line = X.dtype.type, lanes(B[:, : LINE // X.dtype.itemsize])
-    fixed_rows = B.reshape(-1), kind(fixed.power), otherwise[0], float(fixed.row_prior)
-    given = of_line, (X.indptr, X.indices, X.data), *fixed_rows, kind(tol), max_iter
+    line = lanes(B[:, : LINE // X.dtype.itemsize])
+    table = X.indptr, X.indices, X.data
+    kind = X.dtype.type
+    model = B.reshape(-1), kind(fixed.power), otherwise[0], float(fixed.row_prior)
 
     def solve(start: int, stop: int) -> None:
         work = np.zeros((6, B.shape[1]), X.dtype)
-        solve_rows(*given, new.reshape(-1), work, start, stop)
+        options = kind(tol), max_iter
+        solve_rows(line, table, *model, *options, new.reshape(-1), work, start, stop)
 
     X.run_ranges(X.indptr, rows.shape[1], solve)
     return without_padding(new, rows.shape[1])

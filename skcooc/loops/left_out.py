@@ -87,11 +87,11 @@ def leave_one_out_runs(  # type: ignore[no-untyped-def]
     per_total, p, other = load(lanes, per_totals, U(0)), U(tile[0, 1]), U(tile[0, 2])
     stop = U(tile[1, 0])
     for run in range(U(tile[0, 0]), stop):
-        coming = run + PREFETCH if run + PREFETCH < stop else stop - U(1)
-        j, coming = U(columns[run]), U(columns[coming])
+        target = run + PREFETCH if run + PREFETCH < stop else stop - U(1)
+        j, target = U(columns[run]), U(columns[target])
         b, b_power, b_most = load(lanes, B, j), load(lanes, B_powers, j), load(lanes, B_most, j)
-        prefetch(lanes, B, coming)
-        prefetch(lanes, sums, coming)
+        prefetch(lanes, B, target)
+        prefetch(lanes, sums, target)
         of_column, end = load(lanes, sums, j), p + U(lengths[run])
         following = dot(load(lanes, A, U(rows[p])), b)
         for p in range(p, end):  # noqa: B020
@@ -104,11 +104,11 @@ def leave_one_out_runs(  # type: ignore[no-untyped-def]
             following = dot(load(lanes, A, U(rows[q])), b)
             if cell <= zero or n <= zero:
                 continue
-            own = n / (np.ceil(n) * cell)
+            per_token = n / (np.ceil(n) * cell)
             a, plain = load(lanes, A, i), multiply(load(lanes, A_powers, i), b_power)
             r = leave_one_out_posterior(
                 (a, b, plain, load(lanes, A_most, i), b_most, per_total),
-                (own * per_row[i], own * shares[i], half),
+                (per_token * per_row[i], per_token * shares[i], half),
             )
             total = dot(r, even)
             if total > zero:
@@ -164,24 +164,30 @@ def left_out_counts(
     powers are plain posteriors, up to a factor of each cell. Normalisers give the likelihood.
     """
     X = non_zeros(block)
-    in_total, (in_row, in_column) = per_total[1][None], pseudo_counts
+    in_row, in_column = pseudo_counts
+    in_total = per_total[1][None]
     of_one = in_total, in_row[None], np.ones_like(in_total)
     A, B, A_powers, B_powers, in_total, in_row, ones = (
         padded(F, X.dtype, HALF) for F in (*means, *powers, *of_one)
     )
-    of_row, weights = per_total[0].astype(X.dtype), X.row_weights.astype(X.dtype)
-    shares, half = weights / np.maximum(np.ceil(weights), 1), X.dtype.type(beta / 2)
+    of_row = per_total[0].astype(X.dtype)
+    weights = X.row_weights.astype(X.dtype)
+    shares = weights / np.maximum(np.ceil(weights), 1)
+    half = X.dtype.type(beta / 2)
     A_most = X.map_row_ranges(_largest_share, A, of_row[:, None] * in_row)
     B_most = X.map_row_ranges(_largest_share, B, np.broadcast_to(in_total * in_column, B.shape))
     of_columns = B, B_powers, B_most, in_total, ones
-    rows, columns, bands = shifted_zeros(A), shifted_zeros(B), X.views.bands
-    cells, wide = np.empty(bands.nnz, X.dtype), lanes(A)
+    rows = shifted_zeros(A)
+    columns = shifted_zeros(B)
+    bands = X.views.bands
+    cells = np.empty(bands.nnz, X.dtype)
+    vectors = lanes(A)
 
     def add(band: int, tile: Array) -> None:
-        arrays, mine = (A, A_powers, A_most, of_row, weights, shares), bands.rows_of(band)
-        of_rows = tuple(array[mine] for array in arrays)
-        given = bands.non_zeros, tile, of_rows, of_columns, half
-        leave_one_out_runs(wide, *given, cells, rows[mine], columns)
+        part = bands.rows_of(band)
+        of_rows = tuple(F[part] for F in (A, A_powers, A_most, of_row, weights, shares))
+        inputs = bands.non_zeros, tile, of_rows, of_columns, half
+        leave_one_out_runs(vectors, *inputs, cells, rows[part], columns)
 
     log_likelihood = X.run_bands(bands, cells, A.shape[1], add)
     rows, columns = (without_padding(F, means[0].shape[1]) for F in (rows, columns))
@@ -195,11 +201,12 @@ def left_out_rows(block: Block, shares: Array, B: Array, totals: Array, prior: f
     plus pseudo-counts in each column, divided by ``totals`` (k,). Of a row with a weight above
     one, one copy is taken out; of a weight below one, all.
     """
-    X, losses = non_zeros(block), np.empty_like(shares)
+    X = non_zeros(block)
+    losses = np.empty_like(shares)
     counted = X.row_weights / np.maximum(np.ceil(X.row_weights), 1)
     shares = shares * counted[:, None].astype(shares.dtype)
-    given = X.indptr, X.indices, X.data, shares, B, totals, prior
-    X.run_ranges(X.indptr, B.shape[1], lambda i, k: losses_of_rows(*given, i, k, losses))
+    arrays = X.indptr, X.indices, X.data, shares, B, totals, prior
+    X.run_ranges(X.indptr, B.shape[1], lambda i, k: losses_of_rows(*arrays, i, k, losses))
     return losses
 
 

@@ -96,7 +96,8 @@ def path_mixture(
     block: Block, tau: Array, q: Array, slots: Array, nodes: Array, posteriors: Array
 ) -> tuple[Array, Array]:
     """Return expected counts of slots, given the leaf, (n, S), and at nodes, (M, V)."""
-    X, of_rows = non_zeros(block), np.empty_like(tau)
+    X = non_zeros(block)
+    of_rows = np.empty_like(tau)
     arrays = X.indptr, X.indices, X.data, slots, nodes, tau, q, posteriors
     X.run_ranges(X.indptr, len(nodes), lambda i, k: path_rows(*arrays, i, k, of_rows))
     return of_rows, _path_columns(X, tau, q, slots, nodes, X.weighted(posteriors))
@@ -107,8 +108,8 @@ def _path_columns(
 ) -> Array:
     if X.is_new:
         return zeros_view(q)
-    columns, products = X.views.columns, np.empty_like(q)
-    given = *columns.structure, X.data, slots, nodes, tau, q, posteriors
-    indptr = columns.indptr
-    X.run_ranges(indptr, len(nodes), lambda j, k: path_columns(*given, j, k, products))
+    columns = X.views.columns
+    products = np.empty_like(q)
+    arrays = *columns.structure, X.data, slots, nodes, tau, q, posteriors
+    X.run_ranges(columns.indptr, len(nodes), lambda j, k: path_columns(*arrays, j, k, products))
     return products
