@@ -11,6 +11,13 @@ from skcooc.heldout.scoring import Parts, Unseen
 from skcooc.heldout.validation import HeldOut, Validation
 
 __all__ = [
-    "Discounted", "Factors", "HeldOut", "Interpolated", "NearestRows", "Parts", "Unigram",
-    "Unseen", "Validation",
-]  # fmt: skip
+    "Discounted",
+    "Factors",
+    "HeldOut",
+    "Interpolated",
+    "NearestRows",
+    "Parts",
+    "Unigram",
+    "Unseen",
+    "Validation",
+]

@@ -86,9 +86,10 @@ class DiscountedMass:
 
     @classmethod
     def from_table(cls, table: CSR) -> Self:
-        rows, whole = predictors.rows_of(table), table.data >= 1
-        n_whole = np.bincount(rows[whole], minlength=table.shape[0])
-        return cls(n_whole, rows[~whole], table.data[~whole].astype(np.float64))
+        rows = predictors.rows_of(table)
+        is_whole = table.data >= 1
+        n_whole = np.bincount(rows[is_whole], minlength=table.shape[0])
+        return cls(n_whole, rows[~is_whole], table.data[~is_whole].astype(np.float64))
 
     def __call__(self, d: float) -> tuple[Array, Array]:
         """Sums (n,) and their derivatives by d."""
@@ -119,7 +120,8 @@ class MemoryCells(NamedTuple):
         """log P of each token, (n,), nats."""
         a, d, s, t, c, e = memory
         rest = a + self.saved(d)[0][self.rows]
-        w, base = growth(self.totals, c), self._from_unigram(self.b, c)
+        w = growth(self.totals, c)
+        base = self._from_unigram(self.b, c)
         P = base if self.P is None else self._from_unigram(self.P, e)
         B = (1 - s) * ((1 - t * w) * P + t * w * self.Q) + s * base
         return np.log((np.maximum(self.known - d, 0) + rest * B) / (self.totals + a))
@@ -128,16 +130,21 @@ class MemoryCells(NamedTuple):
         """Mean log-likelihood, nats, and its derivatives by a, d, s, t, c and e, (6,)."""
         a, d, s, t, c, e = memory
         of_row, slope_of_row = self.saved(d)
-        rest, slope = a + of_row[self.rows], slope_of_row[self.rows]
-        totals, nothing = self.totals + a, self.totals + a == 0
-        rest, totals = np.where(nothing, 1, rest), np.where(nothing, 1, totals)
-        w, base = growth(self.totals, c), self._from_unigram(self.b, c)
+        slope = slope_of_row[self.rows]
+        rest = a + of_row[self.rows]
+        totals = self.totals + a
+        is_empty = totals == 0
+        rest = np.where(is_empty, 1, rest)
+        totals = np.where(is_empty, 1, totals)
+        w = growth(self.totals, c)
+        base = self._from_unigram(self.b, c)
         P = base if self.P is None else self._from_unigram(self.P, e)
         model = (1 - t * w) * P + t * w * self.Q
         B = (1 - s) * model + s * base
         scaled = np.maximum(self.known - d, 0) + rest * B
         possible = scaled > 0  # with a = d = 0 only known columns are
-        scaled, shares = np.where(possible, scaled, 1), self.scored * possible
+        scaled = np.where(possible, scaled, 1)
+        shares = self.scored * possible
         shares = shares / max(shares.sum(), np.finfo(float).tiny)
         by_a = B / scaled - 1 / totals
         by_d = (slope * B - (self.known > d)) / scaled
@@ -163,7 +170,7 @@ class MemoryCells(NamedTuple):
         return (1 - v) * self.u + v * P
 
     def _slope(self, P: Array, c: float) -> Array:
-        """Derivative of this mean by c, (n,)."""
+        """Derivative of ``_from_unigram`` by c, (n,)."""
         if c == 0:
             return np.zeros(len(P))
         v = growth(self.totals, c, 2)
@@ -181,7 +188,8 @@ def memory_cells(
 ) -> MemoryCells:
     """Tokens of X, for predictions as those of :func:`with_cache`."""
     at = _scored_cells(X, max_tokens)
-    rows, columns = predictors.rows_of(X.table)[at], X.indices[at]
+    rows = predictors.rows_of(X.table)[at]
+    columns = X.indices[at]
     b = background[columns]
     return MemoryCells(
         scored=X.weighted_counts[at].astype(np.float64),
@@ -207,44 +215,44 @@ class CacheValidation:
 
     X: Block  # (N, M)
     cells: MemoryCells  # of any predictor
-    asked: Asked
+    parameters: Asked
 
     @classmethod
-    def from_tables(cls, known: Block, X: Block, asked: Asked) -> Self:
+    def from_tables(cls, known: Block, X: Block, parameters: Asked) -> Self:
         background = add_one(rows_with(known))
         cells = memory_cells(
             known.table, X, Unigram(background), background, max_tokens=MAX_COMPARED
         )
-        return cls(X, cells, asked)
+        return cls(X, cells, parameters)
 
     def perplexity(self, predictor: Predictor) -> float:
         """Return the perplexity with the parameters of the cache that are best."""
         P = predictor.cells(self.X)[_scored_cells(self.X, MAX_COMPARED)]
         cells = self.cells._replace(P=P, Q=P)
-        return float(np.exp(-cells.log_likelihood(best_memory(cells, self.asked))[0]))
+        return float(np.exp(-cells.log_likelihood(best_memory(cells, self.parameters))[0]))
 
 
 def best_memory(
     cells: MemoryCells,
-    asked: Asked = (None, None, None, 0.0, 0.0, 0.0),
+    parameters: Asked = (None, None, None, 0.0, 0.0, 0.0),
     starts: Sequence[tuple[float, ...]] = STARTS,
 ) -> Memory:
-    """Parameters with the largest likelihood; values in ``asked`` other than None are kept.
+    """Complete the parameters that are None by those with the largest likelihood.
 
     By quasi-Newton steps in the logarithms of a, c and e and the logits of d, s and t, from each of
     the starts.
     """
-    free = [i for i, value in enumerate(asked) if value is None]
+    free = [i for i, value in enumerate(parameters) if value is None]
 
     def memory(x: Iterable[float]) -> Memory:
-        found = dict(zip(free, x, strict=True))
-        values = [asked[i] if i not in found else CURVES[i](found[i]) for i in range(6)]
-        return Memory(*np.array(values, dtype=float).tolist())
+        values = np.array(parameters, dtype=float)
+        for i, coordinate in zip(free, x, strict=True):
+            values[i] = CURVES[i](coordinate)
+        return Memory(*values.tolist())
 
     def loss(x: Array) -> tuple[float, Array]:
-        at = memory(x)
-        value, slopes = cells.log_likelihood(at)
-        a, d, s, t, c, e = at
+        a, d, s, t, c, e = point = memory(x)
+        value, slopes = cells.log_likelihood(point)
         chain = np.array([a, *(p * (1 - p) for p in (d, s, t)), c, e])
         return -value, -(slopes * chain)[free]
 
@@ -255,9 +263,12 @@ def best_memory(
         return [float(INVERSES[i](values[i])) for i in free]
 
     low, high = (scaled((tokens, share, share, share, tokens, tokens)) for tokens, share in BOUNDS)
-    options = {"jac": True, "method": "L-BFGS-B", "bounds": list(zip(low, high, strict=True))}
-    found = [minimize(loss, scaled(start), **options) for start in starts]
-    return memory(min(found, key=attrgetter("fun")).x)
+    bounds = list(zip(low, high, strict=True))
+    results = [
+        minimize(loss, scaled(start), jac=True, method="L-BFGS-B", bounds=bounds)
+        for start in starts
+    ]
+    return memory(min(results, key=attrgetter("fun")).x)
 
 
 def cross_fitted_logs(cells: MemoryCells) -> Array:
@@ -269,5 +280,6 @@ def cross_fitted_logs(cells: MemoryCells) -> Array:
     of_even = best_memory(even)
     of_odd = best_memory(odd, starts=[of_even])
     logs = np.empty(len(cells.scored))
-    logs[::2], logs[1::2] = even.logs(of_odd), odd.logs(of_even)
+    logs[::2] = even.logs(of_odd)
+    logs[1::2] = odd.logs(of_even)
     return logs

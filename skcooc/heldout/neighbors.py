@@ -144,17 +144,19 @@ class NearestRows:
     @cached_property
     def index(self) -> RowIndex:
         """The training rows, prepared for queries."""
-        known = self.known
-        return known if isinstance(known, RowIndex) else RowIndex(known, self.max_rows)
+        if isinstance(self.known, RowIndex):
+            return self.known
+        return RowIndex(self.known, self.max_rows)
 
     @cached_property
     def weights(self) -> CSR:
         """Weights of the neighbours of each row, (n, N); the sum of a row is one, or zero."""
-        index, N = self.index, self.index.known.shape[0]
+        index = self.index
+        N = index.known.shape[0]
         queries = index.unit_rows(index.known if self.rows is None else self.rows)
-        own = np.arange(N) if self.rows is None else self.own
-        if own is None:
-            own = np.full(queries.shape[0], -1)
+        positions = np.arange(N) if self.rows is None else self.own
+        if positions is None:
+            positions = np.full(queries.shape[0], -1)
         by_column = index.by_column
         columns = by_column.indptr, by_column.indices, by_column.data
         at = np.full((queries.shape[0], self.n_neighbors), -1, dtype=np.int64)
@@ -164,30 +166,32 @@ class NearestRows:
             indptr = queries.indptr[part.start : part.stop + 1]
             rows = indptr, queries.indices, queries.data
             work = np.zeros(N), np.empty(N, dtype=np.int64)
-            _nearest(*rows, *columns, *work, own[part], at[part], cosines[part])
+            _nearest(*rows, *columns, *work, positions[part], at[part], cosines[part])
 
         self._for_parts(find, len(at))
         cosines **= SHARPNESS
         cosines /= np.maximum(cosines.sum(axis=1, keepdims=True), LEAST)
-        found = cosines > 0
-        ends = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
-        return sp.csr_array((cosines[found], at[found], ends), shape=(len(at), N))
+        mask = cosines > 0
+        ends = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
+        return sp.csr_array((cosines[mask], at[mask], ends), shape=(len(at), N))
 
     def cells(self, X: Block) -> Array:
         """Probabilities of the non-zeros of X, (nnz,)."""
-        known, weights, table = self.index.known, self.weights, X.table
-        of_known = known.indptr, known.indices, self.index.shares
+        train = self.index.known
+        weights = self.weights
+        table = X.table
         cells = np.zeros(len(table.indices))
 
         def fill(part: slice) -> None:
             ends = slice(part.start, part.stop + 1)
             of_rows = weights.indptr[ends], weights.indices, weights.data
-            mean = np.zeros(known.shape[1])
-            _means_at(*of_rows, *of_known, mean, table.indptr[ends], table.indices, cells)
+            of_train = train.indptr, train.indices, self.index.shares
+            mean = np.zeros(train.shape[1])
+            _means_at(*of_rows, *of_train, mean, table.indptr[ends], table.indices, cells)
 
         self._for_parts(fill, weights.shape[0])
-        alone = (np.diff(weights.indptr) == 0)[rows_of(table)]
-        cells[alone] = self.index.unigram[table.indices[alone]]
+        without_neighbors = (np.diff(weights.indptr) == 0)[rows_of(table)]
+        cells[without_neighbors] = self.index.unigram[table.indices[without_neighbors]]
         return cells
 
     def _for_parts(self, work: Callable[[slice], None], n_rows: int) -> None:
@@ -198,9 +202,18 @@ class NearestRows:
 
 @compiled
 def _nearest(
-    indptr: Array, indices: Array, data: Array, of_column: Array, rows: Array, values: Array,
-    totals: Array, touched: Array, own: Array, at: Array, cosines: Array,
-) -> None:  # fmt: skip
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    of_column: Array,
+    rows: Array,
+    values: Array,
+    totals: Array,
+    touched: Array,
+    positions: Array,
+    at: Array,
+    cosines: Array,
+) -> None:
     """Fill positions and cosines (n, k) of the nearest rows; ties go to the first.
 
     For each query row, cosines are added up over the lists of its columns: neither has zeros. The k
@@ -218,47 +231,53 @@ def _nearest(
                     touched[n_touched] = row
                     n_touched += 1
                 totals[row] += value * values[r]
-        size, best, found = 0, cosines[i], at[i]
+        size, best, heap = 0, cosines[i], at[i]
         for t in range(n_touched):
             row, cosine = touched[t], totals[touched[t]]
             totals[row] = 0
-            if row == own[i] or cosine <= 0:
+            if row == positions[i] or cosine <= 0:
                 continue
             if size < k:  # up from the end of the heap
                 place = size
                 size += 1
-                while place and _is_worse(cosine, row, best, found, (place - 1) // 2):
+                while place and _is_worse(cosine, row, best, heap, (place - 1) // 2):
                     up = (place - 1) // 2
-                    best[place], found[place] = best[up], found[up]
+                    best[place], heap[place] = best[up], heap[up]
                     place = up
-            elif _is_worse(cosine, row, best, found, 0):
+            elif _is_worse(cosine, row, best, heap, 0):
                 continue
             else:  # down from the top
                 place = 0
                 while 2 * place + 1 < k:
                     down = 2 * place + 1
-                    if down + 1 < k and _is_worse(
-                        best[down + 1], found[down + 1], best, found, down
-                    ):
+                    if down + 1 < k and _is_worse(best[down + 1], heap[down + 1], best, heap, down):
                         down += 1
-                    if _is_worse(cosine, row, best, found, down):
+                    if _is_worse(cosine, row, best, heap, down):
                         break
-                    best[place], found[place] = best[down], found[down]
+                    best[place], heap[place] = best[down], heap[down]
                     place = down
-            best[place], found[place] = cosine, row
+            best[place], heap[place] = cosine, row
 
 
 @compiled
-def _is_worse(cosine: float, row: int, best: Array, found: Array, place: int) -> bool:
+def _is_worse(cosine: float, row: int, best: Array, heap: Array, place: int) -> bool:
     """Whether a row is less near than that at a place of the heap."""
-    return cosine < best[place] or (cosine == best[place] and row > found[place])
+    return cosine < best[place] or (cosine == best[place] and row > heap[place])
 
 
 @compiled
 def _means_at(
-    indptr: Array, neighbors: Array, weights: Array, of_row: Array, columns: Array, shares: Array,
-    mean: Array, wanted: Array, at: Array, cells: Array,
-) -> None:  # fmt: skip
+    indptr: Array,
+    neighbors: Array,
+    weights: Array,
+    of_row: Array,
+    columns: Array,
+    shares: Array,
+    mean: Array,
+    wanted: Array,
+    at: Array,
+    cells: Array,
+) -> None:
     """Fill in the weighted means of rows of shares at the wanted cells; ``mean`` (M,) are zeros."""
     for i in range(len(indptr) - 1):
         if wanted[i] == wanted[i + 1]:

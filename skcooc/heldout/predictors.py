@@ -51,8 +51,8 @@ class Interpolated(NamedTuple):
 
     def cells(self, X: Block) -> Array:
         pairs = zip(self.weights, self.predictors, strict=True)
-        first, *others = (weight * predictor.cells(X) for weight, predictor in pairs)
-        return sum(others, start=first)
+        first, *terms = (weight * predictor.cells(X) for weight, predictor in pairs)
+        return sum(terms, start=first)
 
 
 def growth(n: Array, c: float, power: int = 1) -> Array:
@@ -130,14 +130,18 @@ class Discounted:
             raise ValueError(f"concentration={self.concentration} should not be negative")
 
     def cells(self, X: Block) -> Array:
-        d, rows, n_rows = self.discount, rows_of(X.table), self.known.shape[0]
+        d = self.discount
+        rows = rows_of(X.table)
+        n_rows = self.known.shape[0]
         of_row = rows_of(self.known)
         seen = np.bincount(of_row, weights=self.known.data, minlength=n_rows)
         taken = np.bincount(of_row, weights=np.minimum(self.known.data, d), minlength=n_rows)
-        total, saved = seen + self.concentration, taken + self.concentration
-        saved, total = np.where(total > 0, saved, 1), np.where(total > 0, total, 1)
-        kept = np.maximum(values_at(self.known, rows, X.indices) - d, 0)
-        return (kept + saved[rows] * self.lower.cells(X)) / total[rows]
+        total = seen + self.concentration
+        saved = taken + self.concentration
+        saved = np.where(total > 0, saved, 1)
+        total = np.where(total > 0, total, 1)
+        discounted = np.maximum(values_at(self.known, rows, X.indices) - d, 0)
+        return (discounted + saved[rows] * self.lower.cells(X)) / total[rows]
 
 
 def smoothed(predictor: Predictor, background: Array, s: float) -> Predictor:
@@ -178,7 +182,8 @@ def values_at(table: CSR, rows: Array, columns: Array) -> Array:
     width = table.shape[1]
     keys = rows_of(table) * width + table.indices
     order = np.argsort(keys, kind="stable")  # fast for sorted indices
-    keys, wanted = keys[order], rows.astype(np.int64) * width + columns
+    keys = keys[order]
+    wanted = rows.astype(np.int64) * width + columns
     if not keys.size:
         return np.zeros(len(rows))
     places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
@@ -196,7 +201,9 @@ def best_smoothing(predictor: Predictor, background: Array, X: Block) -> float:
 
     Maximises sum n_ij log((1 - s) P_ij + s b_j), which is concave in s, by bisection.
     """
-    P, b, n = predictor.cells(X), Unigram(background).cells(X), X.weighted_counts
+    P = predictor.cells(X)
+    b = Unigram(background).cells(X)
+    n = X.weighted_counts
     # Sums, not dot products: those of BLAS are slow on a busy machine, and their last digits depend
     # on the number of threads.
     low, high = LEAST_SMOOTHING, LARGEST_SMOOTHING
@@ -214,12 +221,15 @@ def best_weights(predictors: Sequence[Predictor], X: Block) -> Array:
     (Jelinek and Mercer, 1980). Tokens that all predictors hold impossible do not count; ValueError
     if there are no others.
     """
-    n, cells = X.weighted_counts, [predictor.cells(X) for predictor in predictors]
+    n = X.weighted_counts
+    cells = [predictor.cells(X) for predictor in predictors]
     possible = (n > 0) & (sum(cells) > 0)
     if not possible.any():
         raise ValueError("X has no tokens to which any of the predictors gives a probability.")
-    n, cells = n[possible] / n[possible].sum(), [P[possible] for P in cells]
-    weights, before = np.full(len(cells), 1 / len(cells)), -np.inf
+    n = n[possible] / n[possible].sum()
+    cells = [P[possible] for P in cells]
+    weights = np.full(len(cells), 1 / len(cells))
+    before = -np.inf
     for _ in range(EM_STEPS):
         mean = sum(w * P for w, P in zip(weights, cells, strict=True))
         objective = (n * np.log(mean)).sum()

@@ -15,7 +15,7 @@ CHUNK_SIZE = 2**22  # size of a temporary array
 
 
 def halves(X: Block) -> tuple[Block, Block]:
-    """Known and scored halves of new rows; of a row of one token this is scored."""
+    """Divide new rows into known and scored halves; a single token of a row is scored."""
     return X.divide(0.5, SPLIT_SEED, occupied=True)
 
 
@@ -38,7 +38,8 @@ def warn_about_unknown_rows(mass: Array, rows: Array) -> None:
 
 def score_rows(X: Block, predictor: Predictor) -> tuple[Array, Array]:
     """Mean log P(y given x) of the tokens of each row (zero if empty), and their number, (n,)."""
-    sums, counts = X.sum_rows(X.weighted_counts * log_cells(predictor, X)), X.row_sums
+    sums = X.sum_rows(X.weighted_counts * log_cells(predictor, X))
+    counts = X.row_sums
     return sums / np.where(counts > 0, counts, 1), counts
 
 
@@ -67,10 +68,10 @@ def draw(
 
 def draw_given(z: Array, components: Array, rng: np.random.Generator) -> Array:
     """A random column for each component z, (n_samples,), from P(y given z), (K, M)."""
-    drawn = np.empty(len(z), dtype=np.intp)
+    columns = np.empty(len(z), dtype=np.intp)
     for k, p in enumerate(_exactly(components)):
-        drawn[z == k] = rng.choice(len(p), size=np.count_nonzero(z == k), p=p)
-    return drawn
+        columns[z == k] = rng.choice(len(p), size=np.count_nonzero(z == k), p=p)
+    return columns
 
 
 def _exactly(P: Array) -> Array:
@@ -118,11 +119,13 @@ class Parts(NamedTuple):
 
 
 def score_parts(X: Block, predictor: Predictor, known: Block) -> Parts:
-    n, logs, repeats = X.weighted_counts, log_cells(predictor, X), is_observed(known, X)
+    n = X.weighted_counts
+    logs = log_cells(predictor, X)
+    repeats = is_observed(known, X)
     new = np.where(repeats, 0, n)
-    given = log_cells(Unseen(known, predictor), X)
+    renormalised = log_cells(Unseen(known, predictor), X)
     share = np.where(repeats, n, 0).sum() / n.sum()
-    return Parts(float(share), _mean(logs, n - new), _mean(logs, new), _mean(given, new))
+    return Parts(float(share), _mean(logs, n - new), _mean(logs, new), _mean(renormalised, new))
 
 
 def is_observed(known: Block, X: Block) -> Array:
@@ -146,14 +149,14 @@ def log_likelihoods(X: Block, weights: Array, factors: Factors) -> Array:
     A, B = (F.astype(np.float64) for F in (factors.A, factors.B[columns]))
     total = np.full(X.shape[0], -np.inf)
     for first in range(0, len(A), step := max(1, CHUNK_SIZE // (1 + sum(X.shape)))):
-        some = slice(first, first + step)
-        P = B @ A[some].T
+        chunk = slice(first, first + step)
+        P = B @ A[chunk].T
         impossible = (P <= 0).astype(P.dtype)
         scores = X.dot(np.log(P + impossible))
         if impossible.any():
             scores[X.dot(impossible) > 0] = -np.inf
         with np.errstate(divide="ignore"):
-            scores += np.log(weights[some].astype(np.float64))
+            scores += np.log(weights[chunk].astype(np.float64))
         total = np.logaddexp(total, np.logaddexp.reduce(scores, axis=1))
     return total
 
@@ -171,15 +174,17 @@ class Ranked(NamedTuple):
 
 def ranked(values: Array, k: int) -> Ranked:
     """The k largest values of each row, (n, M); equal values by column, -inf excluded."""
-    n, width = len(values), min(k, values.shape[1])
-    least = np.partition(values, -width, axis=1)[:, -width]
-    rows, columns = np.nonzero((values >= least[:, None]) & (values > -np.inf))
-    found = values[rows, columns]
-    order = np.lexsort((columns, -found, rows))
+    n = len(values)
+    width = min(k, values.shape[1])
+    lowest = np.partition(values, -width, axis=1)[:, -width]
+    rows, columns = np.nonzero((values >= lowest[:, None]) & (values > -np.inf))
+    values = values[rows, columns]
+    order = np.lexsort((columns, -values, rows))
     sizes = np.bincount(rows, minlength=n)
     place = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    order, place = order[place < k], place[place < k]
+    order = order[place < k]
+    place = place[place < k]
     best = Ranked.none(n, k)
     best.columns[rows[order], place] = columns[order]
-    best.values[rows[order], place] = found[order]
+    best.values[rows[order], place] = values[order]
     return best

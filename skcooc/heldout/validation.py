@@ -48,13 +48,13 @@ class HeldOut:
 
     def score(self, predictor: Predictor) -> Validation:
         """Perplexity of a predictor; ValueError if it is NaN."""
-        known, s = CachedPredictions(predictor.cells(self.X)), self.smoothing
+        predictor = CachedPredictions(predictor.cells(self.X))
+        s = self.smoothing
         if s is None:
-            s = predictors.best_smoothing(known, self.background, self.X)
-        counts, logs = (
-            self.X.weighted_counts,
-            predictors.log_cells(predictors.smoothed(known, self.background, s), self.X),
-        )
+            s = predictors.best_smoothing(predictor, self.background, self.X)
+        counts = self.X.weighted_counts
+        smoothed = predictors.smoothed(predictor, self.background, s)
+        logs = predictors.log_cells(smoothed, self.X)
         perplexity = float(np.exp(-(counts * logs).sum() / counts.sum()))
         if np.isnan(perplexity):
             raise ValueError(
@@ -78,24 +78,24 @@ def hold_out(
     purpose: str = TO_TUNE,
 ) -> tuple[Block, HeldOut]:
     """Divide counts into a training part and validation tokens; ValueError if either is empty."""
-    rest, drawn = X.divide(fraction, seed)
-    if not (rest.weighted_counts.any() and drawn.weighted_counts.any()):
+    rest, tokens = X.divide(fraction, seed)
+    if not (rest.weighted_counts.any() and tokens.weighted_counts.any()):
         raise ValueError(
             f"Found array with {X.shape[0]} sample(s) and {X.row_sums.sum():g} token(s), too few "
             f"to hold out validation_fraction={fraction} of them {purpose}"
         )
-    return rest, HeldOut(drawn, add_one_unigram(rest), validation_smoothing(smoothing))
+    return rest, HeldOut(tokens, add_one_unigram(rest), validation_smoothing(smoothing))
 
 
-def validation_smoothing(asked: float | Literal["auto"]) -> float | None:
+def validation_smoothing(smoothing: float | Literal["auto"]) -> float | None:
     """The smoothing with which validation tokens are scored; None: estimated on them."""
     # Without smoothing one impossible token makes all perplexities infinite.
-    return None if asked == "auto" else max(asked, LEAST_SMOOTHING)
+    return None if smoothing == "auto" else max(smoothing, LEAST_SMOOTHING)
 
 
-def chosen_smoothing(asked: float | Literal["auto"], validation: Validation | None) -> float:
-    if asked != "auto":
-        return float(asked)
+def chosen_smoothing(smoothing: float | Literal["auto"], validation: Validation | None) -> float:
+    if smoothing != "auto":
+        return float(smoothing)
     return DEFAULT_SMOOTHING if validation is None else validation.smoothing
 
 
