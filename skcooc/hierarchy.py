@@ -34,7 +34,8 @@ class Tree:
     @cached_property
     def depths(self) -> Array:
         """Number of nodes above each node, (V,)."""
-        depths, above = np.zeros(self.n_nodes, dtype=int), self.parents.copy()
+        depths = np.zeros(self.n_nodes, dtype=int)
+        above = self.parents.copy()
         while (above >= 0).any():
             depths += above >= 0
             above = np.where(above >= 0, self.parents[above], -1)
@@ -65,7 +66,8 @@ class Tree:
     @cached_property
     def preorder(self) -> Array:
         """All nodes, each followed by its subtree, children by their numbers, (V,)."""
-        order, waiting = [], [int(np.flatnonzero(self.parents < 0)[0])]
+        order: list[int] = []
+        waiting = [int(np.flatnonzero(self.parents < 0)[0])]
         while waiting:
             order.append(waiting.pop())
             waiting += self.children(order[-1])[::-1].tolist()
@@ -93,7 +95,9 @@ def binary_tree(n_leaves: int) -> Tree:
     """
     if n_leaves < 1:
         raise ValueError(f"n_leaves={n_leaves} should be at least 1.")
-    parents, sizes, node = [-1], [n_leaves], 0
+    parents = [-1]
+    sizes = [n_leaves]
+    node = 0
     while node < len(sizes):
         if sizes[node] > 1:
             parents += [node, node]
@@ -114,14 +118,17 @@ def explicit_tree(nodes: ArrayLike | Sequence[Any]) -> Tree:
     array = np.asarray(nodes)
     shaped = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 2)
     if not shaped or not np.issubdtype(array.dtype, np.integer):
-        what = "tree should be a parent for each node, or the (K - 1, 2) nodes that are joined"
-        raise ValueError(f"{what}; got an array of shape {array.shape} and type {array.dtype}.")
+        raise ValueError(
+            "tree should be a parent for each node, or the (K - 1, 2) nodes that are joined; "
+            f"got an array of shape {array.shape} and type {array.dtype}."
+        )
     parents = array.astype(int)
     if array.ndim == 2:
         n_nodes = 2 * len(array) + 1
         if not np.array_equal(np.sort(array, axis=None), np.arange(n_nodes - 1)):
-            what = f"tree has {len(array)} pairs"
-            raise ValueError(f"{what}: they should join each of 0 to {n_nodes - 2} once.")
+            raise ValueError(
+                f"tree has {len(array)} pairs: they should join each of 0 to {n_nodes - 2} once."
+            )
         parents = np.full(n_nodes, -1)
         parents[array.ravel()] = np.repeat(np.arange(len(array) + 1, n_nodes), 2)
     if (parents == -1).sum() != 1 or parents.max() >= len(parents) or parents.min() < -1:
@@ -146,7 +153,9 @@ def division(splits: Sequence[Any]) -> SplitTree:
     array([-1,  0,  0,  1,  1])
     """
     clusters = {k for split in splits for part in split.parts for k in part}
-    groups, parents, betas = [tuple(sorted(clusters))], [-1], [np.nan]
+    groups = [tuple(sorted(clusters))]
+    parents = [-1]
+    betas = [np.nan]
     for node, group in enumerate(groups):  # it grows in the loop
         for split in splits:
             rest = set(group).difference(*split.parts)

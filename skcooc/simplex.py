@@ -9,7 +9,8 @@ from skcooc.protocol import Array
 
 LEAST = 1e-30  # stands for zero probabilities in logarithms; a float32 can hold it
 NOTHING = 1e-9  # roots of probabilities that are taken as zero
-TWINS, N_NAMED = 0.2, 3  # Hellinger distance of nearly equal topics; pairs that are named
+TWINS = 0.2  # Hellinger distance below which topics are nearly equal
+N_NAMED = 3  # pairs of such topics that a message names
 
 
 def normalise(P: Array, axis: int, otherwise: Array | float, out: Array | None = None) -> Array:
@@ -133,11 +134,11 @@ def warning_of_twins(components: Array, *, can_merge: bool = True) -> str | None
     order = np.argsort(distances, kind="stable")[: np.count_nonzero(distances < TWINS)]
     if not len(order) or components.shape[1] == 1:
         return None
-    named = [f"{first[q]} and {second[q]} ({distances[q]:.2f})" for q in order[:N_NAMED]]
+    pairs = [f"{first[q]} and {second[q]} ({distances[q]:.2f})" for q in order[:N_NAMED]]
     more = f" and {len(order) - N_NAMED} more pairs" if len(order) > N_NAMED else ""
     merge = ", merge them with skcooc.inspection.merge_topics" if can_merge else ""
     return (
-        f"Topics are nearly equal, at a Hellinger distance below {TWINS}: {', '.join(named)}{more}."
+        f"Topics are nearly equal, at a Hellinger distance below {TWINS}: {', '.join(pairs)}{more}."
         f" Fit again with n_init=2 or more{merge}, or choose fewer topics."
     )
 
@@ -156,7 +157,8 @@ def match_rows(P: Array, Q: Array) -> tuple[Array, Array]:
     P, Q = (A / np.maximum(A.sum(axis=1, keepdims=True), LEAST) for A in (P, Q))
     if len(P) > 1:
         overall = (P.mean(axis=0) + Q.mean(axis=0)) / 2
-        P, Q = residuals(P, overall), residuals(Q, overall)
+        P = residuals(P, overall)
+        Q = residuals(Q, overall)
     affinities = cosines(P, Q)
     rows, columns = linear_sum_assignment(affinities, maximize=True)
     return columns, affinities[rows, columns]

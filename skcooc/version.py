@@ -12,11 +12,11 @@ __version__ = "0.1.0"
 class VersionWarning(InconsistentVersionWarning):
     """Warning for a model that another version of this package wrote."""
 
-    def __init__(self, what: str, written: str | None) -> None:
+    def __init__(self, name: str, version: str | None) -> None:
         super().__init__(
-            estimator_name=what,
+            estimator_name=name,
             current_sklearn_version=__version__,
-            original_sklearn_version=written or "of an unknown version",
+            original_sklearn_version=version or "of an unknown version",
         )
 
     def __str__(self) -> str:
@@ -27,6 +27,6 @@ class VersionWarning(InconsistentVersionWarning):
         )
 
 
-def check_version(written: str | None, what: str) -> None:
-    if written != __version__:
-        warnings.warn(VersionWarning(what, written), stacklevel=3)
+def check_version(version: str | None, name: str) -> None:
+    if version != __version__:
+        warnings.warn(VersionWarning(name, version), stacklevel=3)
