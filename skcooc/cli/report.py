@@ -288,7 +288,7 @@ def paths_to_write(options: Arguments) -> list[Path]:
 
 
 def check_paths(options: Arguments) -> None:
-    """OSError if a file cannot be written; InputError if it would change the input, or another."""
+    """Raise OSError if a file cannot be written, InputError if it would replace another file."""
     paths = paths_to_write(options)
     for path in paths:
         check_path(path, options)
@@ -308,7 +308,7 @@ def check_paths(options: Arguments) -> None:
 
 
 def check_path(path: Path, options: Arguments) -> None:
-    """OSError if a file cannot be written; InputError if it would change the input."""
+    """Raise OSError if a file cannot be written, InputError if it would change the input."""
     check_regular(path)
     parent = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
     if not parent.is_dir():

@@ -168,7 +168,7 @@ def read_text(path: Path) -> str:
 
 
 def check_ends(path: Path) -> None:
-    """InputError for a named pipe, whose writer may never come; OSError if there is no file."""
+    """Raise InputError for a named pipe, as its writer may never come; OSError without a file."""
     if S_ISFIFO(path.stat().st_mode) and path.absolute().parts[1] not in ("dev", "proc"):
         raise InputError(f"{path}: a named pipe: give it as /dev/stdin")
 

@@ -133,7 +133,7 @@ def as_blocks(blocks: Any) -> Any:
 
 
 def check_columns(blocks: Iterable[TableLike]) -> Iterator[TableLike]:
-    """Blocks; ValueError where the columns of one have other names than those before."""
+    """Yield the blocks; ValueError if names of columns differ from those of the blocks before."""
     columns = None
     for block in blocks:
         names = getattr(block, "column_names", getattr(block, "columns", None))

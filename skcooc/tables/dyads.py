@@ -165,7 +165,7 @@ def as_names(names: ArrayLike) -> Array:
 
 
 def check_complete(names: ArrayLike, side: str) -> Array:
-    """Names; ValueError if some are missing, as pandas reads empty fields and "null"."""
+    """Return names as an array; ValueError if some are missing, such as empty fields in pandas."""
     names = as_names(names)
     if names.ndim != 1:
         raise ValueError(f"{side} has shape {names.shape}: give a list of names, one of each pair.")

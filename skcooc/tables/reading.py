@@ -1,4 +1,4 @@
-"""Checks of all that can be given as X, which become counts. Nowhere else is asked what X is."""
+"""Checks of everything that users can give as X, which become counts."""
 
 from __future__ import annotations
 
@@ -245,13 +245,13 @@ def check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> N
 
 
 class NamedCSR(sp.csr_array):
-    """A CSR array with names of its columns; what is made of it has none."""
+    """A CSR array with names of its columns, which arrays derived from it do not have."""
 
     column_names: Array | None = None  # (M,)
 
 
 def with_names(part: CSR, names: Array | None) -> CSR:
-    """A part of the tokens of a checked table, to be fitted as it was, with names of columns."""
+    """Attach names of columns to a part of a checked table, so that it is fitted like the table."""
     if names is None:
         return part
     named = NamedCSR(part)
