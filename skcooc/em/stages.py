@@ -290,20 +290,14 @@ def fit(
         Used for splits alone.
     solver : Solver
     start : State or None
-        Initial state, which may have been found on another table. None where a run is resumed.
+        Initial state; None where a run is resumed.
     observe : callable
         Called after every iteration, with rows of the finest table.
     resume : EMState, default=None
         State of an interrupted run, which continues exactly. Or one without iterations: its solver
         makes those of the first stage.
     """
-    if resume is not None:
-        run = resume.copy()
-    else:
-        state = cast(State, start)
-        first = parts[0].stage
-        params = first.model.for_table(state.params, first.X)
-        run = EMState(state._replace(params=params), copy(solver))
+    run = EMState(cast(State, start), copy(solver)) if resume is None else resume.copy()
     while run.part < len(parts):
         part = parts[run.part]
         if run.n_iter == 0:

@@ -315,4 +315,5 @@ def continued_start(
 ) -> State:
     """Return parameters of a fit to fewer tokens, with some of the unigram for new columns."""
     unigram = (X.column_sums / X.column_sums.sum()).astype(X.dtype)
-    return State(equations.mix_with(params, unigram, UNIGRAM_SHARE), unknown_rows(params, X))
+    params = model.for_table(equations.mix_with(params, unigram, UNIGRAM_SHARE), X)
+    return State(params, unknown_rows(params, X))
