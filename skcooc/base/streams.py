@@ -183,7 +183,7 @@ class Streams(Predictions):
             self._set_stream_attributes(
                 now, np.empty(0), tally, perf_counter() - start, done.converged
             )
-            stopped = passes.end()
+            stopped = passes.end(dict)
         self._passes = None
         root.call_on_fit_task_end(**data)
 

@@ -62,6 +62,7 @@ class WatchedContext(FitContext):
     ) -> Iterator[Self]:
         part = copy.copy(self)
         part.history, part._n_runs, part._name = [], 0, (*self._name, name)
+        part._inner = None
         if task is not None and self._task is not None:
             part._task = begin_task(self._task, task, max_subtasks, self._data)
             part._iterations = BlockTasks(part._task, "iteration", n_blocks, self._data)
@@ -157,9 +158,8 @@ class WatchedContext(FitContext):
             self.journal.set(name, UnfinishedRun(run, rng.bit_generator.state))
             if attributes is None:
                 self.journal.checkpoint(ended=False)
-            if self._iterations is not None and self._iterations.end(
-                lambda: {} if attributes is None else attributes(record, state)
-            ):
+            made = None if attributes is None else partial(attributes, record, state)
+            if self._iterations is not None and self._iterations.end(made):
                 self._stop.set()
             return self.stopped
 
@@ -190,14 +190,16 @@ class BlockTasks:
             self._n_done += 1
             begin_task(self._pass(), "block", 0, self.data).call_on_fit_task_end(**self.data)
 
-    def end(self, attributes: Callable[[], dict[str, object]] = dict) -> bool:
+    def end(self, attributes: Callable[[], dict[str, object]] | None) -> bool:
         """End the task; return whether a callback asks to stop.
 
-        ``attributes`` makes those of an estimator that would have stopped here.
+        ``attributes`` makes those of an estimator that would have stopped here; None if it could
+        not predict.
         """
         task = self._pass()
         self._current, self._n_done = None, 0
-        return bool(task.call_on_fit_task_end(**self.data, reconstruction_attributes=attributes))
+        fitted = {} if attributes is None else {"reconstruction_attributes": attributes}
+        return bool(task.call_on_fit_task_end(**self.data, **fitted))
 
     def _pass(self) -> CallbackContext:
         if self._current is None:
