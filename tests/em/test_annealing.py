@@ -7,14 +7,15 @@ import scipy.sparse as sp
 
 from skcooc import em
 from skcooc.counts import CSRCounts
-from skcooc.em import annealing
-from skcooc.em.stages import WARMUP_ITERATIONS, ignore
+from skcooc.em import annealing, merging
+from skcooc.em.stages import PlainRunner, ignore
+from skcooc.em.warmup import WARMUP_ITERATIONS, with_warmup
 from skcooc.equations.aspects import Aspects, Params
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout import Validation
 from skcooc.simplex import hellinger, match_rows
 from tests.em.toys import HERE, Forks, Halving, Point
-from tests.equations.running import energies, separate
+from tests.equations.running import energies, run_stages, separate
 from tests.tables import planted
 
 PLAIN = em.OverRelaxation(1.0)
@@ -22,7 +23,7 @@ FALLING = annealing.path(1.0, 0.25, 0.8)
 
 
 def run(stages, observe=ignore, start=None):
-    return em.fit(stages, np.random.default_rng(0), PLAIN, observe, start)
+    return run_stages(stages, PLAIN, observe, start)
 
 
 def fallen(beta=0.25, kind=em.DecreasingBeta, **options):
@@ -48,7 +49,7 @@ class Anew(em.DecreasingBeta):
     """Broken: begins every temperature at the start."""
 
     def enter(self, run, rng):
-        run.state = self.begin(rng)
+        run.state = self.begin(rng, PlainRunner())
 
 
 def test_it_goes_on_and_ends_where_it_converges_at_the_temperature():
@@ -110,18 +111,18 @@ def test_a_fit_that_is_stopped_has_the_temperature_of_its_best_parameters():
 
 def test_the_factor_says_which_way():
     stage, critical = em.EMStage(Halving(), HERE, 0.5, 5, 0.0), lambda X: 0.25
-    assert annealing.annealing_schedule(None, critical) is None
-    rising = annealing.annealing_schedule(2.0, critical)(stage)
-    assert [type(part) for part in rising] == [em.SplitClusters, em.EMStage]
+    rising = em.Annealed(2.0, critical).apply([stage, stage], HERE, {})
+    assert [type(part) for part in rising] == [em.SplitClusters, em.EMStage, em.EMStage]
     assert rising[0].betas == [0.25, 0.5]
-    assert annealing.annealing_schedule(0.5, critical)(stage)[0].betas == [1.0, 0.5]
-    assert em.split_start_schedule(1.5) == (1.5, None)
-    assert em.split_start_schedule(None) == (None, None)
-    assert em.split_start_schedule(0.5)[1](stage)[0].betas == [1.0, 0.5]
+    falling = em.Annealed(0.5, critical).apply([stage, stage], HERE, {})
+    assert [type(part) for part in falling] == [em.DecreasingBeta, em.EMStage]
+    assert falling[0].betas == [1.0, 0.5]
+    assert em.split_annealing(None) == (None, None)
+    assert em.split_annealing(1.5) == (None, 1.5)
+    assert em.split_annealing(0.5) == (0.5, None)
     assert betas_of(fallen(beta=1.0))[0] == [1.0]  # there is no way to go
-    assert annealing.decreasing_beta(0.8)(replace(stage, beta=3.0))[0].betas == [
-        3.0
-    ]  # of a divergence
+    divergence = em.decreasing_beta(replace(stage, beta=3.0), 0.8)
+    assert divergence[0].betas == [3.0]
 
 
 BETAS = [0.2, 0.25, 0.35, 0.4, 0.55, 0.7, 1.0]
@@ -291,8 +292,8 @@ def doubled_and_merged():
 
 BROKEN_MOVES = [
     (Aspects, "perturb", lambda model, params, rng, amount: params),  # copies that stay copies
-    (annealing, "merging_costs", lambda model, X, state: np.eye(state.rows.shape[1])),  # any pair
-    (annealing.MergeAndSplit, "finish", lambda part, run: part.merge_copies(run, [0])),
+    (merging, "merging_costs", lambda model, X, state: np.eye(state.rows.shape[1])),  # any pair
+    (merging.MergeAndSplit, "finish", lambda part, run: part.merge_copies(run, [0])),
 ]
 
 
@@ -304,7 +305,7 @@ def test_merge_and_split_leaves_a_local_optimum(monkeypatch, broken):
     assert match_rows(DATA.components, stuck.params.components.T)[1].min() < 0.95
     if broken is not None:
         monkeypatch.setattr(*broken)
-    found = run([annealing.MergeAndSplit(replace(stage, tol=0.0)), stage], start=stuck.state)
+    found = run([merging.MergeAndSplit(replace(stage, tol=0.0)), stage], start=stuck.state)
     similarity = match_rows(DATA.components, found.params.components.T)[1].min()
     assert (similarity > 0.95) == (broken is None)
     assert (found.objective < stuck.objective - 100) == (broken is None)
@@ -316,7 +317,7 @@ def test_costs_of_merging_are_those_of_the_definition():
     rows[:, 1], components[:, 3] = 0.4 * rows[:, 0], components[:, 2]
     weights = np.full(5, 0.2)
     state, n = em.State(Params(components, weights, weights), rows), X.row_sums
-    costs = annealing.merging_costs(Aspects(5), X, state)
+    costs = merging.merging_costs(Aspects(5), X, state)
     for k, l in np.ndindex(5, 5):
         both = rows[:, k] + rows[:, l]
         share = np.sum(n * rows[:, k] * both) / np.sum(n * both**2)
@@ -327,19 +328,17 @@ def test_costs_of_merging_are_those_of_the_definition():
     hard = em.State(state.params, np.eye(5)[rng.integers(5, size=80)])
     sizes = n @ hard.rows
     harmonic = sizes[:, None] * sizes / (sizes[:, None] + sizes)
-    costs = annealing.merging_costs(Aspects(5), X, hard)
+    costs = merging.merging_costs(Aspects(5), X, hard)
     np.testing.assert_allclose(costs, harmonic * hellinger(components.T) ** 2, atol=1e-9)
-    assert np.isfinite(
-        annealing.merging_costs(Aspects(5), X, em.State(state.params, 0 * rows))
-    ).all()
+    assert np.isfinite(merging.merging_costs(Aspects(5), X, em.State(state.params, 0 * rows))).all()
 
 
 def test_pairs_are_merged_in_the_order_of_their_costs():
     truth = merged_aspects((0,), (1,), (2,), (3,))
-    costs = annealing.merging_costs(Aspects(4), X, truth)
+    costs = merging.merging_costs(Aspects(4), X, truth)
     pairs = sorted(combinations(range(4), 2), key=lambda pair: costs[pair])
     for rank in range(8):
-        move = annealing.MergeAndSplit(em.EMStage(Aspects(4), X, 1.0, 9, 0.0), rank)
+        move = merging.MergeAndSplit(em.EMStage(Aspects(4), X, 1.0, 9, 0.0), rank)
         at = em.stages.EMState(truth, PLAIN)
         move.enter(at, np.random.default_rng(0))
         first, second = pairs[rank % 6]  # from the cheapest again
@@ -411,13 +410,14 @@ def test_split_components_are_merged_again_and_nothing_else():
 
 @pytest.mark.parametrize("factor", [0.95, 1.25])
 def test_a_fit_that_is_stopped_reports_the_temperature_reached(factor):
-    anneal = annealing.annealing_schedule(factor, Aspects(3).critical_beta)
+    anneal = em.Annealed(factor, Aspects(3).critical_beta)
     X = CSRCounts(planted(3, 3000).X.astype(float))
     stage = em.EMStage(Aspects(3), X, 0.9, 5, 1e-9)
-    found = run(anneal(stage), observe=lambda record, state, run: len(run.history) == 7)
+    stages = anneal.apply([stage], X, {})
+    found = run(stages, observe=lambda record, state, run: len(run.history) == 7)
     reached = found.history[-1].beta
     assert found.beta == reached != 0.9
     # A warm-up is no annealing: its fit has the temperature that was asked for.
-    parts = replace(stage, max_iter=30).with_warmup()
+    parts = with_warmup(replace(stage, max_iter=30), stage.model)
     found = run(parts, observe=lambda record, state, run: len(run.history) == 2)
     assert found.history[-1].beta == 1.0 != found.beta == 0.9

@@ -8,13 +8,14 @@ from sklearn.base import clone
 
 from skcooc import AspectModel, AveragedModels, Dyads, RowBlocks, RowMemory
 from skcooc.counts import CSRCounts
-from skcooc.em import BurstinessRounds, EMStage, EMState, OverRelaxation, State, fit
-from skcooc.em.burstiness import FAR, bound, rise, slope
+from skcooc.em import EMStage, EMState, OverRelaxation, State
+from skcooc.em.burstiness import FAR, BurstinessRounds, bound, rise, slope
 from skcooc.equations.aspects import Aspects, Params, PredictiveAspects
 from skcooc.model_selection import split_counts
 from tests.cases import FAST
 from tests.equations.literal_aspects import literal_step, mixtures, parameters
 from tests.equations.literal_predictive_aspects import step as literal_left_out
+from tests.equations.running import run_stages
 from tests.tables import factors, planted, random_table, refused
 
 A_ROW = 20.0  # concentration
@@ -58,7 +59,7 @@ def fitted(a, kind=BurstinessRounds):
     def observe(record, state, run):
         states.append(state)
 
-    return fit(stages, np.random.default_rng(0), PLAIN, observe, somewhere(X)), states
+    return run_stages(stages, PLAIN, observe, somewhere(X)), states
 
 
 def predicted(state):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skcooc.counts import CSRCounts
-from skcooc.em import EMStage, OverRelaxation, State, fit, make_solver, online
+from skcooc.em import EMStage, OverRelaxation, State, make_solver, online
 from skcooc.em.online import FULL_STEP_TOKENS, N_STEPS, StreamTemperature, track_beta
 from skcooc.em.solvers import FLOOR, Momentum, Sweep, relax
 from skcooc.equations.aspects import Aspects, Statistics
@@ -14,6 +14,7 @@ from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout import Validation
 from skcooc.line_search import TemperatureRange
 from tests.em.toys import HERE, Halving
+from tests.equations.running import run_stages
 from tests.tables import planted, random_table
 
 TABLE = CSRCounts(planted(n_tokens=3000).X.astype(float))
@@ -64,7 +65,7 @@ class Unguarded(Momentum):
 
 def energies(solver, model, beta, n_iter, start=None):
     stage = EMStage(model, TABLE, beta, n_iter, -np.inf)
-    found = fit([stage], np.random.default_rng(0), solver, start=start)
+    found = run_stages([stage], solver, start=start)
     values = np.array([record.free_energy for record in found.history])
     return values, State(found.params, found.rows)
 
@@ -100,7 +101,7 @@ def told(kind, objectives, n_iter, *args):
             return super().sweep(stage, state)._replace(objective=next(left))
 
     stage = EMStage(Halving(), HERE, 1.0, n_iter, -np.inf)
-    fit([stage], np.random.default_rng(0), Told(*args))
+    run_stages([stage], Told(*args))
     return seen
 
 

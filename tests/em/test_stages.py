@@ -9,15 +9,16 @@ from sklearn.metrics import adjusted_rand_score
 
 from skcooc import AsymmetricClustering
 from skcooc.counts import CSRCounts
-from skcooc.em import EMStage, OverRelaxation, State, fit
-from skcooc.em.stages import scales
+from skcooc.em import EMStage, OverRelaxation, State
+from skcooc.em.coarsening import scales
+from skcooc.em.warmup import with_warmup
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout.validation import hold_out
 from skcooc.image import grid_coarsening
 from tests.data import requires_callbacks
 from tests.em.toys import HERE, Halving, Point
-from tests.equations.running import energies
+from tests.equations.running import energies, run_stages
 from tests.tables import planted, random_table
 from tests.watching import Watcher
 
@@ -25,7 +26,7 @@ from tests.watching import Watcher
 def halved(*stages, tol=0.0, **options):
     """Stages at these temperatures, each with so many iterations at most."""
     stages = [EMStage(Halving(), HERE, beta, n_iter, tol) for beta, n_iter in stages]
-    return fit(stages, np.random.default_rng(0), OverRelaxation(1.0), **options)
+    return run_stages(stages, OverRelaxation(1.0), **options)
 
 
 def test_steps_follow_the_stages():
@@ -66,15 +67,15 @@ def test_observers_see_every_iteration_and_can_stop():
 
 def test_warm_up_takes_its_steps_from_the_stage():
     for n_iter, steps in ((100, [(1.0, 8), (0.8, 92)]), (5, [(1.0, 4), (0.8, 1)])):
-        parts = EMStage(Halving(), HERE, 0.8, n_iter, 0.0).with_warmup()
+        parts = with_warmup(EMStage(Halving(), HERE, 0.8, n_iter, 0.0), Halving())
         assert [(part.beta, part.max_iter) for part in parts] == steps
     hot = EMStage(Halving(), HERE, 1.0, 9, 0.0)
-    assert hot.with_warmup() == [hot]
+    assert with_warmup(hot, Halving()) == [hot]
 
 
 def aspects_fit(X, solver=1.0, heldout=None, max_iter=60, beta=0.9):
     stage = EMStage(Aspects(4), CSRCounts(X), beta, max_iter, 0.0, heldout)
-    return fit(stage.with_warmup(), np.random.default_rng(0), OverRelaxation(solver))
+    return run_stages(with_warmup(stage, stage.model), OverRelaxation(solver))
 
 
 def test_over_relaxation_falls_to_the_same_energy_in_fewer_steps():
@@ -85,8 +86,7 @@ def test_over_relaxation_falls_to_the_same_energy_in_fewer_steps():
     warm = aspects_fit(X, max_iter=20)
     stage = EMStage(Aspects(4), CSRCounts(X), 0.9, 40, 0.0)
     plain, relaxed = (
-        energies(fit([stage], None, OverRelaxation(eta), start=State(warm.params, warm.rows)))
-        for eta in (1.0, 1.8)
+        energies(run_stages([stage], OverRelaxation(eta), start=warm.state)) for eta in (1.0, 1.8)
     )
     assert (relaxed > plain[-1]).sum() < 30
 
@@ -99,7 +99,7 @@ def test_a_relaxed_step_that_rises_is_undone():
             rows, stats = super().expect(X, params, rows, beta)
             return rows, stats._replace(free_energy=stats.free_energy + 100 * (params.x > 1.2))
 
-    result = fit([EMStage(Cliff(), HERE, 1.0, 12, 0.0)], None, OverRelaxation(3.0))
+    result = run_stages([EMStage(Cliff(), HERE, 1.0, 12, 0.0)], OverRelaxation(3.0))
     assert energies(result).max() < 100
 
 
@@ -142,7 +142,7 @@ def test_a_rise_is_no_end_where_a_model_is_patient():
         (1, [np.inf, 5, 4, 4]),
     ):
         stage = EMStage(Patient(patience), None, 1.0, 50, 1e-6)
-        run = fit([stage], None, Scripted(iter(values)), start=State(None, None))
+        run = run_stages([stage], Scripted(iter(values)), start=State(None, None))
         assert run.converged
         assert energies(run).tolist() == values
 
@@ -171,7 +171,7 @@ def fitted(X, coarsening, model=None, seed=0, heldout=None):
         for table, members, groups in scales(X, coarsening)
     )
     stages = [*coarse, replace(finest, heldout=heldout)]
-    return fit(stages, np.random.default_rng(seed), OverRelaxation(1.0))
+    return run_stages(stages, OverRelaxation(1.0), seed=seed)
 
 
 def test_scales_of_nested_labels_and_of_none():
@@ -212,8 +212,6 @@ def test_scales_are_visited_from_coarse_to_fine():
     sizes = []
 
     class Counted(RowClusters):
-        start = RowClusters.random
-
         def expect(self, X, params, rows, beta):
             sizes.append(X.shape[0])
             return super().expect(X, params, rows, beta)

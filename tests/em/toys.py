@@ -66,8 +66,6 @@ class Forks(Halving):
         K = self.n_clusters
         return Point(np.linspace(-0.1, 0.1, K), np.ones(K) / K), np.ones((1, K)) / K
 
-    random = start
-
     def mix_components(self, params, shares):
         x = params.x @ (shares / shares.sum(axis=0))
         return Point(x, np.full(len(x), 1 / len(x)))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from skcooc.counts import CSRCounts
+from skcooc.em.stages import equations_start
 from skcooc.equations.aspects import PredictiveAspects
 from skcooc.testing import CHECKS, planned, run_check, simplices
 
@@ -199,10 +200,18 @@ TWINS = {
 }
 
 
-def check_with_twins(equations, X=None, literal=None, betas=(1.0, 0.8), skip=(), twins=TWINS):
+def check_with_twins(
+    equations,
+    X=None,
+    literal=None,
+    betas=(1.0, 0.8),
+    skip=(),
+    twins=TWINS,
+    start=equations_start,
+):
     """Run `check_model`; each check must also find its broken variants of the model, once."""
     found = set()
-    for name, case in planned(equations, X, literal, betas, skip):
+    for name, case in planned(equations, X, literal, betas, skip, start):
         run_check(name, case)
         for twin in twins.get(name, ()):
             if (name, twin) in found:

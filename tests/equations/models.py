@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from skcooc.em.stages import Start, equations_start
 from skcooc.equations.aspects import Aspects, PredictiveAspects
 from skcooc.equations.coclusters import ClassBigrams, CoClusters
 from skcooc.equations.growing_trees import Params as SplitClusters
@@ -14,6 +15,12 @@ from skcooc.equations.growing_trees import SplittingTrees
 from skcooc.equations.product_aspects import PredictiveProducts, ProductAspects
 from skcooc.equations.projections import FactorialProjections, StructuredProjections
 from skcooc.equations.tree_clusters import Abstractions
+from skcooc.starts.topics import (
+    left_out_product_start,
+    product_start,
+    projection_start,
+    topic_start,
+)
 from tests.equations import literal_clusters as of_clusters
 from tests.equations import literal_coclusters as of_coclusters
 from tests.equations import literal_product_aspects as of_products
@@ -46,6 +53,7 @@ class ModelCase:
     betas: tuple[float, ...] = (1.0, 0.8)
     X: Any = None
     skip: dict[str, str] = field(default_factory=dict)
+    start: Start = equations_start
 
 
 HARD = {"literal slope": "hard posteriors have no slope"}
@@ -186,28 +194,43 @@ def product(sizes, tempering, betas=(1.0, 0.9), **options):
 
 
 CASES = {
-    "aspects": ModelCase(Aspects(3), LiteralAspects()),
-    "aspects, likelihood": ModelCase(Aspects(3, "likelihood"), LiteralAspects("likelihood")),
+    "aspects": ModelCase(Aspects(3), LiteralAspects(), start=topic_start),
+    "aspects, likelihood": ModelCase(
+        Aspects(3, "likelihood"), LiteralAspects("likelihood"), start=topic_start
+    ),
     "aspects, distinctive": ModelCase(
-        Aspects(3, "distinctive"), LiteralAspects("distinctive"), skip=NO_PROOF | CHANGING_PRIOR
+        Aspects(3, "distinctive"),
+        LiteralAspects("distinctive"),
+        skip=NO_PROOF | CHANGING_PRIOR,
+        start=topic_start,
     ),
     "aspects, prior": ModelCase(
-        Aspects(3, component_prior=0.1), LiteralAspects(component_prior=0.1), skip=PRIOR
+        Aspects(3, component_prior=0.1),
+        LiteralAspects(component_prior=0.1),
+        skip=PRIOR,
+        start=topic_start,
     ),
-    "predictive aspects": ModelCase(PredictiveAspects(Aspects(3)), skip=NO_PROOF),
+    "predictive aspects": ModelCase(
+        PredictiveAspects(Aspects(3)), skip=NO_PROOF, start=topic_start
+    ),
     "predictive aspects, distinctive": ModelCase(
-        PredictiveAspects(Aspects(3, "distinctive")), skip=NO_PROOF
+        PredictiveAspects(Aspects(3, "distinctive")), skip=NO_PROOF, start=topic_start
     ),
     "predictive aspects, likelihood": ModelCase(
-        PredictiveAspects(Aspects(3, "likelihood", 0.5)), skip=NO_PROOF | PRIOR
+        PredictiveAspects(Aspects(3, "likelihood", 0.5)), skip=NO_PROOF | PRIOR, start=topic_start
     ),
     "product": product((3, 2), "likelihood"),
     "product, joint": product((2, 4), "joint", (1.0, 0.95)),
     "product, one row component": product((1, 3), "likelihood", (0.7,), skip=UNIGRAM),
     "product, one column component": product((3, 1), "joint", (0.7,), skip=UNIGRAM),
-    "product, as it starts": ModelCase(ProductAspects(2, 3), of_products.LiteralProducts()),
+    "product, as it starts": ModelCase(
+        ProductAspects(2, 3), of_products.LiteralProducts(), start=product_start
+    ),
     "predictive products": ModelCase(
-        PredictiveProducts(ProductAspects(2, 3)), betas=(0.8,), skip=NO_PROOF | PRIOR
+        PredictiveProducts(ProductAspects(2, 3)),
+        betas=(0.8,),
+        skip=NO_PROOF | PRIOR,
+        start=left_out_product_start,
     ),
     "rows": clusters("rows"),
     "rows, hard": clusters("rows", True, betas=(1.0,)),
@@ -244,6 +267,9 @@ CASES = {
         FactorialProjections, update_priors=True, betas=(1.0,), X=MANY, skip=NEWTON
     ),
     "factorial, as it starts": ModelCase(
-        FactorialProjections(3), of_projections.LiteralProjections(False), (0.8,)
+        FactorialProjections(3),
+        of_projections.LiteralProjections(False),
+        (0.8,),
+        start=projection_start,
     ),
 }

@@ -5,13 +5,21 @@ import numpy as np
 from skcooc.counts import CSRCounts
 from skcooc.em import EMStage, State, fit
 from skcooc.em.solvers import make_solver
-from skcooc.em.stages import ignore
+from skcooc.em.stages import PlainRunner, ignore
 
 
 def run(model, X, start=None, beta=1.0, n_iter=20, tol=-np.inf, weights=None, observe=ignore):
     """Plain EM on a table, at most ``n_iter`` iterations."""
     stage = EMStage(model, counts_of(X, weights), beta, n_iter, tol)
-    return fit([stage], np.random.default_rng(0), make_solver(1.0), observe, start)
+    return run_stages([stage], make_solver(1.0), observe, start)
+
+
+def run_stages(stages, solver, observe=ignore, start=None, seed=0):
+    """EM through stages, from where the first of them begins unless a start is given."""
+    rng = np.random.default_rng(seed)
+    if start is None:
+        start = stages[0].begin(rng, PlainRunner())
+    return fit(stages, rng, solver, start, observe)
 
 
 def step(model, X, state, beta=1.0, weights=None):

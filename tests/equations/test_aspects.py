@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import linear_sum_assignment
-from sklearn.preprocessing import normalize
 
 from skcooc import AspectModel, Dyads
 from skcooc.counts import CSRCounts
-from skcooc.em import EMStage, fit, make_solver
+from skcooc.em import EMStage, make_solver
 from skcooc.equations.aspects import Aspects
 from skcooc.fitting.tuning import LARGER_BETA, N_PRIORS
 from skcooc.model_selection import split_counts
+from skcooc.starts.topics import topic_start
+from tests.equations.running import run_stages
 from tests.tables import planted
 
 
@@ -23,38 +23,6 @@ def test_recovers_planted_aspects():
         assert (overlap.max(axis=1) > 0.97).all()
         errors = np.abs(model.embedding_ - truth.mixtures[:, best]).sum(axis=1)
         assert np.median(errors) < 0.15
-
-
-def programmes(seed):
-    """Counts of rows that mostly are of one of eight aspects, which differ in a few columns."""
-    rng = np.random.default_rng(seed)
-    levels = np.tile(rng.gamma(1.0, size=160), (8, 1))
-    levels[rng.random(levels.shape) < 0.06] *= 5
-    mixtures = rng.dirichlet(np.full(8, 0.15), 200)
-    return rng.poisson(300 * mixtures @ normalize(levels, "l1")).astype(float), mixtures
-
-
-def worst_found():
-    for seed in range(5):
-        X, mixtures = programmes(seed)
-        found = AspectModel(8, beta=1.0, tol=1e-4, random_state=seed).fit(X).embedding_
-        both = np.corrcoef(mixtures.T, found.T)[:8, 8:]
-        yield both[linear_sum_assignment(-both)].min()
-
-
-def test_initial_clusters_recover_planted_aspects(monkeypatch):
-    assert np.median(list(worst_found())) > 0.8
-    monkeypatch.setattr(Aspects, "start", Aspects.random)
-    assert np.median(list(worst_found())) < 0.5
-
-
-def test_no_component_begins_with_a_zero():
-    """A prior takes logarithms, and empty columns may get tokens in a warm start."""
-    X = CSRCounts(sp.csr_array([[3.0, 1, 0], [1, 4, 0], [0, 2, 0]]))
-    params, rows = Aspects(2).start(X, np.random.default_rng(0))
-    assert params.components.min() > 0
-    np.testing.assert_allclose(params.components.sum(axis=0), 1)
-    np.testing.assert_array_equal(rows, np.full((3, 2), 0.5))
 
 
 def test_the_temperature_it_finds_beats_maximum_likelihood():
@@ -104,9 +72,9 @@ def test_the_prior_is_that_of_the_best_probe():
     for probe in tried:
         counts = CSRCounts(sp.csr_array(rest))
         tempering = probe.values.get("tempering", "distinctive")
-        burn_in = EMStage(Aspects(6, "distinctive"), counts, 1.0, 8, 3e-6)
+        burn_in = EMStage(Aspects(6, "distinctive"), counts, 1.0, 8, 3e-6, start=topic_start)
         stage = EMStage(Aspects(6, tempering, probe.prior), counts, probe.beta, 17, 3e-6)
-        found = fit([burn_in, stage], np.random.default_rng(seed), make_solver("momentum"))
+        found = run_stages([burn_in, stage], make_solver("momentum"), seed=seed)
         s = probe.validation.smoothing
         P = (1 - s) * found.rows @ found.params.components.T + s * b
         expected = np.exp(-(held * np.log(P)).sum() / held.sum())

@@ -334,7 +334,7 @@ def test_a_row_of_no_weight_does_not_fill_an_empty_cluster():
         weights = np.ones(4)
         weights[weightless] = 0
         counts, model = CSRCounts(sp.csr_array(X), weights), RowClusters(2, hard=True)
-        params, rows = model.random(counts, np.random.default_rng(0))
+        params, rows = model.start(counts, np.random.default_rng(0))
         params = params._replace(components=components)
         assigned, stats = model.expect(counts, params, rows, 1.0)
         np.testing.assert_array_equal(assigned[:, 0], 1)

@@ -149,8 +149,8 @@ def test_bad_parameters_of_a_tied_model_are_refused(monkeypatch):
     def fail(*_):
         raise AssertionError("it started")
 
-    monkeypatch.setattr(CoClusters, "start", fail)
-    monkeypatch.setattr(ClassBigrams, "start", fail)
+    for start in ("cocluster_start", "bigram_start"):
+        monkeypatch.setattr(f"skcooc.estimators.symmetric.{start}", fail)
     for changed, n_columns, message in TIED_REFUSED:
         options = {"n_row_clusters": 3, "n_column_clusters": 3, "hard": True} | changed
         model = SymmetricClustering(tied=True, **options)

@@ -8,8 +8,10 @@ import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
 from skcooc.em import State
+from skcooc.em.stages import PlainRunner
 from skcooc.equations.aspects import PredictiveAspects
 from skcooc.equations.guided_aspects import GroupedAspects, Guide, GuidedAspects
+from skcooc.starts.topics import topic_start
 from tests.equations.broken import Twin
 from tests.equations.literal_guided import LiteralGrouped, LiteralGuided
 from tests.equations.models import ModelCase
@@ -90,15 +92,16 @@ def grouped_case(*effects, skip, **options):
     model, literal = grouped(
         *effects, n_groups=4, of=lambda n: by_size(n.sum(axis=1)), w=0.3, **options
     )
-    return ModelCase(Grouped(model), literal, X=TABLE, skip=AXES | skip)
+    return ModelCase(Grouped(model), literal, X=TABLE, skip=AXES | skip, start=topic_start)
 
 
 CASES = {
-    "guided": ModelCase(*guided(SEEDS, NOTHING, COUNTS), X=TABLE, skip=KNOWN),
+    "guided": ModelCase(*guided(SEEDS, NOTHING, COUNTS), X=TABLE, skip=KNOWN, start=topic_start),
     "guided, kept": ModelCase(
         *guided(SEEDS, KEPT, COUNTS, tempering="likelihood", prior=0.1),
         X=TABLE,
         skip=KNOWN | MOVED,
+        start=topic_start,
     ),
     "grouped, factors": grouped_case(True, skip=MOVED),
     "grouped, shares": grouped_case(False, True, skip=MOVED),
@@ -122,7 +125,7 @@ def counts(table=TABLE, groups=GROUPS, weights=None):
 
 
 def begun(model, X, seed=1):
-    params, rows = model.start(X, np.random.default_rng(seed))
+    params, rows = topic_start(model, X, np.random.default_rng(seed), PlainRunner())
     return State(params, np.array(rows))
 
 
@@ -258,7 +261,8 @@ def test_no_initial_component_has_a_zero_or_another_sum():
         (GroupedAspects(K, guide=guide(allowed=ALLOWED), n_groups=3), X),
         (GroupedAspects(K, guide=guide(allowed=classes), n_groups=3), empty),
     ):
-        components = model.start(table, np.random.default_rng(0))[0].components
+        start = topic_start(model, table, np.random.default_rng(0), PlainRunner())
+        components = start.params.components
         unigram = table.column_sums / table.column_sums.sum()
         assert np.abs(components - unigram[:, None]).max(axis=0).min() > 0.01
         assert components.min() > 0
@@ -270,7 +274,7 @@ def test_no_token_is_left_out_of_a_component_that_is_kept():
     kept, alpha, beta = np.random.default_rng(5).dirichlet(np.ones(M), K).T, 1.0, 0.9
     model = PredictiveAspects(GuidedAspects(K, "joint", 0.1, 0.0, guide(kept=kept)), alpha)
     X = counts()
-    params, rows = model.start(X, np.random.default_rng(0))
+    params, rows = topic_start(model, X, np.random.default_rng(0), PlainRunner())
     found = model.expect(X, params, rows, beta)[1].components
     expected = np.zeros((M, K))
     for i, j in np.argwhere(TABLE):

@@ -1,24 +1,16 @@
 from functools import partial
-from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from skcooc import AsymmetricClustering, ClusterAbstraction, SymmetricClustering
+from skcooc import AsymmetricClustering, SymmetricClustering
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
-from skcooc.em import EMResult, EMStage, OverRelaxation, State, fit
-from skcooc.equations import memberships as starts
+from skcooc.equations import memberships
 from skcooc.equations.column_clusters import ColumnClusters
-from skcooc.equations.memberships import (
-    UNIGRAM_SHARE,
-    best_start,
-    seed_clusters,
-    sort_by_objective,
-    ward_groups,
-)
+from skcooc.equations.memberships import UNIGRAM_SHARE, seed_clusters
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.equations.tree_clusters import Abstractions
 from skcooc.hierarchy import binary_tree
@@ -200,135 +192,17 @@ def test_single_precision_tells_long_rows_apart_in_a_tree():
     np.testing.assert_allclose(rounded, rows, atol=1e-3)
 
 
-K = 8
-PLANTED = make_cooccurrences(160, 120, K, kind="clusters", n_tokens=8000, random_state=3)
-SEEDS = range(6)
-
-
-def literally_joined(counts, n_clusters):
-    """Ward's method on the roots of distributions, from the centers and not by an update."""
-    parts = [(c,) for c in range(counts.shape[1])]
-    masses = counts.sum(axis=0)
-    points = np.sqrt(counts / masses).T
-
-    def spread(part):
-        center = np.average(points[list(part)], axis=0, weights=masses[list(part)])
-        return np.sum(masses[list(part)] * np.sum((points[list(part)] - center) ** 2, axis=1))
-
-    while len(parts) > n_clusters:
-        a, b = min(
-            combinations(parts, 2),
-            key=lambda pair: spread(pair[0] + pair[1]) - spread(pair[0]) - spread(pair[1]),
-        )
-        parts = [part for part in parts if part not in (a, b)] + [a + b]
-    return {tuple(sorted(part)) for part in parts}
-
-
-def overlaps_of(counts):
-    return np.sqrt(counts).T @ np.sqrt(counts)
-
-
-def merged(overlaps, n_clusters):
-    return {tuple(sorted(part)) for part in ward_groups(overlaps, n_clusters)}
-
-
-def test_clusters_are_merged_by_ward_s_method_empty_ones_first():
-    rng = np.random.default_rng(0)
-    counts = rng.gamma(0.4, size=(30, 9)) * np.geomspace(0.01, 100, 9)
-    for n_clusters in (1, 3, 4, 9):
-        expected = literally_joined(counts, n_clusters)
-        assert merged(overlaps_of(counts), n_clusters) == expected
-    twin = overlaps_of(counts / counts.sum(axis=0))  # without masses
-    assert merged(twin, 4) != literally_joined(counts, 4)
-    counts[:, 2] = 0
-    parts = merged(overlaps_of(counts), 8)
-    assert len(parts) == 8
-    assert (2,) not in parts
-
-
 @pytest.mark.parametrize("object_weights", ["counts", "equal"])
 def test_overlaps_are_those_of_the_expected_counts(object_weights):
-    n, rng = PLANTED.X.toarray(), np.random.default_rng(0)
+    X, rng = planted(kind="clusters").X.astype(float), np.random.default_rng(0)
+    n = X.toarray()
     for kind, table in ((RowClusters, n), (ColumnClusters, n.T)):
         model = kind(3, object_weights=object_weights)
-        params, I = model.random(CSRCounts(PLANTED.X.astype(float)), rng)
+        params, I = model.start(CSRCounts(X), rng)
         J = I if kind is RowClusters else params.memberships
         expected = (table * literal_clusters.factors(table, object_weights)[:, None]).T @ J
-        found = model.overlaps(CSRCounts(PLANTED.X.astype(float)), params, I)
-        np.testing.assert_allclose(found, overlaps_of(expected))
-
-
-@pytest.mark.parametrize("kind", [RowClusters, ColumnClusters])
-def test_the_best_of_the_runs_goes_on(kind, monkeypatch):
-    X = PLANTED.X if kind is RowClusters else PLANTED.X.T.tocsr()
-    counts, seen = CSRCounts(X.astype(float)), []
-
-    def watched(runs):
-        seen.append([run.objective for run in runs])
-        return sort_by_objective(runs)
-
-    monkeypatch.setattr(starts, "sort_by_objective", watched)
-    model = kind(K)
-    state = best_start(model, counts, np.random.default_rng(0))
-    assert [len(runs) for runs in seen] == [8, 4, 2]
-    equal = [
-        EMResult(n, None, 1.0, F, [], True, None) for n, F in enumerate((5.0, 3.0 + 1e-7, 3.0, 4.0))
-    ]
-    assert [state.params for state in sort_by_objective(equal)] == [1, 2, 3, 0]
-    for before, after in pairwise(seen[1:]):  # the first round is at another temperature
-        assert max(after) <= sorted(before)[len(after) - 1] * (1 + 1e-5)
-    stage = EMStage(model, counts, starts.usual_cluster_beta(model, counts), 1, 0.0)
-    once = fit([stage], np.random.default_rng(0), OverRelaxation(1.0), start=State(*state))
-    assert once.objective <= min(seen[-1]) * (1 + 1e-3)  # for the noise
-
-
-def test_more_clusters_have_fewer_runs(monkeypatch):
-    begun, seeded = [], RowClusters.seeded
-
-    def counted(model, X, rng, n_sampled):
-        begun.append(model.n_clusters)
-        return seeded(model, X, rng, n_sampled)
-
-    monkeypatch.setattr(RowClusters, "seeded", counted)
-    monkeypatch.setattr(
-        starts, "_run", lambda stage, rng, start: EMResult(*start, 1.0, 0.0, [], True, None)
-    )
-    counts = CSRCounts(PLANTED.X.astype(float))
-    for n_clusters, n_runs in ((2, 8), (10, 6), (20, 4)):
-        best_start(RowClusters(n_clusters), counts, np.random.default_rng(0))
-        assert begun == n_runs * [n_clusters + n_clusters // 3]
-        begun.clear()
-
-
-@pytest.mark.parametrize("axis", ["rows", "columns"])
-def test_planted_clusters_are_found_with_any_seed(axis, monkeypatch):
-    X = PLANTED.X if axis == "rows" else PLANTED.X.T.tocsr()
-
-    def exact():
-        model = AsymmetricClustering(K, axis=axis, beta=0.2, max_iter=40)
-        fits = (model.set_params(random_state=seed).fit(X).labels_ for seed in SEEDS)
-        return sum(adjusted_rand_score(PLANTED.labels, labels) == 1 for labels in fits)
-
-    assert exact() == len(SEEDS)
-    for kind in (RowClusters, ColumnClusters):  # the broken twin
-        monkeypatch.setattr(kind, "start", kind.random)
-    assert exact() < len(SEEDS) - 2
-
-
-def test_trees_begin_with_the_clusters():
-    for seed in SEEDS[:3]:
-        model = ClusterAbstraction(K, beta=0.2, max_iter=20, random_state=seed).fit(PLANTED.X)
-        assert adjusted_rand_score(PLANTED.labels, model.labels_) == 1
-
-
-def test_a_checkerboard_is_found_at_the_temperature_that_is_chosen():
-    """A search from random clusters chose a temperature where both sides failed."""
-    rng = np.random.default_rng(9)
-    rows, columns = (rng.permutation(np.arange(100) % 4) % 2 for _ in range(2))
-    density = np.where(rows[:, None] == columns, 0.9, 0.3)
-    model = SymmetricClustering(2, 2, random_state=9).fit(rng.poisson(density))
-    assert adjusted_rand_score(rows, model.row_labels_) > 0.95
-    assert adjusted_rand_score(columns, model.column_labels_) > 0.95
+        found = model.overlaps(CSRCounts(X), params, I)
+        np.testing.assert_allclose(found, np.sqrt(expected).T @ np.sqrt(expected))
 
 
 N_SEEDS = 6
@@ -363,7 +237,7 @@ def labels_of_seeds(components):
 
 def test_gains_are_those_of_single_clusters():
     expected = literal_gains(TABLE[:, OVERALL > 0].toarray(), OVERALL[OVERALL > 0])
-    found = starts.seed_gains(TABLE, OVERALL, TABLE.sum(axis=1))
+    found = memberships.seed_gains(TABLE, OVERALL, TABLE.sum(axis=1))
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
@@ -386,13 +260,15 @@ def test_seeds_are_of_all_planted_clusters_but_not_where_nothing_is_gained(monke
         return sum(len(set(labels_of_seeds(components))) == N_SEEDS for components in found)
 
     assert n_found() >= 5
-    monkeypatch.setattr(starts, "seed_gains", lambda objects, *_: np.zeros(2 * (objects.shape[0],)))
+    monkeypatch.setattr(
+        memberships, "seed_gains", lambda objects, *_: np.zeros(2 * (objects.shape[0],))
+    )
     assert n_found() <= 1  # the broken twin: any objects
 
 
 @pytest.mark.parametrize("length", [1, 3, 30, 300])
 def test_there_are_temperatures_to_choose_from_however_short_rows_are(length):
     X = np.random.default_rng(0).multinomial(length, np.full(20, 0.05), size=50).astype(float)
-    within = starts.temperatures(RowClusters(3), CSRCounts(sp.csr_array(X)))
+    within = memberships.temperatures(RowClusters(3), CSRCounts(sp.csr_array(X)))
     assert 0 < within.low <= within.high / 2
     assert within.high <= 1

@@ -7,6 +7,7 @@ import pytest
 
 import skcooc.equations
 from skcooc.equations.aspects import Aspects
+from skcooc.starts.topics import topic_start
 from skcooc.testing import CHECKS, Case, check_model, tables
 from tests.equations import models as of_the_papers
 from tests.equations.broken import TWINS, ForgottenPowerOfMixtures, Twin, check_with_twins
@@ -39,7 +40,7 @@ FIRST = {type(bare(case.model)): name for name, case in reversed(CASES.items())}
 def test_models_pass_all_checks(name):
     """In the first case of each class, broken variants of it must also be found."""
     case, twins = CASES[name], TWINS if name in FIRST else {}
-    check_with_twins(case.model, case.X, case.literal, case.betas, case.skip, twins)
+    check_with_twins(case.model, case.X, case.literal, case.betas, case.skip, twins, case.start)
 
 
 def models(source):
@@ -71,7 +72,8 @@ def test_every_model_has_a_case():
 @pytest.mark.parametrize(("name", "table", "beta"), [("aspects", 0, 0.8), ("product", 0, 0.9)])
 def test_a_quick_solution_for_new_rows_that_forgets_the_power_is_found(name, table, beta):
     right = CASES[name]
-    case = Case(right.model, list(tables(right.X))[table], beta, right.literal)
+    X = list(tables(right.X))[table]
+    case = Case(right.model, X, beta, right.literal, right.start)
     with pytest.raises(AssertionError):
         CHECKS["restrict"].run(case, ForgottenPowerOfMixtures(case.model))
 
@@ -81,9 +83,14 @@ def test_check_model_fails_for_broken_models():
     assert set(TWINS) == set(CHECKS)
     for name in set(TWINS) - {"bound falls"}:
         for twin in TWINS[name]:
-            options = {"literal": LiteralAspects(), "betas": (0.8,), "skip": set(CHECKS) - {name}}
             with pytest.raises(AssertionError, match=rf"{name}: .*at beta=0\.8"):
-                check_model(twin(Aspects(3)), **options)
+                check_model(
+                    twin(Aspects(3)),
+                    literal=LiteralAspects(),
+                    betas=(0.8,),
+                    skip=set(CHECKS) - {name},
+                    start=topic_start,
+                )
     with pytest.raises(ValueError, match=r"no check \['slope'\]: they are \['bound falls'"):
         check_model(Aspects(3), skip=["slope"])
 
@@ -93,7 +100,7 @@ def test_a_check_that_cannot_fail_is_found(monkeypatch):
         monkeypatch.setitem(CHECKS, name, check._replace(run=lambda case, model: None))
         skip = set(CHECKS) - {name}
         with pytest.raises(AssertionError, match=f"{name}: .* passes"):
-            check_with_twins(Aspects(3), None, LiteralAspects(), (0.8,), skip)
+            check_with_twins(Aspects(3), None, LiteralAspects(), (0.8,), skip, start=topic_start)
         monkeypatch.undo()
 
 

@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc import Dyads, ProductSpaceMixture
-from skcooc.base.attributes import is_collapsed
 from skcooc.counts import CSRCounts
 from skcooc.em import State
 from skcooc.equations.product_aspects import Params, PredictiveProducts, ProductAspects
@@ -45,46 +44,6 @@ def test_components_without_observations_stay_as_they_are():
 
 def shares_of(X):
     return np.asarray(X.sum(axis=0)) / X.sum()
-
-
-def test_starts_do_not_collapse_where_random_ones_do():
-    for tempering, concentration, sizes in (
-        ("joint", 0.1, (5, 6)),
-        ("likelihood", 1.0, (6, 6)),
-        ("likelihood", 1.0, (6, 4)),
-    ):
-        X = sp.csr_array(planted(6, 6000, concentration=concentration).X.astype(float))
-        model = ProductAspects(*sizes, tempering)
-
-        def ends_collapsed(state, model=model, X=X):
-            fit = run(model, X, state, beta=0.85, n_iter=300)
-            components = model.factors(fit.params, fit.rows)[1].T
-            return is_collapsed(components, fit.params.weights, X.shape[0])
-
-        assert not ends_collapsed(State(*model.start(CSRCounts(X), np.random.default_rng(0))))
-        assert ends_collapsed(random_state(X.toarray(), sizes))
-
-
-@pytest.mark.parametrize("sizes", [(3, 3), (2, 4), (4, 2)])
-def test_no_pair_of_components_begins_with_a_zero(sizes):
-    """One that does could never get a token, as EM multiplies."""
-    X = CSRCounts(blocks()[0])
-    params, _ = ProductAspects(*sizes).start(X, np.random.default_rng(0))
-    independent = np.outer(params.joint.sum(axis=1), params.joint.sum(axis=0))
-    assert (params.joint > 0.01 * independent).all()
-    assert np.abs(params.joint - independent).max() > 0.05
-    assert params.joint.sum() == pytest.approx(1)
-
-
-def test_starts_merge_the_aspects_that_are_alike():
-    """Of three kinds of rows, two use nearly the same columns: they have one component."""
-    one, other = np.random.default_rng(0).dirichlet(np.ones(30), 2)
-    kinds = np.stack([one, 0.8 * one + 0.2 * np.roll(one, 1), other])
-    X = CSRCounts(sp.csr_array(np.round(1000 * np.repeat(kinds, 8, axis=0))))
-    _, A = ProductAspects(2, 3).start(X, np.random.default_rng(0))
-    labels = A.argmax(axis=1).reshape(3, 8)
-    assert (labels[:2] == labels[0, 0]).all()
-    assert (labels[2] != labels[0, 0]).all()
 
 
 def test_recovers_a_planted_product_space():

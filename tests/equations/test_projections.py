@@ -8,13 +8,14 @@ from sklearn.metrics import adjusted_rand_score
 
 from skcooc import ClusteringProjection
 from skcooc.counts import CSRCounts
-from skcooc.em import EMStage, fit, make_solver
+from skcooc.em import EMStage, make_solver
 from skcooc.equations import projections
 from skcooc.equations.dirichlet import best_prior, best_total, divergence, evidence, expected_log
 from skcooc.equations.projections import StructuredProjections
 from skcooc.fitting.stream import fold_in
+from skcooc.starts.topics import projection_start
 from tests.equations import literal_projections as literal
-from tests.equations.running import energies, step
+from tests.equations.running import energies, run_stages, step
 from tests.tables import planted
 
 MODELS = {
@@ -33,8 +34,9 @@ def test_the_bound_never_falls(posterior):
         (1.0, 0.6, 4, {"update_priors": True, "topic_prior": 0.01, "lambda_": 2.0}),
         (1.8, 0.8, None, {}),
     ):
-        stage = EMStage(MODELS[posterior](3, n_clusters, **options), X, beta, 25, -np.inf)
-        values = energies(fit([stage], np.random.default_rng(0), make_solver(solver)))
+        model = MODELS[posterior](3, n_clusters, **options)
+        stage = EMStage(model, X, beta, 25, -np.inf, start=projection_start)
+        values = energies(run_stages([stage], make_solver(solver)))
         assert np.max(np.diff(values) / np.abs(values[1:])) <= 1e-11
         assert values[-1] < values[0]
 

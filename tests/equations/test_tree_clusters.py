@@ -8,17 +8,16 @@ from sklearn.metrics import adjusted_rand_score
 
 from skcooc import ClusterAbstraction
 from skcooc.counts import CSRCounts
-from skcooc.em import EMStage, GrowClusters, OverRelaxation, State, fit, make_solver
+from skcooc.em import EMStage, State, make_solver
 from skcooc.em.annealing import duplicate_components, mix_components
 from skcooc.em.stages import ignore
-from skcooc.equations.growing_trees import KINDS, SplittingTrees, grow, own_nodes
+from skcooc.equations.growing_trees import SplittingTrees
 from skcooc.equations.tree_clusters import Abstractions
-from skcooc.heldout import HeldOut, Validation
-from skcooc.hierarchy import division
+from skcooc.starts.trees import tree_start
 from tests.data import requires_callbacks
 from tests.equations.literal_tree_clusters import TREE, LiteralTree, random_state
 from tests.equations.models import CASES
-from tests.equations.running import energies, step
+from tests.equations.running import energies, run_stages, step
 from tests.tables import planted, random_table, refused
 from tests.watching import Stop
 
@@ -44,9 +43,10 @@ def test_leaves_that_are_passed_over_change_little(tempering, beta):
 def staged(model, observe=ignore):
     X = CSRCounts(planted().X.astype(float))
     stages = [
-        EMStage(stage, X, 0.5, min(limit or 30, 30), -np.inf) for stage, limit in model.stages
+        EMStage(stage, X, 0.5, min(limit or 30, 30), -np.inf, start=tree_start)
+        for stage, limit in model.stages
     ]
-    return fit(stages, np.random.default_rng(0), make_solver(1.0), observe)
+    return run_stages(stages, make_solver(1.0), observe)
 
 
 def test_stages_are_ever_less_constrained():
@@ -130,12 +130,6 @@ def test_leaves_without_rows_are_the_unigram():
     np.testing.assert_allclose(leaves[vacant], np.tile(X.sum(axis=0) / X.sum(), (5, 1)))
 
 
-def grown(X, heldout=None):
-    """A tree of at most four clusters."""
-    rng = np.random.default_rng(0)
-    return grow(X, KINDS["annealed"], 4, 100, 3e-6, OverRelaxation(1.8), rng, heldout, ignore)
-
-
 @cache
 def hierarchy(K=4):
     return planted(K, 30_000, kind="hierarchy", n_rows=120, n_columns=200)
@@ -161,45 +155,6 @@ def test_planted_topologies_are_found(K, tree):
     assert groups(model.tree_, names) == groups(data.tree)
     shuffled = np.roll(names, 1)  # the test would see another topology
     assert groups(model.tree_, shuffled) != groups(data.tree)
-
-
-def test_splits_are_those_of_the_tree_and_nodes_are_means_of_what_is_below():
-    X = CSRCounts(hierarchy().X.astype(float))
-    tree, nodes, splits, _ = grown(X)
-    parts = {frozenset(part) for split in splits for part in split.parts}
-    assert parts == groups(tree) - {frozenset(range(4))}
-    above = [np.flatnonzero(of_node).tolist() for of_node in tree.above.T]
-    assert [sorted(group) for group in division(splits).groups] == above
-    betas = [split.beta for split in splits]
-    assert betas == sorted(betas)
-    assert nodes.shape == (200, tree.n_nodes)
-    np.testing.assert_allclose(nodes[:, 0], X.column_sums / X.column_sums.sum(), atol=1e-5)
-    np.testing.assert_allclose(nodes.sum(axis=0), 1)
-    for v in np.setdiff1d(np.arange(tree.n_nodes), tree.leaves):
-        below = nodes[:, tree.children(v)]
-        weights = np.linalg.lstsq(below, nodes[:, v])[0]
-        np.testing.assert_allclose(below @ weights, nodes[:, v], atol=1e-6)
-        assert weights.sum() == pytest.approx(1, abs=1e-4)
-
-
-class GivenPerplexities(HeldOut):
-    """Perplexities that are given, one for each call."""
-
-    def __init__(self, perplexities):
-        object.__setattr__(self, "left", list(perplexities))
-
-    def __call__(self, model, params, rows):
-        return Validation(self.left.pop(0) if self.left else 9e9, 0.1)
-
-
-@pytest.mark.filterwarnings("ignore:The tree has not grown")
-def test_growth_ends_where_held_out_observations_are_not_predicted_better():
-    """Perplexity falls so many times and then rises."""
-    X = CSRCounts(hierarchy().X.astype(float))
-    trees = [grown(X, GivenPerplexities(-np.arange(float(n)))).tree for n in (0, 6, 12, 24)]
-    found = [len(tree.leaves) for tree in trees]
-    assert found == sorted(found)
-    assert {2, 4} <= set(found) <= {1, 2, 3, 4}
 
 
 def test_clusters_that_are_not_there_are_not_found():
@@ -232,18 +187,6 @@ def test_with_a_temperature_that_is_given():
         assert model.set_callbacks(Stop(0)).fit(data.X).n_clusters_ >= 1
 
 
-def test_held_out_observations_do_not_shape_the_tree(monkeypatch):
-    data, tables = hierarchy(), []
-
-    def spied(X, *arguments):
-        tables.append(X.column_sums.sum())
-        return grow(X, *arguments)
-
-    monkeypatch.setattr("skcooc.estimators.cluster_abstraction.grow", spied)
-    ClusterAbstraction(4, tree="annealed", random_state=0).fit(data.X)
-    assert tables[0] / data.X.sum() == pytest.approx(0.9, abs=0.02)
-
-
 def test_a_warm_start_keeps_the_tree():
     data = hierarchy()
     given = ClusterAbstraction(4, beta=0.1, random_state=0, warm_start=True).fit(data.X)
@@ -257,25 +200,6 @@ def test_a_warm_start_keeps_the_tree():
     assert model.splits_ == splits
     assert model.objective_ <= objective
     refused("but tree has changed", model.set_params(tree=[-1, 0, 0, 0, 0]).fit, data.X)
-
-
-def test_nodes_are_those_above_the_same_clusters():
-    X = CSRCounts(hierarchy().X.astype(float))
-    model = KINDS["grown"].model(4)
-    low = model.critical_beta(X)
-    schedule = GrowClusters(
-        EMStage(model, X, 4 * low, 100, 1e-6), [low * 1.2**step for step in range(8)]
-    )
-    found = fit([schedule], np.random.default_rng(0), make_solver(1.8))
-    whole, mass = division(found.splits), X.row_sums @ found.rows
-    order = [whole.groups[leaf][0] for leaf in whole.tree.leaves]
-    nodes = own_nodes(found.params, whole, order, mass)
-    np.testing.assert_allclose(nodes.sum(axis=0), 1)
-    assert nodes.shape == (200, 7)
-    root = found.params.nodes[:, (found.params.paths > 0).all(axis=0)][:, 0]
-    np.testing.assert_allclose(nodes[:, 0], root)
-    mean = nodes[:, whole.tree.leaves] @ mass[order] / mass.sum()
-    assert np.abs(root - mean).sum() > 0.5  # it has the words that all share, and no others
 
 
 MODEL = SplittingTrees(8)

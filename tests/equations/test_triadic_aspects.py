@@ -9,13 +9,13 @@ from sklearn.model_selection import GridSearchCV, KFold
 from skcooc import AspectModel, TriadicAspectModel, Triads
 from skcooc.counts import NewTriples
 from skcooc.counts.passes import threads
-from skcooc.em import EMStage, State, fit, make_solver
+from skcooc.em import EMStage, State, make_solver
 from skcooc.equations.triadic_aspects import Params, TriadicAspects
 from skcooc.heldout.predictors import Factors
 from skcooc.model_selection import CountSplit, split_counts
 from skcooc.tables.dyads import same_table
 from tests.equations.literal_aspects import distinctive_shares
-from tests.equations.running import step
+from tests.equations.running import run_stages, step
 from tests.tables import refused
 
 SHAPE, K = (7, 5, 6), 3
@@ -101,7 +101,7 @@ def test_the_bound_falls():
     model = TriadicAspects(K, 0.05, UNEQUAL, "joint")  # else the prior changes
     for solver in (1.0, "momentum"):
         stage = EMStage(model, X, 0.8, 30, 0.0)
-        found = fit([stage], np.random.default_rng(0), make_solver(solver), start=some_state())
+        found = run_stages([stage], make_solver(solver), start=some_state())
         energies = [record.free_energy for record in found.history]
         assert energies[-1] < energies[0]
         if solver == 1.0:

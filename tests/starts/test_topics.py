@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
+from sklearn.preprocessing import normalize
+
+from skcooc import AspectModel
+from skcooc.base.attributes import is_collapsed
+from skcooc.counts import CSRCounts
+from skcooc.em.stages import PlainRunner, equations_start
+from skcooc.equations.aspects import Aspects
+from skcooc.equations.product_aspects import ProductAspects
+from skcooc.starts.topics import product_start, topic_start
+from tests.equations.literal_product_aspects import random_state
+from tests.equations.running import run
+from tests.equations.test_product_aspects import blocks
+from tests.tables import planted
+
+
+def programmes(seed):
+    """Counts of rows that mostly are of one of eight aspects, which differ in a few columns."""
+    rng = np.random.default_rng(seed)
+    levels = np.tile(rng.gamma(1.0, size=160), (8, 1))
+    levels[rng.random(levels.shape) < 0.06] *= 5
+    mixtures = rng.dirichlet(np.full(8, 0.15), 200)
+    return rng.poisson(300 * mixtures @ normalize(levels, "l1")).astype(float), mixtures
+
+
+def worst_found():
+    for seed in range(5):
+        X, mixtures = programmes(seed)
+        found = AspectModel(8, beta=1.0, tol=1e-4, random_state=seed).fit(X).embedding_
+        both = np.corrcoef(mixtures.T, found.T)[:8, 8:]
+        yield both[linear_sum_assignment(-both)].min()
+
+
+def test_initial_clusters_recover_planted_aspects(monkeypatch):
+    assert np.median(list(worst_found())) > 0.8
+    monkeypatch.setattr("skcooc.estimators.aspect.topic_start", equations_start)
+    assert np.median(list(worst_found())) < 0.5
+
+
+def test_no_component_begins_with_a_zero():
+    """A prior takes logarithms, and empty columns may get tokens in a warm start."""
+    X = CSRCounts(sp.csr_array([[3.0, 1, 0], [1, 4, 0], [0, 2, 0]]))
+    params, rows = topic_start(Aspects(2), X, np.random.default_rng(0), PlainRunner())
+    assert params.components.min() > 0
+    np.testing.assert_allclose(params.components.sum(axis=0), 1)
+    np.testing.assert_array_equal(rows, np.full((3, 2), 0.5))
+
+
+def test_starts_do_not_collapse_where_random_ones_do():
+    for tempering, concentration, sizes in (
+        ("joint", 0.1, (5, 6)),
+        ("likelihood", 1.0, (6, 6)),
+        ("likelihood", 1.0, (6, 4)),
+    ):
+        X = sp.csr_array(planted(6, 6000, concentration=concentration).X.astype(float))
+        model = ProductAspects(*sizes, tempering)
+
+        def ends_collapsed(state, model=model, X=X):
+            fit = run(model, X, state, beta=0.85, n_iter=300)
+            components = model.factors(fit.params, fit.rows)[1].T
+            return is_collapsed(components, fit.params.weights, X.shape[0])
+
+        start = product_start(model, CSRCounts(X), np.random.default_rng(0), PlainRunner())
+        assert not ends_collapsed(start)
+        assert ends_collapsed(random_state(X.toarray(), sizes))
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (2, 4), (4, 2)])
+def test_no_pair_of_components_begins_with_a_zero(sizes):
+    """One that does could never get a token, as EM multiplies."""
+    X = CSRCounts(blocks()[0])
+    model = ProductAspects(*sizes)
+    params, _ = product_start(model, X, np.random.default_rng(0), PlainRunner())
+    independent = np.outer(params.joint.sum(axis=1), params.joint.sum(axis=0))
+    assert (params.joint > 0.01 * independent).all()
+    assert np.abs(params.joint - independent).max() > 0.05
+    assert params.joint.sum() == pytest.approx(1)
+
+
+def test_starts_merge_the_aspects_that_are_alike():
+    """Of three kinds of rows, two use nearly the same columns: they have one component."""
+    one, other = np.random.default_rng(0).dirichlet(np.ones(30), 2)
+    kinds = np.stack([one, 0.8 * one + 0.2 * np.roll(one, 1), other])
+    X = CSRCounts(sp.csr_array(np.round(1000 * np.repeat(kinds, 8, axis=0))))
+    _, A = product_start(ProductAspects(2, 3), X, np.random.default_rng(0), PlainRunner())
+    labels = A.argmax(axis=1).reshape(3, 8)
+    assert (labels[:2] == labels[0, 0]).all()
+    assert (labels[2] != labels[0, 0]).all()
