@@ -1,4 +1,5 @@
 import pickle
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -13,7 +14,10 @@ from skcooc.datasets import make_cooccurrences
 from skcooc.equations.aspects import beta_of_others, has_short_rows, usual_beta
 from skcooc.estimators.aspect import AspectFamily
 from skcooc.fitting import fit, tuning
+from skcooc.fitting.context import FitContext
 from skcooc.fitting.fit import ShortFits, with_best_row_prior
+from skcooc.fitting.journal import Journal
+from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.tuning import (
     Candidates,
     ComponentPrior,
@@ -44,10 +48,33 @@ class Found:
         self.validation = Validation(float(perplexity), smoothing)
 
 
-def tried(tunables, loss, observe=lambda trial: False, record=None):
+class Search:
+    """Context of a search, which ends after so many trials."""
+
+    def __init__(self, n_trials=np.inf):
+        self.n_trials, self.parts, self.n_checkpoints = n_trials, [], 0
+
+    @property
+    def stopped(self):
+        return len(self.parts) >= self.n_trials
+
+    @contextmanager
+    def part(self, name, task):
+        self.parts.append((name, task))
+        yield self
+
+    def checkpoint(self):
+        self.n_checkpoints += 1
+
+
+def tried(tunables, loss, context=None, record=None):
     """All trials, and the chosen one; a loss takes values by their names."""
     record = record or TrialRecord()
-    chosen = tuning.tune(tunables, NAMES, lambda values: Found(loss(**values)), record, observe)
+
+    def fit(values, context):
+        return Found(loss(**values))
+
+    chosen = tuning.tune(tunables, NAMES, fit, record, context or Search())
     assert [trial for trial in record.trials if trial.chosen] == [chosen]
     return record.trials, chosen
 
@@ -70,13 +97,17 @@ def test_narrow_ranges_end_of_equals_the_largest_wins_and_observers_end_searches
     trials, best = tried([tiny], lambda beta: abs(np.log(beta / 5e-11)))
     assert len(trials) == 12
     assert best.beta == pytest.approx(5e-11, rel=0.02)
-    observed = []
-    trials, best = tried([Temperature(RANGE)], lambda beta: 1.0, observed.append)
+    search = Search()
+    trials, best = tried([Temperature(RANGE)], lambda beta: 1.0, search)
     assert best.beta == max(trial.beta for trial in trials)
-    assert len(observed) == len(trials)
+    assert search.parts == [(number, str(trial)) for number, trial in enumerate(trials)]
+    assert search.n_checkpoints == len(trials)
     trials, _ = tried([Temperature(RANGE)], lambda beta: 1 + 1e-5 * beta)  # equal within noise
     assert max(trial.beta for trial in trials) > 0.95
-    assert len(tried([Temperature(RANGE)], lambda beta: 1.0, lambda trial: True)[0]) == 1
+    both = [Temperature(RANGE), ComponentPrior(PRIORS)]
+    for n_trials in (1, 3):
+        trials, _ = tried(both, lambda beta, component_prior=0: 1.0, Search(n_trials))
+        assert [trial.stage for trial in trials] == n_trials * ["beta"]
     wide = Temperature(TemperatureRange(0.9, 1.0, guess=0.92))
     trials, best = tried([wide], lambda beta: 1.0)
     assert best.beta == 1
@@ -131,17 +162,17 @@ def test_the_prior_is_looked_for_at_the_best_temperature():
 def test_a_prior_is_tried_for_sparse_data_and_must_be_worth_it(
     loss, smoothing, n_trials, has_prior
 ):
-    def fit(values):
+    def fit(values, context):
         return Found(loss(values.get("component_prior")) if len(values) > 1 else 1.0, smoothing)
 
     record = TrialRecord()
     tunables = [Temperature(TemperatureRange(1.0, 1.0)), ComponentPrior(PRIORS)]
-    best = tuning.tune(tunables, NAMES, fit, record)
+    best = tuning.tune(tunables, NAMES, fit, record, Search())
     assert len(record.trials) == n_trials or n_trials is None
     assert bool(best.prior) is has_prior
     record = TrialRecord()
     tunables[1] = replace(tunables[1], only_thin=False)
-    tuning.tune(tunables, NAMES, fit, record)
+    tuning.tune(tunables, NAMES, fit, record, Search())
     assert len(record.trials) >= 3  # also of dense data
 
 
@@ -167,7 +198,7 @@ def test_the_first_prior_tried_is_better_than_none_and_than_much_larger_or_small
     X = planted(n_planted, n_tokens, n_rows=n_rows, n_columns=n_columns).X.astype(float)
     within = tuning.prior_range(CSRCounts(sp.csr_array(X)), n_components)
     first = np.exp(next(within.points))
-    fits, _ = AspectModel(n_components, random_state=0).short_fits(X)
+    fits = short_fits(AspectModel(n_components, random_state=0), X)
     beta = usual_beta(CSRCounts(sp.csr_array(X)), n_components)
     losses = {
         factor: fits({"beta": beta, "component_prior": factor * first}).validation.perplexity
@@ -301,6 +332,22 @@ def test_only_parameters_of_the_estimator_are_tuned():
     refused("'beta' proposes values of heat", tried, [Unknown(RANGE)], lambda **values: 1.0)
 
 
+def short_fits(estimator, X):
+    """Short fits as those of a search in a fit, by values of hyper-parameters."""
+    counts = CSRCounts(sp.csr_array(X))
+    seeds = draw_seeds(estimator.random_state, 1)
+    recipe = estimator.recipe().for_table(counts, None).with_seeds(seeds)
+    train, heldout = hold_out(counts, *recipe.settings.division)
+    settings = recipe.settings
+    fits = ShortFits(recipe.short(train), train, heldout)
+
+    def fit(values):
+        context = FitContext(Journal(), max_iter=settings.max_iter, tol=settings.tol)
+        return fits(values, context)
+
+    return fit
+
+
 def rows_of_length(*lengths):
     """A table whose rows have so many tokens each."""
     counts = np.random.default_rng(0).multinomial(lengths, np.full(40, 1 / 40))
@@ -345,7 +392,7 @@ def test_the_usual_temperature_predicts_planted_rows_well_whatever_their_length(
     X = planted(40, 150 * length, **sizes).X.astype(float)
     usual = usual_beta(CSRCounts(sp.csr_array(X)), 32)
     odds = ((usual - 0.5) / (1 - usual)) ** np.array([0.5, 1.0, 2.0])
-    fits, _ = AspectModel(32, random_state=0).short_fits(X)
+    fits = short_fits(AspectModel(32, random_state=0), X)
     losses = [fits({"beta": float(b)}).validation.perplexity for b in (0.5 + odds) / (1 + odds)]
     assert losses[1] == min(losses)
 
@@ -401,29 +448,28 @@ def test_short_fits_from_one_start_are_those_from_a_fresh_start(kind):
 
 
 def assert_start_is_kept(estimator):
-    counts = CSRCounts(PLANTED)
-    recipe = estimator.recipe().for_table(counts, None).with_seeds((0,))
-    rest, heldout = hold_out(counts, *recipe.settings.division)
-    kept = ShortFits(recipe, rest, heldout)
+    kept = short_fits(estimator, PLANTED)
     for beta in (0.8, 1.0, 0.8):
-        fresh = ShortFits(recipe, rest, heldout)
-        assert kept({"beta": beta}).validation == fresh({"beta": beta}).validation
+        fresh = short_fits(estimator, PLANTED)
+        one, two = (fits({"beta": beta}) for fits in (kept, fresh))
+        assert one.validation == two.validation
+        assert without_seconds(one.history) == without_seconds(two.history)
+
+
+def without_seconds(history):
+    return [repr(record._replace(seconds=0.0)) for record in history]
 
 
 @pytest.mark.usefixtures("few_starts")
 def test_short_fits_are_trials_of_a_fit():
     estimator = clone(ESTIMATORS[0]).set_params(**FAST)
-    short, within = estimator.short_fits(PLANTED)
+    fits = short_fits(estimator, PLANTED)
     model = estimator.fit(PLANTED)
-    assert within.low < model.beta_ < within.high
     (trial,) = (trial for trial in model.tuning_ if trial.stage == "beta")
-    assert short(trial.values).validation == trial.validation
+    assert fits(trial.values).validation == trial.validation
     assert trial.beta == model.beta_
-    estimator = clone(estimator)
-    assert not hasattr(estimator, "_state")
-    before = dict(vars(estimator))
-    estimator.short_fits(PLANTED, np.ones(80))
-    assert vars(estimator) == before
+    within = estimator.recipe().beta_range(CSRCounts(PLANTED))
+    assert within.low < model.beta_ < within.high
 
 
 def test_the_smoothing_of_a_fit_is_that_of_its_chosen_trial():

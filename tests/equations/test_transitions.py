@@ -117,7 +117,7 @@ def test_what_falls_ends_at_a_stationary_point_of_its_last_temperature():
     options = {"annealing": 0.9, "tol": 1e-13, "max_iter": 3000, "random_state": 0}
     options["tempering"] = "joint"  # the distinctive prior has an objective that may rise
     model = AspectModel(3, beta=0.8, component_prior=0.0, **options).fit(X)
-    betas = np.unique([record.beta for record in model.history_])
+    betas = np.unique([record.beta for record in model.history_ if record.stage == "fit"])
     assert (betas[0], betas[-1], len(betas)) == (0.8, 1.0, 4)
     assert not hasattr(model, "splits_")
     assert moves_in_a_literal_step(model) < 1e-5
