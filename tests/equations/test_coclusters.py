@@ -7,6 +7,7 @@ from sklearn.metrics import adjusted_rand_score, mutual_info_score
 
 from skcooc import AsymmetricClustering, Dyads, SymmetricClustering
 from skcooc.counts import CSRCounts, csr
+from skcooc.em.stages import PlainRunner
 from skcooc.equations.coclusters import (
     ClassBigrams,
     CoClusters,
@@ -15,6 +16,7 @@ from skcooc.equations.coclusters import (
 )
 from skcooc.metrics import coclustering_adjusted_rand
 from skcooc.metrics import mutual_information as information_of_table
+from skcooc.starts.clusters import bigram_start
 from tests.equations.literal_class_bigrams import state_of as state_of_labels
 from tests.equations.literal_coclusters import association_of, random_state, state_of
 from tests.equations.models import blurred, noise
@@ -244,7 +246,13 @@ def test_rows_and_columns_have_the_same_clusters_that_predict():
         assert unigram + 0.3 < model.score(dyads_or_rows) < 0
 
 
-def test_a_warm_start_goes_on():
+def test_a_warm_start_goes_on(monkeypatch):
+    """From one start, which does not keep to ``max_iter``, to where a single fit ends."""
+
+    def start(model, X, rng, runner):
+        return bigram_start(model, X, rng, PlainRunner())
+
+    monkeypatch.setattr("skcooc.estimators.symmetric.bigram_start", start)
     X, _ = bigrams(n_tokens=350, seed=1)
     whole = tied().fit(X)
     model = tied(max_iter=1, warm_start=True).fit(X)
