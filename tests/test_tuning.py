@@ -15,9 +15,8 @@ from skcooc.equations.aspects import beta_of_others, has_short_rows, usual_beta
 from skcooc.estimators.aspect import AspectFamily
 from skcooc.fitting import fit, tuning
 from skcooc.fitting.context import FitContext
-from skcooc.fitting.fit import ShortFits, with_best_row_prior
-from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
+from skcooc.fitting.short_fits import ShortFits, with_best_row_prior
 from skcooc.fitting.tuning import (
     Candidates,
     ComponentPrior,
@@ -52,7 +51,7 @@ class Search:
     """Context of a search, which ends after so many trials."""
 
     def __init__(self, n_trials=np.inf):
-        self.n_trials, self.parts, self.n_checkpoints = n_trials, [], 0
+        self.n_trials, self.parts, self.n_ended = n_trials, [], 0
 
     @property
     def stopped(self):
@@ -63,8 +62,8 @@ class Search:
         self.parts.append((name, task))
         yield self
 
-    def checkpoint(self):
-        self.n_checkpoints += 1
+    def end_trial(self):
+        self.n_ended += 1
 
 
 def tried(tunables, loss, context=None, record=None):
@@ -101,7 +100,7 @@ def test_narrow_ranges_end_of_equals_the_largest_wins_and_observers_end_searches
     trials, best = tried([Temperature(RANGE)], lambda beta: 1.0, search)
     assert best.beta == max(trial.beta for trial in trials)
     assert search.parts == [(number, str(trial)) for number, trial in enumerate(trials)]
-    assert search.n_checkpoints == len(trials)
+    assert search.n_ended == len(trials)
     trials, _ = tried([Temperature(RANGE)], lambda beta: 1 + 1e-5 * beta)  # equal within noise
     assert max(trial.beta for trial in trials) > 0.95
     both = [Temperature(RANGE), ComponentPrior(PRIORS)]
@@ -338,12 +337,10 @@ def short_fits(estimator, X):
     seeds = draw_seeds(estimator.random_state, 1)
     recipe = estimator.recipe().for_table(counts, None).with_seeds(seeds)
     train, heldout = hold_out(counts, *recipe.settings.division)
-    settings = recipe.settings
     fits = ShortFits(recipe.short(train), train, heldout)
 
     def fit(values):
-        context = FitContext(Journal(), max_iter=settings.max_iter, tol=settings.tol)
-        return fits(values, context)
+        return fits(values, FitContext(recipe.settings))
 
     return fit
 

@@ -49,7 +49,7 @@ class Anew(em.DecreasingBeta):
     """Broken: begins every temperature at the start."""
 
     def enter(self, run, rng):
-        run.state = self.begin(rng, PlainRunner())
+        run.state = self.stage.start(self.stage.model, self.stage.X, rng, PlainRunner())
 
 
 def test_it_goes_on_and_ends_where_it_converges_at_the_temperature():
@@ -130,7 +130,8 @@ BETAS = [0.2, 0.25, 0.35, 0.4, 0.55, 0.7, 1.0]
 
 def ends(model, X, betas, n_iter=40, tol=-np.inf, **options):
     """Stages that end with all clusters, at the last temperature."""
-    stage = em.EMStage(model, X, betas[-1], n_iter, tol)
+    start = annealing.one_cluster_start
+    stage = em.EMStage(model, X, betas[-1], n_iter, tol, start=start)
     return [em.SplitClusters(stage, betas), replace(stage, **options)]
 
 
@@ -221,6 +222,11 @@ def test_at_the_last_temperature_everything_comes_apart():
     assert seen == [2] * 60 + [4] * 120
 
 
+def growing_stage():
+    start = annealing.one_cluster_start
+    return em.EMStage(Forks(4), HERE, 1.0, 40, -np.inf, start=start)
+
+
 def test_growth_ends_with_what_predicts_best():
     """Judged best with two clusters, it goes back there after some more temperatures."""
     judged = []
@@ -229,7 +235,7 @@ def test_growth_ends_with_what_predicts_best():
         judged.append(len(params.x))
         return Validation(abs(len(params.x) - 2) + 1e-3 * len(judged), 0.0)
 
-    stage, betas = em.EMStage(Forks(4), HERE, 1.0, 40, -np.inf), annealing.path(0.2, 1.0, 1.05)
+    stage, betas = growing_stage(), annealing.path(0.2, 1.0, 1.05)
     found, freely = (run([em.GrowClusters(stage, betas, *given)]) for given in ([judge], []))
     assert found.rows.shape == (1, 2)
     assert [split.parts for split in found.splits] == [((0,), (1,))]
@@ -245,7 +251,7 @@ def test_patience_begins_once_there_are_several_clusters():
     def judge(model, params, rows):
         return Validation(float(abs(len(params.x) - 2)), 0.0)
 
-    stage, betas = em.EMStage(Forks(4), HERE, 1.0, 40, -np.inf), annealing.path(0.1, 1.0, 1.05)
+    stage, betas = growing_stage(), annealing.path(0.1, 1.0, 1.05)
     assert sum(beta < 0.3 for beta in betas) > 2 * annealing.PATIENCE
     found = run([em.GrowClusters(stage, betas, judge)])
     assert found.rows.shape == (1, 2)

@@ -15,10 +15,11 @@ def run(model, X, start=None, beta=1.0, n_iter=20, tol=-np.inf, weights=None, ob
 
 
 def run_stages(stages, solver, observe=ignore, start=None, seed=0):
-    """EM through stages, from where the first of them begins unless a start is given."""
+    """EM through stages, from the start of the first one unless a state is given."""
     rng = np.random.default_rng(seed)
     if start is None:
-        start = stages[0].begin(rng, PlainRunner())
+        first = stages[0].stage
+        start = first.start(first.model, first.X, rng, PlainRunner())
     return fit(stages, rng, solver, start, observe)
 
 

@@ -6,6 +6,7 @@ from skcooc import ClusterAbstraction
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
 from skcooc.em import EMStage, GrowClusters, OverRelaxation, make_solver
+from skcooc.em.annealing import one_cluster_start
 from skcooc.em.stages import PlainRunner
 from skcooc.heldout import HeldOut, Validation
 from skcooc.hierarchy import division
@@ -83,9 +84,8 @@ def test_nodes_are_those_above_the_same_clusters():
     X = CSRCounts(hierarchy().X.astype(float))
     model = KINDS["grown"].model(4)
     low = model.critical_beta(X)
-    schedule = GrowClusters(
-        EMStage(model, X, 4 * low, 100, 1e-6), [low * 1.2**step for step in range(8)]
-    )
+    stage = EMStage(model, X, 4 * low, 100, 1e-6, start=one_cluster_start)
+    schedule = GrowClusters(stage, [low * 1.2**step for step in range(8)])
     found = run_stages([schedule], make_solver(1.8))
     whole, mass = division(found.splits), X.row_sums @ found.rows
     order = [whole.groups[leaf][0] for leaf in whole.tree.leaves]
