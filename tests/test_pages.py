@@ -3,10 +3,8 @@
 import json
 import re
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -173,34 +171,6 @@ def test_comments_and_documentation_do_not_make_a_result_older():
     long = message % ('(\n            f"{x} is no "\n            f"colour, {x!r}"\n        )')
     assert experiment.bare_code(long) == experiment.bare_code(message % '("not a colour")')
     assert experiment.bare_code(code.replace("+", "*")) != experiment.bare_code(code)
-
-
-def test_a_run_keeps_what_it_measured(tmp_path, monkeypatch):
-    """Also of a run that is cut short, whose file has another name."""
-
-    def colours(n=2, fails=False):
-        """Which colours are there?"""
-        yield from ({"colour": i, "seed": 0} for i in range(n))
-        if fails:
-            raise KeyboardInterrupt
-
-    colours.__code__ = colours.__code__.replace(co_filename="experiment.py")
-    monkeypatch.setattr(experiment, "_experiments", {})
-    monkeypatch.setattr(experiment, "digest_of_code", len)
-    few = {name: sys.modules[name] for name in ("benchmarks.experiment", "numpy")}  # of thousands
-    monkeypatch.setattr(experiment, "sys", SimpleNamespace(modules=few))
-    experiment.experiment(minutes=0, quick={"n": 1})(colours)
-    path = tmp_path / "colours.json"
-    experiment.measure("colours", "experiment", {}, path)
-    record = json.loads(path.read_text())
-    assert record["rows"] == [{"colour": 0, "seed": 0}, {"colour": 1, "seed": 0}]
-    assert record["settings"] == {"n": 2, "fails": False}
-    assert "benchmarks/experiment.py" in record["code"]
-    path.unlink()
-    with pytest.raises(KeyboardInterrupt):
-        experiment.measure("colours", "experiment", {"fails": True}, path)
-    assert not path.exists()
-    assert len(json.loads((tmp_path / "colours.json.part").read_text())["rows"]) == 2
 
 
 def test_a_table_of_rows_averages_and_leaves_missing_cells_empty():

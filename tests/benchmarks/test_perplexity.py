@@ -8,8 +8,7 @@ import scipy.sparse as sp
 from benchmarks import peers, perplexity, word_models, word_prediction
 from benchmarks.baselines import as_rows, baselines, baselines_of_new
 from benchmarks.perplexity import Split, scores
-from benchmarks.recommendation import METHODS, divided, found
-from benchmarks.tuning import planted
+from benchmarks.recommendation import divided
 from skcooc import AspectModel, Dyads, RowMemory
 from skcooc.datasets import make_cooccurrences
 from skcooc.heldout import Discounted, Interpolated, Unigram
@@ -18,7 +17,6 @@ from skcooc.metrics import perplexity_of
 from skcooc.model_selection import split_counts
 from tests.benchmarks import literal_language_models as literal
 from tests.heldout.test_predictors import N_COLUMNS, N_ROWS, check_predictors, dense, whole_counts
-from tests.tables import refused
 
 X = make_cooccurrences(60, 50, 3, burstiness=20, random_state=0).X.astype(np.float32)
 TRAIN, TEST = split_counts(X, 0.1, random_state=0)
@@ -29,12 +27,6 @@ SPLIT = perplexity.divide(TRAIN, 0)
 def little_work(monkeypatch):
     monkeypatch.setattr(perplexity, "NMF_STEPS", [5, 10])
     monkeypatch.setattr(perplexity, "MAX_ITER", 40)
-
-
-def test_most_frequent_columns():
-    sums = X.sum(axis=0)
-    columns = np.flatnonzero(sums >= np.sort(sums)[-7])
-    np.testing.assert_array_equal(perplexity.most_frequent(X, 7).toarray(), X.toarray()[:, columns])
 
 
 def test_topic_free_is_the_unigram_and_the_cache_alone():
@@ -98,32 +90,6 @@ def test_settings_of_peers_are_the_best_candidates(monkeypatch):
         assert best <= validation(fitted.settings | other) * (1 + 1e-6)
     judged = perplexity.while_falling(iter([5, 3, 4, 2, 4, 3, 1]))
     assert list(judged) == [5, 3, 4, 2, 4, 3]
-
-
-@pytest.mark.parametrize(("eta", "alpha"), [(0.4, 0.1), (0.05, 0.025), (0.0125, 0.2)])
-def test_priors_are_doubled_or_halved_one_after_the_other(monkeypatch, eta, alpha):
-    def loss(settings):
-        return np.exp(sum(np.log(settings[name] / best) ** 2 for name, best in target.items()))
-
-    tried, target = [], {"eta": 1.1 * eta, "alpha": 0.9 * alpha}
-    monkeypatch.setattr(perplexity, "judged", lambda split, settings: (loss(settings), 0.0))
-
-    def fit(**settings):
-        tried.append(tuple(settings.values()))
-        return settings
-
-    found = perplexity.best_priors({"eta": 0.05, "alpha": 0.1}, SPLIT, fit)
-    assert found == pytest.approx({"eta": eta, "alpha": alpha})
-    assert len(tried) == len(set(tried))
-
-
-def test_settings_that_are_given_are_not_tuned_again():
-    def tune(split, K, seed):
-        raise AssertionError
-
-    peer = perplexity.Peer(perplexity.cvb0, tune)
-    given = {"eta": 0.1, "alpha": 0.2}
-    assert peer(SPLIT, 3, 0, settings=given).settings == given
 
 
 def test_smoothing_and_cache_of_peers_are_the_best_on_validation_tokens():
@@ -219,13 +185,6 @@ def literal_cvb0(n, K, alpha, eta, sweeps, seed, leaves_out=True):
     return theta / theta.sum(axis=1, keepdims=True), phi / phi.sum(axis=1, keepdims=True)
 
 
-def test_planted_tables():
-    plain, bursty = (planted(3, 0, 0.0, value) for value in (None, 20.0))
-    assert plain.shape == bursty.shape == (800, 800)
-    assert plain.sum() == bursty.sum() == 80_000
-    assert bursty.nnz < 0.9 * plain.nnz
-
-
 def test_examples_of_the_docstrings():
     results = [doctest.testmod(module) for module in (perplexity, word_models)]
     assert sum(result.attempted for result in results) > 10
@@ -266,15 +225,6 @@ def test_similar_rows_equal_the_transcription():
         np.testing.assert_allclose(P, literal.similar(known.toarray(), nearest, J, beta))
         broken = literal.similar(known.toarray(), nearest, J / 2, beta)
         assert (np.abs(P - broken).max() > 1e-3) == (beta > 0)
-
-
-def test_similar_rows_with_few_or_no_neighbours():
-    known = sp.csr_array(np.array([[2.0, 0, 0], [0, 1.0, 1], [0, 2, 0], [0, 0, 0]]))
-    neighbors, divergences = word_models.nearest_rows(known, 50)
-    assert neighbors.shape == divergences.shape == (4, 3)
-    assert np.isinf(divergences[[0, 3]]).all()
-    P = dense(word_models.similar_rows(known, neighbors, divergences, 2.0), known.shape)
-    np.testing.assert_allclose(P, [[1 / 3, 1 / 2, 1 / 6], [0, 1, 0], [0, 0.5, 0.5], P[0]])
 
 
 def text(seed=0, n_words=6, length=400, m=2):
@@ -327,17 +277,6 @@ def test_best_back_off_is_as_good_as_a_grid():
     assert best.discount == pytest.approx(grid[min(grid)][0], abs=0.1)
 
 
-def test_wrong_arguments_are_refused():
-    known = whole_counts()
-    with pytest.raises(ValueError, match=r"beta=-1.0 should be in the \[0, inf\) range"):
-        word_models.similar_rows(known, *word_models.nearest_rows(known, 2), beta=-1.0)
-    refused("n_neighbors=0", word_models.nearest_rows, known, 0)
-    refused("do not match X", word_models.mixed_order, known, np.zeros((3, 2), dtype=int))
-    refused(
-        "should be columns of X", word_models.mixed_order, known, np.full((N_ROWS, 2), N_COLUMNS)
-    )
-
-
 @pytest.fixture(scope="module")
 def task():
     X = make_cooccurrences(80, 60, 4, random_state=0).X.tocoo()
@@ -351,14 +290,6 @@ def test_each_token_is_in_one_part(task):
     assert abs(sum(task) - X).sum() == 0
     shares = np.array([part.sum() for part in task]) / X.sum()
     np.testing.assert_allclose(shares, [0.8, 0.1, 0.1], atol=1e-3)
-
-
-def test_grouped_rows_are_added_up(task):
-    groups = np.arange(80) % 7
-    for part, grouped in zip(task, word_prediction.grouped(task, groups, 7), strict=True):
-        for group in range(7):
-            expected = part.toarray()[groups == group].sum(axis=0)
-            np.testing.assert_allclose(grouped.toarray()[group], expected)
 
 
 def test_combinations_are_no_worse_than_their_parts_on_what_chose_them(task):
@@ -383,16 +314,3 @@ def test_whole_cells_of_rows_that_have_enough_are_held_out():
     expected = np.where(sizes >= 5, np.maximum(1, np.round(0.2 * sizes)), 0)
     np.testing.assert_array_equal(np.diff(test.indptr), expected)
     assert (divided(SEEN, 0.2, seed=1)[1] != test).nnz
-
-
-def test_popular_new_items_come_first():
-    train, test = divided(SEEN, 0.2, seed=0)
-    held_out, items = found("most popular", {}, 0, train, test)
-    rows = np.flatnonzero(np.diff(test.indptr))
-    assert held_out.shape[0] == len(items) == len(rows)
-    rows_with = (train > 0).sum(axis=0)
-    for row, first in zip(rows, items[:, 0], strict=True):
-        new = np.flatnonzero(train[[row]].toarray()[0] == 0)
-        assert first in new
-        assert rows_with[first] == rows_with[new].max()
-    assert all(settings for _, settings in METHODS.values())
