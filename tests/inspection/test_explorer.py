@@ -3,7 +3,6 @@ import re
 import sys
 from html import unescape
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -158,29 +157,6 @@ def test_nothing_that_is_given_is_markup_and_no_address_is_in_the_page(model, pa
     assert "default-src 'none'" in page.html
 
 
-def test_a_large_table_is_below_two_megabytes(tmp_path):
-    """500 documents of 500 words each, 40 topics."""
-    rng = np.random.default_rng(0)
-    n, m, k = 500, 600, 40
-    i, j = np.repeat(np.arange(n), 10), rng.integers(m, size=10 * n)
-    counts = sp.csr_array((rng.poisson(3, 10 * n) + 1.0, (i, j)), shape=(n, m))
-    counts.sum_duplicates()
-    model = stand_in(np.ones((1, m)), k)
-    model.embedding_ = rng.dirichlet(np.full(k, 0.05), size=n)
-    model.row_distribution_ = counts.sum(axis=1) / counts.sum()
-    model.transform = lambda rows: model.embedding_[rows_of(counts, rows)]
-    text = "x7 <é> x599 " * 500
-    by = {"groups": np.arange(n) % 60, "times": np.arange(n)}
-    page = explore(model, counts, texts=[text] * n, row_names=["n" * 200] * n, **by)
-    page.save(tmp_path / "topics.html")
-    assert (tmp_path / "topics.html").stat().st_size < 2_000_000
-    facts = page.shown["facts"]
-    assert 60 <= facts["cut"] < len(text)
-    listed = set(range(len(page.shown["documents"])))
-    assert (len(page.shown["groups"]["labels"]), page.shown["groups"]["n"]) == (40, 60)
-    assert all(set(rows) <= listed for rows in page.shown["representative"])
-
-
 def test_only_texts_that_are_shown_are_cut_and_the_page_says_where(model, monkeypatch):
     monkeypatch.setattr(sections, "PER_TOPIC", 1)
     monkeypatch.setattr(sections, "EXTREME", 1)
@@ -196,24 +172,6 @@ def test_only_texts_that_are_shown_are_cut_and_the_page_says_where(model, monkey
         assert (cut is not None) == are_shown
         longest = max(len("".join(document["parts"])) for document in page["documents"])
         assert longest <= (cut + 2 if are_shown else 3)
-
-
-def test_texts_are_cut_evenly_at_whole_words():
-    rng = np.random.default_rng(0)
-    lengths = (rng.pareto(1.5, 60) * 40).astype(int).tolist()
-    for room in (100, 1000, sum(lengths) - 1, sum(lengths)):
-        kept = [length for length in range(max(lengths) + 1)
-                if sum(min(length, n) for n in lengths) <= room]  # fmt: skip
-        assert sections.even_limit(lengths, room) == kept[-1]
-    text = "a tea-cup of   tea, or a teapot " * 3
-    pieces = re.split(r"(\btea\b|\bcup\b)", text)
-    entry = {"parts": pieces, "topics": list(range(len(pieces) // 2))}
-    for limit in range(1, len(text)):
-        [cut] = sections.cut_entries([entry], limit)
-        assert "".join(cut["parts"]) == text[:limit].rsplit(" ", 1)[0] + " …"
-        assert cut["parts"][1::2] == pieces[1::2][: len(cut["topics"])]
-        assert cut["topics"] == entry["topics"][: len(cut["parts"]) // 2]
-    assert sections.cut_entries([entry], len(text)) == [entry]
 
 
 def test_seeds_and_groups_of_a_model(model):
@@ -315,20 +273,6 @@ def test_topics_and_rows_without_mass():
     alike = stand_in(X)
     alike.components_[:] = alike.components_[0]
     assert len(explore(alike, X).html)
-
-
-def test_rows_of_equal_shares_are_spread_over_a_disk():
-    view = SimpleNamespace(mixtures=np.full((400, 2), 0.5))
-    places = sections.row_places(view, np.array([[0.0, 0.0], [10.0, 0.0]])) - [5, 0]
-    radius, angle = np.hypot(*places.T), np.arctan2(*places.T)
-    parts, _, _ = np.histogram2d(radius**2 / 2.5**2, angle, [2, 4], [[0, 1], [-np.pi, np.pi]])
-    np.testing.assert_allclose(parts, 50, atol=5)
-
-
-def rows_of(counts, rows):
-    known, some = (np.split(X.indices, X.indptr[1:-1]) for X in (counts, rows))
-    positions = {tuple(sorted(columns)): i for i, columns in enumerate(known)}
-    return [positions[tuple(sorted(columns))] for columns in some]
 
 
 @pytest.fixture(scope="module")
@@ -492,23 +436,3 @@ def test_rare_members_of_large_blocks_are_left_out_but_no_pair(monkeypatch):
         for of in (few, everything)
     ]  # fmt: skip
     assert named[0] == named[1]
-
-
-def names_read(script):
-    """What a script of the page reads of ``data`` and of ``data.facts``."""
-    unpacked = re.findall(r"const \{ ([\w, ]+) \} = data(\.facts)?;", script)
-    read = {(kind, name) for names, kind in unpacked for name in names.split(", ")}
-    short = "|f" if "const f = data.facts;" in script else ""
-    read |= {(".facts", name) for name in re.findall(rf"\b(?:data\.facts{short})\.(\w+)", script)}
-    return read | {("", name) for name in re.findall(r"\bdata\.(\w+)", script)}
-
-
-def test_scripts_read_only_names_that_a_page_has(page):
-    shown = pages.read_payload(page.html)
-    there = {("", name) for name in shown} | {(".facts", name) for name in shown["facts"]}
-    read = set()
-    for path in Path(sections.__file__).parent.glob("*.js"):
-        read |= names_read(path.read_text(encoding="utf-8"))
-    assert len(read) > 20
-    assert read - there == set()
-    assert names_read("const { n_rows, n_words } = data.facts;") - there == {(".facts", "n_words")}

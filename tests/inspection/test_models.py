@@ -1,5 +1,4 @@
 import pickle
-import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -34,7 +33,7 @@ from skcooc.inspection import (
     set_names,
     topic_shares,
 )
-from skcooc.inspection.models import check_names, unwrap
+from skcooc.inspection.models import unwrap
 from skcooc.model_selection import ComponentSearchCV
 from tests.tables import planted, refused
 
@@ -322,11 +321,3 @@ def test_the_topics_of_a_classifier_have_the_names_of_its_classes():
     classifier = skcooc.AspectClassifier(cv=0, random_state=0).fit(X, LABELS)
     assert inspection.name_topics(classifier) == [str(c) for c in classifier.classes_]
     assert describe(classifier, WORDS).equals(describe(classifier.model_, WORDS))
-
-
-def test_a_long_name_among_many_takes_no_room_for_all():
-    names = ["short"] * 2000 + ["long" * 5000]
-    tracemalloc.start()
-    assert check_names(names, 2001, "row_names", "rows").tolist() == names
-    assert tracemalloc.get_traced_memory()[1] < 2**20
-    tracemalloc.stop()

@@ -50,12 +50,3 @@ def test_colours_differ_for_all_and_are_seen_on_both_backgrounds():
             assert closest(colors, vision) > apart, (dark, vision)
         assert min(contrast(color, PAPER[dark]) for color in colors) >= least
     assert min(contrast(color, PAPER[True]) for color in topic_colors(12)) > 2.4
-
-
-def test_a_colour_does_not_depend_on_the_number_of_topics_and_shades_are_seen():
-    for dark in (False, True):
-        many = topic_colors(72, dark)
-        assert many[:5] == topic_colors(5, dark)
-        assert many[:3] == topic_colors(75, dark)[72:]
-        assert min(contrast(color, PAPER[dark]) for color in many) > 1.7
-        assert closest(many, "normal") > 7

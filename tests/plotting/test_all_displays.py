@@ -1,20 +1,17 @@
 """What every display can do: given axes, any style, long names, a place in the documentation."""
 
 import inspect
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgb
 
 from skcooc import plotting
 from skcooc.em import Split
 from skcooc.hierarchy import binary_tree
 from skcooc.plotting.association import MatrixSide
-from skcooc.plotting.canvas import fold, text_width
 from skcooc.plotting.curves import Curve
 from tests.inspection.planted import stand_in
 from tests.plotting.common import aspects, assert_legible, labels
@@ -94,27 +91,6 @@ def test_no_text_is_beyond_its_figure(display):
 def test_a_word_that_cannot_be_broken_is_not_beyond_its_figure():
     for display in ("HierarchyDisplay", "SplitsDisplay"):
         assert_legible(make(display, "w" * 90).plot())
-
-
-def test_lines_end_at_separators():
-    lines = fold(LONG, 90.0, 9.0, 20)
-    assert max(text_width(line, 9.0) for line in lines) <= 90
-    rest = LONG
-    for line, following in pairwise(lines):
-        rest = rest[len(line) :]
-        assert line[-1] in ",/_" or rest[0] == " "
-        rest = rest.strip()
-        assert rest.startswith(following)
-    assert fold("w" * 90, 90.0)[0].endswith("…")
-
-
-def test_topics_have_brighter_colours_on_a_dark_background():
-    def drawn():
-        return sum(to_rgb(make("TopicsDisplay", "word", 2).ax_.patches[0].get_facecolor()))
-
-    light = drawn()
-    with plt.style.context("dark_background"):
-        assert drawn() > light
 
 
 def test_the_gallery_has_a_line_for_every_display():

@@ -8,7 +8,7 @@ from skcooc import SymmetricClustering
 from skcooc.datasets import make_cooccurrences
 from skcooc.inspection.features import association_ratios, cluster_orders
 from skcooc.plotting import AssociationDisplay
-from skcooc.plotting.association import LIMIT, MatrixSide, arrange
+from skcooc.plotting.association import LIMIT, MatrixSide
 from tests.plotting.common import assert_legible
 
 X = make_cooccurrences(60, 40, 4, kind="coclusters", random_state=0).X
@@ -49,25 +49,6 @@ def test_orders_against_the_definition_and_empty_clusters():
         rows, columns = cluster_orders(joint)
     assert rows.tolist() == [0, 1, 2]
     assert sorted(columns.tolist()) == [0, 1, 2]
-
-
-def test_objects_are_side_by_side_and_their_clusters_too():
-    rng = np.random.default_rng(0)
-    labels, order = rng.integers(0, 4, 30), np.array([2, 0, 3, 1])
-    masses = rng.dirichlet(np.ones(30))
-    layout = arrange(MatrixSide(labels, masses, [[]] * 4), order, masses)
-    sizes = [masses[labels == c].sum() for c in order]
-    np.testing.assert_allclose(np.diff(layout.edges), sizes)
-    sequence = np.argsort(layout.objects)
-    assert labels[sequence].tolist() == [c for c in order for _ in range((labels == c).sum())]
-    for c in order:
-        assert (np.diff(masses[sequence][labels[sequence] == c]) <= 0).all()
-    ends = np.cumsum(masses[sequence])
-    np.testing.assert_allclose(layout.objects[sequence], ends - masses[sequence] / 2)
-    side = MatrixSide(np.array([1, 1, 0, 1]), np.array([0.1, 0.2, 0.6, 0.1]), [[], [], []])
-    layout = arrange(side, np.array([1, 2, 0]), np.ones(4))
-    np.testing.assert_allclose(layout.edges, [0, 0.75, 0.75, 1])
-    np.testing.assert_allclose(layout.objects, [0.375, 0.125, 0.875, 0.625])
 
 
 def cells(display):

@@ -32,7 +32,7 @@ from skcooc.plotting import (
     TopicsDisplay,
     style,
 )  # fmt: skip
-from skcooc.plotting.canvas import NEUTRAL, colours, declutter, text_width, wrap
+from skcooc.plotting.canvas import NEUTRAL, colours
 from skcooc.plotting.curves import Curve, Measurements
 from skcooc.plotting.segmentation import borders
 from tests.inspection.planted import hierarchy_model, stand_in
@@ -228,7 +228,6 @@ def test_results_of_a_component_search():
 
 
 WHITE, DARK = (1.0, 1.0, 1.0), to_rgb("#14181e")
-WORDS = ["a", "long", "word", "and", "short", "ones"]
 
 
 def luminance(colour):
@@ -276,28 +275,6 @@ def test_files_have_text_and_300_pixels_an_inch(tmp_path):
     width = display.figure_.get_size_inches()[0]
     assert pixels.shape[1] == pytest.approx(300 * width, abs=1)
     assert pixels[0, 0, 3] == 0
-
-
-def test_words_are_wrapped_and_places_moved_as_little_as_possible():
-    wrapped = [wrap(WORDS, n_lines, 8) for n_lines in range(1, 8)]
-    assert [len(lines) for lines in wrapped] == [1, 2, 3, 4, 5, 6, 6]
-    assert {" ".join(lines) for lines in wrapped} == {", ".join(WORDS)}
-    widths = [max(text_width(line, 8) for line in lines) for lines in wrapped[:6]]
-    assert (np.diff(widths) <= 0).all()
-    assert widths[1] < 0.7 * widths[0]
-    assert wrap([], 3, 8) == [""]
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        places, gap = np.sort(rng.random(6)), 0.15
-        moved = declutter(places, gap, 0.0, 1.0)
-        assert np.diff(moved).min() >= gap - 1e-9
-        assert 0 <= moved.min() <= moved.max() <= 1 + 1e-12
-        # Least squares: no other feasible places are nearer.
-        others = np.sort(rng.random((500, 6)) * (1 - 5 * gap), axis=1) + gap * np.arange(6)
-        assert ((others - places) ** 2).sum(axis=1).min() >= ((moved - places) ** 2).sum() - 1e-12
-    far = np.array([0.1, 0.4, 0.9])
-    np.testing.assert_allclose(declutter(far, 0.2, 0.0, 1.0), far)
-    assert declutter(np.full(6, 0.9), 0.15, 0.0, 1.0).max() <= 1 + 1e-12
 
 
 LABELS = np.array([[0, 0, 1], [0, 2, 1]])

@@ -1,5 +1,3 @@
-from itertools import product
-
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -123,20 +121,6 @@ def test_every_node_has_its_words_down_to_a_depth():
             cut = model.tree_.depths[node] == max_depth and node not in model.tree_.leaves
             assert text.get_text().endswith("…") == cut
         assert_legible(display)
-
-
-def test_lines_join_nodes_to_their_children_and_cross_no_text():
-    display = HierarchyDisplay.from_estimator(hierarchy_model(8), NAMES)
-    segments = display.lines_.get_segments()
-    ends = {round(segment[-1, 1], 6) for segment in segments}
-    heights = [display.texts_[v].get_position()[1] for v in range(1, 15)]  # without the root
-    assert {round(y, 6) for y in heights} <= ends
-    display.figure_.draw_without_rendering()
-    inverse = display.ax_.transData.inverted()
-    boxes = [text.get_window_extent().transformed(inverse) for text in display.texts_.values()]
-    for ((x0, y0), (x1, y1)), box in product((part[[0, -1]] for part in segments), boxes):
-        apart_x = max(x0, x1) < box.x0 or min(x0, x1) > box.x1
-        assert apart_x or max(y0, y1) < box.y0 or min(y0, y1) > box.y1
 
 
 def test_shares_of_a_word_are_areas_at_their_levels():

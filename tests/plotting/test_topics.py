@@ -13,7 +13,6 @@ from skcooc.inspection.similarity import map_positions
 from skcooc.plotting import SharesDisplay, StructureDisplay, TopicMapDisplay, TopicsDisplay, style
 from skcooc.plotting.canvas import topic_colours
 from skcooc.plotting.structure import sample_rows
-from skcooc.plotting.topics import leader_line, place_names
 from tests.plotting.common import GROUPS, aspects, assert_legible, labels
 from tests.tables import refused
 
@@ -113,17 +112,6 @@ def test_a_tiny_group_sets_no_scale_and_is_marked(labelled):
     assert arrow.get_xydata()[0].tolist() == ([end, 5] if labelled else [5, end])
     title = display.figure_.get_supxlabel()
     assert "hollow: fewer than 5 rows; arrow:" in title.replace("\n", " ")
-
-
-def test_a_large_group_or_only_tiny_groups_set_the_scale():
-    model, _ = tiny_and_large(2)
-    display = SharesDisplay.from_estimator(model, np.arange(60) // 3, topics=[0])
-    assert display.ax_.get_ylim()[1] > display.shares[:, 0].max()
-    model, groups = tiny_and_large(20)
-    display = SharesDisplay.from_estimator(model, groups, topics=[0])
-    assert display.ax_.get_ylim()[1] > 0.9
-    assert not {"^", ">"} & {line.get_marker() for line in display.ax_.lines}
-    assert "arrow" not in display.figure_.get_supxlabel()
 
 
 def test_texts_are_legible_the_first_month_is_written_and_titles_have_no_dots_at_ends():
@@ -260,20 +248,3 @@ def test_circles_are_at_their_places_with_legible_names():
         display = TopicMapDisplay.from_estimator(aspects(n_topics=n_topics, n_columns=90))
         assert_legible(display)
         assert len(display.texts_) >= 0.8 * n_topics
-
-
-def test_neither_names_nor_lines_are_over_names():
-    rng = np.random.default_rng(0)
-    centers, radii = rng.uniform(60, 240, size=(30, 2)), np.full(30, 9.0)
-    boxes = place_names(centers, radii, [(60, 10)] * 30, (300, 300))
-    kept = [(i, box) for i, box in enumerate(boxes) if box is not None]
-    assert 15 < len(kept) < 30  # there is not room for all
-    for (_, a), (_, b) in combinations(kept, 2):
-        assert (a[2:] <= b[:2]).any() or (b[2:] <= a[:2]).any()
-    for i, box in kept:
-        line = leader_line(centers[i], radii[i], box)
-        if line is not None:
-            points = line[0] + np.linspace(0, 0.9, 30)[:, None] * (line[1] - line[0])
-            for j, other in kept:
-                inside = (points > other[:2] + 1) & (points < other[2:] - 1)
-                assert i == j or not inside.all(axis=1).any()
