@@ -192,45 +192,6 @@ def test_a_block_that_is_not_printed_is_found(tmp_path):
 
 _, PAGE = (DOCS / "papers.md").read_text(encoding="utf-8").split("\n## Every equation, ")
 
-# Equations, tables and figures of each section of the index.
-NUMBERS = {
-    "Hofmann & Puzicha (1998): equations": (67, 0, 0),
-    "Hofmann & Puzicha (1998): tables and figures": (0, 2, 14),
-    "Hofmann, Puzicha & Jordan (1999)": (12, 1, 5),
-    "Hofmann & Puzicha (1998b)": (3, 1, 2),
-    "Yu, Yu, Tresp & Kriegel (2005)": (9, 3, 3),
-}
-
-
-def numbers(page):
-    """The numbers in the first columns, sorted, section by section; "(1), (3)–(5)" are four."""
-    sections = (part.split("\n", 1) for part in page.split("\n### ")[1:])
-    return {title: sorted(numbers_of(text), key=in_order) for title, text in sections}
-
-
-def numbers_of(text):
-    cells = re.findall(r"^\| ((?:Tables? |Figures? |\()\d.*?) \|", text, re.MULTILINE)
-    for cell in cells:
-        form = "({})" if cell[0] == "(" else f"{cell.split()[0].removesuffix('s')} {{}}"
-        for first, last in re.findall(r"(\d+)\)?(?:–\(?(\d+))?", cell):
-            yield from map(form.format, range(int(first), int(last or first) + 1))
-
-
-def in_order(number):
-    kind, n = re.fullmatch(r"(\D+)(\d+)\)?", number).groups()
-    return ("(", "Table ", "Figure ").index(kind), int(n)
-
-
-def expected():
-    return {
-        title: [
-            form.format(number)
-            for form, count in zip(("({})", "Table {}", "Figure {}"), counts, strict=True)
-            for number in range(1, count + 1)
-        ]
-        for title, counts in NUMBERS.items()
-    }
-
 
 def names(page):
     return re.findall(r"`([^`]+)`", page)
@@ -278,13 +239,6 @@ def takes(estimator, parameter, value):
 
 def missing(page):
     return [name for name in names(page) if not exists(name)]
-
-
-def test_every_number_of_the_papers_is_in_one_row_and_a_missing_one_is_found():
-    assert numbers(PAGE) == expected()
-    without = re.sub(r"^\| \(17\) .*\n", "", PAGE, flags=re.MULTILINE)
-    assert without != PAGE
-    assert numbers(without) != expected()
 
 
 def test_all_names_of_the_index_exist_and_made_up_ones_are_found():
