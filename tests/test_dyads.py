@@ -1,7 +1,6 @@
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import KFold, train_test_split
@@ -281,21 +280,6 @@ def test_transformed_counts_are_noticed():
     ratings[:, :3] = counts[:, :3] > 2
     for X in (counts, counts * 0.5, counts * 1.7, ratings):
         assert transformed(sp.csr_array(X)) is None
-
-
-def test_tables_of_three_libraries_have_the_same_tokens_and_names():
-    columns = {"sea": [1, 2, 0], "sky": [0, 3, 1]}
-    for table in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
-        dyads = Dyads(table)
-        assert dyads.column_names.tolist() == ["sea", "sky"]
-        assert dyads.to_csr().toarray().tolist() == [[1, 0], [2, 3], [0, 1]]
-    columns = {"who": ["ann", "bob"], "what": ["tea", "ale"], "n": [3, 1]}
-    for table in (columns, pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
-        with pytest.warns(UserWarning, match="Column 'n' is taken as counts"):
-            assert len(Dyads.from_frame(table, "who", "what")) == 4
-        with pytest.warns(UserWarning, match="Column 'n' is taken as counts"):
-            assert len(Dyads.from_frame({**columns, "N": [1, 1]}, "who", "what")) == 4
-        refused("'where' is not a column .* has 'who'", Dyads.from_frame, table, "where", "what")
 
 
 def test_tokens_of_a_table_without_cells_are_refused():

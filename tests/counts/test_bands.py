@@ -90,32 +90,6 @@ def test_products_do_not_depend_on_threads(height):
             np.testing.assert_array_equal(alone.tdot(A), threads.tdot(A))
 
 
-def test_tiles_cut_every_band_at_the_same_columns(height):
-    X = gappy_table()
-    X.data[::4] = 0.5
-    view = Bands.of_matrix(X)
-    limits = view.tiles(3)
-    assert limits.shape == (len(view), 4, 3)
-    np.testing.assert_array_equal(limits[:, 0], view.limits[:-1])
-    np.testing.assert_array_equal(limits[:, -1], view.limits[1:])
-    columns = [
-        {j for start, stop in limits[:, part : part + 2, 0] for j in view.columns[start:stop]}
-        for part in range(3)
-    ]
-    assert sum(map(len, columns)) == len(set().union(*columns)) == len(set(X.indices))
-
-
-def test_tiles_share_the_non_zeros_and_heights_suit_threads_and_caches():
-    X = sp.csr_array(np.tri(60, 40, -1))
-    tiles = Bands.of_matrix(X).tiles(4)
-    sizes = np.diff(tiles[0, :, 1])
-    assert tiles.shape == (1, 5, 3)
-    assert sizes.sum() == X.nnz
-    assert sizes.max() <= X.nnz / 4 + 60
-    for n_rows, height in [(10, 1024), (20_000, 1250), (500_000, 4096)]:
-        assert Bands.of_matrix(sp.csr_array((n_rows, 2))).height == height
-
-
 def test_runs_may_be_cut_and_bands_parted(height, monkeypatch):
     X, D = gappy_table(np.float64), np.random.default_rng(0).random((40, 3))
     X.data[::3] = 0.5

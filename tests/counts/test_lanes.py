@@ -76,18 +76,6 @@ def test_neighbours_of_a_row_are_neither_read_nor_written(n_components):
     assert np.isnan(out[:, [0, -2, -1]]).all()
 
 
-def test_arrays_begin_with_a_cache_line():
-    for shape, shift in [((1, 1), None), ((32, 32), 0), ((70, 16), 8), ((1000, 33), 8)]:
-        zeros = rows.aligned_array(shape, np.float32, shift or 0, np.zeros)
-        if shift is not None:  # but for small ones
-            assert zeros.ctypes.data % rows.PAGE == shift * rows.LINE
-        assert zeros.shape == shape
-        assert zeros.dtype == np.float32
-        assert zeros.flags.c_contiguous
-        assert zeros.flags.writeable
-        assert not zeros.any()
-
-
 def test_loops_compile_without_a_cache_folder(monkeypatch, caplog):
     """numba refuses to cache where it finds no folder that it can write to."""
     listener, event = decorators.CompilationListener(), compiled_by("skcooc.counts.made_up")

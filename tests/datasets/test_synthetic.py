@@ -194,18 +194,6 @@ def test_documented_figures(name, shape, total, nnz, classes):
 
 
 @requires_data
-def test_textures_are_grey_and_differ():
-    pytest.importorskip("matplotlib")
-    textures = corpora.textures()
-    assert set(textures) == {"D4", "D16", "D19", "D21", "D29", "D55", "D68", "D84"}
-    for image in textures.values():
-        assert image.shape == (256, 256)
-        assert image.dtype == np.uint8
-        assert len(np.unique(image)) > 80
-    assert len({image.tobytes() for image in textures.values()}) == 8
-
-
-@requires_data
 def test_brown_keeps_null_and_bible_rows_are_the_preceding_words():
     corpus = corpus_of("brown_pairs")
     assert "null" in corpus.rows

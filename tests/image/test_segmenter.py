@@ -15,7 +15,7 @@ from benchmarks.textures import make_mondrian
 from skcooc.counts import CSRCounts
 from skcooc.equations.row_clusters import Params, RowClusters
 from skcooc.image import GaborHistograms, TextureSegmenter, grid_coarsening
-from skcooc.image.histograms import block_counts, gabor_moduli
+from skcooc.image.histograms import gabor_moduli
 from skcooc.image.segmenter import PRIOR, PottsSites, expand_blocks, row_softmax
 from tests.image.textures import noise, three
 from tests.tables import refused
@@ -204,15 +204,6 @@ def test_histograms_have_equal_sums_and_orientations_are_told_apart():
         wave = np.cos(2 * np.pi * frequency * (x * np.cos(angle) + y * np.sin(angle)))
         responses = [m[16:48, 16:48].mean() for m in gabor_moduli(wave, 3, 4, 0.4)]
         assert np.argmax(responses) == channel
-
-
-def test_block_counts_equal_a_loop_over_pixels():
-    bins = np.random.default_rng(0).integers(0, 3, (2, 5, 7)) + np.array([0, 3])[:, None, None]
-    expected = np.zeros((2 * 3, 6))
-    for channel in bins:
-        for (y, x), bin in np.ndenumerate(channel):
-            expected[(y // 3) * 3 + x // 3, bin] += 1
-    np.testing.assert_array_equal(block_counts(bins, 3, 6).toarray(), expected)
 
 
 def test_invalid_input_of_histograms_and_without_scikit_image(monkeypatch):
