@@ -330,16 +330,6 @@ def test_a_sample_is_of_rows_and_the_totals_of_all(n_rows):
     refused("no block", checked([]).sampled, n_rows, np.random.default_rng(0))
 
 
-def test_all_rows_have_the_same_chance():
-    blocks = checked([sp.csr_array(np.eye(4, 40, first)) for first in range(0, 40, 4)])
-    rng, drawn = np.random.default_rng(0), np.zeros(40)
-    for _ in range(120):
-        drawn += blocks.sampled(5, rng)[0].column_sums
-    expected = 120 * 5 / 40
-    assert np.sum((drawn - expected) ** 2 / expected) < 73  # chi-square, p = .001
-    assert drawn.sum() == 600
-
-
 def test_shape_and_number_of_blocks(tmp_path):
     save_table(tmp_path / "table", [SMALL])
     for blocks, n_blocks in [

@@ -76,20 +76,14 @@ def last_stage(model):
 
 
 @pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("name", MODELS)
-def test_a_fit_ends_at_its_least_objective(name, table):
-    model = fitted(name, table)
-    objectives = last_stage(model)
-    assert model.converged_
-    assert model.objective_ == objectives[-1]
-    assert objectives[-1] - objectives.min() <= ROUNDING * abs(objectives[-1])
-
-
-@pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("name", [*MODELS, *MAY_RISE])
-def test_more_iterations_hardly_lower_the_objective(name, table):
+def test_a_fit_ends_at_its_least_objective_which_more_iterations_hardly_lower(name, table):
     model = fitted(name, table)
-    before = model.objective_
+    before, objectives = model.objective_, last_stage(model)
+    if name in MODELS:
+        assert model.converged_
+        assert before == objectives[-1]
+        assert before - objectives.min() <= ROUNDING * abs(before)
     groups = {"groups": GROUPS} if "groups" in name else {}
     model.set_params(tol=0, max_iter=100).fit(TABLES[table], **groups)
     assert before - last_stage(model).min() < GAIN * abs(before)

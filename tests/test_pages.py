@@ -161,30 +161,3 @@ def test_a_result_is_older_once_its_code_or_data_change(monkeypatch, tmp_path):
     (tmp_path / "counts.npz").write_bytes(b"counts")
     assert experiment.changes_since(record | {"data": {"counts.npz": "0"}}) == ["counts.npz"]
     assert experiment.changes_since(record | {"data": {"absent.npz": "0"}}) == []
-
-
-def test_comments_and_documentation_do_not_make_a_result_older():
-    code = 'def f(x):\n    return "#" + x\n'
-    told = '"""The head."""\n\n# Why.\ndef f(x):  # not\n    """Say it."""\n    return "#" + x\n'
-    assert experiment.bare_code(told) == experiment.bare_code(code)
-    message = "def f(x):\n    if x:\n        raise ValueError(%s)\n"
-    long = message % ('(\n            f"{x} is no "\n            f"colour, {x!r}"\n        )')
-    assert experiment.bare_code(long) == experiment.bare_code(message % '("not a colour")')
-    assert experiment.bare_code(code.replace("+", "*")) != experiment.bare_code(code)
-
-
-def test_a_table_of_rows_averages_and_leaves_missing_cells_empty():
-    rows = [
-        {"model": "a", "K": 8, "seed": 0, "perplexity": 10.0},
-        {"model": "a", "K": 8, "seed": 1, "perplexity": 14.0},
-        {"model": "b", "K": 16, "seed": 0, "perplexity": 9.0, "never": "no"},
-    ]
-    layout = tables.Layout(["model"], ["perplexity"], ["K"], [".1f"], spread=True)
-    assert tables.table(rows, layout) == [
-        ["model", "K = 8", "K = 16"],
-        ["a", "12.0 ± 2.8", ""],
-        ["b", "", "9.0"],
-    ]
-    plain = tables.Layout(["model"], ["perplexity", "never"])
-    assert tables.table(rows, plain)[2] == ["b", "9", "no"]
-    assert tables.markdown([["a", "b"], ["1", "2"]]) == ["| a | b |", "|---|---|", "| 1 | 2 |"]

@@ -76,13 +76,6 @@ def test_sums_of_columns_by_group():
     )
 
 
-def test_other_groups_have_other_sums():
-    first = BLOCK.column_sums_by_group(3)
-    other = BLOCK.in_groups(np.zeros(12, dtype=int))
-    np.testing.assert_allclose(other.column_sums_by_group(3)[0], TABLE.toarray().sum(axis=0))
-    np.testing.assert_array_equal(BLOCK.column_sums_by_group(3), first)
-
-
 def test_what_is_made_of_a_block_keeps_its_groups():
     held_in, held_out = BLOCK.divide(0.3, 0)
     for block in (

@@ -141,21 +141,7 @@ def test_a_table_of_many_numbers_is_a_matrix(error, tmp_path):
 
 
 def test_five_letters_are_five_words_and_empty_cells_are_zero(tmp_path):
-    def literal(values):
-        filled = [value for value in values if value.strip()]
-        if not filled or len(set(filled)) < 0.5 * len(filled):
-            return 0
-        n_words = sum(len(value.split()) for value in filled) / len(filled)
-        return n_words if n_words >= 5 else 0
-
-    rng = np.random.default_rng(0)
-    kinds = set()
-    for _ in range(300):
-        words = rng.choice(["a", "be", " ", "\t", ""], (4, rng.integers(1, 12)))
-        values = [" ".join(row) for row in words]
-        kinds.add(bool(literal(values)))
-        assert mean_words(values) == literal(values)
-    assert kinds == {True, False}
+    assert mean_words(["a b c d", "e f g h"]) == mean_words(3 * ["a b c d e"]) == 0
     assert mean_words(["a b c d e", " f g h i j\n"]) == 5
     names = [f"w{j}" for j in range(12)]
     path = tmp_path / "a.jsonl"

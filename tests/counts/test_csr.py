@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skcooc.counts import CSRCounts, NewRows, csr, passes
+from skcooc.counts import CSRCounts, NewRows, csr
 from tests.tables import factors, random_table
 
 
@@ -92,20 +92,6 @@ def test_new_rows_contribute_nothing_to_columns_and_can_be_taken_in_any_order():
     taken = NewRows(X).take(np.array([5, 0]))
     assert isinstance(taken, NewRows)
     np.testing.assert_array_equal(taken.row_sums, X.toarray()[[5, 0]].sum(axis=1))
-
-
-def test_threads_share_views_made_by_the_first(monkeypatch):
-    made = []
-    monkeypatch.setattr(passes.Bands, "of_matrix", lambda X: made.append("bands") or object())
-    monkeypatch.setattr(passes, "ColumnView", lambda X: made.append("columns") or object())
-    counts = CSRCounts(random_table(30, 20))
-    assert not made
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda n: counts.with_threads(n, map).views.bands, range(1, 9)))
-    assert made == ["bands"]
-    assert len(set(found)) == 1
-    assert counts.with_threads(2, map).views.columns is counts.views.columns
-    assert made == ["bands", "columns"]
 
 
 def test_counts_can_be_pickled_with_their_views_and_are_freed_at_once():

@@ -1,4 +1,3 @@
-import gc
 import os
 import runpy
 import shutil
@@ -41,26 +40,6 @@ def test_padded_rows_of_any_width_equal_numpy(dtype, n_components):
     kept = rows.without_padding(out, n_components)
     np.testing.assert_allclose(kept, A + w * B, rtol=limit, atol=limit)
     assert not out[:, n_components:].any()
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_are_half_a_line_or_whole_lines(dtype):
-    line = rows.LINE // np.dtype(dtype).itemsize
-    for k, *widths in (
-        (1, 0.5, 1, 2),
-        (line // 2, 0.5, 1, 2),
-        (line // 2 + 1, 1, 1, 2),
-        (line + 1, 2, 2, 2),
-        (2 * line + 1, 3, 3, 4),
-    ):
-        table = np.ones((3, k), dtype)
-        for least, width in zip((rows.HALF, rows.LINE, 2 * rows.LINE), widths, strict=True):
-            wider = rows.padded(table, dtype, least)
-            assert wider.shape == (3, width * line)
-            np.testing.assert_array_equal(rows.without_padding(wider, k), table)
-            assert wider.sum() == table.sum()
-    table = np.ones((3, 2 * line), dtype)
-    assert rows.padded(table, dtype) is table
 
 
 @pytest.mark.parametrize("n_components", [8, 16])
@@ -121,18 +100,6 @@ def compiled_by(module):
     return SimpleNamespace(
         data={"dispatcher": SimpleNamespace(py_func=SimpleNamespace(__module__=module))}
     )
-
-
-def test_garbage_is_not_collected_while_loops_are_compiled():
-    pauses, seen = decorators.CompilationListener(), []
-    modules = "numba.of_others", "skcooc.counts.made_up", "skcooc.counts.that_it_calls"
-    for module in modules:
-        pauses.on_start(compiled_by(module))
-        seen.append(gc.isenabled())
-    for module in modules[::-1]:
-        pauses.on_end(compiled_by(module))
-        seen.append(gc.isenabled())
-    assert seen == [True, False, False, False, True, True]
 
 
 def test_loops_compile_where_the_cache_is_damaged_full_or_read_only(tmp_path, monkeypatch):
