@@ -19,7 +19,7 @@ from benchmarks.process import seconds_of
 from skcooc.counts import CSRCounts
 from skcooc.counts.passes import balanced_ranges, threads
 from skcooc.em import EMStage, State, fit, make_solver
-from skcooc.em.stages import WARMUP_ITERATIONS
+from skcooc.em.warmup import WARMUP_ITERATIONS
 from skcooc.equations.aspects import Aspects
 
 BETA = 0.8

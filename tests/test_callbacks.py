@@ -79,8 +79,8 @@ def assert_same(one, two):
         assert getattr(one, name) == getattr(two, name)
     assert repr(one.tuning_) == repr(two.tuning_)
     assert getattr(one, "splits_", None) == getattr(two, "splits_", None)
-    records = ([repr(record[:-1]) for record in model.history_] for model in (one, two))
-    assert len(set(map(tuple, records))) == 1
+    one, two = ([repr(record._replace(seconds=0)) for record in m.history_] for m in (one, two))
+    assert one == two
 
 
 @pytest.mark.parametrize("estimator", FORMS, ids=repr)
@@ -189,7 +189,7 @@ def test_an_interrupted_write_keeps_the_old_file(call, tmp_path, monkeypatch):
 
 
 def test_callbacks_are_not_written_and_bad_parameters_are_refused_before_the_fit(tmp_path):
-    model = clone(MODEL).set_callbacks(Checkpoint(tmp_path / "model", every=6)).fit(X)
+    model = clone(MODEL).set_callbacks(Checkpoint(tmp_path / "model", every=50)).fit(X)
     assert os.listdir(tmp_path) == []  # without a search, not before the first iteration
     model.set_callbacks(Checkpoint(tmp_path / "model", every=5)).fit(X)
     assert not [name for name in vars(read_checkpoint(tmp_path / "model")) if "callback" in name]
@@ -378,7 +378,7 @@ def test_callbacks_stop_fits_and_see_fitted_estimators_and_interruptions_leave_n
     np.testing.assert_allclose(model.transform(X).sum(axis=1), 1)
     watch = Watch()
     model = quick(estimator, max_iter=8).set_callbacks(watch).fit(X)
-    assert len(watch.scores) >= model.n_iter_
+    assert len(watch.scores) >= sum(record.stage == "fit" for record in model.history_)
     assert watch.scores[-1] > watch.scores[0] - 0.02  # a start may be good already
     model = quick(estimator).set_callbacks(Interruption(at=2))
     with pytest.raises(KeyboardInterrupt):

@@ -23,7 +23,7 @@ from skcooc import (
 )
 from skcooc.counts import CSRCounts
 from skcooc.counts import disk as disk_counts
-from skcooc.fitting.progress import BlockTasks
+from skcooc.fitting.watching import BlockTasks
 from skcooc.tables import CheckedBlocks, disk
 from skcooc.tables.disk import FACTS, FILES, MAGIC
 from tests.contract import assert_same_fit

@@ -11,7 +11,7 @@ from skcooc.equations.aspects import ROW_PRIOR, Aspects
 from skcooc.equations.aspects import Params as AspectParams
 from skcooc.equations.product_aspects import Params as ProductParams
 from skcooc.equations.product_aspects import ProductAspects
-from skcooc.fitting.fit import few_columns
+from skcooc.fitting.short_fits import few_columns
 from skcooc.fitting.stream import fold_in, unknown_rows
 from tests.equations.literal_aspects import LiteralAspects
 from tests.equations.literal_product_aspects import LiteralProducts

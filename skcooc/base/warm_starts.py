@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import joblib
 import numpy as np
@@ -54,9 +54,11 @@ def watched_fit(
     if before is not None:
         check_as_before(estimator, parameters, table.matches(X))
 
-    def attributes(tuned: Tuned, record: Record, state: State) -> Attributes:
+    def attributes(
+        tuned: Tuned, smoothing: float | Literal["auto"], record: Record, state: State
+    ) -> Attributes:
         return {
-            **iteration_attributes(tuned, record, state, X, recipe.settings.smoothing),
+            **iteration_attributes(tuned, record, state, X, smoothing),
             "_unfinished": journal.copy_for(None),
             **fitted,
         }

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import starmap
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -53,8 +53,8 @@ class FitContext:
         """Return function(*args), or what is left of it from an interrupted fit."""
         return function(*args)
 
-    def note(self, tuned: Any) -> None:
-        """Note what was tuned, before the last run begins."""
+    def note(self, tuned: Any, smoothing: float | Literal["auto"]) -> None:
+        """Note what was tuned, and the smoothing asked for, before the last runs begin."""
 
     def end_trial(self) -> None:
         """Note that a trial of a search has ended."""

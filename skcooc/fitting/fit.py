@@ -66,7 +66,7 @@ def fit_table(recipe: Recipe, X: Counts, sample: Block, context: FitContext) -> 
     tunables = recipe.family.tunables(sample) if settings.tunes else []
     with context.part("tuned") as part:
         tuned = context.once("tuned", tuned_fit, recipe, train, heldout, tunables, part)
-    context.note(tuned)
+    context.note(tuned, settings.smoothing)
     X, judge = (train, heldout) if settings.early_stopping else (X, None)
     del train  # the final fit needs the memory
     run = best_run(recipe.tuned(tuned.model, tuned.beta, tuned.start), tuned, X, judge, context)
@@ -215,7 +215,7 @@ def one_run(
     _, n_inner = split_threads(settings.n_jobs, recipe.n_parallel_runs)
     with (
         threads(n_inner) as map,
-        context.part(f"run {number}", "EM", recipe.n_iterations, X.n_blocks) as part,
+        context.part(f"run {number}", "EM", recipe.n_subtasks, X.n_blocks) as part,
     ):
         X = part.with_progress(X.with_threads(n_inner, map))
         if best is None:

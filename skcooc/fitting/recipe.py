@@ -275,11 +275,11 @@ class Recipe:
         return 1 if improves else len(self.settings.seeds)
 
     @property
-    def n_iterations(self) -> int | None:
-        """Largest number of iterations, if that is known."""
+    def n_subtasks(self) -> int | None:
+        """Largest number of iterations, and one for the start, if that is known."""
         lengthened = any(variation.adds_iterations for variation in self.variations)
         is_known = len(self.equations.stages) == 1 and not lengthened
-        return self.settings.max_iter if is_known else None
+        return self.settings.max_iter + 1 if is_known else None
 
     @property
     def folds_in_rows(self) -> bool:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 
@@ -25,7 +25,8 @@ from skcooc.protocol.scikit_learn import CallbackContext
 class WatchedContext(FitContext):
     """Context of a fit that is watched.
 
-    ``attributes`` makes those of an estimator that would have stopped at an iteration.
+    ``attributes`` makes those of an estimator that would have stopped at an iteration, from what
+    was tuned, the smoothing asked for, the record of the iteration and the state.
     Each part has its names in the journal and, where there are callbacks, a task of its own. All
     share a stop: once a callback has asked for it, no part makes further iterations.
     """
@@ -34,13 +35,13 @@ class WatchedContext(FitContext):
         self,
         settings: Settings,
         journal: Journal,
-        attributes: Callable[[Tuned, Record, State], dict[str, object]] | None = None,
+        attributes: Callable[..., dict[str, object]] | None = None,
         task: CallbackContext | None = None,
         data: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(settings)
         self.journal = journal
-        self._attributes: Callable[..., dict[str, object]] | None = attributes
+        self._attributes = attributes
         self._task, self._data = task, data or {}
         self._stop = Event()
         self._name: Name = ()
@@ -83,9 +84,9 @@ class WatchedContext(FitContext):
             (*self._name, name), function, *args, checkpoint=checkpoint
         )
 
-    def note(self, tuned: Tuned) -> None:
+    def note(self, tuned: Tuned, smoothing: float | Literal["auto"]) -> None:
         if self._attributes is not None:
-            self._attributes = partial(self._attributes, tuned)
+            self._attributes = partial(self._attributes, tuned, smoothing)
 
     def end_trial(self) -> None:
         self.journal.forget(self._name)

@@ -44,7 +44,7 @@ def test_equal_blocks_are_the_same_bit_by_bit(workers):
     ends, model = (50, 170, 171), Aspects(3)
     far = counts_on_workers.load(workers, in_blocks(X, *ends), "AspectModel")
     rng = np.random.default_rng(0)
-    start = State(*model.random(far, rng))
+    start = State(*model.start(far, rng))
     one, two = (
         fit([EMStage(model, counts, 0.9, 12, 0.0)], rng, make_solver("momentum"), start=start)
         for counts in (far, Blocks(blocks_of(X, *ends)))
