@@ -46,7 +46,7 @@ class Curves:
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
         """Score the model as it is now; True would stop the fit."""
-        if context.task_name == "iteration":
+        if fitted_estimator is not None:  # it is None in iterations of the start
             now = fitted_estimator
             for counts, curve in ((test, self.held_out), (train, self.training)):
                 options = {"background": now.unigram_, "smoothing": 1e-3}

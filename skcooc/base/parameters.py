@@ -69,11 +69,12 @@ ATTRIBUTES = {
     "beta_, smoothing_ : float": "Values used.",
     "tuning_ : list of Trial": """\
 Values tried on held-out tokens: ``stage``, ``values``, ``validation``, ``chosen``.""",
-    "n_iter_ : int": "Number of EM iterations of the final fit.",
+    "n_iter_ : int": "Number of EM iterations on the way to the model, those of its start included.",
     "converged_ : bool": "Whether ``tol`` was reached or early stopping stopped.",
     "objective_ : float": "Free energy less the log prior, in nats.",
     "history_ : list of Record": """\
-Per iteration: ``beta``, ``free_energy``, ``validation_perplexity``, ``seconds``.""",
+Per iteration: ``beta``, ``free_energy``, ``validation_perplexity``, ``seconds``, and ``stage``:
+"start" for iterations of the fits from which this one starts, else "fit".""",
     "n_parameters_ : int": "Number of free parameters, those of rows included.",
     "n_features_in_ : int": "Number M of columns.",
     "feature_names_in_ : (M,) array of str": "Names of the columns, if these are strings.",

@@ -526,10 +526,16 @@ class Predictions(MixturesMixin):
         return new
 
     def __getstate__(self) -> dict[str, Any]:
-        # As scikit-learn does for its own estimators.
-        return {**super().__getstate__(), VERSION: __version__}
+        # With the version, as scikit-learn does for its own estimators.
+        state = {**super().__getstate__(), VERSION: __version__}
+        params = self._state.params if "_state" in state else ()
+        if any(np.shares_memory(self.components_, array) for array in params):
+            del state["components_"]  # a view of the parameters, which pickle would copy
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         check_version(state.get(VERSION), type(self).__name__)
         state = {name: value for name, value in state.items() if name != VERSION}
         super().__setstate__(state)
+        if "_state" in state and "components_" not in state:
+            self.components_ = self._fitted_model.factors(*self._state)[1].T

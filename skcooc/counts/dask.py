@@ -208,6 +208,8 @@ class DaskCounts:
         return total
 
     def collect_rows(self, states: Rows) -> Array:
+        if isinstance(states, np.ndarray):  # of a checkpoint
+            return states
         remote = cast(States, states)
         return cast(Array, dask_rows(self.client, remote.futures, self.sizes, remote.empty))
 

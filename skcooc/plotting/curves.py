@@ -464,7 +464,7 @@ def validated_points(
     Only beta was validated in several stages. Of equal values in a stage, the best counts.
     """
     trials = getattr(model, "tuning_", [])
-    records = getattr(model, "history_", [])
+    records = [r for r in getattr(model, "history_", []) if r.stage == "fit"]
     iterations = enumerate((record.validation_perplexity for record in records), 1)
     options: dict[str, list[tuple[str, float, float]]] = {
         "iterations": [("", i, value) for i, value in iterations if np.isfinite(value)],

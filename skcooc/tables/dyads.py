@@ -27,10 +27,10 @@ THREE_INDICES = "Got Triads, which have three indices; a table of two is needed:
 
 
 class Cells(NamedTuple):
-    """Cells of a table with counts; shares the indices of a CSR array."""
+    """Cells of a table with counts."""
 
     indptr: Array  # (N + 1,)
-    columns: Array  # (nnz,)
+    columns: Array  # (nnz,), of the smallest type that holds them
 
     def in_rows(self, rows: Array) -> tuple[Array, Array]:
         """Cells of the given rows, (n,): index into these rows, and column of each cell."""
@@ -69,7 +69,8 @@ def without_zeros(table: CSR) -> CSR:
 
 def observed_cells(table: CSR) -> Cells:
     table = without_zeros(table)
-    return Cells(table.indptr, table.indices)
+    smallest = np.min_scalar_type(table.shape[1])
+    return Cells(table.indptr.copy(), table.indices.astype(smallest))
 
 
 def same_table(first: TableSchema, second: TableSchema) -> bool:

@@ -70,7 +70,8 @@ def test_validated_iterations_tuned_temperatures_and_priors():
     model = AspectModel(4, beta=0.9, early_stopping=True, random_state=0).fit(X)
     display = PerplexityDisplay.from_estimator(model)
     (line,) = display.lines_
-    expected = [record.validation_perplexity for record in model.history_]
+    records = [record for record in model.history_ if record.stage == "fit"]
+    expected = [record.validation_perplexity for record in records]
     np.testing.assert_array_equal(line.get_ydata(), expected)
     np.testing.assert_array_equal(line.get_xdata(), np.arange(1, len(expected) + 1))
     assert display.over == display.ax_.get_xlabel() == "iterations"

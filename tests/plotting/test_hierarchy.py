@@ -43,7 +43,7 @@ def test_texts_of_trees_are_legible():
         assert_legible(HierarchyDisplay.from_estimator(stand_in(tree), NAMES))
     figure = HierarchyDisplay.from_estimator(hierarchy_model(8), NAMES).figure_
     for text in figure.axes[0].texts:
-        text.set_fontsize(11)
+        text.set_fontsize(14)
     assert overlaps(figure)
     assert outside(figure, text_boxes(figure))
     for n_clusters, size in ((1, None), (32, None), (32, (9.4, 2.5))):
