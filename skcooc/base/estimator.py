@@ -119,10 +119,10 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         A warm start keeps the tuned values and makes no further initialisations. Rows keep their
         mixtures by position if X has as many as before. If the previous call had
         ``warm_start=True``, too, and X and all parameters but ``max_iter``, ``tol`` and ``n_init``
-        are the same, EM continues exactly: ten iterations and ten more are twenty, unless
-        ``max_iter`` cut short what comes before the last stage: eight iterations at a higher beta
-        for topics, a clustering for trees. For that the estimator keeps up to two more arrays of
-        the shapes of ``embedding_`` and ``components_``. With ``annealing`` below 1 it continues at
+        are the same, EM continues exactly: a hundred iterations and a hundred more are two hundred.
+        The first call needs ``max_iter`` of 60 or more for that, as it also limits the fits of the
+        start and what comes before the last stage. The estimator keeps up to two more arrays of the
+        shapes of ``embedding_`` and ``components_``. With ``annealing`` below 1 it continues at
         ``beta_``.
         """
         if self._has_auto_size():
