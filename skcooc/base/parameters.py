@@ -69,7 +69,7 @@ ATTRIBUTES = {
     "beta_, smoothing_ : float": "Values used.",
     "tuning_ : list of Trial": """\
 Values tried on held-out tokens: ``stage``, ``values``, ``validation``, ``chosen``.""",
-    "n_iter_ : int": "Number of EM iterations on the way to the model, those of its start included.",
+    "n_iter_ : int": "Number of EM iterations, those of its start included.",
     "converged_ : bool": "Whether ``tol`` was reached or early stopping stopped.",
     "objective_ : float": "Free energy less the log prior, in nats.",
     "history_ : list of Record": """\
