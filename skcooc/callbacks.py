@@ -40,7 +40,7 @@ class Checkpoint:
     uninterrupted fit.
 
     The estimator can transform, predict and score if the checkpoint was written in the final fit.
-    Earlier checkpoints, of the temperature search or of a growing tree, can only resume. So can
+    Earlier checkpoints, of a start, of the search or of a growing tree, can only resume. So can
     those of searches and ensembles, which hold finished parts: candidates or members. An
     unfinished part starts again; for RowBlocks, the first pass does, except for the fit of its
     sample.

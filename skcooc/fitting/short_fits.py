@@ -45,7 +45,7 @@ class ShortFits:
 
     def __init__(self, recipe: Recipe, X: Block, heldout: HeldOut) -> None:
         self.recipe, self._X, self._heldout = recipe, X, heldout
-        self._starts: dict[tuple[int, Model], tuple[State, list[Record]]] = {}
+        self._starts: dict[tuple[Sequence[float], Model], tuple[State, list[Record]]] = {}
         self._cache = None
         if recipe.settings.cache is not None:
             self._cache = CacheValidation.from_tables(X, heldout.X, recipe.settings.cache)
@@ -53,10 +53,11 @@ class ShortFits:
     def __call__(self, values: Values, context: FitContext) -> ShortFit:
         recipe = self.recipe.with_values(values)
         stages = recipe.stages(self._X)
-        n_shared = 0
-        while stages[n_shared].stage.beta != values["beta"]:  # a warm-up, the same for all of them
+        n_shared = 0  # stages before the temperature tried, such as a warm-up
+        while n_shared < len(stages) - 1 and stages[n_shared].stage.beta != values["beta"]:
             n_shared += 1
-        key = n_shared, recipe.family.first_model(values)
+        betas = tuple(part.stage.beta for part in stages[:n_shared])
+        key = betas, recipe.family.first_model(values)
         if key not in self._starts:
             self._starts[key] = self._start(stages, n_shared, context)
         start, history = self._starts[key]
