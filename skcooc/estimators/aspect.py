@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +36,8 @@ BURSTINESS = 100.0  # tokens: "auto"
 DEFAULT_TEMPERING: Tempering = "distinctive"
 MIN_GAIN_JOINT = 5e-3  # relative fall of perplexity that is worth flat shares of topics
 PREDICTIVE_STEP = 0.04  # between temperatures of leave-one-out models
+
+UNTUNED: tuning.Values = {}  # hyper-parameters as the user gave them
 
 
 @dataclass(eq=False, repr=False)
@@ -163,8 +165,7 @@ class AspectModel(CooccurrenceEstimator):
     @property
     def tempering_(self) -> Tempering:
         model = self._fitted_model
-        plain = model.aspects if isinstance(model, PredictiveAspects) else model
-        return plain.tempering
+        return (model.aspects if isinstance(model, PredictiveAspects) else model).tempering
 
     @property
     def leave_one_out_(self) -> bool:
@@ -177,66 +178,83 @@ class AspectModel(CooccurrenceEstimator):
 
     def merged(self, shares: Array) -> Self:
         """Return a fitted model of L topics, sums of the K fitted ones by shares (K, L)."""
-        kept = len(self.embedding_) > 0  # of a table in blocks no rows are
-        mass = self.component_distribution_ if kept else self._state.params.weights
+        has_rows = len(self.embedding_) > 0  # a table in blocks has none
+        mass = self.component_distribution_ if has_rows else self._state.params.weights
         return self._with_merged_components(shares, mass)
 
     def recipe(self) -> Recipe:
         family = self._family()
-        if family.is_leave_one_out({}) and (self.annealing or 0) > 1:
-            what = "leave_one_out=True has no topics that split"
-            raise ValueError(f"{what}: it needs annealing < 1, or None, got {self.annealing}.")
+        is_leave_one_out = family.is_leave_one_out(UNTUNED)
+        if is_leave_one_out and (self.annealing or 0) > 1:
+            raise ValueError(
+                f"leave_one_out=True needs annealing < 1 or None, got {self.annealing}."
+            )
         if family.is_guided and self.annealing is not None:
-            cure = f"set annealing=None, got {self.annealing}."
-            raise ValueError(f"Known topics do not split: {cure}")
+            raise ValueError(
+                f"Known topics do not split: set annealing=None, got {self.annealing}."
+            )
         concentration = BURSTINESS if self.burstiness == "auto" else self.burstiness
         if concentration is not None and self.early_stopping:
-            what = "early_stopping=True validates without the within-document cache"
-            raise ValueError(f"{what} that burstiness is for: set burstiness=None.")
-        plain = family.plain({})
-        splits = not (family.is_leave_one_out({}) or family.is_guided)
+            raise ValueError("early_stopping=True cannot validate burstiness: set burstiness=None.")
+        plain = family.plain(UNTUNED)
         variations: list[Variation] = []
         if self.annealing is not None:
             variations.append(Annealed(self.annealing, plain.critical_beta))
         elif not family.is_guided:
             variations.append(WarmUp(family.first_model))
-        if splits and not (self.annealing or self.burstiness):
+        if not (is_leave_one_out or family.is_guided or self.annealing or self.burstiness):
             variations.append(MergeAndSplitRuns(family.first_model))
         if concentration is not None:
             variations.append(Bursty(float(concentration)))
         return Recipe(
-            family, self._settings(),
+            family,
+            self._settings(),
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
             start=topic_start,
             quick_start=None if family.is_guided else row_start,
             variations=tuple(variations),
             init_from=plain if self.annealing is None else None,
-        )  # fmt: skip
+        )
 
     def _family(self) -> AspectFamily:
-        names = "component_prior", "row_prior", "leave_one_out", "tempering"
-        last = {n: getattr(self, f"{n}_") for n in names} if self._is_warm_start() else {}
-        counts: ArrayLike | None = None
-        prior = cast("float | Literal['auto']", self.component_prior)
-        if not isinstance(self.component_prior, Real | str):
-            prior, counts = 0.0, self.component_prior
-        return AspectFamily(
-            n_components=self.n_components, tempering=self.tempering, component_prior=prior,
-            row_prior=self.row_prior, leave_one_out=self.leave_one_out,
-            annealed=self.annealing is not None, tunes_smoothing=self.smoothing == "auto",
-            last=last, expected_counts=counts,
-            equations=Aspects if counts is None else GuidedAspects,
-        )  # fmt: skip
+        last = None
+        if self._is_warm_start():
+            last = HyperParameters(
+                self.tempering_, self.component_prior_, self.row_prior_, self.leave_one_out_
+            )
+        family = AspectFamily(
+            n_components=self.n_components,
+            tempering=self.tempering,
+            component_prior=0.0,
+            row_prior=self.row_prior,
+            leave_one_out=self.leave_one_out,
+            annealed=self.annealing is not None,
+            tunes_smoothing=self.smoothing == "auto",
+            last=last,
+        )
+        if isinstance(self.component_prior, Real | str):
+            prior = cast("float | Literal['auto']", self.component_prior)
+            return replace(family, component_prior=prior)
+        return replace(family, expected_counts=self.component_prior, equations=GuidedAspects)
 
     def _row_states(self, X: Block) -> Array:
         # row_prior is weighed against the tokens that some topic can explain.
-        known = np.zeros(X.shape[1], dtype=bool)
-        known[X.indices] = True
-        columns = np.flatnonzero(known)
-        known[columns] = explained = self.components_[:, columns].any(axis=0)
-        return super()._row_states(
-            X if explained.all() else X.replaced(X.table.data * known[X.indices])
-        )
+        is_explained = np.zeros(X.shape[1], dtype=bool)
+        is_explained[X.indices] = True
+        columns = np.flatnonzero(is_explained)
+        is_explained[columns] = self.components_[:, columns].any(axis=0)
+        if not is_explained[columns].all():
+            X = X.replaced(X.table.data * is_explained[X.indices])
+        return super()._row_states(X)
+
+
+class HyperParameters(NamedTuple):
+    """Hyper-parameters of an aspect model, none of them "auto"."""
+
+    tempering: Tempering
+    component_prior: float
+    row_prior: float
+    leave_one_out: bool
 
 
 @dataclass(frozen=True)
@@ -250,8 +268,8 @@ class AspectFamily(ModelFamily):
     leave_one_out: bool | Literal["auto"]
     annealed: bool
     tunes_smoothing: bool
-    last: tuning.Values  # of the last fit, for a warm start; else empty
-    expected_counts: ArrayLike | None = None  # (K, M): pseudo-counts of columns, where given
+    last: HyperParameters | None  # of the last fit, for a warm start
+    expected_counts: ArrayLike | None = None  # (K, M): pseudo-counts of columns
     equations: Callable[..., Aspects] = Aspects  # by number of components, tempering and prior
 
     @property
@@ -263,73 +281,94 @@ class AspectFamily(ModelFamily):
         if self.expected_counts is None:
             return self
         counts = self.checked_counts(X, columns)
-        return self.guided(GuidedAspects, Guide(0 * counts, 0 * counts, counts))
+        equations = partial(GuidedAspects, guide=Guide(0 * counts, 0 * counts, counts))
+        return replace(self, equations=equations)
 
     def checked_counts(self, X: Counts, columns: Array | None) -> Array:
         """Return the expected counts, (M, K); ValueError where shape or names of columns differ."""
-        given, name = self.expected_counts, "component_prior"
-        counts: Array = check_array(given, ensure_non_negative=True, input_name=name, copy=True)
-        check_given_columns(given, columns, name)
+        counts: Array = check_array(
+            self.expected_counts, ensure_non_negative=True, input_name="component_prior", copy=True
+        )
+        check_given_columns(self.expected_counts, columns, "component_prior")
         if counts.shape != (self.n_components, X.shape[1]):
-            what = f"component_prior is an array of shape {counts.shape}; it must be"
-            shape = self.n_components, X.shape[1]
-            raise ValueError(f"{what} {shape}, an expected count of each column in each component.")
+            raise ValueError(
+                f"component_prior is an array of shape {counts.shape}; it must be "
+                f"{(self.n_components, X.shape[1])}: an expected count for each topic and column."
+            )
         return counts.T
-
-    def guided(self, kind: type[GuidedAspects], guide: Guide, **options: Any) -> AspectFamily:
-        """Return a family of models where something is known."""
-        return replace(self, equations=partial(kind, guide=guide, **options))
 
     def model(self, values: tuning.Values) -> Aspects | PredictiveAspects:
         plain = self.plain(values)
-        if not self.is_leave_one_out(values):
-            row_prior = self._pseudo_counts(False)["row_prior"]
-            return replace(plain, row_prior=values.get("row_prior", row_prior))
-        return PredictiveAspects(plain, {**self._pseudo_counts(True), **values}["row_prior"])
+        row_prior = self.hyper_parameters(values).row_prior
+        if self.is_leave_one_out(values):
+            return PredictiveAspects(plain, row_prior)
+        return replace(plain, row_prior=row_prior)
 
     def plain(self, values: tuning.Values) -> Aspects:
-        """Return the equations without leave-one-out.
+        """Return the equations without leave-one-out."""
+        n = values.get("n_components", self.n_components)
+        tempering, component_prior, *_ = self.hyper_parameters(values)
+        # A pilot with fewer components, which only finds a temperature, knows nothing of them.
+        make = self.equations if n == self.n_components else Aspects
+        return make(n, tempering, component_prior)
+
+    def hyper_parameters(self, values: tuning.Values) -> HyperParameters:
+        """Return the values tried; of others those given, of the last fit, or the usual ones.
 
         With fewer components the pseudo-count of a column is larger, so that their total stays.
         """
-        n = self.n_components
-        prior = self._pseudo_counts(self.is_leave_one_out(values))["component_prior"]
+        leave_one_out = self.is_leave_one_out(values)
+        component_prior = self._pseudo_count("component_prior", leave_one_out)
         if "n_components" in values:
-            n = values["n_components"]
-            prior *= self.n_components / n
-        tempering = values.get("tempering", self.tempering)
+            component_prior *= self.n_components / values["n_components"]
+        row_prior = self._pseudo_count("row_prior", leave_one_out)
+        tempering = self.tempering
         if tempering == "auto":
-            tempering = self.last.get("tempering", DEFAULT_TEMPERING)
-        # A pilot with fewer components, which only finds a temperature, knows nothing of them.
-        make = self.equations if n == self.n_components else Aspects
-        return make(n, tempering, values.get("component_prior", prior))
+            tempering = DEFAULT_TEMPERING if self.last is None else self.last.tempering
+        return HyperParameters(
+            values.get("tempering", tempering),
+            values.get("component_prior", component_prior),
+            values.get("row_prior", row_prior),
+            leave_one_out,
+        )
+
+    def _pseudo_count(self, name: str, leave_one_out: bool) -> float:
+        """Return the pseudo-count given; else that of the last fit, or the usual one."""
+        value: float | Literal["auto"] = getattr(self, name)
+        if value != "auto":
+            return value
+        if self.last is not None and self.last.leave_one_out == leave_one_out:
+            return getattr(self.last, name)
+        if leave_one_out:
+            return usual_values.PSEUDO_COUNTS[name]
+        return usual_values.ROW_PRIOR if name == "row_prior" else 0.0
 
     def has_tunable_row_prior(self, values: tuning.Values) -> bool:
         return self.row_prior == "auto" and not self.is_leave_one_out(values)
 
     def first_model(self, values: tuning.Values) -> Aspects:
         """Return plain equations, with the usual pseudo-counts instead of those tried."""
-        names = "n_components", "leave_one_out"
-        return self.plain({name: values[name] for name in names if name in values})
+        names = {"n_components", "leave_one_out"}
+        return self.plain({name: values[name] for name in names & values.keys()})
 
     def beta_range(self, X: Block) -> TemperatureRange:
-        return self._predictive_range(X) if self.is_leave_one_out({}) else ASPECT_TEMPERATURES
+        return self._predictive_range(X) if self.is_leave_one_out(UNTUNED) else ASPECT_TEMPERATURES
 
     def tunables(self, X: Block) -> list[tuning.Tunable]:
-        usual, always = self._pseudo_counts(True), self.is_leave_one_out({})
+        usual = {name: self._pseudo_count(name, True) for name in usual_values.PSEUDO_COUNTS}
         factors = usual_values.PSEUDO_COUNT_FACTORS
         shares = [s for s in factors if all(getattr(self, name) == "auto" for name in s)]
         joint = tuning.OneOf("tempering", ["joint"], MIN_GAIN_JOINT)
         last = [joint] if self.tempering == "auto" else []
-        if always:
+        if self.is_leave_one_out(UNTUNED):
             smaller = tuning.SmallerPseudoCounts(shares, usual)
             return [tuning.Temperature(self.beta_range(X)), smaller, *last]
         K = self.n_components
-        few = min(K, max(usual_values.LEAST_ASPECTS, K // 4))
-        pilot = ASPECT_TEMPERATURES._replace(guess=usual_values.usual_beta(X, few))
-        guess = partial(usual_values.beta_of_others, few, K)
+        n_pilot = min(K, max(usual_values.LEAST_ASPECTS, K // 4))
+        pilot = ASPECT_TEMPERATURES._replace(guess=usual_values.usual_beta(X, n_pilot))
+        guess = partial(usual_values.beta_of_others, n_pilot, K)
         temperature = tuning.Temperature(ASPECT_TEMPERATURES, guess, n_trials=1)
-        tunables: list[tuning.Tunable] = [tuning.Pilot(pilot, few), temperature]
+        tunables: list[tuning.Tunable] = [tuning.Pilot(pilot, n_pilot), temperature]
         if self.component_prior == "auto":
             within = tuning.prior_range(X, K)
             tunables.append(tuning.ComponentPrior(within, only_thin=self.tunes_smoothing))
@@ -342,20 +381,10 @@ class AspectFamily(ModelFamily):
         if "leave_one_out" in values:
             return values["leave_one_out"]
         if self.leave_one_out == "auto":
-            return bool(self.last) and self.last["leave_one_out"]
+            return self.last is not None and self.last.leave_one_out
         return self.leave_one_out
 
     def _predictive_range(self, X: Block) -> TemperatureRange:
         """Return the range of leave-one-out models, whose best beta is nearer to 1."""
         guess = usual_values.usual_predictive_beta(X, self.n_components)
         return ASPECT_TEMPERATURES._replace(guess=guess, step=PREDICTIVE_STEP)
-
-    def _pseudo_counts(self, leave_one_out: bool) -> dict[str, float]:
-        """Return the pseudo-counts given; else those of the last fit, or the usual ones."""
-        usual = dict(usual_values.PSEUDO_COUNTS)
-        if not leave_one_out:
-            usual |= {"component_prior": 0.0, "row_prior": usual_values.ROW_PRIOR}
-        if self.last and leave_one_out == self.last["leave_one_out"]:
-            usual = {name: self.last[name] for name in usual}
-        given = {"component_prior": self.component_prior, "row_prior": self.row_prior}
-        return {name: usual[name] if value == "auto" else value for name, value in given.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, cast
 
@@ -358,19 +359,22 @@ class GuidedAspectModel(AspectModel):
         family = super()._family()
         if self.group_effects is not None:
             if self.leave_one_out is True or self.burstiness is not None:
-                what = "group_effects does not go with leave_one_out=True or burstiness"
-                raise ValueError(f'{what}: set leave_one_out="auto" and burstiness=None.')
+                raise ValueError(
+                    "group_effects does not go with leave_one_out=True or burstiness: set "
+                    'leave_one_out="auto" and burstiness=None.'
+                )
             family = replace(family, leave_one_out=False)
         if self.seed_features and self.tempering == "auto":
             family = replace(family, tempering="joint")
         equations = GuidedAspects if self.group_effects is None else GroupedAspects
-        family = replace(family, equations=equations)
-        given = {name: getattr(family, name) for name in AspectFamily.__dataclass_fields__}
         return GuidedFamily(
-            **given, seeds=self.seed_features or {}, fixed_components=self.fixed_components,
-            group_effects=self.group_effects, feature_names=self.feature_names,
+            **vars(replace(family, equations=equations)),
+            seeds=self.seed_features or {},
+            fixed_components=self.fixed_components,
+            group_effects=self.group_effects,
+            feature_names=self.feature_names,
             seed_strength=self.seed_strength,
-        )  # fmt: skip
+        )
 
     @property
     def _topic_names(self) -> list[str]:
@@ -533,19 +537,28 @@ class GuidedFamily(AspectFamily):
         guide = self._guide(X.shape[1], columns)
         if self.expected_counts is not None:
             guide = replace(guide, counts=self.checked_counts(X, columns))
-        options: dict[str, Any] = {"seed_strength": self.seed_strength}
         if self.group_effects is None and not self.n_per_class:
-            return self.guided(GuidedAspects, guide, **options)
+            equations = partial(GuidedAspects, guide=guide, seed_strength=self.seed_strength)
+            return replace(self, equations=equations)
         groups = cast(Block, X).row_groups
         if groups is None:
-            what = f"group_effects={self.group_effects!r} needs the groups of rows"
-            raise ValueError(f"{what}: fit(X, groups=...).")
-        n_groups = options["n_groups"] = self.n_classes or int(groups.max()) + 1
-        if self.n_per_class:  # rows of a group may have its topics and free ones, (G + 1, K)
+            raise ValueError(
+                f"group_effects={self.group_effects!r} needs groups of rows: fit(X, groups=...)."
+            )
+        n_groups = self.n_classes or int(groups.max()) + 1
+        if self.n_per_class:  # rows of a class may have its topics and free ones, (G + 1, K)
             allowed = np.ones((n_groups + 1, self.n_components), dtype=bool)
-            own = np.repeat(np.eye(n_groups, dtype=bool), self.n_per_class, axis=1)
-            allowed[:-1, : own.shape[1]] = own
+            class_topics = np.repeat(np.eye(n_groups, dtype=bool), self.n_per_class, axis=1)
+            allowed[:-1, : class_topics.shape[1]] = class_topics
             guide = replace(guide, allowed=allowed)
-        options["has_shares"] = self.group_effects in ("topics", "both")
-        options["has_factors"] = self.group_effects in ("columns", "both")
-        return self.guided(GroupedAspects, guide, **options)
+        return replace(
+            self,
+            equations=partial(
+                GroupedAspects,
+                guide=guide,
+                seed_strength=self.seed_strength,
+                n_groups=n_groups,
+                has_shares=self.group_effects in ("topics", "both"),
+                has_factors=self.group_effects in ("columns", "both"),
+            ),
+        )
