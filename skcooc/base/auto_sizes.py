@@ -56,10 +56,10 @@ def _size_search(estimator: Any, X: TableLike, sample_weight: ArrayLike | None) 
     from skcooc.model_selection import ComponentSearchCV
 
     read_in_memory(copy.copy(estimator), X, sample_weight)
-    few = dict.fromkeys(estimator.size_parameters, 1)
-    plain = clone(estimator).set_params(**few, n_jobs=1, warm_start=False)
+    sizes = dict.fromkeys(estimator.size_parameters, 1)
+    model = clone(estimator).set_params(**sizes, n_jobs=1, warm_start=False)
     search = ComponentSearchCV(
-        plain.set_callbacks(),
+        model.set_callbacks(),
         refit=False,
         n_jobs=estimator.n_jobs,
         random_state=estimator.random_state,

@@ -16,17 +16,17 @@ from skcooc.tables import is_out_of_core
 def check_hard(hard: bool, proportions: str, annealing: float | None = None) -> None:
     """Raise ValueError where a hard clustering would estimate probabilities, or be annealed."""
     if hard and proportions == "estimated":
-        what = "hard=True has no prior probabilities of clusters"
-        raise ValueError(f"{what}: set proportions='uniform', got {proportions!r}.")
+        raise ValueError(f"hard=True needs proportions='uniform', got {proportions!r}.")
     if hard and annealing is not None:
-        what = "hard=True has no temperature"
-        raise ValueError(f"{what}: it needs annealing=None, got {annealing}.")
+        raise ValueError(f"hard=True has no temperature: it needs annealing=None, got {annealing}.")
 
 
 def _clusters_rows(estimator: BaseEstimator) -> bool:
     if getattr(estimator, "axis", "rows") == "columns":
-        what = "predict gives clusters of rows, but axis='columns' clusters the columns"
-        raise AttributeError(f"{what}: use transform for rows, and labels_ for columns.")
+        raise AttributeError(
+            "predict gives clusters of rows, but axis='columns' clusters the columns: use "
+            "transform for rows, and labels_ for columns."
+        )
     return True
 
 

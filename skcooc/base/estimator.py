@@ -125,18 +125,18 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         shapes of ``embedding_`` and ``components_``. With ``annealing`` below 1 it continues at
         ``beta_``.
         """
-        if self._has_auto_size():
+        if auto_sizes.has_auto_size(self):
             return auto_sizes.fit_with_searched_size(self, X, y, sample_weight)
         recipe = self.recipe()
-        table, known = self._read(recipe, X, sample_weight)
+        table, inputs = self._read(recipe, X, sample_weight)
         if table.blocks is None:
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            stopped = self._fit_table(recipe, table, known, data)
+            stopped = self._fit_table(recipe, table, inputs, data)
         else:
             stopped = True  # there is no need to converge
             before = dict(vars(self))  # a fit that fails leaves self as it was
             try:
-                self._fit_blocks(recipe, table.sample, table.blocks, known)
+                self._fit_blocks(recipe, table.sample, table.blocks, inputs)
             except BaseException:
                 self.__dict__.clear()
                 self.__dict__.update(before)
@@ -147,28 +147,37 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     def _read(
         self, recipe: Recipe, X: TableLike, sample_weight: ArrayLike | None
     ) -> tuple[Table, attributes.Attributes]:
+        """Return the checked table, and the attributes of the input."""
         new = copy.copy(self)  # a fit that fails leaves self as it was
         continues = self._is_warm_start() and self._stream is not None
         table = read(
-            new, X, sample_weight, needs=recipe.needs_of_fit, continues=continues,
-            searches=self.beta == "auto", random_state=self.random_state,
-        )  # fmt: skip
+            new,
+            X,
+            sample_weight,
+            needs=recipe.needs_of_fit,
+            continues=continues,
+            searches=self.beta == "auto",
+            random_state=self.random_state,
+        )
         if self._is_warm_start():
-            names, others = self._schema.column_names, table.schema.column_names
-            if not (names is None or others is None or same_names(names, others)):
-                what = "warm_start=True continues a model of columns with other names"
-                raise ValueError(f"{what}, or in another order. {warm_starts.REMEDY}")
-        known = attributes.input_attributes(new) | attributes.size_attributes(self)
-        return table, known | {"_schema": table.schema}
+            names = self._schema.column_names
+            new_names = table.schema.column_names
+            if not (names is None or new_names is None or same_names(names, new_names)):
+                raise ValueError(
+                    "warm_start=True continues a model of columns with other names, or in another "
+                    f"order. {warm_starts.REMEDY}"
+                )
+        inputs = attributes.input_attributes(new) | attributes.size_attributes(self)
+        return table, inputs | {"_schema": table.schema}
 
     @with_callbacks
-    def fit_short(self, table: Table, known: attributes.Attributes) -> Self:
+    def fit_short(self, table: Table, inputs: attributes.Attributes) -> Self:
         """Fit to a checked table by ``max_iter`` iterations from a quick start, for an average.
 
-        ``known`` are attributes of the input, such as ``n_features_in_``.
+        ``inputs`` are attributes of the input, such as ``n_features_in_``.
         """
         recipe = self.recipe().of_member()
-        self._fit_table(recipe, table, known | attributes.size_attributes(self), {})
+        self._fit_table(recipe, table, inputs | attributes.size_attributes(self), {})
         return self
 
     def aic(self, X: TableLike) -> float:
@@ -233,21 +242,23 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """Number of free parameters of P(x, y), those of the training rows included."""
         check_is_fitted(self)
         if not len(self.embedding_):
-            what = "n_parameters_ counts the training rows"
-            raise AttributeError(f"{what}, which are not kept where a table is read in blocks.")
+            raise AttributeError(
+                "n_parameters_ counts the training rows, which are not kept where a table is read "
+                "in blocks."
+            )
         return quantities.free_parameters(self, len(self.embedding_))
 
     def _fit_table(
-        self, recipe: Recipe, table: Table, known: attributes.Attributes, data: dict[str, object]
+        self, recipe: Recipe, table: Table, inputs: attributes.Attributes, data: dict[str, object]
     ) -> bool:
         """Fit to a checked table; return whether a callback stopped EM."""
         X = table.counts
         recipe = recipe.for_table(X, table.schema.column_names)
-        known |= {"_fitted_parameters": copy.deepcopy(self.get_params(deep=False))}
-        known |= {"_stream": None, "_passes": None}
+        params = copy.deepcopy(self.get_params(deep=False))
+        fitted = inputs | {"_fitted_parameters": params, "_stream": None, "_passes": None}
         if hasattr(self, "_skl_callbacks") or self.warm_start:
             surroundings: AbstractContextManager[FitContext] = warm_starts.watched_fit(
-                self, recipe, X, known, data
+                self, recipe, X, fitted, data
             )
         else:
             surroundings = nullcontext(FitContext(recipe.settings))
@@ -255,7 +266,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             warm = context.once("warm", self._is_warm_start)
             if warm:
                 recipe = warm_starts.continuing(self, recipe, X)
-                known |= warm_starts.kept_attributes(self, recipe)
+                fitted |= warm_starts.kept_attributes(self, recipe)
             n_seeds = 1 if warm else self.n_init
             recipe = recipe.with_seeds(
                 context.once("seeds", draw_seeds, self.random_state, n_seeds)
@@ -264,8 +275,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         if attributes.streaming_obstacle(recipe.tuned(fit.model, fit.beta, None)) is None:
             seed = draw_seeds(self.random_state, 1)[0]
             averages = online.averages(fit.run.stats, fit.mass)
-            known["_stream"] = Stream(averages, X.column_sums, X.mean_count_weight, seed)
-        attributes.set_fitted_attributes(self, attributes.fit_attributes(fit) | known)
+            fitted["_stream"] = Stream(averages, X.column_sums, X.mean_count_weight, seed)
+        attributes.set_fitted_attributes(self, attributes.fit_attributes(fit) | fitted)
         return fit.run.stopped
 
     def _settings(self) -> Settings:
@@ -285,12 +296,9 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             cache=self._cache,
         )
 
-    def _has_auto_size(self) -> bool:
-        return auto_sizes.has_auto_size(self)
-
     def check_sizes(self) -> None:
         """Raise ValueError where a number of components is not given."""
-        if self._has_auto_size():
+        if auto_sizes.has_auto_size(self):
             name = self.size_parameters[0]
             raise ValueError(
                 "The number of components must be given here: set "
@@ -315,15 +323,22 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         model, params = self._fitted_model.merge(params, mass.astype(shares.dtype), shares)
         rows = normalise(np.asarray(rows) @ shares, axis=1, otherwise=params.weights)
         new = copy.copy(self).set_params(**{self.size_parameters[0]: shares.shape[1]})
-        gone = "_unfinished", "_stream", "_passes", "_heldout_predictions"
-        fitted_parameters = copy.deepcopy(new.get_params(deep=False))
-        known = {"_fitted_parameters": fitted_parameters, "tuning_": self.tuning_}
-        found = attributes.prediction_attributes(
-            model, State(params, rows), self.beta_, self.smoothing_, self.unigram_,
-            self.row_distribution_,
-        )  # fmt: skip
-        inputs = attributes.input_attributes(self) | attributes.size_attributes(new)
-        attributes.set_fitted_attributes(new, inputs | known | dict.fromkeys(gone) | found)
+        fitted = {
+            **attributes.input_attributes(self),
+            **attributes.size_attributes(new),
+            **attributes.prediction_attributes(
+                model,
+                State(params, rows),
+                self.beta_,
+                self.smoothing_,
+                self.unigram_,
+                self.row_distribution_,
+            ),
+            "_fitted_parameters": copy.deepcopy(new.get_params(deep=False)),
+            "tuning_": self.tuning_,
+        }
+        unset = "_unfinished", "_stream", "_passes", "_heldout_predictions"
+        attributes.set_fitted_attributes(new, fitted | dict.fromkeys(unset))
         return new
 
 

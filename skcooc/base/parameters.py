@@ -83,9 +83,11 @@ Per iteration: ``beta``, ``free_energy``, ``validation_perplexity``, ``seconds``
 
 
 def fill_docstring(
-    docstring: str | None, section: str, paragraphs: Mapping[str, str],
+    docstring: str | None,
+    section: str,
+    paragraphs: Mapping[str, str],
     defaults: Mapping[str, object],
-) -> str | None:  # fmt: skip
+) -> str | None:
     r"""Add the missing paragraphs to a section; None stays None (python -OO).
 
     >>> of_beta = {"beta : float": "Inverse temperature."}
@@ -107,11 +109,13 @@ def fill_docstring(
         return docstring
     before, after = docstring.split(f"{section}\n", 1)
     end = re.search(r"\n\n(?=[A-Z][\w ]+\n---)", after)
-    own, rest = (after[: end.start()], after[end.start() :]) if end else (after, "")
-    gap = "\n\n" if "\n\n" in own else "\n"  # as between the section's own paragraphs
-    for name, text in paragraphs.items():
-        if not re.search(rf"^(\w+, )*{name.split(' : ')[0]}(, \w+)* : ", own, flags=re.M):
-            default = defaults.get(name.split(" : ")[0], fill_docstring)
-            shown = "" if default is fill_docstring else f", default={default!r}".replace("'", '"')
-            own += f"{gap}{name}{shown}\n    " + text.replace("\n", "\n    ")
-    return f"{before}{section}\n{own}{rest}"
+    body, rest = (after[: end.start()], after[end.start() :]) if end else (after, "")
+    gap = "\n\n" if "\n\n" in body else "\n"  # as between the section's own paragraphs
+    for head, text in paragraphs.items():
+        name = head.split(" : ")[0]
+        if not re.search(rf"^(\w+, )*{name}(, \w+)* : ", body, flags=re.M):
+            body += gap + head
+            if name in defaults:
+                body += f", default={defaults[name]!r}".replace("'", '"')
+            body += "\n    " + text.replace("\n", "\n    ")
+    return f"{before}{section}\n{body}{rest}"

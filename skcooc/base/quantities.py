@@ -27,8 +27,11 @@ class NoRowsError(ValueError, AttributeError):
 
 
 def joint_distribution(model: Predictions, rows: ArrayLike, columns: ArrayLike) -> Array:
-    mass, A, B = masses(model), model.embedding_, model.components_.T
-    i, j = positions(rows, len(A), "row"), positions(columns, len(B), "column")
+    mass = masses(model)
+    A = model.embedding_
+    B = model.components_.T
+    i = positions(rows, len(A), "row")
+    j = positions(columns, len(B), "column")
     try:
         i, j = np.broadcast_arrays(i, j)
     except ValueError as error:
@@ -36,12 +39,14 @@ def joint_distribution(model: Predictions, rows: ArrayLike, columns: ArrayLike) 
             "shape mismatch: indexing arrays could not be broadcast together with shapes "
             f"{i.shape} {j.shape}"
         ) from error
-    P, flat = np.empty(i.size, dtype=A.dtype), (i.ravel(), j.ravel())
+    shape = i.shape
+    i = i.ravel()
+    j = j.ravel()
+    P = np.empty(i.size, dtype=A.dtype)
     for first in range(0, i.size, step := max(1, CHUNK_SIZE // A.shape[1])):
-        some = slice(first, first + step)
-        of_rows, of_columns = (index[some] for index in flat)
-        P[some] = mass[of_rows] * np.einsum("lk,lk->l", A[of_rows], B[of_columns])
-    return P.reshape(i.shape)
+        chunk = slice(first, first + step)
+        P[chunk] = mass[i[chunk]] * np.einsum("lk,lk->l", A[i[chunk]], B[j[chunk]])
+    return P.reshape(shape)
 
 
 def masses(model: Predictions) -> Array:
@@ -75,17 +80,20 @@ def evidence(model: Predictions, X: TableLike) -> tuple[float, float, int]:
     check_is_fitted(model)
     if isinstance(X, Dyads):
         samples, weights = model._score_samples(X)
-        n_rows, sizes = len(model.embedding_), np.bincount(X.rows, weights)
+        n_rows = len(model.embedding_)
+        sizes = np.bincount(X.rows, weights)
     else:
         rows = model._read_rows(X)
         samples, weights = score_rows(rows, model.predictor(rows))
-        n_rows, sizes = len(weights), weights
+        n_rows = len(weights)
+        sizes = weights
     total = float(weights.sum())
     if not total:
         raise ValueError("X has no tokens to score: all entries are zero.")
     counted = weights > 0  # an impossible token of weight zero would give NaN
-    given_rows, shares = float(np.sum(weights[counted] * samples[counted])), sizes / total
-    log_likelihood = given_rows + total * float(np.sum(shares * log(shares)))
+    shares = sizes / total
+    of_columns = float(np.sum(weights[counted] * samples[counted]))  # log P(y given x)
+    log_likelihood = of_columns + total * float(np.sum(shares * log(shares)))
     return log_likelihood, total, free_parameters(model, n_rows)
 
 

@@ -35,14 +35,14 @@ class Recommendations(NamedTuple):
     """P(y given x), (n_rows, n), float64."""
 
 
-class Asked(NamedTuple):
+class Query(NamedTuple):
     """Rows to recommend columns for."""
 
     mixtures: Array  # (n, K)
-    known: CSR | None  # (n, M): what predictions need to know of them
-    seen: Cells | None  # what is left out: cells of a table
-    rows: Array  # (n,): which rows of it these are
-    own: Array | None = None  # (n,): which training rows these are; None: new ones
+    counts: CSR | None  # (n, M): those that predictions need
+    seen: Cells | None  # cells of a table, which are not recommended
+    rows: Array  # (n,): positions in this table
+    training_rows: Array | None = None  # (n,): positions of training rows; None: new ones
 
 
 def recommend(
@@ -60,46 +60,54 @@ def recommend(
     if len(shape) == 2:
         X = model._read_rows(rows)
         index = np.arange(X.shape[0])
-        asked = Asked(model.fold_in(X), X.table, observed_cells(X.table), index)
+        query = Query(model.fold_in(X), X.table, observed_cells(X.table), index)
     else:
-        asked = _fitted(model, rows, exclude_seen)
-    leading = (len(asked.rows),) if shape else ()
-    best = Ranked.none(len(asked.rows), n)
-    for some, P in _predicted(model, asked if exclude_seen else asked._replace(seen=None)):
-        best.columns[some], best.values[some] = ranked(P, n)
-    items, names = best.columns, model._schema.column_names
+        query = _query_of_training_rows(model, rows, exclude_seen)
+    if not exclude_seen:
+        query = query._replace(seen=None)
+    leading = (len(query.rows),) if shape else ()
+    best = Ranked.none(len(query.rows), n)
+    for chunk, P in _predict(model, query):
+        best.columns[chunk], best.values[chunk] = ranked(P, n)
+    items = best.columns
+    names = model._schema.column_names
     if names is not None:
         items = np.append(names.astype(object), [None])[items]  # None for -1
     return Recommendations(items.reshape(*leading, n), best.values.reshape(*leading, n))
 
 
-def _fitted(model: Predictions, rows: ArrayLike, exclude_seen: bool) -> Asked:
+def _query_of_training_rows(model: Predictions, rows: ArrayLike, exclude_seen: bool) -> Query:
     if not len(model.embedding_):
         raise NoRowsError
     schema = model._schema
     if exclude_seen and schema.seen is None:
-        what = "The non-zero columns of training rows are not kept for dask arrays and DiskTable"
-        raise ValueError(f"{what}. Give counts as a matrix, or exclude_seen=False.")
-    chosen = _chosen(schema.row_names, np.asarray(rows).ravel(), len(model.embedding_))
-    known = model._training_table()
-    mixtures = np.asarray(model.embedding_[chosen])
-    return Asked(mixtures, None if known is None else known[chosen], schema.seen, chosen, chosen)
+        raise ValueError(
+            "The non-zero columns of training rows are not kept for dask arrays and DiskTable. "
+            "Give counts as a matrix, or exclude_seen=False."
+        )
+    index = _row_positions(schema.row_names, np.asarray(rows).ravel(), len(model.embedding_))
+    counts = model._training_table()
+    mixtures = np.asarray(model.embedding_[index])
+    return Query(mixtures, None if counts is None else counts[index], schema.seen, index, index)
 
 
 def _are_counts(model: Predictions, rows: Any) -> bool:
     """Return whether positions are counts by mistake: a Series of columns, or only 0 and 1."""
-    names, values = model._schema.column_names, np.asarray(rows)
+    names = model._schema.column_names
+    values = np.asarray(rows)
     if names is not None and hasattr(rows, "iloc") and set(rows.index) == set(names.tolist()):
         return True
-    whole = values.dtype.kind in "iu" and len(values) == model.components_.shape[1] > 2
-    return bool(whole and np.isin(values, (0, 1)).all())
+    is_row = values.dtype.kind in "iu" and len(values) == model.components_.shape[1] > 2
+    return bool(is_row and np.isin(values, (0, 1)).all())
 
 
-def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
+def _row_positions(names: Array | None, rows: Array, n_rows: int) -> Array:
     """Return the positions of training rows, given by position or by name."""
     if names is None and rows.dtype.kind in "UO":
-        what = "The training rows have no names: give positions, or fit Dyads with row_names"
-        raise ValueError(f"{what}, or a data frame whose index holds strings.")
+        raise ValueError(
+            "The training rows have no names: give positions, or fit Dyads with row_names, or a "
+            "data frame whose index holds strings."
+        )
     numbers = rows.dtype.kind in "iufb"
     if names is None or (numbers and not np.issubdtype(names.dtype, np.number)):
         if rows.size and not np.issubdtype(rows.dtype, np.integer):
@@ -107,9 +115,9 @@ def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
                 f"Positions of rows must be of integer type. Got {rows.dtype}. {NEW_ROWS}"
             )
         return positions(rows, n_rows, "row")
-    found = find_names(names, rows)
-    if (found < 0).any():
-        unknown = rows[found < 0].tolist()
+    index = find_names(names, rows)
+    if (index < 0).any():
+        unknown = rows[index < 0].tolist()
         raise ValueError(
             f"{len(unknown)} of the rows are not in the training table: {unknown[:3]}. Its rows "
             f"are called {names[:2].tolist()} and so on; give counts of new rows as a matrix."
@@ -119,22 +127,22 @@ def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
         raise ValueError(
             f"{numbers_of[repeated[0]]} rows are called {repeated[0]!r}: give positions."
         )
-    return found
+    return index
 
 
-def _predicted(model: Predictions, asked: Asked) -> Iterator[tuple[slice, Array]]:
+def _predict(model: Predictions, query: Query) -> Iterator[tuple[slice, Array]]:
     """Yield slices of rows and their P(y given x); -inf in excluded columns."""
     n_columns = model.components_.shape[1]
-    for first in range(0, len(asked.rows), step := max(1, CHUNK_SIZE // n_columns)):
-        some = slice(first, first + step)
-        mixtures, known, rows = asked.mixtures[some], asked.known, asked.rows[some]
+    for first in range(0, len(query.rows), step := max(1, CHUNK_SIZE // n_columns)):
+        chunk = slice(first, first + step)
+        mixtures = query.mixtures[chunk]
         predictor = model._make_predictor(
             mixtures,
-            None if known is None else known[some],
-            None if asked.own is None else asked.own[some],
+            None if query.counts is None else query.counts[chunk],
+            None if query.training_rows is None else query.training_rows[chunk],
         )
-        everything = all_cells(len(rows), n_columns, mixtures.dtype)
-        P = predictor.cells(everything).reshape(everything.shape)
-        if asked.seen is not None:
-            P[asked.seen.in_rows(rows)] = -np.inf
-        yield some, P
+        cells = all_cells(len(mixtures), n_columns, mixtures.dtype)
+        P = predictor.cells(cells).reshape(cells.shape)
+        if query.seen is not None:
+            P[query.seen.in_rows(query.rows[chunk])] = -np.inf
+        yield chunk, P

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.base import attributes
+from skcooc.base.auto_sizes import has_auto_size
 from skcooc.base.predictions import Predictions
 from skcooc.base.warm_starts import check_as_before, check_batch, check_shape
 from skcooc.callbacks import PASS
@@ -39,11 +40,10 @@ from skcooc.tables import CheckedBlocks, read_batch, with_names
 def _follows_streams(self: Streams) -> bool:
     """Return True; AttributeError, with the reason, where partial_fit is unavailable."""
     try:
-        reason = (
-            "it needs numbers of components, got 'auto'"
-            if self._has_auto_size()
-            else attributes.streaming_obstacle(self.recipe())
-        )
+        if has_auto_size(self):
+            reason: str | None = "it needs numbers of components, got 'auto'"
+        else:
+            reason = attributes.streaming_obstacle(self.recipe())
     except (TypeError, ValueError):  # fit says what is wrong with the parameters
         return True
     if reason is not None:
@@ -58,15 +58,18 @@ class Streams(Predictions):
     smoothing: float | Literal["auto"]
     validation_fraction: float
     recipe: Callable[[], Recipe]
-    _has_auto_size: Callable[[], bool]
     _is_warm_start: Callable[[], bool]
     _init_callback_context: Callable[..., CallbackContext]
 
     @available_if(_follows_streams)
     def partial_fit(
-        self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None, *,
+        self,
+        X: TableLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
         by_name: bool = False,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Update the model with a mini-batch of new rows.
 
         The first call is ``fit``. Later calls, also after ``fit``, are steps of stepwise EM: ten
@@ -119,39 +122,46 @@ class Streams(Predictions):
         """
         if not hasattr(self, "_state"):
             return self.fit(X, y, sample_weight=sample_weight)
-        recipe, start, tally = self.recipe(), perf_counter(), ProgressiveLoss()
+        start = perf_counter()
+        recipe = self.recipe()
         check_shape(self._fitted_parameters, recipe, "partial_fit", "Fit anew.")
         check_batch(self, self._fitted_parameters)
+        if self._unfinished is not None:
+            raise ValueError(
+                "partial_fit needs a completed fit, and this is a checkpoint of fit. Fit anew. "
+                "Save a stream by joblib.dump."
+            )
         if self._stream is None:
-            what = "partial_fit needs a completed fit whose parameters allow streams"
-            if self._unfinished is not None:
-                what += ", and this is a checkpoint of fit. Save a stream by joblib.dump"
-            raise ValueError(f"{what}. Fit anew.")
+            raise ValueError("partial_fit needs a fit whose parameters allow streams. Fit anew.")
         new = copy.copy(self)  # a batch that is refused leaves self as it was
         table = read_batch(new, X, sample_weight, by_name=by_name)
         batch = table.sample
-        now = self._position.with_columns(self._fitted_model, batch.shape[1])
-        totals = now.stream.column_sums + batch.column_sums
-        after = self._follower(recipe, now.stream).step(now, batch, totals, tally)
+        position = self._position.with_columns(self._fitted_model, batch.shape[1])
+        totals = position.stream.column_sums + batch.column_sums
+        tally = ProgressiveLoss()
+        position = self._trainer(recipe, position.stream).step(position, batch, totals, tally)
         mass = batch.row_sums * batch.row_weights
-        self._set_stream_attributes(after, mass, tally, perf_counter() - start, converged=False)
-        self._schema, self._passes, self._heldout_predictions = table.schema, None, None
+        self._set_stream_attributes(position, mass, tally, perf_counter() - start, converged=False)
+        self._schema = table.schema
+        self._passes = None
+        self._heldout_predictions = None
         self.__dict__.update(attributes.input_attributes(new))
         return self
 
     def _fit_blocks(
-        self, recipe: Recipe, sample: Block, blocks: CheckedBlocks, known: attributes.Attributes
+        self, recipe: Recipe, sample: Block, blocks: CheckedBlocks, inputs: attributes.Attributes
     ) -> None:
         """Fit a sample, then make passes over the blocks until they converge."""
         done = Passes()
         if not (self._is_warm_start() and self._stream is not None):
             self.__dict__.pop("_state", None)  # also where the fit of a sample was cut short
-            (seed,), batch = draw_seeds(self.random_state, 1), Batch(sample)
+            (seed,) = draw_seeds(self.random_state, 1)
+            batch = Batch(sample)
             n_tokens = float(cast(Array, blocks.column_sums).sum()) / len(blocks.blocks)
             held_out = held_out_share(self.validation_fraction, n_tokens)
             if self._range(recipe, sample):  # without the tokens that the passes hold out
                 batch = batch.divided(held_out, seed)
-            names = cast("Array | None", known.get("feature_names_in_"))
+            names = cast("Array | None", inputs.get("feature_names_in_"))
             self.fit(with_names(batch.X.table, names), sample_weight=batch.X.weights)
             self._stream = cast(Stream, self._stream)._replace(seed=seed, held_out=held_out)
         elif self._passes is None:
@@ -161,27 +171,30 @@ class Streams(Predictions):
             same_table = np.array_equal(cast(Array, blocks.column_sums), before)
             check_as_before(self, self._fitted_parameters, same_table)
             done = self._passes
-        self.__dict__.update(known)
+        self.__dict__.update(inputs)
         self._make_passes(recipe, blocks, done)
 
     @with_callbacks
     def _make_passes(self, recipe: Recipe, blocks: CheckedBlocks, done: Passes) -> None:
-        max_passes, totals = blocks.blocks.max_passes, cast(Array, blocks.column_sums)
+        max_passes = blocks.blocks.max_passes
+        totals = cast(Array, blocks.column_sums)
         root = self._init_callback_context(max_subtasks=max_passes)
         data = {"estimator": self}
         root.call_on_fit_task_begin(**data)
         passes = BlockTasks(root, PASS, len(blocks.blocks), data)
-        now, stopped = self._position, False
+        position = self._position
+        stopped = False
         while done.number < max_passes and not (done.converged or stopped):
-            start, follower = perf_counter(), self._follower(recipe, now.stream)
+            start = perf_counter()
+            trainer = self._trainer(recipe, position.stream)
             tally = ProgressiveLoss()
             for X in blocks:
                 if X.column_sums.any():
-                    now = follower.step(now, X, totals, tally)
+                    position = trainer.step(position, X, totals, tally)
                 passes.block()
             self._passes = done = done.after(tally.loss)
             self._set_stream_attributes(
-                now, np.empty(0), tally, perf_counter() - start, done.converged
+                position, np.empty(0), tally, perf_counter() - start, done.converged
             )
             stopped = passes.end(dict)
         self._passes = None
@@ -192,11 +205,15 @@ class Streams(Predictions):
         stream = cast(Stream, self._stream)
         return Position(*self._state, self.beta_, self.smoothing_, stream)
 
-    def _follower(self, recipe: Recipe, stream: Stream) -> StreamTrainer:
+    def _trainer(self, recipe: Recipe, stream: Stream) -> StreamTrainer:
         return StreamTrainer(
-            self._fitted_model, partial(self._range, recipe), self.validation_fraction,
-            self.smoothing, add_one_unigram(stream), self.n_jobs,
-        )  # fmt: skip
+            model=self._fitted_model,
+            search=partial(self._range, recipe),
+            validation_fraction=self.validation_fraction,
+            smoothing=self.smoothing,
+            background=add_one_unigram(stream),
+            n_jobs=self.n_jobs,
+        )
 
     def _range(self, recipe: Recipe, X: Block) -> TemperatureRange | None:
         """Return the range of beta to search on a batch; None where beta is given."""
@@ -204,17 +221,31 @@ class Streams(Predictions):
         return within if within and within.low < within.high else None
 
     def _set_stream_attributes(
-        self, now: Position, row_mass: Array, tally: ProgressiveLoss, seconds: float,
+        self,
+        position: Position,
+        row_mass: Array,
+        tally: ProgressiveLoss,
+        seconds: float,
         converged: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Set the attributes after a step or a pass, with the token counts of its rows."""
-        params, rows, beta, smoothing, stream = now
-        unigram = add_one_unigram(stream)
-        state = State(params, rows[: len(row_mass)])
+        params, rows, beta, smoothing, stream = position
         model = self._fitted_model
-        shares = row_mass / row_mass.sum()
-        usable = attributes.prediction_attributes(model, state, beta, smoothing, unigram, shares)
         objective = tally.free_energy - model.log_prior(params, beta)
         record = Record(beta, objective, tally.perplexity, seconds)
-        self.__dict__.update(usable, _stream=stream, converged_=converged, objective_=objective)
-        self.__dict__.update(history_=[*self.history_, record], n_iter_=self.n_iter_ + 1)
+        predictions = attributes.prediction_attributes(
+            model,
+            State(params, rows[: len(row_mass)]),
+            beta,
+            smoothing,
+            add_one_unigram(stream),
+            row_mass / row_mass.sum(),
+        )
+        self.__dict__.update(
+            predictions,
+            _stream=stream,
+            converged_=converged,
+            objective_=objective,
+            history_=[*self.history_, record],
+            n_iter_=self.n_iter_ + 1,
+        )

@@ -76,7 +76,8 @@ def watched_fit(
 
 def continuing(estimator: Any, recipe: Recipe, X: Counts) -> Recipe:
     """Return the recipe of a fit that goes on; it keeps the temperature that was tuned."""
-    settings, trials = recipe.settings, estimator.tuning_
+    settings = recipe.settings
+    trials = estimator.tuning_
     beta = settings.beta
     if beta == "auto" and trials:
         beta = next(trial.beta for trial in trials if trial.chosen)
@@ -100,8 +101,9 @@ def kept_attributes(estimator: Any, recipe: Recipe) -> Attributes:
 
 def last_run(estimator: Any, recipe: Recipe, X: Counts) -> EMState:
     """Return the last run where EM would continue it exactly, else a new one."""
-    end, parameters = estimator._end, estimator._fitted_parameters
-    if end and not changed_parameters(estimator, parameters, LENGTH_PARAMETERS):
+    end = estimator._end
+    fitted = estimator._fitted_parameters
+    if end and not changed_parameters(estimator, fitted, LENGTH_PARAMETERS):
         fingerprint = TableFingerprint(
             estimator.components_.dtype,
             estimator.unigram_,
@@ -135,10 +137,13 @@ class TableFingerprint(NamedTuple):
 
     def matches(self, X: Counts) -> bool:
         dtype, unigram, shares, groups = table_fingerprint(X)
-        fitted = self.row_distribution
-        same_rows = shares.shape == fitted.shape and bool((shares == fitted).all())
-        same_rows = same_rows and np.array_equal(groups, self.row_groups)
-        return same_rows and np.array_equal(unigram, self.unigram) and dtype == self.dtype
+        return (
+            dtype == self.dtype
+            and shares.shape == self.row_distribution.shape
+            and bool((shares == self.row_distribution).all())  # also of dask arrays
+            and np.array_equal(groups, self.row_groups)
+            and np.array_equal(unigram, self.unigram)
+        )
 
 
 def table_fingerprint(X: Counts) -> TableFingerprint:
@@ -152,32 +157,41 @@ def changed_parameters(
     estimator: BaseEstimator, fitted: Parameters, free: Set[str] = frozenset()
 ) -> list[str]:
     """Return the names of parameters changed since the last fit, less those free."""
-    asked = estimator.get_params(deep=False)
-    names = [name for name in asked if name not in RESUMABLE | free]
-    return [name for name in names if joblib.hash(asked[name]) != joblib.hash(fitted[name])]
+    params = estimator.get_params(deep=False)
+    names = [name for name in params if name not in RESUMABLE | free]
+    return [name for name in names if joblib.hash(params[name]) != joblib.hash(fitted[name])]
 
 
 def check_as_before(estimator: BaseEstimator, fitted: Parameters, same_table: bool) -> None:
     """Raise ValueError where an interrupted fit had another table or parameters."""
-    others = changed_parameters(estimator, fitted) + ["X"] * (not same_table)
-    if others:
-        what = "An interrupted fit resumes with the same table and parameters; changed"
-        raise ValueError(f"{what}: {', '.join(others)}. {REMEDY}")
+    changed = changed_parameters(estimator, fitted)
+    if not same_table:
+        changed.append("X")
+    if changed:
+        raise ValueError(
+            "An interrupted fit resumes with the same table and parameters; changed: "
+            f"{', '.join(changed)}. {REMEDY}"
+        )
 
 
 def check_batch(estimator: BaseEstimator, fitted: Parameters) -> None:
     """Raise ValueError where a further batch has other parameters than the first."""
     if changed := changed_parameters(estimator, fitted, OF_BATCHES):
-        what = "partial_fit goes on with the parameters of the first batch; changed"
-        raise ValueError(f"{what}: {', '.join(changed)}. Set them back, or fit anew.")
+        raise ValueError(
+            "partial_fit goes on with the parameters of the first batch; changed: "
+            f"{', '.join(changed)}. Set them back, or fit anew."
+        )
 
 
-def check_shape(fitted: Parameters, recipe: Recipe, what: str, remedy: str = REMEDY) -> None:
-    """Raise ValueError where the fitted model has another shape than the recipe."""
+def check_shape(fitted: Parameters, recipe: Recipe, mode: str, remedy: str = REMEDY) -> None:
+    """Raise ValueError where the fitted model has another shape than the recipe.
+
+    ``mode`` is what continues the model: "partial_fit" or "warm_start=True".
+    """
     shape = {name: fitted[name] for name in recipe.shape}
     if shape != recipe.shape:
         raise ValueError(
-            f"{what} continues a model fitted with {shape}, got {dict(recipe.shape)}. {remedy}"
+            f"{mode} continues a model fitted with {shape}, got {dict(recipe.shape)}. {remedy}"
         )
 
 
@@ -185,8 +199,10 @@ def check_columns(components: Array, X: Counts) -> None:
     """Raise ValueError where X has columns without probability in components (K, M)."""
     n_columns = components.shape[1]
     if n_columns != X.shape[1]:
-        what = f"warm_start=True continues a model of {n_columns} columns, but X has {X.shape[1]}"
-        raise ValueError(f"{what}. {REMEDY}")
+        raise ValueError(
+            f"warm_start=True continues a model of {n_columns} columns, but X has {X.shape[1]}. "
+            f"{REMEDY}"
+        )
     new = np.flatnonzero((X.column_sums > 0) & ~components.any(axis=0))
     if new.size:
         raise ValueError(
