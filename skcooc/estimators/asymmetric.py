@@ -168,9 +168,9 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             soft = not (self.hard or self.leave_one_out or self.annealing)
             plain_rows = soft and self.coarsening is None and self.axis == "rows"
             weights = "sqrt" if plain_rows else "counts"
-        of_clusters = self.n_clusters, self.hard, weights, self.proportions
-        rows = RowClusters(*of_clusters)
-        plain = rows if self.axis == "rows" else ColumnClusters(*of_clusters)
+        options = self.n_clusters, self.hard, weights, self.proportions
+        rows = RowClusters(*options)
+        plain = rows if self.axis == "rows" else ColumnClusters(*options)
         self._check_combinations(weights, plain.largest_beta)
         model = PredictiveClusters(rows) if self.leave_one_out else plain
         within = no_temperature if self.hard else partial(temperatures, plain)
@@ -181,36 +181,35 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         if self.annealing is not None:
             variations.append(Annealed(self.annealing, plain.critical_beta))
         return Recipe(
-            FixedModel(model, within, n_temperatures=N_TEMPERATURES), self._settings(),
+            FixedModel(model, within, n_temperatures=N_TEMPERATURES),
+            self._settings(),
             shape={name: getattr(self, name) for name in ("n_clusters", "axis", "leave_one_out")},
             start=start,
             quick_start=seeded_start if plain is rows and not self.hard else None,
             variations=tuple(variations),
             init_from=None if self.leave_one_out or self.annealing else plain,
-        )  # fmt: skip
+        )
 
     def _check_combinations(self, weights: ObjectWeights, largest_beta: float) -> None:
         if self.leave_one_out:
-            needed = {"hard": False, "axis": "rows", "object_weights": "counts", "coarsening": None}
-            given = {name: getattr(self, name) for name in needed} | {"object_weights": weights}
-            for name, value in needed.items():
-                if given[name] != value:
-                    what = "leave_one_out=True takes the counts of single rows out of soft clusters"
-                    raise ValueError(f"{what}: it needs {name}={value!r}, got {given[name]!r}.")
+            needs = {"hard": False, "axis": "rows", "object_weights": "counts", "coarsening": None}
+            for name, value in needs.items():
+                actual = weights if name == "object_weights" else getattr(self, name)
+                if actual != value:
+                    raise ValueError(f"leave_one_out=True needs {name}={value!r}, got {actual!r}.")
             if (self.annealing or 0) > 1:
-                what = "leave_one_out=True has no clusters that split"
-                raise ValueError(f"{what}: it needs annealing < 1, or None, got {self.annealing}.")
+                raise ValueError(
+                    f"leave_one_out=True needs annealing < 1 or None, got {self.annealing}."
+                )
         if not isinstance(self.beta, str) and self.beta > largest_beta:
-            what = f"The 'beta' parameter of {type(self).__name__} must be a float in the range"
-            where = f"(0.0, {largest_beta}] where object_weights={weights!r}"
-            raise ValueError(f"{what} {where}. Got {self.beta} instead.")
+            raise ValueError(
+                f"The 'beta' parameter of {type(self).__name__} must be a float in the range "
+                f"(0.0, {largest_beta}] where object_weights={weights!r}. Got {self.beta} instead."
+            )
         check_hard(self.hard, self.proportions, self.annealing)
         if self.coarsening is not None and self.axis == "columns":
-            what = "coarsening groups clustered rows"
-            raise ValueError(f"{what}: it needs axis='rows', got 'columns'.")
+            raise ValueError("coarsening groups rows: it needs axis='rows', got 'columns'.")
         if self.coarsening is not None and weights != "counts":
-            what = "coarsening adds counts of rows"
-            raise ValueError(f"{what}: it needs object_weights='counts', got {weights!r}.")
+            raise ValueError(f"coarsening needs object_weights='counts', got {weights!r}.")
         if weights != "counts" and (self.annealing or 2) < 1:
-            what = "annealing < 1 falls from maximum likelihood"
-            raise ValueError(f"{what}: it needs object_weights='counts', got {weights!r}.")
+            raise ValueError(f"annealing < 1 needs object_weights='counts', got {weights!r}.")

@@ -141,17 +141,27 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
     }
 
     def __init__(
-        self, n_components_per_class: int = 1, n_free_components: int = 0, *,
+        self,
+        n_components_per_class: int = 1,
+        n_free_components: int = 0,
+        *,
         seed_features: Mapping[Any, Sequence[str | int]] | None = None,
-        feature_names: ArrayLike | None = None, beta: float | Literal["auto"] = 0.8,
-        max_iter: int = 20, cv: int = 5, n_jobs: int | None = None,
+        feature_names: ArrayLike | None = None,
+        beta: float | Literal["auto"] = 0.8,
+        max_iter: int = 20,
+        cv: int = 5,
+        n_jobs: int | None = None,
         random_state: RandomState = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.n_components_per_class = n_components_per_class
         self.n_free_components = n_free_components
-        self.seed_features, self.feature_names = seed_features, feature_names
-        self.beta, self.max_iter, self.cv = beta, max_iter, cv
-        self.n_jobs, self.random_state = n_jobs, random_state
+        self.seed_features = seed_features
+        self.feature_names = feature_names
+        self.beta = beta
+        self.max_iter = max_iter
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -185,55 +195,71 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         check_consistent_length(np.empty(n_rows), labels)
         tables.check_index(X, y=y)
         if y is None and not self.seed_features:
-            what = "AspectClassifier requires y to be passed"
-            raise ValueError(f"{what}, but the target y is None, and there are no seed_features.")
-        known = np.flatnonzero([label is not None for label in labels])
-        names = [*labels[known].tolist(), *(self.seed_features or {})]
+            raise ValueError(
+                "AspectClassifier requires y to be passed, but the target y is None, and there are "
+                "no seed_features."
+            )
+        names = [label for label in labels if label is not None]
+        has_unlabelled = len(names) < n_rows
+        names += self.seed_features or {}
         if len({isinstance(name, str) for name in names}) > 1:
-            cure = "give all labels, and keys of seed_features, the same type"
-            raise ValueError(f"Some classes are strings and others are not: {cure}.")
+            raise ValueError(
+                "Some classes are strings and others are not: give all labels, and keys of "
+                "seed_features, the same type."
+            )
         classes = np.unique(names)
         if not len(classes):
-            what = "y has no labels, all of its values stand for rows without one"
-            raise ValueError(f"{what}, and there are no seed_features.")
-        if len(classes) == 1 and len(known) < n_rows:
-            (one,) = classes.tolist()
-            what = f"There is one class, {one!r}, as -1, None and NaN in y are no labels"
-            cure = f"If -1 is a class, too, give y == {one!r}"
-            warn(f"{what}. {cure}.")
+            raise ValueError(
+                "y has no labels: all of its values stand for rows without one. Give labels, or "
+                "seed_features."
+            )
+        if len(classes) == 1 and has_unlabelled:
+            (name,) = classes.tolist()
+            warn(
+                f"There is one class, {name!r}, as -1, None and NaN in y are no labels. If -1 is a "
+                f"class, too, give y == {name!r}."
+            )
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = tables.read_in_memory(new, X, sample_weight)
         columns = attributes.input_attributes(new)
         weights = _row_weights(X, sample_weight, n_rows)
         labels[weights == 0] = None  # topics of their class may exclude their columns
-        known = np.flatnonzero([label is not None for label in labels])
+        labelled = np.flatnonzero([label is not None for label in labels])
         seeds = copy.deepcopy(self.seed_features or {})  # parameters of the model inside
-        feature_names, per = copy.deepcopy(self.feature_names), self.n_components_per_class
+        feature_names = copy.deepcopy(self.feature_names)
 
         def fit(labels: Array) -> LabelledAspectModel:
             topics = LabelledAspectModel(
-                len(classes) * per + self.n_free_components, n_components_per_class=per,
+                len(classes) * self.n_components_per_class + self.n_free_components,
+                n_components_per_class=self.n_components_per_class,
                 seed_features={label: seeds.get(label) for label in classes.tolist()},
-                feature_names=feature_names, tempering="distinctive", beta=self.beta,
-                max_iter=self.max_iter, solver="em", n_jobs=self.n_jobs,
+                feature_names=feature_names,
+                tempering="distinctive",
+                beta=self.beta,
+                max_iter=self.max_iter,
+                solver="em",
+                n_jobs=self.n_jobs,
                 random_state=self.random_state,
-            )  # fmt: skip
+            )
             return topics.fit_classes(table, columns, labels, classes)
 
-        model, codes = fit(labels), np.searchsorted(classes, labels[known].tolist())
+        model = fit(labels)
+        codes = np.searchsorted(classes, labels[labelled].tolist())
         folds = self._folds(codes)
-        shares = np.full((len(known), len(classes)), np.nan)
+        shares = np.full((len(labelled), len(classes)), np.nan)
         for fold in range(folds.max(initial=-1) + 1):
-            hidden, part = labels.copy(), known[folds == fold]
-            hidden[part] = None
-            shares[folds == fold] = self._class_shares(fit(hidden).embedding_[part], len(classes))
+            test = labelled[folds == fold]
+            train_labels = labels.copy()
+            train_labels[test] = None
+            mixtures = fit(train_labels).embedding_[test]
+            shares[folds == fold] = self._class_shares(mixtures, len(classes))
         scored = folds >= 0
         fitted = {
             "classes_": classes,
             "model_": model,
             "components_": model.components_,
             "embedding_": model.embedding_,
-            "calibration_": calibration(shares[scored], codes[scored], weights[known][scored]),
+            "calibration_": calibration(shares[scored], codes[scored], weights[labelled][scored]),
             "n_iter_": model.n_iter_,
         }
         attributes.set_fitted_attributes(self, columns | fitted)
@@ -322,8 +348,8 @@ class LabelledAspectModel(GuidedAspectModel):
         self, table: Table, columns: attributes.Attributes, labels: Array, classes: Array
     ) -> Self:
         """Fit to rows with labels (N,), some of them None, of the classes (C,)."""
-        known = columns | attributes.size_attributes(self) | {"_schema": table.schema}
-        self._fit_groups(self.recipe(), table, known, {}, labels, classes)
+        inputs = columns | attributes.size_attributes(self) | {"_schema": table.schema}
+        self._fit_groups(self.recipe(), table, inputs, {}, labels, classes)
         per = self.n_components_per_class
         names = [f"{c} {n}" if per > 1 else str(c) for c in classes for n in range(per)]
         self.component_names_ = dict(enumerate(names))
@@ -335,22 +361,27 @@ class LabelledAspectModel(GuidedAspectModel):
         return super().recipe().of_member()
 
     def _family(self) -> GuidedFamily:
-        n_classes, per = len(self.seed_features or {}), self.n_components_per_class
-        return replace(super()._family(), n_classes=n_classes, n_per_class=per)
+        return replace(
+            super()._family(),
+            n_classes=len(self.seed_features or {}),
+            n_per_class=self.n_components_per_class,
+        )
 
 
 def _labels(y: ArrayLike) -> Array:
     """Labels as objects, (N,), None where there is none; ValueError where they are no classes."""
-    found = column_or_1d(y, warn=True, dtype=object).copy()
-    found[is_missing(found)] = None
-    found[found == UNLABELLED] = None
-    if (given := found[~is_missing(found)]).size:
-        check_classification_targets(column_or_1d(np.array(given.tolist())))  # no tuples
-        for name in MISSING_AS_STRINGS.intersection(given.tolist()):
-            what = f"y has the class {name!r}, a string"
-            cure = "give None in an array of objects, such as numpy.where(known, labels, None)"
-            warn(f"{what}. For rows without a label {cure}.")
-    return found
+    labels = column_or_1d(y, warn=True, dtype=object).copy()
+    labels[is_missing(labels)] = None
+    labels[labels == UNLABELLED] = None
+    names = labels[~is_missing(labels)].tolist()
+    if names:
+        check_classification_targets(column_or_1d(np.array(names)))  # no tuples
+        for name in MISSING_AS_STRINGS.intersection(names):
+            warn(
+                f"y has the class {name!r}, a string. For rows without a label give None in an "
+                "array of objects, such as numpy.where(known, labels, None)."
+            )
+    return labels
 
 
 def _row_weights(X: TableLike, sample_weight: ArrayLike | None, n_rows: int) -> Array:
@@ -381,6 +412,6 @@ def calibration(shares: Array, codes: Array, weights: Array) -> tuple[float, flo
         likelihood = np.sum(weights * scores[np.arange(len(codes)), codes])
         return -float(likelihood + np.average(scores.mean(axis=1), weights=weights))
 
-    found = minimize(loss, np.log([1.0, 0.05]), method="Nelder-Mead", bounds=LOG_BOUNDS)
-    exponent, floor = np.exp(found.x).tolist()
+    result = minimize(loss, np.log([1.0, 0.05]), method="Nelder-Mead", bounds=LOG_BOUNDS)
+    exponent, floor = np.exp(result.x).tolist()
     return exponent, floor

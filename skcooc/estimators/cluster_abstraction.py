@@ -40,8 +40,9 @@ class TreeLearner:
 
     @property
     def needs(self) -> Mapping[Capability, str]:
-        reason = f"tree={self.kind!r} is grown on all rows; give a tree, or tree='binary'"
-        return {"all rows": reason}
+        return {
+            "all rows": f"tree={self.kind!r} is grown on all rows; give a tree, or tree='binary'"
+        }
 
     def learn(
         self,
@@ -218,11 +219,14 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
             learner = TreeLearner(model, cast(str, self.tree), self.n_clusters, grown)
         family = FixedModel(model, no_temperature if self.hard else partial(temperatures, model))
         return Recipe(
-            family, self._settings(), shape={"n_clusters": self.n_clusters},
+            family,
+            self._settings(),
+            shape={"n_clusters": self.n_clusters},
             start=hard_tree_start if self.hard else tree_start,
             variations=() if self.coarsening is None else (Coarsened(self.coarsening),),
-            structure=learner, check=self._check_tree,
-        )  # fmt: skip
+            structure=learner,
+            check=self._check_tree,
+        )
 
     def _posteriors(self, X: Block) -> Array:
         return self._fitted_model.leaves(self._row_states(X))
@@ -243,15 +247,19 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
             # With "auto" the recipe is asked for its settings alone, by averages.
             return binary_tree(1 if self.n_clusters == "auto" else self.n_clusters)
         tree = explicit_tree(self.tree)
-        if len(tree.leaves) != self.n_clusters:
-            n_leaves = len(tree.leaves)
-            what = f"tree has {n_leaves} leaves, but n_clusters={self.n_clusters}"
-            raise ValueError(f"{what}: set n_clusters={n_leaves}.")
+        n_leaves = len(tree.leaves)
+        if n_leaves != self.n_clusters:
+            raise ValueError(
+                f"tree has {n_leaves} leaves, but n_clusters={self.n_clusters}: set "
+                f"n_clusters={n_leaves}."
+            )
         return tree
 
     def _check_tree(self, X: Counts) -> None:
         if not self._is_warm_start() or self._fitted_parameters["n_clusters"] != self.n_clusters:
             return
         if not np.array_equal(self.tree_.parents, self._topology().parents):
-            what = "warm_start=True continues with the fitted tree, but tree has changed"
-            raise ValueError(f"{what}. Set warm_start=False to start anew.")
+            raise ValueError(
+                "warm_start=True continues with the fitted tree, but tree has changed. Set "
+                "warm_start=False to start anew."
+            )

@@ -207,7 +207,8 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         -------
         projections : (n, K) array
         """
-        rows, (_, params) = self._read_rows(X), self._fold_in_model()
+        rows = self._read_rows(X)
+        _, params = self._fold_in_model()
         psi = self._row_states(rows)
         return over_rows(lambda counts: projections(counts, params, psi), rows, self.n_jobs)
 
@@ -231,7 +232,9 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         bounds : (n,) array
             Nats per row.
         """
-        rows, (_, params), s = self._read_rows(X), self._fold_in_model(), self.smoothing_
+        rows = self._read_rows(X)
+        _, params = self._fold_in_model()
+        s = self.smoothing_
         background = self.unigram_[:, None].astype(params.topics.dtype)
         params = params._replace(topics=(1 - s) * params.topics + s * background)
         if self.inference == "collapsed":
@@ -241,15 +244,20 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         return cluster_terms(params, psi) + means * counts
 
     def recipe(self) -> Recipe:
-        shape = {name: getattr(self, name) for name in ("n_components", "n_clusters", "posterior")}
         kind = StructuredProjections if self._is_structured else FactorialProjections
-        priors = self.cluster_prior, self.center_prior, self.topic_prior
-        model = kind(self.n_components, self.n_clusters, *priors, self.update_priors)
-        family = FixedModel(model, self._temperatures)
+        model = kind(
+            self.n_components,
+            self.n_clusters,
+            self.cluster_prior,
+            self.center_prior,
+            self.topic_prior,
+            self.update_priors,
+        )
+        shape_names = "n_components", "n_clusters", "posterior"
         return Recipe(
-            family,
+            FixedModel(model, self._temperatures),
             self._settings(),
-            shape=shape,
+            shape={name: getattr(self, name) for name in shape_names},
             start=projection_start,
             variations=() if self.annealing is None else (Annealed(self.annealing),),
         )

@@ -135,18 +135,15 @@ class ProductSpaceMixture(CooccurrenceEstimator):
         return self._state.params.joint
 
     def recipe(self) -> Recipe:
-        sizes = self.n_row_components, self.n_column_components
-        plain = ProductAspects(*sizes, self.tempering)
+        plain = ProductAspects(self.n_row_components, self.n_column_components, self.tempering)
+        model = PredictiveProducts(plain) if self.leave_one_out else plain
         fall, rise = split_annealing(self.annealing)
         start = left_out_product_start if self.leave_one_out else product_start
-        shaping = "n_row_components", "n_column_components", "leave_one_out"
-        model = PredictiveProducts(plain) if self.leave_one_out else plain
-        family = FixedModel(model, lambda X: ASPECT_TEMPERATURES)
-        shape = {name: getattr(self, name) for name in shaping}
+        shape_names = "n_row_components", "n_column_components", "leave_one_out"
         return Recipe(
-            family,
+            FixedModel(model, lambda X: ASPECT_TEMPERATURES),
             self._settings(),
-            shape=shape,
+            shape={name: getattr(self, name) for name in shape_names},
             start=partial(start, annealing=rise),
             variations=() if fall is None else (Annealed(fall),),
         )

@@ -28,7 +28,8 @@ from skcooc.tables import Table
 
 # Ranges of beta: times the mean number of tokens of a row or column, and relative to the critical
 # value.
-SYMMETRIC, SYMMETRIC_CRITICAL = (8.0, 80.0), (3.0, 20.0)
+SYMMETRIC = 8.0, 80.0
+SYMMETRIC_CRITICAL = 3.0, 20.0
 
 
 @dataclass(eq=False, repr=False)
@@ -182,8 +183,10 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         sizes = self.n_row_clusters, self.n_column_clusters
         for name in ("tied", "annealing", "coarsening"):
             if getattr(self, name) not in (None, False) and self.object_weights != "counts":
-                what = f"{name}={getattr(self, name)!r} needs object_weights='counts'"
-                raise ValueError(f"{what}, got {self.object_weights!r}.")
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} needs object_weights='counts', got "
+                    f"{self.object_weights!r}."
+                )
         model = CoClusters(*sizes, self.hard, self.proportions, self.object_weights)
         fall, rise = split_annealing(self.annealing)
         start: Start = partial(cocluster_start, annealing=rise)
@@ -198,36 +201,43 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         if fall is not None:
             variations.append(Annealed(fall))
         return Recipe(
-            family, self._settings(), shape=dict(zip(self.size_parameters, sizes, strict=True)),
+            family,
+            self._settings(),
+            shape=dict(zip(self.size_parameters, sizes, strict=True)),
             start=bigram_start if self.tied else start,
             variations=tuple(variations),
             init_from=model if self.annealing is None else None,
             check=self._check_square,
-        )  # fmt: skip
+        )
 
     def _read(
         self, recipe: Recipe, X: TableLike, sample_weight: ArrayLike | None
     ) -> tuple[Table, Attributes]:
-        table, known = super()._read(recipe, X, sample_weight)
+        table, inputs = super()._read(recipe, X, sample_weight)
         rows, columns, _ = table.schema.names
         if self.tied and not (rows is None or columns is None or np.array_equal(rows, columns)):
-            what = "tied=True needs rows and columns that are the same items in the same order, but"
-            remedy = "Take all items on both: X.reindex(index=names, columns=names, fill_value=0)"
-            raise ValueError(f"{what} their names differ. {remedy}.")
-        return table, known
+            raise ValueError(
+                "tied=True needs rows and columns that are the same items in the same order, but "
+                "their names differ. Take all items on both: X.reindex(index=names, columns=names, "
+                "fill_value=0)."
+            )
+        return table, inputs
 
     def _check_tied(self) -> None:
         if not self.hard:
-            what = "tied=True is the class bigram model, with hard clusters"
-            raise ValueError(f"{what}: set hard=True.")
+            raise ValueError("tied=True is a model of hard clusters: set hard=True.")
         if self.n_row_clusters != self.n_column_clusters:
-            what = "tied=True needs as many clusters of columns as of rows"
-            given = f"{self.n_row_clusters} and n_column_clusters={self.n_column_clusters}"
-            raise ValueError(f"{what}. Got n_row_clusters={given}.")
+            raise ValueError(
+                "tied=True needs as many clusters of columns as of rows, got "
+                f"n_row_clusters={self.n_row_clusters} and "
+                f"n_column_clusters={self.n_column_clusters}."
+            )
         if self.coarsening is not None:
             raise ValueError("tied=True moves one item at a time: it needs coarsening=None.")
 
     def _check_square(self, X: Counts) -> None:
         if self.tied and X.shape[0] != X.shape[1]:
-            what = "tied=True needs a square X, whose rows and columns are the same items"
-            raise ValueError(f"{what}. Got shape {X.shape}.")
+            raise ValueError(
+                "tied=True needs a square X, whose rows and columns are the same items, got the "
+                f"shape {X.shape}."
+            )

@@ -247,12 +247,13 @@ class TriadicAspectModel(CooccurrenceEstimator):
         rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
         classes = np.eye(len(self.components_))
         rows, z = scoring.draw(n_samples, self.row_distribution_, self.embedding_, classes, rng)
-        given = self.middle_components_, self.components_
-        second, third = (scoring.draw_given(z, P, rng) for P in given)
+        second = scoring.draw_given(z, self.middle_components_, rng)
+        third = scoring.draw_given(z, self.components_, rng)
         return Triads.from_schema(self._schema, rows, second, third)
 
     def recipe(self) -> Recipe:
-        prior, exponents = self.component_prior, self.exponents
+        prior = self.component_prior
+        exponents = self.exponents
         if prior == "auto":
             prior = self.component_prior_ if self._is_warm_start() else 0.0
         if exponents == "auto":
@@ -276,8 +277,8 @@ class TriadicAspectModel(CooccurrenceEstimator):
     def warm_state(self, recipe: Recipe, X: Counts) -> State:
         """Return the initial state; ValueError where values of the second index are new."""
         observed = cast(Triples, X).middle_sums
-        known: Array = np.asarray(self.middle_components_.any(axis=0))
-        if len(observed) != len(known) or ((observed > 0) & ~known).any():
+        is_fitted: Array = np.asarray(self.middle_components_.any(axis=0))
+        if len(observed) != len(is_fitted) or ((observed > 0) & ~is_fitted).any():
             raise ValueError(
                 "warm_start=True continues a model in which some values of the second index of X "
                 "are missing or have probability zero. Set warm_start=False to start anew."
@@ -308,8 +309,7 @@ class TriadicFamily(ModelFamily):
     tunes_smoothing: bool
 
     def model(self, values: tuning.Values) -> TriadicAspects:
-        given = {name: value for name, value in values.items() if name != "beta"}
-        return replace(self.plain, **given)
+        return replace(self.plain, **{name: values[name] for name in values if name != "beta"})
 
     def first_model(self, values: tuning.Values) -> TriadicAspects:
         return self.plain
