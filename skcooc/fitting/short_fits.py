@@ -61,6 +61,8 @@ class ShortFits:
         if key not in self._starts:
             self._starts[key] = self._start(stages, n_shared, context)
         start, history = self._starts[key]
+        first = stages[n_shared].stage  # begins as the fit that continues the best of them
+        start = start._replace(params=first.model.for_table(start.params, first.X))
         result = context.run(stages[n_shared:], self._rng, recipe.settings.solver, start)
         predicted = self._heldout.predicted(recipe.equations, result.params, result.rows)
         validation = self._heldout.score(predicted)
