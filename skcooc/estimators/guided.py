@@ -177,15 +177,20 @@ class GuidedAspectModel(AspectModel):
     @property
     def column_factors_(self) -> Array:
         if not self._has_factors:
-            effects = "group_effects is not 'columns' or 'both'"
-            raise AttributeError(f"There are no factors of columns: {effects} in the fit.")
+            raise AttributeError(
+                "There are no factors of columns: group_effects was not 'columns' or 'both'."
+            )
         return self._grouped_params.column_factors[:-1]
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
-        self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None, *,
+        self,
+        X: TableLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
         groups: ArrayLike | None = None,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -217,34 +222,44 @@ class GuidedAspectModel(AspectModel):
             Where some seeds are no columns.
         """
         if (groups is None) != (self.group_effects is None):
-            given = "None" if groups is None else "given"
             raise ValueError(
-                f"groups and group_effects go together: groups is {given}, and group_effects="
+                f"groups and group_effects go together: groups is "
+                f"{'None' if groups is None else 'given'}, and group_effects="
                 f"{self.group_effects!r}. In a pipeline or a search, groups need metadata routing: "
                 "set_fit_request(groups=True), and set_score_request(groups=True) to score."
             )
         if groups is None:
             return super().fit(X, y, sample_weight)
-        table, known = self._read(recipe := self.recipe(), X, sample_weight)
+        recipe = self.recipe()
+        table, inputs = self._read(recipe, X, sample_weight)
         tables.check_index(X, groups=groups)
         data = {"X": X, "y": None, "metadata": {"groups": groups, "sample_weight": sample_weight}}
-        return self._fit_groups(recipe, table, known, data, groups)
+        return self._fit_groups(recipe, table, inputs, data, groups)
 
     def _fit_groups(
-        self, recipe: Recipe, table: Table, known: attributes.Attributes, data: dict[str, object],
-        groups: ArrayLike, labels: Array | None = None,
-    ) -> Self:  # fmt: skip
+        self,
+        recipe: Recipe,
+        table: Table,
+        inputs: attributes.Attributes,
+        data: dict[str, object],
+        groups: ArrayLike,
+        labels: Array | None = None,
+    ) -> Self:
         """Fit to rows in groups; ``labels`` are those of the groups, where some may have no row."""
         labels, codes = row_groups(groups, table.counts.shape[0], labels)
-        known |= {"groups_": labels, "row_groups_": codes}
-        stopped = self._fit_table(recipe, table.in_groups(codes), known, data)
+        inputs = {**inputs, "groups_": labels, "row_groups_": codes}
+        stopped = self._fit_table(recipe, table.in_groups(codes), inputs, data)
         attributes.warn_about(self, recipe, table, stopped)
         return self
 
     def fit_transform(  # type: ignore[override]
-        self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None, *,
+        self,
+        X: TableLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
         groups: ArrayLike | None = None,
-    ) -> Array:  # fmt: skip
+    ) -> Array:
         """Fit the model, and fold its rows in, (N, K); see :meth:`fit` and :meth:`transform`."""
         return self.fit(X, y, sample_weight, groups=groups).transform(X, groups=groups)
 
@@ -299,7 +314,8 @@ class GuidedAspectModel(AspectModel):
         check_is_fitted(self)
         if not len(self.embedding_):
             raise ValueError("predict needs the training rows, which were not kept.")
-        names, mass = self._fitted_names, np.asarray(self.row_distribution_)[:, None]
+        names = self._fitted_names
+        mass = np.asarray(self.row_distribution_)[:, None]
         mixtures = np.asarray(self.embedding_)
         together = (mass * mixtures).T @ mixtures[:, : len(names)]
         links = normalise(together, axis=1, otherwise=1 / len(names))
@@ -350,9 +366,11 @@ class GuidedAspectModel(AspectModel):
 
     def merged(self, shares: Array) -> Self:
         new = super().merged(shares).set_params(seed_features=None, fixed_components=None)
-        new.component_names_, new._fitted_names = {}, []
+        new.component_names_ = {}
+        new._fitted_names = []
         if hasattr(self, "groups_"):
-            new.groups_, new.row_groups_ = self.groups_, self.row_groups_
+            new.groups_ = self.groups_
+            new.row_groups_ = self.row_groups_
         return new
 
     def _family(self) -> GuidedFamily:
@@ -389,13 +407,13 @@ class GuidedAspectModel(AspectModel):
         return super()._read(recipe, X, sample_weight)
 
     def _fit_table(
-        self, recipe: Recipe, table: Table, known: attributes.Attributes, data: dict[str, object]
+        self, recipe: Recipe, table: Table, inputs: attributes.Attributes, data: dict[str, object]
     ) -> bool:
-        if self._is_warm_start() and "groups_" in known and hasattr(self, "groups_"):
-            _check_same("groups", self.groups_.tolist(), cast(Array, known["groups_"]).tolist())
+        if self._is_warm_start() and "groups_" in inputs and hasattr(self, "groups_"):
+            _check_same("groups", self.groups_.tolist(), cast(Array, inputs["groups_"]).tolist())
         names = self._topic_names
-        known |= {"component_names_": dict(enumerate(names)), "_fitted_names": names}
-        return super()._fit_table(recipe, table, known, data)
+        inputs = {**inputs, "component_names_": dict(enumerate(names)), "_fitted_names": names}
+        return super()._fit_table(recipe, table, inputs, data)
 
     @property
     def _grouped_params(self) -> Any:
@@ -411,9 +429,10 @@ class GuidedAspectModel(AspectModel):
         rows = self._read_rows(X)
         if groups is None:
             if self._has_factors:
-                what = "The columns have factors of groups, such as batches, and groups are not"
-                cure = "Give groups, with None where one is unknown."
-                warn(f"{what} given: the factors are left out. {cure}")
+                warn(
+                    "The columns have factors of groups, such as batches, and groups are not "
+                    "given: the factors are left out. Give groups, with None where one is unknown."
+                )
             return rows
         tables.check_index(X, groups=groups)
         if not hasattr(self, "groups_"):
@@ -445,11 +464,13 @@ class InGroups(NamedTuple):
         return self.model.predict(*self.state, X.in_groups(self.row_groups))
 
 
-def _check_same(what: str, fitted: list[Any], asked: list[Any]) -> None:
+def _check_same(kind: str, fitted: list[Any], names: list[Any]) -> None:
     """Raise ValueError where a warm start would go on with other topics or groups."""
-    if fitted != asked:
-        continues = f"warm_start=True continues a model of the {what} {fitted}"
-        raise ValueError(f"{continues}, got {asked}. {warm_starts.REMEDY}")
+    if fitted != names:
+        raise ValueError(
+            f"warm_start=True continues a model of the {kind} {fitted}, got {names}. "
+            f"{warm_starts.REMEDY}"
+        )
 
 
 def given_topics(fixed: Mapping[str, ArrayLike] | ArrayLike | None) -> dict[str, Array]:
@@ -462,7 +483,7 @@ def given_topics(fixed: Mapping[str, ArrayLike] | ArrayLike | None) -> dict[str,
 
 
 def _in_other_case(columns: Sequence[Column], names: Iterable[Column]) -> str:
-    """A name that is written as one of these columns but for capitals, in quotes; or empty."""
+    """Return the first name that differs from a column in its case only, quoted; or ""."""
     lower = {str(column).lower() for column in columns}
     return next((repr(str(name)) for name in names if str(name).lower() in lower), "")
 
@@ -485,53 +506,67 @@ class GuidedFamily(AspectFamily):
         return True
 
     def _guide(self, n_columns: int, names: Array | None) -> Guide:
-        """Return seeds and given topics as columns of arrays."""
-        of_name = self.n_per_class or 1  # topics of a name
-        seeds, kept, counts = (np.zeros((n_columns, self.n_components)) for _ in range(3))
         if self.feature_names is not None:
-            of_table, names = names, np.asarray(self.feature_names)
+            table_names = names
+            names = np.asarray(self.feature_names)
             if names.shape != (n_columns,):
-                what = f"feature_names has the shape {names.shape}"
-                raise ValueError(f"{what}; X has {n_columns} columns.")
-            if of_table is not None and tables.in_another_order(of_table, names):
-                what = "feature_names has the columns of X in another order"
-                raise ValueError(f"{what}: leave feature_names out.")
-        own = [] if names is None else list(names)
-        places = {name: at for at, name in enumerate(own)}
-        if all(isinstance(name, str) for name in own):  # else numbers are names
-            places |= {at: at for at in range(n_columns)}
+                raise ValueError(
+                    f"feature_names has the shape {names.shape}; X has {n_columns} columns."
+                )
+            if table_names is not None and tables.in_another_order(table_names, names):
+                raise ValueError(
+                    "feature_names has the columns of X in another order: leave feature_names out."
+                )
+        seeds = self._seeds(n_columns, [] if names is None else list(names))
+        return Guide(seeds, self._fixed(n_columns, names), counts=np.zeros_like(seeds))
+
+    def _seeds(self, n_columns: int, names: Sequence[Column]) -> Array:
+        """Return distributions over seed columns, (M, K); zero for topics without seeds."""
+        positions = {name: j for j, name in enumerate(names)}
+        if all(isinstance(name, str) for name in names):  # else numbers are names
+            positions |= {j: j for j in range(n_columns)}
+        n_per_name = self.n_per_class or 1
+        seeds = np.zeros((n_columns, self.n_components))
         unknown: list[Column] = []
         for k, (topic, columns) in enumerate(self.seeds.items()):
             if columns is None:  # a class with labels alone
                 continue
             if isinstance(columns, str):
                 raise TypeError(f"The seeds of {topic!r} are a string: give a list, [{columns!r}].")
-            found = {places[column] for column in columns if column in places}
-            unknown += [column for column in columns if column not in places]
-            if not found:
-                named = own or not any(isinstance(column, str) for column in columns)
-                reason = "" if named else ": X has no names of columns, give feature_names"
-                few = ", ".join(map(repr, [*columns][:3])) or "none"
-                what = f"None of the seeds of {topic!r} is a column of X{reason}"
-                alike = _in_other_case(columns, own)
-                told = f"Given are {few}; X has {n_columns} columns"
-                raise ValueError(f"{what}. {told}{alike and f', such as {alike}'}.")
-            seeds[[*found], of_name * k : of_name * (k + 1)] = 1 / len(found)
+            index = {positions[column] for column in columns if column in positions}
+            unknown += [column for column in columns if column not in positions]
+            if not index:
+                has_names = names or not any(isinstance(column, str) for column in columns)
+                remedy = "" if has_names else ": X has no names of columns, give feature_names"
+                examples = ", ".join(map(repr, [*columns][:3])) or "none"
+                name = _in_other_case(columns, names)
+                raise ValueError(
+                    f"None of the seeds of {topic!r} is a column of X{remedy}. Given are "
+                    f"{examples}; X has {n_columns} columns{f', such as {name}' if name else ''}."
+                )
+            seeds[[*index], n_per_name * k : n_per_name * (k + 1)] = 1 / len(index)
         if unknown:
-            what = f"{len(unknown)} of the seeds are no columns of X, such as {unknown[0]!r}"
-            alike = _in_other_case(unknown, own)
-            warn(f"{what}{alike and f'; X has {alike}'}.")
-        fixed = self.fixed_components
-        for table in fixed.values() if isinstance(fixed, Mapping) else [fixed]:
+            name = _in_other_case(unknown, names)
+            warn(
+                f"{len(unknown)} of the seeds are no columns of X, such as {unknown[0]!r}"
+                f"{f'; X has {name}' if name else ''}."
+            )
+        return seeds
+
+    def _fixed(self, n_columns: int, names: Array | None) -> Array:
+        """Return the given topics in their places, (M, K); zero for other topics."""
+        fixed = np.zeros((n_columns, self.n_components))
+        topics = self.fixed_components
+        for table in topics.values() if isinstance(topics, Mapping) else [topics]:
             tables.check_given_columns(table, names, "fixed_components")
-        for k, (topic, row) in enumerate(given_topics(fixed).items(), start=len(self.seeds)):
+        for k, (topic, row) in enumerate(given_topics(topics).items(), start=len(self.seeds)):
             if row.shape != (n_columns,) or not 0 < row.sum() < np.inf or row.min() < 0:
                 raise ValueError(
                     f"The given topic {topic!r} must have {n_columns} numbers that are finite, not "
                     "negative and not all zero."
                 )
-            kept[:, k] = row / row.sum()
-        return Guide(seeds, kept, counts)
+            fixed[:, k] = row / row.sum()
+        return fixed
 
     def for_table(self, X: Counts, columns: Array | None) -> AspectFamily:
         guide = self._guide(X.shape[1], columns)

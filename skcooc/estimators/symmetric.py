@@ -228,16 +228,12 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             raise ValueError("tied=True is a model of hard clusters: set hard=True.")
         if self.n_row_clusters != self.n_column_clusters:
             raise ValueError(
-                "tied=True needs as many clusters of columns as of rows, got "
-                f"n_row_clusters={self.n_row_clusters} and "
-                f"n_column_clusters={self.n_column_clusters}."
+                "tied=True needs as many clusters of columns as of rows, got n_row_clusters="
+                f"{self.n_row_clusters} and n_column_clusters={self.n_column_clusters}."
             )
         if self.coarsening is not None:
             raise ValueError("tied=True moves one item at a time: it needs coarsening=None.")
 
     def _check_square(self, X: Counts) -> None:
         if self.tied and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "tied=True needs a square X, whose rows and columns are the same items, got the "
-                f"shape {X.shape}."
-            )
+            raise ValueError(f"tied=True needs a square X of the same items, got shape {X.shape}.")
