@@ -16,7 +16,7 @@ from skcooc.tables import is_out_of_core
 def check_hard(hard: bool, proportions: str, annealing: float | None = None) -> None:
     """Raise ValueError where a hard clustering would estimate probabilities, or be annealed."""
     if hard and proportions == "estimated":
-        raise ValueError(f"hard=True needs proportions='uniform', got {proportions!r}.")
+        raise ValueError(f"With hard=True set proportions='uniform', got {proportions!r}.")
     if hard and annealing is not None:
         raise ValueError(f"hard=True has no temperature: it needs annealing=None, got {annealing}.")
 

@@ -187,7 +187,7 @@ class AspectModel(CooccurrenceEstimator):
         is_leave_one_out = family.is_leave_one_out(UNTUNED)
         if is_leave_one_out and (self.annealing or 0) > 1:
             raise ValueError(
-                f"leave_one_out=True needs annealing < 1 or None, got {self.annealing}."
+                f"leave_one_out=True needs annealing < 1, or None, got {self.annealing}."
             )
         if family.is_guided and self.annealing is not None:
             raise ValueError(
@@ -195,7 +195,10 @@ class AspectModel(CooccurrenceEstimator):
             )
         concentration = BURSTINESS if self.burstiness == "auto" else self.burstiness
         if concentration is not None and self.early_stopping:
-            raise ValueError("early_stopping=True cannot validate burstiness: set burstiness=None.")
+            raise ValueError(
+                "early_stopping=True validates without the within-document cache that burstiness "
+                "is for: set burstiness=None."
+            )
         plain = family.plain(UNTUNED)
         variations: list[Variation] = []
         if self.annealing is not None:

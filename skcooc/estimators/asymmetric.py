@@ -199,7 +199,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
                     raise ValueError(f"leave_one_out=True needs {name}={value!r}, got {actual!r}.")
             if (self.annealing or 0) > 1:
                 raise ValueError(
-                    f"leave_one_out=True needs annealing < 1 or None, got {self.annealing}."
+                    f"leave_one_out=True needs annealing < 1, or None, got {self.annealing}."
                 )
         if not isinstance(self.beta, str) and self.beta > largest_beta:
             raise ValueError(
