@@ -17,15 +17,7 @@ from skcooc.equations.memberships import (
     uniform_mixtures,
 )
 from skcooc.loops.left_out import left_out_counts
-from skcooc.protocol import (
-    Array,
-    Block,
-    Counts,
-    FixedComponents,
-    FoldIn,
-    OnlineModel,
-    Rows,
-)
+from skcooc.protocol import Array, Block, Counts, FixedComponents, FoldIn, OnlineModel, Rows
 from skcooc.simplex import mix_with, normalise, sums
 
 # Perturbation of split aspects, relative to that of clusters. Clusters differ by a product over all
@@ -130,7 +122,8 @@ class Aspects(ColumnDistributions, OnlineModel[Params, Statistics]):
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (6), (8), (9)
-        A, B = X.power(rows, beta), self.column_powers(X, params, beta)
+        A = X.power(rows, beta)
+        B = self.column_powers(X, params, beta)
         mixture = X.mixture(A, B)
         mixtures = new_mixtures(X, A, mixture.rows, params.weights)
         expected = X.map_row_ranges(np.multiply, B, mixture.columns, out=B)
@@ -210,7 +203,8 @@ def distinctive_shares(expected: Array, weights: Array) -> Array:
     assignments, or a part of it, is distributed equally: with few data no aspect takes all.
     Returns P(z) if all aspects are equal.
     """
-    m, P = sums(expected, axis=1), weights.astype(np.float64)
+    m = sums(expected, axis=1)
+    P = weights.astype(np.float64)
     above = m[:, None] * weights
     np.maximum(np.subtract(expected, above, out=above), 0, out=above)
     excess = above.sum(axis=0, dtype=np.float64)
@@ -408,12 +402,13 @@ def usual_beta(X: Block, n_components: int) -> float:
     return beta_of_others(USUAL_COMPONENTS, n_components, (0.5 + odds) / (1 + odds))
 
 
-def beta_of_others(n_components: int, others: int, beta: float) -> float:
-    """Best inverse temperature for ``others`` components, given that for n_components.
+def beta_of_others(n_components: int, n_new: int, beta: float) -> float:
+    """Best inverse temperature for n_new components, given that for n_components.
 
     The odds of 1 against 0.5 fall with the fifth root of the number of components.
     """
-    far, near = beta - 0.5, (1 - beta) * (others / n_components) ** 0.2
+    far = beta - 0.5
+    near = (1 - beta) * (n_new / n_components) ** 0.2
     return (0.5 * near + far) / (near + far)
 
 

@@ -17,10 +17,11 @@ from skcooc.equations.memberships import (
     fill_empty_cluster,
     posteriors,
     reciprocals,
-    size_factors,
+    row_factors,
     total_weights,
     unit_of,
     weight_unit,
+    weighted_rows,
     worst_explained,
 )
 from skcooc.equations.row_clusters import RowClusters
@@ -53,8 +54,8 @@ class BlockPredictions:
     """Predictions of rows with clusters of rows and columns, for both models."""
 
     def restrict(self, params: Params, columns: Array) -> Params:
-        J, shares = params.memberships[columns], params.shares[columns]
-        return params._replace(memberships=J, shares=shares)
+        J = params.memberships[columns]
+        return params._replace(memberships=J, shares=params.shares[columns])
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         # Eq. (47)
@@ -102,7 +103,8 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
     def from_clusters(self, X: Counts, rows: Rows, J: Array) -> tuple[Params, Rows]:
         """Return parameters from posteriors of rows, (N, C), and of columns, (M, D)."""
         unit = weight_unit(X, self.object_weights)
-        profiles = X.tdot(X.map_blocks(partial(self._counting, unit=unit), rows))
+        weigh = partial(weighted_rows, object_weights=self.object_weights, unit=unit)
+        profiles = X.tdot(X.map_blocks(weigh, rows))
         C = np.full(self.n_row_clusters, 1 / self.n_row_clusters, dtype=J.dtype)
         D = np.full(self.n_column_clusters, 1 / self.n_column_clusters, dtype=J.dtype)
         return Params(J, _shares(profiles), _joint(profiles, J), C, D, unit), rows
@@ -115,11 +117,11 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
         profiles = X.dot(params.memberships)
         scores = profiles @ log_association(params.joint).T
         beta = 1.0 if self.hard else beta
-        factors = self._factors(X, params.unit)
+        factors = row_factors(X, self.object_weights, params.unit)
         rows, evidence = posteriors(X, scores, beta * factors, params.weights, self.hard)
         spare = np.zeros(profiles.shape[1], dtype=X.dtype)
         if self.hard and not (X.row_weights * X.row_sums @ rows).all():
-            gains = factors[:, 0] * _own(profiles, params.joint.sum(axis=0)) - evidence
+            gains = factors[:, 0] * _own_scores(profiles, params.joint.sum(axis=0)) - evidence
             worst = worst_explained(gains * (X.row_weights > 0))
             spare = spare if worst is None else profiles[worst]
         energy = -float(np.sum(X.row_weights * evidence)) / beta
@@ -130,22 +132,25 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         # Eqs. (42), (43), (49)
-        profiles, shares = stats.profiles, _shares(stats.profiles)
+        profiles = stats.profiles
+        shares = _shares(profiles)
         joint = _joint(profiles, params.memberships)
         scores = profiles @ log_association(joint)
         beta = 1.0 if self.hard else beta
         J = column_posteriors(beta * scores, params.column_weights, self.hard)
         if self.hard:
             J[shares == 0] = 0
-            fill_empty_cluster(J, _own(profiles, joint.sum(axis=1)), scores)
+            fill_empty_cluster(J, _own_scores(profiles, joint.sum(axis=1)), scores)
             J[shares == 0] = params.column_weights
         joint = _joint(profiles, J)
         empty = np.flatnonzero(sums(joint, axis=1) <= 0)[:1]
         if empty.size and stats.spare.any():
             joint[empty[0]] = stats.spare * (1e-12 / stats.spare.sum())  # negligible mass
-        weights, column_weights = params.weights, params.column_weights
+        weights = params.weights
+        column_weights = params.column_weights
         if self.proportions == "estimated":
-            weights, column_weights = stats.sizes / stats.sizes.sum(), sums(J, axis=0) / len(J)
+            weights = stats.sizes / stats.sizes.sum()
+            column_weights = sums(J, axis=0) / len(J)
         unit = unit_of(stats.n_tokens, stats.total, params.unit.dtype)
         return Params(J, shares, joint, weights, column_weights, unit)
 
@@ -163,7 +168,8 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
     def free_parameters(self, params: Params, n_rows: int) -> int:
         # P(y), associations, and estimated proportions; the clusters are hidden. Of the C D
         # associations C + D - 1 are fixed by the margins (section 3.3).
-        (M, D), C = params.memberships.shape, len(params.joint)
+        M = len(params.memberships)
+        C, D = params.joint.shape
         free = M - 1 + (C - 1) * (D - 1)
         return free + (C + D - 2 if self.proportions == "estimated" else 0)
 
@@ -178,12 +184,6 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
     @property
     def row_clusters(self) -> RowClusters:
         return RowClusters(self.n_row_clusters, object_weights=self.object_weights)
-
-    def _counting(self, X: Block, rows: Rows, unit: Array) -> Rows:
-        return rows * self._factors(X, unit)
-
-    def _factors(self, X: Block, unit: Array) -> Array:
-        return size_factors(X.row_sums, self.object_weights, unit)[:, None].astype(X.dtype)
 
 
 def log_association(joint: Array) -> Array:
@@ -206,7 +206,8 @@ def _shares(profiles: Array) -> Array:
     return totals / totals.sum()
 
 
-def _own(profiles: Array, shares: Array) -> Array:
+def _own_scores(profiles: Array, shares: Array) -> Array:
+    """Log-likelihoods of rows or columns in clusters of their own, (n,)."""
     totals = sums(profiles, axis=1)[:, None]
     return sums(profiles * (log(profiles) - log(totals * shares)), axis=1)
 

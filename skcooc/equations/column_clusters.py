@@ -36,7 +36,7 @@ class Params(NamedTuple):
 class Statistics(NamedTuple):
     scores: Array  # (M, K): sum_i n_ij log P(x_i given c) / P(x_i)
     totals: Array  # (M,): sum_i n_ij
-    own: Array  # (M,): sum_i n_ij log n_ij / P(x_i); of the hard model only
+    own_scores: Array  # (M,): sum_i n_ij log n_ij / P(x_i); of the hard model only
     free_energy: float  # -sum_ij n_ij sum_c P(c given y_j) log P(x_i given c), nats
 
 
@@ -77,9 +77,10 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         return params._replace(totals=totals, weights=_shares(params.memberships, totals))
 
     def mix_components(self, params: Params, shares: Array) -> Params:
-        J, proportions = params.memberships @ shares, params.proportions @ shares
+        proportions = params.proportions @ shares
         if self.proportions == "uniform":
             proportions = np.full_like(proportions, 1 / len(proportions))
+        J = params.memberships @ shares
         return Params(J, params.totals, params.weights @ shares, proportions)
 
     def overlaps(self, X: Counts, params: Params, rows: Rows) -> Array:
@@ -90,20 +91,21 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         return params._replace(memberships=perturbed(params.memberships, rng, amount, axis=1))
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        J, factors = params.memberships, self._factors(params.totals)
+        J = params.memberships
+        factors = self._factors(params.totals)
         counted = X.dot(J)
         objects = counted if self.object_weights == "counts" else X.dot(J * factors)
         mass = sums(J * factors * params.totals[:, None], axis=0)
         log_p = X.map_row_ranges(log, objects * reciprocals(mass))
         likelihood = np.sum(X.row_weights * sums(objects * log_p, axis=1), dtype=np.float64)
         rows = normalise(counted, axis=1, otherwise=params.weights)
-        own = np.zeros(X.shape[1])
+        own_scores = np.zeros(X.shape[1])
         # Relative to a single cluster, to keep rounding errors small.
         shared = log(sums(objects, axis=1) * reciprocals(mass.sum()[None]))[:, None]
         if self.hard:
-            own = X.n_log_n(0) - X.tdot(shared)[:, 0]
+            own_scores = X.n_log_n(0) - X.tdot(shared)[:, 0]
         log_p -= shared
-        return rows, Statistics(X.tdot(log_p), X.column_sums, own, -float(likelihood))
+        return rows, Statistics(X.tdot(log_p), X.column_sums, own_scores, -float(likelihood))
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         # Eqs. (29), (31)
@@ -112,11 +114,12 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         J = column_posteriors((1.0 if self.hard else beta) * scores, params.proportions, self.hard)
         if self.hard:
             J[totals == 0] = 0
-            own = stats.own - stats.totals * log(stats.totals)
-            fill_empty_cluster(J, own * self._factors(stats.totals)[:, 0], scores)
+            own_scores = stats.own_scores - stats.totals * log(stats.totals)
+            fill_empty_cluster(J, own_scores * self._factors(stats.totals)[:, 0], scores)
             J[totals == 0] = params.proportions
-        estimated = self.proportions == "estimated"
-        proportions = sums(J, axis=0) / len(J) if estimated else params.proportions
+        proportions = params.proportions
+        if self.proportions == "estimated":
+            proportions = sums(J, axis=0) / len(J)
         return Params(J, totals, _shares(J, totals), proportions)
 
     def log_prior(self, params: Params, beta: float) -> float:
@@ -134,8 +137,8 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         return free + (K - 1 if self.proportions == "estimated" else 0)
 
     def restrict(self, params: Params, columns: Array) -> Params:
-        J, totals = params.memberships[columns], params.totals[columns]
-        return params._replace(memberships=J, totals=totals)
+        J = params.memberships[columns]
+        return params._replace(memberships=J, totals=params.totals[columns])
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         unigram = (params.totals / params.totals.sum())[:, None]

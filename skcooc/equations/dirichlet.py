@@ -32,7 +32,8 @@ def expected_log(counts: Array, prior: Array, total: float) -> Array:
 
 def divergence(counts: Array, prior: Array, total: float) -> float:
     """Sum over the rows of KL(Dir(prior + counts) || Dir(prior)), in nats."""
-    counts, prior = counts.astype(np.float64), prior.astype(np.float64)
+    counts = counts.astype(np.float64)
+    prior = prior.astype(np.float64)
     expected = np.sum(counts * expected_log(counts, prior, total))
     return float(expected) - evidence(counts, prior, total)
 
@@ -56,8 +57,8 @@ def best_prior(counts: Array, prior: Array) -> Array:
     counts = counts.astype(np.float64)
 
     def step(prior: Array) -> Array:
-        own, shared, diagonal, constant = _slopes(counts, prior, float(prior.sum()))
-        gradient, diagonal = _of_logarithms(prior, own + shared, diagonal)
+        slopes, shared, diagonal, constant = _slopes(counts, prior, float(prior.sum()))
+        gradient, diagonal = _of_logarithms(prior, slopes + shared, diagonal)
         inverse = 1 / constant + np.sum(prior**2 / diagonal)
         if inverse > 0:  # the matrix is negative definite: else only its diagonal is
             gradient = gradient - prior * np.sum(prior * gradient / diagonal) / inverse
@@ -80,11 +81,12 @@ def best_total(counts: Array, total: float, n_entries: int) -> float:
         return evidence(row, entries(total), float(total[0]))
 
     def step(total: Array) -> Array:
-        own, shared, diagonal, constant = _slopes(row, entries(total), float(total[0]))
-        slope, curvature = own.sum() / n_entries + shared, diagonal.sum() / n_entries**2
+        slopes, shared, diagonal, constant = _slopes(row, entries(total), float(total[0]))
+        slope = slopes.sum() / n_entries + shared
+        curvature = diagonal.sum() / n_entries**2
         curvature += constant * (curvature + constant < 0)
-        slope, curvature = _of_logarithms(total, np.array([slope]), curvature)
-        return -slope / curvature
+        gradient, curvature = _of_logarithms(total, np.array([slope]), curvature)
+        return -gradient / curvature
 
     return float(_climb(value, step, np.array([total]))[0])
 
@@ -92,11 +94,11 @@ def best_total(counts: Array, total: float, n_entries: int) -> float:
 def _slopes(counts: Array, prior: Array, total: float) -> tuple[Array, float, Array, float]:
     """First and second derivatives of the evidence by the entries and by their sum."""
     sizes = sums(counts, axis=1)
-    own = sums(digamma(counts + prior) - digamma(prior), axis=0)
+    slopes = sums(digamma(counts + prior) - digamma(prior), axis=0)
     shared = float(np.sum(digamma(total) - digamma(sizes + total)))
     diagonal = sums(polygamma(1, counts + prior) - polygamma(1, prior), axis=0)
     constant = float(np.sum(polygamma(1, total) - polygamma(1, sizes + total)))
-    return own, shared, np.minimum(diagonal, -1e-300), constant
+    return slopes, shared, np.minimum(diagonal, -1e-300), constant
 
 
 def _of_logarithms(prior: Array, gradient: Array, curvature: Array) -> tuple[Array, Array]:
@@ -107,17 +109,18 @@ def _of_logarithms(prior: Array, gradient: Array, curvature: Array) -> tuple[Arr
 def _climb(value: Callable[[Array], float], step: Callable[[Array], Array], start: Array) -> Array:
     """Clipped steps in the logarithm, each halved until the value does not fall."""
     x = start.astype(np.float64)
-    now = value(x)
+    height = value(x)
     for _ in range(NEWTON_STEPS):
         direction = np.clip(step(x), -LONGEST, LONGEST)
         for halving in range(HALVINGS):
             new = np.clip(x * np.exp(direction * 0.5**halving), MIN_PRIOR, MAX_PRIOR)
-            if (then := value(new)) >= now - ROUNDING * abs(now):
+            if (new_height := value(new)) >= height - ROUNDING * abs(height):
                 break
         else:
             break
-        moved = np.abs(np.log(new / x)).max()
-        x, now = new, then
-        if moved < NEWTON_TOL:
+        change = np.abs(np.log(new / x)).max()
+        x = new
+        height = new_height
+        if change < NEWTON_TOL:
             break
     return x.astype(start.dtype)

@@ -40,8 +40,8 @@ class SplittingTrees(Clustering[Params, Statistics], Splittable[Params, Statisti
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         unigram = (X.column_sums / X.column_sums.sum())[:, None].astype(X.dtype)
-        one = np.ones((1, 1), dtype=X.dtype)
-        return Params(unigram, one, one[0]), np.ones((X.shape[0], 1), dtype=X.dtype)
+        paths = np.ones((1, 1), dtype=X.dtype)
+        return Params(unigram, paths, paths[0]), np.ones((X.shape[0], 1), dtype=X.dtype)
 
     def mix_components(self, params: Params, shares: Array) -> Params:
         paths = (shares.T @ params.paths) / sums(shares, axis=0)[:, None]
@@ -53,18 +53,18 @@ class SplittingTrees(Clustering[Params, Statistics], Splittable[Params, Statisti
         return Params(nodes, paths @ join, weights)
 
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
-        paths, K = params.paths, len(params.paths)
-        n_below = np.where(paths > 0, (paths > 0).sum(axis=0), K + 1)
+        paths = params.paths.copy()
+        leaves = np.arange(len(paths))
+        n_below = np.where(paths > 0, (paths > 0).sum(axis=0), len(paths) + 1)
         last = n_below.argmin(axis=1)
-        children = perturbed(params.nodes[:, last], rng, amount)
-        half = paths.copy()
-        half[np.arange(K), last] /= 2
-        own = np.diag(half[np.arange(K), last])
-        return Params(np.hstack([params.nodes, children]), np.hstack([half, own]), params.weights)
+        children = np.hstack([params.nodes, perturbed(params.nodes[:, last], rng, amount)])
+        paths[leaves, last] /= 2
+        return Params(children, np.hstack([paths, np.diag(paths[leaves, last])]), params.weights)
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (53), (55)
-        q, paths = params.nodes, params.paths
+        q = params.nodes
+        paths = params.paths
         P = q @ paths.T
         scores, shared = relative_scores(X, P, params.weights)
         factors = np.full((X.shape[0], 1), beta, dtype=X.dtype)

@@ -36,21 +36,30 @@ class GuidedParams(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Guide:
-    """What is known of K aspects; zero where nothing is. Equal to itself alone."""
+    """Known facts about K aspects: zeros where nothing is known. Compared by identity."""
 
     seeds: Array  # (M, K): distributions over seed columns
-    kept: Array  # (M, K): components that are kept
+    fixed_components: Array  # (M, K): components that have no M-step
     counts: Array  # (M, K): pseudo-counts
     allowed: Array | None = None  # (G + 1, K) of bool, by group of rows; None: all
 
     @cached_property
-    def is_kept(self) -> Array:
-        return np.any(self.kept, axis=0)
+    def is_fixed(self) -> Array:
+        return np.any(self.fixed_components, axis=0)
 
     @cached_property
     def cells(self) -> tuple[Array, ...]:
-        """Columns and aspects with seeds or pseudo-counts, of components that are not kept."""
-        return np.nonzero((self.seeds + self.counts) * ~self.is_kept)
+        """Columns and aspects with seeds or pseudo-counts, of components that are not fixed."""
+        return np.nonzero((self.seeds + self.counts) * ~self.is_fixed)
+
+    @classmethod
+    def empty(cls, shape: tuple[int, int] = (0, 0)) -> Self:
+        """Return a guide that knows nothing about aspects of this shape, (M, K)."""
+        zeros = np.zeros(shape)
+        return cls(zeros, zeros, zeros)
+
+
+NO_GUIDE = Guide.empty()  # until a table is read
 
 
 @dataclass(frozen=True)
@@ -61,20 +70,20 @@ class GuidedAspects(Aspects):
     of `Aspects`; the objective has the further terms -b_jk log P(y_j given z_k), which are not
     tempered. Seeds s_jk, which sum to one over the columns, have b_jk = w s_jk L / K in a table of
     L tokens: in an aspect of mean size a share w / (1 + w) is theirs, however many documents there
-    are. A component that is kept has no M-step.
+    are. A fixed component has no M-step.
     """
 
-    guide: Guide | None = None
+    guide: Guide = NO_GUIDE
     seed_strength: float = 0.0  # w
 
     def pseudo_counts(self, params: Any) -> Array:
         """Known pseudo-counts at the cells of `Guide.cells`, (n,)."""
-        guide, per_aspect = self.known, float(params.n_tokens) / self.n_components
-        known = self.seed_strength * per_aspect * guide.seeds[guide.cells]
-        return known + guide.counts[guide.cells]
+        cells = self.guide.cells
+        per_aspect = float(params.n_tokens) / self.n_components
+        return self.seed_strength * per_aspect * self.guide.seeds[cells] + self.guide.counts[cells]
 
     def with_pseudo_counts(self, expected: Array, params: Any) -> Array:
-        cells = self.known.cells
+        cells = self.guide.cells
         if not len(cells[0]):
             return super().with_pseudo_counts(expected, params)
         expected = expected + expected.dtype.type(self.component_prior)
@@ -82,26 +91,22 @@ class GuidedAspects(Aspects):
         return expected
 
     def prior_mass(self, params: Any) -> Array:
-        # No token is left out of a component that is kept, as if there were no end of others.
-        of_aspect, K = self.known.cells[1], self.n_components
-        known = np.bincount(of_aspect, weights=self.pseudo_counts(params), minlength=K)
-        mass = known + self.component_prior * len(params.components)
-        return np.where(self.known.is_kept, np.inf, mass)
+        # No token is left out of a fixed component, as if there were no end of others.
+        counts = self.pseudo_counts(params)
+        sizes = np.bincount(self.guide.cells[1], weights=counts, minlength=self.n_components)
+        mass = sizes + self.component_prior * len(params.components)
+        return np.where(self.guide.is_fixed, np.inf, mass)
 
     def log_prior(self, params: Any, beta: float) -> float:
-        guide, free = self.known, params
-        if self.component_prior and guide.is_kept.any():
-            free = params._replace(components=params.components[:, ~guide.is_kept])
-        known = xlogy(self.pseudo_counts(params), params.components[guide.cells])
-        return super().log_prior(free, beta) + float(np.sum(known, dtype=np.float64))
+        free = params
+        if self.component_prior and self.guide.is_fixed.any():
+            free = params._replace(components=params.components[:, ~self.guide.is_fixed])
+        logs = xlogy(self.pseudo_counts(params), params.components[self.guide.cells])
+        return super().log_prior(free, beta) + float(np.sum(logs, dtype=np.float64))
 
     def free_parameters(self, params: Any, n_rows: int) -> int:
-        n_kept = int(np.count_nonzero(self.known.is_kept))
-        return super().free_parameters(params, n_rows) - n_kept * (len(params.components) - 1)
-
-    @property
-    def known(self) -> Guide:
-        return cast(Guide, self.guide)
+        n_fixed = int(np.count_nonzero(self.guide.is_fixed))
+        return super().free_parameters(params, n_rows) - n_fixed * (len(params.components) - 1)
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Any, Rows]:
         usual = random_distributions((X.shape[1], self.n_components), X, rng)
@@ -109,52 +114,53 @@ class GuidedAspects(Aspects):
 
     @property
     def begins_near_unigram(self) -> bool:
-        return bool(self.known.seeds.any()) or self.known.allowed is not None
+        return bool(self.guide.seeds.any()) or self.guide.allowed is not None
 
     def from_components(self, X: Counts, components: Array) -> tuple[Any, Rows]:
         weights, rows = uniform_mixtures(X, self.n_components)
         n_tokens = np.array(X.column_sums.sum(), dtype=X.dtype)
-        return GuidedParams(self.with_kept(components), weights, weights, n_tokens), rows
+        return GuidedParams(self.with_fixed(components), weights, weights, n_tokens), rows
 
     def for_table(self, params: Any, X: Counts) -> Any:
         components, weights, prior = params[:3]
         n_tokens = np.array(X.column_sums.sum(), dtype=X.dtype)
-        return GuidedParams(self.with_kept(components), weights, prior, n_tokens)
+        return GuidedParams(self.with_fixed(components), weights, prior, n_tokens)
 
     def initial_components(self, X: Counts, rng: np.random.Generator, usual: Array | None) -> Array:
         """Return the usual components, (M, K); where there are seeds, all near the unigram."""
-        guide, unigram = self.known, unigram_of(X)[:, None]
+        unigram = unigram_of(X)[:, None]
         if self.begins_near_unigram:
-            noise = rng.gamma(NOISE_SHAPE, size=guide.seeds.shape)
+            noise = rng.gamma(NOISE_SHAPE, size=self.guide.seeds.shape)
             start = normalise(unigram * noise, axis=0, otherwise=unigram)
         else:
             start = cast(Array, usual)
-        counts = normalise(guide.counts, axis=0, otherwise=0.0)
+        counts = normalise(self.guide.counts, axis=0, otherwise=0.0)
         alike = (hellinger(counts.T) < ALIKE).sum(axis=0) > 1  # they tell no aspects apart
-        for known, share in ((guide.seeds, SEED_SHARE), (counts * ~alike, COUNTS_SHARE)):
-            start = np.where(known.any(axis=0), unigram + share * (known - unigram), start)
+        for P, share in ((self.guide.seeds, SEED_SHARE), (counts * ~alike, COUNTS_SHARE)):
+            start = np.where(P.any(axis=0), unigram + share * (P - unigram), start)
         return start.astype(X.dtype)
 
-    def with_kept(self, components: Array) -> Array:
-        guide = self.known
-        if not guide.is_kept.any():
+    def with_fixed(self, components: Array) -> Array:
+        """Return the components, with the fixed ones of the guide in their places."""
+        is_fixed = self.guide.is_fixed
+        if not is_fixed.any():
             return components
-        kept = np.zeros_like(components)
-        kept[: len(guide.kept)] = guide.kept  # a stream may have further columns
-        return np.where(guide.is_kept, kept, components)
+        fixed = np.zeros_like(components)
+        # A stream may have further columns.
+        fixed[: len(self.guide.fixed_components)] = self.guide.fixed_components
+        return np.where(is_fixed, fixed, components)
 
     def merge(self, params: Any, mass: Array, shares: Array) -> tuple[Self, Any]:
         """Equations and parameters of merged aspects; nothing is known of them."""
         equations, merged = super().merge(params, mass, shares)
-        nothing = np.zeros_like(merged.components)
-        guide = Guide(nothing, nothing, nothing)
+        guide = Guide.empty(merged.components.shape)
         return replace(equations, guide=guide), GuidedParams(*merged, params.n_tokens)
 
     def maximize(self, stats: Statistics, params: Any, beta: float) -> Any:
         n_tokens = np.sum(stats.components, dtype=np.float64).astype(stats.components.dtype)
         params = params._replace(n_tokens=n_tokens)
         components, weights, prior = super().maximize(stats, params, beta)
-        return GuidedParams(self.with_kept(components), weights, prior, n_tokens)
+        return GuidedParams(self.with_fixed(components), weights, prior, n_tokens)
 
 
 class GroupedParams(NamedTuple):
@@ -195,7 +201,7 @@ class GroupedAspects(GuidedAspects):
         Theta_gk = sum_i N_ik / S_gk,  phi_jk ~ (m_jk + b_jk) / sum_g s_gj Theta_gk,
         s_gj = (N_gj + a) / (sum_k Theta_gk phi_jk + a)
 
-    and, where no component is kept, the geometric mean of the factors of a column becomes one, in
+    and, where no component is fixed, the geometric mean of the factors of a column becomes one, in
     the groups that have the column. Without factors s_gj = 1.
 
     A row may have r pseudo-counts of P(z given g), the shares of the aspects in its group:
@@ -229,13 +235,13 @@ class GroupedAspects(GuidedAspects):
 
     def initial_components(self, X: Counts, rng: np.random.Generator, usual: Array | None) -> Array:
         start = super().initial_components(X, rng, usual)
-        if self.known.allowed is None:
+        if self.guide.allowed is None:
             return start
         # Aspects of a class are half those of its rows; where it has several, they need noise.
-        allowed = self.known.allowed[:-1]
-        own = allowed & ~allowed.all(axis=0)
-        of_class = cast(Block, X).column_sums_by_group(self.n_groups)[:-1].T @ own
-        if (own.sum(axis=1) > 1).any():
+        allowed = self.guide.allowed[:-1]
+        class_aspects = allowed & ~allowed.all(axis=0)
+        of_class = cast(Block, X).column_sums_by_group(self.n_groups)[:-1].T @ class_aspects
+        if (class_aspects.sum(axis=1) > 1).any():
             of_class *= rng.gamma(NOISE_SHAPE, size=of_class.shape)
         of_class = normalise(of_class, axis=0, otherwise=0.0)
         unigram = unigram_of(X)[:, None]
@@ -256,8 +262,8 @@ class GroupedAspects(GuidedAspects):
 
     def expect(self, X: Block, params: Any, rows: Rows, beta: float) -> tuple[Rows, Any]:
         groups = self.groups(X)
-        if self.known.allowed is not None:
-            rows = normalise(rows * self.known.allowed[groups], axis=1, otherwise=0.0)
+        if self.guide.allowed is not None:
+            rows = normalise(rows * self.guide.allowed[groups], axis=1, otherwise=0.0)
         mixtures, plain = super().expect(X, params, rows, beta)
         sizes = X.row_sums[:, None].astype(X.dtype)
         free_energy = plain.free_energy
@@ -279,7 +285,7 @@ class GroupedAspects(GuidedAspects):
         return mixtures, GroupedStatistics(plain.components, by_group, columns, free_energy)
 
     def of_factors(self, X: Block, params: Any, rows: Rows, groups: Array, columns: Array) -> float:
-        """What the factors add to minus the log-likelihood, nats."""
+        """Return the term that the factors add to the free energy, nats."""
         scales = np.log(sums(rows * params.exposures[groups], axis=1), dtype=np.float64)
         total = np.sum(X.row_weights * X.row_sums * scales)
         return float(total - np.sum(xlogy(columns, params.column_factors), dtype=np.float64))
@@ -295,7 +301,8 @@ class GroupedAspects(GuidedAspects):
         of_group = stats.group_components + GROUP_TOKENS * plain.weights
         of_group[-1] = plain.weights
         mixtures = normalise(of_group, axis=1, otherwise=plain.weights)
-        components, factors = plain.components, params.column_factors
+        components = plain.components
+        factors = params.column_factors
         if self.has_factors:
             components, factors = self.fit_factors(stats, params, components)
         plain = plain._replace(components=components)
@@ -310,12 +317,12 @@ class GroupedAspects(GuidedAspects):
         """New components (M, K) and factors (G + 1, M), given components without factors."""
         use = stats.group_components / params.exposures  # Theta
         exposed = params.column_factors.T @ use
-        components = self.with_kept(normalise(components / exposed, axis=0, otherwise=components))
+        components = self.with_fixed(normalise(components / exposed, axis=0, otherwise=components))
         use *= sums(stats.components, axis=0) / sums(components * exposed, axis=0)
         expected = use @ components.T
         factors = (stats.group_columns + FACTOR_TOKENS) / (expected + FACTOR_TOKENS)
         factors[-1] = 1
-        if not self.known.is_kept.any():
+        if not self.guide.is_fixed.any():
             seen = stats.group_columns[:-1] > 0
             logs = np.sum(np.log(factors[:-1]) * seen, axis=0)
             mean = np.exp(logs / np.maximum(seen.sum(axis=0), 1)).astype(factors.dtype)
@@ -340,9 +347,9 @@ class GroupedAspects(GuidedAspects):
         return super().log_prior(params, beta) + float(of_factors)
 
     def free_parameters(self, params: Any, n_rows: int) -> int:
-        # The scale of the factors of a group cancels, and where no component is kept that of those
-        # of a column, too.
-        n_free = self.n_groups - (not self.known.is_kept.any())
+        # The scale of the factors of a group cancels, and where no component is fixed also that of
+        # the factors of a column.
+        n_free = self.n_groups - (not self.guide.is_fixed.any())
         of_factors = n_free * (len(params.components) - 1) if self.has_factors else 0
         return super().free_parameters(params, n_rows) + of_factors
 

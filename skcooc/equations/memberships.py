@@ -10,16 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skcooc.line_search import TemperatureRange
-from skcooc.protocol import (
-    CSR,
-    Array,
-    Block,
-    Clustering,
-    Counts,
-    Params,
-    Rows,
-    Statistics,
-)
+from skcooc.protocol import CSR, Array, Block, Clustering, Counts, Params, Rows, Statistics
 from skcooc.simplex import entropy, first_largest, hardmax, log, normalise, softmax, sums
 
 POWER_ITERATIONS, POWER_TOL = 100, 1e-4
@@ -27,9 +18,11 @@ LEAST_GAIN = 1e-3  # nats: less is rounding
 
 # Usual best inverse temperature and search range, times the mean number of tokens of a row: as
 # if so few of its tokens were independent.
-USUAL, ASYMMETRIC = 6.0, (2.0, 20.0)
+USUAL = 6.0
+ASYMMETRIC = (2.0, 20.0)
 # Lower bounds of these, relative to the critical inverse temperature.
-USUAL_CRITICAL, ASYMMETRIC_CRITICAL = 2.0, (1.0, 8.0)
+USUAL_CRITICAL = 2.0
+ASYMMETRIC_CRITICAL = (1.0, 8.0)
 
 # Seeding.
 UNIGRAM_SHARE = 0.8  # share of the unigram in a cluster that begins with one row
@@ -105,12 +98,12 @@ def relative_scores(X: Block, components: Array, weights: Array) -> tuple[Array,
     (M, K) and their weights (K,).
     """
     shared = log(components @ weights)[:, None]
-    return X.dot(X.map_row_ranges(_log_ratios, components, shared)), shared
 
+    def log_ratios(components: Array, shared: Array, out: Array) -> None:
+        log(components, out=out)
+        out -= shared
 
-def _log_ratios(components: Array, shared: Array, out: Array) -> None:
-    log(components, out=out)
-    out -= shared
+    return X.dot(X.map_row_ranges(log_ratios, components, shared)), shared
 
 
 def marginal_posteriors(
@@ -163,15 +156,15 @@ def worst_explained(gains: Array) -> int | None:
     return worst if gains[worst] > LEAST_GAIN else None
 
 
-def fill_empty_cluster(posteriors: Array, own: Array, scores: Array) -> None:
+def fill_empty_cluster(posteriors: Array, own_scores: Array, scores: Array) -> None:
     """Move the row with the worst log-likelihood to an empty cluster, if any.
 
-    ``posteriors`` (n, K), zeros and ones, are changed in place; ``own`` (n,) are log-likelihoods of
-    rows in clusters of their own, ``scores`` (n, K) those in each cluster.
+    ``posteriors`` (n, K), zeros and ones, are changed in place. ``own_scores`` (n,) are
+    log-likelihoods of rows in clusters of their own, ``scores`` (n, K) those in each cluster.
     """
     sizes = sums(posteriors, axis=0)
     if not sizes.all():
-        worst = worst_explained(own - sums(posteriors * scores, axis=1))
+        worst = worst_explained(own_scores - sums(posteriors * scores, axis=1))
         if worst is not None:
             posteriors[worst] = np.arange(len(sizes)) == sizes.argmin()
 
@@ -198,7 +191,9 @@ def inverse_temperatures(
     of_critical: Sequence[float],
 ) -> list[float]:
     """Multiples of 1 / mean tokens of a row, or of the critical beta if that is larger."""
-    size, collapse, largest = model.object_size(X), model.critical_beta(X), model.largest_beta
+    size = model.object_size(X)
+    collapse = model.critical_beta(X)
+    largest = model.largest_beta
     if np.isinf(min(collapse, largest)):
         collapse = 0.0  # rows cannot be told apart at any temperature
     pairs = zip(of_size, of_critical, strict=True)
@@ -217,14 +212,16 @@ def critical_beta(X: Counts, rows: Rows, column_factors: Array, expected: Array)
     where Z_ij = f_i (n_ij - u_i v_j) g_j, with f and u the columns of ``rows`` (N, 2), g the
     ``column_factors`` (M,) and v ``expected`` (M,). Infinite if rows and columns are independent.
     """
-    g, v = column_factors[:, None], expected[:, None]
+    g = column_factors[:, None]
+    v = expected[:, None]
     x = np.random.default_rng(0).standard_normal(g.shape)
     growth = 0.0
     for _ in range(POWER_ITERATIONS):
         x *= g / np.sqrt(np.sum(x**2))
         back = X.total(partial(_there_and_back, x=x, expected=np.sum(v * x)), rows)
         x = g * (back[:-1] - v * back[-1])
-        before, growth = growth, float(np.sqrt(np.sum(x**2)))
+        before = growth
+        growth = float(np.sqrt(np.sum(x**2)))
         if growth < 1e-9:
             return float("inf")
         if growth - before < POWER_TOL * growth:
@@ -240,8 +237,8 @@ def _there_and_back(X: Block, rows: Array, x: Array, expected: float) -> Array:
 
 def reciprocals(totals: Array) -> Array:
     """1 / totals, and zero where that would be infinite."""
-    some = totals >= np.finfo(totals.dtype).tiny
-    return np.divide(1, totals, out=np.zeros_like(totals), where=some)
+    is_finite = totals >= np.finfo(totals.dtype).tiny
+    return np.divide(1, totals, out=np.zeros_like(totals), where=is_finite)
 
 
 def size_factors(sizes: Array, object_weights: ObjectWeights, unit: float | Array = 1.0) -> Array:
@@ -249,11 +246,23 @@ def size_factors(sizes: Array, object_weights: ObjectWeights, unit: float | Arra
     return unit * reciprocals(sizes) ** (1 - POWERS[object_weights])
 
 
+def row_factors(X: Block, object_weights: ObjectWeights, unit: Array) -> Array:
+    """`size_factors` of the rows of a block, (n, 1), in the type of its counts."""
+    if object_weights == "counts":
+        return np.ones((X.shape[0], 1), dtype=X.dtype)
+    return size_factors(X.row_sums, object_weights, unit)[:, None].astype(X.dtype)
+
+
+def weighted_rows(X: Block, rows: Rows, object_weights: ObjectWeights, unit: Array) -> Rows:
+    """Row states times the factors of their counts."""
+    return rows * row_factors(X, object_weights, unit)
+
+
 def total_weights(X: Block, object_weights: ObjectWeights) -> Array:
     """Number of tokens, and sum of size^power of the rows, (2,)."""
-    weights, sizes = X.row_weights, X.row_sums
+    sizes = X.row_sums
     weighted = sizes * size_factors(sizes, object_weights)
-    return np.array([np.sum(weights * sizes), np.sum(weights * weighted)])
+    return np.array([np.sum(X.row_weights * sizes), np.sum(X.row_weights * weighted)])
 
 
 def weight_unit(X: Counts, object_weights: ObjectWeights) -> Array:
@@ -275,17 +284,20 @@ def seed_clusters(objects: CSR, overall: Array, n_clusters: int, rng: np.random.
     """
     sizes = np.asarray(objects.sum(axis=1), dtype=np.float64)
     gains = seed_gains(objects, overall, sizes)
-    own, reached, n_tried = gains.diagonal(), np.zeros(len(sizes)), 2 + int(np.log(n_clusters))
-    chosen, usual = [], sizes.mean() or 1.0
+    reached = np.zeros(len(sizes))
+    n_candidates = 2 + int(np.log(n_clusters))
+    mean_size = sizes.mean() or 1.0
+    seeds = []
     for _ in range(n_clusters):
-        chances = np.maximum(own - reached, 0) / usual + LITTLE * (1 + sizes / usual)
-        tried = rng.choice(len(sizes), n_tried, p=chances / chances.sum())
-        reachable = np.maximum(reached[:, None], gains[:, tried])
+        missing = np.maximum(gains.diagonal() - reached, 0)
+        chances = missing / mean_size + LITTLE * (1 + sizes / mean_size)
+        candidates = rng.choice(len(sizes), n_candidates, p=chances / chances.sum())
+        reachable = np.maximum(reached[:, None], gains[:, candidates])
         best = int(reachable.sum(axis=0).argmax())
         reached = reachable[:, best]
-        chosen.append(tried[best])
+        seeds.append(candidates[best])
     noise = rng.uniform(1 - NOISE, 1 + NOISE, (len(overall), n_clusters))
-    single = objects[chosen].toarray().T * reciprocals(sizes[chosen])
+    single = objects[seeds].toarray().T * reciprocals(sizes[seeds])
     return UNIGRAM_SHARE * overall[:, None] * noise + (1 - UNIGRAM_SHARE) * single
 
 

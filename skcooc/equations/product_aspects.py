@@ -86,7 +86,8 @@ class ProductAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (6), (18)
-        A, B = X.power(rows, beta), X.power(params.components, beta)
+        A = X.power(rows, beta)
+        B = X.power(params.components, beta)
         T = self.transitions(params, beta)
         mixture = X.mixture(A @ T, B)
         weights = X.row_weights[:, None].astype(X.dtype)
@@ -106,7 +107,8 @@ class ProductAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
         # With P(x), eq. (17)
-        (M, D), C = params.components.shape, len(params.joint)
+        M = len(params.components)
+        C, D = params.joint.shape
         return D * (M - 1) + C * (D - 1) + n_rows * (C - 1)
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
@@ -122,8 +124,9 @@ class ProductAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         """T_cd, the factor between the powers of P(c given x) and of P(y given d), (C, D)."""
         if self.tempering == "joint":
             return _given_rows(params) ** beta
-        weights, zeros = params.weights[:, None], np.zeros_like(params.joint)
-        return np.divide(params.joint, weights**beta, out=zeros, where=weights > 0)
+        weights = params.weights[:, None]
+        T = np.zeros_like(params.joint)
+        return np.divide(params.joint, weights**beta, out=T, where=weights > 0)
 
 
 def _given_rows(params: Params) -> Array:
@@ -178,8 +181,10 @@ class PredictiveProducts(ColumnDistributions, Equations[Params, Statistics]):
         return self.maximize(stats, params, 1.0), rows
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        A, B = X.power(rows, beta), X.power(params.components, beta)
-        T, of_columns = self.products.transitions(params, beta), sums(params.joint, axis=0)
+        A = X.power(rows, beta)
+        B = X.power(params.components, beta)
+        T = self.products.transitions(params, beta)
+        of_columns = sums(params.joint, axis=0)
         mixtures = A @ T
         totals = X.column_sums.sum() * of_columns.astype(np.float64) + self.component_prior * len(B)
         left_out = left_out_counts(

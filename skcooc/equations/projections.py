@@ -79,16 +79,19 @@ class Projections(OnlineModel[Params, Statistics]):
 
     @property
     def needs(self) -> Mapping[Capability, str]:
-        all_rows = "clusters of ClusteringProjection begin with all rows, in one table"
-        own = "n_clusters=None makes every row a cluster; set n_clusters"
-        return {"all rows": all_rows, **({"row states": own} if self.n_clusters is None else {})}
+        needs: dict[Capability, str] = {
+            "all rows": "clusters of ClusteringProjection begin with all rows, in one table"
+        }
+        if self.n_clusters is None:
+            needs["row states"] = "n_clusters=None makes every row a cluster; set n_clusters"
+        return needs
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Return random topics and clusters."""
         (topics, *_), rows = Aspects(self.n_topics).start(X, rng)
-        if self.n_clusters is None:
-            return self.from_topics(X, topics, rows, None)
-        clusters = rng.dirichlet(np.ones(self.n_clusters), X.shape[0]).astype(X.dtype)
+        clusters = None
+        if self.n_clusters is not None:
+            clusters = rng.dirichlet(np.ones(self.n_clusters), X.shape[0]).astype(X.dtype)
         return self.from_topics(X, topics, rows, clusters)
 
     def from_topics(
@@ -102,23 +105,25 @@ class Projections(OnlineModel[Params, Statistics]):
         dtype = X.dtype
         block = cast(Block, X)
         S = mixtures * block.row_sums[:, None].astype(dtype)
-        topics, S = self._own_centers(block, topics, S)
+        topics, S = self._adapted_topics(block, topics, S)
         sizes = row_weights(block).astype(dtype)
         counts = S * sizes[:, None]
         if clusters is not None:
             psi = clusters * sizes[:, None]
-            sizes, counts = sums(psi, axis=0), psi.T @ S
-        alpha, beta = (np.array(value, dtype=dtype) for value in (self.alpha, 1.0))
+            sizes = sums(psi, axis=0)
+            counts = psi.T @ S
+        alpha = np.array(self.alpha, dtype=dtype)
         lambda_ = np.full(self.n_topics, self.lambda_, dtype=dtype)
-        empty = np.zeros_like(lambda_)
-        return Params(topics, counts, sizes, alpha, lambda_, beta, empty), S
+        beta = np.array(1.0, dtype=dtype)
+        return Params(topics, counts, sizes, alpha, lambda_, beta, np.zeros_like(lambda_)), S
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         # Eqs. (7), (9)
         alive = stats.sizes > LEAST_SIZE
         sizes = np.where(alive, stats.sizes, 0)
         counts = np.where(alive[:, None], beta * stats.centers, 0)
-        alpha, lambda_ = params.alpha, params.lambda_
+        alpha = params.alpha
+        lambda_ = params.lambda_
         if self.update_priors:
             lambda_ = best_prior(counts[alive], lambda_)
             alpha = np.array(best_total(sizes[alive], float(alpha), len(sizes)), dtype=alpha.dtype)
@@ -129,7 +134,8 @@ class Projections(OnlineModel[Params, Statistics]):
         return Params(topics, counts, sizes, alpha, lambda_, tempered, params.weights)
 
     def log_prior(self, params: Params, beta: float) -> float:
-        alive, alpha = params.sizes > 0, float(params.alpha)
+        alive = params.sizes > 0
+        alpha = float(params.alpha)
         entries = np.full(np.count_nonzero(alive), alpha / len(alive))
         far = divergence(params.sizes[None, alive], entries, alpha)
         far += divergence(params.counts[alive], params.lambda_, float(params.lambda_.sum()))
@@ -149,29 +155,33 @@ class Projections(OnlineModel[Params, Statistics]):
         return params._replace(topics=mix_with(params.topics, distribution, share))
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
-        (M, K), C = params.topics.shape, int(np.count_nonzero(params.sizes))
+        M, K = params.topics.shape
+        C = int(np.count_nonzero(params.sizes))
         return K * (M - 1) + C * (K - 1) + max(C - 1, 0)
 
     def restrict(self, params: Params, columns: Array) -> Params:
         return params._replace(topics=params.topics[columns])
 
-    def _own_centers(self, X: Block, topics: Array, S: Array) -> tuple[Array, Array]:
+    def _adapted_topics(self, X: Block, topics: Array, S: Array) -> tuple[Array, Array]:
         """Topics and S after rounds in which every row is a cluster of its own."""
         lambda_ = np.full(self.n_topics, self.lambda_, dtype=topics.dtype)
         for _ in range(OWN_ROUNDS):
             A = np.exp(expected_log(S, lambda_, float(lambda_.sum())))
             mixture = X.mixture(A, topics)
-            S, expected = A * mixture.rows, topics * mixture.columns
+            S = A * mixture.rows
+            expected = topics * mixture.columns
             expected += self.topic_prior * expected.any(axis=1, keepdims=True)
             topics = normalise(expected, axis=0, otherwise=topics)
         return topics, S
 
 
 def clusters_of(params: Params) -> ClusterPosterior:
-    alive, alpha, lambda_ = np.flatnonzero(params.sizes), params.alpha, params.lambda_
-    sizes, counts = params.sizes[alive], params.counts[alive]
-    entry = alpha / np.array(len(params.sizes), dtype=alpha.dtype)
-    log_weights = expected_log(sizes[None], entry, float(alpha))[0]
+    lambda_ = params.lambda_
+    alive = np.flatnonzero(params.sizes)
+    sizes = params.sizes[alive]
+    counts = params.counts[alive]
+    entry = params.alpha / np.array(len(params.sizes), dtype=params.alpha.dtype)
+    log_weights = expected_log(sizes[None], entry, float(params.alpha))[0]
     log_centers = expected_log(counts, lambda_, float(lambda_.sum()))
     weights = normalise((sizes + entry)[None], axis=1, otherwise=0.0)[0]
     centers = normalise(counts + lambda_, axis=1, otherwise=0.0)
@@ -186,8 +196,10 @@ def over_all_clusters(
     params: Params, alive: Array, centers: Array, sizes: Array
 ) -> tuple[Array, Array]:
     """Sums of the clusters that have rows, with zeros for the others."""
-    all_centers, all_sizes = np.zeros_like(params.counts), np.zeros_like(params.sizes)
-    all_centers[alive], all_sizes[alive] = centers, sizes
+    all_centers = np.zeros_like(params.counts)
+    all_centers[alive] = centers
+    all_sizes = np.zeros_like(params.sizes)
+    all_sizes[alive] = sizes
     return all_centers, all_sizes
 
 
@@ -214,11 +226,13 @@ class StructuredProjections(Projections):
         return params._replace(weights=empty), rows
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        clusters, topics, weights = clusters_of(params), params.topics, row_weights(X)
+        topics = params.topics
+        clusters = clusters_of(params)
         centers = np.exp(clusters.log_centers)
-        factors = topics, centers, clusters.log_weights
-        psi, evidence, P, shared = marginal_posteriors(X, *factors, beta)
+        log_weights = clusters.log_weights
+        psi, evidence, P, shared = marginal_posteriors(X, topics, centers, log_weights, beta)
         psi[X.row_sums == 0] = 0
+        weights = row_weights(X)
         bound = np.sum(weights * evidence) / beta + np.sum(X.column_sums * shared)
         ratio = X.tdot(psi) / np.maximum(P, LEAST)
         expected = centers * (ratio.T @ topics)
@@ -260,12 +274,14 @@ class FactorialProjections(Projections):
         return {"row states": reason, **super().needs}
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        clusters, weights = clusters_of(params), row_weights(X)
+        weights = row_weights(X)
+        clusters = clusters_of(params)
         # Relative to the largest, to keep rounding errors small.
         largest = clusters.log_centers.max(axis=0)
         clusters = clusters._replace(log_centers=clusters.log_centers - largest)
         log_A = _mixed_centers(X, clusters, rows, beta)
-        A, B = np.exp(beta * (log_A + largest)), X.power(params.topics, beta)
+        A = np.exp(beta * (log_A + largest))
+        B = X.power(params.topics, beta)
         mixture = X.mixture(A, B)
         S = A * mixture.rows
         centers, sizes, evidence = _collected(X, weights, clusters, S, beta)
@@ -275,7 +291,8 @@ class FactorialProjections(Projections):
         return S, Statistics(B * mixture.columns, *sums_of_clusters, free_energy)
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        mixtures, centers = np.empty_like(rows), clusters_of(params).centers
+        mixtures = np.empty_like(rows)
+        centers = clusters_of(params).centers
         for chunk, psi in self.memberships(params, rows):
             mixtures[chunk] = psi @ centers
         return mixtures, params.topics
@@ -318,7 +335,8 @@ def _collected(
     """psi.T @ S (c, K), the sums of psi (c,), and the sum of the evidence of the rows."""
 
     def part(start: int, stop: int) -> tuple[Array, Array, float]:
-        centers, total = np.zeros_like(clusters.log_centers), 0.0
+        total = 0.0
+        centers = np.zeros_like(clusters.log_centers)
         sizes = np.zeros_like(clusters.log_weights)
         for chunk in _chunks(start, stop):
             psi, log_sums = _posteriors(S[chunk], clusters, beta)

@@ -20,6 +20,7 @@ from skcooc.equations.memberships import (
     random_distributions,
     reciprocals,
     relative_scores,
+    row_factors,
     scaled_rows,
     seed_clusters,
     size_factors,
@@ -27,6 +28,7 @@ from skcooc.equations.memberships import (
     uniform_mixtures,
     unit_of,
     weight_unit,
+    weighted_rows,
     worst_explained,
 )
 from skcooc.loops.left_out import left_out_rows
@@ -101,8 +103,9 @@ class RowClusters(
             totals = X.total(_weighted, factors)[:, 0]
         if not np.isfinite(totals).all():  # float32 overflow: the fit will be refused
             return params, rows
-        objects, overall = scaled_rows(objects, numbers), totals / totals.sum()
-        components = seed_clusters(objects, overall, self.n_clusters, rng).astype(X.dtype)
+        objects = scaled_rows(objects, numbers)
+        seeds = seed_clusters(objects, totals / totals.sum(), self.n_clusters, rng)
+        components = seeds.astype(X.dtype)
         return params._replace(components=normalise(components, axis=0, otherwise=0.0)), rows
 
     def for_table(self, params: Params, X: Counts) -> Params:
@@ -123,8 +126,8 @@ class RowClusters(
         return replace(self, n_clusters=shares.shape[1]), merged
 
     def overlaps(self, X: Counts, params: Params, rows: Rows) -> Array:
-        counted = X.map_blocks(partial(self._counting, unit=params.unit), rows)
-        roots = np.sqrt(X.tdot(counted))
+        weigh = partial(weighted_rows, object_weights=self.object_weights, unit=params.unit)
+        roots = np.sqrt(X.tdot(X.map_blocks(weigh, rows)))
         return roots.T @ roots
 
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
@@ -140,7 +143,8 @@ class RowClusters(
     ) -> tuple[Rows, Statistics]:
         """Make the E-step for relative scores, which are overwritten."""
         beta = 1.0 if self.hard else beta
-        factors, weights = self._factors(X, params.unit), X.row_weights
+        weights = X.row_weights
+        factors = row_factors(X, self.object_weights, params.unit)
         rows, evidence = posteriors(X, scores, beta * factors, params.weights, self.hard)
         spare = np.zeros(X.shape[1], dtype=X.dtype)
         if self.hard and not (weights * X.row_sums @ rows).all():
@@ -155,7 +159,8 @@ class RowClusters(
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         # Eqs. (24), (31); an empty cluster gets the spare row
-        expected, weights = stats.components, params.weights
+        expected = stats.components
+        weights = params.weights
         empty = np.flatnonzero(sums(expected, axis=0) <= 0)[:1]
         if empty.size and stats.spare.any():
             expected = expected.copy()
@@ -193,15 +198,8 @@ class RowClusters(
         return critical_beta(X, rows, np.sqrt(reciprocals(totals)), totals / totals.sum())
 
     def _factors_and_sums(self, X: Block, unit: Array) -> Array:
-        return np.column_stack([self._factors(X, unit).astype(np.float64), X.row_sums])
-
-    def _counting(self, X: Block, rows: Rows, unit: Array) -> Rows:
-        return rows * self._factors(X, unit)
-
-    def _factors(self, X: Block, unit: Array) -> Array:
-        if self.object_weights == "counts":
-            return np.ones((X.shape[0], 1), dtype=X.dtype)
-        return size_factors(X.row_sums, self.object_weights, unit)[:, None].astype(X.dtype)
+        factors = row_factors(X, self.object_weights, unit)
+        return np.column_stack([factors.astype(np.float64), X.row_sums])
 
 
 def _observed(X: Block) -> Array:
@@ -216,11 +214,11 @@ def _weighted(X: Block, factors: Array) -> Array:
 
 def _spare(X: Block, scores: Array, factors: Array, shared: Array) -> Array:
     """Counts (M,) of the row with the worst likelihood; zeros if no row would gain."""
-    own = X.n_log_n(1) - X.row_sums * log(X.row_sums) - X.dot(shared)[:, 0]
-    worst = worst_explained((own * factors[:, 0] - scores) * (X.row_weights > 0))
+    own_scores = X.n_log_n(1) - X.row_sums * log(X.row_sums) - X.dot(shared)[:, 0]
+    worst = worst_explained((own_scores * factors[:, 0] - scores) * (X.row_weights > 0))
     if worst is None:
         return np.zeros(X.shape[1], dtype=X.dtype)
-    return X.tdot(np.eye(1, len(own), worst, dtype=X.dtype).T)[:, 0]
+    return X.tdot(np.eye(1, len(scores), worst, dtype=X.dtype).T)[:, 0]
 
 
 class PredictiveParams(NamedTuple):
@@ -281,9 +279,9 @@ class PredictiveClusters(ColumnDistributions, Clustering[PredictiveParams, Stati
     def expect(
         self, X: Block, params: PredictiveParams, rows: Rows, beta: float
     ) -> tuple[Rows, Statistics]:
-        B, totals = params.components, params.totals
+        B = params.components
         scores, shared = relative_scores(X, B, params.weights)
-        scores += left_out_rows(X, rows, B, totals, self.component_prior)
+        scores += left_out_rows(X, rows, B, params.totals, self.component_prior)
         return self.clusters.expect_from_scores(X, params.plain, scores, shared, beta)
 
     def for_table(self, params: PredictiveParams, X: Counts) -> PredictiveParams:

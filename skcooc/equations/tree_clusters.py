@@ -123,21 +123,24 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         total = stats.nodes.sum(axis=1, keepdims=True)
         unigram = normalise(total, axis=0, otherwise=0.0)
         nodes = normalise(stats.nodes, axis=0, otherwise=unigram)
-        tau, rho = params.abstraction, params.proportions
+        tau = params.abstraction
+        rho = params.proportions
         if self.abstraction != "constant":
             tau = self._within(stats.abstraction[None], tau)[0]
         if self.proportions == "estimated":
             rho = stats.sizes / stats.sizes.sum()
-        own = self.abstraction == "row"
-        return Params(nodes, tau, rho, rho[self.tree.slots.leaves] * tau if own else rho)
+        weights = rho[self.tree.slots.leaves] * tau if self.abstraction == "row" else rho
+        return Params(nodes, tau, rho, weights)
 
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
         return params._replace(nodes=mix_with(params.nodes, distribution, share))
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
-        (M, V), S, K = params.nodes.shape, len(params.abstraction), len(params.proportions)
-        of_weights = {"constant": 0, "cluster": 1, "row": n_rows}[self.abstraction] * (S - K)
-        return V * (M - 1) + of_weights + (K - 1 if self.proportions == "estimated" else 0)
+        M, V = params.nodes.shape
+        K = len(params.proportions)
+        n_weights = {"constant": 0, "cluster": 1, "row": n_rows}[self.abstraction]
+        free = V * (M - 1) + n_weights * (len(params.abstraction) - K)
+        return free + (K - 1 if self.proportions == "estimated" else 0)
 
     def restrict(self, params: Params, columns: Array) -> Params:
         return params._replace(nodes=params.nodes[columns])
@@ -166,15 +169,15 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         self, X: Block, params: Params, rows: Rows, beta: float
     ) -> tuple[Rows, Statistics]:
         indptr, leaves, nodes = self.tree.slots
-        own = np.tile(params.abstraction, (X.shape[0], 1))
+        tau = np.tile(params.abstraction, (X.shape[0], 1))
         if self._has_slots(rows):
-            own = np.where(X.row_sums[:, None] > 0, self._within(rows, own), own)
+            tau = np.where(X.row_sums[:, None] > 0, self._within(rows, tau), tau)
         q = self._tempered(X, params.nodes, beta)
-        I, energy = self._leaves(X, path_scores(X, own, q, indptr, nodes), params, beta)
-        of_slots, of_nodes = path_mixture(X, own, q, indptr, nodes, I)
+        I, energy = self._leaves(X, path_scores(X, tau, q, indptr, nodes), params, beta)
+        of_slots, of_nodes = path_mixture(X, tau, q, indptr, nodes, I)
         weights = X.row_weights[:, None].astype(X.dtype)
         on_paths = sums(of_slots * (I * weights)[:, leaves], axis=0)
-        rows = I[:, leaves] * self._within(of_slots, own)
+        rows = I[:, leaves] * self._within(of_slots, tau)
         return rows, Statistics(of_nodes, on_paths, sums(I * weights, axis=0), energy)
 
     def _leaves(self, X: Block, scores: Array, params: Params, beta: float) -> tuple[Array, float]:

@@ -78,11 +78,13 @@ class TriadicAspects(ColumnDistributions, Equations[Params, Statistics]):
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         mass = sums(stats.components, axis=0)
-        expected, middle = stats.components, stats.middle
+        components = stats.components
+        middle = stats.middle
         if self.component_prior:
             c, c_middle = self._pseudo_counts(params)
-            expected, middle = expected + c, middle + c_middle
-        components = normalise(expected, axis=0, otherwise=params.components)
+            components = components + c
+            middle = middle + c_middle
+        components = normalise(components, axis=0, otherwise=params.components)
         middle = normalise(middle, axis=0, otherwise=params.middle)
         weights = prior = mass / mass.sum()
         if self.tempering == "distinctive":
@@ -103,10 +105,10 @@ class TriadicAspects(ColumnDistributions, Equations[Params, Statistics]):
 
     def prediction_factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         # Of x and y, (N + M, K), and of w, (L, K): see `TripleCounts`.
-        given = self._relative(params, rows) ** self.exponents[0] * params.weights
-        between = params.middle ** self.exponents[1]
-        mixtures = normalise(given, axis=1, otherwise=params.weights)
-        return np.concatenate([mixtures, between]), params.components
+        mixtures = self._relative(params, rows) ** self.exponents[0] * params.weights
+        mixtures = normalise(mixtures, axis=1, otherwise=params.weights)
+        middle = params.middle ** self.exponents[1]
+        return np.concatenate([mixtures, middle]), params.components
 
     def predict(self, params: Params, rows: Rows, X: Block) -> Array:
         return X.cells(*self.prediction_factors(params, rows)).astype(np.float64)
