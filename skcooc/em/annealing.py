@@ -73,7 +73,9 @@ class SplitClusters(SplitSchedule):
         self._pad_with_duplicates(run)
 
     def _part(self, run: EMState) -> None:
-        k, beta, splits = run.n_clusters, self.current_stage(run).beta, run.splits or []
+        k = run.n_clusters
+        beta = self.current_stage(run).beta
+        splits = run.splits or []
         apart: list[int] = []
         if run.state.rows.shape[1] > k:
             components = self.model.factors(*run.state)[1]
@@ -84,7 +86,8 @@ class SplitClusters(SplitSchedule):
         run.splits = splits
 
     def _pad_with_duplicates(self, run: EMState) -> None:
-        k, n_clusters = run.state.rows.shape[1], self.model.n_clusters
+        k = run.state.rows.shape[1]
+        n_clusters = self.model.n_clusters
         run.state = mix_components(self.model, run.state, [(c % k,) for c in range(n_clusters)])
         for twin in range(k, n_clusters):
             run.splits = relabel_splits(run.splits or [], twin % k, twin)
@@ -103,9 +106,10 @@ class GrowClusters(SplitClusters):
         n_before = run.n_clusters
         self._part(run)
         run.number += 1
-        k, judged = run.state.rows.shape[1], self._validate(run)
+        self._validate(run)
+        k = run.state.rows.shape[1]
         spent = run.number >= len(self.betas) and k == n_before
-        if k == self.model.n_clusters or judged == PATIENCE or spent:
+        if k == self.model.n_clusters or run.since_best == PATIENCE or spent:
             run.splits = run.best_splits
             StageSchedule.leave(self, run)
 
@@ -114,16 +118,16 @@ class GrowClusters(SplitClusters):
         self._validate(run)
         run.splits = run.best_splits
 
-    def _validate(self, run: EMState) -> int:
-        """Keep the best state; return the number of stages since."""
+    def _validate(self, run: EMState) -> None:
+        """Validate the present state, and keep it if it is the best."""
         if self.judge is not None:
             if not run.splits:
                 run.validation = None  # one cluster is no rival
             run.judge(self.judge(self.model, *run.state), run.history[-1].beta)
         if run.since_best == 0:
-            run.best, run.best_beta = run.state, run.history[-1].beta
+            run.best = run.state
+            run.best_beta = run.history[-1].beta
             run.best_splits = run.splits
-        return run.since_best
 
 
 def duplicate_components(
@@ -198,16 +202,16 @@ class DecreasingBeta(StageSchedule):
     betas: Sequence[float]  # falling
 
     def current_stage(self, run: EMState) -> EMStage:
-        number, last = run.number, len(self.betas) - 1
-        if number >= last:
+        if run.number >= len(self.betas) - 1:
             return self.stage
-        on_the_way = replace(self.stage, beta=self.betas[number])
-        if self.stage.heldout is not None:
-            return on_the_way
-        return replace(on_the_way, max_iter=min(WARMUP_ITERATIONS, self.stage.max_iter))
+        stage = replace(self.stage, beta=self.betas[run.number])
+        if stage.heldout is not None:
+            return stage
+        return replace(stage, max_iter=min(WARMUP_ITERATIONS, stage.max_iter))
 
     def enter(self, run: EMState, rng: np.random.Generator) -> None:
-        run.state, run.since_best = run.best or run.state, 0
+        run.state = run.best or run.state
+        run.since_best = 0
 
     def leave(self, run: EMState) -> None:
         in_vain = run.best is not None and run.since_best == run.n_iter
@@ -303,9 +307,10 @@ def farthest(components: Array, weights: Array, n: int) -> list[int]:
     """
     k = len(weights) // 2
     distances = np.abs(components[:, :k] - components[:, k:]).sum(axis=0) / 2
-    first, second = weights[:k], weights[k:]
-    both = np.maximum(first + second, np.finfo(weights.dtype).tiny)
-    return np.argsort(-distances * first * second / both, kind="stable")[:n].tolist()
+    first = weights[:k]
+    second = weights[k:]
+    total = np.maximum(first + second, np.finfo(weights.dtype).tiny)
+    return np.argsort(-distances * first * second / total, kind="stable")[:n].tolist()
 
 
 def merge_components(model: Splittable[Params, Statistics], state: State, n: int) -> State:
@@ -325,13 +330,14 @@ def cheapest_merges(components: Array, weights: Array, n: int) -> list[tuple[int
     P = components.T.astype(np.float64)
     while len(groups) > n:
         roots = np.sqrt(P)
-        both = np.maximum(shares[:, None] + shares, np.finfo(np.float64).tiny)
-        costs = (1 - roots @ roots.T) * shares[:, None] * shares / both
+        totals = np.maximum(shares[:, None] + shares, np.finfo(np.float64).tiny)
+        costs = (1 - roots @ roots.T) * shares[:, None] * shares / totals
         costs[np.tril_indices(len(groups))] = np.inf
         first, second = divmod(int(costs.argmin()), len(groups))
-        P[first] += shares[second] / both[first, second] * (P[second] - P[first])
+        P[first] += shares[second] / totals[first, second] * (P[second] - P[first])
         shares[first] += shares[second]
         groups[first] += groups[second]
-        P, shares = np.delete(P, second, axis=0), np.delete(shares, second)
+        P = np.delete(P, second, axis=0)
+        shares = np.delete(shares, second)
         del groups[second]
     return groups

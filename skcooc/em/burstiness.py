@@ -101,24 +101,27 @@ def bound(X: Block, A: Array, B: Array, a: float) -> tuple[Array, float]:
     It is sum T log P and a constant, in nats. Returns the T, (nnz,), and the constant.
     """
     counts = X.table.data
-    several = np.flatnonzero(counts > 1)  # a single token has its table
-    n, P = counts[several].astype(np.float64), X.cells(A, B)[several].astype(np.float64)
-    c, al = np.ceil(n), np.maximum(a * P, TINY)
+    repeated = np.flatnonzero(counts > 1)  # a single token has its table
+    n = counts[repeated].astype(np.float64)
+    c = np.ceil(n)
+    al = np.maximum(a * X.cells(A, B)[repeated].astype(np.float64), TINY)
     tables = counts.copy()
-    tables[several] = T = n / c * al * slope(al, c)
-    weights = X.weighted_counts[several] / n
+    tables[repeated] = T = n / c * al * slope(al, c)
+    weights = X.weighted_counts[repeated] / n
     gains = T * np.log(al / a) - n / c * (rise(al, c) - c * np.log(a))
     return tables, float((weights * gains).sum())
 
 
 def slope(x: Array, c: Array) -> Array:
     """psi(x + c) - psi(x)."""
-    near, far = np.minimum(x, FAR), np.maximum(x, FAR)
+    near = np.minimum(x, FAR)
+    far = np.maximum(x, FAR)
     return np.where(x < FAR, digamma(near + c) - digamma(near), np.log1p(c / (far - 0.5)))
 
 
 def rise(x: Array, c: Array) -> Array:
     """log G(x + c) / G(x)."""
-    near, far = np.minimum(x, FAR), np.maximum(x, FAR)
+    near = np.minimum(x, FAR)
+    far = np.maximum(x, FAR)
     stirling = (far - 0.5) * np.log1p(c / far) + c * np.log(far + c) - c
     return np.where(x < FAR, gammaln(near + c) - gammaln(near), stirling)

@@ -59,14 +59,16 @@ def scales(X: Block, coarsening: Sequence[Array]) -> list[Scale]:
     objective is the same on all scales, it never rises from one to the next, and one temperature
     suits all: Hofmann & Puzicha (1998), section 5.4. The finest grouping comes first.
     """
-    found, groups = [], None
-    finer = np.arange(X.shape[0])
+    tables = []
+    groups = None
     for labels in coarsening:
+        finer = np.arange(X.shape[0]) if groups is None else groups
         coarser = np.unique(labels, return_inverse=True)[1]
         members = coarser[np.unique(finer, return_index=True)[1]]
-        found.append(Scale(X, members, groups))
-        X, finer, groups = X.coarsen(members), coarser, coarser
-    return [*reversed([*found, Scale(X, None, groups)])]
+        tables.append(Scale(X, members, groups))
+        X = X.coarsen(members)
+        groups = coarser
+    return [Scale(X, None, groups), *reversed(tables)]
 
 
 def check_coarsening(coarsening: Sequence[ArrayLike], n_rows: int) -> list[Array]:

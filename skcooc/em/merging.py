@@ -76,9 +76,9 @@ def merging_costs(model: Splittable[Params, Statistics], X: Counts, state: State
     clusters this is the cost of `cheapest_merges`.
     """
     common = X.total(_common_shares, state.rows).astype(np.float64)
-    own = common.diagonal()
-    variation = np.maximum(np.outer(own, own) - common**2, 0)
-    variation /= np.maximum(own[:, None] + own + 2 * common, np.finfo(np.float64).tiny)
+    squares = common.diagonal()
+    variation = np.maximum(np.outer(squares, squares) - common**2, 0)
+    variation /= np.maximum(squares[:, None] + squares + 2 * common, np.finfo(np.float64).tiny)
     return variation * hellinger(model.factors(*state)[1].T) ** 2
 
 

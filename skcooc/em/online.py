@@ -43,7 +43,7 @@ def averages(stats: Any, n_tokens: float) -> Averages:
     return Averages(scale_statistics(stats, 1 / n_tokens), n_tokens, 1)
 
 
-def step_size(kept: Averages, n_tokens: float) -> float:
+def step_size(averages: Averages, n_tokens: float) -> float:
     """Weight of a batch in the mean: (t + 1)^-DECAY for the batch after t others.
 
     Proportional to the tokens of the batch over those of a mean batch, so that a small batch at the
@@ -54,18 +54,18 @@ def step_size(kept: Averages, n_tokens: float) -> float:
     >>> round(step_size(Averages(None, n_tokens=300.0, n_batches=3), 10.0), 3)
     0.065
     """
-    n_batches = kept.n_batches + 1
-    share = n_tokens * n_batches / (kept.n_tokens + n_tokens)
+    n_batches = averages.n_batches + 1
+    share = n_tokens * n_batches / (averages.n_tokens + n_tokens)
     return min(1.0, share * n_batches**-DECAY)
 
 
-def blend(kept: Averages, stats: Any, n_tokens: float) -> Averages:
+def blend(averages: Averages, stats: Any, n_tokens: float) -> Averages:
     """Return the mean after one more batch."""
-    weight = step_size(kept, n_tokens)
+    weight = step_size(averages, n_tokens)
     batch = scale_statistics(stats, weight / n_tokens)
-    pairs = zip(kept.stats, batch, strict=True)
+    pairs = zip(averages.stats, batch, strict=True)
     mean = type(stats)(*(_widened(old, np.shape(new)) * (1 - weight) + new for old, new in pairs))
-    return Averages(mean, kept.n_tokens + n_tokens, kept.n_batches + 1)
+    return Averages(mean, averages.n_tokens + n_tokens, averages.n_batches + 1)
 
 
 def step(
@@ -74,7 +74,7 @@ def step(
     params: Any,
     rows: Rows,
     beta: float,
-    kept: Averages,
+    averages: Averages,
     total: float,
 ) -> Step:
     """Make an E-step on a batch, and an M-step on the mean of all batches.
@@ -88,13 +88,13 @@ def step(
     unsupervised models, NAACL 2009.
     """
     rows, stats = model.expect(X.part_of(np.inf), params, rows, beta)
-    kept = blend(kept, stats, float(X.column_sums.sum()))
-    params = model.maximize(scale_statistics(kept.stats, total), params, beta)
-    return Step(params, rows, kept, float(stats.free_energy))
+    averages = blend(averages, stats, float(X.column_sums.sum()))
+    params = model.maximize(scale_statistics(averages.stats, total), params, beta)
+    return Step(params, rows, averages, float(stats.free_energy))
 
 
 def smooth_for_new_columns(
-    model: OnlineModel, params: Any, kept: Averages, totals: Array, batch: Array
+    model: OnlineModel, params: Any, averages: Averages, totals: Array, batch: Array
 ) -> Any:
     """Return parameters that can meet the columns which a batch is the first to have.
 
@@ -104,10 +104,10 @@ def smooth_for_new_columns(
     """
     components = model.factors(params, params.weights[None])[1]
     new = batch * ~components.any(axis=1)
-    if kept.n_batches == 1:
+    if averages.n_batches == 1:
         params = model.mix_with(params, _distribution(totals, components), UNIGRAM_SHARE)
     if new.any():
-        share = float(new.sum() / (kept.n_tokens + batch.sum()))
+        share = float(new.sum() / (averages.n_tokens + batch.sum()))
         params = model.mix_with(params, _distribution(new, components), share)
     return params
 
@@ -165,22 +165,19 @@ def track_beta(
     0.8
     """
     rows, validation = fold_in(now.beta)
-    if not n_tokens:
+    if not n_tokens or validation is None:
         return now, rows, validation
-    beta, other_rows, other = _neighbour(now, within, n_tokens), rows, validation
+    beta = _neighbour(now, within, n_tokens)
     if beta != now.beta:
         other_rows, other = fold_in(beta)
-    if validation is None or other is None:
-        return now, rows, validation
-    if other.perplexity < validation.perplexity:
-        return StreamTemperature(beta, now.direction), other_rows, other
+        if other is not None and other.perplexity < validation.perplexity:
+            return StreamTemperature(beta, now.direction), other_rows, other
     return StreamTemperature(now.beta, -now.direction), rows, validation
 
 
 def _neighbour(now: StreamTemperature, within: TemperatureRange, n_tokens: float) -> float:
     """Return the temperature next to the present one, in its direction."""
-    to_scale, to_beta = (np.log, np.exp) if within.scale == "log" else (float, float)
-    low, high = min(within.low, now.beta), max(within.high, now.beta)
-    step = (to_scale(within.high) - to_scale(within.low)) / N_STEPS
+    step = (within.scaled(within.high) - within.scaled(within.low)) / N_STEPS
     step *= now.direction * min(1.0, n_tokens / FULL_STEP_TOKENS)
-    return float(np.clip(to_beta(to_scale(now.beta) + step), low, high))
+    beta = within.unscaled(within.scaled(now.beta) + step)
+    return float(np.clip(beta, min(within.low, now.beta), max(within.high, now.beta)))

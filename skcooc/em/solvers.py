@@ -94,8 +94,8 @@ class OverRelaxation(Accelerated):
         return new
 
     def rollback(self, step: Sweep) -> Sweep | None:
-        plain, relaxed = self._plain, self._taken is not self._plain
-        if plain is None or not relaxed or step.objective <= plain.objective:
+        plain = self._plain
+        if plain is None or self._taken is plain or step.objective <= plain.objective:
             return None
         self._taken = plain
         return plain
@@ -104,7 +104,8 @@ class OverRelaxation(Accelerated):
         if self.eta == 1.0:
             return step
         self._plain = step  # first, so that the plain sweep before it is free when memory is short
-        previous, self._taken = self._taken, step
+        previous = self._taken
+        self._taken = step
         if previous is not None:
             self._taken = relax(previous, step, X, self.eta)
         return self._taken
@@ -137,11 +138,13 @@ class Momentum(Accelerated):
         plain = self._plain
         if plain is None or not self._extrapolated or step.objective <= plain.objective:
             return None
-        self._age, self._extrapolated = 0, False
+        self._age = 0
+        self._extrapolated = False
         return plain
 
     def extrapolate(self, step: Sweep, X: Counts) -> Sweep:
-        previous, self._plain = self._plain, step
+        previous = self._plain
+        self._plain = step
         weight = self._age / (self._age + 3)  # share of the last change that is added
         self._age += 1
         self._extrapolated = previous is not None and weight > 0
@@ -167,29 +170,31 @@ def relax(previous: Sweep, step: Sweep, X: Counts, eta: float, floor: float = FL
     """
     pairs = zip(previous.stats, step.stats, strict=True)
     stats = type(step.stats)(*(_beyond(*pair, eta, floor) for pair in pairs))
-    further = partial(_further, eta=eta, floor=floor)
-    return step._replace(stats=stats, rows=X.map_rows(further, previous.rows, step.rows))
+    relaxed = partial(_relaxed_rows, eta=eta, floor=floor)
+    return step._replace(stats=stats, rows=X.map_rows(relaxed, previous.rows, step.rows))
 
 
-def _further(old: Rows, new: Rows, eta: float, floor: float) -> Rows:
+def _relaxed_rows(old: Rows, new: Rows, eta: float, floor: float) -> Rows:
     """Relax row states; their sums stay those of the plain step."""
     rows = _beyond(old, new, eta, floor)
-    total, kept = (sums(P, axis=1)[:, None] for P in (rows, new))
-    rows *= np.divide(kept, total, out=np.zeros_like(total), where=total > 0)
+    totals = sums(rows, axis=1)[:, None]
+    plain_totals = sums(new, axis=1)[:, None]
+    rows *= np.divide(plain_totals, totals, out=np.zeros_like(totals), where=totals > 0)
     return rows
 
 
 def _beyond(old: Array, new: Array, eta: float, floor: float) -> Array:
     if np.ndim(new) == 0:  # the free energy
         return new
-    beyond, height = np.empty_like(new), max(1, CHUNK // max(1, new[:1].size))
+    beyond = np.empty_like(new)
+    height = max(1, CHUNK // max(1, new[:1].size))
     for top in range(0, len(new), height):
-        before, now, out = (array[top : top + height] for array in (old, new, beyond))
-        np.subtract(now, before, out=out)
+        before, plain, out = (array[top : top + height] for array in (old, new, beyond))
+        np.subtract(plain, before, out=out)
         out *= eta
         out += before
-        least = floor * now
-        if now.min() < 0:  # logarithms, sums of the column models, may go down; counts may not
-            least[now < 0] = -np.inf
-        np.maximum(out, least, out=out)
+        lowest = floor * plain
+        if plain.min() < 0:  # logarithms, sums of the column models, may go down; counts may not
+            lowest[plain < 0] = -np.inf
+        np.maximum(out, lowest, out=out)
     return beyond

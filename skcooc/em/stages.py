@@ -123,7 +123,8 @@ class StageSchedule:
 
     def leave(self, run: EMState) -> None:
         """Go on to the next schedule after the last iteration of a stage."""
-        run.part, run.number = run.part + 1, 0
+        run.part += 1
+        run.number = 0
 
     def finish(self, run: EMState) -> None:
         """Tidy up after the observer has stopped the fit."""
@@ -218,25 +219,34 @@ class Solver(Protocol):
 
 @dataclass
 class EMState:
-    """Everything that EM needs to continue after an iteration."""
+    """Everything that EM needs to continue after an iteration.
 
-    state: State
-    solver: Solver
+    `fit` changes it at each iteration. A schedule changes it before and after each of its stages,
+    in ``enter`` and ``leave``, or in ``finish`` where the observer has stopped the fit.
+    """
+
+    state: State  # `fit`; schedules expand its rows, and split and merge its components
+    solver: Solver  # `fit` copies it for each stage
+    # Position, changed by ``leave`` of the schedules, and iterations of this stage.
     part: int = 0  # number of the schedule
     number: int = 0  # number of the stage in it
-    n_clusters: int = 0  # before they were duplicated
-    n_iter: int = 0  # iterations of this stage
-    anchor: State | None = None  # initial state of this stage, if its table depends on that
-    objective: float = np.inf  # nats, the least so far
-    since_least: int = 0  # iterations without a lower objective
-    converged: bool = False  # whether the stage has converged
-    best: State | None = None  # by validation perplexity
-    validation: Validation | None = None  # of the best state
-    best_beta: float = np.nan  # inverse temperature of the best state
-    since_best: int = 0  # iterations, or stages where these are validated
-    history: list[Record] = field(default_factory=list)
-    splits: list[Split] | None = None
-    best_splits: list[Split] | None = None
+    n_iter: int = 0
+    # Convergence of this stage, changed by ``count``; `fit` resets it for the next stage.
+    objective: float = np.inf  # the lowest so far, nats
+    since_lowest: int = 0  # iterations without a lower objective
+    converged: bool = False
+    # Best state by validation perplexity, changed by ``judge``: `fit` calls it after each
+    # iteration, `GrowClusters` after each stage. `DecreasingBeta` sets since_best to zero.
+    best: State | None = None
+    validation: Validation | None = None
+    best_beta: float = np.nan  # inverse temperature
+    since_best: int = 0  # iterations or stages without a better one
+    history: list[Record] = field(default_factory=list)  # `fit` adds a record per iteration
+    # Changed by single schedules alone.
+    n_clusters: int = 0  # before they were duplicated: `SplitClusters`, `SplitComponents`
+    splits: list[Split] | None = None  # `SplitClusters`
+    best_splits: list[Split] | None = None  # those of the best state: `GrowClusters`
+    anchor: State | None = None  # state in which a round begins: `BurstinessRounds`
 
     def copy(self) -> Self:
         """Return a copy that stays as it is while this one continues."""
@@ -250,9 +260,9 @@ class EMState:
         """Count an iteration, and find out whether EM has converged."""
         # False where both are infinite, as with a prior and components that begin with zeros.
         stalls = self.objective - objective <= stage.tol * abs(objective)
-        self.since_least = self.since_least + 1 if stalls else 0
+        self.since_lowest = self.since_lowest + 1 if stalls else 0
         impatient = stage.heldout is not None and self.since_best >= stage.patience
-        self.converged = impatient or self.since_least >= stage.model.patience
+        self.converged = impatient or self.since_lowest >= stage.model.patience
         self.objective = min(self.objective, objective)
         self.n_iter += 1
 
@@ -260,8 +270,10 @@ class EMState:
         """Keep the present state if it is the best."""
         self.since_best += 1
         if self.validation is None or validation.perplexity < self.validation.perplexity:
-            self.validation, self.best, self.since_best = validation, self.state, 0
+            self.validation = validation
+            self.best = self.state
             self.best_beta = beta
+            self.since_best = 0
 
 
 # Called after an iteration, with the state from which EM can continue; True stops.
@@ -303,18 +315,21 @@ def fit(
         if run.n_iter == 0:
             part.enter(run, rng)
             if run.history:  # of earlier stages
-                run.solver, run.converged = copy(solver), False
-                run.objective, run.since_least = np.inf, 0
+                run.solver = copy(solver)
+                run.objective = np.inf
+                run.since_lowest = 0
+                run.converged = False
         stage = part.current_stage(run)
         while not (run.converged or run.n_iter >= stage.max_iter):
-            seconds, perplexity = perf_counter(), np.nan
+            start_time = perf_counter()
+            perplexity = np.nan
             run.state, objective = run.solver.step(stage, run.state)
             objective += stage.offset
             if stage.heldout is not None:
                 validation = stage.heldout(stage.model, *run.state)
                 run.judge(validation, stage.beta)
                 perplexity = validation.perplexity
-            seconds = perf_counter() - seconds
+            seconds = perf_counter() - start_time
             run.history.append(Record(stage.beta, objective, perplexity, seconds))
             run.count(stage, objective)
             if observe(run.history[-1], part.expand_rows(run.state), run.copy()):
@@ -347,8 +362,10 @@ def _stopped(
     validation = run.validation
     if last.model != stage.model:
         step = single_step(last, solver, state)
-        state, validation = step.state, step.validation
-    beta, objective = run.best_beta if run.best else last.beta, run.history[-1].free_energy
+        state = step.state
+        validation = step.validation
+    beta = run.best_beta if run.best else last.beta
+    objective = run.history[-1].free_energy
     result = EMResult(*state, beta, objective, run.history, False, validation, True, run.splits)
     return result._replace(X=last.X)
 
@@ -366,7 +383,8 @@ def skipped(
     run = EMState(start, solver)
     parts[0].enter(run, rng)
     parts[0].finish(run)
-    state, beta = parts[0].expand_rows(run.state), parts[-1].stage.beta
+    state = parts[0].expand_rows(run.state)
+    beta = parts[-1].stage.beta
     return EMResult(*state, beta, np.inf, [], False, None, stopped=True, splits=run.splits)
 
 
