@@ -32,7 +32,8 @@ class TemperatureRange(NamedTuple):
     @property
     def points(self) -> Points:
         """Search for the minimum, on the scale."""
-        low, high = self.scaled(self.low), self.scaled(self.high)
+        low = self.scaled(self.low)
+        high = self.scaled(self.high)
         if self.guess is None:
             return golden_section(low, high)
         return expanding_bracket(self.scaled(self.guess), self.step, low, high)
@@ -53,17 +54,25 @@ class TemperatureRange(NamedTuple):
 
 def golden_section(low: float, high: float) -> Points:
     """Golden-section search; among equal values it goes towards larger points."""
-    known: dict[float, float] = {}
+    values: dict[float, float] = {}
     while high - low >= SAME:
-        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        for point in (left, right):
-            if _near(known, point) is None:
-                known[point] = yield point
-        at_left, at_right = (known[_near(known, point)] for point in (left, right))  # type: ignore[index]
+        left = high - GOLDEN * (high - low)
+        right = low + GOLDEN * (high - low)
+        at_left = yield from _value_near(left, values)
+        at_right = yield from _value_near(right, values)
         if at_left < (1 - PLATEAU) * at_right:
             high = right
         else:
             low = left
+
+
+def _value_near(point: float, values: dict[float, float]) -> Generator[float, float, float]:
+    """Return the value at a point; yield the point unless one within SAME has a value."""
+    for neighbor, value in values.items():
+        if abs(neighbor - point) < SAME:
+            return value
+    values[point] = yield point
+    return values[point]
 
 
 def expanding_bracket(guess: float, step: float, low: float, high: float) -> Points:
@@ -71,37 +80,31 @@ def expanding_bracket(guess: float, step: float, low: float, high: float) -> Poi
 
     Among equal values it goes towards larger points.
     """
-    known: dict[float, float] = {}
+    values: dict[float, float] = {}
     point: float | None = guess
     while point is not None:
-        known[point] = yield point
-        enough = (1 + PLATEAU) * min(known.values())
-        least = max(tried for tried in known if known[tried] <= enough)
-        further = step
-        if len(known) >= 4:
-            further = GROWTH * min(abs(tried - least) for tried in known if tried != least)
+        values[point] = yield point
+        enough = (1 + PLATEAU) * min(values.values())
+        best = max(x for x in values if values[x] <= enough)
+        if len(values) >= 4:
+            step = GROWTH * min(abs(x - best) for x in values if x != best)
         point = None
-        for side in (max(low, least - further), min(high, least + further)):
-            beyond = any((tried - least) * (side - least) > 0 for tried in known)
-            if abs(side - least) > SAME and not beyond:
+        for side in (max(low, best - step), min(high, best + step)):
+            beyond = any((x - best) * (side - best) > 0 for x in values)
+            if abs(side - best) > SAME and not beyond:
                 point = float(side)
                 break
 
 
-def vertex(known: Mapping[float, float]) -> float:
+def vertex(values: Mapping[float, float]) -> float:
     """Return the vertex of the parabola through the minimum and its two neighbours.
 
-    A minimum at an end is returned as it is.
+    The values are those of a function, by its argument. A minimum at an end is returned as it is.
     """
-    points = sorted(known)
-    at = min(range(len(points)), key=lambda i: known[points[i]])
+    points = sorted(values)
+    at = min(range(len(points)), key=lambda i: values[points[i]])
     if at in (0, len(points) - 1):
         return float(points[at])
     three = points[at - 1 : at + 2]
-    a, b, _ = np.polyfit(np.subtract(three, three[1]), [known[point] for point in three], 2)
+    a, b, _ = np.polyfit(np.subtract(three, three[1]), [values[x] for x in three], 2)
     return float(np.clip(three[1] - b / (2 * a), three[0], three[2]))
-
-
-def _near(known: Mapping[float, float], point: float) -> float | None:
-    """Known point within SAME of ``point``, or None."""
-    return next((other for other in known if abs(other - point) < SAME), None)

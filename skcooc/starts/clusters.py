@@ -173,9 +173,10 @@ def ward_groups(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
 
     ``overlaps`` (K, K): scalar products of the roots of the clusters' shares of each row.
     """
-    masses, least = overlaps.diagonal().astype(np.float64), np.finfo(float).tiny
-    cosines = overlaps / np.sqrt(np.maximum(np.outer(masses, masses), least))
-    weights = np.outer(masses, masses) / np.maximum(np.add.outer(masses, masses), least)
+    tiny = np.finfo(float).tiny
+    masses = overlaps.diagonal().astype(np.float64)
+    cosines = overlaps / np.sqrt(np.maximum(np.outer(masses, masses), tiny))
+    weights = np.outer(masses, masses) / np.maximum(np.add.outer(masses, masses), tiny)
     cost = weights * (2 - 2 * cosines)  # increase of the within-cluster variance by merging
     np.fill_diagonal(cost, np.inf)
     parts: dict[int, tuple[int, ...]] = {c: (c,) for c in range(len(cost))}
@@ -183,11 +184,12 @@ def ward_groups(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
         alive = np.array(list(parts))
         nearest = divmod(int(cost[np.ix_(alive, alive)].argmin()), len(alive))
         a, b = alive[sorted(nearest)].tolist()
-        others = alive[(alive != a) & (alive != b)]
-        far = [(masses[c] + masses[others]) * cost[c, others] for c in (a, b)]
-        total = masses[a] + masses[b] + masses[others]
-        further = far[0] + far[1] - masses[others] * cost[a, b]
-        cost[a, others] = cost[others, a] = further / np.maximum(total, least)
+        rest = alive[(alive != a) & (alive != b)]
+        from_a = (masses[a] + masses[rest]) * cost[a, rest]
+        from_b = (masses[b] + masses[rest]) * cost[b, rest]
+        numerators = from_a + from_b - masses[rest] * cost[a, b]
+        totals = masses[a] + masses[b] + masses[rest]
+        cost[a, rest] = cost[rest, a] = numerators / np.maximum(totals, tiny)
         masses[a] += masses[b]
         parts[a] += parts.pop(b)
     return list(parts.values())

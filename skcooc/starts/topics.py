@@ -31,7 +31,8 @@ def topic_start(
 
     From random topics EM may end where two topics share one true topic and another covers two.
     """
-    plain, usual = model.plain, None
+    usual = None
+    plain = model.plain
     if not plain.begins_near_unigram:
         rows = plain.balanced(X)
         clusters = short_start(RowClusters(plain.n_components), rows, rng, runner)
