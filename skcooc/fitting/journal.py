@@ -40,39 +40,40 @@ class Journal:
     """
 
     def __init__(self, estimator: BaseEstimator | None = None, key: str | None = None) -> None:
-        self._estimator, self.key = estimator, key
-        self._found: dict[Name, Any] = {}
+        self._estimator = estimator
+        self.key = key
+        self._results: dict[Name, Any] = {}
 
     def get_or_compute(
         self, name: Name, compute: Callable[..., T], *args: Any, checkpoint: bool = False
     ) -> T:
-        """Return what has this name; compute it first, of these arguments, if it is missing.
+        """Return the result of this name; compute it from the arguments if it is missing.
 
-        Threads may ask side by side. ``checkpoint`` is whether checkpoints are written then.
+        Several threads may call it at a time. With ``checkpoint``, checkpoints are then written.
         """
-        if name not in self._found:
+        if name not in self._results:
             self.add(name, compute(*args))
             if checkpoint:
                 self.checkpoint()
-        return cast(T, self._found[name])
+        return cast(T, self._results[name])
 
     def add(self, name: Name, value: object) -> None:
         """Keep a finished part, and forget its own parts."""
         self.forget(name)
-        self._found[name] = value
+        self._results[name] = value
 
     def forget(self, name: Name) -> None:
         """Forget a part, and its own parts."""
-        for other in list(self._found):
+        for other in list(self._results):
             if other[: len(name)] == name:
-                del self._found[other]
+                del self._results[other]
 
     def set(self, name: Name, value: object) -> None:
         """Keep the state of a part that has not ended."""
-        self._found[name] = value
+        self._results[name] = value
 
     def get(self, name: Name) -> Any:
-        return self._found.get(name)
+        return self._results.get(name)
 
     def checkpoint(self, *, ended: bool = True) -> None:
         """Let checkpoints be written; ``ended`` is whether it was more than an EM iteration."""
@@ -81,7 +82,7 @@ class Journal:
     def copy_for(self, estimator: BaseEstimator | None) -> Journal:
         """Return a copy that lets the checkpoints of an estimator be written."""
         new = Journal(estimator, self.key)
-        new._found = dict(self._found)
+        new._results = dict(self._results)
         return new
 
     def add_run(self, name: Name, rng: np.random.Generator, result: EMResult) -> None:
@@ -103,7 +104,7 @@ class Journal:
         return cast(EMState, before.run)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_estimator": None, "key": self.key, "_found": dict(self._found)}
+        return {"_estimator": None, "key": self.key, "_results": dict(self._results)}
 
 
 def resume_or_new(estimator: BaseEstimator, *data: object) -> Journal:
@@ -112,19 +113,20 @@ def resume_or_new(estimator: BaseEstimator, *data: object) -> Journal:
     It stays with the estimator until ``del estimator._unfinished``. Random generators are left out
     of the comparison, since they change with use: what they gave must be in the journal.
     """
-    asked = estimator.get_params(deep=True)
-    for name in {"n_jobs", "refit"} & set(asked):
-        del asked[name]
-    for name, value in asked.items():
+    params = estimator.get_params(deep=True)
+    for name in {"n_jobs", "refit"} & set(params):
+        del params[name]
+    for name, value in params.items():
         if hasattr(value, "get_params"):  # its parameters are there beside it
-            asked[name] = type(value)
-    if isinstance(asked.get("random_state"), np.random.RandomState):
-        del asked["random_state"]
+            params[name] = type(value)
+    if isinstance(params.get("random_state"), np.random.RandomState):
+        del params["random_state"]
     try:
-        key = joblib.hash([sorted(asked.items()), data])
+        key = joblib.hash([sorted(params.items()), data])
     except (pickle.PicklingError, AttributeError, TypeError, ValueError):
         key = None  # a part cannot be pickled: such a fit is like no other
-    journal, before = Journal(estimator, key), getattr(estimator, "_unfinished", None)
+    journal = Journal(estimator, key)
+    before = getattr(estimator, "_unfinished", None)
     if before is not None and key is not None and before.key == key:
         journal = before.copy_for(estimator)
     estimator._unfinished = journal

@@ -67,8 +67,8 @@ class ShortFits:
         predicted = self._heldout.predicted(recipe.equations, result.params, result.rows)
         validation = self._heldout.score(predicted)
         if self._cache is not None:
-            both = self._cache.perplexity(predicted) * validation.perplexity
-            validation = validation._replace(perplexity=float(np.sqrt(both)))
+            product = self._cache.perplexity(predicted) * validation.perplexity
+            validation = validation._replace(perplexity=float(np.sqrt(product)))
         return ShortFit(validation, predicted, result.params, [*history, *context.history])
 
     def _start(
@@ -108,17 +108,18 @@ def with_best_row_prior(recipe: Recipe, chosen: Trial, params: Params, heldout: 
     if not repeated.size:
         return with_prior(PSEUDO_COUNTS[len(PSEUDO_COUNTS) // 2])
     n_known = np.concatenate([np.full(np.sum(n_columns > n), n) for n in N_KNOWN])
-    both = heldout.X.take(repeated)
-    tokens = few_columns(both.table, n_known, rng)
-    weights = both.row_weights[rows_of(both.table)].astype(tokens.dtype)
-    X, rest = both.replaced(tokens).as_new(), weights * (both.table.data - tokens)
+    test = heldout.X.take(repeated)
+    tokens = few_columns(test.table, n_known, rng)
+    X = test.replaced(tokens).as_new()
+    rest = test.table.data - tokens
+    rest = test.row_weights[rows_of(test.table)].astype(tokens.dtype) * rest
 
     def loss(row_prior: float) -> float:
         model, of_rows = with_prior(row_prior).fold_in_equations(params)
         states = fold_in(model, of_rows, chosen.beta, X, 1, max_iter=MAX_ITER)
-        predicted = CachedPredictions(model.predict(of_rows, states, both))
+        predicted = CachedPredictions(model.predict(of_rows, states, test))
         smooth = smoothed(predicted, heldout.background, chosen.validation.smoothing)
-        return -float((rest * log_cells(smooth, both)).sum() / rest.sum())
+        return -float((rest * log_cells(smooth, test)).sum() / rest.sum())
 
     losses = {float(np.log(c)): loss(c) for c in PSEUDO_COUNTS}
     return with_prior(float(np.exp(vertex(losses))))

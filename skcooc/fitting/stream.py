@@ -54,7 +54,8 @@ def solve_rows(
     max_iter: int = FOLD_IN_ITERATIONS,
 ) -> Rows:
     """Return what `fold_in` does, with the threads that X has already."""
-    rows, (X, columns) = np.array(unknown_rows(params, X)) if start is None else start, X.occupied()
+    rows = np.array(unknown_rows(params, X)) if start is None else start
+    X, columns = X.occupied()
     params = model.restrict(params, columns)
     fixed = model.fixed(X, params, beta)
     if fixed is not None:
@@ -68,7 +69,8 @@ def solve_rows(
         if not moving.any():
             break
         if not moving.all():
-            active, X = active[moving], X.take(np.flatnonzero(moving))
+            active = active[moving]
+            X = X.take(np.flatnonzero(moving))
     return rows
 
 
@@ -139,10 +141,10 @@ class Batch:
 
         It is the same part whenever a row comes again, so that it is never learnt.
         """
-        rest, drawn = self.X.divide(fraction, seed)
-        if not (rest.weighted_counts.any() and drawn.weighted_counts.any()):
+        train, heldout = self.X.divide(fraction, seed)
+        if not (train.weighted_counts.any() and heldout.weighted_counts.any()):
             return self
-        return Batch(rest, drawn)
+        return Batch(train, heldout)
 
 
 def held_out_share(fraction: float, n_tokens: float) -> float:
@@ -191,8 +193,9 @@ class StreamTrainer:
 
         After it the mean of all batches stands for these totals of columns, (M,).
         """
-        stream, kept = now.stream, now.stream.averages
-        within, batch = self.search(X), Batch(X.astype(now.params.weights.dtype))
+        stream = now.stream
+        within = self.search(X)
+        batch = Batch(X.astype(now.params.weights.dtype))
         held_out = stream.held_out
         if held_out is None:
             held_out = held_out_share(self.validation_fraction, float(X.column_sums.sum()))
@@ -204,15 +207,15 @@ class StreamTrainer:
             judge = HeldOut(batch.heldout, self.background, smoothing)
         n = n_threads(self.n_jobs)
         with threads(n) as map:
-            learnt = batch.X.with_threads(n, map)
+            X = batch.X.with_threads(n, map)
             params = online.smooth_for_new_columns(
-                self.model, now.params, kept, totals, learnt.column_sums
+                self.model, now.params, stream.averages, totals, X.column_sums
             )
 
             def fold(beta: float) -> tuple[Rows, Validation | None]:
                 """Fold the rows in by a few E-steps, and predict the held-out tokens."""
-                equations, new = self.model.batch_equations(), learnt.as_new()
-                rows = solve_rows(equations, params, beta, new, max_iter=INNER_ITERATIONS)
+                equations = self.model.batch_equations()
+                rows = solve_rows(equations, params, beta, X.as_new(), max_iter=INNER_ITERATIONS)
                 return rows, judge(self.model, params, rows) if judge else None
 
             temperature, rows, validation = track_beta(
@@ -221,15 +224,18 @@ class StreamTrainer:
                 batch.n_heldout,
                 fold,
             )
-            mass, beta = float(totals.sum()), temperature.beta
-            step = online.step(self.model, learnt, params, rows, beta, kept, mass)
+            beta = temperature.beta
+            mass = float(totals.sum())
+            step = online.step(self.model, X, params, rows, beta, stream.averages, mass)
         tally.add(step.free_energy, validation, batch.n_heldout)
         smoothing = now.smoothing if self.smoothing == "auto" else self.smoothing
         if validation is not None and self.smoothing == "auto":
-            weight = online.step_size(kept, float(learnt.column_sums.sum()))
+            weight = online.step_size(stream.averages, float(X.column_sums.sum()))
             smoothing += weight * (validation.smoothing - smoothing)
-        direction = temperature.direction
         stream = stream._replace(
-            averages=step.averages, column_sums=totals, direction=direction, held_out=held_out
+            averages=step.averages,
+            column_sums=totals,
+            direction=temperature.direction,
+            held_out=held_out,
         )
         return Position(step.params, step.rows, beta, smoothing, stream)

@@ -123,7 +123,7 @@ class TrialRecord(Generic[F]):
     def keep(self, number: int, *trials: Trial | None) -> None:
         """Forget the fits of the first ``number`` trials, except those given."""
         for at, trial in enumerate(self.trials[:number]):
-            if not any(trial is kept for kept in trials):
+            if not any(trial is other for other in trials):
                 self._fits[at] = None
 
     @property
@@ -173,11 +173,13 @@ def tune(
     ValueError
         Where a proposed name is no parameter, or no trial may be chosen.
     """
-    number, best = 0, None
+    number = 0
+    best = None
     for tunable in tunables:
         if context.stopped and best is not None:
             break
-        proposals, trials = tunable.propose(record.trials[:number], best), list[Trial]()
+        proposals = tunable.propose(record.trials[:number], best)
+        trials: list[Trial] = []
         with suppress(StopIteration):
             while not (trials and context.stopped):
                 perplexity = trials[-1].validation.perplexity if trials else None
@@ -209,15 +211,15 @@ def describe(values: Values) -> str:
     return ", ".join(f"{name} = {text}" for name, text in texts.items())
 
 
-def better(best: Trial | None, found: Sequence[Trial], min_gain: float | None) -> Trial | None:
-    """Return the best of the new trials if it gains enough, else what was best before."""
-    if min_gain is None or not found:
+def better(best: Trial | None, trials: Sequence[Trial], min_gain: float | None) -> Trial | None:
+    """Return the best of the new trials if it gains enough, else the best of those before."""
+    if min_gain is None or not trials:
         return best
-    least = min(found, key=attrgetter("loss"))
+    rival = min(trials, key=attrgetter("loss"))
     if best is None:
-        return least
+        return rival
     enough = (1 - min_gain) * best.validation.perplexity
-    return least if least.validation.perplexity < enough else best
+    return rival if rival.validation.perplexity < enough else best
 
 
 def line_search(
@@ -232,20 +234,20 @@ def line_search(
 
     It ends after ``patience`` trials without a perplexity below ``enough``.
     """
-    found: dict[float, float] = {}
+    losses: dict[float, float] = {}
     if within.is_point:
-        found[within.low] = yield values(within.low)
-        return found
+        losses[within.low] = yield values(within.low)
+        return losses
     points = within.points
     point = next(points)
     with suppress(StopIteration):
-        while len(found) < n_trials:
+        while len(losses) < n_trials:
             value = within.unscaled(point)
-            found[value] = yield values(value)
-            if patience and len(found) >= patience and min(found.values()) >= enough:
+            losses[value] = yield values(value)
+            if patience and len(losses) >= patience and min(losses.values()) >= enough:
                 break
-            point = points.send(found[value])
-    return found
+            point = points.send(losses[value])
+    return losses
 
 
 @dataclass(frozen=True)
@@ -293,21 +295,23 @@ class Exponents:
     min_gain: float = MIN_GAIN
 
     def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
-        beta, least = _required(best).beta, _required(best).validation.perplexity
-        at: Values = {"beta": beta, "exponents": (1.0, 1.0)}
+        best = _required(best)
+        lowest = best.validation.perplexity
+        at: Values = {"beta": best.beta, "exponents": (1.0, 1.0)}
         for index in range(3):
             absolute = [*(exponent * at["beta"] for exponent in at["exponents"]), at["beta"]]
-            low, high = (0.0, beta) if index < 2 else (max(absolute[:2]), 1.0)
+            low, high = (0.0, best.beta) if index < 2 else (max(absolute[:2]), 1.0)
 
             def moved(value: float, absolute: list[float] = absolute, index: int = index) -> Values:
                 three = [*absolute[:index], value, *absolute[index + 1 :]]
                 exponents = three[0] / three[2], three[1] / three[2]
                 return {"beta": three[2], "exponents": exponents}
 
-            found = yield from line_search(TemperatureRange(low, high), N_EXPONENTS, moved)
-            value = min(found, key=found.__getitem__)
-            if found[value] < least:
-                at, least = moved(value), found[value]
+            losses = yield from line_search(TemperatureRange(low, high), N_EXPONENTS, moved)
+            value = min(losses, key=losses.__getitem__)
+            if losses[value] < lowest:
+                at = moved(value)
+                lowest = losses[value]
 
 
 @dataclass(frozen=True)
@@ -327,16 +331,16 @@ class ComponentPrior:
         best = _required(best)
         if self.only_thin and best.validation.smoothing <= THIN:
             return
-        found = yield from line_search(
+        losses = yield from line_search(
             self.within,
             N_PRIORS,
             lambda prior: {**best.values, "component_prior": prior},
             enough=(1 - self.min_gain) * best.validation.perplexity,
             patience=2,
         )
-        prior = min(found, key=found.__getitem__)
+        prior = min(losses, key=losses.__getitem__)
         beta = min(best.beta + LARGER_BETA, 1.0)
-        if len(found) > 2 and beta > best.beta:
+        if len(losses) > 2 and beta > best.beta:
             yield {**best.values, "component_prior": prior, "beta": beta}
 
 
@@ -369,15 +373,17 @@ class Raised:
 
     def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
         best = _required(best)
-        least, value = best.validation.perplexity, best.values.get(self.parameter, 0.0)
+        lowest = best.validation.perplexity
+        value = best.values.get(self.parameter, 0.0)
         for _ in range(self.n_trials):
             raised = self.next(value)
             if raised == value:
                 return
             perplexity = yield {**best.values, self.parameter: raised}
-            if perplexity >= least:
+            if perplexity >= lowest:
                 return
-            least, value = perplexity, raised
+            lowest = perplexity
+            value = raised
 
 
 @dataclass(frozen=True)
@@ -404,21 +410,22 @@ class LeaveOneOut:
         best = _required(best)
         at = {**best.values, **self.usual, "leave_one_out": True}
         worth = (1 + MIN_GAIN) * best.validation.perplexity  # as smaller pseudo-counts may be
-        within, pilots = self.within, [trial for trial in so_far if trial.n_components is not None]
+        within = self.within
+        pilots = [trial for trial in so_far if trial.n_components is not None]
         # The first pilot is a guess, too: its error is about that of this one.
         if within.guess is not None and pilots:
             error = min(pilots, key=attrgetter("loss")).beta - pilots[0].beta
             within = within._replace(guess=min(within.guess + error, within.high))
-        found = yield from line_search(
+        losses = yield from line_search(
             within,
             self.n_temperatures,
             lambda beta: at | {"beta": beta},
             enough=worth,
             patience=1,
         )
-        beta = min(found, key=found.__getitem__)
-        if found[beta] < worth:
-            yield from smaller(at | {"beta": beta}, found[beta], self.shares)
+        beta = min(losses, key=losses.__getitem__)
+        if losses[beta] < worth:
+            yield from smaller(at | {"beta": beta}, losses[beta], self.shares)
 
 
 @dataclass(frozen=True)
@@ -440,13 +447,14 @@ class SmallerPseudoCounts:
         yield from smaller(at, best.validation.perplexity, self.shares)
 
 
-def smaller(at: Values, least: float, shares: Sequence[Values]) -> Proposals:
-    """Propose values times each of some shares, from the best so far, whose perplexity is given."""
+def smaller(at: Values, lowest: float, shares: Sequence[Values]) -> Proposals:
+    """Propose values times each of the shares, from the best so far and its perplexity."""
     for share in shares:
-        tried = {**at, **{name: at[name] * factor for name, factor in share.items()}}
-        perplexity = yield tried
-        if perplexity < least:
-            at, least = tried, perplexity
+        values = {**at, **{name: at[name] * factor for name, factor in share.items()}}
+        perplexity = yield values
+        if perplexity < lowest:
+            at = values
+            lowest = perplexity
 
 
 @dataclass(frozen=True)
