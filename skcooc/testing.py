@@ -89,10 +89,14 @@ class Check(NamedTuple):
 
 
 def check_model(
-    equations: Model, X: CSR | Array | None = None, *, literal: Literal | None = None,
-    betas: Sequence[float] = (1.0, 0.8), skip: Collection[str] = (),
+    equations: Model,
+    X: CSR | Array | None = None,
+    *,
+    literal: Literal | None = None,
+    betas: Sequence[float] = (1.0, 0.8),
+    skip: Collection[str] = (),
     start: Start = equations_start,
-) -> None:  # fmt: skip
+) -> None:
     """AssertionError if equations break what EM, counts and predictions rely on.
 
     Parameters
@@ -123,14 +127,19 @@ def check_model(
 
 
 def planned(
-    equations: Model, X: CSR | Array | None, literal: Literal | None, betas: Sequence[float],
-    skip: Collection[str], start: Start = equations_start,
-) -> Iterator[tuple[str, Case]]:  # fmt: skip
+    equations: Model,
+    X: CSR | Array | None,
+    literal: Literal | None,
+    betas: Sequence[float],
+    skip: Collection[str],
+    start: Start = equations_start,
+) -> Iterator[tuple[str, Case]]:
     """Names of checks, and the cases on which `check_model` runs them."""
     if unknown := set(skip) - set(CHECKS):
         raise ValueError(f"There is no check {sorted(unknown)}: they are {list(CHECKS)}.")
     counts = list(tables(X))
-    T, B = len(counts), len(betas)
+    T = len(counts)
+    B = len(betas)
     each_once = {(i % T, i % B) for i in range(max(T, B))}
     names = [n for n in CHECKS if n not in skip and (literal or not CHECKS[n].needs_literal)]
     for t, b in np.ndindex(T, B):
@@ -149,11 +158,13 @@ def run_check(name: str, case: Case) -> None:
 
 def tables(X: CSR | Array | None) -> Iterator[CSRCounts]:
     """The given table, or two small ones: noise, and blocks of non-integer counts."""
-    rng = np.random.default_rng(0)
-    noise = rng.poisson(0.8, (11, 9))
-    blocks = np.kron(np.array([[6, 1, 2], [1, 5, 1], [3, 1, 7]]), np.ones((3, 3)))
-    given = [noise, 0.37 * rng.poisson(blocks)[:, :8] + 0.05] if X is None else [X]
-    yield from (CSRCounts(with_empty(sp.csr_array(n, dtype=np.float64))) for n in given)
+    arrays = [X]
+    if X is None:
+        rng = np.random.default_rng(0)
+        noise = rng.poisson(0.8, (11, 9))
+        blocks = np.kron(np.array([[6, 1, 2], [1, 5, 1], [3, 1, 7]]), np.ones((3, 3)))
+        arrays = [noise, 0.37 * rng.poisson(blocks)[:, :8] + 0.05]
+    yield from (CSRCounts(with_empty(sp.csr_array(n, dtype=np.float64))) for n in arrays)
 
 
 def with_empty(X: CSR) -> CSR:
@@ -184,15 +195,16 @@ def bound_falls(case: Case, model: Model) -> None:
 def literal_step(case: Case, model: Model) -> None:
     """Steps and objectives equal those of the transcription."""
     assert case.literal is not None
-    n, seen = case.X.table.toarray(), case.X.row_sums > 0
+    n = case.X.table.toarray()
+    seen = case.X.row_sums > 0
     for state in case.states:
-        mine = literal = state
+        literal = state
         for _ in range(2):
-            objective = case.literal.objective(n, *literal, case.beta)
-            mine, _, found = case.step(model, mine)
+            expected = case.literal.objective(n, *literal, case.beta)
+            state, _, objective = case.step(model, state)
             literal = State(*case.literal.step(n, *literal, case.beta))
-            _equal_objectives(case, found, objective)
-            _same(State(mine.params, mine.rows[seen]), State(literal.params, literal.rows[seen]))
+            _equal_objectives(case, objective, expected)
+            _same(State(state.params, state.rows[seen]), State(literal.params, literal.rows[seen]))
 
 
 def literal_slope(case: Case, model: Model) -> None:
@@ -202,10 +214,12 @@ def literal_slope(case: Case, model: Model) -> None:
     distributions normalised. A broken model first moves on.
     """
     assert case.literal is not None
-    literal, rng = case.literal, np.random.default_rng(0)
-    n, end = case.X.table.toarray(), case.run(model, case.end, LATE)
+    literal = case.literal
+    rng = np.random.default_rng(0)
+    n = case.X.table.toarray()
+    end = case.run(model, case.end, LATE)
     fields = zip(end.params._fields, end.params, case.states[0].params, strict=True)
-    moving = [f for f, one, two in fields if not np.allclose(one, two, rtol=1e-7, atol=1e-12)]
+    moving = [f for f, P, start in fields if not np.allclose(P, start, rtol=1e-7, atol=1e-12)]
 
     def objective(name: str, values: Array) -> float:
         if name == "rows":
@@ -226,21 +240,22 @@ def row_weights(case: Case, model: Model) -> None:
     for weights in (index % 3, 0.5 + index % 2):
         times = np.repeat(index, np.ceil(weights).astype(int))
         shares = (weights / np.ceil(weights).clip(1))[times]
-        weighted, several = CSRCounts(case.X.table, weights * 1.0), case.X.take(times).table
+        weighted = CSRCounts(case.X.table, weights * 1.0)
+        copies = CSRCounts(case.X.take(times).table, shares)
         for params, rows in case.states[1:]:
-            one, _, objective = case.step(model, State(params, rows), weighted)
-            two, _, its = case.step(model, State(params, rows[times]), CSRCounts(several, shares))
-            _equal_objectives(case, objective, its)
-            _same(State(one.params, one.rows[times]), two)
+            state, _, objective = case.step(model, State(params, rows), weighted)
+            expected, _, expected_objective = case.step(model, State(params, rows[times]), copies)
+            _equal_objectives(case, objective, expected_objective)
+            _same(State(state.params, state.rows[times]), expected)
 
 
 def order_of_rows(case: Case, model: Model) -> None:
     """A permutation of the rows permutes row states alone."""
     order = np.random.default_rng(0).permutation(case.X.shape[0])
     for params, rows in case.states[1:]:
-        one = case.run(model, State(params, rows), 2)
-        other = case.run(model, State(params, rows[order]), 2, case.X.take(order))
-        _same(State(one.params, one.rows[order]), other)
+        state = case.run(model, State(params, rows), 2)
+        expected = case.run(model, State(params, rows[order]), 2, case.X.take(order))
+        _same(State(state.params, state.rows[order]), expected)
 
 
 def order_of_columns(case: Case, model: Model) -> None:
@@ -250,10 +265,10 @@ def order_of_columns(case: Case, model: Model) -> None:
     X = CSRCounts(sp.csr_array(case.X.table[:, order]))
     for params, rows in case.states[1:]:
         moved = type(params)(*(A[order] if np.shape(A)[:1] == (M,) else A for A in params))
-        one = case.run(model, State(params, rows), 2)
-        other = case.run(model, State(moved, rows), 2, X)
-        _equal("rows", one.rows, other.rows)
-        _equal("factors", model.factors(*one)[1][order], model.factors(*other)[1])
+        state = case.run(model, State(params, rows), 2)
+        expected = case.run(model, State(moved, rows), 2, X)
+        _equal("rows", state.rows, expected.rows)
+        _equal("factors", model.factors(*state)[1][order], model.factors(*expected)[1])
 
 
 def order_of_components(case: Case, model: Model) -> None:
@@ -270,13 +285,13 @@ def blocks(case: Case, model: Model) -> None:
     N = case.X.shape[0]
     halves = np.split(np.arange(N), [N // 3])
     for params, rows in case.states:
-        whole_rows, whole = model.expect(case.X, params, rows, case.beta)
+        new_rows, stats = model.expect(case.X, params, rows, case.beta)
         parts = [model.expect(case.X.take(h), params, rows[h], case.beta) for h in halves]
-        summed = type(whole)(*(one + two for one, two in zip(*(s for _, s in parts), strict=True)))
-        _equal("rows", whole_rows, np.concatenate([part for part, _ in parts]))
-        _equal_objectives(case, whole.free_energy, summed.free_energy)
-        one, two = (model.maximize(stats, params, case.beta) for stats in (whole, summed))
-        _same(State(one, rows), State(two, rows))
+        sums = type(stats)(*map(sum, zip(*(part_stats for _, part_stats in parts), strict=True)))
+        _equal("rows", new_rows, np.concatenate([part_rows for part_rows, _ in parts]))
+        _equal_objectives(case, stats.free_energy, sums.free_energy)
+        new, expected = (model.maximize(s, params, case.beta) for s in (stats, sums))
+        _same(State(new, rows), State(expected, rows))
 
 
 def single_precision(case: Case, model: Model) -> None:
@@ -286,8 +301,8 @@ def single_precision(case: Case, model: Model) -> None:
     state = case.states[1]
     params = type(state.params)(*(array.astype(np.float32) for array in state.params))
     single = case.step(model, State(params, state.rows.astype(np.float32)), X)[0]
-    for found in (started, single):
-        arrays = *found.params, found.rows, *model.factors(*found)
+    for result in (started, single):
+        arrays = *result.params, result.rows, *model.factors(*result)
         wide = [array.dtype.name for array in arrays if array.dtype != np.float32]
         assert not wide, f"float32 has become {wide}"
     _same(single, case.step(model, state)[0], SINGLE)
@@ -315,25 +330,27 @@ def restrict(case: Case, model: Model) -> None:
     M = case.X.shape[1]
     half = np.vstack([case.X.table.toarray(), np.eye(M)])
     half[:, M // 2 :] = 0
-    some = CSRCounts(sp.csr_array(half)).as_new()
-    narrow, columns = some.occupied()
+    X = CSRCounts(sp.csr_array(half)).as_new()
+    narrow, columns = X.occupied()
     for state in case.states:
         equations, params = model.fold_in_equations(state.params)
         rows = np.tile(params.weights, (len(half), 1))
-        one = equations.expect(some, params, rows, case.beta)[0]
-        two = equations.expect(narrow, equations.restrict(params, columns), rows, case.beta)[0]
-        _equal("new rows", one, two)
-        fixed = equations.fixed(some, params, case.beta)
+        new = equations.expect(X, params, rows, case.beta)[0]
+        restricted = equations.restrict(params, columns)
+        _equal("new rows", new, equations.expect(narrow, restricted, rows, case.beta)[0])
+        fixed = equations.fixed(X, params, case.beta)
         if fixed is not None:
-            _equal("fixed components", solve_mixtures(some, fixed, rows, tol=0.0, max_iter=1), one)
+            _equal("fixed components", solve_mixtures(X, fixed, rows, tol=0.0, max_iter=1), new)
 
 
 def arguments(case: Case, model: Model) -> None:
     """No function changes its arguments; a second call returns the same."""
-    state, columns, table = case.states[1], np.arange(3), case.X.table
+    state = case.states[1]
+    table = case.X.table
+    columns = np.arange(3)
     stats = model.expect(case.X, *state, case.beta)[1]
-    given = (state, stats, columns, (table.data, table.indices, table.indptr))
-    before = copy.deepcopy(given)
+    inputs = (state, stats, columns, (table.data, table.indices, table.indptr))
+    before = copy.deepcopy(inputs)
 
     def results() -> object:
         return (
@@ -346,7 +363,7 @@ def arguments(case: Case, model: Model) -> None:
         )
 
     first = results()
-    assert _identical(given, before), "an argument has been changed"
+    assert _identical(inputs, before), "an argument has been changed"
     assert _identical(first, results()), "a second call returns another result"
 
 
@@ -368,27 +385,28 @@ CHECKS: dict[str, Check] = {
 """The checks by name."""
 
 
-def _equal_objectives(case: Case, mine: float, expected: float) -> None:
+def _equal_objectives(case: Case, objective: float, expected: float) -> None:
     scale = max(float(case.X.row_sums.sum()), abs(expected))
-    _equal("objective", np.array(1 + mine / scale), np.array(1 + expected / scale))
+    _equal("objective", np.array(1 + objective / scale), np.array(1 + expected / scale))
 
 
-def _equal(what: str, mine: Array, expected: Array, tolerance: float = EQUAL) -> None:
+def _equal(name: str, array: Array, expected: Array, tolerance: float = EQUAL) -> None:
     scale = float(np.abs(expected).max(initial=0)) or 1.0
-    off = float(np.abs(np.asarray(mine, dtype=np.float64) - expected).max(initial=0)) / scale
-    assert off <= tolerance, f"{what}: {off:.2g} off, more than {tolerance:.2g}"
+    off = float(np.abs(np.asarray(array, dtype=np.float64) - expected).max(initial=0)) / scale
+    assert off <= tolerance, f"{name}: {off:.2g} off, more than {tolerance:.2g}"
 
 
-def _same(mine: State, expected: State, tolerance: float = EQUAL) -> None:
-    for name, one, two in zip(expected.params._fields, mine.params, expected.params, strict=True):
-        _equal(name, one, two, tolerance)
-    _equal("rows", mine.rows, expected.rows, tolerance)
+def _same(state: State, expected: State, tolerance: float = EQUAL) -> None:
+    params = state.params._asdict()
+    for name, array in expected.params._asdict().items():
+        _equal(name, params[name], array, tolerance)
+    _equal("rows", state.rows, expected.rows, tolerance)
 
 
-def _identical(one: object, two: object) -> bool:
-    if isinstance(one, tuple) and isinstance(two, tuple):
-        return all(map(_identical, one, two))
-    return bool(np.array_equal(np.asarray(one), np.asarray(two)))
+def _identical(a: object, b: object) -> bool:
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return all(map(_identical, a, b))
+    return bool(np.array_equal(np.asarray(a), np.asarray(b)))
 
 
 def simplices(P: Array) -> Iterator[Any]:
