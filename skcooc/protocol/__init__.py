@@ -26,8 +26,8 @@ from numpy.typing import DTypeLike, NDArray
 
 Array: TypeAlias = NDArray[Any]
 CSR: TypeAlias = sp.csr_array  # of non-negative floats, checked
-Estimator: TypeAlias = Any  # fitted; or a pipeline, a search or another one with it inside
-TableLike: TypeAlias = Any  # what a user gives: array-like, sparse, DataFrame, Dyads, not checked
+Estimator: TypeAlias = Any  # fitted, or a fitted pipeline, search or meta-estimator around it
+TableLike: TypeAlias = Any  # input of users, not checked: array-like, sparse, DataFrame, Dyads
 RandomState: TypeAlias = int | np.random.RandomState | None
 
 Rows: TypeAlias = Array  # (n, k): the state of the rows: distributions, or expected counts
@@ -46,10 +46,10 @@ Capability = Literal[
     "coarsen",  # rows that are tied in groups
     "exchange",  # moves of items that are rows and columns at once
     "left_out",  # leave-one-out responsibilities of tokens, or of rows
-    "replaced",  # other counts in the place of its own
+    "replaced",  # a copy with other counts at the non-zeros
     "paths",  # mixtures along the paths of a tree
-    "all rows",  # all of them in one place, for the start
-    "each step",  # all of them in every step
+    "all rows",  # all rows in one place, for the start
+    "each step",  # all rows in every step
     "row states",  # states of the rows, kept from step to step
     "triples",  # a third index of every token
     "weights",  # of the rows
@@ -58,26 +58,26 @@ Capability = Literal[
 
 
 def refuse_objects(
-    given: object, name: str, kind: str, *, of_anndata: str, of_model: str = ""
+    value: object, name: str, kind: str, *, of_anndata: str, of_model: str = ""
 ) -> None:
     """Raise TypeError for an AnnData, a model or a class, in place of an array or a table.
 
     NumPy would take an AnnData apart cell by cell, for minutes.
     """
-    of = type(given)
-    kinds = ((base.__module__.partition(".")[0], base.__name__) for base in of.__mro__)
-    if ("anndata", "AnnData") in kinds:  # and not a view of its arrays
+    class_name = type(value).__name__
+    bases = type(value).__mro__
+    if ("anndata", "AnnData") in ((b.__module__.partition(".")[0], b.__name__) for b in bases):
         raise TypeError(
-            f"{name} is an {of.__name__}, which holds more than {kind}: give {of_anndata}."
+            f"{name} is an {class_name}, which holds more than {kind}: give {of_anndata}."
         )
-    refuse_class(given, name)
-    if hasattr(given, "get_params"):
-        raise TypeError(f"{name} is an estimator, {of.__name__}: give {of_model or f'the {kind}'}.")
+    refuse_class(value, name)
+    if hasattr(value, "get_params"):
+        raise TypeError(f"{name} is an estimator, {class_name}: give {of_model or f'the {kind}'}.")
 
 
-def refuse_class(given: object, name: str) -> None:
-    if isinstance(given, type):
-        raise TypeError(f"{name} is a class: give an instance, {given.__name__}(...).")
+def refuse_class(value: object, name: str) -> None:
+    if isinstance(value, type):
+        raise TypeError(f"{name} is a class: give an instance, {value.__name__}(...).")
 
 
 BETWEEN = {"skcooc", "sklearn", "joblib"}  # the lines that a warning does not name
@@ -85,15 +85,17 @@ BETWEEN = {"skcooc", "sklearn", "joblib"}  # the lines that a warning does not n
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn, naming the line of the user's code that called this package."""
-    frame, level = sys._getframe(), 1
+    frame = sys._getframe()
+    level = 1
     # Code that is executed with variables of its own may have no name of a module.
     while frame.f_back and str(frame.f_globals.get("__name__")).split(".")[0] in BETWEEN:
-        frame, level = frame.f_back, level + 1
+        frame = frame.f_back
+        level += 1
     warnings.warn(message, category, stacklevel=level)
 
 
 class Map(Protocol):
-    """The built-in map, or one that works side by side."""
+    """The built-in map, or one that uses several threads."""
 
     def __call__(self, function: Callable[[A], T], arguments: Iterable[A], /) -> Iterable[T]:
         """Return function(argument) for each argument, in order."""
@@ -102,18 +104,18 @@ class Map(Protocol):
 class FixedComponents(NamedTuple):
     """Components of new rows: a_k ~ c_k / n_i + a_k^p sum_j n_ij B_jk / sum_l B_jl a_l^p."""
 
-    components: Array  # (M, k): B, with all that tempering makes of the components
+    components: Array  # (M, k): B, the tempered components
     power: float  # p, in (0, 1]
     otherwise: Array  # (k,): the mixture of an empty row
     row_prior: float = 0.0  # c = row_prior * otherwise
 
 
 class RowSample(NamedTuple):
-    """Some of the distinct rows of a table."""
+    """A sample of the distinct rows of a table."""
 
     rows: CSR
-    keys: Array  # of their content, uint64
-    weights: Array  # of all rows of the table that have this content
+    keys: Array  # hashes of the rows, uint64
+    weights: Array  # total weight of the rows of the table that equal each
 
 
 class Pass(NamedTuple):
@@ -125,9 +127,9 @@ class Pass(NamedTuple):
 
 
 class Counts(Protocol):
-    """A whole table of counts, wherever it lies: the view of initialisation and of EM.
+    """A whole table of counts in memory, on disk or on workers, as initialisation and EM see it.
 
-    A row may stand for several: sums over rows count each by its weight.
+    Rows have weights, and sums over rows count each row by its weight.
     """
 
     @property
@@ -150,16 +152,19 @@ class Counts(Protocol):
         """X.T @ D, rows counted by their weights: (N, k) -> (M, k)."""
 
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
-        """Return row states and statistics of a model's E-step, made where the counts are."""
+        """Make a model's E-step on the machines of the counts; return row states and statistics."""
 
     def map_rows(self, function: Callable[..., Rows], *states: Rows) -> Rows:
-        """Return function(*states), made of states of these rows, where they are."""
+        """Apply a function to states of the rows; the result stays on the machines of the rows."""
 
     def map_blocks(self, function: Callable[..., Rows], *states: Rows) -> Rows:
-        """Return function(block, *states) of all blocks: one entry a row, where it is."""
+        """Apply function(block, *states) to all blocks, and keep each result on its machine.
+
+        The function returns an array with an entry for each row of the block.
+        """
 
     def total(self, function: Callable[..., Array], *states: Rows) -> Array:
-        """Return the sum of function(block, *states) over all blocks, here."""
+        """Return the sum of function(block, *states) over all blocks, on this machine."""
 
     def draw(self, n_rows: int, seed: int) -> RowSample:
         """Draw distinct rows without replacement; all if there are fewer."""
@@ -178,11 +183,11 @@ class Counts(Protocol):
         """Return a view that calls a function after each block of an E-step."""
 
     def array(self, values: Array) -> Array:
-        """Return these numbers where arrays of the counts live."""
+        """Return an array on the machines of the counts."""
 
 
 class Block(Counts, Protocol):
-    """Rows in one place: the view of an E-step."""
+    """Rows on one machine, as an E-step sees them."""
 
     @property
     def row_sums(self) -> Array:
@@ -194,17 +199,17 @@ class Block(Counts, Protocol):
 
     @property
     def row_groups(self) -> Array | None:
-        """Group of each row, (n,), from 0; -1 for none. None: they are in none."""
+        """Group of each row, (n,), from 0, or -1 for no group. None if there are no groups."""
 
     def in_groups(self, row_groups: Array | None) -> Self:
-        """Return the rows in these groups."""
+        """Return the rows with other groups."""
 
     def column_sums_by_group(self, n_groups: int) -> Array:
         """Return the tokens of each column in each group, and in other rows, (n_groups + 1, M)."""
 
     @property
     def mass(self) -> float:
-        """Tokens of the whole table that these rows are part of, by their weights."""
+        """Weighted number of tokens of the whole table to which the rows belong."""
 
     def part_of(self, mass: float) -> Self:
         """Return the rows as part of a table with so many tokens."""
@@ -229,7 +234,7 @@ class Block(Counts, Protocol):
     def map_row_ranges(
         self, function: Callable[..., object], *arrays: Array, out: Array | None = None
     ) -> Array:
-        """Fill an array with function(*arrays, out), range of rows by range of rows."""
+        """Fill an array by function(*arrays, out), called for ranges of rows of all of them."""
 
     def power(self, P: Array, exponent: float) -> Array:
         """Return P (m, k), not negative, to the power of the exponent."""
@@ -248,11 +253,11 @@ class Block(Counts, Protocol):
 
     @property
     def table(self) -> CSR:
-        """The counts as SciPy has them."""
+        """The counts as a sparse array of SciPy."""
 
     @property
     def weights(self) -> Array | None:
-        """Weights of the rows, (n,), where they were given."""
+        """Weights of the rows, (n,); None if all are one."""
 
     def replaced(self, counts: Array) -> Self:
         """Return the rows with other counts at the non-zeros, (nnz,)."""
@@ -283,7 +288,7 @@ class FoldIn(Protocol[P, S_co]):
         """E-step: return new row states, and statistics that add up over blocks of rows."""
 
     def restrict(self, params: P, columns: Array) -> P:
-        """Return parameters for these columns alone: new rows with these need no others."""
+        """Return the parameters of these columns, which suffice for rows without other columns."""
 
     def factors(self, params: P, rows: Rows) -> tuple[Array, Array]:
         """Return A (n, k) and B (M, k) with P(y_j given x_i) = A[i] @ B[j]."""
@@ -298,9 +303,9 @@ class FoldIn(Protocol[P, S_co]):
 
 
 class Triples(Counts, Protocol):
-    """Table with the capability "triples": a third index between rows and columns.
+    """Table with the capability "triples": a middle index between rows and columns.
 
-    Factors of rows, in methods of a Block, are those of the rows and, below them, of that index.
+    In the methods of a Block, factors of rows are stacked on those of the middle index.
     """
 
     @property
@@ -317,16 +322,16 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
 
     @property
     def needs(self) -> Mapping[Capability, str]:
-        """Capabilities needed of a table: the parameter that asks, and what to set instead."""
+        """Capabilities needed of a table, each with a message: the parameter, and what to set."""
         return {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
-        """Return random parameters and row states; room ``starts`` has better ones."""
+        """Return random parameters and row states; `skcooc.starts` has better ones."""
 
     def for_table(self, params: P, X: Counts) -> P:
-        """Return parameters found on another table, with what they hold of the table itself.
+        """Adapt parameters that were fitted to another table: replace what depends on its counts.
 
-        Without it the first objective of EM would not be comparable with the second.
+        Otherwise the first objective of EM would not be comparable with the second.
         """
         return params
 
@@ -353,7 +358,7 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
 
     @property
     def stages(self) -> Sequence[tuple[Model, int | None]]:
-        """Models fitted in turn, ever less constrained, and their largest numbers of iterations."""
+        """Models fitted in turn, less and less constrained, and their limits of iterations."""
         return [(self, None)]
 
     def fold_in_equations(self, params: P) -> tuple[FoldIn[Any, Any], Params]:
@@ -362,11 +367,11 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
 
     @property
     def folds_in_own_rows(self) -> bool:
-        """True if the rows of a fit are at last folded in, as new rows are."""
+        """True if a fit ends by folding in its rows like new rows."""
         return False
 
     def mixture_prior(self, params: P) -> tuple[Array, Array] | None:
-        """Return the prior of a row's mixture: weights (a,) and A (a, k); see ``factors``.
+        """Return the prior of a row's mixture: weights (a,) and A (a, k), as of ``factors``.
 
         None where a mixture is a parameter of its row.
         """
@@ -413,10 +418,10 @@ class Splittable(Equations[P, S], Protocol[P, S]):
 
 
 class MergeableClusters(Clustering[P, S], Splittable[P, S], Protocol[P, S]):
-    """Clusters of one side, which begin with spare ones that are merged."""
+    """Clusters of rows or of columns, which begin with spare ones that are merged."""
 
     def seeded(self, X: Counts, rng: np.random.Generator, n_sampled: int) -> tuple[P, Rows]:
-        """Return clusters that begin with rows or columns far from each other, of so many."""
+        """Return clusters that begin with n_sampled rows or columns, far from each other."""
 
     def overlaps(self, X: Counts, params: P, rows: Rows) -> Array:
         """Return Bhattacharyya coefficients of clusters' responsibilities, (K, K), in counts."""
@@ -444,9 +449,10 @@ class FactorModel(Protocol):
 
 @cache
 def _public_names(kind: type) -> frozenset[str]:
-    """Names of attributes of a class, and of those that its instances are said to have."""
+    """Public names of the attributes of a class, and of the annotated ones of its instances."""
     annotated = (vars(base).get("__annotations__", ()) for base in kind.__mro__)
-    return frozenset(one for one in {*dir(kind)}.union(*annotated) if not one.startswith("_"))
+    names = {*dir(kind)}.union(*annotated)
+    return frozenset(name for name in names if not name.startswith("_"))
 
 
 class AttributeHints:
@@ -459,7 +465,6 @@ class AttributeHints:
         **dict.fromkeys(("posteriors_", "row_posteriors_"), "predict_proba(X)"),
         **dict.fromkeys(("cluster_centers_", "coef_", "means_", "topic_word_"), "components_"),
         "get_topics": "components_",
-        **dict.fromkeys(("best_beta_", "best_temperature_"), "best_params_['beta']"),
         **dict.fromkeys(("search", "query", "rank"), "kneighbors(X)"),
         **dict.fromkeys(("best_k_", "best_n_topics_", "n_components_"), "best_n_components_"),
         "doc_topic_": "embedding_",
@@ -491,12 +496,17 @@ class AttributeHints:
 
     def _hint(self, name: str) -> str:
         """Return what to use instead of an attribute that is missing; empty if that is unknown."""
-        own = [one for one in vars(self) if not one.startswith("_")]
-        known = _public_names(type(self)).union(own)  # type: ignore[arg-type]
-        if name in known:
-            return "" if any(one.endswith("_") for one in own) else f": {self._unset}"
-        near = sorted(one for one in known if one.endswith(f"_{name}") and name.endswith("_"))
-        if len(near) < 2 and (other := self._instead.get(name)):  # one of two sides is not meant
-            near = [other] * (re.split(r"\W", other)[0] in {"skcooc", "matplotlib", *known})
-        near = near or get_close_matches(name, known, 1, 0.8)
-        return f". Use {' or '.join(near)}" if near else ""
+        attributes = [attribute for attribute in vars(self) if not attribute.startswith("_")]
+        names = _public_names(type(self)).union(attributes)  # type: ignore[arg-type]
+        if name in names:
+            is_fitted = any(attribute.endswith("_") for attribute in attributes)
+            return "" if is_fitted else f": {self._unset}"
+        hints = []
+        if name.endswith("_"):
+            hints = sorted(longer for longer in names if longer.endswith(f"_{name}"))
+        # One of two sides is not meant.
+        if len(hints) < 2 and (hint := self._instead.get(name)):
+            is_valid = re.split(r"\W", hint)[0] in {"skcooc", "matplotlib", *names}
+            hints = [hint] if is_valid else []
+        hints = hints or get_close_matches(name, names, 1, 0.8)
+        return f". Use {' or '.join(hints)}" if hints else ""

@@ -32,7 +32,6 @@ OTHERS = {  # parameters, and what other libraries call them
     "n_jobs": "workers n_workers n_threads",
     "tol": "tolerance",
     "beta": "temperature",
-    "betas": "temperatures temperature beta",
     "candidates": "ks k_range n_components components param_grid",
     "estimator": "model base_estimator base_model",
     "estimators": "models members",

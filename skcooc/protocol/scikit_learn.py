@@ -12,7 +12,6 @@ import numpy as np
 import sklearn
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _param_validation
-from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._chunking import get_chunk_n_rows
 from sklearn.utils._missing import is_pandas_na
 from sklearn.utils._param_validation import (
@@ -22,8 +21,6 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
-from sklearn.utils.metaestimators import _safe_split as safe_split
-from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_n_features as check_n_features
 from sklearn.utils.validation import _check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
