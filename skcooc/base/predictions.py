@@ -21,7 +21,7 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.stream import Passes, Stream, fold_in, over_rows
 from skcooc.fitting.tuning import Trial
 from skcooc.heldout import scoring
-from skcooc.heldout.memory import Asked
+from skcooc.heldout.memory import CacheParameters
 from skcooc.heldout.predictors import Factors, smoothed, with_background
 from skcooc.heldout.validation import HeldOutPredictions, add_one_unigram
 from skcooc.protocol import (
@@ -78,7 +78,7 @@ class Predictions(MixturesMixin):
     _fitted_model: Any  # its equations
     _fitted_parameters: dict[str, object]
     _schema: TableSchema
-    _cache: Asked | None = None  # parameters of the cache around it, for which it is tuned
+    _cache: CacheParameters | None = None  # of the cache for which it is tuned
     _unfinished: Journal | None = None
     _end: EMState | None  # kept for a warm start
     _stream: Stream | None

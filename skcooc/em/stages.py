@@ -71,11 +71,7 @@ class Runner(Protocol):
         """True if a callback has stopped the fit: further runs return where they start."""
 
     def run(
-        self,
-        parts: Sequence[StageSchedule],
-        rng: np.random.Generator,
-        solver: Solver,
-        start: State,
+        self, parts: Sequence[StageSchedule], rng: np.random.Generator, solver: Solver, start: State
     ) -> EMResult:
         """Run EM, as `fit` does."""
 
@@ -89,11 +85,7 @@ class PlainRunner:
     stopped: bool = False
 
     def run(
-        self,
-        parts: Sequence[StageSchedule],
-        rng: np.random.Generator,
-        solver: Solver,
-        start: State,
+        self, parts: Sequence[StageSchedule], rng: np.random.Generator, solver: Solver, start: State
     ) -> EMResult:
         return fit(parts, rng, solver, start)
 

@@ -19,7 +19,7 @@ from skcooc.fitting.context import in_threads
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.fitting.recipe import with_seed
 from skcooc.heldout import Factors
-from skcooc.heldout.memory import Asked, rows_with
+from skcooc.heldout.memory import CacheParameters, rows_with
 from skcooc.heldout.validation import HeldOutPredictions, add_one
 from skcooc.protocol import CSR, Array, Block, RandomState, T, TableLike
 from skcooc.protocol.bases import BaseEstimator, CallbackSupportMixin, MetaEstimatorMixin
@@ -89,7 +89,7 @@ class NativeMember:
     """
 
     estimator: Predictions
-    cache: Asked | None = None  # parameters of the cache around the estimator
+    cache: CacheParameters | None = None  # parameters of the cache around the estimator
 
     @property
     def heldout_predictions(self) -> HeldOutPredictions | None:
@@ -209,7 +209,7 @@ class TopicFreeMember:
 Member: TypeAlias = NativeMember | TransformerMember | TopicFreeMember
 
 
-def member_of(estimator: BaseEstimator | None, cache: Asked | None = None) -> Member:
+def member_of(estimator: BaseEstimator | None, cache: CacheParameters | None = None) -> Member:
     """A member, not yet fitted, and the cache around it; None is the topic-free baseline."""
     if estimator is None:
         return TopicFreeMember()

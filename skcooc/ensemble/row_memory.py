@@ -18,7 +18,7 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.short_fits import few_columns
 from skcooc.heldout import Factors, NearestRows
 from skcooc.heldout.memory import (
-    Asked,
+    CacheParameters,
     Memory,
     MemoryCells,
     best_memory,
@@ -404,7 +404,7 @@ class RowMemory(MetaModel):
         return best_memory(cells, [*params, None, c, e])
 
     @property
-    def _cache_params(self) -> Asked:
+    def _cache_params(self) -> CacheParameters:
         """Parameters of a cache without neighbours; None for "auto"."""
         params = self.concentration, self.discount, self.smoothing
         return [*(None if value == "auto" else float(value) for value in params), 0.0, 0.0, 0.0]

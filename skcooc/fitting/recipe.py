@@ -23,7 +23,7 @@ from skcooc.em.stages import (
 )
 from skcooc.fitting.tuning import N_TEMPERATURES, Temperature, Tunable, Values
 from skcooc.heldout import HeldOut
-from skcooc.heldout.memory import Asked
+from skcooc.heldout.memory import CacheParameters
 from skcooc.heldout.validation import HoldOutOptions
 from skcooc.line_search import TemperatureRange
 from skcooc.protocol import Array, Block, Capability, Counts, Model, Params, RandomState
@@ -61,7 +61,7 @@ class Settings:
     seeds: tuple[int, ...]  # one for each restart
     resumable: bool  # whether the fit keeps what a warm start needs
     names: frozenset[str]  # of all parameters of the estimator
-    cache: Asked | None = None  # parameters of the cache around the model; None: there is none
+    cache: CacheParameters | None = None  # of the cache around the model; None: there is none
 
     @property
     def n_threads(self) -> int:

@@ -23,7 +23,7 @@ CURVES = np.exp, expit, expit, expit, np.exp, np.exp
 INVERSES = np.log, logit, logit, logit, np.log, np.log
 MAX_TOKENS = 100_000  # tokens used to estimate the parameters
 MAX_COMPARED = 20_000  # tokens used to compare models in a cache
-Asked = Sequence[float | None]  # of the six parameters those that are given; None: estimated
+CacheParameters = Sequence[float | None]  # the six of `Memory`; None: estimated
 
 
 class Memory(NamedTuple):
@@ -215,14 +215,12 @@ class CacheValidation:
 
     X: Block  # (N, M)
     cells: MemoryCells  # of any predictor
-    parameters: Asked
+    parameters: CacheParameters
 
     @classmethod
-    def from_tables(cls, known: Block, X: Block, parameters: Asked) -> Self:
-        background = add_one(rows_with(known))
-        cells = memory_cells(
-            known.table, X, Unigram(background), background, max_tokens=MAX_COMPARED
-        )
+    def from_tables(cls, train: Block, X: Block, parameters: CacheParameters) -> Self:
+        unigram = add_one(rows_with(train))
+        cells = memory_cells(train.table, X, Unigram(unigram), unigram, max_tokens=MAX_COMPARED)
         return cls(X, cells, parameters)
 
     def perplexity(self, predictor: Predictor) -> float:
@@ -234,7 +232,7 @@ class CacheValidation:
 
 def best_memory(
     cells: MemoryCells,
-    parameters: Asked = (None, None, None, 0.0, 0.0, 0.0),
+    parameters: CacheParameters = (None, None, None, 0.0, 0.0, 0.0),
     starts: Sequence[tuple[float, ...]] = STARTS,
 ) -> Memory:
     """Complete the parameters that are None by those with the largest likelihood.

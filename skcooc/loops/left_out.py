@@ -156,7 +156,7 @@ def left_out_counts(
     pseudo_counts: tuple[Array, float],
     beta: float,
 ) -> Pass:
-    """Expected counts from leave-one-out posteriors.
+    """Return expected counts from leave-one-out posteriors.
 
     A count that is no integer stands for ceil(count) tokens of equal weight, and so does
     a row weight for rows. The means, (n, k) and (M, k), are expected counts with pseudo-counts,
