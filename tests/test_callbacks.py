@@ -410,3 +410,12 @@ def test_a_checksum_ends_where_a_file_shrinks_while_it_is_read(tmp_path, monkeyp
     whole = path.stat().st_size
     monkeypatch.setattr("os.fstat", lambda _: SimpleNamespace(st_size=whole + 100))
     refused("damaged checkpoint", read_checkpoint, path)
+
+
+def test_the_last_short_fit_of_bursty_rows_and_runs_side_by_side_have_tasks():
+    model = AspectModel(3, burstiness="auto", max_iter=6, random_state=0)
+    watched = clone(model).set_callbacks(Stop(after=np.inf)).fit(X)
+    assert_same(watched, clone(model).fit(X))
+    model = AspectModel(3, beta=0.9, leave_one_out=True, n_init=8, max_iter=1, random_state=0)
+    many = clone(model).set_params(n_jobs=4).set_callbacks(Stop(after=np.inf)).fit(X)
+    assert_same(many, clone(model).fit(X))

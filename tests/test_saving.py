@@ -185,3 +185,14 @@ def test_functions_are_pickled_by_their_names(tmp_path):
     for name, value in PUBLIC.items():
         if isinstance(value, FunctionType):
             assert [*copies(value, tmp_path)] == [value] * 3, name
+
+
+def test_pickles_hold_the_components_once_and_those_that_were_changed():
+    X = make_cooccurrences(60, 40, n_components=3, random_state=0).X
+    model = skcooc.AspectModel(3, beta=0.9, random_state=0).fit(X)
+    assert "components_" not in model.__getstate__()
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.components_, model.components_)
+    again.components_ = again.components_[::-1]
+    changed = pickle.loads(pickle.dumps(again))
+    np.testing.assert_array_equal(changed.components_, model.components_[::-1])

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from skcooc import AspectModel, TriadicAspectModel
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
+from skcooc.em import WarmUp
 from skcooc.equations.aspects import beta_of_others, has_short_rows, usual_beta
 from skcooc.estimators.aspect import AspectFamily
 from skcooc.fitting import fit, tuning
@@ -540,3 +541,12 @@ def test_one_of_a_few_values_is_chosen_where_it_is_worth_it(others, best):
     trials, chosen = tried(tunables, lambda beta=0.9, tempering="joint": losses[tempering])
     assert chosen.values.get("tempering", "joint") == best
     assert len(trials) == 1 + len(others)
+
+
+def test_short_fits_of_annealed_topics_warm_up():
+    """Their temperature is fixed, so that a start near the unigram would collapse."""
+    X = make_cooccurrences(60, 40, n_components=3, random_state=0).X
+    for annealing in (0.8, 1.3):
+        recipe = AspectModel(3, annealing=annealing).recipe()
+        (varied,) = [v.in_short_fits(X, chosen=False) for v in recipe.variations]
+        assert isinstance(varied, WarmUp)

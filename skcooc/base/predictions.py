@@ -529,7 +529,8 @@ class Predictions(MixturesMixin):
         # With the version, as scikit-learn does for its own estimators.
         state = {**super().__getstate__(), VERSION: __version__}
         params = self._state.params if "_state" in state else ()
-        if any(np.shares_memory(self.components_, array) for array in params):
+        memory = self.components_.__array_interface__ if params else None
+        if any(array.T.__array_interface__ == memory for array in params):
             del state["components_"]  # a view of the parameters, which pickle would copy
         return state
 

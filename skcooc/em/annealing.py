@@ -248,8 +248,10 @@ class Annealed(Variation):
 
     factor: float  # above 1 beta rises, below it falls
     critical_beta: Callable[[Counts], float] = lambda X: COLDEST  # at which a rise begins
+    in_short: Variation | None = None  # of short fits, whose temperature is fixed
 
-    short_fits = "none"
+    def in_short_fits(self, X: Counts, *, chosen: bool) -> Variation | None:
+        return self.in_short
 
     def apply(
         self, stages: list[StageSchedule], X: Counts, values: Mapping[str, Any]

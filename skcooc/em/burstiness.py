@@ -57,7 +57,9 @@ class Bursty(Variation):
     needs: ClassVar[Mapping[Capability, str]] = {
         "replaced": "burstiness replaces counts after each round of EM; set burstiness=None"
     }
-    short_fits = "chosen"  # others are validated on single tokens, without a cache
+
+    def in_short_fits(self, X: Counts, *, chosen: bool) -> Bursty | None:
+        return self if chosen else None  # others are validated on single tokens, without a cache
 
     def apply(
         self, stages: list[StageSchedule], X: Counts, values: Mapping[str, Any]

@@ -28,6 +28,9 @@ class Coarsened(Variation):
     def checked(self, X: Counts) -> Coarsened:
         return replace(self, groupings=check_coarsening(self.groupings, X.shape[0]))
 
+    def in_short_fits(self, X: Counts, *, chosen: bool) -> Coarsened:
+        return self.prepared(X)
+
     def prepared(self, X: Counts) -> Coarsened:
         labels = [np.asarray(grouping) for grouping in self.groupings]
         return replace(self, tables=scales(cast(Block, X), labels))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, cast
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 
@@ -157,9 +157,6 @@ class Variation:
     """A change of the stages of a fit, such as annealing; estimators list those that they want."""
 
     needs: ClassVar[Mapping[Capability, str]] = {}  # of a table, and the parameter that asks
-    # Short fits that judge values of hyper-parameters: all vary so, none, or the one with the
-    # values chosen, from which predictions are made.
-    short_fits: ClassVar[Literal["all", "chosen", "none"]] = "all"
     only_from_start: ClassVar[bool] = False  # whether a fit that continues another one omits it
     adds_iterations: ClassVar[bool] = True  # to the largest number
     improves: ClassVar[bool] = False  # whether further runs begin at the best result so far
@@ -168,8 +165,8 @@ class Variation:
         """Return the variation for a table; ValueError where it does not suit."""
         return self
 
-    def prepared(self, X: Counts) -> Variation:
-        """Return the variation for many fits to one table."""
+    def in_short_fits(self, X: Counts, *, chosen: bool) -> Variation | None:
+        """Return the variation of short fits to a table, or of the one with the chosen values."""
         return self
 
     def apply(

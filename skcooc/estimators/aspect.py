@@ -201,10 +201,11 @@ class AspectModel(CooccurrenceEstimator):
             )
         plain = family.plain(UNTUNED)
         variations: list[Variation] = []
+        warm_up = WarmUp(family.first_model)
         if self.annealing is not None:
-            variations.append(Annealed(self.annealing, plain.critical_beta))
+            variations.append(Annealed(self.annealing, plain.critical_beta, in_short=warm_up))
         elif not family.is_guided:
-            variations.append(WarmUp(family.first_model))
+            variations.append(warm_up)
         if not (is_leave_one_out or family.is_guided or self.annealing or self.burstiness):
             variations.append(MergeAndSplitRuns(family.first_model))
         if concentration is not None:

@@ -146,7 +146,6 @@ class TriadicAspectModel(CooccurrenceEstimator):
     }
 
     is_factorised = False  # P(w given x, y) is no product of P(z given x) and P(w given z)
-    short_fits = _unavailable("short_fits")
     aic = _unavailable("aic")
     bic = _unavailable("bic")
     row_log_likelihood = _unavailable("row_log_likelihood")

@@ -42,7 +42,7 @@ class FitContext:
         max_subtasks: int | None = None,
         n_blocks: int = 0,
     ) -> Iterator[Self]:
-        """Begin a part of the fit: a task of those who watch, if it has a name of a task."""
+        """Begin a part of the fit; ``task`` names it for callbacks."""
         part = copy.copy(self)
         part.history = []
         yield part
@@ -50,7 +50,7 @@ class FitContext:
     def once(
         self, name: str | int, function: Callable[..., T], *args: Any, checkpoint: bool = False
     ) -> T:
-        """Return function(*args), or what is left of it from an interrupted fit."""
+        """Return function(*args), or its result from the journal of an interrupted fit."""
         return function(*args)
 
     def note(self, tuned: Any, smoothing: float | Literal["auto"]) -> None:

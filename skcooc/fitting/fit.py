@@ -41,7 +41,8 @@ class Tuned:
     validation: Validation | None = None  # of the best short fit
     predicted: CachedPredictions | None = None  # held-out tokens, by the best short fit
     params: Params | None = None  # of the best short fit, where the first run begins with them
-    history: list[Record] = field(default_factory=list)  # before the last run
+    history: list[Record] = field(default_factory=list)  # of the structure
+    short_history: list[Record] = field(default_factory=list)  # of this short fit, and its start
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +122,7 @@ def tuned_fit(
         recipe = recipe.tuned(structure.model, settings.beta, structure.start)
     if heldout is None or not tunables:
         return replace(structure, beta=float(settings.beta))
-    n_trials = sum(tunable.n_trials for tunable in tunables)
+    n_trials = sum(tunable.n_trials for tunable in tunables) + 1  # and of a varied one
     record = context.once("trials", TrialRecord[ShortFit])
     with (
         threads(settings.n_threads) as map,
@@ -132,9 +133,10 @@ def tuned_fit(
         chosen = tune(tunables, settings.names, short_fits, record, search)
         best = record.best
         varied = recipe.short(X, "chosen")
-        if len(varied.variations) > len(short_fits.recipe.variations):
+        if len(varied.variations) > len(short_fits.recipe.variations) and not search.stopped:
             # Predictions should be made as by the final fit.
-            last = context.once("varied", ShortFits(varied, X, heldout), chosen.values, search)
+            with search.part("varied", "chosen values") as part:
+                last = part.once("fit", ShortFits(varied, X, heldout), chosen.values, part)
             best = last._replace(params=best.params, history=best.history)
     model = structure.model
     if recipe.structure is None:
@@ -153,7 +155,7 @@ def tuned_fit(
         validation=best.validation,
         predicted=best.predicted,
         params=best.params if continues else None,
-        history=[*structure.history, *(best.history if continues else [])],
+        short_history=best.history if continues else [],
     )
 
 
@@ -189,7 +191,9 @@ def best_run(
         return f"run {number}", one_run, begun, X, heldout, number, context, *best
 
     tasks = [task(number) for number in range(recipe.n_parallel_runs)]
-    best = min(in_threads(context.once, tasks, n_jobs), key=_loss)
+    first, *others = in_threads(context.once, tasks, n_jobs)
+    first = first._replace(history=[*tuned.short_history, *first.history])
+    best = min([first, *others], key=_loss)
     rank = 0
     for number in range(recipe.n_parallel_runs, len(seeds)):
         if best.stopped or len(best.params.weights) == 1:
@@ -253,4 +257,6 @@ def _end(result: EMResult, X: Counts, settings: Settings) -> EMState | None:
     end = result.end
     if not settings.resumable or end is None or result.stopped:
         return None
-    return None if end.best or end.anchor else end.relocated(X.collect_rows)
+    if end.best is not None or end.anchor is not None:
+        return None
+    return end.relocated(X.collect_rows)

@@ -197,8 +197,8 @@ class Recipe:
         settings = self.settings.short
         if fits == "chosen":
             settings = replace(settings, cache=None)
-        varied = [v.prepared(X) for v in self.variations if v.short_fits in ("all", fits)]
-        return replace(self, settings=settings, variations=tuple(varied))
+        varied = (v.in_short_fits(X, chosen=fits == "chosen") for v in self.variations)
+        return replace(self, settings=settings, variations=tuple(filter(None, varied)))
 
     def tuned(self, model: Model, beta: float | Literal["auto"], start: Start | None) -> Recipe:
         """Return the recipe with what was tuned or learned."""
@@ -212,7 +212,7 @@ class Recipe:
         return replace(self, start=start, variations=tuple(varied))
 
     def of_member(self) -> Recipe:
-        """Return the recipe of a member of an average: ``max_iter`` iterations from anywhere.
+        """Return the recipe of a member of an average: ``max_iter`` iterations from a quick start.
 
         The more short fits differ, the better is their mean, so nothing is gained by a search.
         """

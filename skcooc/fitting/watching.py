@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from threading import Event
+from threading import Event, Lock
 from typing import Any, Literal, Self, cast
 
 import numpy as np
@@ -19,14 +19,18 @@ from skcooc.fitting.fit import Tuned
 from skcooc.fitting.journal import Journal, Name, UnfinishedRun
 from skcooc.fitting.recipe import Settings
 from skcooc.protocol import Counts, T
+from skcooc.protocol.locks import free_in_forks
 from skcooc.protocol.scikit_learn import CallbackContext
+
+BEGINNING = Lock()  # tasks of runs begin side by side, and scikit-learn numbers them
+free_in_forks(BEGINNING)
 
 
 class WatchedContext(FitContext):
     """Context of a fit that is watched.
 
-    ``attributes`` makes those of an estimator that would have stopped at an iteration, from what
-    was tuned, the smoothing asked for, the record of the iteration and the state.
+    ``attributes`` makes the attributes that the estimator would have if it stopped at an iteration:
+    from what was tuned, the smoothing asked for, the record of the iteration and the state.
     Each part has its names in the journal and, where there are callbacks, a task of its own. All
     share a stop: once a callback has asked for it, no part makes further iterations.
     """
@@ -211,5 +215,6 @@ class BlockTasks:
 def begin_task(
     parent: CallbackContext, name: str, max_subtasks: int | None, data: Mapping[str, object]
 ) -> CallbackContext:
-    task = parent.subcontext(task_name=name, max_subtasks=max_subtasks)
+    with BEGINNING:
+        task = parent.subcontext(task_name=name, max_subtasks=max_subtasks)
     return task.call_on_fit_task_begin(**data)

@@ -73,7 +73,7 @@ def sizes_of(estimator: BaseEstimator) -> tuple[str, ...]:
     ('n_row_clusters', 'n_column_clusters')
     """
     names: tuple[str, ...] = getattr(estimator, "size_parameters", ())
-    if not names or "short_fits" in vars(type(estimator)):  # not of TriadicAspectModel
+    if not names or not hasattr(estimator, "aic"):  # TriadicAspectModel has none
         raise TypeError(
             "ComponentSearchCV needs an estimator of skcooc for tables of two ways, with a number "
             f"of components or clusters, got {estimator!r}. Of a pipeline search its last step, "

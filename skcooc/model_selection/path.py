@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator, clone
 
 from skcooc.em import EMStage, MergeAndSplitRuns, SplitComponents, State, merge_components
 from skcooc.em import fit as fit_stages
-from skcooc.em.stages import PlainRunner, StageSchedule
+from skcooc.em.stages import StageSchedule
 from skcooc.fitting import Recipe
+from skcooc.fitting.context import FitContext
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.tuning import LeaveOneOut
 from skcooc.heldout import Factors, HeldOut, Unseen
@@ -176,7 +177,7 @@ class WarmStartedPath(NamedTuple):
         rng = np.random.default_rng(self.seed)
         if start is None:
             first = parts[0].stage
-            start = first.start(first.model, first.X, rng, PlainRunner())
+            start = first.start(first.model, first.X, rng, FitContext(self.recipe.settings))
         run = fit_stages(parts, rng, self.recipe.settings.solver, start)
         model = self.recipe.equations
         n_iter += len(run.history)

@@ -47,7 +47,7 @@ def best_start(model: Mergeable, X: Counts, rng: np.random.Generator, runner: Ru
     From random clusters EM often ends where two share one true cluster and another covers two. So
     each run begins with dissimilar rows and spare clusters, and the most similar are merged.
     With more clusters runs differ less, so that fewer are made. A run has at most
-    ``runner.max_iter`` iterations in all; if they end with the merging, a single run is made.
+    ``runner.max_iter`` iterations in all. If these allow no round after merging, one run is made.
     """
     if model.n_clusters == 1:
         return State(*model.start(X, rng))
@@ -121,7 +121,7 @@ def soft_fit(
     stage = short_stage(model, X, beta, START_ITERATIONS, START_TOL, runner)
     if annealing is None:
         return runner.run([stage], rng, PlainEM(), start(model, X, rng, runner))
-    stages = increasing_beta(stage, annealing, model.critical_beta)
+    stages = increasing_beta(replace(stage, tol=START_TOL), annealing, model.critical_beta)
     return runner.run(stages, rng, PlainEM(), one_cluster_start(model, X, rng, runner))
 
 

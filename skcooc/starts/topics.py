@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from skcooc.em import EMResult, OverRelaxation, State, increasing_beta
@@ -104,7 +106,7 @@ def short_fit(
     stage = short_stage(aspects, X, START_BETA, START_ITERATIONS, START_TOL, runner)
     stages = with_warmup(stage, aspects)
     if annealing is not None:
-        stages = increasing_beta(stage, annealing, aspects.critical_beta)
+        stages = increasing_beta(replace(stage, tol=START_TOL), annealing, aspects.critical_beta)
         start = one_cluster_start
     state = start(aspects, X, rng, runner)
     return runner.run(stages, rng, OverRelaxation(START_STEP_SIZE), state)
