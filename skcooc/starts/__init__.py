@@ -6,7 +6,17 @@ from skcooc.protocol import Counts, Model
 
 
 def short_stage(
-    model: Model, X: Counts, beta: float, max_iter: int, tol: float, runner: Runner
+    model: Model,
+    X: Counts,
+    beta: float,
+    max_iter: int,
+    tol: float,
+    runner: Runner,
+    share_of_tol: float = 1.0,
 ) -> EMStage:
-    """Return a stage that keeps to the limits of the fit of which it is a part."""
-    return EMStage(model, X, beta, min(max_iter, runner.max_iter), max(tol, runner.tol))
+    """Return a stage that keeps to the limits of the fit of which it is a part.
+
+    Its tolerance is this share of the larger one of ``tol`` and that of the fit.
+    """
+    n_iter = min(max_iter, runner.max_iter)
+    return EMStage(model, X, beta, n_iter, share_of_tol * max(tol, runner.tol))

@@ -37,6 +37,7 @@ ROUNDS = (3, 4, 4)  # iterations of each round, after which the better half of t
 # Number of runs: 64 / n_clusters within these limits.
 RUNS_TIMES_CLUSTERS, MIN_RUNS, MAX_RUNS = 64, 4, 8
 START_ITERATIONS, START_TOL, START_STEP_SIZE = 30, 1e-5, 1.8
+SHARE_OF_TOL = 0.1  # of the tolerance, in runs of a few iterations
 
 Mergeable: TypeAlias = MergeableClusters[Params, Statistics]
 
@@ -63,7 +64,7 @@ def best_start(model: Mergeable, X: Counts, rng: np.random.Generator, runner: Ru
     for n_iter in ROUNDS:
         if n_left <= 0 or runner.stopped:
             break
-        stage = short_stage(model, X, beta, min(n_iter, n_left), 0.1 * START_TOL, runner)
+        stage = short_stage(model, X, beta, min(n_iter, n_left), START_TOL, runner, SHARE_OF_TOL)
         runs = [runner.run([stage], rng, OverRelaxation(START_STEP_SIZE), s) for s in states]
         states = sort_by_objective(runs)[: (len(runs) + 1) // 2]
         beta = usual
@@ -90,7 +91,7 @@ def merged_start(
     """Return a short run with spare clusters, merged to the number asked for."""
     n_clusters = model.n_clusters + model.n_clusters // SPARE
     larger = replace(model, n_clusters=n_clusters)  # type: ignore[type-var]
-    stage = short_stage(larger, X, beta, n_iter, 0.1 * START_TOL, runner)
+    stage = short_stage(larger, X, beta, n_iter, START_TOL, runner, SHARE_OF_TOL)
     seeds = State(*larger.seeded(X, rng, n_sampled))
     state = runner.run([stage], rng, OverRelaxation(START_STEP_SIZE), seeds).state
     groups = ward_groups(model.overlaps(X, *state), model.n_clusters)

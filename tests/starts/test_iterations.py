@@ -106,7 +106,7 @@ def test_the_rounds_of_a_start_make_no_more_iterations_than_the_fit_may_make():
         best_start(RowClusters(8), CSRCounts(X), np.random.default_rng(0), runner)
         n_runs = [8, 8, 4, 2][: len(rounds)] if max_iter > FIRST_ITERATIONS else [1]
         assert [n_iter for n_iter, _ in limits] == np.repeat(rounds, n_runs).tolist()
-        assert {tol for _, tol in limits} == {1e-3}
+        np.testing.assert_allclose([tol for _, tol in limits], 1e-4)  # a tenth of that of the fit
 
 
 @every_estimator
