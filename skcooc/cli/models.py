@@ -138,8 +138,8 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> list[Entr
         model = make_model(table, options, beta=1.0, early_stopping=early_stopping)
         screen.announce(label)
         fitted = timed_fit(screen.watch(model), train)
-        records = [record for record in model.history_ if record.stage == "fit"]
-        perplexities = [record.validation_perplexity for record in records]
+        perplexities = [record.validation_perplexity for record in model.history_]
+        perplexities = [value for value in perplexities if np.isfinite(value)]
         if model.early_stopping and perplexities[-1] <= min(perplexities):
             note = (
                 "early stopping had no effect: validation perplexity fell until the last iteration"

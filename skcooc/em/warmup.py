@@ -36,5 +36,5 @@ def with_warmup(stage: EMStage, model: Model) -> list[StageSchedule]:
     n_iter = min(WARMUP_ITERATIONS, stage.max_iter - 1)
     if stage.beta == 1.0 or not n_iter:
         return [stage]
-    first = replace(stage, model=model, beta=1.0, max_iter=n_iter)
+    first = replace(stage, model=model, beta=1.0, max_iter=n_iter, heldout=None)
     return [first, replace(stage, max_iter=stage.max_iter - n_iter, members=None)]

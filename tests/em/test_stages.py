@@ -7,8 +7,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from skcooc import AsymmetricClustering
+from skcooc import AspectModel, AsymmetricClustering
 from skcooc.counts import CSRCounts
+from skcooc.datasets import make_cooccurrences
 from skcooc.em import EMStage, OverRelaxation, State
 from skcooc.em.coarsening import scales
 from skcooc.em.warmup import with_warmup
@@ -301,3 +302,9 @@ def test_annealing_concerns_the_coarsest_groups():
     assert model.objective_ == pytest.approx(best.objective_, rel=1e-3)
     assert model.splits_
     assert adjusted_rand_score(SEGMENTS, model.labels_) > 0.95
+
+
+def test_early_stopping_returns_no_iteration_of_the_warm_up():
+    X = make_cooccurrences(300, 200, n_components=10, random_state=0).X
+    model = AspectModel(20, beta=0.3, early_stopping=True, random_state=0).fit(X)
+    assert model.beta_ == 0.3  # even where it predicts worse

@@ -71,9 +71,11 @@ def test_validated_iterations_tuned_temperatures_and_priors():
     display = PerplexityDisplay.from_estimator(model)
     (line,) = display.lines_
     records = [record for record in model.history_ if record.stage == "fit"]
-    expected = [record.validation_perplexity for record in records]
-    np.testing.assert_array_equal(line.get_ydata(), expected)
-    np.testing.assert_array_equal(line.get_xdata(), np.arange(1, len(expected) + 1))
+    expected = np.array([record.validation_perplexity for record in records])
+    validated = np.isfinite(expected)
+    assert not validated[0]  # of the warm-up
+    np.testing.assert_array_equal(line.get_ydata(), expected[validated])
+    np.testing.assert_array_equal(line.get_xdata(), 1 + np.flatnonzero(validated))
     assert display.over == display.ax_.get_xlabel() == "iterations"
     assert display.ax_.get_ylabel() == "held-out perplexity"
     model = AspectModel(4, random_state=0).fit(X)
