@@ -169,6 +169,19 @@ def test_a_stream_resumes(tmp_path, monkeypatch):
     refused("parameters; changed: X", half.fit, RowBlocks([X[:60]]))
 
 
+def test_a_stop_in_the_sample_of_a_table_in_blocks_is_one_of_the_whole_fit(monkeypatch):
+    monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 30)
+    blocks = RowBlocks([X[:30], X[30:60], X[60:]], max_passes=5)
+    model = AspectModel(3, beta=0.9, random_state=0)
+    for after in (3, 12):  # in the start, and in the last run
+        early = clone(model).set_callbacks(Stop(after=after)).fit(blocks)
+        assert early.n_iter_ == len(early.history_) == after
+        assert early.embedding_.shape == (0, 3)
+        assert early.transform(X).shape == (80, 3)
+        early.set_callbacks().set_params(warm_start=True).fit(blocks)
+        assert early.n_iter_ > after
+
+
 @pytest.mark.parametrize("call", [(pickle, "dump"), (os, "fsync"), (os, "replace")])
 def test_an_interrupted_write_keeps_the_old_file(call, tmp_path, monkeypatch):
     path = tmp_path / "model"

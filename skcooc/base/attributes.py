@@ -87,6 +87,7 @@ def fit_attributes(fit: Fit) -> Attributes:
         ),
         "_unfinished": None,
         "_end": run.end,
+        "_stopped": run.stopped,
         "_heldout_predictions": fit.heldout_predictions,
         "tuning_": fit.trials,
         "n_iter_": len(run.history),

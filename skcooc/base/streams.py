@@ -164,6 +164,15 @@ class Streams(Predictions):
             names = cast("Array | None", inputs.get("feature_names_in_"))
             self.fit(with_names(batch.X.table, names), sample_weight=batch.X.weights)
             self._stream = cast(Stream, self._stream)._replace(seed=seed, held_out=held_out)
+            if self._stopped:  # no passes follow
+                params, rows = self._state
+                self.__dict__.update(
+                    inputs,
+                    _state=State(params, rows[:0].copy()),
+                    embedding_=self.embedding_[:0].copy(),
+                    row_distribution_=np.empty(0),
+                )
+                return
         elif self._passes is None:
             check_shape(self._fitted_parameters, recipe, "warm_start=True")
         else:
