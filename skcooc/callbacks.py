@@ -53,8 +53,8 @@ class Checkpoint:
         File to write, in a folder that exists. It is replaced as a whole: at any time it holds the
         last complete checkpoint.
     every : int, default=10
-        Number of iterations between two checkpoints. Another one follows each pass over RowBlocks
-        and each finished part of a search or ensemble.
+        Number of iterations between two checkpoints, also in the search and in starts. Another one
+        follows each pass over RowBlocks and each finished part of a search or ensemble.
 
     Notes
     -----

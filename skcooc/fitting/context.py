@@ -12,7 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from skcooc.counts.passes import n_threads, threads
-from skcooc.em import EMResult, EMState, Record, State, fit
+from skcooc.em import EMResult, EMStage, EMState, Record, State, fit
 from skcooc.em.stages import Solver, StageSchedule
 from skcooc.fitting.recipe import Settings
 from skcooc.protocol import Counts, T
@@ -86,12 +86,15 @@ class FitContext:
         """Run EM for the result of the fit, from a state or a run; None: from its own start."""
         history: list[Record] = []
         if start is None and continued is None:
-            first = parts[0].stage
-            with self.part("start", "start") as part:
-                start = first.start(first.model, first.X, rng, part)
-            history = part.history
+            start, history = self.begin(parts[0].stage, rng)
         result = fit(parts, rng, solver, start, resume=continued)
         return result._replace(history=[*history, *result.history])
+
+    def begin(self, first: EMStage, rng: np.random.Generator) -> tuple[State, list[Record]]:
+        """Return the state in which EM begins, and the iterations that led to it."""
+        with self.part("start", "start", n_blocks=first.X.n_blocks) as part:
+            state = first.start(first.model, first.X, rng, part)
+        return state, part.history
 
 
 def split_threads(n_jobs: int | None, n_tasks: int) -> tuple[int, int]:

@@ -46,7 +46,8 @@ class WatchedContext(FitContext):
         super().__init__(settings)
         self.journal = journal
         self._attributes = attributes
-        self._task, self._data = task, data or {}
+        self._task = task
+        self._data = data or {}
         self._stop = Event()
         self._name: Name = ()
         self._n_runs = 0
@@ -66,7 +67,9 @@ class WatchedContext(FitContext):
         n_blocks: int = 0,
     ) -> Iterator[Self]:
         part = copy.copy(self)
-        part.history, part._n_runs, part._name = [], 0, (*self._name, name)
+        part.history = []
+        part._name = (*self._name, name)
+        part._n_runs = 0
         part._inner = None
         if task is not None and self._task is not None:
             part._task = begin_task(self._task, task, max_subtasks, self._data)
@@ -113,14 +116,17 @@ class WatchedContext(FitContext):
         solver: Solver,
         start: State,
     ) -> EMResult:
+        if self._task is None:  # no callback can stop it or write its checkpoints
+            return super().run(parts, rng, solver, start)
         if self.stopped:
             return skipped(parts, rng, solver, start)
         name = (*self._name, "run", self._n_runs)
         self._n_runs += 1
         result = self.journal.get_run(name, rng)
         if result is None:
-            resume, observe = self.journal.resume_run(name, rng), self._observer(name, rng)
-            result = fit(parts, rng, solver, start, observe, resume)._replace(X=None)
+            resume = self.journal.resume_run(name, rng)
+            result = fit(parts, rng, solver, start, self._observer(name, rng), resume)
+            result = result._replace(X=None)
             self.journal.add_run(name, rng, result)
         self.history += [record._replace(stage="start") for record in result.history]
         return result
@@ -133,14 +139,12 @@ class WatchedContext(FitContext):
         start: State | None,
         continued: EMState | None,
     ) -> EMResult:
-        name, of_start = (*self._name, "run"), (*self._name, "start")
+        name = (*self._name, "run")
+        of_start = (*self._name, "start")
         resume = self.journal.resume_run(name, rng) or continued
         history: list[Record] = self.journal.get(of_start) or []
         if start is None and resume is None:
-            first = parts[0].stage
-            with self.part("start", "start") as part:
-                start = first.start(first.model, first.X, rng, part)
-            history = part.history
+            start, history = self.begin(parts[0].stage, rng)
             self.journal.add(of_start, history)
         if self.stopped and resume is None:  # a step makes parameters of the last model
             state = skipped(parts, rng, solver, cast(State, start)).state
