@@ -28,7 +28,7 @@ from skcooc.counts import check_sparse_structure
 from skcooc.inspection.groups import parse_date
 from skcooc.protocol import Array
 from skcooc.tables.disk import UNREADABLE
-from skcooc.tables.dyads import usual_counts
+from skcooc.tables.pairs import usual_counts
 
 MAX_NAMES = 10**7  # rows or columns, as each has a name
 PARQUET = {"pyarrow": "ArrowException", "polars.exceptions": "PolarsError"}  # their base errors

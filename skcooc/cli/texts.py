@@ -20,7 +20,8 @@ from skcooc.cli.terminal import Arguments, Screen
 from skcooc.counts import float_table
 from skcooc.datasets import load_bible
 from skcooc.protocol import Array
-from skcooc.tables.dyads import MAX_TOKENS, without_zeros
+from skcooc.tables.dyads import without_zeros
+from skcooc.tables.pairs import MAX_TOKENS
 
 MIN_TOKENS = 100  # a tenth of them is held out, and a tenth of the rest once more
 WORD = r"(?u)\b[^\W\d_]\w{2,}\b"  # three characters or more, the first a letter: no numbers

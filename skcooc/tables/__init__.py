@@ -6,17 +6,19 @@ from skcooc.tables.disk import DiskTable, open_table, save_table
 from skcooc.tables.dyads import (
     Dyads,
     TableSchema,
-    as_names,
     as_table,
+    observed_cells,
+    without_zeros,
+)
+from skcooc.tables.names import (
+    as_names,
     check_index,
     check_order,
     columns_of,
     find_names,
     in_another_order,
-    observed_cells,
     same_names,
     unique_names,
-    without_zeros,
 )
 from skcooc.tables.reading import (
     Table,

@@ -16,7 +16,8 @@ from skcooc.counts import CSRCounts
 from skcooc.protocol import CSR, Array, Capability, TableLike, refuse_objects
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
-from skcooc.tables.dyads import Tokens, same_names
+from skcooc.tables.dyads import Tokens
+from skcooc.tables.names import same_names
 
 if TYPE_CHECKING:
     from skcooc.counts.dask import DaskCounts

@@ -1,28 +1,26 @@
-"""Tokens as samples: `Dyads`, and what it shares with `Triads`: checks, names, order."""
+"""Tokens as samples: `Dyads`, and what it shares with `Triads`."""
 
 from __future__ import annotations
 
 import copy
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from skcooc.counts import MAX_SINGLE, CSRCounts, check_block, narrowed
-from skcooc.protocol import CSR, Array, warn
-from skcooc.protocol.scikit_learn import is_missing, without_overflow
-
-MAX_TOKENS = 2**31 - 1
-USUAL_COUNTS = "count", "n", "freq", "weight"  # names of columns
-NEW_ROWS = (
-    " To predict for new rows, make a table of their counts: pandas.crosstab(rows, columns)"
-    ".reindex(columns=column_names, fill_value=0)."
+from skcooc.protocol import CSR, Array
+from skcooc.tables.names import check_index, checked_names, columns_of, same_names, unique_names
+from skcooc.tables.pairs import (
+    check_complete,
+    checked_counts,
+    column_of_counts,
+    list_tokens,
+    named_column,
+    place_names,
 )
+
 THREE_INDICES = "Got Triads, which have three indices; a table of two is needed: X.dyads(0, 2)."
 
 
@@ -78,208 +76,6 @@ def same_table(first: TableSchema, second: TableSchema) -> bool:
         a is None or b is None or a is b or same_names(a, b)
         for a, b in zip(first.names, second.names, strict=True)
     )
-
-
-def same_names(first: ArrayLike, second: ArrayLike) -> bool:
-    """True if names are the same in the same order, where missing names are equal."""
-    first = as_names(first)
-    second = as_names(second)
-    if first.shape != second.shape or first.ndim != 1:
-        return bool(first.tolist() == second.tolist())
-    missing = is_missing(first)  # None, NaN or NA
-    if not np.array_equal(missing, is_missing(second)):
-        return False
-    pairs = zip(first.tolist(), second.tolist(), missing.tolist(), strict=True)
-    return all(is_unknown or a == b for a, b, is_unknown in pairs)
-
-
-def find_names(names: Array, wanted: ArrayLike) -> Array:
-    """Position of each wanted name, (n,); -1 if it is not among the names."""
-    positions = {name: i for i, name in enumerate(names.tolist())}
-    wanted = as_names(wanted).ravel().tolist()
-    return np.array([positions.get(name, -1) for name in wanted], dtype=np.intp)
-
-
-def place_names(
-    names: Sequence[Array | None], ways: Mapping[str, Array], kind: str
-) -> tuple[Array, list[Array]]:
-    """Mask of the pairs or triples that a table has, (n,), and their positions; warns of others."""
-    positions = []
-    for way, labels in zip(ways, names, strict=True):
-        if labels is None:
-            continue
-        if len(set(labels.tolist())) < len(labels):
-            raise ValueError(
-                f"like has several {way} of the same name: give positions, or names that differ, "
-                f"to place {kind}."
-            )
-        positions.append(find_names(labels, ways[way]))
-    if len(positions) < len(ways):
-        raise ValueError(
-            f"like has no names of {' and '.join(ways)}, so {kind} of names cannot be placed in "
-            f"it: give tokens made by from_{kind} or from_frame."
-        )
-    mask = np.min(positions, axis=0) >= 0
-    if not mask.all():
-        unknown = []
-        advice = ""
-        for way, i in zip(ways, positions, strict=True):
-            if distinct := sorted(set(ways[way][i < 0].tolist()), key=str):
-                more = f" and {len(distinct) - 3} others" if len(distinct) > 3 else ""
-                unknown.append(f"no {way} {distinct[:3]}{more}")
-                if way == "rows":
-                    advice = NEW_ROWS
-        warn(
-            f"{(~mask).sum()} of {len(mask)} {kind} are dropped: the table has "
-            f"{' and '.join(unknown)}.{advice}"
-        )
-    return mask, [i[mask] for i in positions]
-
-
-def list_tokens(counts: Any, *indices: Any) -> tuple[Any, ...]:
-    """Repeat indices for each token, and give weights, or None if all are one."""
-    repeats = np.ceil(counts)
-    n_tokens = float(repeats.sum(dtype=np.float64))
-    if n_tokens > MAX_TOKENS:
-        raise ValueError(
-            f"The counts add up to {n_tokens:.3g} tokens, more than Dyads can list one by "
-            f"one ({MAX_TOKENS}). Use the count matrix itself."
-        )
-    repeats = repeats.astype(np.int64)
-    unit = counts / np.maximum(repeats, 1).astype(np.result_type(counts, np.float32))
-    weights = None if counts.dtype.kind in "iub" else np.repeat(unit, repeats)
-    return *(np.repeat(index, repeats) for index in indices), weights
-
-
-def as_names(names: ArrayLike) -> Array:
-    """Names as an array; integers that are objects, as in some data frames, become integers.
-
-    Dates are in microseconds: lists of them hold dates, and not integers as of nanoseconds.
-    """
-    array = np.asarray(list(names) if isinstance(names, Iterator) else names)
-    if (kind := array.dtype.kind) in "mM":
-        return array.astype(f"{kind}8[us]")
-    if array.dtype != object or not all(isinstance(name, Integral) for name in array.flat):
-        return array
-    numbers = np.array(array.tolist())
-    return numbers if numbers.dtype.kind in "iu" else array
-
-
-def check_complete(names: ArrayLike, side: str) -> Array:
-    """Return names as an array; ValueError if some are missing, such as empty fields in pandas."""
-    names = as_names(names)
-    if names.ndim != 1:
-        raise ValueError(f"{side} has shape {names.shape}: give a list of names, one of each pair.")
-    missing = is_missing(names)
-    if missing.any():
-        raise ValueError(
-            f"{missing.sum()} of {len(names)} {side} have no name, the first at position "
-            f"{missing.argmax()}: leave these out, or read names as strings, such as by "
-            "pandas.read_csv(..., keep_default_na=False)."
-        )
-    return names
-
-
-def checked_counts(counts: ArrayLike | None, *indices: Array, min_samples: int = 1) -> Array:
-    """Counts of ``min_samples`` pairs or triples or more, (n,); ones if ``counts`` is None."""
-    n = np.ones(len(indices[0]), dtype=np.intp) if counts is None else np.asarray(counts)
-    check_consistent_length(*indices, n)
-    if n.dtype.kind in "USO" and any(isinstance(count, str) for count in n.tolist()):
-        raise TypeError("counts holds strings: give numbers, such as by pandas.to_numeric.")
-    with without_overflow("counts"):
-        n = check_array(
-            n,
-            input_name="counts",
-            ensure_2d=False,
-            ensure_non_negative=n.size > 0,
-            ensure_min_samples=min_samples,
-        )
-        return column_or_1d(n)
-
-
-def unique_names(names: Array, side: str) -> tuple[Array, Array]:
-    """Sorted distinct names, and the index of each; TypeError if names have no order."""
-    try:
-        return np.unique(names, return_inverse=True)
-    except TypeError as error:
-        types = sorted({type(name).__name__ for name in names.tolist()})
-        raise TypeError(
-            f"Names of {side} should be all strings or all numbers. Got {types}."
-        ) from error
-
-
-def in_another_order(first: Any, second: Any) -> bool:
-    """Whether names, or strings of them, are the same but for their order; each may repeat."""
-    if len(first) != len(second):
-        return False
-    first, second = (list(map(str, as_names(names).tolist())) for names in (first, second))
-    return first != second and Counter(first) == Counter(second)
-
-
-def check_index(X: Any, **arguments: Any) -> None:
-    """Refuse values of rows that have the index of X in another order."""
-    if hasattr(X, "iloc"):
-        check_order(X.index, **arguments)
-
-
-def check_order(index: Any, **arguments: Any) -> None:
-    """Refuse values of rows that have this index, or these names of rows, in another order."""
-    for name, values in arguments.items():
-        if isinstance(values, Mapping):
-            check_order(index, **{f"{name}[{key!r}]": column for key, column in values.items()})
-        if index is None or not hasattr(values, "iloc") or np.array_equal(index, values.index):
-            continue
-        if in_another_order(index, values.index):
-            raise ValueError(
-                f"{name} has the index of the rows in another order, and its values are matched "
-                f"by position. Give {name}.loc[index of rows], or {name}.to_numpy() if the order "
-                "is right."
-            )
-
-
-def checked_names(names: ArrayLike | None, size: int, parameter: str) -> Array | None:
-    if names is None:
-        return None
-    names = as_names(names).copy()
-    if names.shape != (size,):
-        message = f"{parameter} has shape {names.shape}; expected ({size},)"
-        if names.ndim == 2:
-            message += ": join the levels of a MultiIndex, such as by '_'.join"
-        raise ValueError(message)
-    return names
-
-
-def columns_of(frame: Any, default: Any = None) -> Any:
-    """Names of the columns of a data frame, also of pyarrow, or the index of a Series."""
-    if hasattr(frame, "iloc"):  # pandas has attributes for words, such as "column_names"
-        return frame.axes[-1]
-    return getattr(frame, "column_names", getattr(frame, "columns", default))
-
-
-def named_column(frame: Any, name: str) -> Any:
-    if name not in (columns := columns_of(frame, frame)):
-        names = ", ".join(map(repr, columns))
-        raise ValueError(f"{name!r} is not a column of the frame, which has {names}.")
-    return frame[name]
-
-
-def usual_counts(columns: Iterable[Any]) -> Any:
-    """The column with a usual name of counts, if need be in another case, or None."""
-    ordered = sorted(columns, key=lambda name: name in USUAL_COUNTS)  # exact names last
-    columns = {str(name).strip().lower(): name for name in ordered}
-    return next((columns[name] for name in USUAL_COUNTS if name in columns), None)
-
-
-def column_of_counts(frame: Any, count: str | None, used: set[str]) -> Any:
-    """Return the column of counts, or None; with "auto" that of a usual name, with a warning."""
-    if count == "auto":
-        count = usual_counts(name for name in columns_of(frame, frame) if name not in used)
-        if count is not None:
-            warn(
-                f"Column {count!r} is taken as counts: give count={count!r}, or count=None if "
-                "each line is one token."
-            )
-    return None if count is None else named_column(frame, count)
 
 
 class Tokens:

@@ -35,6 +35,14 @@ from skcooc.tables import dyads
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks, check_row_blocks, load_on_workers
 from skcooc.tables.disk import DiskTable
 from skcooc.tables.dyads import THREE_INDICES, Dyads, TableSchema, Tokens
+from skcooc.tables.names import (
+    as_names,
+    check_index,
+    columns_of,
+    find_names,
+    same_names,
+    unique_names,
+)
 from skcooc.tables.triads import Triads
 
 if TYPE_CHECKING:
@@ -77,7 +85,7 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
             columns = getattr(estimator, "column_names_in_", None)
             if columns is None and set(names.tolist()) == set(range(len(names))):
                 columns = np.arange(len(names))  # of a frame that numbers its columns, or an array
-            if not (columns is None or dyads.same_names(columns, names)):
+            if not (columns is None or same_names(columns, names)):
                 raise ValueError(OTHER_NAMES)
         table = _canonical(estimator, X, reset)
     check_total(table.data.sum(dtype=np.float64))
@@ -404,7 +412,7 @@ def read_in_memory(
         X = X.reweighted(check_weights(sample_weight, np.empty((len(X), 0))))
         sample_weight = None
     table = check_table(estimator, X, reset=reset)
-    dyads.check_index(X, sample_weight=sample_weight)
+    check_index(X, sample_weight=sample_weight)
     weights = None if sample_weight is None else check_weights(sample_weight, table)
     observed = table.data if weights is None else (table @ np.ones(table.shape[1])) * weights
     if not observed.any():
@@ -438,8 +446,8 @@ def read_batch(
     fitted = _distinct(getattr(estimator, "column_names_in_", None), type(estimator).__name__)
     table = read_in_memory(estimator, X, sample_weight)
     names = _distinct(table.schema.column_names, "X")
-    dyads.unique_names(np.concatenate([fitted.astype(object), names.astype(object)]), "columns")
-    places = dyads.find_names(fitted, names)
+    unique_names(np.concatenate([fitted.astype(object), names.astype(object)]), "columns")
+    places = find_names(fitted, names)
     new = places < 0
     places[new] = len(fitted) + np.arange(np.count_nonzero(new))
     columns = np.concatenate([fitted, names[new]])
@@ -463,7 +471,7 @@ def _distinct(names: Array | None, owner: str) -> Array:
             f"by_name=True finds columns by their names, but {owner} has none: give data frames or "
             "Dyads with names to all calls, or set by_name=False."
         )
-    if repeated := len(names) - len(dyads.unique_names(names, "columns")[0]):
+    if repeated := len(names) - len(unique_names(names, "columns")[0]):
         first = next(name for name, n in Counter(names.tolist()).items() if n > 1)
         raise ValueError(
             f"by_name=True needs distinct names of columns, but {repeated} of the {len(names)} "
@@ -547,16 +555,16 @@ def uncompared_names(X: TableLike) -> Array | None:
     columns = X.column_names if isinstance(X, Dyads) else X.columns if is_frame else None
     if columns is None or any(isinstance(name, str) for name in columns):
         return None
-    names = dyads.as_names(columns)
+    names = as_names(columns)
     return None if is_frame and names.tolist() == list(range(len(names))) else names
 
 
 def check_given_columns(frame: object, columns: Array | None, parameter: str) -> None:
     """Check that a frame or Series of topics that the user gives has the columns of X."""
-    names = dyads.columns_of(frame)
+    names = columns_of(frame)
     if names is None or columns is None:
         return
-    if not (dyads.same_names(names, columns) or dyads.same_names(names, np.arange(len(names)))):
+    if not (same_names(names, columns) or same_names(names, np.arange(len(names)))):
         raise ValueError(
             f"{parameter} has columns of other names than X, or in another order. Take those of X "
             "by reindex, or give a NumPy array."

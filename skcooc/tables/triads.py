@@ -11,8 +11,16 @@ from sklearn.utils import check_consistent_length
 
 from skcooc.counts import TripleCounts
 from skcooc.protocol import Array
-from skcooc.tables import dyads
 from skcooc.tables.dyads import Dyads, TableSchema, Tokens
+from skcooc.tables.names import check_index, checked_names, unique_names
+from skcooc.tables.pairs import (
+    check_complete,
+    checked_counts,
+    column_of_counts,
+    list_tokens,
+    named_column,
+    place_names,
+)
 
 WAYS = "first", "second", "third"
 
@@ -78,15 +86,15 @@ class Triads(Tokens):
     ) -> None:
         indices = zip((first, second, third), WAYS, strict=True)
         positions = [_check_positions(values, name) for values, name in indices]
-        n = dyads.checked_counts(counts, *positions, min_samples=0)
+        n = checked_counts(counts, *positions, min_samples=0)
         min_sizes = tuple(int(index.max(initial=-1)) + 1 for index in positions)
         sizes = min_sizes if shape is None else tuple(map(int, shape))
         if len(sizes) != 3 or any(np.less(sizes, min_sizes)):
             raise ValueError(f"shape={shape} should be three sizes, of {min_sizes} at least")
         self.table_shape: tuple[int, int, int] = (sizes[0], sizes[1], sizes[2])
         sized = zip(names, self.table_shape, WAYS, strict=True)
-        self.names = tuple(dyads.checked_names(*way[:2], f"names, the {way[2]},") for way in sized)
-        *repeats, self.weights = dyads.list_tokens(n, *positions)
+        self.names = tuple(checked_names(*way[:2], f"names, the {way[2]},") for way in sized)
+        *repeats, self.weights = list_tokens(n, *positions)
         self.positions: tuple[Array, ...] = tuple(repeats)
 
     @classmethod
@@ -118,16 +126,16 @@ class Triads(Tokens):
             distinct ones, sorted, or those of ``like``; ValueError if one is missing.
         """
         check_consistent_length(first, second, third, counts)
-        dyads.check_index(first, second=second, third=third, counts=counts)
+        check_index(first, second=second, third=third, counts=counts)
         columns = zip(WAYS, (first, second, third), strict=True)
-        ways = {way: dyads.check_complete(names, way) for way, names in columns}
+        ways = {way: check_complete(names, way) for way, names in columns}
         if not isinstance(like, Triads | None):
             raise TypeError(f"like should be the Triads fitted, got {type(like).__name__}.")
         if like is not None:
-            mask, (x, y, w) = dyads.place_names(like.names, ways, "triples")
+            mask, (x, y, w) = place_names(like.names, ways, "triples")
             n = None if counts is None else np.asarray(counts)[mask]
             return cls(x, y, w, n, shape=like.table_shape, names=like.names)
-        names, (x, y, w) = zip(*(dyads.unique_names(ways[way], way) for way in WAYS), strict=True)
+        names, (x, y, w) = zip(*(unique_names(ways[way], way) for way in WAYS), strict=True)
         return cls(x, y, w, counts, shape=list(map(len, names)), names=names)
 
     @classmethod
@@ -157,8 +165,8 @@ class Triads(Tokens):
         -------
         triads : Triads
         """
-        counts = dyads.column_of_counts(frame, count, {first, second, third})
-        x, y, w = (dyads.named_column(frame, name) for name in (first, second, third))
+        counts = column_of_counts(frame, count, {first, second, third})
+        x, y, w = (named_column(frame, name) for name in (first, second, third))
         return cls.from_triples(x, y, w, counts, like=like)
 
     @classmethod

@@ -1,0 +1,107 @@
+"""Names of rows and columns: taken from tables, compared and found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skcooc.protocol import Array
+from skcooc.protocol.scikit_learn import is_missing
+
+
+def same_names(first: ArrayLike, second: ArrayLike) -> bool:
+    """True if names are the same in the same order, where missing names are equal."""
+    first = as_names(first)
+    second = as_names(second)
+    if first.shape != second.shape or first.ndim != 1:
+        return bool(first.tolist() == second.tolist())
+    missing = is_missing(first)  # None, NaN or NA
+    if not np.array_equal(missing, is_missing(second)):
+        return False
+    pairs = zip(first.tolist(), second.tolist(), missing.tolist(), strict=True)
+    return all(is_unknown or a == b for a, b, is_unknown in pairs)
+
+
+def find_names(names: Array, wanted: ArrayLike) -> Array:
+    """Position of each wanted name, (n,); -1 if it is not among the names."""
+    positions = {name: i for i, name in enumerate(names.tolist())}
+    wanted = as_names(wanted).ravel().tolist()
+    return np.array([positions.get(name, -1) for name in wanted], dtype=np.intp)
+
+
+def as_names(names: ArrayLike) -> Array:
+    """Names as an array; integers that are objects, as in some data frames, become integers.
+
+    Dates are in microseconds: lists of them hold dates, and not integers as of nanoseconds.
+    """
+    array = np.asarray(list(names) if isinstance(names, Iterator) else names)
+    if (kind := array.dtype.kind) in "mM":
+        return array.astype(f"{kind}8[us]")
+    if array.dtype != object or not all(isinstance(name, Integral) for name in array.flat):
+        return array
+    numbers = np.array(array.tolist())
+    return numbers if numbers.dtype.kind in "iu" else array
+
+
+def unique_names(names: Array, side: str) -> tuple[Array, Array]:
+    """Sorted distinct names, and the index of each; TypeError if names have no order."""
+    try:
+        return np.unique(names, return_inverse=True)
+    except TypeError as error:
+        types = sorted({type(name).__name__ for name in names.tolist()})
+        raise TypeError(
+            f"Names of {side} should be all strings or all numbers. Got {types}."
+        ) from error
+
+
+def in_another_order(first: Any, second: Any) -> bool:
+    """Whether names, or strings of them, are the same but for their order; each may repeat."""
+    if len(first) != len(second):
+        return False
+    first, second = (list(map(str, as_names(names).tolist())) for names in (first, second))
+    return first != second and Counter(first) == Counter(second)
+
+
+def check_index(X: Any, **arguments: Any) -> None:
+    """Refuse values of rows that have the index of X in another order."""
+    if hasattr(X, "iloc"):
+        check_order(X.index, **arguments)
+
+
+def check_order(index: Any, **arguments: Any) -> None:
+    """Refuse values of rows that have this index, or these names of rows, in another order."""
+    for name, values in arguments.items():
+        if isinstance(values, Mapping):
+            check_order(index, **{f"{name}[{key!r}]": column for key, column in values.items()})
+        if index is None or not hasattr(values, "iloc") or np.array_equal(index, values.index):
+            continue
+        if in_another_order(index, values.index):
+            raise ValueError(
+                f"{name} has the index of the rows in another order, and its values are matched "
+                f"by position. Give {name}.loc[index of rows], or {name}.to_numpy() if the order "
+                "is right."
+            )
+
+
+def checked_names(names: ArrayLike | None, size: int, parameter: str) -> Array | None:
+    if names is None:
+        return None
+    names = as_names(names).copy()
+    if names.shape != (size,):
+        message = f"{parameter} has shape {names.shape}; expected ({size},)"
+        if names.ndim == 2:
+            message += ": join the levels of a MultiIndex, such as by '_'.join"
+        raise ValueError(message)
+    return names
+
+
+def columns_of(frame: Any, default: Any = None) -> Any:
+    """Names of the columns of a data frame, also of pyarrow, or the index of a Series."""
+    if hasattr(frame, "iloc"):  # pandas has attributes for words, such as "column_names"
+        return frame.axes[-1]
+    return getattr(frame, "column_names", getattr(frame, "columns", default))
