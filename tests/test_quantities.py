@@ -119,7 +119,7 @@ def test_pairs_are_those_of_numpy_and_other_indices_are_refused(monkeypatch):
 
 
 def test_positions_of_small_integer_types():
-    np.testing.assert_array_equal(positions(np.array([-1, 5], np.int8), 200, "row"), [199, 5])
+    np.testing.assert_array_equal(positions(np.array([-1, 5], np.int8), None, 200, "row"), [199, 5])
 
 
 def prior_of(model):

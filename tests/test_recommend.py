@@ -87,7 +87,9 @@ def test_names_in_names_out():
     framed = fitted(ASPECTS, pd.DataFrame(X.toarray(), columns=ITEMS))
     assert set(framed.recommend([0], 6, exclude_seen=False).items[0]) == set(ITEMS)
     for nameless in (fitted(ASPECTS, X), framed):
-        refused("training rows have no names: give positions", nameless.recommend, "user 5")
+        refused(
+            "rows of the table fitted have no names: give positions", nameless.recommend, "user 5"
+        )
     twice = fitted(ASPECTS, pd.DataFrame(X.toarray(), index=["a", "b", *USERS[2:-1], "b"]))
     refused("2 rows are called 'b': give positions", twice.recommend, ["a", "b"])
     assert twice.recommend(["a"], 3).items.shape == (1, 3)
@@ -150,7 +152,7 @@ def test_what_was_not_fitted_in_memory(tmp_path):
 
 REFUSED = [
     ([14], {}, IndexError, "row index 14 is out of bounds for a table of 14 rows"),
-    ([0.5], {}, IndexError, "must be of integer type. Got float64. .* as a 2-d table"),
+    ([0.5], {}, IndexError, "must be of integer type. Got float64"),
     (14 * [True], {}, IndexError, "must be of integer type"),
     (np.zeros((1, 2, 6)), {}, ValueError, r"rows are of shape \(1, 2, 6\)"),
     (sp.coo_array(X.toarray()[0]), {}, ValueError, r"rows are of shape \(6,\)"),

@@ -238,10 +238,10 @@ class Predictions(MixturesMixin):
 
         Parameters
         ----------
-        rows, columns : array-like of int
-            Positions of training rows and of columns, broadcast like NumPy indices: two lists of
-            equal length are pairs, ``numpy.ix_(rows, columns)`` are all pairs. Negative positions
-            count from the end.
+        rows, columns : array-likes
+            Names or positions of training rows and of columns, as in ``recommend``, broadcast like
+            NumPy indices: two lists of equal length are pairs, ``numpy.ix_(rows, columns)`` are all
+            pairs. Negative positions count from the end.
 
         Returns
         -------
@@ -252,7 +252,8 @@ class Predictions(MixturesMixin):
         IndexError
             Where positions are not integers, cannot be broadcast, or are out of bounds.
         ValueError
-            Where the table was read in blocks, whose rows are not kept.
+            Where names are unknown or repeated; where the table was read in blocks, whose rows are
+            not kept.
 
         Examples
         --------
@@ -344,8 +345,9 @@ class Predictions(MixturesMixin):
         Parameters
         ----------
         rows : int, str, array-like of shape (n_rows,), or table of shape (n_rows, M)
-            Training rows, by position, or by name where the table has row names (by number only
-            where names are numbers); or counts of new rows, as in ``transform``.
+            Training rows, by name where the table fitted has row names, such as the index of a data
+            frame, else by position; or counts of new rows, as in ``transform``. Positions are taken
+            where names are no numbers, too; ``row_names_in_[positions]`` are the names of any.
         n : int, default=10
             Number of columns for each row.
         exclude_seen : bool, default=True
@@ -363,9 +365,9 @@ class Predictions(MixturesMixin):
         Raises
         ------
         ValueError
-            Where names are unknown or absent; where training rows or their non-zero columns are not
-            kept (RowBlocks, DiskTable, dask arrays); where n is no positive int, or new counts
-            are invalid.
+            Where names are unknown, absent or repeated, or a number could be a name or a position;
+            where training rows or their non-zero columns are not kept (RowBlocks, DiskTable, dask
+            arrays); where n is no positive int, or new counts are invalid.
         IndexError
             Where positions are out of bounds or not integers.
 

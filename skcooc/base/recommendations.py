@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.base.quantities import NoRowsError, positions
 from skcooc.heldout.scoring import Ranked, ranked
 from skcooc.protocol import CSR, Array, TableLike
-from skcooc.tables import all_cells, find_names, observed_cells
+from skcooc.tables import all_cells, as_names, observed_cells
 from skcooc.tables.dyads import Cells
 
 if TYPE_CHECKING:
@@ -50,6 +49,9 @@ def recommend(
 ) -> Recommendations:
     check_is_fitted(model)
     shape = np.shape(rows)
+    if isinstance(rows, list | tuple) and _are_tuples(model._schema.row_names):
+        shape = () if isinstance(rows, tuple) else (len(rows),)
+        rows = as_names([rows] if isinstance(rows, tuple) else rows)
     if len(shape) > 2 or (sp.issparse(rows) and len(shape) == 1):
         raise ValueError(
             f"rows are of shape {shape}: give positions or names in a list, or counts of new rows "
@@ -85,49 +87,27 @@ def _query_of_training_rows(model: Predictions, rows: ArrayLike, exclude_seen: b
             "The non-zero columns of training rows are not kept for dask arrays and DiskTable. "
             "Give counts as a matrix, or exclude_seen=False."
         )
-    index = _row_positions(schema.row_names, np.asarray(rows).ravel(), len(model.embedding_))
+    index = positions(rows, schema.row_names, len(model.embedding_), "row").ravel()
     counts = model._training_table()
     mixtures = np.asarray(model.embedding_[index])
     return Query(mixtures, None if counts is None else counts[index], schema.seen, index, index)
 
 
+def _are_tuples(names: Array | None) -> bool:
+    """Return whether names are tuples, as in a MultiIndex; a list of them is no table."""
+    return names is not None and any(isinstance(name, tuple) for name in names.tolist())
+
+
 def _are_counts(model: Predictions, rows: Any) -> bool:
-    """Return whether positions are counts by mistake: a Series of columns, or only 0 and 1."""
+    """Return whether positions are counts: a Series of columns, fractions, or only 0 and 1."""
     names = model._schema.column_names
     values = np.asarray(rows)
     if names is not None and hasattr(rows, "iloc") and set(rows.index) == set(names.tolist()):
         return True
+    if values.dtype.kind == "f" and model._schema.row_names is None and len(values):
+        return True
     is_row = values.dtype.kind in "iu" and len(values) == model.components_.shape[1] > 2
     return bool(is_row and np.isin(values, (0, 1)).all())
-
-
-def _row_positions(names: Array | None, rows: Array, n_rows: int) -> Array:
-    """Return the positions of training rows, given by position or by name."""
-    if names is None and rows.dtype.kind in "UO":
-        raise ValueError(
-            "The training rows have no names: give positions, or fit Dyads with row_names, or a "
-            "data frame whose index holds strings."
-        )
-    numbers = rows.dtype.kind in "iufb"
-    if names is None or (numbers and not np.issubdtype(names.dtype, np.number)):
-        if rows.size and not np.issubdtype(rows.dtype, np.integer):
-            raise IndexError(
-                f"Positions of rows must be of integer type. Got {rows.dtype}. {NEW_ROWS}"
-            )
-        return positions(rows, n_rows, "row")
-    index = find_names(names, rows)
-    if (index < 0).any():
-        unknown = rows[index < 0].tolist()
-        raise ValueError(
-            f"{len(unknown)} of the rows are not in the training table: {unknown[:3]}. Its rows "
-            f"are called {names[:2].tolist()} and so on; give counts of new rows as a matrix."
-        )
-    numbers_of = Counter(names.tolist())
-    if repeated := [name for name in rows.tolist() if numbers_of[name] > 1]:
-        raise ValueError(
-            f"{numbers_of[repeated[0]]} rows are called {repeated[0]!r}: give positions."
-        )
-    return index
 
 
 def _predict(model: Predictions, query: Query) -> Iterator[tuple[slice, Array]]:

@@ -17,10 +17,9 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
 from skcooc.cli.terminal import Arguments, Screen
-from skcooc.counts import float_table
+from skcooc.counts import float_table, without_zeros
 from skcooc.datasets import load_bible
 from skcooc.protocol import Array
-from skcooc.tables.dyads import without_zeros
 from skcooc.tables.pairs import MAX_TOKENS
 
 MIN_TOKENS = 100  # a tenth of them is held out, and a tenth of the rest once more

@@ -12,6 +12,7 @@ from skcooc.counts.checks import (
     explained,
     float_table,
     narrowed,
+    without_zeros,
 )
 from skcooc.counts.csr import CSRCounts, NewRows
 from skcooc.counts.disk import DiskCounts

@@ -259,6 +259,13 @@ def narrowed(table: CSR, dtype: DTypeLike = np.float32) -> CSR:
     return table.astype(dtype) if table.data.max(initial=0) <= MAX_SINGLE else table
 
 
+def without_zeros(table: CSR) -> CSR:
+    if not table.data.all():
+        table = table.copy()
+        table.eliminate_zeros()
+    return table
+
+
 def check_total(total: float) -> None:
     if total and not MIN_TOTAL <= total <= MAX_TOTAL:
         raise ValueError(

@@ -13,7 +13,7 @@ from skcooc.inspection.models import (
     FACTORS,
     HOW_MANY,
     Unwrapped,
-    row_names_of,
+    fitted_row_names,
     topic_weights,
     unwrap,
 )
@@ -172,7 +172,7 @@ def representative_rows(
     """
     model = unwrap(model, "embedding_", "row_distribution_").model
     shares = np.asarray(model.embedding_, dtype=np.float64)
-    names = row_names_of(model, row_names).tolist()
+    names = fitted_row_names(model, row_names).tolist()
     best = most_representative(shares, np.asarray(model.row_distribution_), n_rows)
     return [[names[i] for i in rows] for rows in best]
 

@@ -24,6 +24,7 @@ from skcooc.tables import (
     checked_copy,
     columns_of,
     in_another_order,
+    row_names_of,
     same_names,
 )
 
@@ -191,7 +192,7 @@ def prior_trials(trials: Sequence[Any]) -> list[Any]:
     return [t for t in with_prior if (t.stage, t.beta) == (with_prior[0].stage, with_prior[0].beta)]
 
 
-def row_names_of(model: Any, row_names: ArrayLike | None = None) -> Array:
+def fitted_row_names(model: Any, row_names: ArrayLike | None = None) -> Array:
     """Names of the N rows fitted: ``row_names``, else those of the table fitted, else positions."""
     n_rows = len(model.embedding_)
     fitted = getattr(model, "row_names_in_", None)
@@ -494,7 +495,7 @@ def split_row_names(X: TableLike) -> tuple[TableLike, ArrayLike | None]:
     """Split dyads or a data frame into counts and row names; other tables have None."""
     if hasattr(X, "to_csr"):
         return X.to_csr(), X.row_names
-    return X, X.index if hasattr(X, "iloc") else None
+    return X, row_names_of(X)
 
 
 def check_fitted_columns(X: TableLike, model: Any) -> None:

@@ -74,7 +74,7 @@ def name_topics(
     if row_names is None:
         rows = getattr(model, "row_names_in_", None)
     else:
-        rows = models.row_names_of(model, row_names)
+        rows = models.fitted_row_names(model, row_names)
     return make_names(model, q, models.topic_weights(model), columns, rows, n_features)
 
 

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 
 from skcooc.inspection import features
 from skcooc.inspection.features import SideClusters, TwoSided
-from skcooc.inspection.models import check_fitted_columns, row_names_of, split_row_names
+from skcooc.inspection.models import check_fitted_columns, fitted_row_names, split_row_names
 from skcooc.plotting import canvas
 from skcooc.plotting.canvas import NEUTRAL, Display, styled
 from skcooc.protocol import Array, Estimator, TableLike
@@ -144,7 +144,7 @@ class AssociationDisplay(Display):
         unwrapped = features.unwrap_coclustering(model, "components_")
         model = unwrapped.model
         words = unwrapped.column_names(feature_names)
-        names = row_names_of(model, row_names)
+        names = fitted_row_names(model, row_names)
         rows = _matrix_side(features.row_clusters(model), names, n_features)
         columns = _matrix_side(features.column_clusters(model), words, n_features)
         pairs = None if X is None else _pairs(unwrapped.table(X), model)

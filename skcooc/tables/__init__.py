@@ -1,6 +1,12 @@
 """Tables that users give, and their checks: they become counts."""
 
-from skcooc.counts import TextsError, check_sparse_structure, check_total, checked_copy
+from skcooc.counts import (
+    TextsError,
+    check_sparse_structure,
+    check_total,
+    checked_copy,
+    without_zeros,
+)
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks, delayed_rows
 from skcooc.tables.disk import DiskTable, open_table, save_table
 from skcooc.tables.dyads import (
@@ -8,7 +14,6 @@ from skcooc.tables.dyads import (
     TableSchema,
     as_table,
     observed_cells,
-    without_zeros,
 )
 from skcooc.tables.names import (
     as_names,
@@ -17,6 +22,7 @@ from skcooc.tables.names import (
     columns_of,
     find_names,
     in_another_order,
+    row_names_of,
     same_names,
     unique_names,
 )

@@ -17,12 +17,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
 
-from skcooc.counts import MAX_BAND_HEIGHT, Bands, CSRCounts, DiskCounts, check_block, float_table
+from skcooc.counts import (
+    MAX_BAND_HEIGHT,
+    Bands,
+    CSRCounts,
+    DiskCounts,
+    check_block,
+    float_table,
+    without_zeros,
+)
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.locks import exclusive
 from skcooc.tables.blocks import POSITIVE, as_blocks, check_columns
-from skcooc.tables.dyads import as_table, without_zeros
+from skcooc.tables.dyads import as_table
 
 MAGIC = b"skcooc table, format 2"  # first in the file of facts; the number is raised at changes
 FACTS = "facts.bin"  # a line with format and checksum, and an .npz

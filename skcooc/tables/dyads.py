@@ -9,9 +9,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 
-from skcooc.counts import MAX_SINGLE, CSRCounts, check_block, narrowed
-from skcooc.protocol import CSR, Array
-from skcooc.tables.names import check_index, checked_names, columns_of, same_names, unique_names
+from skcooc.counts import MAX_SINGLE, CSRCounts, check_block, narrowed, without_zeros
+from skcooc.protocol import CSR, Array, warn
+from skcooc.tables.doubts import doubt_of_pairs
+from skcooc.tables.names import (
+    check_index,
+    checked_names,
+    columns_of,
+    row_names_of,
+    same_names,
+    unique_names,
+)
 from skcooc.tables.pairs import (
     check_complete,
     checked_counts,
@@ -56,13 +64,6 @@ class TableSchema(NamedTuple):
         """Copy the names, for a model that outlives the table."""
         rows, columns, middle = (None if names is None else names.copy() for names in self.names)
         return self._replace(row_names=rows, column_names=columns, middle_names=middle)
-
-
-def without_zeros(table: CSR) -> CSR:
-    if not table.data.all():
-        table = table.copy()
-        table.eliminate_zeros()
-    return table
 
 
 def observed_cells(table: CSR) -> Cells:
@@ -170,7 +171,8 @@ class Dyads(Tokens):
         Counts. An entry n becomes ceil(n) tokens of weight n / ceil(n): of weight one if counts
         are integers.
     row_names, column_names : sequence of length N or M, default=None
-        Names; the columns of a DataFrame have names of their own, its index is not used.
+        Names. None: those of a DataFrame, which are its columns and its index, unless this numbers
+        all rows from 0.
 
     Attributes
     ----------
@@ -221,9 +223,13 @@ class Dyads(Tokens):
                 f"Dyads takes a table of counts, got {type(X).__name__}. "
                 "Triads.dyads(i, j) makes Dyads of two of three indices."
             )
-        if column_names is None and hasattr(X, "columns"):
-            column_names = list(columns_of(X))
+        if row_names is None:
+            row_names = row_names_of(X)
+        if column_names is None:
+            column_names = columns_of(X)
         table = sp.csr_array(check_block(X, estimator="Dyads"))
+        if doubt := doubt_of_pairs(table):
+            warn(doubt)
         cells = sp.coo_array(table if table.has_sorted_indices else table.sorted_indices())
         *positions, self.weights = list_tokens(cells.data, *cells.coords)
         self.positions = tuple(positions)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -12,6 +13,10 @@ from numpy.typing import ArrayLike
 
 from skcooc.protocol import Array
 from skcooc.protocol.scikit_learn import is_missing
+
+NAME_OF_IDS = re.compile(
+    r"(^|[\W_])(id|ID)$|[a-z]I[dD]$|^Unnamed: \d+$|^(__index_level_\d+__|level_\d+|index)$"
+)
 
 
 def same_names(first: ArrayLike, second: ArrayLike) -> bool:
@@ -37,15 +42,30 @@ def find_names(names: Array, wanted: ArrayLike) -> Array:
 def as_names(names: ArrayLike) -> Array:
     """Names as an array; integers that are objects, as in some data frames, become integers.
 
-    Dates are in microseconds: lists of them hold dates, and not integers as of nanoseconds.
+    Dates are in microseconds: lists of them hold dates, and not integers as of nanoseconds. Tuples,
+    as in a MultiIndex, are single names, and a list of texts and numbers keeps the numbers.
     """
-    array = np.asarray(list(names) if isinstance(names, Iterator) else names)
+    if isinstance(names, Iterator):
+        names = list(names)
+    if isinstance(names, list | tuple) and _need_objects(names):
+        array = np.empty(len(names), dtype=object)
+        array[:] = names
+    else:
+        array = np.asarray(names)
     if (kind := array.dtype.kind) in "mM":
         return array.astype(f"{kind}8[us]")
     if array.dtype != object or not all(isinstance(name, Integral) for name in array.flat):
         return array
     numbers = np.array(array.tolist())
     return numbers if numbers.dtype.kind in "iu" else array
+
+
+def _need_objects(names: Sequence[object]) -> bool:
+    """Whether NumPy would take tuples apart, or make texts of numbers."""
+    if any(isinstance(name, tuple) for name in names):
+        return True
+    is_text = [isinstance(name, str) for name in names]
+    return any(is_text) and not all(is_text)
 
 
 def unique_names(names: Array, side: str) -> tuple[Array, Array]:
@@ -98,6 +118,31 @@ def checked_names(names: ArrayLike | None, size: int, parameter: str) -> Array |
             message += ": join the levels of a MultiIndex, such as by '_'.join"
         raise ValueError(message)
     return names
+
+
+def row_names_of(X: Any) -> Array | None:
+    """Names of the rows of a table; None where it has none, or an index that numbers all rows.
+
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"tea": [3, 1, 2], "ale": [0, 4, 1]})
+    >>> row_names_of(frame) is None, row_names_of(frame[frame.ale > 0])
+    (True, array([1, 2]))
+    """
+    if not hasattr(X, "iloc"):
+        return getattr(X, "row_names", None)
+    index = X.index
+    if type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1):
+        return None
+    return as_names(index)
+
+
+def is_name_of_ids(name: object) -> bool:
+    """Whether a column of this name identifies the rows: "userId", or an index as pandas writes it.
+
+    >>> [name for name in ("user_id", "#OTU ID", "Unnamed: 0", "covid") if is_name_of_ids(name)]
+    ['user_id', '#OTU ID', 'Unnamed: 0']
+    """
+    return isinstance(name, str) and NAME_OF_IDS.search(name.strip()) is not None
 
 
 def columns_of(frame: Any, default: Any = None) -> Any:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -34,12 +33,14 @@ from skcooc.protocol.scikit_learn import check_n_features, check_sample_weight, 
 from skcooc.tables import dyads
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks, check_row_blocks, load_on_workers
 from skcooc.tables.disk import DiskTable
+from skcooc.tables.doubts import doubts
 from skcooc.tables.dyads import THREE_INDICES, Dyads, TableSchema, Tokens
 from skcooc.tables.names import (
     as_names,
     check_index,
     columns_of,
     find_names,
+    row_names_of,
     same_names,
     unique_names,
 )
@@ -53,10 +54,6 @@ OTHER_NAMES = (
     "or has them in another order."
 )
 SAMPLE_ROWS = 10_000  # of a table that is not in memory
-CHECKED_ROWS, LARGEST_LOG = 1000, 9.0  # of tables that may hold no counts
-# Share of the tokens of one row or column that is too large, where there are so many at least;
-# number of rows from which on a column that counts them is no accident.
-LARGEST_LINE, MIN_LINES, MIN_NUMBERED = 0.9, 3, 10
 
 
 def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
@@ -90,119 +87,10 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
         table = _canonical(estimator, X, reset)
     check_total(table.data.sum(dtype=np.float64))
     if reset:
-        names = getattr(estimator, "feature_names_in_", None)
-        for message in doubts(table, range(table.shape[1]) if names is None else names):
+        columns = getattr(estimator, "feature_names_in_", uncompared_names(X))
+        for message in doubts(table, row_names_of(X), columns):
             warn(message)
     return table
-
-
-def doubts(table: CSR, names: Sequence[object]) -> Iterator[str]:
-    """Messages on a table that seems to hold other values than counts, or a line too many.
-
-    >>> list(doubts(sp.csr_array([[9.0, 1], [6, 0], [3, 1]]), ["a", "b"]))
-    ["Row 0 is the sum of all others: leave totals out, as by pandas.crosstab's margins=False."]
-    """
-    if kind := transformed(table):
-        yield (
-            f"X holds {kind}. The models are for counts: perplexity, smoothing and the temperature "
-            "have their meaning with numbers of tokens only. Give the counts themselves: those of "
-            "CountVectorizer, or of HashingVectorizer(norm=None)."
-        )
-    sums = table.sum(axis=1), table.sum(axis=0)
-    total = sums[0].sum()
-    for side in (0, 1):
-        if len(sums[side]) < MIN_LINES or not total:
-            continue
-        line = int(sums[side].argmax())
-        largest = sums[side][line]
-        name = f"Row {line}" if side == 0 else f"Column {names[line]!r}"
-        if largest > LARGEST_LINE * total:
-            yield (
-                f"{name} has {100 * largest / total:.3g} % of all tokens, {largest:,.10g} of "
-                f"{total:,.10g}, so that the model describes little else. If it is a total or an "
-                "identifier, leave it out."
-            )
-        elif 2 * largest == total and np.array_equal(_line(table, side, line), sums[1 - side] / 2):
-            yield (
-                f"{name} is the sum of all others: leave totals out, as by pandas.crosstab's "
-                "margins=False."
-            )
-    n_rows = len(sums[0])
-    if n_rows >= MIN_NUMBERED:
-        steps = _line(table, 0, n_rows - 1) - _line(table, 0, 0)
-        for j in np.flatnonzero(steps == n_rows - 1).tolist():
-            if (np.diff(_line(table, 1, j)) == 1).all():
-                yield (
-                    f"Column {names[j]!r} numbers the rows: leave it out, as by "
-                    "pandas.read_csv(..., index_col=0)."
-                )
-
-
-def _line(table: CSR, side: int, number: int) -> Array:
-    """Return a row, or a column, as a vector."""
-    return (table[:, [number]] if side else table[[number]]).toarray().ravel()
-
-
-def transformed(table: CSR) -> str | None:
-    """Describe what the table seems to hold instead of counts; None if it may hold counts.
-
-    >>> transformed(sp.csr_array([[0.6, 0.8], [0.0, 1.0]]))
-    'rows of length one, as TfidfVectorizer makes them'
-    """
-    sample = dyads.without_zeros(table[:CHECKED_ROWS]).astype(np.float64)
-    data = sample.data
-    if not data.size or not (data % 1).any():
-        return None
-    if _is_similarity(table):
-        return "a symmetric matrix with a constant diagonal, such as similarities or distances"
-    occupied = np.diff(sample.indptr) > 0
-    lengths = np.sqrt(sample.power(2).sum(axis=1))[occupied]
-    if len(lengths) > 1 and np.allclose(lengths, 1, atol=1e-4):
-        return "rows of length one, as TfidfVectorizer makes them"
-    if kind := _same_totals(sample):
-        return kind
-    if table.shape == sample.shape and math.isclose(sample.sum(), 1, abs_tol=1e-4):
-        return "shares of all tokens, which sum to one"
-    if _has_column_weights(sample):
-        return "counts times weights of columns, as TfidfVectorizer(norm=None) makes them"
-    if data.max() > LARGEST_LOG or np.ptp(data) == 0:
-        return None
-    sample.data = np.expm1(sample.data)
-    if _are_whole(sample.data) and np.rint(sample.data).all():
-        return "logarithms of counts, log(1 + n)"
-    return "logarithms of normalised counts, log(1 + n)" if _same_totals(sample) else None
-
-
-def _are_whole(values: Array) -> bool:
-    return np.allclose(values, np.rint(values), rtol=1e-5, atol=1e-4)
-
-
-def _same_totals(table: CSR) -> str | None:
-    """Describe rows that all have the same total; None if totals differ."""
-    totals = table.sum(axis=1)[np.diff(table.indptr) > 0]
-    if len(totals) < 2 or not np.allclose(totals, totals[0], rtol=1e-4):
-        return None
-    is_one = math.isclose(totals[0], 1, rel_tol=1e-3)
-    return f"shares of rows, which sum to {'one' if is_one else f'{totals[0]:.6g}'}"
-
-
-def _has_column_weights(table: CSR) -> bool:
-    """Whether values are multiples of the smallest of their column, which differs by column."""
-    smallest = np.full(table.shape[1], np.inf)
-    np.minimum.at(smallest, table.indices, table.data)
-    occupied = smallest[np.isfinite(smallest)]
-    if len(table.data) < 2 * len(occupied):
-        return False
-    are_multiples = _are_whole(table.data / smallest[table.indices])
-    return are_multiples and not _are_whole(table.data / occupied.min())  # one weight of all cells
-
-
-def _is_similarity(table: CSR) -> bool:
-    if table.shape[0] != table.shape[1] or table.shape[0] < MIN_LINES or table.data.max() > 1:
-        return False
-    diagonal = table.diagonal()
-    same = diagonal[0] in (0, 1) and np.ptp(diagonal) == 0
-    return same and bool(abs(table - table.T).max() < 1e-6)
 
 
 def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
@@ -329,7 +217,8 @@ def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
     if len(table.indptr) > 1 and not table.data.any():
         warn(
             f"None of the {table.shape[0]} rows of X has a token in the {table.shape[1]} columns "
-            "of the fit. Count new texts by transform of the vectorizer that was fitted."
+            "of the fit. Do its columns mean the same, in the same order? Count new texts by "
+            "transform of the vectorizer that was fitted."
         )
     return NewRows(table)
 
@@ -420,7 +309,7 @@ def read_in_memory(
     if weights is not None:
         check_total(observed.sum(dtype=np.float64))
     names = getattr(estimator, "feature_names_in_", uncompared_names(X))
-    schema = X.schema if isinstance(X, Dyads) else TableSchema(table.shape, _row_names(X), names)
+    schema = X.schema if isinstance(X, Dyads) else TableSchema(table.shape, row_names_of(X), names)
     seen = dyads.observed_cells(table)
     if sp.issparse(X):  # the user may write to its arrays
         seen = dyads.Cells(seen.indptr.copy(), seen.columns.copy())
@@ -569,12 +458,6 @@ def check_given_columns(frame: object, columns: Array | None, parameter: str) ->
             f"{parameter} has columns of other names than X, or in another order. Take those of X "
             "by reindex, or give a NumPy array."
         )
-
-
-def _row_names(X: TableLike) -> Array | None:
-    names = X.index if hasattr(X, "iloc") else ()
-    strings = len(names) and all(isinstance(name, str) for name in names)
-    return np.asarray(names, dtype=object) if strings else None
 
 
 def row_groups(groups: ArrayLike, n_rows: int, labels: Array | None = None) -> tuple[Array, Array]:
