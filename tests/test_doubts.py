@@ -49,13 +49,17 @@ def test_a_column_of_identifiers_is_doubted(name):
     for position in (0, 7):
         table = frame.copy()
         table.insert(position, name, identifiers)
-        (message,) = (m for m in warned(table) if "identifiers" in m)
-        assert f"X.set_index({name!r})" in message
+        (message,) = (m for m in warned(table) if "identify the rows" in m)
+        assert message.startswith(f"Column {name!r} seems")
         assert not warned(table.set_index(name))
         table[name] = identifiers // 40
-        assert not any("identifiers" in m for m in warned(table))
+        assert not any("identify the rows" in m for m in warned(table))
+    rising = frame.assign(user=np.sort(identifiers))
+    assert any("Column 'user' seems" in m for m in warned(rising))
+    assert any("Column 60 seems" in m for m in warned(rising.to_numpy()))
+    assert not any("identify the rows" in m for m in warned(rising[:9]))
     frame.insert(0, "covid", identifiers)
-    assert not any("identifiers" in m for m in warned(frame))
+    assert not any("identify the rows" in m for m in warned(frame))
 
 
 def test_one_half_of_a_symmetric_table_is_doubted():

@@ -32,8 +32,12 @@ def doubts(
             "have their meaning with numbers of tokens only. Give the counts themselves: of texts "
             "those of CountVectorizer, or of HashingVectorizer(norm=None)."
         )
-    if doubt := doubt_of_pairs(table):
-        yield doubt
+    if _may_be_pairs(table):
+        yield (
+            f"X has {table.shape[1]} columns of whole numbers, which are read as counts of "
+            f"{table.sum(dtype=np.float64):,.10g} tokens. If its rows are pairs, such as user and "
+            "item, give Dyads.from_pairs(*X.T)."
+        )
     yield from _wrong_lines(table, row_names, column_names)
     if _is_one_half(table, row_names, column_names):
         yield (
@@ -43,21 +47,17 @@ def doubts(
         )
 
 
-def doubt_of_pairs(table: CSR) -> str | None:
-    """Message on rows that may be pairs of numbered things, or such pairs and their counts."""
+def _may_be_pairs(table: CSR) -> bool:
+    """Whether rows may be pairs of numbered things, or such pairs and their counts."""
     n_rows, n_columns = table.shape
     if n_columns not in (2, 3) or n_rows < MIN_NUMBERED or (table.data % 1).any():
-        return None
-    if n_columns == 3:
-        pairs = table[:, :2].toarray()
-        n_values = max(len(np.unique(values)) for values in pairs.T)
-        if n_rows < MIN_PAIRS or 2 * n_values > n_rows or len(np.unique(pairs, axis=0)) < n_rows:
-            return None
-    return (
-        f"X has {n_columns} columns of whole numbers, which are read as counts of "
-        f"{table.sum(dtype=np.float64):,.10g} tokens. If its rows are pairs, such as user and "
-        "item, give Dyads.from_pairs(*X.T)."
-    )
+        return False
+    if n_columns == 2:
+        return True
+    pairs = table[:, :2].toarray()
+    n_values = max(len(np.unique(values)) for values in pairs.T)
+    is_each_once = len(np.unique(pairs, axis=0)) == n_rows
+    return n_rows >= MIN_PAIRS and 2 * n_values <= n_rows and is_each_once
 
 
 def _wrong_lines(table: CSR, row_names: Array | None, column_names: Array | None) -> Iterator[str]:
@@ -85,25 +85,20 @@ def _wrong_lines(table: CSR, row_names: Array | None, column_names: Array | None
     if n_rows < MIN_LINES:
         return
     first, last = (_line(table, 0, i) for i in (0, n_rows - 1))
-    numbers_rows = (last - first == n_rows - 1) & (n_rows >= MIN_NUMBERED)
-    for j in np.flatnonzero(numbers_rows).tolist():
-        if (np.diff(_line(table, 1, j)) == 1).all():
-            yield (
-                f"Column {_name(column_names, j)} numbers the rows: leave it out, as by "
-                "pandas.read_csv(..., index_col=0)."
-            )
-    if column_names is None:
-        return
+    may_rise = (last - first >= n_rows - 1) & (n_rows >= MIN_NUMBERED)
     n_filled = np.bincount(table.indices, minlength=table.shape[1])
     for j in np.flatnonzero(n_filled >= n_rows - 1).tolist():  # values that differ: at most one 0
-        if numbers_rows[j] or not is_name_of_ids(column_names[j]):
+        has_name_of_ids = column_names is not None and is_name_of_ids(column_names[j])
+        if not (may_rise[j] or has_name_of_ids):
             continue
         values = _line(table, 1, j)
-        if len(np.unique(values)) == n_rows and not (values % 1).any():
+        rises = may_rise[j] and (np.diff(values) > 0).all()
+        differ = has_name_of_ids and len(np.unique(values)) == n_rows
+        if (rises or differ) and not (values % 1).any():
             yield (
-                f"Column {_name(column_names, j)} seems to hold identifiers of rows, which are "
-                f"counted: make it the names of the rows, as by X.set_index({column_names[j]!r}), "
-                "or leave it out."
+                f"Column {_name(column_names, j)} seems to number or identify the rows, and is "
+                "counted. Make it the names of the rows, as by X.set_index(name) or "
+                "pandas.read_csv(..., index_col=0), or leave it out."
             )
 
 

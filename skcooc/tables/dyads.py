@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from skcooc.counts import MAX_SINGLE, CSRCounts, check_block, narrowed, without_zeros
 from skcooc.protocol import CSR, Array, warn
-from skcooc.tables.doubts import doubt_of_pairs
+from skcooc.tables.doubts import doubts
 from skcooc.tables.names import (
     check_index,
     checked_names,
@@ -228,14 +228,14 @@ class Dyads(Tokens):
         if column_names is None:
             column_names = columns_of(X)
         table = sp.csr_array(check_block(X, estimator="Dyads"))
-        if doubt := doubt_of_pairs(table):
-            warn(doubt)
         cells = sp.coo_array(table if table.has_sorted_indices else table.sorted_indices())
         *positions, self.weights = list_tokens(cells.data, *cells.coords)
         self.positions = tuple(positions)
         self.table_shape: tuple[int, int] = cells.shape
         self.row_names = checked_names(row_names, cells.shape[0], "row_names")
         self.column_names = checked_names(column_names, cells.shape[1], "column_names")
+        for message in doubts(table, self.row_names, self.column_names):
+            warn(message)
 
     @classmethod
     def from_pairs(
