@@ -96,7 +96,7 @@ def outcome(tokens, read):
             error = ""
     if error:
         return "refused" if 30 < len(error) < 1000 else f"raw: {error[:1000]}"
-    found = pd.DataFrame(counts.toarray(), index=list(map(str, rows)))
+    found = pd.DataFrame(counts.toarray(), index=None if rows is None else list(map(str, rows)))
     found.columns = [str(name[-1] if isinstance(name, tuple) else name) for name in columns]
     if found.shape == expected.shape and (found.reindex_like(expected) == expected).all(axis=None):
         return "same"
@@ -110,7 +110,7 @@ def names_and_counts(X):
 
 def fitted_names_and_counts(table):
     model = ASPECTS.fit(table)
-    return model.row_names_in_, model.column_names_in_, Dyads(table).to_csr()
+    return getattr(model, "row_names_in_", None), model.column_names_in_, Dyads(table).to_csr()
 
 
 LONG = [name for name, _ in long_frames(tokens_of("texts", "texts"))]
