@@ -27,22 +27,24 @@ if TYPE_CHECKING:
         plotting,
         testing,
     )
+    from skcooc.columns import NamedCounts
     from skcooc.ensemble import AveragedModels, InterpolatedModels, MixtureFeatures, RowMemory
     from skcooc.retrieval import AspectRetriever
 
 __all__ = [
     "AspectClassifier", "AspectModel", "AspectRetriever", "AsymmetricClustering",
     "AveragedModels", "ClusterAbstraction", "ClusteringProjection", "DiskTable", "Dyads",
-    "GuidedAspectModel", "InterpolatedModels", "MixtureFeatures", "ProductSpaceMixture",
-    "RowBlocks", "RowMemory", "SymmetricClustering", "TriadicAspectModel", "Triads", "anndata",
-    "callbacks", "datasets", "delayed_rows", "heldout", "image", "inspection", "metrics",
-    "model_selection", "open_table", "plotting", "save_table", "testing",
+    "GuidedAspectModel", "InterpolatedModels", "MixtureFeatures", "NamedCounts",
+    "ProductSpaceMixture", "RowBlocks", "RowMemory", "SymmetricClustering", "TriadicAspectModel",
+    "Triads", "anndata", "callbacks", "datasets", "delayed_rows", "heldout", "image", "inspection",
+    "metrics", "model_selection", "open_table", "plotting", "save_table", "testing",
 ]  # fmt: skip
 
 # Imported at first use: room -> the names that this module takes from it.
 SIDE_ROOMS: dict[str, tuple[str, ...]] = {
     "anndata": (),
     "cli": (),
+    "columns": ("NamedCounts",),
     "datasets": (),
     "ensemble": ("AveragedModels", "InterpolatedModels", "MixtureFeatures", "RowMemory"),
     "image": (),

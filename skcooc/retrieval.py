@@ -20,7 +20,7 @@ from skcooc.protocol import CSR, Array, RandomState, TableLike, warn
 from skcooc.protocol.bases import BaseEstimator
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import HasMethods, Interval, get_chunk_n_rows
-from skcooc.tables import TextsError, check_table, read_in_memory
+from skcooc.tables import TextsError, check_table, read_in_memory, with_names
 
 __all__ = ["AspectRetriever"]
 
@@ -176,13 +176,14 @@ class AspectRetriever(BaseEstimator):
         new = copy.copy(self)  # a fit that fails does not change self
         attributes.set_fitted_attributes(new, {})
         table = new._counts(X, reset=True)
+        named = with_names(table, getattr(new, "column_names_in_", None))
         prototype = AspectModel(beta=0.75, tol=1e-4) if self.estimator is None else self.estimator
         seeds = check_random_state(self.random_state).randint(2**31, size=len(sizes)).tolist()
         new.estimators_ = []
         for K, seed in zip(sizes, seeds, strict=True):
             model = clone(prototype)
             model.set_params(n_components=K, random_state=seed, n_jobs=self.n_jobs)
-            new.estimators_.append(model.fit(table))
+            new.estimators_.append(model.fit(named))
         new.components_ = np.vstack([model.components_ for model in new.estimators_])
         new.embedding_ = np.hstack([model.embedding_ for model in new.estimators_]) / len(sizes)
         new.embedding_[table @ np.ones(table.shape[1]) == 0] = 0

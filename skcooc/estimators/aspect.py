@@ -30,7 +30,7 @@ from skcooc.line_search import TemperatureRange
 from skcooc.protocol import Array, Block, Counts
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.starts.topics import row_start, topic_start
-from skcooc.tables import check_given_columns
+from skcooc.tables import in_columns_of_table
 
 BURSTINESS = 100.0  # tokens: "auto"
 DEFAULT_TEMPERING: Tempering = "distinctive"
@@ -64,7 +64,8 @@ class AspectModel(CooccurrenceEstimator):
     component_prior : float, (K, M) array or "auto", default="auto"
         Pseudo-count of every column in every topic, for sparse data. "auto" is 0 unless a value
         lowers held-out perplexity by 1 %. An array, such as counts of an earlier period, starts the
-        topics.
+        topics; a DataFrame is matched by the names of its columns where X has names (in a pipeline
+        see `NamedCounts`), and columns that it lacks have the pseudo-count 0.
 
     leave_one_out : bool or "auto", default="auto"
         Whether to subtract each token's expected count from its row and column before the E-step
@@ -289,11 +290,11 @@ class AspectFamily(ModelFamily):
         return replace(self, equations=equations)
 
     def checked_counts(self, X: Counts, columns: Array | None) -> Array:
-        """Return the expected counts, (M, K); ValueError where shape or names of columns differ."""
+        """Return the expected counts, (M, K), those of a frame by name; ValueError for others."""
         counts: Array = check_array(
             self.expected_counts, ensure_non_negative=True, input_name="component_prior", copy=True
         )
-        check_given_columns(self.expected_counts, columns, "component_prior")
+        counts = in_columns_of_table(counts, self.expected_counts, columns, "component_prior")
         if counts.shape != (self.n_components, X.shape[1]):
             raise ValueError(
                 f"component_prior is an array of shape {counts.shape}; it must be "

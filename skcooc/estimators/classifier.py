@@ -56,7 +56,7 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
 
     feature_names : array-like of str of shape (M,), default=None
         Names of the columns for ``seed_features`` where X has none, such as
-        ``vectorizer.get_feature_names_out()``.
+        ``vectorizer.get_feature_names_out()``. In a pipeline see `NamedCounts`.
 
     beta : float in (0, 1] or "auto", default=0.8
         Inverse temperature; "auto" tunes it on held-out tokens.

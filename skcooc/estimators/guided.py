@@ -29,6 +29,7 @@ from skcooc.tables import Dyads, Table, row_groups
 
 GroupEffects: TypeAlias = Literal["topics", "columns", "both"]
 Column: TypeAlias = "str | int"
+NAMED_COUNTS = "put NamedCounts around the vectorizer, as in NamedCounts(CountVectorizer())"
 
 
 @dataclass(eq=False, repr=False)
@@ -54,7 +55,8 @@ class GuidedAspectModel(AspectModel):
 
     fixed_components : dict of str to (M,) array, (F, M) array or None, default=None
         Topics that are given, such as those of another model, and stay as they are, scaled to sum
-        to one. Those of an array are named "given 0" and so on.
+        to one. Those of an array are named "given 0" and so on. A DataFrame, or a dict of Series,
+        is matched by the names of its columns where X has names; columns that it lacks are zero.
 
     group_effects : {"topics", "columns", "both"} or None, default=None
         What depends on the ``groups`` of rows given to ``fit``. "topics": the prior of a row is the
@@ -64,7 +66,8 @@ class GuidedAspectModel(AspectModel):
 
     feature_names : array-like of str of shape (M,), default=None
         Names of the columns for ``seed_features``, such as ``vectorizer.get_feature_names_out()``.
-        Needed where X has none.
+        Needed where X has none, unless `NamedCounts` around the vectorizer gives them, which a
+        pipeline in a cross-validation needs: its folds have different columns.
 
     tempering : {"auto", "distinctive", "joint", "likelihood"}, default="auto"
         See `AspectModel`. With seeds "auto" is "joint", so that a large free topic does not take
@@ -112,6 +115,7 @@ class GuidedAspectModel(AspectModel):
     See Also
     --------
     skcooc.AspectClassifier : Labels of some rows.
+    skcooc.NamedCounts : Names of columns in a pipeline.
     skcooc.inspection.share_effects : Effects of covariates.
 
     Notes
@@ -212,14 +216,16 @@ class GuidedAspectModel(AspectModel):
         Raises
         ------
         ValueError
-            As by `AspectModel`; where none of the seeds of a topic is a column, ``n_components`` is
-            less than the number of topics with seeds and given ones, or only one of ``groups`` and
-            ``group_effects`` is given.
+            As by `AspectModel`; where none of the seeds of a topic is a column, no column of a
+            table of topics or pseudo-counts is one, ``n_components`` is less than the number of
+            topics with seeds and given ones, or only one of ``groups`` and ``group_effects`` is
+            given.
 
         Warns
         -----
         UserWarning
-            Where some seeds are no columns.
+            Where some seeds, or columns of a table of topics or pseudo-counts, are no columns. They
+            are left out.
         """
         if (groups is None) != (self.group_effects is None):
             raise ValueError(
@@ -505,20 +511,21 @@ class GuidedFamily(AspectFamily):
     def is_guided(self) -> bool:
         return True
 
-    def _guide(self, n_columns: int, names: Array | None) -> Guide:
-        if self.feature_names is not None:
-            table_names = names
-            names = np.asarray(self.feature_names)
-            if names.shape != (n_columns,):
-                raise ValueError(
-                    f"feature_names has the shape {names.shape}; X has {n_columns} columns."
-                )
-            if table_names is not None and tables.in_another_order(table_names, names):
-                raise ValueError(
-                    "feature_names has the columns of X in another order: leave feature_names out."
-                )
-        seeds = self._seeds(n_columns, [] if names is None else list(names))
-        return Guide(seeds, self._fixed(n_columns, names), counts=np.zeros_like(seeds))
+    def _names(self, n_columns: int, table_names: Array | None) -> Array | None:
+        """Return the names of the columns, (M,): those given, or else those of the table."""
+        if self.feature_names is None:
+            return table_names
+        names = np.asarray(self.feature_names)
+        if names.shape != (n_columns,):
+            raise ValueError(
+                f"feature_names has the shape {names.shape}; X has {n_columns} columns. Leave "
+                f"feature_names out where columns differ from fit to fit, and {NAMED_COUNTS}."
+            )
+        if table_names is not None and tables.in_another_order(table_names, names):
+            raise ValueError(
+                "feature_names has the columns of X in another order: leave feature_names out."
+            )
+        return names
 
     def _seeds(self, n_columns: int, names: Sequence[Column]) -> Array:
         """Return distributions over seed columns, (M, K); zero for topics without seeds."""
@@ -536,20 +543,23 @@ class GuidedFamily(AspectFamily):
             index = {positions[column] for column in columns if column in positions}
             unknown += [column for column in columns if column not in positions]
             if not index:
-                has_names = names or not any(isinstance(column, str) for column in columns)
-                remedy = "" if has_names else ": X has no names of columns, give feature_names"
+                remedy = ""
+                if names:
+                    remedy = " Check their spelling, and whether the vectorizer drops them."
+                elif any(isinstance(column, str) for column in columns):
+                    remedy = f" X has no names of columns: {NAMED_COUNTS}, or set feature_names."
                 examples = ", ".join(map(repr, [*columns][:3])) or "none"
                 name = _in_other_case(columns, names)
                 raise ValueError(
-                    f"None of the seeds of {topic!r} is a column of X{remedy}. Given are "
-                    f"{examples}; X has {n_columns} columns{f', such as {name}' if name else ''}."
+                    f"None of the seeds of {topic!r} is a column of X. Given are {examples}; "
+                    f"X has {n_columns} columns{f', such as {name}' if name else ''}.{remedy}"
                 )
             seeds[[*index], n_per_name * k : n_per_name * (k + 1)] = 1 / len(index)
         if unknown:
             name = _in_other_case(unknown, names)
             warn(
                 f"{len(unknown)} of the seeds are no columns of X, such as {unknown[0]!r}"
-                f"{f'; X has {name}' if name else ''}."
+                f"{f'; X has {name}' if name else ''}. They are left out."
             )
         return seeds
 
@@ -557,21 +567,27 @@ class GuidedFamily(AspectFamily):
         """Return the given topics in their places, (M, K); zero for other topics."""
         fixed = np.zeros((n_columns, self.n_components))
         topics = self.fixed_components
-        for table in topics.values() if isinstance(topics, Mapping) else [topics]:
-            tables.check_given_columns(table, names, "fixed_components")
-        for k, (topic, row) in enumerate(given_topics(topics).items(), start=len(self.seeds)):
+        if topics is not None and not isinstance(topics, Mapping):
+            topics = tables.in_columns_of_table(
+                check_array(topics), topics, names, "fixed_components"
+            )
+        for k, (topic, values) in enumerate(given_topics(topics).items(), start=len(self.seeds)):
+            frame = topics[topic] if isinstance(topics, Mapping) else None
+            row = tables.in_columns_of_table(values, frame, names, f"the topic {topic!r}")
             if row.shape != (n_columns,) or not 0 < row.sum() < np.inf or row.min() < 0:
                 raise ValueError(
                     f"The given topic {topic!r} must have {n_columns} numbers that are finite, not "
-                    "negative and not all zero."
+                    "negative and not all zero, or names of columns of X that have such numbers."
                 )
             fixed[:, k] = row / row.sum()
         return fixed
 
     def for_table(self, X: Counts, columns: Array | None) -> AspectFamily:
-        guide = self._guide(X.shape[1], columns)
+        names = self._names(X.shape[1], columns)
+        seeds = self._seeds(X.shape[1], [] if names is None else list(names))
+        guide = Guide(seeds, self._fixed(X.shape[1], names), counts=np.zeros_like(seeds))
         if self.expected_counts is not None:
-            guide = replace(guide, counts=self.checked_counts(X, columns))
+            guide = replace(guide, counts=self.checked_counts(X, names))
         if self.group_effects is None and not self.n_per_class:
             equations = partial(GuidedAspects, guide=guide, seed_strength=self.seed_strength)
             return replace(self, equations=equations)

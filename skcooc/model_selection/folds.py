@@ -50,7 +50,7 @@ def split_counts(X: Any, test_size: float = 0.1, random_state: RandomState = Non
     Returns
     -------
     X_train, X_test : Dyads, Triads, or CSR arrays of shape (N, M)
-        Integers if those of X are.
+        Integers if those of X are; with names of columns if X is of `NamedCounts`.
 
     Raises
     ------
@@ -73,15 +73,18 @@ def split_counts(X: Any, test_size: float = 0.1, random_state: RandomState = Non
         return train, test
     if isinstance(X, RowBlocks | DiskTable):
         raise TypeError(f"X is a {type(X).__name__}: give its blocks, one at a time.")
+    names = X.column_names if isinstance(X, tables.NamedCSR) else None
     with counts.explained(X):
         checked = check_array(
             counts.check_sparse_structure(X), accept_sparse="csr", ensure_non_negative=True
         )
-    X = counts.float_table(checked)
-    counts.check_total(X.data.sum(dtype=np.float64))
-    train, test = counts.divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
-    dtype = np.int64 if checked.dtype.kind in "iub" else X.dtype
-    return train.astype(dtype, copy=False), test.astype(dtype, copy=False)
+    table = counts.float_table(checked)
+    counts.check_total(table.data.sum(dtype=np.float64))
+    shares = check_random_state(random_state).random_sample(table.nnz)
+    dtype = np.int64 if checked.dtype.kind in "iub" else table.dtype
+    parts = counts.divide(table, test_size, shares)
+    train, test = (tables.with_names(part.astype(dtype, copy=False), names) for part in parts)
+    return train, test
 
 
 class CountSplit(BaseCrossValidator):
@@ -217,7 +220,8 @@ def count_folds(data: Data, cv: Folding, split_params: ParamMapping) -> list[Cou
         if weights is not None:
             X = X.reweighted(tables.check_weights(weights, np.empty((len(X), 0))))
     else:
-        X = Dyads(X)
+        names = X.column_names if isinstance(X, tables.NamedCSR) else None
+        X = Dyads(X, column_names=names)
         if weights is not None:
             weights = tables.check_weights(weights, np.empty((X.table_shape[0], 0)))[X.rows]
     weighted = X if weights is None else X.with_positions(X.positions, weights)

@@ -15,6 +15,7 @@ from skcooc.tables.dyads import (
     as_table,
     observed_cells,
 )
+from skcooc.tables.named import NamedCSR, in_columns_of_table, with_names
 from skcooc.tables.names import (
     as_names,
     check_index,
@@ -30,7 +31,6 @@ from skcooc.tables.reading import (
     Table,
     all_cells,
     as_counts,
-    check_given_columns,
     check_same_table,
     check_same_triads,
     check_table,
@@ -44,6 +44,5 @@ from skcooc.tables.reading import (
     read_new_triads,
     read_rows,
     row_groups,
-    with_names,
 )
 from skcooc.tables.triads import Triads

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
 from skcooc.counts import (
@@ -35,10 +35,10 @@ from skcooc.tables.blocks import CheckedBlocks, RowBlocks, check_row_blocks, loa
 from skcooc.tables.disk import DiskTable
 from skcooc.tables.doubts import doubts
 from skcooc.tables.dyads import THREE_INDICES, Dyads, TableSchema, Tokens
+from skcooc.tables.named import NamedCSR
 from skcooc.tables.names import (
     as_names,
     check_index,
-    columns_of,
     find_names,
     row_names_of,
     same_names,
@@ -102,9 +102,14 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
         dtype = np.result_type(table.dtype, integers) if X.weights is None else table.dtype
         return table.astype(dtype, copy=False)
     options = {"accept_sparse": "csr", "dtype": NUMBERS, "ensure_non_negative": True}
-    checked = validate_data(estimator, check_sparse_structure(X), reset=reset, **options)
-    if isinstance(X, NamedCSR):
+    if isinstance(X, NamedCSR) and X.column_names is not None:  # scikit-learn sees no names of it
         check_names(estimator, X.column_names, reset)
+        checked = check_array(
+            check_sparse_structure(X), estimator=estimator, input_name="X", **options
+        )
+        check_n_features(estimator, checked, reset=reset)
+    else:
+        checked = validate_data(estimator, check_sparse_structure(X), reset=reset, **options)
     if reset and hasattr(estimator, "feature_names_in_"):  # shared with the index of a frame
         estimator.feature_names_in_ = estimator.feature_names_in_.copy()
     table = float_table(checked, integers)
@@ -138,21 +143,6 @@ def check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> N
         estimator.feature_names_in_ = names.astype(object)
     if not reset and not (names is None or fitted is None or np.array_equal(fitted, names)):
         raise ValueError(OTHER_NAMES)
-
-
-class NamedCSR(sp.csr_array):
-    """A CSR array with names of its columns, which arrays derived from it do not have."""
-
-    column_names: Array | None = None  # (M,)
-
-
-def with_names(part: CSR, names: Array | None) -> CSR:
-    """Attach names of columns to a part of a checked table, so that it is fitted like the table."""
-    if names is None:
-        return part
-    named = NamedCSR(part)
-    named.column_names = names
-    return named
 
 
 def check_weights(sample_weight: ArrayLike | None, X: CSR | Array, **options: bool) -> Array:
@@ -357,8 +347,8 @@ def _distinct(names: Array | None, owner: str) -> Array:
     """Return names of columns; ValueError where there are none, or some twice."""
     if names is None:
         raise ValueError(
-            f"by_name=True finds columns by their names, but {owner} has none: give data frames or "
-            "Dyads with names to all calls, or set by_name=False."
+            f"by_name=True finds columns by their names, but {owner} has none: give data frames, "
+            "Dyads with names or counts of skcooc.NamedCounts to all calls, or set by_name=False."
         )
     if repeated := len(names) - len(unique_names(names, "columns")[0]):
         first = next(name for name, n in Counter(names.tolist()).items() if n > 1)
@@ -436,28 +426,17 @@ def random_generator(random_state: RandomState) -> np.random.Generator:
 
 
 def uncompared_names(X: TableLike) -> Array | None:
-    """Column names of a data frame or Dyads that are no strings, which scikit-learn ignores.
+    """Column names of a data frame, Dyads or named counts that are no strings.
 
-    None also for a frame that numbers its columns 0, 1, ...
+    scikit-learn ignores them. None also for a frame that numbers its columns 0, 1, ...
     """
     is_frame = hasattr(X, "iloc") and hasattr(X, "columns")
-    columns = X.column_names if isinstance(X, Dyads) else X.columns if is_frame else None
+    has_names = isinstance(X, Dyads | NamedCSR)
+    columns = X.column_names if has_names else X.columns if is_frame else None
     if columns is None or any(isinstance(name, str) for name in columns):
         return None
     names = as_names(columns)
     return None if is_frame and names.tolist() == list(range(len(names))) else names
-
-
-def check_given_columns(frame: object, columns: Array | None, parameter: str) -> None:
-    """Check that a frame or Series of topics that the user gives has the columns of X."""
-    names = columns_of(frame)
-    if names is None or columns is None:
-        return
-    if not (same_names(names, columns) or same_names(names, np.arange(len(names)))):
-        raise ValueError(
-            f"{parameter} has columns of other names than X, or in another order. Take those of X "
-            "by reindex, or give a NumPy array."
-        )
 
 
 def row_groups(groups: ArrayLike, n_rows: int, labels: Array | None = None) -> tuple[Array, Array]:

@@ -1,0 +1,184 @@
+"""Names of columns, from the vectorizer to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, Self
+
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils import Tags, check_array, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from skcooc.protocol import CSR, Array
+from skcooc.protocol.bases import BaseEstimator, MetaEstimatorMixin, TransformerMixin
+from skcooc.protocol.decorators import available_if, fit_context
+from skcooc.protocol.scikit_learn import HasMethods
+from skcooc.tables import with_names
+
+
+class NamedCounts(TransformerMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Counts of a vectorizer, with the names of their columns.
+
+    The vectorizers of scikit-learn return sparse arrays, which have no names. With ``NamedCounts``
+    around them, the models of this package know the words, as of a data frame: seeds, topics and
+    priors that are given by name also work in a pipeline whose vocabulary differs from fold to
+    fold, columns can be found by their names in `AspectModel.partial_fit`, and fitted models have
+    ``feature_names_in_``. Read more in the :doc:`how-to guide </howto/seed_words>`.
+
+    Parameters
+    ----------
+    vectorizer : transformer with ``get_feature_names_out``
+        Such as ``CountVectorizer(min_df=5)``, a ``DictVectorizer``, a ``OneHotEncoder`` or a
+        ``FeatureUnion``; a clone is fitted. ``HashingVectorizer`` has no names.
+
+    Attributes
+    ----------
+    vectorizer_ : fitted transformer
+
+    Notes
+    -----
+    Names stay with rows that are selected, as by cross-validation, and with columns that are
+    selected, as by :class:`~sklearn.feature_selection.SelectKBest`, with copies, and in other
+    processes. Sums, transposes and stacked tables have none.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.model_selection import cross_validate
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skcooc import GuidedAspectModel, NamedCounts
+    >>> from skcooc.datasets import load_bible
+    >>> texts = load_bible().data[::5]
+    >>> seeds = {"war": ["battle", "army"], "wisdom": ["wise", "wisdom"]}
+    >>> model = GuidedAspectModel(4, seed_features=seeds, beta=0.8, random_state=0)
+    >>> pipeline = make_pipeline(NamedCounts(CountVectorizer(min_df=5)), model)
+    >>> scores = cross_validate(pipeline, texts, cv=3, return_estimator=True)
+    >>> [len(fitted[-1].feature_names_in_) for fitted in scores["estimator"]]
+    [1265, 1355, 1254]
+    """
+
+    vectorizer_: Any
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "vectorizer": [HasMethods(["fit_transform", "transform"])],
+    }
+
+    def __init__(self, vectorizer: Any) -> None:
+        self.vectorizer = vectorizer
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
+        """Fit the vectorizer.
+
+        Parameters
+        ----------
+        X : iterable of n samples
+            What the vectorizer takes, such as texts.
+        y : array-like of shape (n,), default=None
+            For a vectorizer that selects columns.
+
+        Returns
+        -------
+        self : object
+        """
+        self.fit_transform(X, y)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit_transform(self, X: Any, y: ArrayLike | None = None) -> CSR:  # type: ignore[override]
+        """Fit the vectorizer, and count.
+
+        Parameters
+        ----------
+        X : iterable of n samples
+            What the vectorizer takes, such as texts.
+        y : array-like of shape (n,), default=None
+            For a vectorizer that selects columns.
+
+        Returns
+        -------
+        counts : CSR array of shape (n, M)
+            With the attribute ``column_names``, (M,).
+
+        Raises
+        ------
+        TypeError
+            If the vectorizer has no ``get_feature_names_out``.
+        """
+        if not hasattr(self.vectorizer, "get_feature_names_out"):
+            raise TypeError(
+                f"{type(self.vectorizer).__name__} has no get_feature_names_out, so that its "
+                "columns have no names. Take CountVectorizer, or leave NamedCounts out."
+            )
+        vectorizer = clone(self.vectorizer)
+        counts = vectorizer.fit_transform(X, y)
+        self.vectorizer_ = vectorizer
+        return self._named(counts)
+
+    def transform(self, X: Any) -> CSR:
+        """Count.
+
+        Parameters
+        ----------
+        X : iterable of n samples
+            What the vectorizer takes, such as texts.
+
+        Returns
+        -------
+        counts : CSR array of shape (n, M)
+            With the attribute ``column_names``, (M,).
+        """
+        check_is_fitted(self)
+        return self._named(self.vectorizer_.transform(X))
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
+        """Names of the columns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            For the vectorizer.
+
+        Returns
+        -------
+        names : (M,) array of str
+        """
+        check_is_fitted(self)
+        return self.vectorizer_.get_feature_names_out(input_features)
+
+    @available_if(lambda self: hasattr(self.vectorizer, "build_analyzer"))
+    def build_analyzer(self) -> Callable[[str], list[str]]:
+        """Return the function by which the vectorizer divides a text into words.
+
+        Returns
+        -------
+        analyzer : callable
+        """
+        return getattr(self, "vectorizer_", self.vectorizer).build_analyzer()
+
+    def set_output(
+        self, *, transform: Literal["default", "pandas", "polars"] | None = None
+    ) -> Self:
+        """Do nothing: counts are sparse and have names; only later steps of a pipeline make frames.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        return self
+
+    def _named(self, counts: Any) -> CSR:
+        table = check_array(
+            counts, accept_sparse="csr", ensure_min_samples=0, ensure_min_features=0
+        )
+        return with_names(table, self.vectorizer_.get_feature_names_out())
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.vectorizer).input_tags
+        return tags
