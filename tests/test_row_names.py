@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from skcooc import AspectModel, AveragedModels, Dyads, RowMemory, SymmetricClustering, inspection
+from skcooc.model_selection import ComponentSearchCV, split_counts
 from tests.tables import refused
 
 RNG = np.random.default_rng(0)
@@ -120,3 +122,26 @@ def test_tokens_of_a_frame_are_placed_by_its_names():
     assert model.score(pairs) == pytest.approx(model.score(train))
     shuffled = Dyads(table[::-1])
     refused("tokens of a table of shape .* or with other names", model.score, shuffled)
+
+
+@pytest.mark.parametrize("kind", ["identifiers", "texts", "months", "several levels"])
+def test_parts_of_a_frame_keep_its_names(kind):
+    frame = frame_of(INDICES[kind])
+    train, test = split_counts(frame, random_state=0)
+    expected, _ = split_counts(COUNTS, random_state=0)
+    assert (train != expected).nnz == 0
+    model = clone(ASPECTS).fit(train)
+    for part in (train, test, Dyads(train), Dyads(test), model):
+        names = getattr(part, "row_names_in_" if part is model else "row_names")
+        assert names.tolist() == ASPECTS.fit(frame).row_names_in_.tolist()
+    nameless = clone(ASPECTS).fit(expected)
+    items = model.recommend([frame.index[5]], **ALL).items
+    np.testing.assert_array_equal(items, ITEMS[nameless.recommend([5], **ALL).items])
+    assert model.perplexity(Dyads(test)) == pytest.approx(
+        nameless.perplexity(Dyads(test.toarray()))
+    )
+    refused("with other names", model.score, Dyads(frame[::-1]))
+    assert train[[3, 1]].row_names.tolist() == train.row_names[[3, 1]].tolist()
+    assert train[2:, ::2].column_names.tolist() == ITEMS[::2].tolist()
+    search = ComponentSearchCV(ASPECTS, [2, 3], cv=2).fit(frame)
+    assert search.best_estimator_.row_names_in_.tolist() == train.row_names.tolist()

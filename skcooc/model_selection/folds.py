@@ -50,7 +50,8 @@ def split_counts(X: Any, test_size: float = 0.1, random_state: RandomState = Non
     Returns
     -------
     X_train, X_test : Dyads, Triads, or CSR arrays of shape (N, M)
-        Integers if those of X are; with names of columns if X is of `NamedCounts`.
+        Integers if those of X are. CSR arrays keep the names of a data frame, or of `NamedCounts`:
+        models fit them, and ``Dyads`` take them, like a frame.
 
     Raises
     ------
@@ -73,17 +74,17 @@ def split_counts(X: Any, test_size: float = 0.1, random_state: RandomState = Non
         return train, test
     if isinstance(X, RowBlocks | DiskTable):
         raise TypeError(f"X is a {type(X).__name__}: give its blocks, one at a time.")
-    names = X.column_names if isinstance(X, tables.NamedCSR) else None
     with counts.explained(X):
         checked = check_array(
             counts.check_sparse_structure(X), accept_sparse="csr", ensure_non_negative=True
         )
     table = counts.float_table(checked)
     counts.check_total(table.data.sum(dtype=np.float64))
+    names = tables.column_names_of(X), tables.row_names_of(X)
     shares = check_random_state(random_state).random_sample(table.nnz)
     dtype = np.int64 if checked.dtype.kind in "iub" else table.dtype
     parts = counts.divide(table, test_size, shares)
-    train, test = (tables.with_names(part.astype(dtype, copy=False), names) for part in parts)
+    train, test = (tables.with_names(part.astype(dtype, copy=False), *names) for part in parts)
     return train, test
 
 
@@ -183,7 +184,8 @@ class CountFold:
         table = self.dyads[self.train].to_csr()
         if self.dyads.weights is None:  # the estimator chooses the type, as for integers given
             table = table.astype(np.int64)
-        return Data(tables.with_names(table, self.dyads.column_names), None, self.params)
+        named = tables.with_names(table, self.dyads.column_names, self.dyads.row_names)
+        return Data(named, None, self.params)
 
     @property
     def scored(self) -> Dyads:
@@ -220,8 +222,7 @@ def count_folds(data: Data, cv: Folding, split_params: ParamMapping) -> list[Cou
         if weights is not None:
             X = X.reweighted(tables.check_weights(weights, np.empty((len(X), 0))))
     else:
-        names = X.column_names if isinstance(X, tables.NamedCSR) else None
-        X = Dyads(X, column_names=names)
+        X = Dyads(X)
         if weights is not None:
             weights = tables.check_weights(weights, np.empty((X.table_shape[0], 0)))[X.rows]
     weighted = X if weights is None else X.with_positions(X.positions, weights)

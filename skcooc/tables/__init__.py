@@ -20,6 +20,7 @@ from skcooc.tables.names import (
     as_names,
     check_index,
     check_order,
+    column_names_of,
     columns_of,
     find_names,
     in_another_order,

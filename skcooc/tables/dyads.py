@@ -15,7 +15,7 @@ from skcooc.tables.doubts import doubts
 from skcooc.tables.names import (
     check_index,
     checked_names,
-    columns_of,
+    column_names_of,
     row_names_of,
     same_names,
     unique_names,
@@ -226,7 +226,7 @@ class Dyads(Tokens):
         if row_names is None:
             row_names = row_names_of(X)
         if column_names is None:
-            column_names = columns_of(X)
+            column_names = column_names_of(X)
         table = sp.csr_array(check_block(X, estimator="Dyads"))
         cells = sp.coo_array(table if table.has_sorted_indices else table.sorted_indices())
         *positions, self.weights = list_tokens(cells.data, *cells.coords)

@@ -12,21 +12,23 @@ from skcooc.tables.names import checked_names, columns_of, find_names, same_name
 
 
 class NamedCSR(sp.csr_array):
-    """A CSR array with names of its columns.
+    """A CSR array with names of its rows or columns.
 
     Copies, arrays of another type, rows and columns that are selected keep the names; what else is
     derived from it, such as sums and transposes, has none.
     """
 
+    row_names: Array | None = None  # (N,)
     column_names: Array | None = None  # (M,)
 
     def __getitem__(self, key: Any) -> Any:
         part = super().__getitem__(key)
-        if self.column_names is None or part.ndim != 2 or part.format != "csr":
+        if part.ndim != 2 or part.format != "csr":
             return part
-        _, columns = key if isinstance(key, tuple) and len(key) == 2 else (key, Ellipsis)
-        is_list = columns is Ellipsis or isinstance(columns, slice) or np.ndim(columns) == 1
-        return with_names(part, self.column_names[columns]) if is_list else part
+        rows, columns = key if isinstance(key, tuple) and len(key) == 2 else (key, Ellipsis)
+        return with_names(
+            part, _selected(self.column_names, columns), _selected(self.row_names, rows)
+        )
 
     def copy(self) -> Self:
         return self._named(super().copy())
@@ -36,22 +38,31 @@ class NamedCSR(sp.csr_array):
 
     def resize(self, *shape: int) -> None:
         super().resize(*shape)
+        self.row_names = None
         self.column_names = None
 
-    def _named(self, same_columns: Self) -> Self:
-        same_columns.column_names = self.column_names
-        return same_columns
+    def _named(self, same_table: Self) -> Self:
+        same_table.row_names = self.row_names
+        same_table.column_names = self.column_names
+        return same_table
 
 
-def with_names(part: CSR, names: Array | None) -> CSR:
-    """Attach names of columns, (M,), to a table, so that a model fits it like a data frame.
+def _selected(names: Array | None, key: Any) -> Array | None:
+    """Names at the positions of a slice, a list or a mask; None for other keys."""
+    is_list = key is Ellipsis or isinstance(key, slice) or np.ndim(key) == 1
+    return names[key] if names is not None and is_list else None
 
-    A transformer of counts takes the names by ``columns_of(X)``, and returns its own with this.
+
+def with_names(part: CSR, column_names: Array | None, row_names: Array | None = None) -> CSR:
+    """Attach names to a table, so that a model fits it like a data frame.
+
+    A transformer of counts takes names by ``column_names_of(X)``, and returns its own with this.
     """
-    if names is None:
+    if column_names is None and row_names is None:
         return part
     named = NamedCSR(part)
-    named.column_names = checked_names(names, part.shape[1], "column_names")
+    named.column_names = checked_names(column_names, part.shape[1], "column_names")
+    named.row_names = checked_names(row_names, part.shape[0], "row_names")
     return named
 
 

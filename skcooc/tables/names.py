@@ -136,6 +136,16 @@ def row_names_of(X: Any) -> Array | None:
     return as_names(index)
 
 
+def column_names_of(X: Any) -> Array | None:
+    """Names of the columns of a table, of any type; None where they are numbered 0, 1, ..."""
+    columns = columns_of(X)
+    if columns is None:
+        return None
+    names = as_names(columns)
+    is_numbered = names.dtype.kind in "iu" and np.array_equal(names, np.arange(len(names)))
+    return None if is_numbered else names
+
+
 def is_name_of_ids(name: object) -> bool:
     """Whether a column of this name identifies the rows: "userId", or an index as pandas writes it.
 

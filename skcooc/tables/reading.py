@@ -37,8 +37,8 @@ from skcooc.tables.doubts import doubts
 from skcooc.tables.dyads import THREE_INDICES, Dyads, TableSchema, Tokens
 from skcooc.tables.named import NamedCSR
 from skcooc.tables.names import (
-    as_names,
     check_index,
+    column_names_of,
     find_names,
     row_names_of,
     same_names,
@@ -428,15 +428,10 @@ def random_generator(random_state: RandomState) -> np.random.Generator:
 def uncompared_names(X: TableLike) -> Array | None:
     """Column names of a data frame, Dyads or named counts that are no strings.
 
-    scikit-learn ignores them. None also for a frame that numbers its columns 0, 1, ...
+    scikit-learn ignores them.
     """
-    is_frame = hasattr(X, "iloc") and hasattr(X, "columns")
-    has_names = isinstance(X, Dyads | NamedCSR)
-    columns = X.column_names if has_names else X.columns if is_frame else None
-    if columns is None or any(isinstance(name, str) for name in columns):
-        return None
-    names = as_names(columns)
-    return None if is_frame and names.tolist() == list(range(len(names))) else names
+    names = column_names_of(X)
+    return None if names is None or any(isinstance(name, str) for name in names) else names
 
 
 def row_groups(groups: ArrayLike, n_rows: int, labels: Array | None = None) -> tuple[Array, Array]:
