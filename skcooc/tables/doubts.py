@@ -23,7 +23,8 @@ def doubts(
 ) -> Iterator[str]:
     """Messages on a table that seems to hold other values than counts, or a line too many.
 
-    >>> list(doubts(sp.csr_array([[9.0, 1], [6, 0], [3, 1]])))
+    >>> from scipy import sparse
+    >>> list(doubts(sparse.csr_array([[9.0, 1], [6, 0], [3, 1]])))
     ["Row 0 is the sum of all others: leave totals out, as by pandas.crosstab's margins=False."]
     """
     if kind := transformed(table):
@@ -137,7 +138,8 @@ def _line(table: CSR, side: int, number: int) -> Array:
 def transformed(table: CSR) -> str | None:
     """Describe what the table seems to hold instead of counts; None if it may hold counts.
 
-    >>> transformed(sp.csr_array([[0.6, 0.8], [0.0, 1.0]]))
+    >>> from scipy import sparse
+    >>> transformed(sparse.csr_array([[0.6, 0.8], [0.0, 1.0]]))
     'rows of length one, as TfidfVectorizer makes them'
     """
     sample = without_zeros(table[:CHECKED_ROWS]).astype(np.float64)
