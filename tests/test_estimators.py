@@ -1,7 +1,11 @@
 """scikit-learn's own checks of every estimator, and the reasons why one cannot pass."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone, is_clusterer
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
@@ -13,6 +17,8 @@ from skcooc import (
     AsymmetricClustering,
     AveragedModels,
     ClusteringProjection,
+    RowBlocks,
+    SymmetricClustering,
 )
 from tests.cases import CLASSES, META
 from tests.tables import planted
@@ -111,3 +117,87 @@ def test_clusters_as_check_clustering_does():
         np.testing.assert_array_equal(model.fit_predict(truth.X), labels)
         n_clusters = getattr(model, "n_clusters_", len(model.components_))
         assert set(labels) <= set(range(n_clusters))
+
+
+NO_COUNTS = "labels of such .* mean nothing, and they are members of no cluster"
+
+
+def sparse_table():
+    """Counts with 3 of 60 rows and 12 of 40 columns empty."""
+    X = planted(3, 3000, n_rows=60, n_columns=40, kind="coclusters").X.toarray()
+    X[[3, 9, 40]] = 0
+    X[:, 5:17] = 0
+    return X
+
+
+def messages_of(call, *args, **options):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(*args, **options)
+    return [str(warning.message) for warning in caught]
+
+
+def messages_without_counts(*call, **options):
+    return [one for one in messages_of(*call, **options) if re.search(NO_COUNTS, one)]
+
+
+@pytest.mark.usefixtures("few_starts")
+def test_items_without_counts_are_counted_by_side_and_have_labels():
+    X = sparse_table()
+    full = X[X.any(axis=1)][:, X.any(axis=0)]
+    rows, columns = "3 of 60 rows have no counts", "12 of 40 columns have no counts"
+    by_columns = AsymmetricClustering(3, axis="columns")
+    both = SymmetricClustering(3, 3, hard=True)
+    cases = [(one, [rows]) for one in CLUSTERERS if not isinstance(one, SymmetricClustering)]
+    for estimator, expected in [*cases, (both, [rows, columns]), (by_columns, [columns])]:
+        model = clone(estimator).set_params(random_state=0, max_iter=5)
+        messages = messages_without_counts(model.fit, X)
+        assert [one.split(":")[0] for one in messages] == expected, model
+        assert model.labels_.shape == (40 if estimator is by_columns else 60,)
+        assert model.labels_.dtype == np.int64
+        assert not messages_without_counts(model.fit, full)
+
+
+@pytest.mark.usefixtures("few_starts")
+def test_labels_of_new_rows_without_counts_mean_nothing_and_those_of_weight_zero_mean_something():
+    X = sparse_table()
+    model = AsymmetricClustering(3, random_state=0, max_iter=5)
+    sample_weight = np.ones(60)
+    sample_weight[:2] = 0
+    (message,) = messages_without_counts(model.fit, X, sample_weight=sample_weight)
+    assert message.startswith("3 of 60 rows have no counts: ")
+    assert model.labels_[:2].tolist() == model.predict(X[:2]).tolist()
+    (message,) = messages_of(model.predict, X[:10])
+    assert message.startswith("2 of 10 rows have no counts in the columns of the fit")
+    assert not messages_of(model.predict, X[:3])
+    assert not messages_of(model.predict_proba, X)
+    (message,) = messages_of(model.predict, X[[3, 9]])
+    assert message.startswith("None of the 2 rows of X has a token")
+    blocks = RowBlocks([sp.csr_array(X[:30]), sp.csr_array(X[30:])])
+    assert not messages_without_counts(model.fit, blocks)
+
+
+def test_tied_items_need_counts_on_one_side_only():
+    X = planted(3, 3000, n_rows=40, n_columns=40, kind="coclusters").X.toarray()
+    X[[3, 9]] = 0
+    X[:, 9] = 0
+    tied = SymmetricClustering(3, 3, hard=True, tied=True, max_iter=3, random_state=0)
+    messages = messages_without_counts(tied.fit, X)
+    assert [one.split(":")[0] for one in messages] == ["1 of 40 items has no counts"]
+    assert not tied.rows_[:, [3, 9]].any()
+    assert tied.columns_[:, 3].sum() == 3
+    assert not tied.columns_[:, 9].any()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("hard", [True, False])
+def test_biclusters_have_no_members_without_counts(hard):
+    X = sparse_table()
+    model = SymmetricClustering(3, 3, hard=hard, random_state=0).fit(X)
+    has_counts = X.any(axis=1), X.any(axis=0)
+    members = [model.get_indices(i) for i in range(9)]
+    for side, labels in enumerate((model.row_labels_, model.column_labels_)):
+        all_members = np.unique(np.concatenate([pair[side] for pair in members]))
+        assert all_members.tolist() == np.flatnonzero(has_counts[side]).tolist()
+        for i, pair in enumerate(members):
+            assert set(labels[pair[side]]) <= {divmod(i, 3)[side]}

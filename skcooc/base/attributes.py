@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from skcooc.base.clusters import RowClusterMixin
 from skcooc.em import Record, State
 from skcooc.fitting import Recipe
 from skcooc.fitting.fit import Fit, Tuned, token_distribution
@@ -114,13 +115,24 @@ def iteration_attributes(
 
 
 def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: bool) -> None:
-    """Warn where a fit did not converge, collapsed to the unigram, or has nearly equal topics."""
+    """Warn where a fit did not converge, collapsed to the unigram, or has nearly equal topics.
+
+    And where it clustered rows or columns without counts.
+    """
     if not (estimator.converged_ or stopped or recipe.settings.tol < 0):
         warn(
             f"EM did not converge within max_iter={estimator.max_iter} iterations. Increase "
             "max_iter, or the tolerance tol.",
             ConvergenceWarning,
         )
+    if isinstance(estimator, RowClusterMixin) and table.blocks is None:
+        for side, have_counts in estimator._have_counts(table.counts).items():
+            if n_empty := np.count_nonzero(~have_counts):
+                warn(
+                    f"{n_empty} of {len(have_counts)} {side} {'have' if n_empty > 1 else 'has'} no "
+                    f"counts: labels of such {side} mean nothing, and they are members of no "
+                    "cluster in describe. Leave them out of X."
+                )
     found = estimator.components_, estimator.weights_, len(estimator.embedding_)
     sizes = [getattr(estimator, name) for name in estimator.size_parameters]
     if 1 not in sizes and is_collapsed(*found):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.protocol import Array, Block, TableLike
+from skcooc.protocol import Array, Block, Counts, TableLike, warn
 from skcooc.protocol.bases import BaseEstimator, ClusterMixin
 from skcooc.protocol.decorators import available_if
 from skcooc.simplex import first_largest
@@ -30,6 +31,15 @@ def _clusters_rows(estimator: BaseEstimator) -> bool:
     return True
 
 
+def rows_with_counts(X: Counts) -> Array:
+    """Return whether each row has counts, (N,), whatever its weight."""
+    return np.asarray(X.collect_rows(X.map_blocks(_have_tokens)))
+
+
+def _have_tokens(X: Block) -> Array:
+    return X.row_sums > 0
+
+
 class RowClusterMixin(ClusterMixin):
     """Labels and predictions of estimators whose rows have posteriors over clusters."""
 
@@ -41,7 +51,10 @@ class RowClusterMixin(ClusterMixin):
 
     @property
     def labels_(self) -> Array:
-        """Most probable cluster of each training row, (N,); a dask array where X was one."""
+        """Most probable cluster of each training row, (N,); a dask array where X was one.
+
+        The label of a row without counts means nothing: it is a member of no cluster.
+        """
         return first_largest(self.embedding_)
 
     @available_if(_clusters_rows)
@@ -57,8 +70,25 @@ class RowClusterMixin(ClusterMixin):
         -------
         labels : (n,) array of int
             Clusters numbered as in ``labels_``. A lazy dask array where X is one.
+
+        Warns
+        -----
+        UserWarning
+            Where rows have no counts: their labels mean nothing. ``predict_proba`` gives them
+            the prior probabilities of the clusters, and ``transform`` gives ``weights_``.
         """
-        return first_largest(self.predict_proba(X))
+        if is_out_of_core(X):
+            return first_largest(self.predict_proba(X))
+        check_is_fitted(self)
+        rows = self._read_rows(X)
+        n_empty = np.count_nonzero(rows.row_sums == 0)
+        if 0 < n_empty < len(rows.row_sums):  # where all are empty, a warning was given
+            warn(
+                f"{n_empty} of {len(rows.row_sums)} rows {'have' if n_empty > 1 else 'has'} no "
+                "counts in the columns of the fit: labels of such rows mean nothing. Leave them "
+                "out."
+            )
+        return first_largest(self._posteriors(rows))
 
     @available_if(_clusters_rows)
     def predict_proba(self, X: TableLike) -> Array:
@@ -78,6 +108,10 @@ class RowClusterMixin(ClusterMixin):
         if is_out_of_core(X):
             return self._map_blocks("predict_proba", X, self._n_posteriors)
         return self._posteriors(self._read_rows(X))
+
+    def _have_counts(self, X: Counts) -> dict[str, Array]:
+        """Return whether the items that are clustered have counts in the table fitted, by side."""
+        return {"rows": rows_with_counts(X)}
 
     def _posteriors(self, X: Block) -> Array:
         return self.fold_in(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
@@ -162,7 +163,9 @@ class Streams(Predictions):
             if self._range(recipe, sample):  # without the tokens that the passes hold out
                 batch = batch.divided(held_out, seed)
             names = cast("Array | None", inputs.get("feature_names_in_"))
-            self.fit(with_names(batch.X.table, names), sample_weight=batch.X.weights)
+            with warnings.catch_warnings():  # rows of a sample are not kept
+                warnings.filterwarnings("ignore", ".* no counts: labels of such rows", UserWarning)
+                self.fit(with_names(batch.X.table, names), sample_weight=batch.X.weights)
             self._stream = cast(Stream, self._stream)._replace(seed=seed, held_out=held_out)
             if self._stopped:  # no passes follow
                 params, rows = self._state

@@ -23,7 +23,7 @@ from skcooc.equations.memberships import (
 )
 from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
 from skcooc.fitting import FixedModel, Recipe
-from skcooc.protocol import Array
+from skcooc.protocol import Array, Counts
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
 from skcooc.starts.clusters import best_start, hard_start, left_out_start, seeded_start
@@ -74,7 +74,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     object_weights_ : {"counts", "sqrt", "equal"}
         Weights used.
     labels_ : (N,) array, or (M,) where columns are clustered
-        Most probable cluster of each training row, or of each column.
+        Most probable cluster of each training row, or of each column; without meaning where it
+        has no counts.
     posteriors_ : (N, K) array, or (M, K)
         P(c given x_i), or P(c given y_j).
     components_ : (K, M) array
@@ -148,6 +149,9 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     @property
     def labels_(self) -> Array:
         return first_largest(self.posteriors_)
+
+    def _have_counts(self, X: Counts) -> dict[str, Array]:
+        return super()._have_counts(X) if self.axis == "rows" else {"columns": X.column_sums > 0}
 
     def merged(self, shares: Array) -> Self:
         """Return a fitted model of L clusters, sums of the K fitted ones by shares (K, L)."""

@@ -115,7 +115,8 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     splits_ : list of Split
         Clusters that split, of learned trees.
     labels_ : (N,) array
-        Most probable cluster of each training row; cluster k is the leaf ``tree_.leaves[k]``.
+        Most probable cluster of each training row; cluster k is the leaf ``tree_.leaves[k]``. The
+        label of a row without counts means nothing.
     posteriors_ : (N, K) array
         P(c given x_i).
     components_ : (V, M) array

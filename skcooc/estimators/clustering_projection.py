@@ -90,7 +90,8 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
     n_components_, component_search_ : int and ComponentSearchCV
         Number of topics, and the search for ``n_components="auto"``.
     labels_ : (N,) array
-        Most probable cluster of each training row, in ``0 .. n_clusters_ - 1``.
+        Most probable cluster of each training row, in ``0 .. n_clusters_ - 1``. The label of a row
+        without counts means nothing.
     n_clusters_ : int
         Number of clusters that have rows.
     cluster_centers_, cluster_weights_ : ``(n_clusters_, K)`` and ``(n_clusters_,)`` arrays

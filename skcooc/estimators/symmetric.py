@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.attributes import Attributes
-from skcooc.base.clusters import RowClusterMixin, check_hard
+from skcooc.base.clusters import RowClusterMixin, check_hard, rows_with_counts
 from skcooc.em import Annealed, Coarsened, Variation, split_annealing
 from skcooc.em.stages import Start
 from skcooc.equations import coclusters
@@ -74,13 +74,14 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     n_row_clusters_, n_column_clusters_, component_search_ : int, int and ComponentSearchCV
         Numbers of clusters, and the search for ``n_row_clusters="auto"``.
     row_labels_, labels_, column_labels_ : (N,), (N,) and (M,) arrays
-        Most probable cluster of each training row, and of each column.
+        Most probable cluster of each training row, and of each column; without meaning where it
+        has no counts.
     embedding_ : (N, C) array
         P(c given x_i) of the training rows.
     column_posteriors_ : (M, D) array
         P(d given y_j).
     rows_, columns_ : (C * D, N) and (C * D, M) arrays of bool
-        Rows and columns of each pair of clusters; column clusters vary fastest.
+        Rows and columns with counts of each pair of clusters; column clusters vary fastest.
     joint_ : (C, D) array
         pi_cd, share of the weighted tokens in each pair of clusters.
     association_ : (C, D) array
@@ -171,12 +172,19 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     @property
     def rows_(self) -> Array:
         members = self.row_labels_ == np.arange(self.joint_.shape[0])[:, None]
+        members &= self.row_distribution_ > 0
         return np.repeat(members, self.joint_.shape[1], axis=0)
 
     @property
     def columns_(self) -> Array:
         members = self.column_labels_ == np.arange(self.joint_.shape[1])[:, None]
+        members &= self.components_.any(axis=0)
         return np.tile(members, (self.joint_.shape[0], 1))
+
+    def _have_counts(self, X: Counts) -> dict[str, Array]:
+        rows = rows_with_counts(X)
+        columns = X.column_sums > 0
+        return {"items": rows | columns} if self.tied else {"rows": rows, "columns": columns}
 
     def recipe(self) -> Recipe:
         check_hard(self.hard, self.proportions, self.annealing)

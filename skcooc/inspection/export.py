@@ -9,7 +9,14 @@ from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import ORDER, Order, rank_columns
-from skcooc.inspection.models import FACTORS, HOW_MANY, distributions, read_view, unwrap
+from skcooc.inspection.models import (
+    FACTORS,
+    HOW_MANY,
+    TreeModel,
+    distributions,
+    read_view,
+    unwrap,
+)
 from skcooc.inspection.names import name_topics, user_names
 from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.protocol.decorators import validated
@@ -78,13 +85,14 @@ def export_text(
     tree = model.tree_
     names = unwrapped.column_names(feature_names)
     top = rank_columns(model, n_features, order)
+    sizes = cluster_sizes(model)
     text = ""
     for node in tree.preorder:
         parts = [user_names(model).get(node, ""), ", ".join(map(str, names[top[node]]))]
         share = f"{model.node_weights_[node]:.1%}"
         if node in tree.leaves:
             cluster = int(np.searchsorted(tree.leaves, node))
-            n_rows = int((model.labels_ == cluster).sum())
+            n_rows = int(sizes[cluster])
             parts.insert(0, f"cluster {cluster}")
             share += f", {n_rows} row{'s' * (n_rows != 1)}"
         label = ": ".join(filter(None, parts))
@@ -145,7 +153,7 @@ def export_dict(
         }
         for node, best in enumerate(rank_columns(model, n_features, order))
     ]
-    sizes = np.bincount(model.labels_, minlength=len(tree.leaves))
+    sizes = cluster_sizes(model)
     for cluster, leaf in enumerate(tree.leaves):
         nodes[leaf] |= {"cluster": cluster, "n_rows": int(sizes[cluster])}
     for node in tree.preorder[1:]:
@@ -248,6 +256,12 @@ def to_pyldavis(
         "vocab": view.columns.astype(str),
         "term_frequency": np.asarray(view.counts.sum(axis=0), dtype=np.float64).ravel(),
     }
+
+
+def cluster_sizes(model: TreeModel) -> Array:
+    """Number of the rows with tokens in each cluster of a hierarchy, (K,)."""
+    has_tokens = np.asarray(model.row_distribution_) > 0
+    return np.bincount(np.asarray(model.labels_)[has_tokens], minlength=len(model.tree_.leaves))
 
 
 def _levels(tree: Tree) -> Array:

@@ -48,9 +48,10 @@ class SideClusters(NamedTuple):
 
     @property
     def members(self) -> list[Array]:
-        """Positions of the rows or columns of each cluster, the most frequent first."""
+        """Positions of the rows or columns with counts of each cluster, most frequent first."""
         mass = self.masses * self.posteriors[np.arange(len(self.labels)), self.labels]
         by_mass = np.argsort(-mass, kind="stable")
+        by_mass = by_mass[self.masses[by_mass] > 0]
         return [by_mass[self.labels[by_mass] == c] for c in range(self.posteriors.shape[1])]
 
 

@@ -379,10 +379,13 @@ class ModelView:
         return getattr(self.model, "row_names_in_", None)
 
     def labels(self, attribute: str) -> Array:
-        """The cluster of each row, (N,): fitted, or else predicted."""
+        """The cluster of each row, (N,): fitted, or else predicted; 0 for a row without tokens."""
         if self.fitted:
             return np.asarray(getattr(self.model, attribute))
-        return call_on_counts(self.model, "predict", self.counts)
+        has_tokens = self.row_sums > 0
+        labels: Array = np.zeros(len(has_tokens), dtype=np.intp)
+        labels[has_tokens] = call_on_counts(self.model, "predict", self.counts[has_tokens])
+        return labels
 
     @cached_property
     def fitted_weights(self) -> Array:

@@ -108,7 +108,8 @@ def describe(
             observed to expected co-occurrences; only for `SymmetricClustering`.
 
         With ``axis="columns"``, features are the columns with the most tokens, n_columns is
-        the number of columns in the cluster, probabilities are P(y given d), and there are no rows.
+        the number of columns with tokens in the cluster, probabilities are P(y given d), and there
+        are no rows.
 
     Warns
     -----

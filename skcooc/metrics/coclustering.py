@@ -27,7 +27,8 @@ def coclustering_adjusted_rand(
     """Co-clustering adjusted Rand index of two partitions of N x M cells into blocks.
 
     The contingency table of the cells is the Kronecker product of those of the rows and of the
-    columns, so that time and memory grow with N + M, not N x M.
+    columns, so that time and memory grow with N + M, not N x M. Leave out rows and columns without
+    counts: their predicted labels mean nothing.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     """Accuracy under the best one-to-one matching of clusters and classes.
 
     The numbers of clusters and classes may differ; items in unmatched clusters or classes count
-    as errors.
+    as errors. Leave out items without counts: their predicted labels mean nothing.
 
     Parameters
     ----------
@@ -184,7 +185,8 @@ def integrated_complete_likelihood(
         Counts.
     row_labels, column_labels : array-like of shapes (N,) and (M,), default=None
         Clusters of the rows and of the columns; None: each is its own cluster, and the term of
-        its labels, which are known, is left out.
+        its labels, which are known, is left out. Rows and columns without counts, or of weight
+        zero, are members of no cluster.
     concentration : float > 0, default=0.5
         The parameter a of all priors: Jeffreys' prior.
     sample_weight : array-like of shape (N,), default=None
@@ -219,15 +221,17 @@ def integrated_complete_likelihood(
     pairs = X  # co-occurrences of clusters of rows and clusters of columns
     log_likelihood = 0.0
     if row_labels is not None:
-        rows = _indicators(row_labels, X.shape[0], "row_labels", weights)
+        has_counts = np.asarray(X.sum(axis=1)) > 0
+        rows = _indicators(row_labels, X.shape[0], "row_labels", weights * has_counts)
         pairs = rows.T @ pairs
         weights = np.ones(rows.shape[1])
         log_likelihood += _size_likelihood(rows, a)
     clusters = np.arange(X.shape[1])  # of the columns
     if column_labels is not None:
-        columns = _indicators(column_labels, X.shape[1], "column_labels")
+        columns = _indicators(column_labels, X.shape[1], "column_labels", np.sign(sums))
         pairs = pairs @ columns
         clusters = columns.indices
+        sums = sums[sums > 0]
         log_likelihood += _size_likelihood(columns, a)
     log_likelihood += np.sum(weights * _dirichlet(sp.csr_array(pairs), pairs.shape[1], a))
     within = sp.csr_array((sums, (clusters, np.arange(len(clusters)))))

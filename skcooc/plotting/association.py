@@ -134,7 +134,7 @@ class AssociationDisplay(Display):
         ax : matplotlib Axes, default=None, for a new figure
         scale : {"counts", "equal"}, default="counts"
             What the size of a row or column is proportional to: its co-occurrences, so that dots
-            would be spread evenly under independence; or the same for all.
+            would be spread evenly under independence; or the same for all that have any.
         cmap : str or matplotlib Colormap, default="RdBu_r"
             Colours of associations from 1/8 to 8; the middle is 1.
         fontsize : float, default=9, in points
@@ -162,7 +162,7 @@ class AssociationDisplay(Display):
             raise ValueError(f"scale={scale!r} should be 'counts' or 'equal'.")
         self.row_order_, self.column_order_ = features.cluster_orders(self.joint)
         down, across = (
-            arrange(side, order, side.masses if scale == "counts" else np.ones(len(side[0])))
+            arrange(side, order, side.masses if scale == "counts" else side.masses > 0)
             for side, order in ((self.rows, self.row_order_), (self.columns, self.column_order_))
         )
         titles = f"{sides[0]} ↓", f"{sides[1]} →"

@@ -1,6 +1,7 @@
 import copy
 import json
 import pickle
+from itertools import chain
 from types import SimpleNamespace
 
 import numpy as np
@@ -499,3 +500,46 @@ def test_rows_without_tokens_are_rows_of_no_topic():
         embedding_=mixtures, row_distribution_=rows, components_=np.full((2, 4), 0.25)
     )
     assert rows_by_topic(model).tolist() == [1, 1]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_and_columns_without_counts_are_members_of_no_cluster():
+    counts = np.pad(BLOCKS, ((0, 2), (0, 3)))
+    names = [*ADJECTIVES, "empty row 1", "empty row 2"], [*NOUNS, "gap 1", "gap 2", "gap 3"]
+    model = skcooc.SymmetricClustering(3, 3, hard=True, random_state=0).fit(counts)
+    rows, columns = (describe(model, names[1], names[0], axis=axis) for axis in ("rows", "columns"))
+    assert rows["n_rows"].sum() == len(ADJECTIVES)
+    assert columns["n_columns"].sum() == len(NOUNS)
+    assert sorted(chain(*columns["features"])) == sorted(NOUNS)
+    assert set(chain(*rows["rows"])) <= set(ADJECTIVES)
+    assert not [
+        name for name in [*rows["name"], *columns["name"]] if "empty" in name or "gap" in name
+    ]
+    for scale in ("counts", "equal"):
+        display = AssociationDisplay.from_estimator(model, None, names[1], names[0], n_features=9)
+        display = display.plot(scale=scale)
+        for side, expected in ((display.rows, ADJECTIVES), (display.columns, NOUNS)):
+            assert sorted(chain(*side.words)) == sorted(expected)
+        sizes = np.diff(
+            sorted({x for segment in display.lines_.get_segments()[:4] for x in segment[:, 1]})
+        )
+        if scale == "equal":
+            n_rows = sorted(rows["n_rows"])
+            np.testing.assert_allclose(np.sort(sizes) / sizes.sum(), np.divide(n_rows, sum(n_rows)))
+    blocks = explore(model, counts, feature_names=names[1]).shown["blocks"]
+    assert sum(n for n, _ in blocks["row_members"]) == len(ADJECTIVES)
+    assert sum(n for n, _ in blocks["column_members"]) == len(NOUNS)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_without_counts_are_at_no_leaf():
+    counts = np.pad(BLOCKS, ((0, 5), (0, 0)))
+    model = skcooc.ClusterAbstraction(2, beta=0.5, random_state=0).fit(counts)
+    sizes = np.bincount(model.labels_[:9], minlength=2).tolist()
+    assert [leaf["n_rows"] for leaf in export_dict(model)["children"]] == sizes
+    for n_rows in sizes:
+        assert f", {n_rows} row" in export_text(model)
+    for shown in (explore(model, counts).shown, explore(model, counts[[*range(9), 9, 10]]).shown):
+        leaves = [shown["tree"]["leaves"][str(leaf)] for leaf in model.tree_.leaves]
+        assert [leaf["n_rows"] for leaf in leaves] == sizes
+        assert [len(leaf["rows"]) for leaf in leaves] == sizes

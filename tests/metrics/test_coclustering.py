@@ -317,3 +317,19 @@ def test_bad_input(X, components):
     refused("Negative", npmi_coherence, components, -X)
     for metric in (lambda n: npmi_coherence(components, X, n), lambda n: topic_diversity([[1]], n)):
         refused("n_features == 0, must be >= 1", metric, 0)
+
+
+def test_integrated_likelihood_counts_no_items_without_counts_as_members():
+    X = np.random.default_rng(0).poisson(2.0, size=(8, 6))
+    rows, columns = labelling(8, 3, seed=0), labelling(6, 2, seed=1)
+    X[2] = 0
+    X[:, 4] = 0
+    for label in (0, 1):
+        rows[2] = columns[4] = label
+        clusters = np.delete(rows, 2), np.delete(columns, 4)
+        expected = icl(np.delete(np.delete(X, 2, 0), 4, 1), *clusters)
+        assert icl(X, rows, columns) == pytest.approx(expected, rel=1e-12)
+    weights = np.arange(8) % 3
+    scaled = np.repeat(X, weights, axis=0)
+    expected = icl(scaled, np.repeat(rows, weights), columns)
+    assert icl(X, rows, columns, sample_weight=weights) == pytest.approx(expected, rel=1e-12)

@@ -344,6 +344,7 @@ def leaf_rows(view: ModelView, labels: Array) -> list[list[int]]:
     tree = view.model.tree_
     joint = view.row_distribution * view.mixtures[np.arange(len(labels)), tree.leaves[labels]]
     order = np.lexsort((-joint, labels))
+    order = order[view.row_sums[order] > 0]
     return [order[labels[order] == c][:AT_LEAVES].tolist() for c in range(len(tree.leaves))]
 
 
@@ -352,7 +353,7 @@ def tree_section(
 ) -> dict[str, Any]:
     """Parents of the nodes, and for each leaf its cluster, its size and its rows."""
     fitted = view.model.tree_
-    sizes = np.bincount(labels, minlength=len(fitted.leaves)).tolist()
+    sizes = np.bincount(labels[view.row_sums > 0], minlength=len(fitted.leaves)).tolist()
     leaves = {
         str(leaf): {"cluster": c, "n_rows": sizes[c], "rows": [numbers[i] for i in rows[c]]}
         for c, leaf in enumerate(fitted.leaves.tolist())
