@@ -107,20 +107,31 @@ def binary_tree(n_leaves: int) -> Tree:
 
 
 def explicit_tree(nodes: ArrayLike | Sequence[Any]) -> Tree:
-    """A tree from the parents of nodes, (V,) with -1 for the root, or joined pairs.
+    """A tree from the parents of nodes, (V,) with -1 for the root, joined pairs, or a linkage.
 
     Row i of the pairs, (K - 1, 2), holds the nodes that node K + i joins; leaves are 0 to K - 1, as
-    in ``children_`` of scikit-learn's AgglomerativeClustering.
+    in ``children_`` of scikit-learn's AgglomerativeClustering. The first two columns of a linkage
+    matrix of SciPy, (K - 1, 4), are such pairs; its heights have no effect.
 
     >>> explicit_tree([[0, 1], [2, 3]]).parents
     array([ 3,  3,  4,  4, -1])
     """
+    if hasattr(nodes, "adj"):  # NumPy would read the names of its nodes
+        raise TypeError(
+            f"tree is a {type(nodes).__name__}: number its nodes by "
+            "networkx.convert_node_labels_to_integers, and give the parent of each, "
+            "[next(graph.predecessors(v), -1) for v in range(len(graph))]."
+        )
     array = np.asarray(nodes)
+    if array.ndim == 2 and array.shape[1] == 4 and array.dtype.kind in "iuf":
+        array = array[:, :2]
+        if (array % 1 == 0).all():
+            array = array.astype(int)
     shaped = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 2)
     if not shaped or not np.issubdtype(array.dtype, np.integer):
         raise ValueError(
-            "tree should be a parent for each node, or the (K - 1, 2) nodes that are joined; "
-            f"got an array of shape {array.shape} and type {array.dtype}."
+            "tree should be a parent for each node, the (K - 1, 2) nodes that are joined, or a "
+            f"linkage; got an array of shape {np.shape(nodes)} and type {array.dtype}."
         )
     parents = array.astype(int)
     if array.ndim == 2:

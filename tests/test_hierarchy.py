@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 from scipy.cluster.hierarchy import linkage
 from sklearn.cluster import AgglomerativeClustering
@@ -73,8 +75,11 @@ def test_single_nodes_very_many_in_a_small_type_and_trees_of_clusterings():
     assert tree.parents.dtype == int
     points = np.random.default_rng(0).normal(size=(9, 2))
     clustering = AgglomerativeClustering(compute_full_tree=True).fit(points).children_
-    for joined in (clustering, linkage(points)[:, :2].astype(int)):
-        tree = explicit_tree(joined)
+    matrix = linkage(points)
+    assert explicit_tree(matrix.tolist()).parents.dtype == int
+    for nodes in (clustering, matrix[:, :2].astype(int), matrix):
+        tree = explicit_tree(nodes)
+        joined = nodes[:, :2]
         assert tree.leaves.tolist() == list(range(9))
         assert tree.above[:, -1].all()
         for node, pair in enumerate(joined, start=9):
@@ -88,9 +93,10 @@ NO_TREES = {
     "no cycles": ([-1, 1], [-1, 0, 3, 2], [-1, 0, 4, 2, 3, 1]),
     "one root|no cycles": ([[0, 3], [1, 2]],),
     "join each of": ([[0, 0]], [[0, -2]], [[0, 7]], [[0, 1], [0, 2]], [[0, 1], [2, 4]]),
-    "a parent for each node, or": (
+    "a parent for each node, the": (
         *([-1.0, 0.0], [[0.0, 1.0]], [["a", "b"]], [True, False], 3, []),
         *(np.zeros((2, 3), int), np.zeros((2, 2, 2), int)),
+        *([[0.0, 0.5, 1.0, 2.0]], [[0.0, np.nan, 1.0, 2.0]], [list("0112")]),
     ),
 }
 
@@ -99,4 +105,6 @@ def test_arrays_that_are_no_tree_are_refused():
     for message, invalid in NO_TREES.items():
         for nodes in invalid:
             refused(message, explicit_tree, nodes)
+    graph = SimpleNamespace(adj={})
+    refused("tree is a SimpleNamespace: number its nodes", explicit_tree, graph, error=TypeError)
     refused("n_leaves=0 should be at least 1", binary_tree, 0)

@@ -81,8 +81,11 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
 
     tree : "binary", "annealed", "grown", or array-like of int, default="binary"
         Topology. "binary" is balanced; "annealed" and "grown" are learned while beta rises, from
-        splits of clusters without a tree or of this model. An array has the parent of each node, -1
-        for the root, or the pairs of nodes to join, as ``AgglomerativeClustering.children_``.
+        splits of clusters without a tree or of this model. An array of K leaves is one of these:
+
+        * the parent of each node, -1 for the root
+        * the pairs of nodes to join, (K - 1, 2), as ``AgglomerativeClustering.children_``
+        * a linkage matrix of SciPy, (K - 1, 4), whose heights have no effect
 
     abstraction : {"constant", "cluster", "row"}, default="cluster"
         Whether all rows share the weights of the nodes on a path, each cluster has its own, or each
@@ -250,9 +253,16 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         tree = explicit_tree(self.tree)
         n_leaves = len(tree.leaves)
         if n_leaves != self.n_clusters:
+            cut = ""
+            if np.ndim(self.tree) == 2 and self.n_clusters in range(2, n_leaves):
+                last = 1 - self.n_clusters
+                cut = (
+                    f", or cut it to {self.n_clusters} clusters, its last joins: "
+                    f"np.unique(tree[{last}:, :2], return_inverse=True)[1].reshape(-1, 2)"
+                )
             raise ValueError(
                 f"tree has {n_leaves} leaves, but n_clusters={self.n_clusters}: set "
-                f"n_clusters={n_leaves}."
+                f"n_clusters={n_leaves}{cut}."
             )
         return tree
 

@@ -102,8 +102,9 @@ class HierarchyDisplay(Display):
             With ``tree_``, ``components_`` (V, M) and ``node_weights_`` (V,).
         feature_names, n_features, order
             Columns of each node; see :func:`skcooc.inspection.export_text`.
-        names : sequence of V str, or dict of int to str, default=None
-            Names of nodes. None means those of :func:`skcooc.inspection.set_names`, if any.
+        names : sequence of V or K str, or dict of int to str, default=None
+            Names of all V nodes, of the K leaves, or of some nodes by number. None means those of
+            :func:`skcooc.inspection.set_names`, if any.
         ax, fontsize : matplotlib Axes, default=None; float, default=9
             Where to draw; None means a new figure, as large as the tree. Size of texts in points.
         max_depth : int, default=None
@@ -112,7 +113,7 @@ class HierarchyDisplay(Display):
         unwrapped = unwrap(model, "tree_", "node_weights_", *FACTORS)
         model = unwrapped.model
         features = component_features(unwrapped, feature_names, n_features, order)
-        names = user_names(model) if names is None else names_by_number(names, len(features))
+        names = user_names(model) if names is None else node_names(model.tree_, names)
         display = cls(
             model.tree_,
             features,
@@ -423,8 +424,8 @@ class SplitsDisplay(Display):
         feature_names, n_features, order
             Columns of each cluster, see :func:`skcooc.inspection.describe`; none if n_features=0.
         names : sequence of K str, or dict of int to str, default=None
-            Texts in the place of columns, for all components (the nodes of a hierarchy) or some.
-            None means the names of :func:`skcooc.inspection.set_names`, if any.
+            Texts in the place of columns, for all components (the nodes of a hierarchy, or its
+            leaves) or some. None means the names of :func:`skcooc.inspection.set_names`, if any.
         ax : matplotlib Axes, default=None, for a new figure
 
         Raises
@@ -438,7 +439,10 @@ class SplitsDisplay(Display):
         display = cls(splits, beta=getattr(model, "beta_", None))
         if n_features > 0 and len(splits):
             words = component_features(unwrapped, feature_names, n_features, order)
-            names = user_names(model) if names is None else names
+            if names is None:
+                names = user_names(model)
+            elif hasattr(model, "tree_"):
+                names = node_names(model.tree_, names)
             texts = override_names(names, [", ".join(of_component) for of_component in words])
             display.labels = [texts[k] for k in _clusters(model, splits)]
         return display.plot(ax)
@@ -450,6 +454,12 @@ class SplitsDisplay(Display):
             raise ValueError(
                 "There are no splits to draw: fit with annealing above 1, or ClusterAbstraction "
                 "with tree='annealed'."
+            )
+        n_clusters = _n_clusters(self.splits)
+        if self.labels is not None and len(self.labels) < n_clusters:
+            raise ValueError(
+                f"labels has {len(self.labels)} entries, but the splits are of {n_clusters} "
+                "clusters: give one for each."
             )
         self.division_ = division(self.splits)
         names = []
@@ -511,12 +521,30 @@ class SplitsDisplay(Display):
 
 def _clusters(model: Any, splits: Sequence[Any]) -> Sequence[int]:
     """Numbers of the components that are clusters; in a hierarchy these are the leaves."""
-    n_clusters = 1 + max(k for split in splits for part in split.parts for k in part)
     tree = getattr(model, "tree_", None)
-    if tree is not None and len(tree.leaves) >= n_clusters:
+    if tree is not None and len(tree.leaves) >= _n_clusters(splits):
         leaves: list[int] = tree.leaves.tolist()
         return leaves
     return range(len(model.components_))
+
+
+def _n_clusters(splits: Sequence[Any]) -> int:
+    return 1 + max(k for split in splits for part in split.parts for k in part)
+
+
+def node_names(tree: Tree, names: Names) -> dict[int, str]:
+    """Names by the numbers of nodes; ValueError where a sequence is not as long as it should be."""
+    if isinstance(names, Mapping):
+        return names_by_number(names, tree.n_nodes)
+    n_leaves = len(tree.leaves)
+    if isinstance(names, str) or len(names) not in (tree.n_nodes, n_leaves):
+        n = 1 if isinstance(names, str) else len(names)
+        raise ValueError(
+            f"names has {n} entries, but the tree has {tree.n_nodes} nodes and {n_leaves} leaves: "
+            "give one for each node or for each leaf, or a dict with numbers of nodes."
+        )
+    nodes = tree.leaves.tolist() if len(names) == n_leaves else range(tree.n_nodes)
+    return names_by_number(dict(zip(nodes, names, strict=True)), tree.n_nodes)
 
 
 def positions(tree: Tree, max_depth: int | None = None) -> Array:

@@ -1,8 +1,10 @@
+import re
 import warnings
 from functools import cache
 
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
@@ -109,6 +111,30 @@ def test_bad_trees_and_parameters_are_refused():
         (4, {"coarsening": [np.arange(60) // 2]}, "coarsening has a grouping of 60 rows"),
     ):
         refused(message, ClusterAbstraction(n_clusters, **options).fit, planted().X)
+
+
+def test_linkages_have_a_leaf_for_each_cluster_or_are_cut():
+    X = planted(4, 4000, n_rows=30).X.toarray()
+    of_rows = linkage(X / X.sum(axis=1, keepdims=True), "average")
+    model = ClusterAbstraction(4, tree=of_rows, random_state=0)
+    with pytest.raises(ValueError, match="30 leaves, but n_clusters=4: set n_clusters=30, or") as e:
+        model.fit(X)
+    code = re.search(r"np\.unique.*reshape\(-1, 2\)", str(e.value))[0]
+    cut = eval(code, {"np": np, "tree": of_rows})
+    expected = ClusterAbstraction(4, tree=cut, random_state=0).fit(X)
+    assert len(expected.tree_.leaves) == 4
+    clusters = fcluster(of_rows, 4, "maxclust")
+    sizes = np.bincount(clusters)[1:]
+    nodes = np.unique(of_rows[-3:, :2])[:4].astype(int)  # that become the leaves
+    counts = np.concatenate([np.ones(30), of_rows[:, 3]])
+    assert sorted(counts[nodes]) == sorted(sizes)
+    matrix = np.column_stack([cut, [1.0, 2.0, 3.0], [2, 3, 4]])
+    fitted = ClusterAbstraction(4, tree=matrix, random_state=0).fit(X)
+    np.testing.assert_array_equal(fitted.tree_.parents, expected.tree_.parents)
+    np.testing.assert_array_equal(fitted.labels_, expected.labels_)
+    small = linkage(X[:5])
+    model = ClusterAbstraction(1, tree=small)
+    refused(r"5 leaves, but n_clusters=1: set n_clusters=5\.$", model.fit, X)
 
 
 def test_tied_rows_come_first():

@@ -10,6 +10,7 @@ from skcooc.plotting import AbstractionDisplay, HierarchyDisplay, SplitsDisplay
 from skcooc.plotting.hierarchy import is_end, positions
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 from tests.plotting.common import assert_legible, outside, overlaps, text_boxes
+from tests.tables import refused
 
 WORDS = ["algorithm", "word", "i", "classification", "Jäger", "WWW", "gyp", "$x$", "0", "of"]
 NAMES = [f"{WORDS[j % 10]}{j // 10}" for j in range(30)]
@@ -212,3 +213,25 @@ def test_the_words_of_clusters_are_those_of_leaves_also_if_annealed():
     assert drawn == {split.beta for split in model.splits_}
     assert display.ax_.get_xlim()[1] >= model.beta_
     assert len(leaf_names(display)) == 4
+
+
+def test_names_of_leaves_or_of_nodes_and_lists_of_another_length_are_refused():
+    tree = binary_tree(4)
+    model = stand_in(tree)
+    names = np.array(["tea", "wine", "ale", "milk"])
+    for named in (names, names.tolist(), dict(zip(tree.leaves.tolist(), names, strict=True))):
+        display = HierarchyDisplay.from_estimator(model, names=named)
+        assert {node: str(name) for node, name in display.names.items()} == dict(
+            zip(tree.leaves.tolist(), names.tolist(), strict=True)
+        )
+    assert HierarchyDisplay.from_estimator(model, names=list("abcdefg")).names[6] == "g"
+    for wrong, n in ((list("abc"), 3), ("tea", 1), (list("abcde"), 5)):
+        message = f"names has {n} entries, but the tree has 7 nodes and 4 leaves"
+        refused(message, HierarchyDisplay.from_estimator, model, names=wrong)
+    labels = [*names, "water"]
+    model = stand_in(binary_tree(5), splits_=SPLITS)
+    shown = leaf_names(SplitsDisplay.from_estimator(model, names=labels))
+    assert shown[0].endswith(f": {labels[int(shown[0][0])]}")
+    refused(
+        "labels has 2 entries, but the splits are of 5", SplitsDisplay(SPLITS, labels="ab").plot
+    )
