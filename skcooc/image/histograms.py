@@ -17,13 +17,14 @@ from sklearn.base import TransformerMixin
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.protocol import CSR, Array
+from skcooc.protocol import CSR, Array, warn
 from skcooc.protocol.bases import BaseEstimator
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import Interval
 
 BANDWIDTH = 1.0  # octaves
 MIN_BLOCKS = 64  # of the coarsest level
+OTHER_SCALE = 50.0  # ratio of the levels of two images: 255 of those in 0 to 255 and in 0 to 1
 BRIGHTEST = 1e30  # bins are float32
 
 
@@ -83,6 +84,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
 
     edges_: Array
     n_features_out_: int
+    _largest_level: float
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_scales": [Interval(Integral, 1, None, closed="left")],
@@ -114,7 +116,8 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (H, W) or (H, W, C)
-            Grey levels, or C colours. ImportError if scikit-image is not installed.
+            Grey levels, or C colours, of any scale. At least as large as a window of the finest
+            scale, and not constant.
         y : None
             Ignored.
 
@@ -122,21 +125,37 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         -------
         counts : CSR array of shape (N, M), float32
             A row for each site, along the lines of the :meth:`grid`.
+
+        Raises
+        ------
+        ImportError, ValueError
+            Where scikit-image is not installed; where X is no image, is constant or too small, or
+            has NaN or masked pixels, colours first, or an alpha channel.
         """
         return self.histograms(self.fit_bins(X))
 
     def transform(self, X: ArrayLike) -> CSR:
         """Count the responses of an image, (H, W) or (H, W, C), in the bins of the training image.
 
-        The image may have another size, but not another number of colours. Counts are as those of
-        :meth:`fit_transform`.
+        The image may have another size, but not another number of colours. A warning says where its
+        levels are of another scale. Counts are as those of :meth:`fit_transform`.
         """
         return self.histograms(self.bins(X))
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_bins(self, X: ArrayLike) -> Array:
         """Choose the bins by an image; return the :meth:`bins` of its responses."""
-        responses = self._responses(check_image(X))
+        image = check_image(X)
+        if image.min() == image.max():
+            raise ValueError(f"image has no texture: all pixels are {image.flat[0]:g}.")
+        side = int(np.ceil(self.window / self.frequency))
+        if min(image.shape[:2]) < side:
+            raise ValueError(
+                f"image has {image.shape[0]} x {image.shape[1]} pixels, less than a window of the "
+                f"finest scale, {side} x {side}: give a larger image, or decrease window."
+            )
+        responses = self._responses(image)
+        self._largest_level = np.abs(image).max()
         inner = np.linspace(0, 1, self.n_bins + 1)[1:-1]
         self.edges_ = np.quantile(responses, inner, axis=(1, 2)).T.astype(np.float32)
         self.n_features_out_ = self.edges_.shape[0] * self.n_bins
@@ -153,6 +172,13 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         if image.shape[2] != n_colours:
             raise ValueError(
                 f"X has {image.shape[2]} colours, but the training image has {n_colours}."
+            )
+        largest = np.abs(image).max()
+        in_training = self._largest_level
+        if max(largest, in_training) > OTHER_SCALE * min(largest, in_training):
+            warn(
+                f"The largest level of the image is {largest:.3g}, and {in_training:.3g} in the "
+                "training image: give both on the same scale, such as 0 to 1."
             )
         return self._bin_responses(self._responses(image))
 
@@ -245,13 +271,38 @@ def check_image(X: ArrayLike) -> Array:
         raise TypeError(f"image is a path, {str(X)!r}: read it, as by matplotlib.pyplot.imread.")
     if np.ma.is_masked(X):
         raise ValueError("image has masked pixels, which are unknown: cut them off or fill them.")
+    values = np.asarray(X)
+    if values.dtype.kind == "c":
+        raise ValueError("image has complex numbers: give their moduli, np.abs(image).")
+    if values.dtype.kind == "f" and (n_missing := np.isnan(values).sum()):
+        raise ValueError(
+            f"image has NaN in {n_missing} places, which are unknown: cut them off or fill them."
+        )
     options = {"dtype": [np.float64, np.float32], "ensure_2d": False, "allow_nd": True}
     image = check_array(X, input_name="image", **options)
     if image.ndim not in (2, 3) or not image.size:
         raise ValueError(f"image has shape {image.shape}, but should be (H, W) or (H, W, C).")
     if max(-image.min(), image.max()) > BRIGHTEST:
         raise ValueError(f"image has values beyond {BRIGHTEST:g}; responses would overflow.")
+    if image.ndim == 3:
+        _check_colours(image)
     return image.reshape(*image.shape[:2], -1)
+
+
+def _check_colours(image: Array) -> None:
+    """Raise ValueError where an image seems to have colours first, or an alpha channel."""
+    height, width, n_colours = image.shape
+    if height <= 4 < min(width, n_colours):
+        raise ValueError(
+            f"image has shape {image.shape}, but colours are the last axis: give "
+            "np.moveaxis(image, 0, -1)."
+        )
+    alpha = image[..., -1]
+    if n_colours in (2, 4) and alpha.min() == alpha.max():
+        raise ValueError(
+            f"The last of {n_colours} colours of the image is {alpha.flat[0]:g} everywhere, as an "
+            f"alpha channel is: give image[..., :{n_colours - 1}]."
+        )
 
 
 def grid_coarsening(shape: tuple[int, int], n_levels: int | None = None) -> list[Array]:

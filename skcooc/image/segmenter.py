@@ -165,7 +165,9 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         Raises
         ------
         ImportError, ValueError
-            Without scikit-image; if X is no image, or has fewer blocks of pixels than segments.
+            Without scikit-image; if X is no image, is constant, smaller than a window or has fewer
+            blocks of pixels than segments, or has NaN or masked pixels, colours first, or an alpha
+            channel.
         """
         image = check_image(X)
         shape = image.shape[:2]
@@ -224,7 +226,7 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     ) -> tuple[Segments, AsymmetricClustering]:
         """The first two steps, from one random initialisation."""
         clustering = AsymmetricClustering(
-            self.n_segments + self.n_spare,
+            min(self.n_segments + self.n_spare, math.prod(sites.grid)),
             beta=self.beta,
             coarsening=grid_coarsening(sites.grid),
             n_jobs=self.n_jobs,

@@ -212,7 +212,18 @@ def test_invalid_input_of_histograms_and_without_scikit_image(monkeypatch):
         ({"frequency": 0.7}, NOISE, "frequency"),
         ({}, np.zeros((4, 4, 3, 1)), r"\(4, 4, 3, 1\), but should be"),
         ({}, np.zeros(4), r"\(4,\), but should be"),
-        ({}, np.full((8, 8), np.nan), "NaN"),
+        ({}, np.full((8, 8), np.nan), "NaN in 64 places, which are unknown: cut them off or fill"),
+        ({}, np.full((40, 40), 0.3), "no texture: all pixels are 0.3"),
+        ({}, np.zeros((40, 40), np.uint8), "no texture: all pixels are 0"),
+        ({}, NOISE[:8], "8 x 26 pixels, less than a window of the finest scale, 10 x 10"),
+        ({}, np.moveaxis(COLOURS, 2, 0), r"shape \(3, 37, 26\), but colours are the last axis"),
+        (
+            {},
+            np.dstack([COLOURS, np.ones(NOISE.shape)]),
+            r"alpha channel is: give image\[..., :3\]",
+        ),
+        ({}, np.dstack([NOISE, 0 * NOISE + 255]), r"255 everywhere.*image\[..., :1\]"),
+        ({}, NOISE + 1j, "complex numbers"),
         ({}, np.ma.masked_less(NOISE, 0), "masked pixels"),
     ):
         refused(message, GaborHistograms(**params).fit, image)
@@ -405,3 +416,17 @@ def test_numbers_of_blocks_default_levels_and_invalid_grids():
         ((8, 5), -1, ValueError, "n_levels == -1, must be >= 0"),
     ):
         refused(message, grid_coarsening, shape, n_levels, error=error)
+
+
+def test_levels_of_another_scale_and_images_of_few_blocks_are_told(recwarn):
+    image = 255 * (NOISE - NOISE.min()) / np.ptp(NOISE)
+    for n_bins in (2, 40):
+        features = GaborHistograms(n_bins=n_bins).fit(image.astype(np.uint8))
+        for same in (image, image / 4, 4 * image, image[::-1]):
+            features.transform(same)
+        assert not recwarn.list
+        with pytest.warns(UserWarning, match="largest level of the image is 1, and 255 in the"):
+            features.transform(image / 255)
+    small = TextureSegmenter(2, features=GaborHistograms(window=2.0), n_init=1, random_state=0)
+    assert small.fit(NOISE[:8, :8]).labels_.shape == (8, 8)  # of 2 x 2 blocks, for 6 clusters
+    assert not [one for one in recwarn.list if "n_clusters" in str(one.message)]
