@@ -246,7 +246,9 @@ NEW = ComponentSearchCV(ASPECTS)
 
 OTHER_CALLS = {  # what to write instead, or what is wrong: calls
     "a fitted model of topics or clusters has": [lambda: inspection.describe(X, fitted())],
-    "vectorizer.get_feature_names_out()": [lambda: inspection.describe(FEW.fit(X), ["a"])],
+    "columns: give a name for each (of texts: get_feature_names_out() of the vectorizer": [
+        lambda: inspection.describe(FEW.fit(X), ["a"])
+    ],
     "give its get_feature_names_out()": [
         lambda: inspection.describe(fitted(), CountVectorizer()),
         lambda: inspection.explore(fitted(), X, CountVectorizer()),

@@ -197,7 +197,7 @@ class AspectModel(CooccurrenceEstimator):
         concentration = BURSTINESS if self.burstiness == "auto" else self.burstiness
         if concentration is not None and self.early_stopping:
             raise ValueError(
-                "early_stopping=True validates without the within-document cache that burstiness "
+                "early_stopping=True validates without the cache of each row that burstiness "
                 "is for: set burstiness=None."
             )
         plain = family.plain(UNTUNED)

@@ -221,12 +221,19 @@ def check_names(
         names = np.asarray(list(names) if isinstance(names, Iterator) else names, dtype=object)
     checked = as_names(names).astype(object)
     if checked.shape != (n,):
-        source = ": give vectorizer.get_feature_names_out()" if kind == "columns" else ""
+        source = ""
+        if kind == "columns":
+            source = " (of texts: get_feature_names_out() of the vectorizer that was fitted)"
         raise ValueError(
-            f"{parameter} has shape {checked.shape}, but the model has {n} {kind}{source}."
+            f"{parameter} has shape {checked.shape}, but the model has {n} {kind}: give a name for "
+            f"each{source}."
         )
     if fitted is not None and in_another_order(checked, fitted):
-        source = ", such as that of a vocabulary_" if parameter == "feature_names" else ""
+        source = (
+            ", such as that of the vocabulary_ of a vectorizer"
+            if parameter == "feature_names"
+            else ""
+        )
         raise ValueError(
             f"{parameter} are the names that the model knows, in another order{source}: "
             "leave them out."

@@ -52,7 +52,7 @@ CHECKED = {
 }
 WITHOUT_COUNTS = (
     "Without X, the share of a topic in a group is the mean of its rows' mixtures, and differences "
-    "come out too small. Pass X=..., the counts of the rows (for a pipeline: the texts)."
+    "come out too small. Pass X=..., the counts of the rows (for a pipeline: its input)."
 )
 
 

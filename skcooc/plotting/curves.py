@@ -41,7 +41,7 @@ LABELS = {
     "n_clusters": "number of clusters K",
 }
 SYMBOLS = {"beta": "β", "n_components": "K", "n_clusters": "K"}
-NEW_WORDS = "perplexity of words new to the row"  # label of the second panel
+NEW_COLUMNS = "perplexity of columns new to the row"  # label of the second panel
 LOG_PERPLEXITY = 3.0  # ratio of perplexities above which their axis is logarithmic
 MIN_SPAN = 0.005  # of an axis of perplexities, relative: numbers that are alike need many digits
 LOG_SIZES = 4.0  # ratio of sizes from which their axis is logarithmic
@@ -261,7 +261,7 @@ class Measurements(NamedTuple):
     n_components: Array  # rising
     perplexity: Array  # held out
     error: Array  # relative: a standard error of the difference from the least
-    other: Array  # perplexity of words new to the row; ICL of a hard clustering
+    other: Array  # perplexity of columns new to the row; ICL of a hard clustering
     other_error: Array
     n_distinct: Array
     half_agreement: Array
@@ -284,7 +284,7 @@ class KSelectionDisplay(Display):
         Number of components chosen.
     still_falling : bool, default=False
         Whether the perplexity still falls at the largest candidate.
-    other : str, default="perplexity of words new to the row"
+    other : str, default="perplexity of columns new to the row"
         Label of ``measured.other``.
 
     Attributes
@@ -311,7 +311,7 @@ class KSelectionDisplay(Display):
         chosen: int,
         still_falling: bool = False,
         *,
-        other: str = NEW_WORDS,
+        other: str = NEW_COLUMNS,
     ) -> None:
         self.measured = measured
         self.chosen = chosen
@@ -368,7 +368,7 @@ class KSelectionDisplay(Display):
             coherence=results["coherence"],
         )
         measured = Measurements(*(values[order] for values in measured))
-        other = "integrated likelihood (ICL), nats" if hard else NEW_WORDS
+        other = "integrated likelihood (ICL), nats" if hard else NEW_COLUMNS
         display = cls(measured, search.best_n_components_, search.still_falling_, other=other)
         return display.plot(ax)
 

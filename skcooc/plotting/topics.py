@@ -133,7 +133,7 @@ class TopicsDisplay(Display):
         words = [canvas.shorten(word, LONGEST) for topic in self.topics for word in topic.features]
         beside = max((canvas.text_width(word, FONT) for word in words), default=0.0)
         width = max(WORDS_WIDTH, TITLE + beside)
-        caption = "P(word given topic); mark: P(word)"
+        caption = "P(column given component); mark: P(column)"
         if any(topic.intervals is not None for topic in self.topics):
             caption += "; line: interval"
         across = min(len(self.topics), PANELS_A_ROW) * width

@@ -214,7 +214,7 @@ def test_results_of_a_component_search():
     band = display.ax_.collections[0].get_paths()[0].vertices[:, 1]
     assert band.max() == pytest.approx(1.01 * y[0])
     assert display.figure_.get_suptitle() == "Chosen: 12"
-    assert display.axes_[0, 1].get_ylabel() == "perplexity of words new to\nthe row"
+    assert display.axes_[0, 1].get_ylabel() == "perplexity of columns new\nto the row"
     assert display.ax_.lines[-1].get_linestyle() == "-"
     assert_legible(display)
     display = KSelectionDisplay.from_search(component_search(still_falling=True))

@@ -34,7 +34,7 @@ function aboutView() {
     `Probability of a ${feature}: its share in the ${units} of a ${noun}. Lift: this probability over that in all ${units}. ` +
       `Log-ratio: the natural logarithm of this probability over that in the other ${nouns}; 0 is as much, 0.69 twice as much.`,
     `The slider ranks by relevance (Sievert and Shirley, 2014). The map of ${nouns} has Hellinger distances in two dimensions, as well as can be; its axes mean nothing.`,
-    `The colour of a word is its most probable ${noun} where it stands.`,
+    `The colour of a ${feature} is its most probable ${noun} where it stands.`,
     "Whether differences between groups are more than chance, skcooc.inspection.compare_shares tests.",
     "Names that you give are kept in the address of the page: bookmark it, or export them.",
   ];
