@@ -63,7 +63,7 @@ def test_pairs_frames_weights_and_dtypes():
     dyads = Dyads.from_pairs(["b", "a", "b"], ["x", "y", "w"], [1, 2, 1])
     assert [dyads.row_names[i] for i in dyads.rows] == ["b", "a", "a", "b"]
     assert [dyads.column_names[j] for j in dyads.columns] == ["x", "y", "y", "w"]
-    refused("Negative values", Dyads.from_pairs, ["a"], ["b"], [-1])
+    refused("1 of 1 counts are negative", Dyads.from_pairs, ["a"], ["b"], [-1])
     table = np.array([[2.5, 0.0], [0.25, 3.0]])
     dyads = Dyads(table)
     assert len(dyads) == 7
@@ -103,11 +103,12 @@ def test_new_observations_are_placed_by_names_and_unknown_names_cause_a_warning(
     told += r" To predict for new rows, make a table of their counts: pandas\.crosstab"
     with pytest.warns(UserWarning, match=told):
         test = Dyads.from_pairs(who, what, [1, 5, 5, 2, 5], like=train)
-    with pytest.warns(UserWarning, match=r"1 of 1 .* table has no rows \['zoe'\]\. To"):
-        Dyads.from_pairs(["zoe"], ["tea"], like=train)
+    told = r"The table has none of the 1 pairs: no rows \['zoe'\]\. To predict"
+    refused(told, Dyads.from_pairs, ["zoe"], ["tea"], like=train)
     assert test.to_csr().toarray().tolist() == [[2, 1], [0, 0]]
-    with pytest.warns(UserWarning, match=r"\['c0', 'c1', 'c2'\] and 6 others"):
-        Dyads.from_frame({"r": 9 * ["ann"], "c": [f"c{j}" for j in range(9)]}, "r", "c", like=train)
+    unknown = {"r": 9 * ["ann"], "c": [f"c{j}" for j in range(9)]}
+    told = r"no columns \['c0', 'c1', 'c2'\] and 6 others\.$"
+    refused(told, Dyads.from_frame, unknown, "r", "c", like=train)
     refused("like has no names", Dyads.from_pairs, who, what, like=Dyads(np.eye(2)))
     lines = {"x": ["b", "a", "a"], "y": ["c", "d", "c"], "w": ["f", "e", "e"], "n": [2, 1, 4]}
     triads = Triads.from_frame(lines, "x", "y", "w", "n")
@@ -116,8 +117,8 @@ def test_new_observations_are_placed_by_names_and_unknown_names_cause_a_warning(
         further = Triads.from_triples(["b", "z"], ["d", "c"], ["e", "g"], [3, 1], like=triads)
     assert same_table(further.schema, triads.schema)
     assert np.asarray(further).tolist() == 3 * [[1, 1, 0]]
-    with pytest.warns(UserWarning, match="1 of 1 triples are dropped"):
-        assert not len(Triads.from_triples(["z"], ["d"], ["e"], like=triads))
+    told = "The table has none of the 1 triples"
+    refused(told, Triads.from_triples, ["z"], ["d"], ["e"], like=triads)
     alike = Triads.from_frame(lines, "x", "y", "w", "n", like=triads)
     assert (np.asarray(alike) == np.asarray(triads)).all()
     nameless = Triads([0], [0], [0])
@@ -125,7 +126,7 @@ def test_new_observations_are_placed_by_names_and_unknown_names_cause_a_warning(
     refused("inconsistent numbers", Triads.from_triples, ["b"], ["d"], ["e"], [1, 2], like=triads)
     with pytest.raises(TypeError, match="like should be the Triads fitted, got Dyads"):
         Triads.from_triples(["b"], ["d"], ["e"], like=train)
-    with pytest.raises(TypeError, match="counts holds strings"):
+    with pytest.raises(TypeError, match=r"1 of 1 counts are no numbers, .* '1', str\."):
         Triads.from_triples(["b"], ["d"], ["e"], ["1"])
     alike = Dyads(np.eye(2), row_names=["ann", "ann"], column_names=["tea", "ale"])
     refused("several rows of the same name", Dyads.from_pairs, ["ann"], ["tea"], like=alike)
@@ -210,7 +211,7 @@ def test_frames_and_counts_of_triads():
 
 
 def test_topics_of_triads_have_names_of_the_third_index():
-    triads = Triads.from_frame({**FRAME, "when": [7, 8, 8]}, "who", "what", "when")
+    triads = Triads.from_frame({**FRAME, "when": [7, 8, 8]}, "who", "what", "when", "n")
     model = TriadicAspectModel(1, beta=1).fit(triads)
     assert model.column_names_in_.tolist() == [7, 8]
     assert set(describe(model)["features"][0]) == {"7", "8"}
@@ -256,7 +257,7 @@ def test_triads_as_tables_and_invalid_triads_are_refused():
         (([0], [-1], [0]), {}, "second should be a 1d array of non-negative int"),
         (([0], [0], [2]), {"shape": (1, 1, 2)}, "should be three sizes"),
         (([0], [0], [0]), {"shape": (1, 1)}, "should be three sizes"),
-        (([0], [0], [0]), {"counts": [-1]}, "Negative values"),
+        (([0], [0], [0]), {"counts": [-1]}, "1 of 1 counts are negative"),
         (([0], [0], [0]), {"names": (["a", "b"], None, None)}, r"names, the first,.* \(1,\)"),
     ]:
         refused(message, Triads, *positions, **options)

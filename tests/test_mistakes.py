@@ -232,8 +232,8 @@ def seeds(columns):
     return GuidedAspectModel(3, seed_features={"a": columns}).fit(FRAME)
 
 
-def pairs(**options):
-    return Dyads.from_frame(PAIRS, "user", "item", **options)
+def pairs(frame=PAIRS, **options):
+    return Dyads.from_frame(frame, "user", "item", **options)
 
 
 def perplexity(factor):
@@ -350,7 +350,20 @@ OTHER_CALLS = {  # what to write instead, or what is wrong: calls
     "give tables, or open_table(path)": [lambda: skcooc.RowBlocks("table")],
     "give a list, ['word1']": [lambda: seeds("word1")],
     "Given are 'zebra'; X has 60 columns": [lambda: seeds(["zebra"])],
-    "pandas.to_numeric": [lambda: pairs(count="item")],
+    "pandas.to_numeric": [lambda: pairs(PAIRS.astype(str), count="n")],
+    "count='n', or count=None": [lambda: pairs(), lambda: pairs(PAIRS.assign(weight=1))],
+    "'user', 'user' should be different columns": [lambda: Dyads.from_frame(PAIRS, "user", "user")],
+    "Of columns themselves make Dyads.from_pairs": [
+        lambda: Dyads.from_frame(PAIRS, PAIRS["user"], PAIRS["item"])
+    ],
+    "Read files first": [lambda: pairs("pairs.csv")],
+    "give Dyads(frame).": [lambda: pairs(PAIRS.pivot(index="user", columns="item", values="n"))],
+    "Dyads.from_pairs(*zip(*frame))": [
+        lambda: pairs([("ann", "tea"), ("bob", "ale")]),
+        lambda: pairs(PAIRS.to_numpy()),
+        lambda: pairs(pair for pair in [("ann", "tea")]),
+    ],
+    "frame.explode('items')": [lambda: pairs(PAIRS.groupby("user", as_index=False).agg(list))],
     "Dyads.from_pairs(rows, columns, counts)": [lambda: Dyads(["old", "new"], ["man", "house"])],
     "takes counts of a corpus second": [lambda: metrics.npmi_coherence(X, FEW.fit(X).components_)],
     "begins with https://": [lambda: inspection.explore(fitted(), X, image="topics.png")],

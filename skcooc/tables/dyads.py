@@ -18,15 +18,14 @@ from skcooc.tables.names import (
     column_names_of,
     row_names_of,
     same_names,
-    unique_names,
 )
 from skcooc.tables.pairs import (
     check_complete,
     checked_counts,
-    column_of_counts,
+    distinct_names,
     list_tokens,
-    named_column,
     place_names,
+    read_columns,
 )
 
 THREE_INDICES = "Got Triads, which have three indices; a table of two is needed: X.dyads(0, 2)."
@@ -248,6 +247,8 @@ class Dyads(Tokens):
     ) -> Dyads:
         """Make tokens of two columns of names.
 
+        Of a list of pairs, make ``Dyads.from_pairs(*zip(*pairs))``.
+
         Parameters
         ----------
         rows, columns : array-likes of shape (n,)
@@ -262,15 +263,17 @@ class Dyads(Tokens):
         -------
         dyads : Dyads
             In the order of the pairs, each repeated by its count. The rows and columns of the table
-            are the distinct names, sorted, or those of ``like``.
+            are those of ``like``, or the distinct names. These are in the order of the categories
+            where a column has ordered ones, as months or answers may have, and else sorted.
 
         Raises
         ------
         ValueError
-            If counts are negative or not finite, names are missing, lengths differ, or ``like``
-            has no names.
+            If there are no pairs, names are missing, lengths differ, counts are negative or not
+            finite, ``like`` has no names, or it has the names of no pair.
         TypeError
-            If names are of several types that have no order, such as strings and numbers.
+            If counts are no numbers, or names are of several types that have no order, such as
+            strings and numbers.
 
         Warns
         -----
@@ -278,18 +281,27 @@ class Dyads(Tokens):
             If pairs are left out, with their number and the first of the unknown names.
         """
         check_index(rows, columns=columns, counts=counts)
-        rows = check_complete(rows, "rows")
-        columns = check_complete(columns, "columns")
-        n = checked_counts(counts, rows, columns)
+        names = {"rows": check_complete(rows, "rows")}
+        names["columns"] = check_complete(columns, "columns")
+        n = checked_counts(counts, *names.values())
+        if (
+            counts is None
+            and not hasattr(rows, "iloc")  # the columns of a frame are named
+            and isinstance(names["rows"][0], tuple)
+            and names["columns"].dtype.kind in "iuf"
+        ):
+            raise ValueError(
+                "rows holds tuples, and columns numbers. If these are pairs and their counts, give "
+                "Dyads.from_pairs(*zip(*rows), columns); if they are names, give counts as well."
+            )
         if not isinstance(like, Dyads | None):
             raise TypeError(f"like should be the Dyads fitted, got {type(like).__name__}.")
         if like is not None:
-            names = like.row_names, like.column_names
-            mask, positions = place_names(names, {"rows": rows, "columns": columns}, "pairs")
+            mask, positions = place_names((like.row_names, like.column_names), names, "pairs")
             *places, weights = list_tokens(n[mask], *positions)
             return like.with_positions(tuple(places), weights)
-        row_names, i = unique_names(rows, "rows")
-        column_names, j = unique_names(columns, "columns")
+        row_names, i = distinct_names(rows, names["rows"], "rows")
+        column_names, j = distinct_names(columns, names["columns"], "columns")
         schema = TableSchema((len(row_names), len(column_names)), row_names, column_names)
         return cls.from_schema(schema, *list_tokens(n, i, j))
 
@@ -303,24 +315,46 @@ class Dyads(Tokens):
         *,
         like: Dyads | None = None,
     ) -> Dyads:
-        """Make tokens of columns of a data frame (pandas, polars or any mapping).
+        """Make tokens of columns of a data frame.
 
         Parameters
         ----------
-        frame : DataFrame or mapping
+        frame : DataFrame, Series, mapping or list of dicts
+            A data frame in memory, such as of pandas, polars or pyarrow; a mapping of names to
+            columns; a list of records; or a Series of pandas with the counts of the pairs in its
+            index, such as ``frame.groupby([row, column]).size()``.
         row, column : str
-            Names of the columns which hold the row and the column of a pair.
+            Names of the columns that hold the row and the column of a pair. In pandas they may be
+            levels of the index.
         count : str or None, default="auto"
-            Name of the column of counts or weights, such as ratings. "auto" takes one that is named
-            "count", "n", "freq" or "weight", in any case, and says so in a UserWarning; else, or
-            with None, each line is one token.
+            Name of the column of counts or weights, such as ratings.
+
+            - None: each line is one token.
+            - "auto": the column of numbers named "count", "counts", "n", "freq", "frequency",
+              "weight", "weights", "qty", "quantity", "size", "len", "COUNT(*)" or, as pandas has
+              it, 0, in upper or lower case, with a warning. If there is none, each line is one
+              token. The values of a Series are its counts.
         like : Dyads, default=None
             As in :meth:`from_pairs`, such as the tokens that were fitted.
 
         Returns
         -------
         dyads : Dyads
-            As of :meth:`from_pairs`, whose errors are raised, too.
+            As of :meth:`from_pairs`, whose errors are raised as well.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing or named twice, several columns may hold the counts, or the frame
+            is a table of counts, which :class:`Dyads` takes itself.
+        TypeError
+            If frame is something else, such as a file or a frame that is not in memory.
+
+        Warns
+        -----
+        UserWarning
+            With count="auto", if a column is taken as counts, or if the only other column holds
+            numbers that are not used.
 
         Examples
         --------
@@ -333,9 +367,7 @@ class Dyads(Tokens):
         array([[0., 0.],
                [0., 1.]], dtype=float32)
         """
-        counts = column_of_counts(frame, count, {row, column})
-        rows = named_column(frame, row)
-        columns = named_column(frame, column)
+        rows, columns, counts = read_columns(frame, (row, column), count)
         return cls.from_pairs(rows, columns, counts, like=like)
 
     @property

@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
-from sklearn.utils import check_consistent_length
 
 from skcooc.counts import TripleCounts
 from skcooc.protocol import Array
 from skcooc.tables.dyads import Dyads, TableSchema, Tokens
-from skcooc.tables.names import check_index, checked_names, unique_names
+from skcooc.tables.names import check_index, checked_names
 from skcooc.tables.pairs import (
     check_complete,
     checked_counts,
-    column_of_counts,
+    distinct_names,
     list_tokens,
-    named_column,
     place_names,
+    read_columns,
 )
 
 WAYS = "first", "second", "third"
@@ -122,21 +121,22 @@ class Triads(Tokens):
         Returns
         -------
         triads : Triads
-            In the order of the triples, each repeated by its count. The names of each way are the
-            distinct ones, sorted, or those of ``like``; ValueError if one is missing.
+            In the order of the triples, each repeated by its count. The names of each way are those
+            of ``like``, or the distinct ones in the order of :meth:`Dyads.from_pairs`, whose errors
+            are raised.
         """
-        check_consistent_length(first, second, third, counts)
         check_index(first, second=second, third=third, counts=counts)
-        columns = zip(WAYS, (first, second, third), strict=True)
-        ways = {way: check_complete(names, way) for way, names in columns}
+        columns = dict(zip(WAYS, (first, second, third), strict=True))
+        ways = {way: check_complete(column, way) for way, column in columns.items()}
+        n = checked_counts(counts, *ways.values())
         if not isinstance(like, Triads | None):
             raise TypeError(f"like should be the Triads fitted, got {type(like).__name__}.")
         if like is not None:
             mask, (x, y, w) = place_names(like.names, ways, "triples")
-            n = None if counts is None else np.asarray(counts)[mask]
-            return cls(x, y, w, n, shape=like.table_shape, names=like.names)
-        names, (x, y, w) = zip(*(unique_names(ways[way], way) for way in WAYS), strict=True)
-        return cls(x, y, w, counts, shape=list(map(len, names)), names=names)
+            return cls(x, y, w, n[mask], shape=like.table_shape, names=like.names)
+        distinct = (distinct_names(columns[way], ways[way], way) for way in WAYS)
+        names, (x, y, w) = zip(*distinct, strict=True)
+        return cls(x, y, w, n, shape=list(map(len, names)), names=names)
 
     @classmethod
     def from_frame(
@@ -149,15 +149,17 @@ class Triads(Tokens):
         *,
         like: Triads | None = None,
     ) -> Triads:
-        """Make tokens of columns of a data frame (pandas, polars or any mapping).
+        """Make tokens of columns of a data frame.
 
         Parameters
         ----------
-        frame : DataFrame or mapping
+        frame : DataFrame, Series, mapping or list of dicts
+            As in :meth:`Dyads.from_frame`, whose errors are raised.
         first, second, third : str
             Names of the columns that hold the values of a triple.
         count : str or None, default="auto"
-            Name of the column of counts; see :meth:`Dyads.from_frame`.
+            Name of the column of counts. None: each line is one token. "auto": the column with a
+            usual name of counts, as in :meth:`Dyads.from_frame`.
         like : Triads, default=None
             As in :meth:`from_triples`.
 
@@ -165,8 +167,7 @@ class Triads(Tokens):
         -------
         triads : Triads
         """
-        counts = column_of_counts(frame, count, {first, second, third})
-        x, y, w = (named_column(frame, name) for name in (first, second, third))
+        x, y, w, counts = read_columns(frame, (first, second, third), count)
         return cls.from_triples(x, y, w, counts, like=like)
 
     @classmethod
