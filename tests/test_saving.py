@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.feature_extraction.text import CountVectorizer
 
 import skcooc
 from skcooc import heldout, image, inspection
@@ -85,6 +86,7 @@ HELD = {
     "AspectRetriever": lambda _: skcooc.AspectRetriever(
         2, estimator=clone(ASPECTS).set_params(**FAST)
     ).fit(X),
+    "NamedCounts": lambda _: skcooc.NamedCounts(CountVectorizer()).fit(["tea and jam", "ale"]),
     "MixtureFeatures": lambda _: skcooc.MixtureFeatures(fitted()).fit(X),
     "TriadicAspectModel": lambda _: skcooc.TriadicAspectModel(2, **FAST).fit(TRIADS),
     "GaborHistograms": lambda _: image.GaborHistograms().fit(IMAGE),
