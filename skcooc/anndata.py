@@ -37,6 +37,11 @@ LARGEST_RATIO = 10  # of counts
 NEARLY = 0.02  # distance to integers
 NEARLY_ALL = 0.9  # share of the ratios that are nearly integers
 SAME_TOTAL = 1e-3  # relative difference of the sums of cells that were scaled to one total
+CONTAINERS = {  # what has an AnnData inside, and what to give instead
+    "Raw": "adata.raw.to_adata()",
+    "MuData": "one modality, adata.mod[name]",
+    "SpatialData": "one table, adata.tables[name]",
+}
 HINT = "Give the layer with raw counts, as in layer='counts'."
 
 
@@ -71,8 +76,9 @@ def fit_topics(
     Returns
     -------
     model : estimator
-        The same object, fitted, with the names of the genes as ``feature_names_in_``. The AnnData
-        gets, if ``key_added`` is None,
+        The same object, fitted, with the names of the genes as ``feature_names_in_``, and, where
+        the cells were in memory, their names as ``row_names_in_`` of models of this package. The
+        AnnData gets, if ``key_added`` is None,
 
         ``obsm["X_topics"]`` : array of shape (N, K)
             P(topic given cell).
@@ -112,8 +118,8 @@ def fit_topics(
     >>> adata.obsm["X_topics"].shape, adata.varm["topics"].shape
     ((60, 3), (40, 3))
     """
-    check_adata(adata)
     refuse_class(model, "model")
+    check_adata(adata)
     if not hasattr(model, "transform"):
         raise TypeError(
             f"{type(model).__name__} has no transform, which gives the mixtures of cells. "
@@ -140,7 +146,7 @@ def fit_topics(
     finally:
         if is_nameless:  # the next AnnData may have other genes
             model.set_params(feature_names=None)
-    set_gene_names(model, names)
+    set_names(model, adata.obs_names, names)
     unwrapped = models.unwrap(model, "components_")
     fitted = getattr(unwrapped.model, "embedding_", ())
     mixtures = np.array(fitted) if len(fitted) == adata.n_obs else _fold_in(unwrapped, X)
@@ -363,6 +369,8 @@ def _are_whole(ratios: Array) -> bool:
 
 
 def check_adata(adata: object) -> None:
+    if (kind := type(adata).__name__) in CONTAINERS:
+        raise TypeError(f"adata should be an AnnData, got {kind}: give {CONTAINERS[kind]}.")
     if not hasattr(adata, "n_vars"):
         raise TypeError(
             f"adata should be an AnnData, got {type(adata).__name__}: give anndata.AnnData(X) "
@@ -390,14 +398,20 @@ def select_genes(adata: AnnData, mask_var: str | ArrayLike | None) -> Array:
     return np.flatnonzero(mask)
 
 
-def set_gene_names(model: Any, names: Index) -> None:
-    """Set the names of the columns of a fitted model, as a fit to a data frame does."""
-    for layer in models.layers(model):
+def set_names(model: Any, cells: Index, genes: Index) -> None:
+    """Set the names of the rows and columns of a fitted model, as a fit to a data frame does."""
+    layers = list(models.layers(model))
+    for layer in layers:
+        schema = getattr(layer.model, "_schema", None)
+        if schema is not None and schema.shape[0] == len(cells):  # not of a table in a file
+            row_names = np.array(cells, dtype=object)
+            layer.model._schema = schema._replace(row_names=row_names)
+    for layer in layers:
         if layer.steps:
-            layer.steps[0].feature_names_in_ = np.array(names, dtype=object)
+            layer.steps[0].feature_names_in_ = np.array(genes, dtype=object)
             return
         if not hasattr(layer.model, "steps"):  # a pipeline has those of its first step
-            layer.model.feature_names_in_ = np.array(names, dtype=object)
+            layer.model.feature_names_in_ = np.array(genes, dtype=object)
 
 
 def find_fitted_genes(adata: AnnData, model: Any) -> Array:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import (
@@ -323,7 +324,7 @@ OTHER_CALLS = {  # what to write instead, or what is wrong: calls
     "become counts by scikit-learn's OneHotEncoder": [
         lambda: FEW.fit(pd.DataFrame({"q1": ["never", "often"], "q2": ["yes", "no"]}))
     ],
-    "give its X, or count its data": [lambda: FEW.fit(make_cooccurrences(9, 9, 2))],
+    "give X.X, or X.data, which are counted first": [lambda: FEW.fit(make_cooccurrences(9, 9, 2))],
     "Did you mean n_rows?": [lambda: make_cooccurrences(n_samples=9)],
     "'brick.png': read it": [lambda: TextureSegmenter().fit("brick.png")],
     "Did you mean n_segments?": [lambda: TextureSegmenter(n_clusters=3)],
@@ -379,7 +380,8 @@ def test_other_functions_say_what_to_give(told):
 
 
 def test_one_table_is_saved_as_blocks_of_it_are(tmp_path):
-    for n, blocks in enumerate((X, FRAME, sp.csr_array(X), Dyads(X), [X[:9], X[9:]])):
+    tables = (X, FRAME, pl.from_pandas(FRAME), pl.from_pandas(FRAME).to_arrow(), sp.csr_array(X))
+    for n, blocks in enumerate((*tables, Dyads(X), [X[:9], X[9:]])):
         save_table(tmp_path / str(n), blocks)
         (table,) = open_table(tmp_path / str(n))
         np.testing.assert_array_equal(table.toarray(), X)

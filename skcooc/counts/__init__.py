@@ -14,6 +14,7 @@ from skcooc.counts.checks import (
     narrowed,
     without_zeros,
 )
+from skcooc.counts.containers import refuse_containers
 from skcooc.counts.csr import CSRCounts, NewRows
 from skcooc.counts.disk import DiskCounts
 from skcooc.counts.passes import MAX_BAND_HEIGHT, Bands

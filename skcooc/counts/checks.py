@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 from sklearn.utils import check_array
 
+from skcooc.counts.containers import READERS, refuse_containers, refuse_other_objects
 from skcooc.protocol import CSR, Array, refuse_objects
 from skcooc.protocol.scikit_learn import TOO_LARGE
 
@@ -44,21 +45,30 @@ REMEDIES = (  # parts of messages of scikit-learn and NumPy, which values are me
         "array element with a sequence|with dim 3",
         None,
         "Count lists of tokens by CountVectorizer(analyzer=list), and gensim's pairs of id and "
-        "count by gensim.matutils.corpus2csc(X).T.",
+        "count by gensim.matutils.corpus2csc(X).T; stack rows of numbers by numpy.vstack(X).",
     ),
     (
-        "real number, not '(?!dict|[a-z_]*generator)",
+        "real number, not '",
         None,
-        "X should be a table of counts: an array, a sparse array or a data frame. Of a data set "
-        "of skcooc.datasets, give its X, or count its data, which are texts.",
+        "X should be a table of counts: an array, a sparse array or a data frame.",
     ),
     (
-        "Expected 2D (array|input)",
+        "Expected 2D (array|input)|must be 1D or 2D",
         None,
         "X is a table of counts, with a row for each document and a column for each word.",
     ),
-    ("not 'dict'", None, "Dicts of counts become a table by scikit-learn's DictVectorizer."),
-    ("not '[a-z_]*generator'", None, "Give rows of counts: a list or an array."),
+    (
+        "2-dimensional container",
+        None,
+        "A Series of counts by pair, as of groupby(...).size(), becomes a table by "
+        "X.unstack(fill_value=0).",
+    ),
+    (
+        "fill value must be 0",
+        None,
+        "It is the count of all cells that are not stored: give X.fillna(0) if it is NaN, "
+        "otherwise X.sparse.to_dense().",
+    ),
     (
         "features, but .* is expecting",
         None,
@@ -141,25 +151,49 @@ def column_types(X: Any) -> Mapping[str, Any]:
     import narwhals.stable.v2 as narwhals  # here, for it takes a while to import
 
     frame = narwhals.from_native(X, pass_through=True)
-    if isinstance(frame, narwhals.LazyFrame):
-        raise TypeError(f"{type(X).__name__} is not in memory: give X.collect().")
     return frame.schema if isinstance(frame, narwhals.DataFrame) else {}
+
+
+def _index_columns(X: Any, types: Mapping[str, Any]) -> list[str]:
+    """Columns of pyarrow and polars that were the index of a pandas data frame."""
+    if hasattr(X, "iloc") or not types:
+        return []
+    metadata = getattr(X.schema, "pandas_metadata", None) or {}
+    names = metadata.get("index_columns", [])
+    return [name for name in types if name in names or name.startswith("__index_level_")]
 
 
 def check_sparse_structure(X: Any, name: str = "X") -> Any:
     """X in native byte order; ValueError if indices of a sparse array do not fit its shape.
 
     Compiled loops, and most of SciPy, would read and write anywhere in memory. Arrays are shared,
-    not copied. TypeError if X is an AnnData or a lazy frame, or has columns of dates. ValueError if
-    cells are masked: they would be read.
+    not copied. TypeError if counts are in another container, or columns hold dates or an index.
+    ValueError if cells are masked: they would be read.
     """
-    refuse_objects(X, name, "counts", of_anndata=OF_ANNDATA)
-    if dates := [column for column, kind in column_types(X).items() if kind.is_temporal()]:
+    if not isinstance(X, np.ndarray | sp.spmatrix | sp.sparray) or X.dtype == object:
+        refuse_containers(X, name)
+        if isinstance(X, str | bytes):
+            raise TextsError(f"{TEXTS} If it is the name of a file, read this by {READERS}.")
+        if hasattr(type(X), "__dask_graph__"):
+            raise TypeError(f"{name} is a dask collection, not in memory: give {name}.compute().")
+        refuse_objects(X, name, "counts", of_anndata=OF_ANNDATA)
+        refuse_other_objects(X, name)
+    types = column_types(X)
+    if index := _index_columns(X, types):
+        raise TypeError(
+            f"{name} has the index of a pandas data frame as {_few(index)}: give "
+            f"{name}.to_pandas() of a pyarrow table, or leave these columns out."
+        )
+    if dates := [column for column, kind in types.items() if kind.is_temporal()]:
         raise TypeError(
             f"{name} holds dates or times, not counts, in {_few(dates)}: leave these columns out."
         )
     if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
         raise ValueError(f"{name} holds dates or times ({X.dtype}), not counts: count them first.")
+    if getattr(getattr(X, "dtype", None), "names", None):
+        raise TypeError(
+            f"{name} is a structured array: give pandas.DataFrame.from_records({name})."
+        )
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(f"{name} has masked cells, which are unknown: give {name}.filled(0).")
     if isinstance(X, np.ndarray) and not X.dtype.isnative:

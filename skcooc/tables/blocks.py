@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
-from skcooc.counts import CSRCounts
+from skcooc.counts import CSRCounts, refuse_containers
 from skcooc.protocol import CSR, Array, Capability, TableLike, refuse_objects
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
@@ -129,8 +129,20 @@ def as_blocks(blocks: Any) -> Any:
     refuse_objects(blocks, "blocks", "tables", of_anndata="[adata.X]")
     if isinstance(blocks, str | os.PathLike):
         raise TypeError(f"blocks is a path, {str(blocks)!r}: give tables, or open_table(path).")
-    is_table = isinstance(blocks, Tokens) or getattr(blocks, "ndim", 1) == 2
+    refuse_containers(blocks, "blocks")
+    if isinstance(blocks, list) and blocks and _is_bag_of_words(blocks[0]):
+        raise TypeError(
+            "blocks is a list of documents, each a list of pairs of id and count, as of gensim: "
+            "give gensim.matutils.corpus2csc(blocks).T."
+        )
+    is_frame = hasattr(blocks, "columns") and hasattr(blocks, "schema")  # of polars or pyarrow
+    is_table = isinstance(blocks, Tokens) or is_frame or getattr(blocks, "ndim", 1) == 2
     return [blocks] if is_table and not hasattr(type(blocks), "__dask_graph__") else blocks
+
+
+def _is_bag_of_words(block: object) -> bool:
+    pairs = block if isinstance(block, list) else []
+    return bool(pairs) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs)
 
 
 def check_columns(blocks: Iterable[TableLike]) -> Iterator[TableLike]:
@@ -280,6 +292,7 @@ def load_on_workers(X: TableLike, name: str) -> DaskCounts:
 
 
 def check_row_blocks(X: TableLike) -> None:
+    refuse_containers(X)
     if not hasattr(type(X), "map_blocks"):
         raise TypeError(
             f"Expected a dask array, got {type(X).__name__} instead. A dataframe has "

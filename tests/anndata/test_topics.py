@@ -205,6 +205,45 @@ def test_genes_have_to_be_known(adata, X):
     refused("has 30 columns, whose names it knows", look.top_features, found, adata.var_names)
 
 
+def test_rows_have_the_names_of_the_cells(adata, backed):
+    adata.obs_names = [f"cell{i}" for i in range(60)]
+    names = adata.obs_names.tolist()
+    pipeline = make_pipeline(model())
+    search = ComponentSearchCV(model(), [3], cv=2)
+    memory = RowMemory(model())
+    average = AveragedModels(model(), 2)
+    for around in (pipeline, search, memory, average):
+        fit_topics(adata, around)
+    for inside in (
+        pipeline[-1], search.best_estimator_, memory, memory.estimator_, average, average.consensus_
+    ):  # fmt: skip
+        assert inside.row_names_in_.tolist() == names
+    found = fit_topics(adata[::2].copy(), model(), layer="counts")
+    assert found.row_names_in_.tolist() == names[::2]
+    assert set(np.ravel(look.representative_rows(found))) < set(names)
+    assert set(look.describe(found)["rows"].explode()) < set(names)
+    adata.obs_names.to_numpy()[:] = "cell"
+    assert found.row_names_in_.tolist() == names[::2]
+    in_file = backed(adata[:30].copy())
+    in_blocks = fit_topics(in_file, AspectModel(3, beta=0.9, random_state=0))
+    assert not hasattr(in_blocks, "row_names_in_")  # as its mixtures are not kept
+    found = fit_topics(in_file, model(), layer="counts")
+    assert found.row_names_in_.tolist() == in_file.obs_names.tolist()
+
+
+def test_what_has_an_anndata_inside_is_refused_before_the_fit(adata):
+    adata.raw = adata
+    mudata = type("MuData", (), {"n_vars": 40, "obsm": {}, "X": None})()
+    estimator = model()
+    for add in (fit_topics, add_topics):
+        refused(
+            r"got Raw: give adata\.raw\.to_adata\(\)", add, adata.raw, estimator, error=TypeError
+        )
+        refused(r"one modality, adata\.mod\[name\]", add, mudata, estimator, error=TypeError)
+    assert not hasattr(estimator, "components_")
+    fit_topics(adata.raw.to_adata(), estimator)
+
+
 def test_other_methods_and_functions_tell_what_to_give(adata, X):
     for method in ("fit", "fit_transform", "partial_fit"):
         with pytest.raises(TypeError, match=r"skcooc\.anndata\.fit_topics\(adata, model"):
