@@ -139,6 +139,8 @@ def outcome(held):
             return held.transform(IMAGE).toarray()
         case skcooc.TriadicAspectModel():
             return held.transform(TRIADS), held.score(TRIADS)
+        case skcooc.NamedCounts():
+            return held.transform(["jam"]).toarray(), held.get_feature_names_out()
         case CountSplit():
             return list(held.split(TRIADS))
         case BaseEstimator():

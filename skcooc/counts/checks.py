@@ -55,7 +55,8 @@ REMEDIES = (  # parts of messages of scikit-learn and NumPy, which values are me
     (
         "Expected 2D (array|input)|must be 1D or 2D",
         None,
-        "X is a table of counts, with a row for each document and a column for each word.",
+        "X is a table of counts, with a row for each object, such as a document or a user, and a "
+        "column for each feature, such as a word or an item.",
     ),
     (
         "2-dimensional container",

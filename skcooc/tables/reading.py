@@ -27,6 +27,7 @@ from skcooc.counts import (
     explained,
     float_table,
     narrowed,
+    refuse_containers,
 )
 from skcooc.protocol import CSR, Array, Block, Capability, Counts, RandomState, TableLike, warn
 from skcooc.protocol.scikit_learn import check_n_features, check_sample_weight, is_missing
@@ -63,6 +64,7 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
     compared with them. ValueError if counts are negative, not finite, or have another number of
     columns than fitted; TextsError if there are strings; TypeError if X is not in memory.
     """
+    refuse_containers(X)
     if is_collection(X):
         raise TypeError(
             f"{type(X).__name__} is a dask collection, which fit, transform and predict of the "
