@@ -142,8 +142,9 @@ def read_counts(data: str | Path | None = None, **options: object) -> NamedCount
     ----------
     data : str or Path, default=None
         File or folder; the King James Bible if None.
-    **options : str or number
-        Options of the command line by their names, such as ``text="body", min_df=2``.
+    **options : str, number, True or list of str
+        Options of the command line by their names, such as ``text="body", min_df=2``,
+        ``matrix=True`` or ``drop=["year", "depth"]``.
 
     Returns
     -------
@@ -151,7 +152,14 @@ def read_counts(data: str | Path | None = None, **options: object) -> NamedCount
         Counts ``X`` of shape (N, M), ``row_names``, ``column_names``, and where they are asked for
         ``groups``, ``times``, ``batches`` and ``seeds``.
     """
-    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+    arguments = []
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            arguments.append(option)
+        else:
+            values = value if isinstance(value, list) else [value]
+            arguments += [f"{option}={item}" for item in values]
     if data is not None:
         arguments += ["--", str(data)]
     return read(parse(arguments, models=list(MODELS)), Screen(wanted=False))

@@ -120,7 +120,7 @@ def python_lines(table: NamedCounts, options: Arguments, model: BaseEstimator) -
 
 
 def _literal(value: object) -> str:
-    return repr(value if isinstance(value, int | float) else str(value))
+    return repr(value if isinstance(value, int | float | list) else str(value))
 
 
 def compare(table: NamedCounts, options: Arguments, screen: Screen) -> list[Entry]:

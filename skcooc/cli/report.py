@@ -124,6 +124,8 @@ def _data(table: NamedCounts) -> Iterator[str]:
     unit = "co-occurrences" if table.texts is None else "tokens"
     yield from textwrap.wrap(table.title, WIDTH)
     yield f"{n:,} {rows}, {m:,} {columns}, {table.X.sum():,.0f} {unit}"
+    for note in table.notes:
+        yield from _wrapped(note)
     if empty := int((table.X.sum(axis=1) == 0).sum()):
         yield f"{rows} without any of these {columns}: {empty:,}"
     if (words := table.dropped) is not None:
@@ -447,6 +449,7 @@ def _summary(
         "n_rows": table.X.shape[0],
         "n_columns": table.X.shape[1],
         "n_tokens": float(table.X.sum()),
+        "notes": table.notes,
         **compared,
         "tuning": trials,
         "model": type(model).__name__,

@@ -35,8 +35,11 @@ aspect, product-space: topic models; asymmetric, projection: clusters of rows; s
 of rows and of columns; abstraction: a tree of clusters (default: %(default)s)"""
 
 # Options that say what is read, and how: columns of records, names of matrices, limits of texts.
-FIELDS = "row", "column", "count", "text", "group", "time", "batch"
-NAMES = "row_names", "column_names"
+FIELDS = (
+    *("row", "column", "count", "text", "group", "time", "batch"),
+    *("names", "matrix", "drop", "header"),
+)
+NAMES = "row_names", "column_names", "transpose"
 LIMITS = "min_df", "max_df"
 READING = *FIELDS, *NAMES, "stop_words", *LIMITS, "seeds"
 TEST_SIZE = 0.1
@@ -44,16 +47,20 @@ TEST_SIZE = 0.1
 EPILOG = """\
 DATA is one of
   a folder        texts, one document a file (UTF-8)
-  FILE            texts, one document a line
-  FILE.csv, .tsv  a table with a header line: texts, or pairs such as user and item; see "columns"
+  FILE            texts, one document a line, unless all lines have the fields of a table
+  FILE.csv, .tsv  a table with a header line: texts, pairs such as user and item, or a matrix
   FILE.jsonl      one object a line; also .ndjson, and .json with an array of objects
-  FILE.parquet    a data frame (needs pyarrow or polars)
-  FILE.npz        a sparse matrix of counts, written by scipy.sparse.save_npz
+  FILE.parquet    a data frame (needs pyarrow or polars); its index gives names of rows
+  FILE.npz, .npy  a matrix of counts, written by scipy.sparse.save_npz or numpy.save
   FILE.mtx        a matrix of counts in Matrix Market format
-Except for .npz, .parquet and folders, files may be compressed, as in FILE.csv.gz.
+  docword.X.txt   a bag of words of the UCI repository, with vocab.X.txt beside it
+Except for .npz, .npy, .parquet and folders, files may be compressed, as in FILE.csv.gz.
 
-A table of at least 10 columns, all numbers but perhaps the first, is a matrix of counts; its empty
-cells are zeros.
+A table is a matrix of counts if at least 10 columns hold numbers, or if its first column holds
+distinct names and at least 2 others numbers. Its empty cells are zeros. Rows are named by the
+first column of distinct texts, or of numbers that is named like one of identifiers (user_id, #OTU
+ID); other columns of texts are left out, and so are a last row and column of totals. The report
+says so. Where columns of numbers may hold no counts, --names, --drop or --matrix are asked for.
 
 --seeds names a file with typical words of topics: lines such as "cars: car, engine", or JSON such
 as {"cars": ["car", "engine"]}, which words with commas need. Further topics are free.
@@ -79,6 +86,8 @@ examples
   skcooc news.csv --text body --group desk --time date --html topics.html --title News
   skcooc news.csv --text body --seeds topics.txt --compare
   skcooc plays.csv --row listener --column song --count times
+  skcooc crosstab.csv --names user --drop year
+  skcooc u.data --header user,item,rating,time
   skcooc counts.npz --column-names vocabulary.txt --beta 0.8"""
 
 
@@ -94,6 +103,11 @@ class Arguments:
     group: str | None
     time: str | None
     batch: str | None
+    names: str | None
+    matrix: Literal[True] | None
+    drop: list[str] | None
+    header: str | None
+    transpose: Literal[True] | None
     row_names: Path | None
     column_names: Path | None
     stop_words: Literal["english", "none"] | None
@@ -167,9 +181,9 @@ def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Arguments:
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="?", type=_path, metavar="DATA", help="see below")
-    group = parser.add_argument_group("columns (.csv, .tsv, .jsonl, .json, .parquet)")
+    group = parser.add_argument_group("columns (tables: .csv, .tsv, .jsonl, .json, .parquet)")
     named = partial(group.add_argument, metavar="NAME", action=_Once)
-    named("--text", help="text column (default: detected; otherwise the file is read as pairs)")
+    named("--text", help="text column (default: detected)")
     named(
         "--group",
         help=(
@@ -203,7 +217,22 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
             "(default: count, n, freq or weight; else each line is one)"
         ),
     )
-    matrices = parser.add_argument_group("matrices (.npz, .mtx)").add_argument
+    named("--names", help="with a matrix: column of the names of rows (default: detected)")
+    switch = partial(group.add_argument, action="store_const", const=True)
+    switch("--matrix", help="the table is a matrix, and all its numbers are counts")
+    group.add_argument(
+        "--drop", metavar="NAME", action="append", help="column to leave out; can be repeated"
+    )
+    group.add_argument(
+        "--header",
+        metavar="NAMES",
+        action=_Once,
+        help=(
+            "for a table without a header line: names of all its columns, as in user,item,count, "
+            "or none to number them"
+        ),
+    )
+    matrices = parser.add_argument_group("matrices").add_argument
     for side in ("row", "column"):
         matrices(
             f"--{side}-names",
@@ -211,6 +240,12 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
             metavar="FILE",
             help=f"file with names of the {side}s, one a line",
         )
+    matrices(
+        "--transpose",
+        action="store_const",
+        const=True,
+        help="exchange rows and columns; --row-names are those of the new rows",
+    )
     texts = parser.add_argument_group("texts").add_argument
     texts("--stop-words", choices=["english", "none"], help="stop words to drop (default: english)")
     limits = partial(texts, type=_document_frequency, metavar="N")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +26,31 @@ from skcooc.tables.pairs import MAX_TOKENS
 
 MIN_TOKENS = 100  # a tenth of them is held out, and a tenth of the rest once more
 WORD = r"(?u)\b[^\W\d_]\w{2,}\b"  # three characters or more, the first a letter: no numbers
+LETTER = re.compile(r"[^\W\d_]")
+TERMS = re.compile(r"\S+( \d+:[-+.\de]+)+ *")  # of a line in the format of svmlight or lda-c
 EXCERPT = 50  # characters of a line that name it
+SPREADSHEET = "save the sheet as .csv, or pandas.read_excel(path).to_csv('x.csv', index=False)"
+IN_R = "write it in R by Matrix::writeMM(x, 'x.mtx') or write.csv(x, 'x.csv')"
+MARKUP = "extract its text, one document a file or a line, and name it .txt"
+SINGLE_CELL = "write scipy.io.mmwrite('x.mtx', adata.X), and names of cells and genes as text"
+PICKLE = "write the table in Python by df.to_parquet('x.parquet') or scipy.sparse.save_npz"
+CONVERSIONS = {  # of files that hold no texts, by suffix
+    ".h5ad": f"fit cells in Python, by skcooc.anndata.fit_topics, or {SINGLE_CELL}",
+    ".loom": f"read it by anndata.io.read_loom and {SINGLE_CELL}",
+    ".h5": f"read it, as by scanpy.read_10x_h5 or pandas.read_hdf, and {SINGLE_CELL}",
+    ".hdf5": "read it by h5py or pandas.read_hdf and write .npz, .csv or .parquet",
+    ".biom": "convert it by biom convert -i x.biom -o x.tsv --to-tsv",
+    ".qza": "export it by qiime tools export, then biom convert --to-tsv",
+    **dict.fromkeys((".rds", ".rda", ".rdata"), IN_R),
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), SPREADSHEET),
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), PICKLE),
+    **dict.fromkeys((".feather", ".arrow"), "pandas.read_feather(path).to_parquet('x.parquet')"),
+    **dict.fromkeys((".dta", ".sav", ".sas7bdat"), "read it by pandas and write .csv or .parquet"),
+    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), "pandas.read_sql(...).to_parquet('x.parquet')"),
+    ".mat": "read it by scipy.io.loadmat and write it by scipy.sparse.save_npz",
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".bz2", ".xz", ".zst"), "unpack it"),
+    **dict.fromkeys((".html", ".htm", ".xml", ".pdf", ".docx", ".doc", ".epub", ".rtf"), MARKUP),
+}
 EXAMPLES = "Genesis 7", "Psalms 23", "Mark 4", "Revelation 8"
 
 
@@ -58,6 +84,7 @@ class NamedCounts:
     times: Array | None = None  # (N,): numbers or dates
     batches: Array | None = None  # (N,): labels, None for rows without one
     seeds: Mapping[str, Sequence[str]] | None = None  # names of topics, and typical columns
+    notes: tuple[str, ...] = ()  # where names are from, and what was left out
 
     def position(self, name: str) -> int:
         """Position of a row; InputError if there is none, or it has no counts."""
@@ -131,20 +158,44 @@ def read_folder(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
     return count_words(texts, list(map(str, files)), str(path), options, screen)
 
 
-def read_lines(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
-    """One document for each line of a file that is not blank."""
-    numbered = [(i, line) for i, line in enumerate(split_lines(path), 1) if line.strip()]
+def count_lines(path: Path, text: str, options: Arguments, screen: Screen) -> NamedCounts:
+    """One document for each line that is not blank; InputError if the lines are no texts."""
+    numbered = [(i, line) for i, line in enumerate(split_lines(text), 1) if line.strip()]
+    if numbered and all(TERMS.fullmatch(line) for _, line in numbered):
+        raise InputError(
+            f"{path}: terms with their counts, not texts: convert it by "
+            "sklearn.datasets.load_svmlight_file and scipy.sparse.save_npz"
+        )
+    if numbered and all(line.rstrip().endswith("}") for _, line in numbered):
+        raise InputError(
+            f"{path}: edges with attributes, or JSON, not texts: write edges with their weights by "
+            "networkx.write_weighted_edgelist, or name JSON lines .jsonl"
+        )
+    n_commas = sum(line.count(",") for _, line in numbered)
+    has_letters = any(LETTER.search(line) for _, line in numbered)
+    if numbered and not has_letters:
+        raise InputError(
+            f"{path}: numbers, not texts: a table needs as many fields in each line, and baskets "
+            "of items a line for each basket and item"
+        )
+    if numbered and n_commas >= len(numbered) and not any(", " in line for _, line in numbered):
+        raise InputError(
+            f"{path}: items between commas, not texts: write a line for each basket and item, "
+            "below a header line, and name the file .csv"
+        )
     names = [f"{i}: {excerpt(line)}" for i, line in numbered]
     return count_words([line for _, line in numbered], names, str(path), options, screen)
 
 
-def split_lines(path: Path) -> list[str]:
-    """The lines of a text file, divided at line feeds alone, unlike str.splitlines."""
-    return read_text(path).removesuffix("\n").split("\n")
+def split_lines(text: str) -> list[str]:
+    """The lines of a text, divided at line feeds alone, unlike str.splitlines."""
+    return text.removesuffix("\n").split("\n")
 
 
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file, or a .gz of one; InputError if it cannot be read."""
+    if advice := CONVERSIONS.get(Path(path.name.lower().removesuffix(".gz")).suffix):
+        raise InputError(f"{path}: not a text file: {advice}")
     try:
         check_ends(path)
         data = path.read_bytes()
@@ -155,10 +206,10 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path}: not a gzip file") from error
     except UnicodeDecodeError as error:
         message = f"{path}: not UTF-8 text (byte {error.start})"
-        if b"\0" not in data:
+        if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            message += "; convert it, as by iconv -f utf-16 -t utf-8"
+        elif b"\0" not in data:
             message += "; convert it, as by iconv -f latin1 -t utf-8"
-        if path.suffix == ".h5ad":
-            message += "; fit cells in Python, by skcooc.anndata.fit_topics"
         raise InputError(message) from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error

@@ -206,6 +206,7 @@ FITTED = {
 
 
 ONE = b"id,text\n1,word\n"
+COUNT_TABLE = pd.DataFrame({"a": [20, 30], "b": [40, 10]}, index=["x", "y"])
 MTX = b"%%MatrixMarket matrix coordinate "
 CODED = {name: ONE.decode().encode(name) for name in ("utf-16", "utf-16-be", "utf-16-le", "utf-32")}
 
@@ -402,8 +403,43 @@ REFUSED = {
     "; convert it, as by iconv": {"latin.csv": "id,text\n1,caf\xe9\n".encode("latin-1")},
     "File name too long": {"n" * 300 + ".csv": lambda path: None},
     "ymbolic link": {"loop.csv": link("loop.csv")},
-    "cells.h5ad: not UTF-8 text (byte 0); fit cells in Python, by skcooc.anndata.fit_topics": {
+    "; convert it, as by iconv -f utf-16": {"utf16.txt": CODED["utf-16"]},
+    "cells.h5ad: not a text file: fit cells in Python, by skcooc.anndata.fit_topics": {
         "cells.h5ad": b"\x89HDF\r\n\x1a\n" + b"\0" * 99
+    },
+    "not a text file: convert it by biom convert": {"otus.biom": b"{}"},
+    "not a text file: save the sheet as .csv": {"sheet.xlsx": zipped(GOOD)},
+    "not a text file: write it in R": {"table.rds": b"\x1f\x8b", "TABLE.RData": b"\x1f\x8b"},
+    "not a text file: read it by anndata.io.read_loom": {"cells.loom": b"\x89HDF"},
+    "not a text file: read it, as by scanpy.read_10x_h5": {"cells.h5": b"\x89HDF"},
+    "page.html: not a text file: extract its text": {
+        "page.html": b"<p>word word</p>",
+        "pages": folder({"a.txt": b"word", "page.html": b"<p>word</p>"}),
+    },
+    "write df.reset_index().to_json('x.jsonl', orient='records', lines=True)": {
+        "columns.json": COUNT_TABLE.to_json().encode(),
+        "split.json": COUNT_TABLE.to_json(orient="split").encode(),
+        "index.json": COUNT_TABLE.to_json(orient="index").encode(),
+        "columns.jsonl": COUNT_TABLE.to_json().encode(),
+    },
+    "--header applies to files of lines": {
+        "named.jsonl": (jsonl(OBJECTS), "--header", "a,b"),
+        "named.parquet": (parquet(id=["a"]), "--header", "a"),
+    },
+    "2 names in --header, but the first line has 3 fields": {
+        "short.csv": (table(COUNTED[1:]), "--header", "x,y"),
+    },
+    "3 fields, but --header has 2": {"long.csv": (b"a,b\na,b,c\n", "--header", "x,y")},
+    "; if each line is a basket of items, write a line for each": {
+        "groceries.csv": b"fruit,margarine\nmilk\nfruit,yogurt,coffee\nmilk,bread\n" * 30,
+    },
+    "items between commas, not texts": {
+        "groceries.txt": b"fruit,margarine\nmilk\nfruit,yogurt,coffee\nmilk,bread\n" * 30,
+    },
+    "numbers, not texts": {"retail.dat": b"1 2 3\n4 5\n1 9 7 8\n" * 30},
+    "sklearn.datasets.load_svmlight_file": {"bag.txt": b"1 0:3 4:1 \n2 1:9\n" * 30},
+    "networkx.write_weighted_edgelist": {
+        "graph.edgelist": b"ann bob {}\nann carl {'weight': 3}\n" * 30
     },
     "image.png: not UTF-8 text": {
         "with_picture": folder({"good.txt": b"word", "image.png": b"\x89PNG\r\n"})

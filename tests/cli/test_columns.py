@@ -8,7 +8,8 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from skcooc.cli.reading import mean_words, read
+from skcooc.cli.reading import read
+from skcooc.cli.records import mean_words
 from skcooc.cli.terminal import Screen, parse
 from skcooc.inspection.shares import pooled_mixtures
 from tests.cli.conftest import ARTICLES, HEADER, written
@@ -127,12 +128,14 @@ def test_a_table_of_many_numbers_is_a_matrix(error, tmp_path):
         np.testing.assert_array_equal(table.X.toarray(), counts)
         assert (table.row_names, table.column_names) == (list(map(str, names)), words)
     path = written(tmp_path / "a.csv", words, counts.tolist())
-    table = read_with(path)
+    assert "give --names w0 if it names the rows, --matrix if it holds counts" in error(path)
+    table = read_with(path, "--matrix")
     assert (table.X.shape, table.row_names[4]) == ((5, 12), "row 4")
     assert "counts sum to 5;" in error(path, "--row", "w0", "--column", "w1")
     few = written(tmp_path / "a.csv", words[:9], counts[:, :9].tolist())
     assert "'w0' occurs only once" in error(few)
-    assert "a table of counts needs 10 columns" in error(few)
+    assert "if each column holds counts, give --matrix" in error(few)
+    np.testing.assert_array_equal(read_with(few, "--matrix").X.toarray(), counts[:, :9])
     path = tmp_path / "wide.csv"
     path.write_text(",".join(f"w{j}" for j in range(100_000)) + f"\n{'1,' * 99_999}2" * 2)
     begin = time.process_time()
