@@ -247,7 +247,7 @@ def _count_matrix(records: Records, options: Arguments) -> NamedCounts:
             f"{path}, {records.places[i]}: no name of the row in {_listed(columns.names)}"
         )
     notes = []
-    if rows:
+    if rows and (options.column_names if options.transpose else options.row_names) is None:
         note = f"rows are named by column {_listed(columns.names)}"
         n_repeated = len(rows) - len(set(rows))
         notes.append(f"{note}, which repeats {n_repeated} names" if n_repeated else note)
@@ -296,7 +296,8 @@ def _divide(records: Records, options: Arguments) -> MatrixColumns:
         labels.append(column)
     named = named or _names_of_rows(labels)
     used = {column.name for column in (*named, *labels)} | used
-    others += [column for column in labels if column not in named]
+    names = {column.name for column in named}
+    others = [column for column in (*others, *labels) if column.name not in names]
     return MatrixColumns(named, [c for c in rest if c.name not in used], others)
 
 
@@ -395,26 +396,29 @@ def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
     column = options.column or pair[1]
     if row == column:
         raise InputError(f"{path}: rows and columns are both {row!r}")
-    rows = records.field(row)
-    columns = records.field(column)
-    for name, values in ((row, rows), (column, columns)):
+    pair_columns = records.column(row), records.column(column)
+    for name, values in ((c.name, c.strings) for c in pair_columns):
         if "" in values:
             raise InputError(
                 f"{path}, {records.places[values.index('')]}: no value of {name!r}, in "
                 f"{values.count('')} of {len(values)} records; remove these"
             )
-    counts = [1.0] * len(rows) if count is None else _parse_counts(records, count)
+        if any(isinstance(value, list) for value in records.column(name).values):
+            raise InputError(
+                f"{path}: lists in {name!r}: write a record for each item, such as by "
+                f"df.explode({name!r})"
+            )
+        if options.column is None and 2 < len(values) == len(set(values)):  # not the user's choice
+            raise InputError(
+                f"{path}: each value of {name!r} occurs only once, but models need repeated "
+                f"values: leave it out by --drop {name}, name a column of texts with --text, or "
+                "those of pairs with --row and --column; if each column holds counts, give --matrix"
+            )
+    counts = [1.0] * len(records.values) if count is None else _parse_counts(records, count)
     unused = [c for c in records.columns if c.name in {*names} - {row, column, count}]
-    if options.column is None and (count is None or unused):  # chosen here, not by the user
-        for name, values in ((row, rows), (column, columns)):
-            if 2 < len(values) == len(set(values)):
-                raise InputError(
-                    f"{path}: each value of {name!r} occurs only once, but models need repeated "
-                    "values: name a column of texts with --text, or those of pairs with --row and "
-                    "--column; if each column holds counts, give --matrix"
-                )
     if options.column is None and count is None:
-        _check_pair(path, [records.column(row), records.column(column)], unused)
+        _check_pair(path, pair_columns, unused)
+    rows, columns = (c.strings for c in pair_columns)
     row_names, i = _names_and_positions(rows)
     column_names, j = _names_and_positions(columns)
     X = sp.coo_array((counts, (i, j)), shape=(len(row_names), len(column_names)))
@@ -440,7 +444,7 @@ def _check_pair(path: Path, pair: Sequence[Column], unused: Sequence[Column]) ->
 
 def _may_hold_counts(column: Column) -> bool:
     name = column.name.strip()
-    return column.is_whole and not IDENTIFIER.fullmatch(name) and not MEASURE.fullmatch(name)
+    return column.is_number and not (IDENTIFIER.fullmatch(name) or MEASURE.fullmatch(name))
 
 
 def _unused(columns: Sequence[Column], count: str | None) -> tuple[str, ...]:

@@ -436,7 +436,10 @@ def make_records(
 ) -> Records:
     pairs = list(numbered)
     if len(set(names)) < len(names):
-        raise InputError(f"{path}: a name occurs twice in the header {', '.join(names)}")
+        raise InputError(
+            f"{path}: a name occurs twice in the header {', '.join(names)}: rename one, or remove "
+            "lines above the header"
+        )
     if not pairs:
         raise InputError(f"{path}: no records")
     if not names:

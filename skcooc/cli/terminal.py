@@ -56,11 +56,11 @@ DATA is one of
   docword.X.txt   a bag of words of the UCI repository, with vocab.X.txt beside it
 Except for .npz, .npy, .parquet and folders, files may be compressed, as in FILE.csv.gz.
 
-A table is a matrix of counts if at least 10 columns hold numbers, or if its first column holds
-distinct names and at least 2 others numbers. Its empty cells are zeros. Rows are named by the
-first column of distinct texts, or of numbers that is named like one of identifiers (user_id, #OTU
-ID); other columns of texts are left out, and so are a last row and column of totals. The report
-says so. Where columns of numbers may hold no counts, --names, --drop or --matrix are asked for.
+A table is a matrix of counts if it has at least 10 columns, most of them of numbers, or if its
+first column holds distinct names and at least two others hold numbers. Empty cells are zeros. Rows
+are named by a column of distinct texts, or of numbers with a name like user_id or #OTU ID. Other
+texts are left out, and so are a last row and column of totals; the report says so. If numbers may
+be names or measurements instead of counts, the error asks for --names, --drop or --matrix.
 
 --seeds names a file with typical words of topics: lines such as "cars: car, engine", or JSON such
 as {"cars": ["car", "engine"]}, which words with commas need. Further topics are free.

@@ -430,6 +430,20 @@ REFUSED = {
         "short.csv": (table(COUNTED[1:]), "--header", "x,y"),
     },
     "3 fields, but --header has 2": {"long.csv": (b"a,b\na,b,c\n", "--header", "x,y")},
+    "lists in 'items': write a record for each item, such as by df.explode('items')": {
+        "baskets.jsonl": jsonl([{"user": f"u{i % 3}", "items": ["a", "b"]} for i in range(90)]),
+    },
+    "twice in the header Table 1, , : rename one, or remove lines above": {
+        "headed.csv": b"Table 1,,\nx,y,count\na,b,3\n",
+    },
+    "each value of 'word' occurs only once": {
+        "words.csv": table([("word", "count", "texts"), *((f"w{i}", 9, i % 4) for i in range(50))]),
+    },
+    "pairs, or a matrix of counts?": {
+        "iris.csv": table(
+            [("a", "b", "c", "d"), *((i % 3 / 2, i % 4, 1, i % 5) for i in range(60))]
+        ),
+    },
     "; if each line is a basket of items, write a line for each": {
         "groceries.csv": b"fruit,margarine\nmilk\nfruit,yogurt,coffee\nmilk,bread\n" * 30,
     },

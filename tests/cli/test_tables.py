@@ -242,7 +242,8 @@ def test_tables_of_programs_and_spreadsheets(read):
         features, sep="\t", index=False
     )
     assert_is_frame(read("counts.txt", content))
-    kallisto = pd.DataFrame({"target_id": NAMES, "length": RNG.integers(500, 900, 40), "eff_length": 400.5,
+    lengths = RNG.integers(500, 900, 40)
+    kallisto = pd.DataFrame({"target_id": NAMES, "length": lengths, "eff_length": 400.5,
                              "est_counts": 1.5, "tpm": 9.25})  # fmt: skip
     refused("--drop length --drop eff_length --drop tpm", read, "abundance.tsv",
             csv(kallisto, sep="\t", index=False), error=InputError)  # fmt: skip
