@@ -157,7 +157,7 @@ def read_counts(data: str | Path | None = None, **options: object) -> NamedCount
         option = f"--{name.replace('_', '-')}"
         if value is True:
             arguments.append(option)
-        else:
+        elif value is not None and value is not False:
             values = value if isinstance(value, list) else [value]
             arguments += [f"{option}={item}" for item in values]
     if data is not None:

@@ -40,10 +40,11 @@ IDENTIFIER = re.compile(
     r"(.*[a-z0-9_\s.:-])?I[Dd]|(.*[_\s.:-])?id|__index_level_\d+__|Unnamed: \d+"
 )
 FIRST_IDENTIFIER = re.compile(r"|#.*|index|row\.?names?|" + "|".join(TITLES), re.IGNORECASE)
-MEASURE = re.compile(
-    "age|altitude|block|date|day|depth|duration|elevation|(eff(ective|_))?length|start|end|fpkm|"
-    "lat|latitude|lon|long|longitude|month|ph|plot|price|quadrat|ratings?|replicate|rpkm|score|"
-    "stars|temp|temperature|time|timestamp|tpm|transect|year",
+MEASURE = re.compile(  # and labels
+    "age|altitude|batch|block|class|cluster|date|day|depth|duration|elevation|fold|fpkm|group|"
+    "(eff(ective|_))?length|start|end|label|lat|latitude|lon|long|longitude|month|ph|plot|price|"
+    "quadrat|ratings?|replicate|rpkm|score|stars|sum|target|temp|temperature|time|timestamp|"
+    "totals?|tpm|transect|year",
     re.IGNORECASE,
 )
 FORMATS = {  # whose first columns hold no counts, and the one that names the rows
@@ -113,8 +114,8 @@ def _check_header(records: Records, options: Arguments) -> None:
     if is_record:
         first = texts.excerpt(", ".join(records.names))
         raise InputError(
-            f"{records.path}: the first line, {first}, seems to be no header with names of "
-            "columns: add one, or give --header NAMES, such as user,item,count, or --header none "
+            f"{records.path}: the first line, {first}, does not look like a header with names "
+            "of columns: add one, or give --header NAMES, such as user,item,count, or --header none "
             "for a matrix; if it is the header, give --matrix, --text, or --row and --column"
         )
 
@@ -236,8 +237,6 @@ def _count_matrix(records: Records, options: Arguments) -> NamedCounts:
     columns = _divide(records, options)
     if not columns.counts:
         raise InputError(f"{path}: no columns of numbers: a matrix needs counts")
-    if not options.matrix:
-        _check_counts(records, columns.counts)
     X = np.column_stack([column.numbers for column in columns.counts])
     rows = [", ".join(values) for values in zip(*(c.strings for c in columns.names), strict=True)]
     names = [column.name for column in columns.counts]
@@ -248,13 +247,14 @@ def _count_matrix(records: Records, options: Arguments) -> NamedCounts:
         )
     notes = []
     if rows and (options.column_names if options.transpose else options.row_names) is None:
-        note = f"rows are named by column {_listed(columns.names)}"
+        note = f"rows are named by {_listed(columns.names)}"
         n_repeated = len(rows) - len(set(rows))
         notes.append(f"{note}, which repeats {n_repeated} names" if n_repeated else note)
     if columns.others:
-        notes.append(f"left out: column {_listed(columns.others)}")
+        notes.append(f"left out: {_listed(columns.others)}")
     if not options.matrix:
         n_rows, n_columns = _without_totals(X)
+        _check_counts(records, columns.counts[:n_columns])
         if n_columns < X.shape[1]:
             notes.append(f"left out: the last column, {names[-1]!r}, as it has the totals")
         if n_rows < len(X):
@@ -278,7 +278,7 @@ def _divide(records: Records, options: Arguments) -> MatrixColumns:
             others = [c for c in columns[: len(beginning)] if c is not columns[j]]
     if options.names is not None:
         named = [records.column(options.names)]
-    elif records.index:
+    elif not all(_numbers_lines(records.column(name)) for name in records.index):
         named = [records.column(name) for name in records.index]
     used = {column.name for column in (*named, *others)}
     rest = [column for column in columns if column.name not in used]
@@ -316,6 +316,7 @@ def _is_label(column: Column, is_first: bool, options: Arguments) -> bool:
 def _names_of_rows(labels: Sequence[Column]) -> list[Column]:
     """The first column of distinct values, or two of distinct pairs, or the first of all."""
     labels = [column for column in labels if not column.is_empty]
+    labels.sort(key=_numbers_lines)  # names of things before an index of pandas
     distinct = next((column for column in labels if column.is_distinct), None)
     if distinct is not None or len(labels) < 2:
         return labels[:1] if distinct is None else [distinct]
@@ -376,7 +377,9 @@ def _without_totals(X: Array) -> tuple[int, int]:
 
 
 def _listed(columns: Sequence[Column]) -> str:
-    names = ", ".join(repr(c.name) if c.name else "without a name" for c in columns[:N_LISTED])
+    names = ", ".join(
+        repr(c.name) if c.name else "the column without a name" for c in columns[:N_LISTED]
+    )
     more = len(columns) - N_LISTED
     return f"{names} and {more} others" if more > 0 else names
 
@@ -429,7 +432,7 @@ def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
 
 
 def _numbers_lines(column: Column) -> bool:
-    """Whether a column is the index of a data frame of pairs, which pandas wrote."""
+    """Whether a column is the index of a data frame, which has no name and numbers the lines."""
     return bool(PANDAS_INDEX.fullmatch(column.name)) and column.is_whole and column.is_distinct
 
 
@@ -450,7 +453,7 @@ def _may_hold_counts(column: Column) -> bool:
 def _unused(columns: Sequence[Column], count: str | None) -> tuple[str, ...]:
     if not columns:
         return ()
-    note = f"not used: column {_listed(columns)}"
+    note = f"not used: {_listed(columns)}"
     numbers = [c for c in columns if c.is_number]
     if count is None and len(numbers) == 1:
         note += f"; if {numbers[0].name!r} holds counts, give --count {numbers[0].name}"

@@ -13,6 +13,7 @@ from skcooc.cli.records import READERS, find_separator, read_delimited, table_su
 from skcooc.cli.terminal import FIELDS, LIMITS, NAMES, Arguments, Screen, first_given
 from skcooc.cli.texts import InputError, NamedCounts
 
+TABLES = {*READERS, *matrices.READERS}
 EXAMPLES = {
     "files with named columns": " (.csv, .tsv, .jsonl, .json, .parquet)",
     "matrices": " (.npz, .npy, .mtx, or tables of counts)",
@@ -47,7 +48,13 @@ def _read_path(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
     if path.is_dir():
         _refuse_options(path, options, FIELDS, "files with named columns")
         _refuse_options(path, options, NAMES, "matrices")
-        return texts.read_folder(path, options, screen)
+        files = texts.list_files(path)
+        if tables := [file for file in files if table_suffix(file) in TABLES]:
+            raise InputError(
+                f"{path / tables[0]}: a table in a folder of texts: move it elsewhere, or give the "
+                "file instead of its folder"
+            )
+        return texts.read_folder(path, files, options, screen)
     suffix = table_suffix(path)
     if suffix in matrices.READERS:
         _refuse_options(path, options, FIELDS, "files with named columns")

@@ -32,7 +32,7 @@ EXCERPT = 50  # characters of a line that name it
 SPREADSHEET = "save the sheet as .csv, or pandas.read_excel(path).to_csv('x.csv', index=False)"
 IN_R = "write it in R by Matrix::writeMM(x, 'x.mtx') or write.csv(x, 'x.csv')"
 MARKUP = "extract its text, one document a file or a line, and name it .txt"
-SINGLE_CELL = "write scipy.io.mmwrite('x.mtx', adata.X), and names of cells and genes as text"
+SINGLE_CELL = "write it by scipy.io.mmwrite('x.mtx', adata.X), with names in files of lines"
 PICKLE = "write the table in Python by df.to_parquet('x.parquet') or scipy.sparse.save_npz"
 CONVERSIONS = {  # of files that hold no texts, by suffix
     ".h5ad": f"fit cells in Python, by skcooc.anndata.fit_topics, or {SINGLE_CELL}",
@@ -150,10 +150,16 @@ def read_bible(options: Arguments, screen: Screen) -> NamedCounts:
     return replace(table, groups=np.array(bible.sections, dtype=object))
 
 
-def read_folder(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
-    """One document for each file of a folder and its subfolders that is not hidden."""
+def list_files(path: Path) -> list[Path]:
+    """The files of a folder and its subfolders that are not hidden, by their places in it."""
     paths = sorted(file.relative_to(path) for file in path.rglob("*") if file.is_file())
-    files = [file for file in paths if not any(part.startswith(".") for part in file.parts)]
+    return [file for file in paths if not any(part.startswith(".") for part in file.parts)]
+
+
+def read_folder(
+    path: Path, files: Sequence[Path], options: Arguments, screen: Screen
+) -> NamedCounts:
+    """One document for each of these files of a folder."""
     texts = [read_text(path / file) for file in screen.track(files, f"reading {path}")]
     return count_words(texts, list(map(str, files)), str(path), options, screen)
 

@@ -430,6 +430,9 @@ REFUSED = {
         "short.csv": (table(COUNTED[1:]), "--header", "x,y"),
     },
     "3 fields, but --header has 2": {"long.csv": (b"a,b\na,b,c\n", "--header", "x,y")},
+    "about.csv: a table in a folder of texts": {
+        "texts": folder({"a.txt": LINES, "b/about.csv": GOOD}),
+    },
     "lists in 'items': write a record for each item, such as by df.explode('items')": {
         "baskets.jsonl": jsonl([{"user": f"u{i % 3}", "items": ["a", "b"]} for i in range(90)]),
     },

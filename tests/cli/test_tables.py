@@ -107,7 +107,11 @@ def test_columns_of_texts_beside_counts_are_names_or_left_out(read):
     taxonomy = FRAME.assign(taxonomy=LINEAGES)
     table = read("a.csv", csv(taxonomy))
     assert_is_frame(table)
-    assert table.notes == ("rows are named by column 'taxon'", "left out: column 'taxonomy'")
+    assert table.notes == ("rows are named by 'taxon'", "left out: 'taxonomy'")
+    for content in (csv(taxonomy.reset_index()), b"Unnamed: 0" + csv(taxonomy.reset_index())):
+        assert_is_frame(read("a.csv", content))
+    assert_is_frame(read("a.parquet", parquet(taxonomy.reset_index()[::-1])), NAMES[::-1],
+                    COUNTS[::-1])  # fmt: skip
     few = read("a.csv", csv(taxonomy[["s0", "s1", "s2", "taxonomy"]]))
     np.testing.assert_array_equal(few.X.toarray(), COUNTS[:, :3])
     days = pd.date_range("2024-01-01", periods=40).strftime("%Y-%m-%d")
@@ -117,9 +121,9 @@ def test_columns_of_texts_beside_counts_are_names_or_left_out(read):
     sites.insert(0, "site", [f"s{i // 4}" for i in range(40)])
     table = read("a.csv", csv(sites, index=False))
     assert_is_frame(table, [f"s{i // 4}, p{i % 4}" for i in range(40)])
-    assert table.notes == ("rows are named by column 'site', 'plot'",)
+    assert table.notes == ("rows are named by 'site', 'plot'",)
     table = read("a.csv", csv(sites, index=False), drop=["plot"])
-    assert table.notes == ("rows are named by column 'site', which repeats 30 names",)
+    assert table.notes == ("rows are named by 'site', which repeats 30 names",)
     texts = csv(FRAME.assign(body=[text * 2 for text in DOCUMENTS + DOCUMENTS[:10]]))
     message = "12 columns of numbers, and texts in 'body': give --text body, or --matrix"
     refused(message, read, "a.csv", texts, error=InputError)
@@ -154,14 +158,16 @@ def test_measurements_totals_and_what_only_looks_like_numbers(read):
     refused(message, read, "a.csv", content, error=InputError)
     assert_is_frame(read("a.csv", content, drop=["pH", "depth", "wet"]))
     refused("'year'", read, "a.csv", csv(FRAME.assign(year=2024)), error=InputError)
+    refused("'label'", read, "a.csv", csv(FRAME.assign(label=3)), error=InputError)
     words = FRAME.rename(columns={"s4": "year", "s5": "id", "s6": "time"})  # amid other words
     np.testing.assert_array_equal(read("a.csv", csv(words)).X.toarray(), COUNTS)
-    totals = FRAME.assign(All=COUNTS.sum(axis=1))
-    totals.loc["All"] = totals.sum()
-    table = read("a.csv", csv(totals))
-    assert_is_frame(table)
-    assert "left out: the last column, 'All', as it has the totals" in table.notes
-    assert "left out: the last row, 'All', as it has the totals" in table.notes
+    for name in ("All", "Total"):
+        totals = FRAME.assign(**{name: COUNTS.sum(axis=1)})
+        totals.loc[name] = totals.sum()
+        table = read("a.csv", csv(totals))
+        assert_is_frame(table)
+        assert f"left out: the last column, '{name}', as it has the totals" in table.notes
+        assert f"left out: the last row, '{name}', as it has the totals" in table.notes
     for wrong in ("1,234", "1.234,5", "0,5", "12%", "12 %", "NA", "nan", "-"):
         for where in (slice(None), slice(3)):
             frame = FRAME.astype(object)
@@ -172,7 +178,7 @@ def test_measurements_totals_and_what_only_looks_like_numbers(read):
 
 
 def test_columns_of_pairs_that_are_not_used_are_reported_and_an_index_is_none(read):
-    note = "not used: column 'plays'; if 'plays' holds counts, give --count plays"
+    note = "not used: 'plays'; if 'plays' holds counts, give --count plays"
     expected = read("a.csv", csv(PLAYS, index=False))
     assert expected.notes == (note,)
     indexed = csv(PLAYS)
@@ -182,7 +188,7 @@ def test_columns_of_pairs_that_are_not_used_are_reported_and_an_index_is_none(re
         assert table.notes == (note,)
     rated = csv(PLAYS.assign(rating=3, timestamp=8), index=False)
     assert read("a.csv", rated, row="user", column="film").notes == (
-        "not used: column 'plays', 'rating', 'timestamp'",
+        "not used: 'plays', 'rating', 'timestamp'",
     )
     assert read("a.csv", indexed, count="plays").notes == ()
 
@@ -201,7 +207,9 @@ def test_files_without_a_header_line_are_refused_and_read_with_header(read):
         ("a.edgelist", comments + csv(named, sep=" ", header=False, index=False), "a,b,plays"),
         ("named.csv", commas, "user,item,plays"),
     ):
-        message = "seems to be no header with names of columns: add one, or give --header NAMES"
+        message = (
+            "does not look like a header with names of columns: add one, or give --header NAMES"
+        )
         refused(message, read, name, content, error=InputError)
         table = read(name, content, header=header, count="plays")
         assert table.X.shape == expected.shape
@@ -216,12 +224,12 @@ def test_files_without_a_header_line_are_refused_and_read_with_header(read):
     refused("--header none for a matrix", read, "a.csv", dense, error=InputError)
     np.testing.assert_array_equal(read("a.csv", dense, header="none").X.toarray(), COUNTS)
     labelled = "\n".join(f"{('ham', 'spam')[i % 2]}\t{d}" for i, d in enumerate(DOCUMENTS)).encode()
-    refused("seems to be no header", read, "sms.txt", labelled, error=InputError)
+    refused("does not look like a header", read, "sms.txt", labelled, error=InputError)
     table = read("sms.txt", labelled, header="label,text", group="label")
     assert table.X.shape == (30, 15)
     assert table.groups.tolist()[:2] == ["ham", "spam"]
     numbered = "\n".join(f"d{i}\t{d}" for i, d in enumerate(DOCUMENTS)).encode()
-    refused("seems to be no header", read, "mallet.txt", numbered, error=InputError)
+    refused("does not look like a header", read, "mallet.txt", numbered, error=InputError)
 
 
 def test_tables_of_programs_and_spreadsheets(read):
@@ -234,7 +242,7 @@ def test_tables_of_programs_and_spreadsheets(read):
     shared.insert(0, "label", 0.03)
     table = read("a.shared", csv(shared, sep="\t", index=False))
     assert_is_frame(table)
-    assert "left out: column 'label', 'numOtus'" in table.notes
+    assert "left out: 'label', 'numOtus'" in table.notes
     features = FRAME.reset_index(names="Geneid")
     for name, value in (("Length", 900), ("Strand", "+"), ("End", 999), ("Start", 99), ("Chr", 1)):
         features.insert(1, name, value)
@@ -313,5 +321,5 @@ def test_the_report_says_what_was_read(run, tmp_path):
     FRAME.assign(taxonomy=LINEAGES).to_csv(path)
     out = run(path, "--beta", ".9", "--drop", "s0", "--drop", "s1")
     assert out.startswith(f"{path}, a matrix of 40 x 10\n40 rows, 10 columns, ")
-    assert "\n  rows are named by column 'taxon'\n  left out: column 'taxonomy'\n" in out
+    assert "\n  rows are named by 'taxon'\n  left out: 'taxonomy'\n" in out
     assert f"read_counts('{path}', drop=['s0', 's1'])" in out
