@@ -115,8 +115,8 @@ def _check_header(records: Records, options: Arguments) -> None:
         first = texts.excerpt(", ".join(records.names))
         raise InputError(
             f"{records.path}: the first line, {first}, does not look like a header with names "
-            "of columns: add one, or give --header NAMES, such as user,item,count, or --header none "
-            "for a matrix; if it is the header, give --matrix, --text, or --row and --column"
+            "of columns: add one, or give --header NAMES, such as user,item,count, or --header "
+            "none for a matrix; if it is the header, give --matrix, --text, or --row and --column"
         )
 
 

@@ -3,7 +3,7 @@ import os
 import pytest
 
 from skcooc.cli import main
-from tests.cli.odd import FITTED, JUNK, READ, REFUSED
+from tests.cli.odd import FITTED, JUNK, LINES, READ, REFUSED
 from tests.inspection.pages import read_payload
 from tests.tables import refused
 
@@ -114,3 +114,12 @@ def test_what_comes_through_a_pipe(tmp_path, monkeypatch, capsys):
     os.close(read)
     told = f"skcooc: error: /dev/fd/{read}: not a text file: it has null characters\n"
     assert (capsys.readouterr(), contents(tmp_path)) == (("", told), {})
+
+
+def test_texts_through_a_pipe_are_read_once(tmp_path, capsys):
+    read, write = os.pipe()
+    os.write(write, LINES)
+    os.close(write)
+    assert ended([f"/dev/fd/{read}", *CHEAP, "-o", str(tmp_path / "out")]) == 0
+    os.close(read)
+    assert "30 documents, 15 words" in capsys.readouterr().out
