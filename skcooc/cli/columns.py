@@ -20,6 +20,7 @@ from skcooc.cli.terminal import FIELDS, LIMITS, NAMES, Arguments, Screen, first_
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.inspection.groups import parse_date
 from skcooc.protocol import Array
+from skcooc.tables.names import is_name_of_ids
 from skcooc.tables.pairs import usual_counts
 
 N_SAMPLE = 1000  # records in which texts are looked for
@@ -36,9 +37,6 @@ MIN_ROWS_DISTINCT = 30  # where it is seen by its values, as no other ones are d
 MIN_ROWS_TOTAL = 3  # where a last line or column of sums is seen
 N_LISTED = 8  # names in a message or note
 PANDAS_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__|level_\d+")
-IDENTIFIER = re.compile(
-    r"(.*[a-z0-9_\s.:-])?I[Dd]|(.*[_\s.:-])?id|__index_level_\d+__|Unnamed: \d+"
-)
 FIRST_IDENTIFIER = re.compile(r"|#.*|index|row\.?names?|" + "|".join(TITLES), re.IGNORECASE)
 MEASURE = re.compile(  # and labels
     "age|altitude|batch|block|class|cluster|date|day|depth|duration|elevation|fold|fpkm|group|"
@@ -305,12 +303,12 @@ def _is_label(column: Column, is_first: bool, options: Arguments) -> bool:
     """Whether numbers are names by the name of their column."""
     if is_first:
         name = column.name.strip()
-        return bool(IDENTIFIER.fullmatch(name) or FIRST_IDENTIFIER.fullmatch(name))
+        return bool(is_name_of_ids(name) or FIRST_IDENTIFIER.fullmatch(name))
     if options.matrix:
         return False
     filled = list(filter(None, column.strings))
     are_dates = bool(filled) and all(map(DATE.fullmatch, filled))
-    return are_dates or bool(IDENTIFIER.fullmatch(column.name.strip()) and column.is_distinct)
+    return are_dates or bool(is_name_of_ids(column.name.strip()) and column.is_distinct)
 
 
 def _names_of_rows(labels: Sequence[Column]) -> list[Column]:
@@ -331,7 +329,7 @@ def _check_counts(records: Records, counts: Sequence[Column]) -> None:
     identifiers = [
         c
         for c in counts
-        if (IDENTIFIER.fullmatch(c.name.strip()) and c.name.lower() != "id")
+        if (is_name_of_ids(c.name.strip()) and c.name.lower() != "id")
         or (c in numbered and c is records.columns[0] and n_rows >= MIN_ROWS_FIRST)
         or (c in numbered and n_rows >= MIN_ROWS and _is_ordered(c.numbers))
         or (c in numbered and n_rows >= MIN_ROWS_DISTINCT and len(numbered) == 1)
@@ -388,7 +386,12 @@ def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
     path = records.path
     used = options.row, options.column
     names = [c.name for c in records.columns if c.name in used or not _numbers_lines(c)]
-    count = options.count or usual_counts(name for name in names if name not in used)
+    sizes = [  # such as M and L; of few records, values may be misspelt numbers
+        c.name
+        for c in records.columns
+        if len(c.strings) >= MIN_ROWS_FIRST and not c.is_number and c.wrong_number is None
+    ]
+    count = options.count or usual_counts(name for name in names if name not in (*used, *sizes))
     pair = [name for name in names if name != count]
     if len(pair) < 2:
         raise InputError(
@@ -447,7 +450,7 @@ def _check_pair(path: Path, pair: Sequence[Column], unused: Sequence[Column]) ->
 
 def _may_hold_counts(column: Column) -> bool:
     name = column.name.strip()
-    return column.is_number and not (IDENTIFIER.fullmatch(name) or MEASURE.fullmatch(name))
+    return column.is_number and not (is_name_of_ids(name) or MEASURE.fullmatch(name))
 
 
 def _unused(columns: Sequence[Column], count: str | None) -> tuple[str, ...]:
