@@ -5,6 +5,7 @@ It has the same names and counts, or is refused or warned about with what to do:
 
 import itertools
 import warnings
+from ast import literal_eval
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 
 from skcooc import AspectModel, Dyads
+from skcooc.cli import read_counts
 from skcooc.cli.texts import InputError
 
 RNG = np.random.default_rng(0)
@@ -97,7 +99,8 @@ def outcome(tokens, read):
     if error:
         return "refused" if 30 < len(error) < 1000 else f"raw: {error[:1000]}"
     found = pd.DataFrame(counts.toarray(), index=None if rows is None else list(map(str, rows)))
-    found.columns = [str(name[-1] if isinstance(name, tuple) else name) for name in columns]
+    levels = (literal_eval(str(c)) if str(c)[0] == "(" else c for c in columns)  # in Parquet
+    found.columns = [str(name[-1] if isinstance(name, tuple) else name) for name in levels]
     if found.shape == expected.shape and (found.reindex_like(expected) == expected).all(axis=None):
         return "same"
     warned = any(not str(w.message).startswith(("EM did", "Topics", "All 2")) for w in caught)
@@ -143,3 +146,81 @@ def test_tables_of_counts(read, shape, kinds):
         assert result in {"warned", "refused"}
     else:
         assert result == "same"
+
+
+def write_csv(frame, path):
+    frame.write_csv(path) if isinstance(frame, pl.DataFrame) else frame.to_csv(path)
+
+
+def write_csv_without_index(frame, path):
+    frame.to_csv(path, index=False)
+
+
+def write_parquet(frame, path):
+    frame.write_parquet(path) if isinstance(frame, pl.DataFrame) else frame.to_parquet(path)
+
+
+def write_parquet_by_polars(frame, path):
+    pl.from_pandas(frame, include_index=not isinstance(frame.index, pd.RangeIndex)).write_parquet(
+        path
+    )
+
+
+def write_json_lines(frame, path):
+    if isinstance(frame, pl.DataFrame):
+        frame.write_ndjson(path)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+
+
+def write_records(frame, path):
+    frame.to_json(path, orient="records")
+
+
+def write_columns(frame, path):
+    frame.to_json(path)
+
+
+WRITERS = {
+    "table.csv": write_csv,
+    "without_index.csv": write_csv_without_index,
+    "table.parquet": write_parquet,
+    "by_polars.parquet": write_parquet_by_polars,
+    "table.jsonl": write_json_lines,
+    "records.json": write_records,
+    "columns.json": write_columns,
+}
+
+
+def read_file(path):
+    table = read_counts(path)
+    for note in table.notes:
+        if note.startswith(("not used", "left out", "rows have no names", "rows and columns have")):
+            warnings.warn(note, stacklevel=1)
+    return table.row_names, table.column_names, table.X
+
+
+@pytest.mark.parametrize("kinds", KINDS, ids="-".join)
+@pytest.mark.parametrize("file", WRITERS)
+def test_files(file, kinds, tmp_path):
+    tokens = tokens_of(*kinds)
+    results = {}
+    for shape, frame in itertools.chain(long_frames(tokens), wide_frames(tokens)):
+        path = tmp_path / file
+        try:
+            WRITERS[file](frame, path)
+        except (AttributeError, ValueError, TypeError, ImportError):
+            continue  # pandas or polars cannot write this
+        results[shape] = outcome(tokens, lambda path=path: read_file(path))
+    assert set(results.values()) <= {"same", "refused", "warned"}
+    if file.startswith("columns"):
+        assert set(results.values()) == {"refused"}
+    else:
+        shapes = {"tokens", "size, reset", "size, named", "value_counts, reset", "SQL"}
+        assert {results[shape] for shape in shapes} == {"same"}
+    if file == "table.parquet":
+        assert {results[s] for s in WIDE if s not in {"crosstab, reset", "polars pivot"}} == {
+            "same"
+        }
+    if file == "table.csv" and kinds[0] == "texts":
+        assert {results[s] for s in WIDE if s != "pivot of two levels"} == {"same"}
