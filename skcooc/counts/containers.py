@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 TABLES = "an array, a sparse array or a data frame"
 ENTRY = "the entry with the counts, such as {X}[name]"
@@ -68,6 +69,8 @@ def refuse_containers(X: object, name: str = "X") -> None:
     Libraries are known by the names of their classes, and none is imported. NumPy would not tell
     what to do, and would take some apart cell by cell, for minutes.
     """
+    if isinstance(X, sp.spmatrix | sp.sparray):  # some are dicts
+        return
     if advice := _advice(X, CONTAINERS):
         raise TypeError(
             f"{name} is of type {_type_name(X)}, not a table of counts: "
