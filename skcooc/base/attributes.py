@@ -12,8 +12,8 @@ from skcooc.base.clusters import RowClusterMixin
 from skcooc.em import Record, State
 from skcooc.fitting import Recipe
 from skcooc.fitting.fit import Fit, Tuned, token_distribution
-from skcooc.heldout.validation import add_one_unigram, chosen_smoothing
-from skcooc.protocol import Array, Counts, Model, warn
+from skcooc.heldout.validation import chosen_smoothing
+from skcooc.protocol import Array, Model, warn
 from skcooc.simplex import warning_of_twins
 from skcooc.tables import CheckedBlocks, Table
 
@@ -77,15 +77,17 @@ def size_attributes(estimator: BaseEstimator) -> Attributes:
     return {name: n for name, n in sizes.items() if not hasattr(type(estimator), name)}
 
 
-def fit_attributes(fit: Fit) -> Attributes:
+def fit_attributes(fit: Fit, table: Table) -> Attributes:
     run = fit.run
     splits = fit.splits if run.splits is None else run.splits
-    state = State(run.params, run.rows)
+    state = State(table.all_params(fit.model, run.params, fit.X), run.rows)
+    unigram = table.unigram(fit.X)
     return {
         **({} if splits is None else {"splits_": splits}),
         **prediction_attributes(
-            fit.model, state, run.beta, fit.smoothing, fit.unigram, fit.row_distribution
+            fit.model, state, run.beta, fit.smoothing, unigram, fit.row_distribution
         ),
+        "_columns": table.columns,
         "_unfinished": None,
         "_end": run.end,
         "_stopped": run.stopped,
@@ -99,16 +101,18 @@ def fit_attributes(fit: Fit) -> Attributes:
 
 
 def iteration_attributes(
-    fit: Tuned, record: Record, state: State, X: Counts, smoothing: float | Literal["auto"]
+    fit: Tuned, record: Record, state: State, table: Table, smoothing: float | Literal["auto"]
 ) -> Attributes:
     """Return the attributes of a fit that would have stopped at an iteration."""
-    state = State(state.params, X.collect_rows(state.rows))
+    X = table.counts
+    state = State(table.all_params(fit.model, state.params, X), X.collect_rows(state.rows))
     s = chosen_smoothing(smoothing, fit.validation)
-    unigram = add_one_unigram(X)
+    unigram = table.unigram(X)
     _, row_distribution = token_distribution(X)
     return {
         **({} if fit.splits is None else {"splits_": fit.splits}),
         **prediction_attributes(fit.model, state, record.beta, s, unigram, row_distribution),
+        "_columns": table.columns,
         "_heldout_predictions": None,
         "tuning_": fit.trials,
     }

@@ -21,7 +21,7 @@ from skcooc.fitting.context import FitContext
 from skcooc.fitting.fit import fit_table
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.stream import Stream
-from skcooc.protocol import Array, Counts, RandomState, TableLike
+from skcooc.protocol import Array, RandomState, TableLike
 from skcooc.protocol.bases import BaseEstimator, CallbackSupportMixin
 from skcooc.protocol.decorators import fit_context, with_callbacks
 from skcooc.protocol.scikit_learn import InstanceOf
@@ -159,6 +159,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             searches=self.beta == "auto",
             random_state=self.random_state,
         )
+        if not recipe.needs_empty_columns:
+            table = table.occupied()
         if self._is_warm_start():
             names = self._schema.column_names
             new_names = table.schema.column_names
@@ -258,14 +260,14 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         fitted = inputs | {"_fitted_parameters": params, "_stream": None, "_passes": None}
         if hasattr(self, "_skl_callbacks") or self.warm_start:
             surroundings: AbstractContextManager[FitContext] = warm_starts.watched_fit(
-                self, recipe, X, fitted, data
+                self, recipe, table, fitted, data
             )
         else:
             surroundings = nullcontext(FitContext(recipe.settings))
         with surroundings as context:
             warm = context.once("warm", self._is_warm_start)
             if warm:
-                recipe = warm_starts.continuing(self, recipe, X)
+                recipe = warm_starts.continuing(self, recipe, table)
                 fitted |= warm_starts.kept_attributes(self, recipe)
             n_seeds = 1 if warm else self.n_init
             recipe = recipe.with_seeds(
@@ -274,9 +276,9 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             fit = fit_table(recipe, X, table.sample, context)
         if attributes.streaming_obstacle(recipe.tuned(fit.model, fit.beta, None)) is None:
             seed = draw_seeds(self.random_state, 1)[0]
-            averages = online.averages(fit.run.stats, fit.mass)
-            fitted["_stream"] = Stream(averages, X.column_sums, X.mean_count_weight, seed)
-        attributes.set_fitted_attributes(self, attributes.fit_attributes(fit) | fitted)
+            averages = online.averages(fit.run.stats, fit.mass, table.columns)
+            fitted["_stream"] = Stream(averages, table.all_sums(X), X.mean_count_weight, seed)
+        attributes.set_fitted_attributes(self, attributes.fit_attributes(fit, table) | fitted)
         return fit.run.stopped
 
     def _settings(self) -> Settings:
@@ -308,9 +310,9 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     def _is_warm_start(self) -> bool:
         return self.warm_start and hasattr(self, "_state")
 
-    def warm_state(self, recipe: Recipe, X: Counts) -> State:
+    def warm_state(self, recipe: Recipe, table: Table) -> State:
         """Return the state with which a warm start begins on a table."""
-        return warm_starts.warm_state(self, recipe, X)
+        return warm_starts.warm_state(self, recipe, table)
 
     def _with_merged_components(self, shares: Array, mass: Array) -> Self:
         """Return a copy with L components, each a mass-weighted sum of the K fitted ones.

@@ -81,6 +81,7 @@ class Predictions(MixturesMixin):
     _cache: CacheParameters | None = None  # of the cache for which it is tuned
     _unfinished: Journal | None = None
     _end: EMState | None  # kept for a warm start
+    _columns: Array | None = None  # (m,): columns of the fit, all with tokens; None: all
     _stopped: bool  # whether a callback stopped the last fit
     _stream: Stream | None
     _passes: Passes | None
@@ -462,7 +463,8 @@ class Predictions(MixturesMixin):
     def fold_in(self, X: Block) -> Array:
         """Return P(k given x) of checked rows."""
         model, params = self._fold_in_model()
-        return model.factors(params, self._row_states(X))[0]
+        no_columns = model.restrict(params, np.empty(0, dtype=np.intp))
+        return model.factors(no_columns, self._row_states(X))[0]
 
     def _read_rows(self, X: TableLike) -> Block:
         check_is_fitted(self)

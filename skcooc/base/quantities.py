@@ -154,5 +154,9 @@ def evidence(model: Predictions, X: TableLike) -> tuple[float, float, int]:
 
 def free_parameters(model: Predictions, n_rows: int) -> int:
     """Return the number of free parameters of P(y given x) and P(x)."""
-    free: int = model._fitted_model.free_parameters(model._state.params, n_rows)
+    equations = model._fitted_model
+    params = model._state.params
+    if model._columns is not None:
+        params = equations.restrict(params, model._columns)
+    free: int = equations.free_parameters(params, n_rows)
     return free + n_rows - 1

@@ -256,6 +256,7 @@ class Streams(Predictions):
         self.__dict__.update(
             predictions,
             _stream=stream,
+            _columns=np.flatnonzero(stream.column_sums),
             converged_=converged,
             objective_=objective,
             history_=[*self.history_, record],

@@ -18,8 +18,8 @@ from skcooc.fitting import Recipe
 from skcooc.fitting.fit import Tuned, token_distribution
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.watching import WatchedContext
-from skcooc.heldout.validation import add_one_unigram
-from skcooc.protocol import Array, Counts
+from skcooc.protocol import Array
+from skcooc.tables import Table
 
 NO_GROUPS = np.empty(0, dtype=int)
 
@@ -39,7 +39,7 @@ Parameters = Mapping[str, object]  # of an estimator when it was fitted
 
 @contextmanager
 def watched_fit(
-    estimator: Any, recipe: Recipe, X: Counts, fitted: Attributes, data: Mapping[str, object]
+    estimator: Any, recipe: Recipe, table: Table, fitted: Attributes, data: Mapping[str, object]
 ) -> Iterator[WatchedContext]:
     """Begin a fit that callbacks watch, or that may resume an interrupted one.
 
@@ -50,15 +50,15 @@ def watched_fit(
     before = estimator._unfinished if estimator.warm_start else None
     journal = Journal(estimator) if before is None else before.copy_for(estimator)
     parameters = journal.get_or_compute(("parameters",), estimator.get_params, False)
-    table = journal.get_or_compute(("table",), table_fingerprint, X)
+    fingerprint = journal.get_or_compute(("table",), table_fingerprint, table)
     if before is not None:
-        check_as_before(estimator, parameters, table.matches(X))
+        check_as_before(estimator, parameters, fingerprint.matches(table))
 
     def attributes(
         tuned: Tuned, smoothing: float | Literal["auto"], record: Record, state: State
     ) -> Attributes:
         return {
-            **iteration_attributes(tuned, record, state, X, smoothing),
+            **iteration_attributes(tuned, record, state, table, smoothing),
             "_unfinished": journal.copy_for(None),
             **fitted,
         }
@@ -74,7 +74,7 @@ def watched_fit(
     task.call_on_fit_task_end(**data)
 
 
-def continuing(estimator: Any, recipe: Recipe, X: Counts) -> Recipe:
+def continuing(estimator: Any, recipe: Recipe, table: Table) -> Recipe:
     """Return the recipe of a fit that goes on; it keeps the temperature that was tuned."""
     settings = recipe.settings
     trials = estimator.tuning_
@@ -88,7 +88,7 @@ def continuing(estimator: Any, recipe: Recipe, X: Counts) -> Recipe:
     if smoothing == "auto" and trials and not (beta == "auto" or settings.early_stopping):
         smoothing = estimator.smoothing_
     settings = replace(settings, beta=beta, smoothing=smoothing)
-    return replace(recipe, settings=settings, continued=last_run(estimator, recipe, X))
+    return replace(recipe, settings=settings, continued=last_run(estimator, recipe, table))
 
 
 def kept_attributes(estimator: Any, recipe: Recipe) -> Attributes:
@@ -99,7 +99,7 @@ def kept_attributes(estimator: Any, recipe: Recipe) -> Attributes:
     return {name: getattr(estimator, name) for name in names}
 
 
-def last_run(estimator: Any, recipe: Recipe, X: Counts) -> EMState:
+def last_run(estimator: Any, recipe: Recipe, table: Table) -> EMState:
     """Return the last run where EM would continue it exactly, else a new one."""
     end = estimator._end
     fitted = estimator._fitted_parameters
@@ -110,17 +110,20 @@ def last_run(estimator: Any, recipe: Recipe, X: Counts) -> EMState:
             estimator.row_distribution_,
             getattr(estimator, "row_groups_", NO_GROUPS),
         )
-        if fingerprint.matches(X):
-            return end.relocated(X.array)
-    return EMState(estimator.warm_state(recipe, X), recipe.settings.solver)
+        if fingerprint.matches(table):
+            return end.relocated(table.counts.array)
+    return EMState(estimator.warm_state(recipe, table), recipe.settings.solver)
 
 
-def warm_state(estimator: Any, recipe: Recipe, X: Counts) -> State:
+def warm_state(estimator: Any, recipe: Recipe, table: Table) -> State:
     """Return the initial state of a new run; equally many rows keep their mixtures."""
     check_shape(estimator._fitted_parameters, recipe, "warm_start=True")
-    check_columns(estimator.components_, X)
+    check_columns(estimator.components_, table)
+    X = table.counts
     params, rows = estimator._state
     params = type(params)(*(array.astype(X.dtype) for array in params))
+    if table.columns is not None:
+        params = recipe.equations.restrict(params, table.columns)
     params = recipe.equations.for_table(params, X)
     if len(rows) != X.shape[0]:
         return State(params, unknown_rows(params, X))
@@ -135,8 +138,8 @@ class TableFingerprint(NamedTuple):
     row_distribution: Array
     row_groups: Array  # empty where there are none
 
-    def matches(self, X: Counts) -> bool:
-        dtype, unigram, shares, groups = table_fingerprint(X)
+    def matches(self, table: Table) -> bool:
+        dtype, unigram, shares, groups = table_fingerprint(table)
         return (
             dtype == self.dtype
             and shares.shape == self.row_distribution.shape
@@ -146,9 +149,10 @@ class TableFingerprint(NamedTuple):
         )
 
 
-def table_fingerprint(X: Counts) -> TableFingerprint:
+def table_fingerprint(table: Table) -> TableFingerprint:
+    X = table.counts
     groups = getattr(X, "row_groups", None)
-    unigram = add_one_unigram(X)
+    unigram = table.unigram(X)
     groups = NO_GROUPS if groups is None else groups
     return TableFingerprint(X.dtype, unigram, token_distribution(X)[1], groups)
 
@@ -195,15 +199,15 @@ def check_shape(fitted: Parameters, recipe: Recipe, mode: str, remedy: str = REM
         )
 
 
-def check_columns(components: Array, X: Counts) -> None:
+def check_columns(components: Array, table: Table) -> None:
     """Raise ValueError where X has columns without probability in components (K, M)."""
     n_columns = components.shape[1]
-    if n_columns != X.shape[1]:
+    if n_columns != table.n_columns:
         raise ValueError(
-            f"warm_start=True continues a model of {n_columns} columns, but X has {X.shape[1]}. "
-            f"{REMEDY}"
+            f"warm_start=True continues a model of {n_columns} columns, but X has "
+            f"{table.n_columns}. {REMEDY}"
         )
-    new = np.flatnonzero((X.column_sums > 0) & ~components.any(axis=0))
+    new = np.flatnonzero((table.all_sums(table.counts) > 0) & ~components.any(axis=0))
     if new.size:
         raise ValueError(
             f"warm_start=True cannot continue with X: {new.size} of its columns, such as {new[0]},"

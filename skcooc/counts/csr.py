@@ -33,6 +33,7 @@ from skcooc.protocol.subnormals import flushed_subnormals
 
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
 N_PARTS = 8  # of the rows, whatever the number of threads
+N_SORTED = 32  # columns for each non-zero, from which on sorting finds those occupied faster
 MIN_PART = 64  # rows of a part, at least: smaller ones cost more than they save
 # Capabilities of whole tables that are not in memory.
 OUT_OF_CORE: frozenset[Capability] = frozenset(("paths", "each step", "row states"))
@@ -191,13 +192,30 @@ class CSRCounts(FactorProducts):
         return self._like(self.table[rows], weights).in_groups(groups)
 
     def occupied(self) -> tuple[Self, Array]:
-        seen = np.zeros(self.shape[1], dtype=bool)
-        seen[self.indices] = True
-        columns = np.flatnonzero(seen)
-        places = np.cumsum(seen, dtype=self.indices.dtype) - 1
-        shape = self.shape[0], len(columns)
-        table = sp.csr_array((self.data, places[self.indices], self.indptr), shape=shape)
-        return self._same_rows(table), columns
+        n_rows, n_columns = self.shape
+        indices = self.indices[self.weighted_counts > 0]
+        if indices.size < n_columns // N_SORTED:
+            columns = np.unique(indices).astype(np.intp)
+        else:
+            seen = np.zeros(n_columns, dtype=bool)
+            seen[indices] = True
+            columns = np.flatnonzero(seen)
+        if len(columns) == n_columns:
+            return self, columns
+        if indices.size < self.indices.size:  # zeros, or rows of no weight: in any columns
+            return self._same_rows(self.table[:, columns]), columns
+        places = np.empty(n_columns, dtype=self.indices.dtype)
+        places[columns] = np.arange(len(columns))
+        narrow = sp.csr_array(
+            (self.data, places[self.indices], self.indptr), shape=(n_rows, len(columns))
+        )
+        return self._same_rows(narrow), columns
+
+    def among(self, columns: Array, n_columns: int) -> Self:
+        shape = self.shape[0], n_columns
+        return self._same_rows(
+            sp.csr_array((self.data, columns[self.indices], self.indptr), shape=shape)
+        )
 
     def coarsen(self, labels: Array) -> Self:
         mass = np.bincount(labels, weights=self.row_weights)

@@ -27,6 +27,7 @@ class Averages(NamedTuple):
     stats: Any
     n_tokens: float  # of all batches
     n_batches: int
+    columns: Array | None = None  # (m,): places of those of the statistics; None: the first
 
 
 class Step(NamedTuple):
@@ -38,9 +39,9 @@ class Step(NamedTuple):
     free_energy: float  # of the batch, nats; before the step
 
 
-def averages(stats: Any, n_tokens: float) -> Averages:
-    """Return the statistics of a first batch, per token."""
-    return Averages(scale_statistics(stats, 1 / n_tokens), n_tokens, 1)
+def averages(stats: Any, n_tokens: float, columns: Array | None = None) -> Averages:
+    """Return the statistics of a first batch, per token; they may have some columns alone, (m,)."""
+    return Averages(scale_statistics(stats, 1 / n_tokens), n_tokens, 1, columns)
 
 
 def step_size(averages: Averages, n_tokens: float) -> float:
@@ -63,9 +64,17 @@ def blend(averages: Averages, stats: Any, n_tokens: float) -> Averages:
     """Return the mean after one more batch."""
     weight = step_size(averages, n_tokens)
     batch = scale_statistics(stats, weight / n_tokens)
-    pairs = zip(averages.stats, batch, strict=True)
-    mean = type(stats)(*(_widened(old, np.shape(new)) * (1 - weight) + new for old, new in pairs))
-    return Averages(mean, averages.n_tokens + n_tokens, averages.n_batches + 1)
+
+    def mean(old: Any, new: Any) -> Any:
+        if np.shape(old) == np.shape(new):
+            return old * (1 - weight) + new
+        columns = slice(len(old)) if averages.columns is None else averages.columns
+        wide = new.copy()
+        wide[columns] += old * (1 - weight)
+        return wide
+
+    mean_stats = type(stats)(*map(mean, averages.stats, batch))
+    return Averages(mean_stats, averages.n_tokens + n_tokens, averages.n_batches + 1)
 
 
 def step(
@@ -110,24 +119,6 @@ def smooth_for_new_columns(
         share = float(new.sum() / (averages.n_tokens + batch.sum()))
         params = model.mix_with(params, _distribution(new, components), share)
     return params
-
-
-def add_columns(model: OnlineModel, params: Any, n_columns: int) -> Any:
-    """Return parameters with so many further columns, which have no counts so far."""
-    without = model.restrict(params, np.empty(0, dtype=np.intp))  # shows which arrays have columns
-
-    def add(old: Array, none: Array) -> Array:
-        has_columns = old.shape != none.shape
-        return _widened(old, (len(old) + n_columns, *old.shape[1:])) if has_columns else old
-
-    return type(params)(*map(add, params, without))
-
-
-def _widened(old: Any, shape: tuple[int, ...]) -> Any:
-    """Return an array with zeros for the columns that it lacks."""
-    if np.shape(old) == shape:
-        return old
-    return np.pad(old, [(0, n - m) for m, n in zip(old.shape, shape, strict=True)])
 
 
 def _distribution(column_sums: Array, components: Array) -> Array:

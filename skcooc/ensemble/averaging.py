@@ -29,7 +29,6 @@ from skcooc.heldout.memory import CacheValidation
 from skcooc.heldout.predictors import CachedPredictions, Factors, weighted
 from skcooc.heldout.validation import (
     HeldOutPredictions,
-    add_one_unigram,
     chosen_smoothing,
     hold_out,
 )
@@ -206,11 +205,13 @@ class AveragedModels(MetaModel):
             random_state=self.random_state,
         )
         inputs = attributes.input_attributes(new) | {"_schema": table.schema}
-        counts = table.counts
-        recipe = recipe.for_table(counts, table.schema.column_names)
-        data: tuple[object, ...] = warm_starts.table_fingerprint(counts)
+        data: tuple[object, ...] = warm_starts.table_fingerprint(table)
         if table.in_memory:
             data = table.sample.table, table.sample.weights
+        if not recipe.needs_empty_columns:
+            table = table.occupied()
+        counts = table.counts
+        recipe = recipe.for_table(counts, table.schema.column_names)
         with self._journal(*data, table.schema.names) as journal:
             seeds = journal.get_or_compute(
                 ("seeds",), draw_seeds, self.random_state, self.n_estimators
@@ -232,7 +233,7 @@ class AveragedModels(MetaModel):
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
                 "embedding_": counts.collect_rows(mixtures),
                 "row_distribution_": members[0].row_distribution_,
-                "unigram_": add_one_unigram(counts),
+                "unigram_": table.unigram(counts),
                 "beta_": values["beta"],
                 "smoothing_": chosen_smoothing(settings.smoothing, tuned and tuned.mean.validation),
                 "tuning_": tuned.trials if tuned else [],

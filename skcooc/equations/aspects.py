@@ -154,6 +154,10 @@ class Aspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         """Pseudo-counts of each aspect in all."""
         return self.component_prior * len(params.components)
 
+    @property
+    def column_prior(self) -> float:
+        return self.component_prior * self.n_components
+
     def log_prior(self, params: Params, beta: float) -> float:
         if not self.component_prior:
             return 0.0
@@ -303,6 +307,10 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
     @property
     def component_prior(self) -> float:
         return self.aspects.component_prior
+
+    @property
+    def column_prior(self) -> float:
+        return self.aspects.column_prior
 
     def fold_in_equations(self, params: Params) -> tuple[AspectsWithPrior, Params]:
         return self.batch_equations(), params

@@ -57,6 +57,13 @@ class BlockPredictions:
         J = params.memberships[columns]
         return params._replace(memberships=J, shares=params.shares[columns])
 
+    def among(self, params: Params, columns: Array, n_columns: int, share: float = 0.0) -> Params:
+        J = np.tile(params.column_weights, (n_columns, 1))  # what empty columns have in a fit
+        J[columns] = params.memberships
+        shares = np.zeros(n_columns, params.shares.dtype)
+        shares[columns] = params.shares
+        return params._replace(memberships=J, shares=shares)
+
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         # Eq. (47)
         of_columns = sums(params.joint, axis=0)

@@ -140,6 +140,13 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         J = params.memberships[columns]
         return params._replace(memberships=J, totals=params.totals[columns])
 
+    def among(self, params: Params, columns: Array, n_columns: int, share: float = 0.0) -> Params:
+        J = np.tile(params.proportions, (n_columns, 1))  # what empty columns have in a fit
+        J[columns] = params.memberships
+        totals = np.zeros(n_columns, params.totals.dtype)
+        totals[columns] = params.totals
+        return params._replace(memberships=J, totals=totals)
+
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         unigram = (params.totals / params.totals.sum())[:, None]
         joint = params.memberships * params.totals[:, None]

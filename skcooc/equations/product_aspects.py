@@ -207,6 +207,10 @@ class PredictiveProducts(ColumnDistributions, Equations[Params, Statistics]):
         expected = stats.components + np.asarray(self.component_prior, stats.components.dtype)
         return plain._replace(components=normalise(expected, axis=0, otherwise=0.0))
 
+    @property
+    def column_prior(self) -> float:
+        return self.component_prior * self.products.n_column_components
+
     def free_parameters(self, params: Params, n_rows: int) -> int:
         return self.products.free_parameters(params, n_rows)
 

@@ -293,6 +293,16 @@ class PredictiveClusters(ColumnDistributions, Clustering[PredictiveParams, Stati
         plain = self.clusters.maximize(stats, params.plain, beta)
         return self._with_prior(stats.components, plain)
 
+    @property
+    def column_prior(self) -> float:
+        return self.component_prior * self.clusters.n_clusters
+
+    def among(
+        self, params: PredictiveParams, columns: Array, n_columns: int, share: float = 0.0
+    ) -> PredictiveParams:
+        wide = super().among(params, columns, n_columns, share)
+        return wide._replace(totals=params.totals / (1 - share))
+
     def free_parameters(self, params: PredictiveParams, n_rows: int) -> int:
         return self.clusters.free_parameters(params.plain, n_rows)
 

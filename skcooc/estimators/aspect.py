@@ -219,6 +219,7 @@ class AspectModel(CooccurrenceEstimator):
             quick_start=None if family.is_guided else row_start,
             variations=tuple(variations),
             init_from=plain if self.annealing is None else None,
+            needs_empty_columns=family.is_guided,  # where something is known of any column
         )
 
     def _family(self) -> AspectFamily:

@@ -29,10 +29,11 @@ from skcooc.fitting.stream import fold_in, over_rows
 from skcooc.heldout.predictors import Factors
 from skcooc.heldout.scoring import score_rows
 from skcooc.line_search import TemperatureRange
-from skcooc.protocol import Array, Block, Counts, TableLike
+from skcooc.protocol import Array, Block, TableLike
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
 from skcooc.starts.topics import projection_start
+from skcooc.tables import Table
 
 
 @dataclass(eq=False, repr=False)
@@ -263,8 +264,8 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
             variations=() if self.annealing is None else (Annealed(self.annealing),),
         )
 
-    def warm_state(self, recipe: Recipe, X: Counts) -> State:
-        params, rows = super().warm_state(recipe, X)
+    def warm_state(self, recipe: Recipe, table: Table) -> State:
+        params, rows = super().warm_state(recipe, table)
         if not self.update_priors:
             alpha = np.full_like(params.alpha, self.cluster_prior)
             lambda_ = np.full_like(params.lambda_, self.center_prior)

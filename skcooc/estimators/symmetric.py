@@ -216,6 +216,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             variations=tuple(variations),
             init_from=model if self.annealing is None else None,
             check=self._check_square,
+            needs_empty_columns=self.tied,  # they are items
         )
 
     def _read(

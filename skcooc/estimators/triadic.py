@@ -19,10 +19,10 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
 from skcooc.line_search import TemperatureRange
-from skcooc.protocol import Array, Block, Counts, Triples
+from skcooc.protocol import Array, Block, Triples
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
-from skcooc.tables import Triads, check_same_triads, read_new_triads
+from skcooc.tables import Table, Triads, check_same_triads, read_new_triads
 
 Pair = tuple[float, float]
 
@@ -273,16 +273,16 @@ class TriadicAspectModel(CooccurrenceEstimator):
             variations=(WarmUp(family.first_model),),
         )
 
-    def warm_state(self, recipe: Recipe, X: Counts) -> State:
+    def warm_state(self, recipe: Recipe, table: Table) -> State:
         """Return the initial state; ValueError where values of the second index are new."""
-        observed = cast(Triples, X).middle_sums
+        observed = cast(Triples, table.counts).middle_sums
         is_fitted: Array = np.asarray(self.middle_components_.any(axis=0))
         if len(observed) != len(is_fitted) or ((observed > 0) & ~is_fitted).any():
             raise ValueError(
                 "warm_start=True continues a model in which some values of the second index of X "
                 "are missing or have probability zero. Set warm_start=False to start anew."
             )
-        return super().warm_state(recipe, X)
+        return super().warm_state(recipe, table)
 
     def _read_rows(self, X: Triads) -> Block:
         check_is_fitted(self)

@@ -22,7 +22,6 @@ from skcooc.heldout.predictors import CachedPredictions
 from skcooc.heldout.validation import (
     HeldOut,
     HeldOutPredictions,
-    add_one_unigram,
     chosen_smoothing,
     hold_out,
 )
@@ -51,8 +50,8 @@ class Fit(Tuned):
 
     run: EMResult  # the best one
     smoothing: float
-    unigram: Array  # (M,): add-one, of the tokens fitted
-    mass: float  # number of tokens, weights of rows included
+    X: Counts  # the tokens fitted
+    mass: float  # number of them, weights of rows included
     row_distribution: Array  # (N,)
     heldout_predictions: HeldOutPredictions | None = None  # predictions of held-out tokens
 
@@ -77,7 +76,7 @@ def fit_table(recipe: Recipe, X: Counts, sample: Block, context: FitContext) -> 
         **vars(tuned),
         run=run._replace(rows=X.collect_rows(run.rows)),
         smoothing=chosen_smoothing(settings.smoothing, run.validation or tuned.validation),
-        unigram=add_one_unigram(X),
+        X=X,
         mass=mass,
         row_distribution=row_distribution,
         heldout_predictions=predicted and HeldOutPredictions(settings.division, predicted),

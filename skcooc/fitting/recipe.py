@@ -166,6 +166,7 @@ class Recipe:
     folds_in_own_rows: bool = True  # at the end, where equations with leave-one-out ask for it
     continued: EMState | None = None  # run that a warm start continues
     check: Callable[[Counts], None] = lambda X: None  # ValueError where a table is unsuitable
+    needs_empty_columns: bool = False  # whether columns without tokens take part in the fit
 
     @property
     def equations(self) -> Model:

@@ -116,11 +116,12 @@ class Position(NamedTuple):
     def with_columns(self, model: Online, n_columns: int) -> Position:
         """Return the same model of a table that has more columns, without counts so far."""
         sums = self.stream.column_sums
-        if not (n_new := n_columns - len(sums)):
+        if n_columns == len(sums):
             return self
-        params = online.add_columns(model, self.params, n_new)
+        sums = np.pad(sums, (0, n_columns - len(sums)))
         return self._replace(
-            params=params, stream=self.stream._replace(column_sums=np.pad(sums, (0, n_new)))
+            params=model.among(self.params, np.arange(len(self.stream.column_sums)), n_columns),
+            stream=self.stream._replace(column_sums=sums),
         )
 
 

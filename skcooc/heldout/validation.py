@@ -77,8 +77,15 @@ def hold_out(
     *,
     purpose: str = TO_TUNE,
 ) -> tuple[Block, HeldOut]:
-    """Divide counts into a training part and validation tokens; ValueError if either is empty."""
-    rest, tokens = X.divide(fraction, seed)
+    """Divide counts into a training part and validation tokens; ValueError if either is empty.
+
+    Empty columns of the table do not change which tokens are held out.
+    """
+    narrow, columns = X.occupied()
+    rest, tokens = narrow.divide(fraction, seed)
+    if narrow is not X:
+        rest = rest.among(columns, X.shape[1])
+        tokens = tokens.among(columns, X.shape[1])
     if not (rest.weighted_counts.any() and tokens.weighted_counts.any()):
         raise ValueError(
             f"Found array with {X.shape[0]} sample(s) and {X.row_sums.sum():g} token(s), too few "

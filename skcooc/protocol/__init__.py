@@ -18,6 +18,7 @@ from typing import (
     Self,
     TypeAlias,
     TypeVar,
+    cast,
 )
 
 import numpy as np
@@ -266,7 +267,13 @@ class Block(Counts, Protocol):
         """Return the given rows, in that order."""
 
     def occupied(self) -> tuple[Self, Array]:
-        """Return the rows without empty columns, and the columns that are left."""
+        """Return the rows without empty columns, and the columns that are left.
+
+        The same rows where no column is empty.
+        """
+
+    def among(self, columns: Array, n_columns: int) -> Self:
+        """Return the rows in a table of so many columns, at these places: undoes `occupied`."""
 
     def astype(self, dtype: DTypeLike) -> Self:
         """Return the counts in this type."""
@@ -334,6 +341,29 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
         Otherwise the first objective of EM would not be comparable with the second.
         """
         return params
+
+    def among(self, params: P, columns: Array, n_columns: int, share: float = 0.0) -> P:
+        """Return the parameters in a table of so many columns, at these places: undoes `restrict`.
+
+        The other columns have no tokens. Each component gives them this share in equal parts.
+        """
+        without: Any = self.restrict(params, np.empty(0, dtype=np.intp))
+
+        def widened(narrow: Array, none: Array) -> Array:
+            if narrow.shape == none.shape:  # it has no columns
+                return narrow
+            wide = np.zeros((n_columns, *narrow.shape[1:]), narrow.dtype)
+            if share:
+                wide[:] = share / (n_columns - len(columns))
+            wide[columns] = (1 - share) * narrow if share else narrow
+            return wide
+
+        return type(without)(*map(widened, cast(Any, params), without))
+
+    @property
+    def column_prior(self) -> float:
+        """Pseudo-counts of a column in all components together."""
+        return 0.0
 
     def maximize(self, stats: S, params: P, beta: float) -> P:
         """M-step: return parameters, given the statistics of all rows."""

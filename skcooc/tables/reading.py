@@ -29,7 +29,19 @@ from skcooc.counts import (
     narrowed,
     refuse_containers,
 )
-from skcooc.protocol import CSR, Array, Block, Capability, Counts, RandomState, TableLike, warn
+from skcooc.heldout.validation import add_one
+from skcooc.protocol import (
+    CSR,
+    Array,
+    Block,
+    Capability,
+    Counts,
+    Model,
+    Params,
+    RandomState,
+    TableLike,
+    warn,
+)
 from skcooc.protocol.scikit_learn import check_n_features, check_sample_weight, is_missing
 from skcooc.tables import dyads
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks, check_row_blocks, load_on_workers
@@ -159,6 +171,7 @@ class Table:
     sample: Block  # rows on which hyper-parameters are tuned; in memory the counts themselves
     schema: TableSchema
     blocks: CheckedBlocks | None = None  # only of a table that is read block by block
+    columns: Array | None = None  # (m,): places of those of the counts among all; None: all
 
     @property
     def in_memory(self) -> bool:
@@ -168,6 +181,52 @@ class Table:
         """Return the table, which is in memory, with the number of the group of each row, (N,)."""
         counts = self.sample.in_groups(row_groups)
         return replace(self, counts=counts, sample=counts)
+
+    def occupied(self) -> Table:
+        """Return the table without its empty columns, if it is in memory.
+
+        What is fitted to its counts then has these columns alone; the methods below add the others.
+        """
+        if not self.in_memory:
+            return self
+        counts, columns = self.sample.occupied()
+        if counts is self.sample:
+            return self
+        return replace(self, counts=counts, sample=counts, columns=columns)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of all columns."""
+        return self.counts.shape[1] if self.columns is None else self.schema.shape[-1]
+
+    def all_sums(self, X: Counts) -> Array:
+        """Return the tokens of all columns in counts of this table, (M,)."""
+        if self.columns is None:
+            return X.column_sums
+        sums = np.zeros(self.n_columns)
+        sums[self.columns] = X.column_sums
+        return sums
+
+    def unigram(self, X: Counts) -> Array:
+        """Return the add-one unigram of counts of this table, over all columns, (M,)."""
+        return add_one(self.all_sums(X), X.mean_count_weight)
+
+    def all_params(self, model: Model, params: Params, X: Counts) -> Params:
+        """Return parameters for all columns, given those fitted to counts of this table.
+
+        Empty columns have what a prior gives to new words, in all topics alike, since nobody knows
+        what they are about. Tables of hashed words have any number of empty columns. So the prior
+        counts for as many of them as there are columns with one token, and one more: after Good
+        and Turing, a further token is new as often as one so far was the only one of its column.
+        """
+        if self.columns is None:
+            return params
+        sums = X.column_sums
+        n_once = np.count_nonzero((sums > 0) & (sums <= X.mean_count_weight))
+        n_new = min(self.n_columns - len(self.columns), int(n_once) + 1)
+        prior = model.column_prior
+        share = prior * n_new / (float(sums.sum()) + prior * (len(self.columns) + n_new))
+        return model.among(params, self.columns, self.n_columns, share)
 
 
 def read(
