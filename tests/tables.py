@@ -26,6 +26,12 @@ def planted(n_components=3, n_tokens=8000, seed=0, **options):
     )
 
 
+def occupied(X):
+    """A table without its empty columns."""
+    X = sp.csr_array(X)
+    return X[:, np.flatnonzero(X.sum(axis=0))]
+
+
 def factors(X, k=3):
     """Positive ones for the rows and the columns of a table."""
     rng = np.random.default_rng(1)

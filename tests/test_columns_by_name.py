@@ -57,7 +57,18 @@ def widened(model):
     parts = vars(twin)
     state, stream = parts["_state"], parts["_stream"]
     parts["_state"] = state._replace(params=wide(state.params))
-    averages = stream.averages._replace(stats=wide(stream.averages.stats))
+    averages = stream.averages
+    columns = np.arange(EARLY) if averages.columns is None else averages.columns
+
+    def spread(name, narrow):
+        if name not in OF_COLUMNS:
+            return narrow
+        array = np.zeros((X.shape[1], *narrow.shape[1:]))
+        array[columns] = narrow
+        return array
+
+    stats = {name: spread(name, array) for name, array in averages.stats._asdict().items()}
+    averages = averages._replace(stats=averages.stats._replace(**stats), columns=None)
     parts["_stream"] = wide(stream._replace(averages=averages))
     parts["n_features_in_"] = X.shape[1]
     del parts["feature_names_in_"]

@@ -77,6 +77,12 @@ def size_attributes(estimator: BaseEstimator) -> Attributes:
     return {name: n for name, n in sizes.items() if not hasattr(type(estimator), name)}
 
 
+def columns_with_tokens(column_sums: Array) -> Array | None:
+    """Return the columns whose probabilities are free parameters, (m,); None: all."""
+    columns = np.flatnonzero(column_sums)
+    return None if len(columns) == len(column_sums) else columns
+
+
 def fit_attributes(fit: Fit, table: Table) -> Attributes:
     run = fit.run
     splits = fit.splits if run.splits is None else run.splits
@@ -87,7 +93,7 @@ def fit_attributes(fit: Fit, table: Table) -> Attributes:
         **prediction_attributes(
             fit.model, state, run.beta, fit.smoothing, unigram, fit.row_distribution
         ),
-        "_columns": table.columns,
+        "_columns": columns_with_tokens(table.all_sums(table.counts)),
         "_unfinished": None,
         "_end": run.end,
         "_stopped": run.stopped,
@@ -112,7 +118,7 @@ def iteration_attributes(
     return {
         **({} if fit.splits is None else {"splits_": fit.splits}),
         **prediction_attributes(fit.model, state, record.beta, s, unigram, row_distribution),
-        "_columns": table.columns,
+        "_columns": columns_with_tokens(table.all_sums(X)),
         "_heldout_predictions": None,
         "tuning_": fit.trials,
     }

@@ -81,7 +81,7 @@ class Predictions(MixturesMixin):
     _cache: CacheParameters | None = None  # of the cache for which it is tuned
     _unfinished: Journal | None = None
     _end: EMState | None  # kept for a warm start
-    _columns: Array | None = None  # (m,): columns of the fit, all with tokens; None: all
+    _columns: Array | None = None  # (m,): columns with tokens; None: all
     _stopped: bool  # whether a callback stopped the last fit
     _stream: Stream | None
     _passes: Passes | None

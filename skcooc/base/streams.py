@@ -225,6 +225,7 @@ class Streams(Predictions):
             smoothing=self.smoothing,
             background=add_one_unigram(stream),
             n_jobs=self.n_jobs,
+            whole=recipe.needs_empty_columns,
         )
 
     def _range(self, recipe: Recipe, X: Block) -> TemperatureRange | None:
@@ -256,7 +257,7 @@ class Streams(Predictions):
         self.__dict__.update(
             predictions,
             _stream=stream,
-            _columns=np.flatnonzero(stream.column_sums),
+            _columns=attributes.columns_with_tokens(stream.column_sums),
             converged_=converged,
             objective_=objective,
             history_=[*self.history_, record],

@@ -192,7 +192,7 @@ class CSRCounts(FactorProducts):
         return self._like(self.table[rows], weights).in_groups(groups)
 
     def occupied(self) -> tuple[Self, Array]:
-        n_rows, n_columns = self.shape
+        n_columns = self.shape[1]
         indices = self.indices[self.weighted_counts > 0]
         if indices.size < n_columns // N_SORTED:
             columns = np.unique(indices).astype(np.intp)
@@ -200,16 +200,16 @@ class CSRCounts(FactorProducts):
             seen = np.zeros(n_columns, dtype=bool)
             seen[indices] = True
             columns = np.flatnonzero(seen)
-        if len(columns) == n_columns:
-            return self, columns
-        if indices.size < self.indices.size:  # zeros, or rows of no weight: in any columns
-            return self._same_rows(self.table[:, columns]), columns
-        places = np.empty(n_columns, dtype=self.indices.dtype)
+        return (self if len(columns) == n_columns else self.within(columns)), columns
+
+    def within(self, columns: Array) -> Self:
+        places = np.full(self.shape[1], -1, dtype=self.indices.dtype)
         places[columns] = np.arange(len(columns))
-        narrow = sp.csr_array(
-            (self.data, places[self.indices], self.indptr), shape=(n_rows, len(columns))
-        )
-        return self._same_rows(narrow), columns
+        indices = places[self.indices]
+        if (indices < 0).any():
+            return self._same_rows(self.table[:, columns])
+        shape = self.shape[0], len(columns)
+        return self._same_rows(sp.csr_array((self.data, indices, self.indptr), shape=shape))
 
     def among(self, columns: Array, n_columns: int) -> Self:
         shape = self.shape[0], n_columns

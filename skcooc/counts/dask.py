@@ -229,6 +229,15 @@ class DaskCounts:
     def array(self, values: Array) -> Array:
         return values
 
+    def within(self, columns: Array) -> Self:
+        new = self.with_threads(1, map)
+        shared = shared_value(columns)
+        narrow = task(CSRCounts.within)
+        new.blocks = submit(self.client, [narrow(block, shared) for block in self.blocks])
+        new.column_sums = self.column_sums[columns]
+        new.shape = self.shape[0], len(columns)
+        return new
+
     n_blocks = 1  # an E-step is one round of tasks
 
     def with_progress(self, after_block: Callable[[], None]) -> Self:

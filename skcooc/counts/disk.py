@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from builtins import map as serial_map
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from threading import RLock
 from typing import Self, cast
@@ -93,6 +94,7 @@ class DiskCounts:
         self.n_threads = n_threads
         self.map_ranges = map
         self._after_block: Callable[[], None] | None = None
+        self._places: Array | None = None  # (M,): of the columns among those left; None: all are
         starts = bands.limits[:-1, 1] // BLOCK
         self._ends = [*np.flatnonzero(np.diff(starts, prepend=-1)).tolist(), len(bands)]
 
@@ -109,8 +111,12 @@ class DiskCounts:
         mass = float(self.column_sums.sum())
         for ends in pairwise(self._ends):
             part = slice(*(min(end * self.bands.height, self.shape[0]) for end in ends))
+            bands = self.bands.part(*ends)
+            if self._places is not None:
+                shape = bands.shape[0], self.shape[1]
+                bands = replace(bands, shape=shape, columns=self._places[bands.columns])
             block = BandCounts(
-                self.bands.part(*ends),
+                bands,
                 self.row_sums[part],
                 n_threads=self.n_threads,
                 map=self.map_ranges,
@@ -181,3 +187,11 @@ class DiskCounts:
 
     def array(self, values: Array) -> Array:
         return values
+
+    def within(self, columns: Array) -> Self:
+        # Columns that are left out have zeros at most, for which any place in order will do.
+        new = copy.copy(self)
+        new.shape = self.shape[0], len(columns)
+        new.column_sums = self.column_sums[columns]
+        new._places = np.maximum(np.searchsorted(columns, np.arange(self.shape[1]), "right") - 1, 0)
+        return new

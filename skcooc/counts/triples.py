@@ -219,7 +219,7 @@ class TripleCounts(CSRCounts):
         return self._of(self.pairs[rows])
 
     def occupied(self) -> tuple[Self, Array]:
-        return self, np.arange(self.shape[1])  # all of them: triples keep their columns
+        return self, np.arange(self.shape[1])
 
     def astype(self, dtype: DTypeLike) -> Self:
         return self._of(self.pairs.astype(dtype))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcooc.heldout import Validation
+from skcooc.heldout.validation import new_share
 from skcooc.line_search import TemperatureRange
 from skcooc.protocol import Array, Block, OnlineModel, Rows
 
@@ -27,7 +28,7 @@ class Averages(NamedTuple):
     stats: Any
     n_tokens: float  # of all batches
     n_batches: int
-    columns: Array | None = None  # (m,): places of those of the statistics; None: the first
+    columns: Array | None = None  # (m,): those of the statistics, in order; None: the first
 
 
 class Step(NamedTuple):
@@ -64,17 +65,29 @@ def blend(averages: Averages, stats: Any, n_tokens: float) -> Averages:
     """Return the mean after one more batch."""
     weight = step_size(averages, n_tokens)
     batch = scale_statistics(stats, weight / n_tokens)
+    pairs = zip(averages.stats, batch, strict=True)
+    mean = type(stats)(*(old * (1 - weight) + new for old, new in pairs))
+    n_tokens += averages.n_tokens
+    return averages._replace(stats=mean, n_tokens=n_tokens, n_batches=averages.n_batches + 1)
 
-    def mean(old: Any, new: Any) -> Any:
-        if np.shape(old) == np.shape(new):
-            return old * (1 - weight) + new
-        columns = slice(len(old)) if averages.columns is None else averages.columns
-        wide = new.copy()
-        wide[columns] += old * (1 - weight)
-        return wide
 
-    mean_stats = type(stats)(*map(mean, averages.stats, batch))
-    return Averages(mean_stats, averages.n_tokens + n_tokens, averages.n_batches + 1)
+def with_columns(model: OnlineModel, averages: Averages, columns: Array) -> Averages:
+    """Return the statistics of these columns, (m,), with zeros for new ones.
+
+    Those that are left out have no tokens.
+    """
+    stats = averages.stats
+    arrays = {name: getattr(stats, name) for name in model.column_statistics}
+    before = averages.columns
+    if before is None:
+        before = np.arange(len(arrays[model.column_statistics[0]]))
+    if not np.array_equal(before, columns):
+        stay = np.isin(before, columns)
+        places = np.searchsorted(columns, before[stay])
+        for name, old in arrays.items():
+            arrays[name] = np.zeros((len(columns), *old.shape[1:]), old.dtype)
+            arrays[name][places] = old[stay]
+    return averages._replace(stats=stats._replace(**arrays), columns=columns)
 
 
 def step(
@@ -84,21 +97,31 @@ def step(
     rows: Rows,
     beta: float,
     averages: Averages,
-    total: float,
+    totals: Array,
+    columns: Array,
 ) -> Step:
     """Make an E-step on a batch, and an M-step on the mean of all batches.
 
     The rows (n, k) are folded into the given parameters. In the M-step the mean stands for
-    ``total`` tokens, with a prior of the model. In the E-step the batch is part of an infinite
-    table, whose columns depend on no single token.
+    ``totals`` tokens of the columns, (M,), with a prior of the model. In the E-step the batch is
+    part of an infinite table, whose columns depend on no single token. Only ``columns`` (m,) take
+    part in both.
 
     O. Cappé and E. Moulines, On-line expectation-maximization algorithm for latent data models,
     Journal of the Royal Statistical Society B 71, 2009; P. Liang and D. Klein, Online EM for
     unsupervised models, NAACL 2009.
     """
+    n_tokens = float(X.column_sums.sum())
+    if is_narrow := len(columns) < len(totals):
+        X = X.within(columns)
+        params = model.restrict(params, columns)
     rows, stats = model.expect(X.part_of(np.inf), params, rows, beta)
-    averages = blend(averages, stats, float(X.column_sums.sum()))
+    averages = blend(with_columns(model, averages, columns), stats, n_tokens)
+    total = float(totals.sum())
     params = model.maximize(scale_statistics(averages.stats, total), params, beta)
+    if is_narrow:
+        share = new_share(model.column_prior, totals, X.mean_count_weight)
+        params = model.among(params, columns, len(totals), share)
     return Step(params, rows, averages, float(stats.free_energy))
 
 

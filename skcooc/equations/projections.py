@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -76,6 +76,8 @@ class Projections(OnlineModel[Params, Statistics]):
     lambda_: float = 0.05
     topic_prior: float = 0.0
     update_priors: bool = False
+
+    column_statistics: ClassVar[tuple[str, ...]] = ("topics",)
 
     @property
     def needs(self) -> Mapping[Capability, str]:

@@ -86,6 +86,8 @@ class RowClusters(
     object_weights: ObjectWeights = "counts"
     proportions: Literal["uniform", "estimated"] = "uniform"
 
+    column_statistics: ClassVar[tuple[str, ...]] = ("components", "spare")
+
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         components = random_distributions((X.shape[1], self.n_clusters), X, rng)
         weights, rows = uniform_mixtures(X, self.n_clusters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -62,6 +62,8 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     proportions: Literal["uniform", "estimated"] = "uniform"
     row_iter: int = 10
     hard: bool = False
+
+    column_statistics: ClassVar[tuple[str, ...]] = ("nodes",)
 
     @property
     def needs(self) -> Mapping[Capability, str]:

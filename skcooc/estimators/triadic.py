@@ -271,6 +271,7 @@ class TriadicAspectModel(CooccurrenceEstimator):
             self._settings(),
             shape={"n_components": self.n_components},
             variations=(WarmUp(family.first_model),),
+            needs_empty_columns=True,  # tables of triples keep their columns
         )
 
     def warm_state(self, recipe: Recipe, table: Table) -> State:

@@ -188,6 +188,7 @@ class StreamTrainer:
     smoothing: float | Literal["auto"]  # as asked for; "auto" follows the stream, too
     background: Array  # (M,): the unigram of the batches before
     n_jobs: int | None
+    whole: bool  # whether columns without tokens take part in the steps
 
     def step(self, now: Position, X: Block, totals: Array, tally: ProgressiveLoss) -> Position:
         """Make one step with a batch, and add the batch to the tally.
@@ -226,8 +227,8 @@ class StreamTrainer:
                 fold,
             )
             beta = temperature.beta
-            mass = float(totals.sum())
-            step = online.step(self.model, X, params, rows, beta, stream.averages, mass)
+            columns = np.arange(len(totals)) if self.whole else np.flatnonzero(totals)
+            step = online.step(self.model, X, params, rows, beta, stream.averages, totals, columns)
         tally.add(step.free_energy, validation, batch.n_heldout)
         smoothing = now.smoothing if self.smoothing == "auto" else self.smoothing
         if validation is not None and self.smoothing == "auto":

@@ -111,6 +111,24 @@ def add_one(numbers: Array, weight: float = 1.0) -> Array:
     return (numbers + weight) / (numbers.sum() + weight * len(numbers))
 
 
+def new_share(prior: float, column_sums: Array, weight: float) -> float:
+    """Share of each component that a prior gives to the columns without tokens, all together.
+
+    ``prior`` are the pseudo-counts of a column in all components, ``weight`` is that of a token.
+    Empty columns have what the prior gives to new words, in all components alike, since nobody
+    knows what they are about. Of tables of hashed words most columns are no words at all. So the
+    prior counts for as many of them as there are columns with one token, and one more: after Good
+    and Turing, a further token is new as often as one so far was the only one of its column.
+
+    >>> round(new_share(0.5, np.array([6.0, 1.0, 0.0, 0.0, 0.0]), 1.0), 3)  # 1 / (7 + 1 + 1)
+    0.111
+    """
+    n_occupied = np.count_nonzero(column_sums)
+    n_once = np.count_nonzero((column_sums > 0) & (column_sums <= weight))
+    n_new = min(len(column_sums) - n_occupied, n_once + 1)
+    return prior * n_new / (float(column_sums.sum()) + prior * (n_occupied + n_new))
+
+
 def add_one_unigram(X: Any) -> Array:
     """Unigram of counts, or of a stream, with one more token in each column, (M,)."""
     return add_one(X.column_sums, X.mean_count_weight)

@@ -186,6 +186,9 @@ class Counts(Protocol):
     def array(self, values: Array) -> Array:
         """Return an array on the machines of the counts."""
 
+    def within(self, columns: Array) -> Self:
+        """Return the table of these columns alone, (m,), which are in order."""
+
 
 class Block(Counts, Protocol):
     """Rows on one machine, as an E-step sees them."""
@@ -273,7 +276,7 @@ class Block(Counts, Protocol):
         """
 
     def among(self, columns: Array, n_columns: int) -> Self:
-        """Return the rows in a table of so many columns, at these places: undoes `occupied`."""
+        """Return the rows in a table of so many columns, at these places: undoes `within`."""
 
     def astype(self, dtype: DTypeLike) -> Self:
         """Return the counts in this type."""
@@ -413,6 +416,8 @@ Model: TypeAlias = Equations[Any, Any]
 
 class OnlineModel(Equations[P, S], Protocol[P, S]):
     """A model whose parameters can follow a stream of rows."""
+
+    column_statistics: ClassVar[tuple[str, ...]] = ("components",)  # with an entry per column
 
     def mix_with(self, params: P, distribution: Array, share: float) -> P:
         """Return parameters whose components have this share of a distribution, (M,)."""

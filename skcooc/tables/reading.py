@@ -29,7 +29,7 @@ from skcooc.counts import (
     narrowed,
     refuse_containers,
 )
-from skcooc.heldout.validation import add_one
+from skcooc.heldout.validation import add_one, new_share
 from skcooc.protocol import (
     CSR,
     Array,
@@ -183,16 +183,16 @@ class Table:
         return replace(self, counts=counts, sample=counts)
 
     def occupied(self) -> Table:
-        """Return the table without its empty columns, if it is in memory.
+        """Return the table without its empty columns; RowBlocks as they are.
 
         What is fitted to its counts then has these columns alone; the methods below add the others.
         """
-        if not self.in_memory:
+        columns = np.flatnonzero(self.counts.column_sums)
+        if self.blocks is not None or len(columns) == self.counts.shape[1]:
             return self
-        counts, columns = self.sample.occupied()
-        if counts is self.sample:
-            return self
-        return replace(self, counts=counts, sample=counts, columns=columns)
+        counts = self.counts.within(columns)
+        sample = cast(Block, counts) if self.in_memory else self.sample.within(columns)
+        return replace(self, counts=counts, sample=sample, columns=columns)
 
     @property
     def n_columns(self) -> int:
@@ -212,20 +212,10 @@ class Table:
         return add_one(self.all_sums(X), X.mean_count_weight)
 
     def all_params(self, model: Model, params: Params, X: Counts) -> Params:
-        """Return parameters for all columns, given those fitted to counts of this table.
-
-        Empty columns have what a prior gives to new words, in all topics alike, since nobody knows
-        what they are about. Tables of hashed words have any number of empty columns. So the prior
-        counts for as many of them as there are columns with one token, and one more: after Good
-        and Turing, a further token is new as often as one so far was the only one of its column.
-        """
+        """Return parameters for all columns, given those fitted to counts of this table."""
         if self.columns is None:
             return params
-        sums = X.column_sums
-        n_once = np.count_nonzero((sums > 0) & (sums <= X.mean_count_weight))
-        n_new = min(self.n_columns - len(self.columns), int(n_once) + 1)
-        prior = model.column_prior
-        share = prior * n_new / (float(sums.sum()) + prior * (len(self.columns) + n_new))
+        share = new_share(model.column_prior, self.all_sums(X), X.mean_count_weight)
         return model.among(params, self.columns, self.n_columns, share)
 
 
