@@ -2,16 +2,15 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 import skcooc
 from skcooc import AspectModel, AsymmetricClustering, ClusterAbstraction, Dyads, SymmetricClustering
 from skcooc.datasets import make_cooccurrences
-from tests.tables import refused
+from tests.tables import occupied, refused
 
 TRUTH = make_cooccurrences(40, 30, n_components=3, n_tokens=4000, random_state=0)
-X = sp.csr_array(TRUTH.X, dtype=float)
+X = occupied(TRUTH.X).astype(float)
 N, M = X.shape
 L = X.sum()
 QUICK = {"beta": 0.9, "max_iter": 8, "tol": 1e-3, "random_state": 0}

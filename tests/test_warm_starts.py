@@ -17,11 +17,12 @@ from skcooc import (
     Dyads,
 )
 from tests.contract import assert_same_fit as assert_same
-from tests.tables import planted, refused
+from tests.tables import occupied, planted, refused
 
 pytestmark = pytest.mark.usefixtures("short_starts")
 
 X = planted(n_tokens=4000).X.astype(float)
+DENSE = occupied(X)
 OPTIONS = {"tol": 0, "random_state": 0, "warm_start": True}
 MODELS = [
     AspectModel(3, beta=0.9),
@@ -37,8 +38,8 @@ MODELS = [
 ]
 
 
-def fitted(estimator, n_iter, **options):
-    return clone(estimator).set_params(**OPTIONS, max_iter=n_iter).set_params(**options).fit(X)
+def fitted(estimator, n_iter, table=X, **options):
+    return clone(estimator).set_params(**OPTIONS, max_iter=n_iter).set_params(**options).fit(table)
 
 
 def again(model, table=X, **options):
@@ -111,8 +112,8 @@ def test_other_data_with_the_same_sums_do_no_harm(solver):
 def test_the_state_that_is_kept_is_small():
     for solver, n_rows, n_columns in (("momentum", 2, 1), (1.8, 2, 2), (1.0, 1, 0)):
         model = AspectModel(8, beta=0.9, solver=solver)
-        warm, cold = (fitted(model, 10, warm_start=kept) for kept in (True, False))
+        warm, cold = (fitted(model, 10, DENSE, warm_start=kept) for kept in (True, False))
         more = len(pickle.dumps(warm)) - len(pickle.dumps(cold))
         kept = n_rows * warm.embedding_.nbytes + n_columns * warm.components_.nbytes
         assert kept <= more < kept + 2000
-        assert vars(again(warm, warm_start=False))["_end"] is None
+        assert vars(again(warm, DENSE, warm_start=False))["_end"] is None

@@ -22,7 +22,7 @@ from skcooc.heldout import Factors, HeldOut, Unseen
 from skcooc.heldout.memory import cross_fitted_logs, memory_cells, rows_with
 from skcooc.heldout.predictors import log_cells, rows_of, smoothed
 from skcooc.heldout.scoring import is_observed
-from skcooc.heldout.validation import add_one, add_one_unigram, chosen_smoothing, hold_out
+from skcooc.heldout.validation import add_one, chosen_smoothing, hold_out
 from skcooc.line_search import TemperatureRange
 from skcooc.metrics import integrated_complete_likelihood, npmi_coherence
 from skcooc.model_selection.candidates import Score
@@ -97,7 +97,10 @@ class ComponentPath:
         if not recipe.has(MergeAndSplitRuns) or estimator.early_stopping:
             return _fit_of(estimator.fit(self._data.X, **self._data.params))
         weights = self._data.params.get("sample_weight")
-        X = read_in_memory(copy.copy(estimator), self._data.X, weights).sample  # type: ignore[arg-type]
+        table = read_in_memory(copy.copy(estimator), self._data.X, weights)  # type: ignore[arg-type]
+        if not recipe.needs_empty_columns:
+            table = table.occupied()
+        X = table.sample
         recipe = recipe.with_seeds(draw_seeds(self._seed, estimator.n_init))
         settings = recipe.settings
         within = recipe.beta_range(X)
@@ -110,7 +113,8 @@ class ComponentPath:
         point = point.or_better(self._points.get(n))
         self._points[n] = point
         best = path.left_out(point)
-        factors = Factors(*best.model.factors(*best.state))
+        params = table.all_params(best.model, best.state.params, train)
+        factors = Factors(*best.model.factors(params, best.state.rows))
         shares = train.row_sums * train.row_weights
         smoothing = best.smoothing
         if heldout is None:
@@ -118,7 +122,7 @@ class ComponentPath:
         return PathFit(
             factors,
             (shares / shares.sum()) @ factors.A,
-            smoothed(factors, add_one_unigram(train), smoothing),
+            smoothed(factors, table.unigram(train), smoothing),
             best.beta,
             float(n * best.n_iter),
         )

@@ -166,7 +166,8 @@ def test_steps_follow_the_recursion(model):
         batch = CSRCounts(X[first:last])
         L, states = X[first:last].sum(), np.full((last - first, rows.shape[1]), 1 / rows.shape[1])
         seen.append(L)
-        step = online.step(model, batch, params, states, BETA, kept, sum(seen))
+        columns, totals = np.arange(X.shape[1]), X[:last].sum(axis=0)
+        step = online.step(model, batch, params, states, BETA, kept, totals, columns)
         params, kept = step.params, step.averages
         weight = L / (sum(seen) / t) / t**0.5
         own, s = model.expect(batch, theirs, states, BETA)

@@ -10,7 +10,7 @@ from skcooc.fitting.tuning import LARGER_BETA, N_PRIORS
 from skcooc.model_selection import split_counts
 from skcooc.starts.topics import topic_start
 from tests.equations.running import run_stages
-from tests.tables import planted
+from tests.tables import occupied, planted
 
 
 def test_recovers_planted_aspects():
@@ -56,8 +56,9 @@ def test_the_chosen_prior_helps_with_sparse_data():
 
 def test_the_prior_is_that_of_the_best_probe():
     """The validation of short fits, transcribed with public means."""
-    X = CSRCounts(sp.csr_array(THIN.astype(float)))
-    model = AspectModel(6, random_state=0).fit(THIN)
+    thin = occupied(THIN)
+    X = CSRCounts(thin.astype(float))
+    model = AspectModel(6, random_state=0).fit(thin)
     seed = int(np.random.RandomState(0).randint(2**31))
     rest, held = (part.table.toarray() for part in X.divide(0.1, seed))
     tried = [probe for probe in model.tuning_ if probe.stage in ("prior", "tempering")]
