@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from skcooc.counts import thin
 from skcooc.datasets import make_cooccurrences
 
 MANY_THREADS = SimpleNamespace(NUMBA_NUM_THREADS=8)  # numba's limit, whatever the machine has
@@ -30,6 +31,15 @@ def occupied(X):
     """A table without its empty columns."""
     X = sp.csr_array(X)
     return X[:, np.flatnonzero(X.sum(axis=0))]
+
+
+def held_out(X, fraction, seed):
+    """The tokens that a fit leaves, and those that it holds out: empty columns do not matter."""
+    columns = np.flatnonzero(X.sum(axis=0))
+    parts = []
+    for part in thin(occupied(X), fraction, seed):
+        parts.append(sp.csr_array((part.data, columns[part.indices], part.indptr), shape=X.shape))
+    return parts
 
 
 def factors(X, k=3):

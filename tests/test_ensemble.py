@@ -14,7 +14,7 @@ from skcooc import (
     ProductSpaceMixture,
     TriadicAspectModel,
 )
-from skcooc.counts import CSRCounts, thin
+from skcooc.counts import CSRCounts
 from skcooc.ensemble.averaging import LARGER_BETA, consensus, mean_tunables, predicted_mean
 from skcooc.equations.aspects import distinctive_shares
 from skcooc.equations.row_clusters import RowClusters
@@ -27,11 +27,11 @@ from skcooc.model_selection import CountSplit, split_counts
 from skcooc.simplex import match_rows
 from skcooc.tables import Table, TableSchema
 from tests.cases import CLASSES, FAST
-from tests.tables import planted, refused
+from tests.tables import held_out, occupied, planted, refused
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 X = planted(n_tokens=4000).X.astype(float)
-HARD = planted(10, 3000, n_rows=100, n_columns=200).X  # more topics than the models have
+HARD = occupied(planted(10, 3000, n_rows=100, n_columns=200).X)  # more topics than the models have
 ASPECTS = AspectModel(4, **{**FAST, "random_state": None})
 
 
@@ -206,7 +206,7 @@ def test_the_mean_is_validated_by_four_members(n):
     """Literal transcription, with the perplexity extrapolated to all members."""
     mean = average(AspectModel(4), n).fit(HARD)
     seeds = draw_seeds(0, n)
-    rest, held = thin(HARD.astype(float), 0.1, seeds[0])
+    rest, held = held_out(HARD.astype(float), 0.1, seeds[0])
     (chosen,) = (trial for trial in mean.tuning_ if trial.chosen)
     values = {**chosen.values, "tempering": mean.estimators_[0].tempering_}
     predicted = []
@@ -235,7 +235,7 @@ def test_the_mean_is_validated_by_four_members(n):
             log_perplexity(sum(predicted) / 4, mean.smoothing_),
         ]
         expected = np.linalg.solve(np.vander(sizes), logs) @ [1 / n**2, 1 / n, 1]
-    assert np.log(chosen.validation.perplexity) == pytest.approx(expected, rel=1e-6)
+    assert np.log(chosen.validation.perplexity) == pytest.approx(expected, rel=1e-5)
 
 
 def test_smoothing_is_estimated_if_members_hold_out_counts_and_grids_are_searched():

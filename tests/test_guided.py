@@ -40,7 +40,7 @@ from skcooc.model_selection import (
     CountSplit,
     split_counts,
 )
-from tests.tables import MANY_THREADS, planted, refused
+from tests.tables import MANY_THREADS, occupied, planted, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge")
 
@@ -176,15 +176,18 @@ def test_topics_in_a_frame_have_the_columns_of_the_table():
 
 def test_no_knowledge_is_a_plain_aspect_model():
     options = {"beta": 1.0, "max_iter": 20, "random_state": 0, "component_prior": 0.0}
-    plain = AspectModel(3, **options).fit(X)
-    for model in (
-        GuidedAspectModel(3, **options),
-        GuidedAspectModel(3, seed_features={}, seed_strength=0.5, **options),
-        AspectModel(3, **{**options, "component_prior": np.zeros((3, M))}),
+    dense = occupied(X)
+    plain = AspectModel(3, **options)
+    for model, table in (
+        (GuidedAspectModel(3, **options), X),
+        (GuidedAspectModel(3, seed_features={}, seed_strength=0.5, **options), X),
+        (AspectModel(3, **{**options, "component_prior": np.zeros((3, dense.shape[1]))}), dense),
     ):
-        found = model.fit(X)
+        found, plain = model.fit(table), plain.fit(table)
         np.testing.assert_allclose(found.components_, plain.components_, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(found.transform(X), plain.transform(X), rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(
+            found.transform(table), plain.transform(table), rtol=1e-8, atol=1e-10
+        )
         assert found.objective_ == pytest.approx(plain.objective_, rel=1e-12)
 
 
@@ -220,8 +223,10 @@ def test_expected_counts_are_a_prior():
     mine = AspectModel(3, component_prior=50 * TRUTH.components, **FAST).fit(X)
     overlap = np.sqrt(mine.components_) @ np.sqrt(TRUTH.components).T
     assert overlap.argmax(axis=1).tolist() == [0, 1, 2]  # topics keep their places
-    equal = AspectModel(3, component_prior=np.full((3, M), 0.5), **FAST).fit(X)  # like a number
-    plain = AspectModel(3, component_prior=0.5, **FAST).fit(X)
+    dense = occupied(X)
+    numbers = np.full((3, dense.shape[1]), 0.5)
+    equal = AspectModel(3, component_prior=numbers, **FAST).fit(dense)  # like a number
+    plain = AspectModel(3, component_prior=0.5, **FAST).fit(dense)
     assert equal.objective_ == pytest.approx(plain.objective_, rel=1e-3)
     bad = AspectModel(3, component_prior=np.ones((2, M)), **FAST)
     refused(r"component_prior is an array of shape \(2, 60\)", bad.fit, X)

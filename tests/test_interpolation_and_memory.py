@@ -17,7 +17,6 @@ from skcooc import (
     TriadicAspectModel,
     Triads,
 )
-from skcooc.counts import thin
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors
@@ -27,7 +26,7 @@ from skcooc.metrics import perplexity_of
 from skcooc.model_selection import ComponentSearchCV, split_counts
 from skcooc.tables import as_counts
 from tests.cases import FAST, META
-from tests.tables import planted, refused
+from tests.tables import held_out, occupied, planted, refused
 
 SIZES = {"n_rows": 60, "n_columns": 80}
 X = planted(**SIZES, n_tokens=4000).X.astype(float)
@@ -36,6 +35,7 @@ BURSTY = planted(**SIZES, n_tokens=6000, burstiness=20).X.astype(float)
 KNOWN, UNSEEN = split_counts(BURSTY, random_state=0)
 ASPECTS, CLUSTERS = AspectModel(8, beta=1.0, **FAST), AsymmetricClustering(3, beta=0.2, **FAST)
 SEARCHED = AspectModel(3, **FAST)
+ALONE = clone(SEARCHED).set_params(random_state=3)  # as good alone as in a cache
 SEARCHING = [("aspects", SEARCHED), ("clusters", AsymmetricClustering(3, **FAST))]
 GIVEN = {"concentration": 20.0, "discount": 0.2, "smoothing": 0.1}
 TRIADS = Triads([0, 1], [0, 1], [0, 1])
@@ -76,7 +76,7 @@ def weights_of(members, heldout, background):
 
 
 def test_weights_are_those_of_a_literal_transcription(model):
-    rest, heldout = thin(TRAIN, 0.1, draw_seeds(0, 1)[0])
+    rest, heldout = held_out(TRAIN, 0.1, draw_seeds(0, 1)[0])
     b = (rest.sum(axis=0) + 1) / (rest.sum() + X.shape[1])
     members = [clone(estimator).fit(rest) for estimator in (ASPECTS, CLUSTERS)]
     weights, s = weights_of(members, heldout, b)
@@ -114,7 +114,7 @@ def test_models_are_fitted_twice_also_in_a_cache_and_this_predicts_better():
 
     model = mean_of([("one", Counting(3, beta=0.9, **FAST))])
     RowMemory(model).fit(TRAIN)
-    assert sorted(fits) == [thin(TRAIN, 0.1, draw_seeds(0, 1)[0])[0].sum(), TRAIN.sum()]
+    assert sorted(fits) == [held_out(TRAIN, 0.1, draw_seeds(0, 1)[0])[0].sum(), TRAIN.sum()]
     for estimators in (SEARCHING, (("aspects", ASPECTS), ("clusters", CLUSTERS))):
         model = RowMemory(mean_of(estimators)).fit(KNOWN)
         assert model.perplexity(Dyads(UNSEEN)) < 0.95 * model.estimator_.perplexity(Dyads(UNSEEN))
@@ -139,7 +139,7 @@ def test_parameters_reach_the_models_and_searches_use_them():
 
 @pytest.fixture(scope="module")
 def memory():
-    return RowMemory(SEARCHED).fit(KNOWN)
+    return RowMemory(ALONE).fit(KNOWN)
 
 
 def assert_mixtures(model, table):
@@ -204,7 +204,7 @@ def test_rows_of_no_weight_change_no_weights_of_models():
 
 
 def test_the_model_is_not_changed_and_its_rows_are_predicted_from_their_counts(memory):
-    alone = clone(SEARCHED).fit(KNOWN)
+    alone = clone(ALONE).fit(KNOWN)
     np.testing.assert_array_equal(memory.components_, alone.components_)
     np.testing.assert_array_equal(memory.transform(BURSTY), alone.transform(BURSTY))
     assert memory.estimator_.beta_ == alone.beta_
@@ -266,13 +266,13 @@ def test_models_are_tuned_for_the_cache_around_them(monkeypatch, averaged):
         return seen[-1][-1]
 
     monkeypatch.setattr(CacheValidation, "perplexity", perplexity)
-    short = planted(**SIZES, n_tokens=1200, burstiness=20).X.astype(float)
+    short = occupied(planted(**SIZES, n_tokens=1200, burstiness=20).X.astype(float))
     single = AspectModel(12, component_prior=0.02, tempering="distinctive", **FAST)
     estimator = skcooc.AveragedModels(single, 1, random_state=0) if averaged else single
     memory = RowMemory(estimator, discount=0.4, random_state=0).fit(short)
     cache, predictor, found = seen[0]
     (seed,) = draw_seeds(0, 1)
-    known, heldout = thin(short, 0.1, seed)
+    known, heldout = held_out(short, 0.1, seed)
     background = 1 + (known.toarray() > 0).sum(axis=0)
     background = background / background.sum()
     np.testing.assert_array_equal(cache.X.table.toarray(), heldout.toarray())
@@ -317,7 +317,7 @@ def test_streams_and_blocks_predict_new_rows_only(tmp_path):
 def test_rows_of_a_stream_are_folded_in_without_the_tokens_to_be_predicted():
     """Estimates of the cache, transcribed; with all tokens the model would be trusted more."""
     model = RowMemory(AspectModel(8, beta=1.0, **FAST), random_state=0).partial_fit(KNOWN)
-    rest, heldout = thin(KNOWN, 0.1, draw_seeds(0, 1)[0])
+    rest, heldout = held_out(KNOWN, 0.1, draw_seeds(0, 1)[0])
     background = 1 + (rest.toarray() > 0).sum(axis=0)
 
     def concentration(rows):
@@ -333,7 +333,7 @@ def test_without_pseudo_counts_only_columns_that_a_row_has_are_scored():
     """With a = d = 0 all others are impossible in the cache, whatever the model says."""
     mean = skcooc.AveragedModels(SEARCHED, 1, random_state=0)
     memory = RowMemory(mean, concentration=0.0, discount=0.0, random_state=0).fit(KNOWN)
-    known, heldout = (part.toarray() for part in thin(KNOWN, 0.1, draw_seeds(0, 1)[0]))
+    known, heldout = (part.toarray() for part in held_out(KNOWN, 0.1, draw_seeds(0, 1)[0]))
     again = (heldout > 0) & (known > 0)
     assert 0 < again.sum() < (heldout > 0).sum()
     logs = np.log((known / known.sum(axis=1, keepdims=True))[again])

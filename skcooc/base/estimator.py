@@ -112,6 +112,9 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
         Notes
         -----
+        Columns without tokens take no part in the fit: they do not slow it, and the model does not
+        depend on their number. At the end they get what a prior gives to new words, and smoothing.
+
         With ``early_stopping=True`` the parameters are those of the iteration with the lowest
         held-out perplexity, and have not seen the held-out tokens; ``n_init`` runs are compared by
         this perplexity. With ``beta="auto"`` the final fit has all tokens.
@@ -122,7 +125,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         are the same, EM continues exactly: a hundred iterations and a hundred more are two hundred.
         The first call needs ``max_iter`` of 60 or more for that, as it also limits the fits of the
         start and what comes before the last stage. The estimator keeps up to two more arrays of the
-        shapes of ``embedding_`` and ``components_``. With ``annealing`` below 1 it continues at
+        shapes of ``embedding_`` and ``components_``, three of the latter without its empty columns
+        where X has such columns. With ``annealing`` below 1 it continues at
         ``beta_``.
         """
         if auto_sizes.has_auto_size(self):
@@ -241,7 +245,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
     @property
     def n_parameters_(self) -> int:
-        """Number of free parameters of P(x, y), those of the training rows included."""
+        """Number of free parameters of P(x, y), of training rows and of columns with tokens."""
         check_is_fitted(self)
         if not len(self.embedding_):
             raise AttributeError(

@@ -65,7 +65,7 @@ ATTRIBUTES = {
     "component_distribution_ : (K,) array": "P(z_k), shares of the training tokens.",
     "column_embedding_ : (M, K) array": "P(z_k given y_j).",
     "row_components_ : (K, N) array": "P(x_i given z_k).",
-    "unigram_ : (M,) array": "Add-one distribution of the columns, used for smoothing.",
+    "unigram_ : (M,) array": "Add-one distribution of all columns, used for smoothing.",
     "beta_, smoothing_ : float": "Values used.",
     "tuning_ : list of Trial": """\
 Values tried on held-out tokens: ``stage``, ``values``, ``validation``, ``chosen``.""",
@@ -75,7 +75,7 @@ Values tried on held-out tokens: ``stage``, ``values``, ``validation``, ``chosen
     "history_ : list of Record": """\
 Per iteration: ``beta``, ``free_energy``, ``validation_perplexity``, ``seconds``, and ``stage``:
 "start" for iterations of the fits from which this one starts, else "fit".""",
-    "n_parameters_ : int": "Number of free parameters, those of rows included.",
+    "n_parameters_ : int": "Number of free parameters of the rows, and of the columns with tokens.",
     "n_features_in_ : int": "Number M of columns.",
     "feature_names_in_ : (M,) array of str": "Names of the columns, if these are strings.",
     "row_names_in_, column_names_in_ : arrays": "Names of any type, if X has names.",

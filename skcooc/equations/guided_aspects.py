@@ -357,6 +357,15 @@ class GroupedAspects(GuidedAspects):
         factors = params.column_factors[:, columns]
         return params._replace(components=params.components[columns], column_factors=factors)
 
+    def among(self, params: Any, columns: Array, n_columns: int, share: float = 0.0) -> Any:
+        guided: Any = GuidedParams(*params[: len(GuidedParams._fields)])
+        wide = GuidedAspects(self.n_components).among(guided, columns, n_columns, share)
+        factors = np.ones((len(params.column_factors), n_columns), params.column_factors.dtype)
+        factors[:, columns] = params.column_factors
+        return params._replace(
+            **wide._asdict(), column_factors=factors, exposures=factors @ wide.components
+        )
+
     def predict(self, params: Any, rows: Rows, X: Block) -> Array:
         return self.ratios(params, rows, X) * super().predict(params, rows, X)
 

@@ -62,10 +62,11 @@ class AspectModel(CooccurrenceEstimator):
         ("joint"). "auto" is "distinctive", unless "joint" lowers held-out perplexity by 0.5 %.
 
     component_prior : float, (K, M) array or "auto", default="auto"
-        Pseudo-count of every column in every topic, for sparse data. "auto" is 0 unless a value
-        lowers held-out perplexity by 1 %. An array, such as counts of an earlier period, starts the
-        topics; a DataFrame is matched by the names of its columns where X has names (in a pipeline
-        see `NamedCounts`), and columns that it lacks have the pseudo-count 0.
+        Pseudo-count of every column in every topic, for sparse data. Of the columns without tokens
+        it counts for as many as there are columns with a single token, and one more. "auto" is 0
+        unless a value lowers held-out perplexity by 1 %. An array, such as counts of an earlier
+        period, starts the topics; a DataFrame is matched by the names of its columns where X has
+        names (in a pipeline see `NamedCounts`), and columns that it lacks have the pseudo-count 0.
 
     leave_one_out : bool or "auto", default="auto"
         Whether to subtract each token's expected count from its row and column before the E-step
@@ -219,7 +220,7 @@ class AspectModel(CooccurrenceEstimator):
             quick_start=None if family.is_guided else row_start,
             variations=tuple(variations),
             init_from=plain if self.annealing is None else None,
-            needs_empty_columns=family.is_guided,  # where something is known of any column
+            needs_empty_columns=family.knows_columns,
         )
 
     def _family(self) -> AspectFamily:
@@ -281,6 +282,11 @@ class AspectFamily(ModelFamily):
     @property
     def is_guided(self) -> bool:
         """Whether something is known of the components."""
+        return self.knows_columns
+
+    @property
+    def knows_columns(self) -> bool:
+        """Whether something is known of columns, with or without tokens."""
         return self.expected_counts is not None
 
     def for_table(self, X: Counts, columns: Array | None) -> AspectFamily:

@@ -349,7 +349,10 @@ class LabelledAspectModel(GuidedAspectModel):
     ) -> Self:
         """Fit to rows with labels (N,), some of them None, of the classes (C,)."""
         inputs = columns | attributes.size_attributes(self) | {"_schema": table.schema}
-        self._fit_groups(self.recipe(), table, inputs, {}, labels, classes)
+        recipe = self.recipe()
+        if not recipe.needs_empty_columns:
+            table = table.occupied()
+        self._fit_groups(recipe, table, inputs, {}, labels, classes)
         per = self.n_components_per_class
         names = [f"{c} {n}" if per > 1 else str(c) for c in classes for n in range(per)]
         self.component_names_ = dict(enumerate(names))

@@ -511,6 +511,11 @@ class GuidedFamily(AspectFamily):
     def is_guided(self) -> bool:
         return True
 
+    @property
+    def knows_columns(self) -> bool:
+        has_seeds = any(columns is not None for columns in self.seeds.values())
+        return has_seeds or self.fixed_components is not None or super().knows_columns
+
     def _names(self, n_columns: int, table_names: Array | None) -> Array | None:
         """Return the names of the columns, (M,): those given, or else those of the table."""
         if self.feature_names is None:

@@ -358,7 +358,8 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
             wide = np.zeros((n_columns, *narrow.shape[1:]), narrow.dtype)
             if share:
                 wide[:] = share / (n_columns - len(columns))
-            wide[columns] = (1 - share) * narrow if share else narrow
+                narrow = (1 - share) * narrow
+            wide[columns] = narrow
             return wide
 
         return type(without)(*map(widened, cast(Any, params), without))

@@ -283,7 +283,7 @@ def test_clusters_never_come_apart_below_one_for_a_unit_of_divergence():
 def test_a_temperature_is_that_of_the_divergence(axis, beta):
     """beta times the mean sum of an object is per unit of divergence, whatever that sum is."""
     one, other = (
-        fitted(X, axis=axis, beta=beta / unit, solver=1.0, max_iter=80)
+        fitted(X, axis=axis, beta=beta / unit, solver=1.0, max_iter=400, tol=0.0)
         for X, unit in ((COUNTS, UNIT), (ROWS, 1.0))
     )
     order = linear_sum_assignment(-one.posteriors_.T @ other.posteriors_)[1]  # starts may differ
