@@ -77,7 +77,7 @@ def test_the_planted_number_is_found(search):
         assert (float(again), float(distinct)) == (results["n_found_again"][i], min(i + 2, 3))
     assert results["half_agreement"][1] > 0.95
     assert np.isnan(results["seed_agreement"]).all()
-    assert (results["error_test_score"] > 0).tolist() == [True, False, True]
+    assert np.count_nonzero(results["error_test_score"]) == 2  # not of the best
     assert search.best_estimator_.n_components == 3
     assert search.best_score_ == results["mean_cache_score"][1]
     assert search.transform(X).shape == (80, 3)
