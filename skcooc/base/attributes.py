@@ -28,7 +28,8 @@ def prediction_attributes(
 ) -> Attributes:  # fmt: skip
     """Return the attributes for predictions; ValueError where not finite."""
     embedding, components = model.factors(*state)
-    unknown, _ = model.factors(state.params, state.params.weights[None])
+    no_columns = model.restrict(state.params, np.empty(0, dtype=np.intp))
+    unknown, _ = model.factors(no_columns, state.params.weights[None])
     if not np.isfinite([components.sum(), unknown.sum()]).all():
         raise ValueError(
             "EM reached parameters that are not finite: the counts of X, or their weights, differ "

@@ -235,8 +235,10 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         >>> from skcooc import AspectModel, Dyads, datasets
         >>> X = datasets.make_cooccurrences(40, 30, n_components=3, n_tokens=4000, random_state=0).X
         >>> models = [AspectModel(K, beta=1, random_state=0).fit(X) for K in (1, 2, 3, 4)]
-        >>> [model.n_parameters_ for model in models]  # (N + M - 1) K - 1
-        [68, 137, 206, 275]
+        >>> int((X.sum(axis=0) > 0).sum())  # columns with tokens
+        26
+        >>> [model.n_parameters_ for model in models]  # (N + 26 - 1) K - 1
+        [64, 129, 194, 259]
         >>> len(min(models, key=lambda model: model.bic(Dyads(X))).components_)
         3
         """

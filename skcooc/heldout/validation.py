@@ -126,7 +126,7 @@ def new_share(prior: float, column_sums: Array, weight: float) -> float:
     n_occupied = np.count_nonzero(column_sums)
     n_once = np.count_nonzero((column_sums > 0) & (column_sums <= weight))
     n_new = min(len(column_sums) - n_occupied, n_once + 1)
-    return prior * n_new / (float(column_sums.sum()) + prior * (n_occupied + n_new))
+    return float(prior * n_new / (column_sums.sum() + prior * (n_occupied + n_new)))
 
 
 def add_one_unigram(X: Any) -> Array:
