@@ -55,9 +55,14 @@ def fit_with_searched_size(
 def _size_search(estimator: Any, X: TableLike, sample_weight: ArrayLike | None) -> Any:
     from skcooc.model_selection import ComponentSearchCV
 
-    read_in_memory(copy.copy(estimator), X, sample_weight)
+    table = read_in_memory(copy.copy(estimator), X, sample_weight)
     sizes = dict.fromkeys(estimator.size_parameters, 1)
     model = clone(estimator).set_params(**sizes, n_jobs=1, warm_start=False)
+    if not model.recipe().needs_empty_columns:
+        occupied = table.occupied()
+        if occupied is not table:
+            X = occupied.sample.table
+            sample_weight = occupied.sample.weights
     search = ComponentSearchCV(
         model.set_callbacks(),
         refit=False,

@@ -78,7 +78,7 @@ def test_validated_iterations_tuned_temperatures_and_priors():
     np.testing.assert_array_equal(line.get_xdata(), 1 + np.flatnonzero(validated))
     assert display.over == display.ax_.get_xlabel() == "iterations"
     assert display.ax_.get_ylabel() == "held-out perplexity"
-    model = AspectModel(4, random_state=0).fit(X)
+    model = AspectModel(4, component_prior=0.0, random_state=0).fit(X)
     beta = PerplexityDisplay.from_estimator(model)
     coarse = sorted((t.beta, t.validation.perplexity) for t in model.tuning_ if t.stage == "coarse")
     assert len(coarse) == len(model.tuning_) - 2  # and the final size, and joint tempering
@@ -90,7 +90,7 @@ def test_validated_iterations_tuned_temperatures_and_priors():
     named = PerplexityDisplay.from_estimator(model, name="one")
     assert legend(named) == ["one, coarse", "one, beta", "one, tempering"]
     with pytest.raises(ValueError, match=r"nothing to draw over component_prior: .* beta"):
-        PerplexityDisplay.from_estimator(model, over="component_prior")  # data are not sparse
+        PerplexityDisplay.from_estimator(model, over="component_prior")
     model = AspectModel(4, random_state=0).fit(planted(6, 1000, n_rows=100, n_columns=100).X)
     prior = PerplexityDisplay.from_estimator(model, over="component_prior")
     with_prior = [trial for trial in model.tuning_ if trial.prior]
