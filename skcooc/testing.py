@@ -326,13 +326,19 @@ def empty_columns(case: Case, model: Model) -> None:
 
 
 def restrict(case: Case, model: Model) -> None:
-    """The fold-in needs parameters of present columns only; the fast one equals the E-step."""
+    """The fold-in needs parameters of present columns only; the fast one equals the E-step.
+
+    Put back among the others, the columns are what they were.
+    """
     M = case.X.shape[1]
     half = np.vstack([case.X.table.toarray(), np.eye(M)])
     half[:, M // 2 :] = 0
     X = CSRCounts(sp.csr_array(half)).as_new()
     narrow, columns = X.occupied()
     for state in case.states:
+        of_columns = model.restrict(state.params, columns)
+        wide = model.factors(model.among(of_columns, columns, M), state.rows)[1]
+        _equal("columns put back", wide[columns], model.factors(of_columns, state.rows)[1])
         equations, params = model.fold_in_equations(state.params)
         rows = np.tile(params.weights, (len(half), 1))
         new = equations.expect(X, params, rows, case.beta)[0]
