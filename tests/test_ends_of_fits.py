@@ -98,9 +98,9 @@ def test_a_start_of_another_table_ends_early_without_what_belongs_to_the_table(m
 
 def test_leave_one_out_goes_on_from_a_short_fit_in_a_cache_only():
     # Without the rows of the short fit, small topics starve, which a cache makes up for.
-    alone = fitted("topics, leave one out", "topics")
-    cached = RowMemory(clone(MAY_RISE["topics, leave one out"]), random_state=0)
-    cached.fit(TABLES["topics"])
+    model = clone(MAY_RISE["topics, leave one out"]).set_params(random_state=1)
+    alone = clone(model).fit(TABLES["topics"])
+    cached = RowMemory(model, random_state=0).fit(TABLES["topics"])
     first_alone, first_cached = (
         next(record for record in model.history_ if record.stage == "fit")
         for model in (alone, cached.estimator_)
