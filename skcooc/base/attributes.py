@@ -137,7 +137,7 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: 
             ConvergenceWarning,
         )
     if isinstance(estimator, RowClusterMixin) and table.blocks is None:
-        for side, have_counts in estimator._have_counts(table.counts).items():
+        for side, have_counts in estimator._have_counts(table).items():
             if n_empty := np.count_nonzero(~have_counts):
                 warn(
                     f"{n_empty} of {len(have_counts)} {side} {'have' if n_empty > 1 else 'has'} no "

@@ -11,7 +11,7 @@ from skcooc.protocol import Array, Block, Counts, TableLike, warn
 from skcooc.protocol.bases import BaseEstimator, ClusterMixin
 from skcooc.protocol.decorators import available_if
 from skcooc.simplex import first_largest
-from skcooc.tables import is_out_of_core
+from skcooc.tables import Table, is_out_of_core
 
 
 def check_hard(hard: bool, proportions: str, annealing: float | None = None) -> None:
@@ -109,9 +109,9 @@ class RowClusterMixin(ClusterMixin):
             return self._map_blocks("predict_proba", X, self._n_posteriors)
         return self._posteriors(self._read_rows(X))
 
-    def _have_counts(self, X: Counts) -> dict[str, Array]:
+    def _have_counts(self, table: Table) -> dict[str, Array]:
         """Return whether the items that are clustered have counts in the table fitted, by side."""
-        return {"rows": rows_with_counts(X)}
+        return {"rows": rows_with_counts(table.counts)}
 
     def _posteriors(self, X: Block) -> Array:
         return self.fold_in(X)

@@ -23,10 +23,11 @@ from skcooc.equations.memberships import (
 )
 from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
 from skcooc.fitting import FixedModel, Recipe
-from skcooc.protocol import Array, Counts
+from skcooc.protocol import Array
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
 from skcooc.starts.clusters import best_start, hard_start, left_out_start, seeded_start
+from skcooc.tables import Table
 
 N_TEMPERATURES = 5  # tried: predictions hardly change within a factor of 1.5
 
@@ -150,8 +151,10 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     def labels_(self) -> Array:
         return first_largest(self.posteriors_)
 
-    def _have_counts(self, X: Counts) -> dict[str, Array]:
-        return super()._have_counts(X) if self.axis == "rows" else {"columns": X.column_sums > 0}
+    def _have_counts(self, table: Table) -> dict[str, Array]:
+        if self.axis == "rows":
+            return super()._have_counts(table)
+        return {"columns": table.all_sums(table.counts) > 0}
 
     def merged(self, shares: Array) -> Self:
         """Return a fitted model of L clusters, sums of the K fitted ones by shares (K, L)."""

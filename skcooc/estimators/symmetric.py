@@ -181,9 +181,9 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         members &= self.components_.any(axis=0)
         return np.tile(members, (self.joint_.shape[0], 1))
 
-    def _have_counts(self, X: Counts) -> dict[str, Array]:
-        rows = rows_with_counts(X)
-        columns = X.column_sums > 0
+    def _have_counts(self, table: Table) -> dict[str, Array]:
+        rows = rows_with_counts(table.counts)
+        columns = table.all_sums(table.counts) > 0
         return {"items": rows | columns} if self.tied else {"rows": rows, "columns": columns}
 
     def recipe(self) -> Recipe:
