@@ -309,6 +309,23 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.classes_[first_largest(self.predict_proba(X))]
 
+    def score(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+        y : array-like of shape (n,)
+            Classes. ValueError if a Series has the rows of X in another order.
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        accuracy : float
+        """
+        tables.check_index(X, y=y, sample_weight=sample_weight)
+        return super().score(X, y, sample_weight)
+
     def transform(self, X: TableLike) -> Array:
         """Fold rows into the fitted model.
 

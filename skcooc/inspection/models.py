@@ -20,6 +20,7 @@ from skcooc.protocol import CSR, Array, FactorModel, TableLike, refuse_objects
 from skcooc.protocol.scikit_learn import Interval, is_pandas_na
 from skcooc.tables import (
     as_names,
+    check_index,
     check_order,
     checked_copy,
     columns_of,
@@ -287,6 +288,8 @@ class Mixtures:
     component_names_ : dict of int to str
     ranking_weights_ : (K,) array
         Shares of the topics, of ``like`` if it is given, which rank them for their colours.
+    row_names_in_ : (N,) array
+        Names of the rows, if mixtures are a data frame with names of rows.
 
     Examples
     --------
@@ -306,6 +309,7 @@ class Mixtures:
     components_: Array
     component_names_: dict[int, str]
     ranking_weights_: Array
+    row_names_in_: Array
 
     def __init__(
         self, mixtures: ArrayLike, n_tokens: ArrayLike | None = None, *,
@@ -313,6 +317,9 @@ class Mixtures:
     ) -> None:  # fmt: skip
         options = {"of_anndata": MIXTURES_OF_CELLS, "of_model": "model.transform(X)"}
         refuse_objects(mixtures, "mixtures", "mixtures", **options)
+        check_index(mixtures, n_tokens=n_tokens)
+        if (row_names := row_names_of(mixtures)) is not None:
+            self.row_names_in_ = row_names
         self.embedding_ = check_array(
             mixtures, ensure_non_negative=True, input_name="mixtures", copy=True
         )
@@ -451,6 +458,7 @@ def read_view(
     X, table_names = split_row_names(X)
     counts = _check_counts(X, model)
     n_rows = counts.shape[0]
+    values = {"texts": texts, "row_names": row_names}
     if texts is not None:
         texts = [_read_text(text, i) for i, text in enumerate(texts)]
         if len(texts) != n_rows:
@@ -463,8 +471,10 @@ def read_view(
             "The model has factors of columns for groups of rows, and those of other rows are not "
             "known: give the rows fitted."
         )
+    known_names = getattr(model, "row_names_in_", table_names) if fitted else table_names
+    check_order(X.index if hasattr(X, "iloc") else known_names, **values)
     if row_names is None:
-        row_names = getattr(model, "row_names_in_", table_names) if fitted else table_names
+        row_names = known_names
     columns = unwrapped.column_names(feature_names)
     mixtures = model.embedding_ if fitted else call_on_counts(model, "transform", counts)
     return ModelView(

@@ -17,7 +17,7 @@ from skcooc.metrics.validation import NOTHING_NEW
 from skcooc.protocol import Array, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
-from skcooc.tables import Dyads, as_table, check_sparse_structure, find_names
+from skcooc.tables import Dyads, as_table, check_index, check_sparse_structure, find_names
 
 
 def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array:
@@ -46,6 +46,8 @@ def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array
     >>> average_precision_by_query(relevance, scores).round(3)
     array([0.833, 0.5  ])
     """
+    check_index(relevance, scores=scores)
+    validation.check_column_order(relevance, scores=scores)
     table = check_sparse_structure(as_table(relevance), "relevance")
     judged = check_array(table, accept_sparse="csr", dtype=None)
     relevant: Array = (judged.toarray() if sp.issparse(judged) else judged).astype(bool)
@@ -222,6 +224,7 @@ def _score(
 
 def _hits(X: TableLike, items: ArrayLike, k: int) -> tuple[Array, Array]:
     """Relevance of the first k items, (n, k), and number of relevant items, (n,)."""
+    check_index(X, items=items)
     recommended: Any = items
     items = np.asarray(recommended.items if hasattr(recommended, "_fields") else items)
     if items.dtype.kind == "f":

@@ -88,17 +88,19 @@ def in_another_order(first: Any, second: Any) -> bool:
 
 
 def check_index(X: Any, **arguments: Any) -> None:
-    """Refuse values of rows that have the index of X in another order."""
-    if hasattr(X, "iloc"):
-        check_order(X.index, **arguments)
+    """Refuse values of rows that have the names of the rows of X in another order; see below."""
+    check_order(X.index if hasattr(X, "iloc") else row_names_of(X), **arguments)
 
 
 def check_order(index: Any, **arguments: Any) -> None:
-    """Refuse values of rows that have this index, or these names of rows, in another order."""
+    """Refuse values of rows that have these names in another order, or names of other rows.
+
+    Those without a name in common are in the order of the rows, as are those that number them.
+    """
     for name, values in arguments.items():
         if isinstance(values, Mapping):
             check_order(index, **{f"{name}[{key!r}]": column for key, column in values.items()})
-        if index is None or not hasattr(values, "iloc") or np.array_equal(index, values.index):
+        if index is None or not hasattr(values, "iloc") or same_names(index, values.index):
             continue
         if in_another_order(index, values.index):
             raise ValueError(
@@ -106,6 +108,23 @@ def check_order(index: Any, **arguments: Any) -> None:
                 f"by position. Give {name}.loc[index of rows], or {name}.to_numpy() if the order "
                 "is right."
             )
+        if _numbers_all(index) or _numbers_all(values.index) or len(index) != len(values.index):
+            continue
+        rows, labels = (list(map(str, as_names(n).tolist())) for n in (index, values.index))
+        differing = [pair for pair in zip(rows, labels, strict=True) if pair[0] != pair[1]]
+        if differing and not set(rows).isdisjoint(labels):
+            row, label = differing[0]
+            raise ValueError(
+                f"{name} has the index of other rows, with {label!r} for the row {row!r}, and its "
+                f"values are matched by position. Give {name}.reindex(index of rows), or "
+                f"{name}.to_numpy() if the order is right."
+            )
+
+
+def _numbers_all(index: Any) -> bool:
+    """Whether an index is 0, 1, ..."""
+    names = as_names(index)
+    return names.dtype.kind in "iu" and np.array_equal(names, np.arange(len(names)))
 
 
 def checked_names(names: ArrayLike | None, size: int, parameter: str) -> Array | None:
@@ -141,9 +160,7 @@ def column_names_of(X: Any) -> Array | None:
     columns = columns_of(X)
     if columns is None:
         return None
-    names = as_names(columns)
-    is_numbered = names.dtype.kind in "iu" and np.array_equal(names, np.arange(len(names)))
-    return None if is_numbered else names
+    return None if _numbers_all(columns) else as_names(columns)
 
 
 def is_name_of_ids(name: object) -> bool:
