@@ -145,3 +145,15 @@ def test_parts_of_a_frame_keep_its_names(kind):
     assert train[2:, ::2].column_names.tolist() == ITEMS[::2].tolist()
     search = ComponentSearchCV(ASPECTS, [2, 3], cv=2).fit(frame)
     assert search.best_estimator_.row_names_in_.tolist() == train.row_names.tolist()
+
+
+@pytest.mark.parametrize("kind", ["identifiers", "texts", "several levels"])
+def test_frames_of_mixtures_have_the_names_of_rows(kind):
+    frame = frame_of(INDICES[kind])
+    train, _ = split_counts(frame, random_state=0)
+    model = clone(ASPECTS).set_output(transform="pandas")
+    for X in (frame, train, Dyads(frame), Dyads(frame)[::2]):
+        mixtures = model.fit_transform(X)
+        assert mixtures.index.tolist() == frame.index.tolist()
+        assert model.transform(X).index.tolist() == frame.index.tolist()
+    assert model.transform(COUNTS).index.tolist() == list(range(N_ROWS))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -236,7 +236,16 @@ else:
 
 
 class MixturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """Mixin class of transformers with a column for each component of a model."""
+    """Mixin class of transformers with a column for each component of a model.
+
+    Frames of pandas that ``transform`` returns have the names of rows that X has: scikit-learn
+    keeps those of frames alone.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "transform" in vars(cls):
+            cls.transform = _with_index(cls.transform)  # type: ignore[attr-defined]
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Names of the columns that ``transform`` returns.
@@ -265,3 +274,15 @@ class MixturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     @property
     def _n_features_out(self) -> int:
         return len(self._model_of_columns.components_)
+
+
+def _with_index(transform: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(transform)
+    def named(self: Any, X: TableLike, *args: Any, **options: Any) -> Any:
+        mixtures = transform(self, X, *args, **options)
+        names = None if hasattr(X, "iloc") else getattr(X, "row_names", None)
+        if names is not None and hasattr(mixtures, "iloc"):
+            mixtures.index = names.tolist()
+        return mixtures
+
+    return named
