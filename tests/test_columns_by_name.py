@@ -211,7 +211,7 @@ def test_input_is_not_changed_and_refused_batches_keep_the_model():
     before = pickle.dumps(model)
     repeated = ["w4" if name == "w3" else name for name in NAMES]
     twice = Dyads(X[SECOND], column_names=repeated)
-    refused("unique|distinct", *by_name(model, frame(SECOND).set_axis(repeated, axis=1)))
+    refused("same name|distinct", *by_name(model, frame(SECOND).set_axis(repeated, axis=1)))
     refused("1 of the 60 names of X repeat others, such as 'w4'", *by_name(model, twice))
     refused("by their names, but X has none", *by_name(model, X[SECOND]))
     numbers = pd.DataFrame(X[SECOND], columns=np.arange(5, 65))
@@ -255,3 +255,20 @@ def test_a_cache_around_a_stream_learns_new_columns_too():
         model.partial_fit(frame(FIRST)).partial_fit(frame(SECOND, order=order), by_name=True)
     np.testing.assert_array_equal(plain.components_, named.components_)
     refused("features", *by_name(named, frame(SECOND).assign(new=1)))
+
+
+def test_a_batch_without_a_column_of_the_fit_is_refused():
+    model = clone(MODEL).fit(frame(FIRST))
+    batch = frame(SECOND)
+    before = dict(vars(model))
+    for other in (batch.rename(columns=lambda name: name + " "), batch.T.rename(columns=str)):
+        refused("none of the .* columns of X, such as", model.partial_fit, other, by_name=True)
+        assert vars(model) == before
+
+
+def test_names_that_are_numbers_are_compared_with_texts_of_numbers():
+    numbered = frame(FIRST).set_axis(range(1, 61), axis=1)
+    model = clone(MODEL).fit(numbered)
+    texts = numbered.rename(columns=str)
+    for other in (texts, texts.iloc[:, ::-1], Dyads(texts)):
+        refused("X has other column names", model.transform, other)

@@ -92,7 +92,8 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
             "[estimator.score_samples(block) for block in X]."
         )
     with explained(X):
-        if not reset and (names := uncompared_names(X)) is not None:
+        names = None if reset else _names_to_compare(estimator, X)
+        if names is not None:
             columns = getattr(estimator, "column_names_in_", None)
             if columns is None and set(names.tolist()) == set(range(len(names))):
                 columns = np.arange(len(names))  # of a frame that numbers its columns, or an array
@@ -379,6 +380,12 @@ def read_batch(
     unique_names(np.concatenate([fitted.astype(object), names.astype(object)]), "columns")
     places = find_names(fitted, names)
     new = places < 0
+    if new.all():
+        raise ValueError(
+            f"by_name=True finds columns by their names, but none of the {len(names)} columns of "
+            f"X, such as {names[0]!r}, is one of the {len(fitted)} fitted, such as {fitted[0]!r}. "
+            "Are names spelt alike in both, and rows and columns not exchanged?"
+        )
     places[new] = len(fitted) + np.arange(np.count_nonzero(new))
     columns = np.concatenate([fitted, names[new]])
     counts = table.sample.table
@@ -474,6 +481,13 @@ def _read_blocks(
 def random_generator(random_state: RandomState) -> np.random.Generator:
     seed = check_random_state(random_state).randint(2**31, size=1)
     return np.random.default_rng(seed.tolist()[0])
+
+
+def _names_to_compare(estimator: BaseEstimator, X: TableLike) -> Array | None:
+    """Column names of X that scikit-learn compares with none, as here or in the fit are numbers."""
+    if hasattr(estimator, "feature_names_in_"):
+        return uncompared_names(X)
+    return column_names_of(X) if hasattr(estimator, "column_names_in_") else uncompared_names(X)
 
 
 def uncompared_names(X: TableLike) -> Array | None:
