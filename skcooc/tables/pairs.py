@@ -260,9 +260,22 @@ def distinct_names(column: Any, names: Array, side: str) -> tuple[Array, Array]:
     """
     categories = _ordered_categories(column)
     if categories is None:
-        return unique_names(names, side)
-    used, index = np.unique(find_names(categories, names), return_inverse=True)
-    return categories[used], index
+        distinct, index = unique_names(names, side)
+    else:
+        used, index = np.unique(find_names(categories, names), return_inverse=True)
+        distinct = categories[used]
+    spellings = dict[str, str]()
+    for name in distinct.tolist():
+        if not isinstance(name, str):
+            continue
+        spelling = spellings.setdefault(name.strip().removesuffix(".0"), name)
+        if spelling != name:
+            warn(
+                f"{side} has both {spelling!r} and {name!r}, which are counted as different names: "
+                "remove blanks by .str.strip(), and '.0' by reading identifiers with dtype=str."
+            )
+            break
+    return distinct, index
 
 
 def _ordered_categories(column: Any) -> Array | None:
@@ -340,7 +353,8 @@ def list_tokens(counts: Any, *indices: Any) -> tuple[Any, ...]:
     if n_tokens > MAX_TOKENS:
         raise ValueError(
             f"The counts add up to {n_tokens:.3g} tokens, more than Dyads can list one by "
-            f"one ({MAX_TOKENS}). Use the count matrix itself."
+            f"one ({MAX_TOKENS}). Use the count matrix itself; if these are times or identifiers, "
+            "leave them out."
         )
     repeats = repeats.astype(np.int64)
     unit = counts / np.maximum(repeats, 1).astype(np.result_type(counts, np.float32))
