@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.metrics.pairwise import cosine_similarity
 
 from skcooc import AspectModel, Dyads
-from tests.tables import planted
+from tests.tables import planted, refused
 
 RNG = np.random.default_rng(0)
 X = planted(n_tokens=3000).X.toarray()
@@ -82,3 +83,69 @@ def test_one_half_of_a_symmetric_table_is_doubted():
         assert not any(half in m for m in warned(table))
     others = pd.DataFrame(np.triu(whole), index=WORDS, columns=[f"v{j:02}" for j in range(30)])
     assert not any(half in m for m in warned(others))
+
+
+def test_a_frame_of_ratings_is_no_table():
+    """Stars may be halves, and columns may be named as identifiers among others."""
+    pairs = np.unique(PAIRS, axis=0)
+    stars = RNG.integers(1, 11, len(pairs)) / 2
+    named = pd.DataFrame({"userId": PAIRS[:, 0], "movieId": PAIRS[:, 1], "hour": PAIRS[:, 1] % 24})
+    for table in (np.column_stack([pairs, stars]), named, named.assign(minute=3)):
+        assert any("If its rows are pairs" in message for message in warned(table))
+    one = pd.DataFrame(X[:, :5], columns=["covid", "grid_id", "tea", "ale", "rum"])
+    assert not any("If its rows are pairs" in message for message in warned(one))
+
+
+@pytest.mark.parametrize("unit", [1, 1000])
+def test_times_are_no_counts(unit):
+    times = np.where(RNG.random((30, 20)) < 0.2, RNG.integers(8e8, 15e8, (30, 20)), 0) * unit
+    assert any("as times have" in message for message in warned(times))
+    assert not any("as times have" in message for message in warned(times // 7 + times // 90))
+    refused("leave out what is no count, such as times", ASPECTS.fit, times * 1000000)
+
+
+def test_answers_in_all_cells_are_no_counts():
+    answers = RNG.integers(1, 6, (60, 8))
+    for table in (answers, answers % 2 + 1, pd.DataFrame(answers)):
+        assert any("answers or codes of categories" in message for message in warned(table))
+    for table in (answers[:9], np.where(RNG.random(answers.shape) < 0.01, 0, answers), answers * 3):
+        assert not any("answers or codes" in message for message in warned(table))
+    assert not any("answers or codes" in message for message in warned(np.ones((60, 8))))
+
+
+def test_lines_named_as_totals_that_sum_up_others_are_doubted():
+    half = len(X) // 2
+    frame = pd.DataFrame(X, index=[f"site {i}" for i in range(len(X))])
+    one, other = (part.sum().to_frame().T for part in (frame[:half], frame[half:]))
+    subtotals = pd.concat([frame, one.set_axis(["Total A"]), other.set_axis(["Total B"])])
+    grand = pd.concat([subtotals, frame.sum().to_frame("Grand total").T])
+    mean = pd.concat([frame, frame.mean().to_frame("Mean").T])
+    share = frame.rename(columns=str).assign(Total=X.sum(axis=1), share=X.sum(axis=1) / X.sum())
+    for table in (subtotals, grand, mean, share, grand.T):
+        assert any("is a total or mean of others" in message for message in warned(table))
+    words = ["all", "sum", "total", "mean", *(f"word{j}" for j in range(X.shape[1] - 4))]
+    for table in (pd.DataFrame(X, columns=words), frame.rename({"site 1": "Total"})):
+        assert not any("total or mean" in message for message in warned(table))
+    three = pd.DataFrame(
+        [[1, 9, 8, 0], [1, 8, 9, 0], [1, 9, 9, 0]], columns=["all", *"ab", "total"]
+    )
+    assert not any("total or mean" in message for message in warned(three))
+
+
+def test_functions_of_counts_are_no_counts():
+    shares = X / X.sum(axis=1, keepdims=True)
+    for table, kind in (
+        (np.log2(1 + X), "logarithms of counts, log2(1 + n)"),
+        (np.log10(1 + X), "logarithms of counts, log10(1 + n)"),
+        (np.sqrt(X), "square roots of counts"),
+        (np.log1p(1e6 * shares), "logarithms of normalised counts, log(1 + n)"),
+        (np.log2(1 + 1e6 * shares), "logarithms of normalised counts, log2(1 + n)"),
+        (np.log10(1 + 1e4 * shares), "logarithms of normalised counts, log10(1 + n)"),
+        (100 * np.sqrt(shares), "square roots of normalised counts"),
+        ((100 * shares).round(1), "shares of rows, which sum to 100"),
+        (cosine_similarity(X.T[X.any(axis=0)]), "a symmetric matrix with a constant diagonal"),
+    ):
+        assert any(m.startswith(f"X holds {kind}") for m in warned(table)), kind
+    rated = np.where(X, RNG.integers(1, 11, X.shape) / 2, 0)  # stars, weights, times
+    for table in (rated, X * RNG.random((len(X), 1)), np.where(X, 1e8 * RNG.random(X.shape), 0)):
+        assert not any(m.startswith("X holds") for m in warned(table))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +13,25 @@ from skcooc.counts import without_zeros
 from skcooc.protocol import CSR, Array
 from skcooc.tables.names import is_name_of_ids
 
-CHECKED_ROWS, LARGEST_LOG = 1000, 9.0  # of tables that may hold no counts
+CHECKED_ROWS = 1000  # of tables that may hold no counts
+LARGEST_COUNT, LARGEST_SHARE = 8e3, 1.2e6  # of counts, and of shares, that were transformed
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {  # the inverse of each, by what it makes of counts n
+    "logarithms of {}, log(1 + n)": np.expm1,
+    "logarithms of {}, log2(1 + n)": lambda x: np.exp2(x) - 1,
+    "logarithms of {}, log10(1 + n)": lambda x: 10**x - 1,
+    "square roots of {}": np.square,
+}
 # Share of the tokens of one row or column that is too large, where there are so many at least;
 # number of rows from which on a column that counts them is no accident.
 LARGEST_LINE, MIN_LINES, MIN_NUMBERED = 0.9, 3, 10
 MIN_PAIRS = 30  # rows from which on pairs of counts that are all different are no accident
+MOST_FIELDS = 10  # columns of a frame of pairs
+MIN_CELLS = 300  # from which on small counts without a zero are no accident
+LARGEST_ANSWER = 7
+ROUNDED = 0.01  # relative error of sums of rounded numbers
+LEAST_TIME, LARGEST_TIME = 7e8, 2.1e9  # seconds since 1970, from 1992 to 2036
+UNITS = 1, 1e3  # of times in a second; smaller ones add up to more than 2^53
+TOTAL = re.compile(r"\b(sub|grand)?[- ]?(total|sum|mean|average|all)s?\b", re.IGNORECASE)
 
 
 def doubts(
@@ -33,11 +49,18 @@ def doubts(
             "have their meaning with numbers of tokens only. Give the counts themselves: of texts "
             "those of CountVectorizer, or of HashingVectorizer(norm=None)."
         )
-    if _may_be_pairs(table):
+    if kind := _codes(table):
         yield (
-            f"X has {table.shape[1]} columns of whole numbers, which are read as counts of "
+            f"X holds {kind}, which are read as counts of {table.sum(dtype=np.float64):,.10g} "
+            "tokens. Answers and categories become counts by scikit-learn's OneHotEncoder; of "
+            "times and identifiers count how often each pair occurs, as by pandas.crosstab or "
+            "Dyads.from_frame."
+        )
+    if _may_be_pairs(table, column_names):
+        yield (
+            f"X has {table.shape[1]} columns of numbers, which are read as counts of "
             f"{table.sum(dtype=np.float64):,.10g} tokens. If its rows are pairs, such as user and "
-            "item, give Dyads.from_pairs(*X.T)."
+            "item, give Dyads.from_pairs(*X.T), or Dyads.from_frame."
         )
     yield from _wrong_lines(table, row_names, column_names)
     if _is_one_half(table, row_names, column_names):
@@ -48,14 +71,33 @@ def doubts(
         )
 
 
-def _may_be_pairs(table: CSR) -> bool:
+def _codes(table: CSR) -> str | None:
+    """Describe cells that are no counts, as they are times or differ too little; or None."""
+    data = without_zeros(table).data
+    if len(data) < MIN_PAIRS:
+        return None
+    low, high = float(data.min()), float(data.max())
+    if any(LEAST_TIME * unit <= low and high <= LARGEST_TIME * unit for unit in UNITS):
+        return f"numbers from {low:.10g} to {high:.10g}, as times have"
+    is_dense = len(data) == math.prod(table.shape) >= MIN_CELLS
+    if is_dense and 1 < high <= LARGEST_ANSWER and low == 1 and not (data % 1).any():
+        return f"numbers from 1 to {high:g} in all cells, as answers or codes of categories"
+    return None
+
+
+def _may_be_pairs(table: CSR, column_names: Array | None) -> bool:
     """Whether rows may be pairs of numbered things, or such pairs and their counts."""
     n_rows, n_columns = table.shape
-    if n_columns not in (2, 3) or n_rows < MIN_NUMBERED or (table.data % 1).any():
+    names = [] if column_names is None or n_columns > MOST_FIELDS else column_names.tolist()
+    if sum(map(is_name_of_ids, names)) > 1:
+        return True
+    if n_columns not in (2, 3) or n_rows < MIN_NUMBERED:
+        return False
+    pairs = table[:, :2].toarray()
+    if (pairs % 1).any():
         return False
     if n_columns == 2:
         return True
-    pairs = table[:, :2].toarray()
     n_values = max(len(np.unique(values)) for values in pairs.T)
     is_each_once = len(np.unique(pairs, axis=0)) == n_rows
     return n_rows >= MIN_PAIRS and 2 * n_values <= n_rows and is_each_once
@@ -82,6 +124,11 @@ def _wrong_lines(table: CSR, row_names: Array | None, column_names: Array | None
                 f"{name} is the sum of all others: leave totals out, as by pandas.crosstab's "
                 "margins=False."
             )
+        elif (totals := _totals(table, side, names)) is not None:
+            yield (
+                f"{('Row', 'Column')[side]} {_name(names, totals[0])} is a total or mean of "
+                "others: leave totals and means out."
+            )
     n_rows = table.shape[0]
     if n_rows < MIN_LINES:
         return
@@ -101,6 +148,23 @@ def _wrong_lines(table: CSR, row_names: Array | None, column_names: Array | None
                 "counted. Make it the names of the rows, as by X.set_index(name) or "
                 "pandas.read_csv(..., index_col=0), or leave it out."
             )
+
+
+def _totals(table: CSR, side: int, names: Array | None) -> Array | None:
+    """Lines that are named as totals, and together sums or means of all others; or None."""
+    if names is None:
+        return None
+    is_total = np.array([isinstance(n, str) and TOTAL.search(n) is not None for n in names])
+    if is_total.all() or not is_total.any():
+        return None
+    lines = table.T if side else table
+    totals = lines[is_total].sum(axis=0)
+    others = lines[~is_total].sum(axis=0)
+    ratio = float(totals.sum()) / max(float(others.sum()), 1)
+    are_totals = ratio > 1 - ROUNDED or math.isclose(ratio * sum(~is_total), 1, rel_tol=ROUNDED)
+    if not are_totals or not np.allclose(totals, ratio * others, rtol=ROUNDED, atol=0):
+        return None
+    return np.flatnonzero(is_total)
 
 
 def _name(names: Array | None, position: int) -> str:
@@ -157,13 +221,20 @@ def transformed(table: CSR) -> str | None:
     if table.shape == sample.shape and math.isclose(sample.sum(), 1, abs_tol=1e-4):
         return "shares of all tokens, which sum to one"
     if _has_column_weights(sample):
-        return "counts times weights of columns, as TfidfVectorizer(norm=None) makes them"
-    if data.max() > LARGEST_LOG or np.ptp(data) == 0:
+        return "counts times weights of columns, such as prices or idf (TfidfVectorizer(norm=None))"
+    if np.ptp(data) == 0:
         return None
-    sample.data = np.expm1(sample.data)
-    if _are_whole(sample.data) and np.rint(sample.data).all():
-        return "logarithms of counts, log(1 + n)"
-    return "logarithms of normalised counts, log(1 + n)" if _same_totals(sample) else None
+    for function, inverse in FUNCTIONS.items():
+        with np.errstate(over="ignore"):
+            if inverse(data.max()) > LARGEST_SHARE:
+                continue
+        sample.data = inverse(data)
+        is_count = data.size and sample.data.max() <= LARGEST_COUNT and _are_whole(sample.data)
+        if is_count and np.rint(sample.data).all():
+            return function.format("counts")
+        if _same_totals(sample):
+            return function.format("normalised counts")
+    return None
 
 
 def _are_whole(values: Array) -> bool:
@@ -173,10 +244,12 @@ def _are_whole(values: Array) -> bool:
 def _same_totals(table: CSR) -> str | None:
     """Describe rows that all have the same total; None if totals differ."""
     totals = table.sum(axis=1)[np.diff(table.indptr) > 0]
-    if len(totals) < 2 or not np.allclose(totals, totals[0], rtol=1e-4):
+    rounding = ROUNDED if len(totals) >= MIN_NUMBERED else 1e-4
+    if len(totals) < 2 or not np.allclose(totals, np.median(totals), rtol=rounding, atol=0):
         return None
-    is_one = math.isclose(totals[0], 1, rel_tol=1e-3)
-    return f"shares of rows, which sum to {'one' if is_one else f'{totals[0]:.6g}'}"
+    total = float(np.median(totals))
+    is_one = math.isclose(total, 1, rel_tol=1e-3)
+    return f"shares of rows, which sum to {'one' if is_one else f'{total:.6g}'}"
 
 
 def _has_column_weights(table: CSR) -> bool:
@@ -191,8 +264,9 @@ def _has_column_weights(table: CSR) -> bool:
 
 
 def _is_similarity(table: CSR) -> bool:
-    if table.shape[0] != table.shape[1] or table.shape[0] < MIN_LINES or table.data.max() > 1:
+    is_square = table.shape[0] == table.shape[1] >= MIN_LINES
+    if not is_square or table.data.max() > 1 + 1e-6:
         return False
     diagonal = table.diagonal()
-    same = diagonal[0] in (0, 1) and np.ptp(diagonal) == 0
-    return same and bool(abs(table - table.T).max() < 1e-6)
+    same = np.ptp(diagonal) < 1e-6 and abs(diagonal[0] - np.rint(diagonal[0])) < 1e-6
+    return bool(same and abs(table - table.T).max() < 1e-6)
