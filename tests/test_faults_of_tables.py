@@ -1,4 +1,5 @@
 import os
+import re
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from skcooc import (
     save_table,
 )
 from skcooc.equations.aspects import Aspects
-from skcooc.inspection import compare_shares, explore, share_effects, to_pyldavis
+from skcooc.inspection import Mixtures, compare_shares, explore, share_effects, to_pyldavis
 from skcooc.metrics import average_precision_by_query, npmi_coherence, perplexity
 from skcooc.model_selection import ComponentSearchCV, split_counts
 from skcooc.plotting import AssociationDisplay, StructureDisplay
@@ -28,6 +29,7 @@ from tests.cases import CLASSES
 from tests.faults.killing import child
 from tests.tables import random_table, refused
 
+RNG = np.random.default_rng(0)
 X = sp.csr_array(np.array([[3.0, 0.0, 1.0], [0.0, 2.0, 0.0], [0.5, 0.0, 4.0]]))
 
 
@@ -357,3 +359,62 @@ def test_values_of_rows_in_another_order_are_refused():
     assert len(Dyads.from_pairs(np.array([1, 0]), pd.Series(["a", "b"]))) == 2  # no index
     refused(f"^columns {told}", Dyads.from_pairs, ones, other)
     refused(f"^counts {told}", Triads.from_triples, ones, ones, ones, other)
+    named = pd.Series([f"text {i}" for i in range(12)], other.index)
+    refused(f"^texts {told}", explore, model, frame, texts=named)
+    refused(f"^row_names {told}", explore, model, frame, row_names=named)
+    mixtures = pd.DataFrame(model.embedding_, frame.index)
+    refused(f"^n_tokens {told}", Mixtures, mixtures, other)
+    refused(f"^by {told}", compare_shares, Mixtures(mixtures, ones), named)
+    refused(f"^scores {told}", average_precision_by_query, frame, frame[::-1])
+    labelled = AspectClassifier(random_state=0).fit(frame, named.to_numpy()[::-1] > "text 4")
+    refused(f"^y {told}", labelled.score, frame, other)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_values_of_the_rows_of_tokens_and_named_counts_are_matched_by_their_names():
+    """Rows of pairs are sorted by name: r0, r1, r10, ..."""
+    frame = pd.DataFrame(RNG.poisson(2.0, (12, 8)), index=[f"r{i}" for i in range(12)])
+    values = pd.Series(list("ababababaabb"), frame.index)
+    pairs = frame.stack().rename("n").rename_axis(["row", "column"])
+    train, _ = split_counts(frame, random_state=0)
+    grouped = GuidedAspectModel(2, group_effects="topics", beta=0.9, max_iter=5, random_state=0)
+    told = "has the index of the rows in another order"
+    for X, y in ((Dyads.from_frame(pairs, "row", "column", "n"), values), (train, values[::-1])):
+        refused(f"^y {told}", AspectClassifier().fit, X, y)
+        refused(f"^groups {told}", grouped.fit, X, groups=y)
+        ordered = AspectClassifier(random_state=0).fit(X, y[X.row_names])
+        assert ordered.score(X, y[X.row_names]) > 0.5
+    weights = pd.Series(1.0, frame.index[::-1])
+    refused(f"^sample_weight {told}", clone(MODEL).fit, train, sample_weight=weights)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_values_of_other_rows_are_refused():
+    frame = pd.DataFrame(RNG.poisson(2.0, (12, 8)), index=[f"r{i}" for i in range(12)])
+    values = pd.Series(list("ababababaabb"), frame.index)
+    X, y = frame.drop("r3"), values.drop("r7")
+    told = "has the index of other rows, with 'r3' for the row 'r4'"
+    model = AspectModel(2, beta=0.9, max_iter=5, random_state=0).fit(X)
+    refused(f"^y {told}", AspectClassifier().fit, X, y)
+    refused(f"^sample_weight {told}", model.fit, X, sample_weight=y == "a")
+    refused(f"^by {told}", compare_shares, model, y, X=X)
+    for index in (range(11), range(20, 31), [f"sample {i}" for i in range(11)]):
+        AspectClassifier(random_state=0).fit(X, y.set_axis(index))
+    AspectClassifier(random_state=0).fit(X.reset_index(drop=True), y.set_axis(range(1, 12)))
+    once = frame.iloc[[0, 0, 1]]
+    refused(
+        "^y has the index of other rows", AspectClassifier().fit, once, values[["r0", "r1", "r1"]]
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_frames_that_cannot_be_read_are_refused_with_the_cure():
+    frame = pd.DataFrame(RNG.poisson(2.0, (12, 3)), columns=["tea", "tea", "ale"])
+    for call in (clone(MODEL).fit, Dyads, split_counts):
+        refused("several columns of the same name, such as 'tea': rename", call, frame)
+    for text in ("3,000", "1.234,5", "12%", "$3,000.00", "1 000", "5 €"):
+        table = pd.DataFrame([["1", "2"], [text, "3"]])
+        message = f"numbers written as texts, such as {re.escape(repr(text))}: read them"
+        refused(message, clone(MODEL).fit, table)
+    refused("X holds texts", clone(MODEL).fit, pd.DataFrame([["1", "2"], ["3 cups", "3"]]))
+    refused(r"not supported\. Give real numbers", clone(MODEL).fit, np.eye(3) + 1j)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -70,6 +71,7 @@ REMEDIES = (  # parts of messages of scikit-learn and NumPy, which values are me
         "It is the count of all cells that are not stored: give X.fillna(0) if it is NaN, "
         "otherwise X.sparse.to_dense().",
     ),
+    ("Complex data", None, "Give real numbers, such as by numpy.abs(X)."),
     (
         "features, but .* is expecting",
         None,
@@ -97,9 +99,17 @@ def explained(X: Any) -> Iterator[None]:
     except OverflowError:
         raise ValueError(f"X {TOO_LARGE}") from None
     except (TypeError, ValueError) as error:
-        message = re.split(r"\n\w+ does not accept missing| This means", str(error))[0]
+        message = re.split(
+            r"\n\w+ does not accept missing| This means|(?<=not supported)\n", str(error)
+        )[0]
         message = message.removesuffix(".")
         if re.search(r"string to float|bytes/strings|^array=\[b?['\"]", message, re.MULTILINE):
+            if formatted := _formatted_number(message):
+                raise TextsError(
+                    f"X holds numbers written as texts, such as {formatted!r}: read them as "
+                    "numbers, as by pandas.read_csv(..., thousands=',', decimal='.'), and remove "
+                    "'%' and units."
+                ) from None
             raise TextsError(f"{TEXTS}{_without_numbers(X)}") from None  # without the text itself
         for pattern, is_invalid, remedy in REMEDIES:
             if re.search(pattern, message):
@@ -108,6 +118,13 @@ def explained(X: Any) -> Iterator[None]:
                 end = "" if message.endswith(("\n", ". ")) else ". "
                 raise kind(f"{message}{end}{n}{remedy}{_without_numbers(X)}") from None
         raise
+
+
+def _formatted_number(message: str) -> str | None:
+    """The text of a message of NumPy that is a number with separators or a unit, or None."""
+    text = re.search(r"string to float: [a-z_.]*\(?'(.*?)'", message)
+    is_number = text and re.fullmatch(r"[^\w\s]?\s*-?\d[\d.,'\s]*\s*\D?", text[1])
+    return text[1] if text and is_number else None
 
 
 def _share_of_values(X: Any, is_invalid: Callable[[Array], Array]) -> str:
@@ -151,6 +168,13 @@ def column_types(X: Any) -> Mapping[str, Any]:
         return {}
     import narwhals.stable.v2 as narwhals  # here, for it takes a while to import
 
+    names = list(X.columns) if hasattr(X, "iloc") and X.ndim == 2 else []
+    if len(set(names)) < len(names):  # narwhals takes none of these
+        name = next(name for name, n in Counter(names).items() if n > 1)
+        raise ValueError(
+            f"X has several columns of the same name, such as {name!r}: rename them, or add them "
+            "up by X.T.groupby(level=0).sum().T."
+        )
     frame = narwhals.from_native(X, pass_through=True)
     return frame.schema if isinstance(frame, narwhals.DataFrame) else {}
 
@@ -306,5 +330,6 @@ def check_total(total: float) -> None:
         raise ValueError(
             f"The weighted counts of X add up to {total:.3g}; they must add up to a number "
             f"from {MIN_TOTAL:g} to 2^53 = {MAX_TOTAL:.3g}, above which floating point numbers "
-            "cannot count single tokens. Multiply X by a constant."
+            "cannot count single tokens. Multiply X by a constant, or leave out what is no count, "
+            "such as times and identifiers."
         )
