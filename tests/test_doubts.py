@@ -55,6 +55,9 @@ def test_a_column_of_identifiers_is_doubted(name):
         assert not warned(table.set_index(name))
         table[name] = identifiers // 40
         assert not any("identify the rows" in m for m in warned(table))
+    numbered = frame.assign(user=1 + RNG.permutation(len(X)))
+    assert any("Column 'user' seems" in m for m in warned(numbered))
+    assert not any("identify the rows" in m for m in warned(numbered[:9]))
     rising = frame.assign(user=np.sort(identifiers))
     assert any("Column 'user' seems" in m for m in warned(rising))
     assert any("Column 60 seems" in m for m in warned(rising.to_numpy()))

@@ -407,6 +407,26 @@ def test_values_of_other_rows_are_refused():
     )
 
 
+def test_values_of_columns_are_no_values_of_rows():
+    """As where features are rows, and metadata are those of samples."""
+    frame = pd.DataFrame(RNG.poisson(2.0, (8, 8)), list("abcdefgh"), list("stuvwxyz"))
+    values = pd.Series(list("mmmmnnnn"), frame.columns)
+    model = AspectModel(2, beta=0.9, max_iter=5, random_state=0).fit(frame)
+    told = "has the index of the columns of X, such as 's', and is one of rows: give X.T"
+    for X in (frame, Dyads(frame)):
+        refused(f"^y {told}", AspectClassifier().fit, X, values[::-1])
+    refused(f"^by {told}", compare_shares, model, values, X=frame)
+    AspectClassifier(random_state=0).fit(frame.set_axis(frame.columns, axis=0), values)
+
+
+def test_dicts_are_no_values_of_rows():
+    frame = pd.DataFrame(RNG.poisson(2.0, (12, 8)))
+    model = AspectModel(2, beta=0.9, max_iter=5, random_state=0).fit(frame)
+    ones = dict.fromkeys(range(12), 1.0)
+    refused("sample_weight is a dict", model.fit, frame, sample_weight=ones, error=TypeError)
+    refused("texts is a dict", explore, model, frame, texts=ones, error=TypeError)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_frames_that_cannot_be_read_are_refused_with_the_cure():
     frame = pd.DataFrame(RNG.poisson(2.0, (12, 3)), columns=["tea", "tea", "ale"])

@@ -148,7 +148,8 @@ def _without_numbers(X: Any) -> str:
     if not names:
         return ""
     return (
-        f" No numbers are in {_few(names)}: leave these columns out, if they are no pairs; "
+        f" No numbers are in {_few(names)}: leave these columns out, if they are no pairs, or make "
+        "names of rows of them, as by X.set_index(name); "
         "categories, such as answers, become counts by scikit-learn's OneHotEncoder."
     )
 

@@ -459,6 +459,8 @@ def read_view(
     counts = _check_counts(X, model)
     n_rows = counts.shape[0]
     values = {"texts": texts, "row_names": row_names}
+    if isinstance(texts, Mapping):
+        raise TypeError("texts is a dict: give a list, with the text of each row.")
     if texts is not None:
         texts = [_read_text(text, i) for i, text in enumerate(texts)]
         if len(texts) != n_rows:
@@ -493,8 +495,10 @@ def read_view(
 
 def check_row_order(view: ModelView, X: Any, **columns: Any) -> None:
     """Refuse columns whose index has the rows of X, or of the view, in another order."""
-    names = view.rows if view.has_row_names else None
-    check_order(X.index if hasattr(X, "iloc") else names, **columns)
+    if hasattr(X, "iloc"):
+        check_index(X, **columns)
+    else:
+        check_order(view.rows if view.has_row_names else None, **columns)
 
 
 def kind_of(model: Any) -> str:

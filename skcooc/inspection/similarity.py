@@ -18,6 +18,7 @@ from skcooc.protocol import Array, FactorModel, RandomState, TableLike, refuse_c
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
 from skcooc.simplex import hellinger, match_rows
+from skcooc.tables import row_names_of
 
 SAME_TOPIC = 0.8  # affinity from which topics of two runs are the same
 OFTEN = 0.5  # share of the runs
@@ -64,6 +65,12 @@ def nearest_rows(
         raise IndexError(
             f"rows should be positions, but has type {indices.dtype} and shape {indices.shape}. To "
             "find the position of a name, use np.flatnonzero(names == name)."
+        )
+    names = row_names_of(embedding)
+    if names is not None and names.dtype.kind in "iuf" and indices.dtype.kind != "b":
+        raise ValueError(
+            f"{indices[0]} could be a position or a name, as rows of embedding have names such as "
+            f"{names[0]}: give embedding.to_numpy(), and positions."
         )
     positions = np.arange(len(P))[indices]
     if not n_neighbors < len(P):

@@ -135,14 +135,17 @@ def _wrong_lines(table: CSR, row_names: Array | None, column_names: Array | None
     first, last = (_line(table, 0, i) for i in (0, n_rows - 1))
     may_rise = (last - first >= n_rows - 1) & (n_rows >= MIN_NUMBERED)
     n_filled = np.bincount(table.indices, minlength=table.shape[1])
+    numbered_sums = n_rows * (table.max(axis=0).toarray().ravel() - (n_rows - 1) / 2)
+    may_number = (sums[1] == numbered_sums) & (n_rows >= MIN_NUMBERED)  # n, n + 1, ... shuffled
     for j in np.flatnonzero(n_filled >= n_rows - 1).tolist():  # values that differ: at most one 0
         has_name_of_ids = column_names is not None and is_name_of_ids(column_names[j])
-        if not (may_rise[j] or has_name_of_ids):
+        if not (may_rise[j] or may_number[j] or has_name_of_ids):
             continue
         values = _line(table, 1, j)
         rises = may_rise[j] and (np.diff(values) > 0).all()
-        differ = has_name_of_ids and len(np.unique(values)) == n_rows
-        if (rises or differ) and not (values % 1).any():
+        differ = len(np.unique(values)) == n_rows
+        numbers = may_number[j] and differ and np.ptp(values) == n_rows - 1
+        if (rises or numbers or (has_name_of_ids and differ)) and not (values % 1).any():
             yield (
                 f"Column {_name(column_names, j)} seems to number or identify the rows, and is "
                 "counted. Make it the names of the rows, as by X.set_index(name) or "

@@ -88,8 +88,20 @@ def in_another_order(first: Any, second: Any) -> bool:
 
 
 def check_index(X: Any, **arguments: Any) -> None:
-    """Refuse values of rows that have the names of the rows of X in another order; see below."""
-    check_order(X.index if hasattr(X, "iloc") else row_names_of(X), **arguments)
+    """Refuse values of rows that have the names of rows in another order, or those of columns."""
+    rows = X.index if hasattr(X, "iloc") else row_names_of(X)
+    check_order(rows, **arguments)
+    columns = None if getattr(X, "ndim", 2) == 1 else column_names_of(X)
+    for name, values in arguments.items():
+        if columns is None or not hasattr(values, "iloc") or _numbers_all(values.index):
+            continue
+        labels = set(as_names(values.index).tolist())
+        are_rows = rows is not None and labels == set(as_names(rows).tolist())
+        if labels == set(columns.tolist()) and not are_rows:
+            raise ValueError(
+                f"{name} has the index of the columns of X, such as {columns[0]!r}, and is one of "
+                "rows: give X.T, if rows and columns are exchanged."
+            )
 
 
 def check_order(index: Any, **arguments: Any) -> None:

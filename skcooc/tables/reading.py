@@ -161,6 +161,8 @@ def check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> N
 
 
 def check_weights(sample_weight: ArrayLike | None, X: CSR | Array, **options: bool) -> Array:
+    if isinstance(sample_weight, Mapping):
+        raise TypeError("sample_weight is a dict: give a list or a Series, with a weight per row.")
     return check_sample_weight(sample_weight, X, ensure_non_negative=True, **options)
 
 

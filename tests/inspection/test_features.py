@@ -2,6 +2,7 @@ import sys
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import LatentDirichletAllocation
@@ -133,6 +134,7 @@ def test_bad_input_libraries_and_folders(monkeypatch, tmp_path):
         (nearest_rows, (np.eye(3), [0], 0), ValueError, "n_neighbors"),
         (nearest_rows, (np.eye(3), [0], 3), ValueError, "n_neighbors"),
         (nearest_rows, (np.eye(3), ["tea"], 1), IndexError, "position of a name"),
+        (nearest_rows, (pd.DataFrame(np.eye(3), [1, 2, 3]), [1], 1), ValueError, "or a name"),
         *((function, (fitted,), TypeError, "AspectModel has no tree_") for function in of_trees),
         *((function, (NEW,), NotFittedError, None) for function in (*of_trees, *OF_COMPONENTS)),
         (representative_rows, (LDA,), TypeError, r"Allocation has no embedding_.*transform\(X\)\)"),
