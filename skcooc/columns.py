@@ -14,7 +14,7 @@ from skcooc.protocol import CSR, Array
 from skcooc.protocol.bases import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.protocol.scikit_learn import HasMethods
-from skcooc.tables import with_names
+from skcooc.tables import row_names_of, with_names
 
 
 class NamedCounts(TransformerMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_output_keys=None):
@@ -98,7 +98,8 @@ class NamedCounts(TransformerMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap
         Returns
         -------
         counts : CSR array of shape (n, M)
-            With the attribute ``column_names``, (M,).
+            With the attributes ``column_names``, (M,), and ``row_names``, (n,): the index of X, if
+            it is of pandas and names rows.
 
         Raises
         ------
@@ -113,7 +114,7 @@ class NamedCounts(TransformerMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap
         vectorizer = clone(self.vectorizer)
         counts = vectorizer.fit_transform(X, y)
         self.vectorizer_ = vectorizer
-        return self._named(counts)
+        return self._named(counts, X)
 
     def transform(self, X: Any) -> CSR:
         """Count.
@@ -126,10 +127,11 @@ class NamedCounts(TransformerMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap
         Returns
         -------
         counts : CSR array of shape (n, M)
-            With the attribute ``column_names``, (M,).
+            With the attributes ``column_names``, (M,), and ``row_names``, (n,): the index of X, if
+            it is of pandas and names rows.
         """
         check_is_fitted(self)
-        return self._named(self.vectorizer_.transform(X))
+        return self._named(self.vectorizer_.transform(X), X)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Names of the columns.
@@ -172,11 +174,11 @@ class NamedCounts(TransformerMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap
         """
         return self
 
-    def _named(self, counts: Any) -> CSR:
+    def _named(self, counts: Any, X: Any) -> CSR:
         table = check_array(
             counts, accept_sparse="csr", ensure_min_samples=0, ensure_min_features=0
         )
-        return with_names(table, self.vectorizer_.get_feature_names_out())
+        return with_names(table, self.vectorizer_.get_feature_names_out(), row_names_of(X))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

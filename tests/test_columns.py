@@ -245,3 +245,19 @@ def test_what_has_no_names_is_refused():
     assert counts.transform(TEXTS).shape == X.shape  # a fit that fails leaves it as it was
     assert counts.build_analyzer()("Some words") == ["some", "words"]
     assert not hasattr(NamedCounts(DictVectorizer()), "build_analyzer")
+
+
+def test_counts_of_a_series_have_the_names_of_its_rows():
+    texts = pd.Series(TEXTS, [f"text {i}" for i in range(N)])
+    counts = clone(COUNTS).fit_transform(texts)
+    assert counts.row_names.tolist() == texts.index.tolist()
+    assert X.row_names is None
+    assert clone(COUNTS).fit_transform(texts.reset_index(drop=True)).row_names is None
+    pipeline = make_pipeline(clone(COUNTS), AspectClassifier(random_state=0))
+    labels = pd.Series(np.arange(N) % 2, texts.index)
+    pipeline.fit(texts, labels)
+    message = "y has the index of the rows in another order"
+    refused(message, pipeline.fit, texts, labels[::-1])
+    model = make_pipeline(CountVectorizer(), AspectModel(2, **FAST)).fit(texts)
+    message = "texts has the index of the rows in another order"
+    refused(message, explore, model, texts, texts=texts[::-1])

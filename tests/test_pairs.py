@@ -326,3 +326,19 @@ def test_names_that_differ_in_blanks_alone_are_doubted():
 def test_times_are_no_counts():
     times = np.arange(964982703, 964982708)
     refused("if these are times or identifiers", Dyads.from_pairs, range(5), range(5), times)
+
+
+@pytest.mark.parametrize("missing", ["nan", "NaN", "None", "<NA>", "NaT"])
+def test_missing_values_that_became_strings_are_doubted(missing):
+    with pytest.warns(UserWarning, match=f"rows has the name '{missing}', as missing"):
+        Dyads.from_pairs(["ann", missing], ["tea", "ale"])
+    with warnings.catch_warnings(action="error"):
+        Dyads.from_pairs(range(4), ["None", "of", "them", "none"])
+
+
+def test_lists_written_as_one_name_are_doubted():
+    for several in ("tea, ale", "ale|tea", "ale;rum;tea"):
+        with pytest.warns(UserWarning, match="columns has .* and its parts as names"):
+            Dyads.from_pairs(range(4), ["tea", "ale", "rum", several])
+    with warnings.catch_warnings(action="error"):
+        Dyads.from_pairs(range(4), ["tea", "Paris, Texas", "Texas", "tea, rum"])

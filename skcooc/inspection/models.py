@@ -448,6 +448,7 @@ def read_view(
     steps = unwrapped.steps
     analyzer = None
     X = list(X) if isinstance(X, Iterator) else X
+    check_index(X, texts=texts, row_names=row_names)
     if steps and hasattr(steps[0], "build_analyzer"):
         analyzer = steps[0].build_analyzer()
     if steps and texts is None and (isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 1):

@@ -30,6 +30,8 @@ MIN_CELLS = 300  # from which on small counts without a zero are no accident
 LARGEST_ANSWER = 7
 ROUNDED = 0.01  # relative error of sums of rounded numbers
 LEAST_TIME, LARGEST_TIME = 7e8, 2.1e9  # seconds since 1970, from 1992 to 2036
+MISSING_AS_STRINGS = {"nan", "NaN", "None", "<NA>", "NaT"}
+SEPARATORS = re.compile(r"[,;|]")
 UNITS = 1, 1e3  # of times in a second; smaller ones add up to more than 2^53
 TOTAL = re.compile(r"\b(sub|grand)?[- ]?(total|sum|mean|average|all)s?\b", re.IGNORECASE)
 
@@ -69,6 +71,40 @@ def doubts(
             "words or edges listed once, the other half is missing. Give X + X.T, or list each "
             "pair in both directions."
         )
+
+
+def doubts_about_names(names: Array, side: str) -> Iterator[str]:
+    """Messages on distinct names that seem to be misspelt, missing or several in one.
+
+    >>> next(doubts_about_names(np.array(["nan", "tea"]), "columns"))
+    "columns has the name 'nan', as missing values that became strings: leave them out by dropna()."
+    """
+    texts = [name for name in names.tolist() if isinstance(name, str)]
+    missing = MISSING_AS_STRINGS.intersection(texts)
+    if "none" in texts:  # words of sentences
+        missing.discard("None")
+    if missing:
+        yield (
+            f"{side} has the name {min(missing)!r}, as missing values that became strings: leave "
+            "them out by dropna()."
+        )
+    spellings = dict[str, str]()
+    for name in texts:
+        spelling = spellings.setdefault(name.strip().removesuffix(".0"), name)
+        if spelling != name:
+            yield (
+                f"{side} has both {spelling!r} and {name!r}, which are counted as different names: "
+                "remove blanks by .str.strip(), and '.0' by reading identifiers with dtype=str."
+            )
+            break
+    for name in texts:
+        parts = [part.strip() for part in SEPARATORS.split(name)]
+        if len(parts) > 1 and all(part in spellings for part in parts):
+            yield (
+                f"{side} has {name!r}, and its parts as names: if it is a list, divide it, as by "
+                ".str.split() and .explode()."
+            )
+            break
 
 
 def _codes(table: CSR) -> str | None:

@@ -15,6 +15,7 @@ from sklearn.utils import check_consistent_length
 
 from skcooc.protocol import Array, warn
 from skcooc.protocol.scikit_learn import is_missing, without_overflow
+from skcooc.tables.doubts import doubts_about_names
 from skcooc.tables.names import as_names, columns_of, find_names, is_name_of_ids, unique_names
 
 MAX_TOKENS = 2**31 - 1
@@ -264,17 +265,8 @@ def distinct_names(column: Any, names: Array, side: str) -> tuple[Array, Array]:
     else:
         used, index = np.unique(find_names(categories, names), return_inverse=True)
         distinct = categories[used]
-    spellings = dict[str, str]()
-    for name in distinct.tolist():
-        if not isinstance(name, str):
-            continue
-        spelling = spellings.setdefault(name.strip().removesuffix(".0"), name)
-        if spelling != name:
-            warn(
-                f"{side} has both {spelling!r} and {name!r}, which are counted as different names: "
-                "remove blanks by .str.strip(), and '.0' by reading identifiers with dtype=str."
-            )
-            break
+    for message in doubts_about_names(distinct, side):
+        warn(message)
     return distinct, index
 
 
