@@ -37,6 +37,16 @@ def test_pairs_of_numbers_are_no_counts(make):
     assert len(Dyads.from_pairs(*PAIRS.T)) == len(PAIRS)
 
 
+def test_names_and_tokens_tell_that_rows_are_no_pairs():
+    names = pd.Series(list("abcdefghijkl") * 2)
+    sexes = list("mmf") * 8
+    named = pd.DataFrame(RNG.poisson(9.0, (12, 2)), names[:12])
+    with warnings.catch_warnings(action="error"):
+        tokens = [Dyads.from_pairs(rows, sexes) for rows in (names, np.arange(24) % 12)]
+    for table in (named, *tokens):
+        assert not any("pairs" in message for message in warned(table))
+
+
 def test_counts_in_few_columns_are_no_pairs():
     three = RNG.poisson([5, 9, 3], (60, 3))
     for table in (three, PAIRS[:9], PAIRS / 2):

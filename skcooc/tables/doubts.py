@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import numpy as np
@@ -31,20 +31,29 @@ LARGEST_ANSWER = 7
 ROUNDED = 0.01  # relative error of sums of rounded numbers
 LEAST_TIME, LARGEST_TIME = 7e8, 2.1e9  # seconds since 1970, from 1992 to 2036
 MISSING_AS_STRINGS = {"nan", "NaN", "None", "<NA>", "NaT"}
+LEAST_MISSING, LEAST_LISTS = 0.001, 0.05  # share of pairs that are missing, of names that are lists
 SEPARATORS = re.compile(r"[,;|]")
 UNITS = 1, 1e3  # of times in a second; smaller ones add up to more than 2^53
 TOTAL = re.compile(r"\b(sub|grand)?[- ]?(total|sum|mean|average|all)s?\b", re.IGNORECASE)
 
 
 def doubts(
-    table: CSR, row_names: Array | None = None, column_names: Array | None = None
+    table: CSR,
+    row_names: Array | None = None,
+    column_names: Array | None = None,
+    *,
+    of_tokens: bool = False,
 ) -> Iterator[str]:
     """Messages on a table that seems to hold other values than counts, or a line too many.
+
+    A table of tokens is known to hold no pairs.
 
     >>> from scipy import sparse
     >>> list(doubts(sparse.csr_array([[9.0, 1], [6, 0], [3, 1]])))
     ["Row 0 is the sum of all others: leave totals out, as by pandas.crosstab's margins=False."]
     """
+    if not table.nnz:
+        return
     if kind := transformed(table):
         yield (
             f"X holds {kind}. The models are for counts: perplexity, smoothing and the temperature "
@@ -58,7 +67,8 @@ def doubts(
             "times and identifiers count how often each pair occurs, as by pandas.crosstab or "
             "Dyads.from_frame."
         )
-    if _may_be_pairs(table, column_names):
+    has_texts = row_names is not None and any(isinstance(name, str) for name in row_names.tolist())
+    if not (of_tokens or has_texts) and _may_be_pairs(table, column_names):
         yield (
             f"X has {table.shape[1]} columns of numbers, which are read as counts of "
             f"{table.sum(dtype=np.float64):,.10g} tokens. If its rows are pairs, such as user and "
@@ -73,38 +83,45 @@ def doubts(
         )
 
 
-def doubts_about_names(names: Array, side: str) -> Iterator[str]:
-    """Messages on distinct names that seem to be misspelt, missing or several in one.
+def doubts_about_names(names: Array, n_pairs: Array, side: str) -> Iterator[str]:
+    """Messages on distinct names, of so many pairs, that seem misspelt, missing or lists of names.
 
-    >>> next(doubts_about_names(np.array(["nan", "tea"]), "columns"))
+    >>> next(doubts_about_names(np.array(["nan", "tea"]), np.array([2, 7]), "columns"))
     "columns has the name 'nan', as missing values that became strings: leave them out by dropna()."
     """
-    texts = [name for name in names.tolist() if isinstance(name, str)]
-    missing = MISSING_AS_STRINGS.intersection(texts)
-    if "none" in texts:  # words of sentences
-        missing.discard("None")
-    if missing:
+    places = {name: i for i, name in enumerate(names.tolist()) if isinstance(name, str)}
+    for name in MISSING_AS_STRINGS & places.keys():
+        if n_pairs[places[name]] >= LEAST_MISSING * n_pairs.sum():  # else it may be a word
+            yield (
+                f"{side} has the name {name!r}, as missing values that became strings: leave them "
+                "out by dropna()."
+            )
+    for name in places:
+        if name != name.strip() and name.strip() in places:
+            yield (
+                f"{side} has both {name.strip()!r} and {name!r}, which are counted as different "
+                "names: remove blanks by .str.strip()."
+            )
+            break
+    integers = [name for name in places if name.isdigit()]
+    floats = [name for name in places if name.endswith(".0") and name[:-2].isdigit()]
+    both = [name for name in floats if name[:-2] in places]
+    if both and 2 * len(integers + floats) > len(places):
         yield (
-            f"{side} has the name {min(missing)!r}, as missing values that became strings: leave "
-            "them out by dropna()."
+            f"{side} has both {both[0][:-2]!r} and {both[0]!r}, which are counted as different "
+            "names: read identifiers with dtype=str."
         )
-    spellings = dict[str, str]()
-    for name in texts:
-        spelling = spellings.setdefault(name.strip().removesuffix(".0"), name)
-        if spelling != name:
-            yield (
-                f"{side} has both {spelling!r} and {name!r}, which are counted as different names: "
-                "remove blanks by .str.strip(), and '.0' by reading identifiers with dtype=str."
-            )
-            break
-    for name in texts:
-        parts = [part.strip() for part in SEPARATORS.split(name)]
-        if len(parts) > 1 and all(part in spellings for part in parts):
-            yield (
-                f"{side} has {name!r}, and its parts as names: if it is a list, divide it, as by "
-                ".str.split() and .explode()."
-            )
-            break
+    lists = [name for name in places if _is_list(name, places)]
+    if lists and len(lists) >= LEAST_LISTS * len(places):
+        yield (
+            f"{side} has {lists[0]!r}, and its parts as names: if it is a list, divide it, as by "
+            ".str.split() and .explode()."
+        )
+
+
+def _is_list(name: str, names: Container[str]) -> bool:
+    parts = [part.strip() for part in SEPARATORS.split(name)]
+    return len(parts) > 1 and all(part in names for part in parts)
 
 
 def _codes(table: CSR) -> str | None:

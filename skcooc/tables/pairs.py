@@ -265,7 +265,7 @@ def distinct_names(column: Any, names: Array, side: str) -> tuple[Array, Array]:
     else:
         used, index = np.unique(find_names(categories, names), return_inverse=True)
         distinct = categories[used]
-    for message in doubts_about_names(distinct, side):
+    for message in doubts_about_names(distinct, np.bincount(index), side):
         warn(message)
     return distinct, index
 

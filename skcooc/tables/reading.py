@@ -103,7 +103,7 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
     check_total(table.data.sum(dtype=np.float64))
     if reset:
         columns = getattr(estimator, "feature_names_in_", uncompared_names(X))
-        for message in doubts(table, row_names_of(X), columns):
+        for message in doubts(table, row_names_of(X), columns, of_tokens=isinstance(X, Dyads)):
             warn(message)
     return table
 
