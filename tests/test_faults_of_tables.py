@@ -424,6 +424,8 @@ def test_dicts_are_no_values_of_rows():
     model = AspectModel(2, beta=0.9, max_iter=5, random_state=0).fit(frame)
     ones = dict.fromkeys(range(12), 1.0)
     refused("sample_weight is a dict", model.fit, frame, sample_weight=ones, error=TypeError)
+    fixed = GuidedAspectModel(2, fixed_components={"a": ones})
+    refused("'a' of fixed_components is a dict", fixed.fit, frame, error=TypeError)
     refused("texts is a dict", explore, model, frame, texts=ones, error=TypeError)
 
 

@@ -485,6 +485,11 @@ def given_topics(fixed: Mapping[str, ArrayLike] | ArrayLike | None) -> dict[str,
         return {}
     if not isinstance(fixed, Mapping):
         fixed = {f"given {n}": row for n, row in enumerate(check_array(fixed))}
+    if dicts := [name for name, row in fixed.items() if isinstance(row, Mapping)]:
+        raise TypeError(
+            f"The topic {dicts[0]!r} of fixed_components is a dict: give a pandas.Series of it, "
+            "whose columns are found by name."
+        )
     return {name: np.asarray(row, dtype=np.float64) for name, row in fixed.items()}
 
 

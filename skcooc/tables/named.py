@@ -74,10 +74,17 @@ def in_columns_of_table(
     Columns that the frame lacks are zero. Without names, or with the names 0, 1, ..., values are
     in the order of the table, and returned as they are.
 
-    ValueError where names repeat or none is a column; UserWarning where some are no columns.
+    ValueError where names repeat or none is a column; UserWarning where some are no columns, or
+    columns of the table have no names.
     """
     names = columns_of(frame)
-    if names is None or columns is None or same_names(names, np.arange(len(names))):
+    if names is None or same_names(names, np.arange(len(names))):
+        return values
+    if columns is None:
+        warn(
+            f"{parameter} has names of columns, such as {names[0]!r}, and X has none: values are "
+            "matched by position. Fit a data frame or counts of NamedCounts, or give a NumPy array."
+        )
         return values
     if same_names(names, columns):
         return values

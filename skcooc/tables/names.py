@@ -112,7 +112,9 @@ def check_order(index: Any, **arguments: Any) -> None:
     for name, values in arguments.items():
         if isinstance(values, Mapping):
             check_order(index, **{f"{name}[{key!r}]": column for key, column in values.items()})
-        if index is None or not hasattr(values, "iloc") or same_names(index, values.index):
+        if index is None or not hasattr(values, "iloc"):
+            continue
+        if np.array_equal(index, values.index) or same_names(index, values.index):
             continue
         if in_another_order(index, values.index):
             raise ValueError(
