@@ -111,8 +111,9 @@ class Streams(Predictions):
         ------
         ValueError
             Where X is negative, not finite, empty or all zero, or has other columns; where names of
-            columns are missing or repeated and ``by_name=True``; where the last fit was
-            interrupted, or had other parameters of the model or ones that cannot follow a stream.
+            columns are missing or repeated, or none was fitted, and ``by_name=True``; where the
+            last fit was interrupted, or had other parameters of the model or ones that cannot
+            follow a stream.
 
         References
         ----------

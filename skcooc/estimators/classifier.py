@@ -174,7 +174,8 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
             Non-negative counts.
         y : array-like of shape (N,), default=None
-            Labels; -1 (among numbers), None or NaN for rows without one. None: no row has one.
+            Labels; -1 (among numbers), None or NaN for rows without one. None: no row has one. A
+            Series has the rows of X in their order, if both name them.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row, or of each token where X is Dyads.
 

@@ -278,7 +278,8 @@ class Dyads(Tokens):
         Warns
         -----
         UserWarning
-            If pairs are left out, with their number and the first of the unknown names.
+            If pairs are left out, with their number and the first of the unknown names; or if names
+            differ in blanks or ".0" alone, are missing values as strings, or lists of other names.
         """
         check_index(rows, columns=columns, counts=counts)
         names = {"rows": check_complete(rows, "rows")}
