@@ -344,3 +344,8 @@ def test_lists_written_as_one_name_are_doubted():
     with warnings.catch_warnings(action="error"):
         Dyads.from_pairs(range(4), ["tea", "Paris, Texas", "Texas", "tea, rum"])
         Dyads.from_pairs(range(42), ["tea", "ale", "tea,ale", *map(str, range(39))])
+
+
+def test_names_of_two_types_are_refused_with_the_conversion():
+    told = r"Got \['int', 'str'\]: convert them"
+    refused(told, Dyads.from_pairs, ["a", "b"], [7, "x"], error=TypeError)

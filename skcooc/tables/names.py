@@ -75,7 +75,8 @@ def unique_names(names: Array, side: str) -> tuple[Array, Array]:
     except TypeError as error:
         types = sorted({type(name).__name__ for name in names.tolist()})
         raise TypeError(
-            f"Names of {side} should be all strings or all numbers. Got {types}."
+            f"Names of {side} should be all strings or all numbers. Got {types}: convert them, "
+            "such as by .astype(str)."
         ) from error
 
 
