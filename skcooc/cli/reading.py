@@ -13,7 +13,6 @@ from skcooc.cli.records import READERS, find_separator, read_delimited, table_su
 from skcooc.cli.terminal import FIELDS, LIMITS, NAMES, Arguments, Screen, first_given
 from skcooc.cli.texts import InputError, NamedCounts
 
-TABLES = {*READERS, *matrices.READERS}
 EXAMPLES = {
     "files with named columns": " (.csv, .tsv, .jsonl, .json, .parquet)",
     "matrices": " (.npz, .npy, .mtx, or tables of counts)",
@@ -49,9 +48,14 @@ def _read_path(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
         _refuse_options(path, options, FIELDS, "files with named columns")
         _refuse_options(path, options, NAMES, "matrices")
         files = texts.list_files(path)
-        if tables := [file for file in files if table_suffix(file) in TABLES]:
+        if others := [file for file in files if table_suffix(file) in matrices.READERS]:
             raise InputError(
-                f"{path / tables[0]}: a table in a folder of texts: move it elsewhere, or give the "
+                f"{path / others[0]}: a matrix in a folder of texts: give this file instead of its "
+                "folder, perhaps with --row-names, --column-names and --transpose"
+            )
+        if others := [file for file in files if table_suffix(file) in READERS]:
+            raise InputError(
+                f"{path / others[0]}: a table in a folder of texts: move it elsewhere, or give the "
                 "file instead of its folder"
             )
         return texts.read_folder(path, files, options, screen)

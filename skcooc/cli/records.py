@@ -7,12 +7,13 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from itertools import chain
 from math import nan
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,9 @@ from skcooc.cli.texts import InputError
 from skcooc.protocol import Array
 
 PARQUET = {"pyarrow": "ArrowException", "polars.exceptions": "PolarsError"}  # their base errors
-SEPARATORS = ",;\t|"  # of a .csv: the most frequent one in the header
+ALL_SEPARATORS = ",;\t|"
+SEPARATORS = {".csv": ALL_SEPARATORS, ".tsv": "\t"}  # by suffix: the most frequent in the header
+COMMENTS = "#%"  # at the beginning of lines above the header
 PLAIN_SEPARATORS = "\t", "::", ";", ",", "|"  # of a table without the suffix of one
 UNIT_SEPARATOR = "\x1f"  # stands for :: in what the csv module reads
 QUOTED = re.compile(r'"[^"]*"')
@@ -43,27 +46,34 @@ NOT_QUITE_NUMBER = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Column:
-    """The values of a field in all records."""
+    """The values of a field in all records. Compared by identity."""
 
     name: str
     values: Sequence[Any]
 
     @cached_property
-    def strings(self) -> list[str]:
-        return [value if isinstance(value, str) else string(value) for value in self.values]
+    def _distinct(self) -> set[Any] | None:
+        """Distinct values; None if some are lists or objects, which cannot be looked up."""
+        try:
+            return set(self.values)
+        except TypeError:
+            return None
+
+    @cached_property
+    def strings(self) -> Sequence[str]:
+        are_strings = self._distinct is not None and all(type(v) is str for v in self._distinct)
+        return self.values if are_strings else [*map(string, self.values)]
 
     @cached_property
     def _cells(self) -> Sequence[Any]:
-        """The values, as strings if some are lists, which cannot be looked up."""
-        is_nested = any(isinstance(value, list | dict) for value in self.values)
-        return self.strings if is_nested else self.values
+        return self.strings if self._distinct is None else self.values
 
     @cached_property
     def _parsed(self) -> Mapping[Any, float | None]:
-        """Numbers by distinct values: NaN for empty ones, None for those that are no numbers."""
-        return {value: parse_number(value) for value in set(self._cells)}
+        """Numbers by distinct cells: NaN for empty ones, None for those that are no numbers."""
+        return {value: parse_number(value) for value in self._distinct or set(self._cells)}
 
     @cached_property
     def numbers(self) -> Array:
@@ -79,6 +89,15 @@ class Column:
         numbers = self._parsed.values()
         return None not in numbers and any(number == number for number in numbers)
 
+    @property
+    def holds_numbers(self) -> bool:
+        """Whether the values are numbers, or should be as most look like some."""
+        return self.is_number or self.wrong_number is not None
+
+    @property
+    def has_lists(self) -> bool:
+        return self._distinct is None and any(isinstance(value, list) for value in self.values)
+
     @cached_property
     def is_empty(self) -> bool:
         return not any(self.strings)
@@ -86,16 +105,22 @@ class Column:
     @cached_property
     def is_distinct(self) -> bool:
         """Whether no value is empty or occurs twice."""
-        return all(self.strings) and len(set(self.strings)) == len(self.strings)
+        n = len(self.values)
+        return len(self._parsed) == n == len(set(self.strings)) and all(self.strings)
 
     @cached_property
     def is_whole(self) -> bool:
         return self.is_number and bool((self.numbers == np.floor(self.numbers)).all())
 
+    @property
+    def decimals(self) -> list[str]:
+        """Distinct strings with a point."""
+        return [value for value in self._parsed if isinstance(value, str) and "." in value]
+
     @cached_property
     def is_flag(self) -> bool:
         """Whether all values are true or false."""
-        return self.is_number and {v.lower() for v in set(self.strings)} <= {*FLAGS, ""}
+        return self.is_number and {string(v).lower() for v in self._parsed} <= {*FLAGS, ""}
 
     @cached_property
     def wrong_number(self) -> int | None:
@@ -103,7 +128,7 @@ class Column:
         wrong = {value for value, number in self._parsed.items() if number is None}
         if not wrong:
             return None
-        odd = {v for v in wrong if not (isinstance(v, str) and NOT_QUITE_NUMBER.fullmatch(v))}
+        odd = {value for value in wrong if not is_nearly_number(value)}
         n_odd = sum(value in odd for value in self._cells)
         if n_odd > (1 - NEARLY_ALL) * sum(map(bool, self.strings)):
             return None
@@ -111,7 +136,11 @@ class Column:
 
     @cached_property
     def mean_words(self) -> float:
-        return mean_words(self.strings)
+        return 0.0 if self.is_number else mean_words(self.strings)
+
+    def first(self, size: int) -> Column:
+        """The column of the first records."""
+        return self if size >= len(self.values) else Column(self.name, self.values[:size])
 
 
 @dataclass(frozen=True)
@@ -119,33 +148,33 @@ class Records:
     """Records with named fields, and the place of each in its file."""
 
     path: Path
-    names: Mapping[str, int]  # with their positions
-    values: Sequence[Sequence[object]]
-    places: Sequence[str]  # "line 2", for messages
+    columns: Sequence[Column]
+    unit: str  # of the places, such as "line"
+    numbers: Sequence[int]  # of these units
     index: tuple[str, ...] = ()  # fields that were the index of a pandas data frame
     has_line_of_names: bool = False  # which may be a record that was taken for names
 
-    def field(self, name: str) -> list[str]:
-        """The values of a field as strings; InputError if there is none."""
-        return self.column(name).strings
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    def place(self, position: int) -> str:
+        return f"{self.path}, {self.unit} {self.numbers[position]}"
 
     def labels(self, name: str) -> Array:
         """The labels in a field, (N,): the first of a list, None if empty."""
-        values = self.column(name).values
-        firsts = (v[0] if isinstance(v, list) and v else v for v in values)
+        firsts = (v[0] if isinstance(v, list) and v else v for v in self.column(name).values)
         return np.array([string(value).strip() or None for value in firsts], dtype=object)
 
     def column(self, name: str) -> Column:
-        if name not in self.names:
-            columns = ", ".join(self.names)
+        """The column of this name; InputError if there is none."""
+        if name not in self._by_name:
+            columns = ", ".join(self._by_name)
             raise InputError(f"{self.path}: no column {name!r}; the columns are {columns}")
-        position = self.names[name]
-        return Column(name, [record[position] for record in self.values])
-
-    @cached_property
-    def columns(self) -> list[Column]:
-        transposed = zip(*self.values, strict=True)
-        return [Column(name, values) for name, values in zip(self.names, transposed, strict=True)]
+        return self._by_name[name]
 
 
 def parse_number(value: object) -> float | None:
@@ -160,6 +189,11 @@ def parse_number(value: object) -> float | None:
         return None
     is_name = isinstance(value, str) and ("_" in value or number != number)  # 1_2 is no 12
     return None if is_name else number
+
+
+def is_nearly_number(value: object) -> bool:
+    """Whether a value is written like a number, such as "1,234", "12 %" and "NA"."""
+    return isinstance(value, str) and NOT_QUITE_NUMBER.fullmatch(value) is not None
 
 
 def string(value: object) -> str:
@@ -195,16 +229,12 @@ def read_delimited(path: Path, header: str | None, text: str | None = None) -> R
     if named := NAMED_SEPARATOR.fullmatch(lines[0]):
         return _parse_delimited(path, text, 1, named[1], header)
     n_comments = _count_comments(lines, header is not None)
-    suffix = table_suffix(path)
-    separator: str | None = "\t"
-    if suffix == ".csv":
-        first = QUOTED.sub("", lines[n_comments])
-        separator = max(SEPARATORS, key=first.count)
-        if header is not None and separator not in first:
-            separator = find_separator(text)
-    elif suffix != ".tsv":
-        separator = find_separator(text)
-    return _parse_delimited(path, text, n_comments, separator or "\t", header)
+    usual = SEPARATORS.get(table_suffix(path), "")
+    header_line = QUOTED.sub("", lines[n_comments]) if n_comments < len(lines) else ""
+    separator: str | None = max(usual, key=header_line.count, default=None)
+    if separator is None or separator not in header_line:
+        separator = find_separator(text) or separator or "\t"
+    return _parse_delimited(path, text, n_comments, separator, header)
 
 
 def table_suffix(path: Path) -> str:
@@ -213,13 +243,11 @@ def table_suffix(path: Path) -> str:
 
 
 def _count_comments(lines: Sequence[str], has_header: bool = False) -> int:
-    """Number of lines at the beginning that start with #, without one that names the fields."""
-    n = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    if not any(lines[n:]):
-        return 0
-    if n and not has_header:
+    """Number of blank lines and comments at the beginning, without one that names the fields."""
+    n = next((i for i, x in enumerate(lines) if x.strip() and x[0] not in COMMENTS), len(lines))
+    if n < len(lines) and n and not has_header:
         above, below = (QUOTED.sub("", line) for line in lines[n - 1 : n + 1])
-        sizes = [(above.count(separator), below.count(separator)) for separator in SEPARATORS]
+        sizes = [(above.count(separator), below.count(separator)) for separator in ALL_SEPARATORS]
         n -= any(min(a, b) > 0 and abs(a - b) <= 1 for a, b in sizes)
     return n
 
@@ -263,123 +291,134 @@ def _parse_delimited(
 ) -> Records:
     csv.field_size_limit(sys.maxsize)  # a text may be a book
     if separator == "::":
-        separator = UNIT_SEPARATOR
-        text = text.replace("::", separator)
+        text = text.replace(separator, UNIT_SEPARATOR)
     source = io.StringIO(text, newline="")
     for _ in range(n_skipped):
-        next(source)
+        source.readline()
     lines = csv.reader(
         (line.strip() + "\n" for line in source) if separator == " " else source,
-        delimiter=separator,
+        delimiter=UNIT_SEPARATOR if separator == "::" else separator,
         skipinitialspace=separator == " ",
         strict=True,
     )
+    names = None if header is None else _names_in_option(header)
+    records = []
+    numbers = []
     try:
-        names = next(lines, []) if header is None else None
-        numbered = [(n_skipped + lines.line_num, fields) for fields in lines if fields]
+        if header is None:
+            names = next(lines, [])
+        for fields in lines:
+            if any(fields):  # spreadsheets write empty lines as separators alone
+                records.append(fields)
+                numbers.append(n_skipped + lines.line_num)
     except csv.Error as error:
-        number = n_skipped + lines.line_num
-        raise InputError(f"{path}, line {number}: {error}") from error
+        raise InputError(
+            f"{path}, line {n_skipped + lines.line_num}: {error}: fields are separated by "
+            f"{separator!r}, and quotes within quotes are written twice"
+        ) from error
+    width = len(records[0]) if records else 0
     if names is None:
-        return _with_header(path, header or "", numbered)
+        names = [f"column {j}" for j in range(width)]
     if not names:
         raise InputError(f"{path}: the first line must be a header with the names of columns")
-    if len(names) == 1 and any(separator in names[0] for separator in SEPARATORS):
-        raise InputError(
-            f"{path}: one column, {names[0]!r}, with a separator in its name: is the suffix right?"
-        )
-    if len(names) > 1 and numbered and all(len(f) == len(names) + 1 for _, f in numbered):
-        if any(fields[-1] for _, fields in numbered):
-            names = ["", *names]  # as R writes names of rows
-        else:  # each line ends with a separator
-            numbered = [(number, fields[:-1]) for number, fields in numbered]
-    _check_widths(path, numbered, len(names), "the header")
-    if names.count("") > 1:  # empty columns beside a table, as spreadsheets write them
-        filled = [j for j, n in enumerate(names) if n or any(f[j] for _, f in numbered)]
-        names = [names[j] for j in filled]
-        numbered = [(number, [fields[j] for j in filled]) for number, fields in numbered]
-    if len(set(names)) < len(names) and all(map(is_number, names)):
-        raise InputError(
-            f"{path}: the first line, {texts.excerpt(', '.join(names))}, is no header with names "
-            "of columns: add one, or give --header NAMES, or --header none for a matrix"
-        )
-    return make_records(path, names, numbered, "line", has_line_of_names=True)
-
-
-def _with_header(path: Path, header: str, numbered: Sequence[tuple[int, list[str]]]) -> Records:
-    """Records of lines without a header, named by the option --header."""
-    width = len(numbered[0][1]) if numbered else 0
-    names = [f"column {j}" for j in range(width)]
-    if header.strip().lower() != "none":
-        names = [name.strip() for name in header.split(",")]
-        if numbered and len(names) != width:
+    if header is None:
+        if len(names) == 1 and any(separator in names[0] for separator in ALL_SEPARATORS):
             raise InputError(
-                f"{path}: {len(names)} names in --header, but the first line has {width} fields"
+                f"{path}: one column, {names[0]!r}, with a separator in its name: is the suffix "
+                "right?"
             )
-    _check_widths(path, numbered, len(names), "--header")
-    return make_records(path, names, numbered, "line")
+        if len(names) > 1 and records and all(len(f) == len(names) + 1 for f in records):
+            if any(fields[-1] for fields in records):
+                names = ["", *names]  # as R writes names of rows
+            else:  # each line ends with a separator
+                records = [fields[:-1] for fields in records]
+    elif records and len(names) != width:
+        raise InputError(
+            f"{path}: {len(names)} names in --header, but the first line has {width} fields"
+        )
+    _check_widths(
+        path, records, numbers, len(names), "the header" if header is None else "--header"
+    )
+    columns = [Column(name, list(map(itemgetter(j), records))) for j, name in enumerate(names)]
+    if names.count("") > 1:  # empty columns beside a table, as spreadsheets write them
+        columns = [column for column in columns if column.name or not column.is_empty]
+    if len({column.name for column in columns}) < len(columns):
+        first = texts.excerpt(", ".join(column.name for column in columns))
+        raise InputError(
+            f"{path}: a name occurs twice in the header, {first}: rename one, or remove lines "
+            "above the header; without a header, give --header NAMES, or --header none for a matrix"
+        )
+    return make_records(path, columns, numbers, "line", has_line_of_names=header is None)
+
+
+def _names_in_option(header: str) -> list[str] | None:
+    """The names of the option --header; None if they are to be numbers."""
+    if header.strip().lower() == "none":
+        return None
+    return [name.strip() for name in header.split(",")]
 
 
 def _check_widths(
-    path: Path, numbered: Sequence[tuple[int, Sequence[str]]], width: int, source: str
+    path: Path,
+    records: Sequence[Sequence[str]],
+    numbers: Sequence[int],
+    width: int,
+    source: str,
 ) -> None:
-    wrong = next(((n, fields) for n, fields in numbered if len(fields) != width), None)
-    if wrong is None:
+    widths = list(map(len, records))
+    if all(n == width for n in widths):
         return
-    number, fields = wrong
     advice = ""
-    if len({len(f) for _, f in numbered}) > 2:
+    if len(set(widths)) > 2:
         advice = "; if each line is a basket of items, write a line for each basket and item"
+    elif width < min(widths) and len(set(widths)) == 1:
+        advice = "; remove lines above the header, such as a title"
+    i = next(i for i, n in enumerate(widths) if n != width)
     raise InputError(
-        f"{path}, line {number}: {len(fields)} fields, but {source} has {width}{advice}"
+        f"{path}, line {numbers[i]}: {widths[i]} fields, but {source} has {width}{advice}"
     )
 
 
-def read_json_lines(path: Path, header: str | None) -> Records:
+def read_json(path: Path, header: str | None) -> Records:
+    """Records of an array of objects, or of lines that are an object each."""
     _refuse_header(path, header)
-    lines = enumerate(texts.split_lines(texts.read_text(path)), 1)
-    objects = ((n, _parse_json(line, f"{path}, line {n}")) for n, line in lines if line.strip())
-    return _records_of_objects(path, objects, "line")
-
-
-def read_json_array(path: Path, header: str | None) -> Records:
-    _refuse_header(path, header)
-    array = _parse_json(texts.read_text(path), str(path))
-    if not isinstance(array, list):
-        raise InputError(
-            f"{path}: not an array of objects; with one object a line, name it .jsonl; from "
-            f"pandas, write {WRITE_JSON}"
-        )
-    return _records_of_objects(path, enumerate(array, 1), "object")
+    text = texts.read_text(path)
+    first, _, others = text.strip().partition("\n")
+    if table_suffix(path) == ".json" and not (others and first.rstrip().endswith("}")):
+        array = _parse_json(text, str(path))
+        if not isinstance(array, list):
+            raise InputError(f"{path}: not an array of objects; from pandas, write {WRITE_JSON}")
+        return _records_of_objects(path, array, range(1, len(array) + 1), "object")
+    lines = texts.split_lines(text)
+    numbers = [number for number, line in enumerate(lines, 1) if line.strip()]
+    objects = [_parse_json(lines[number - 1], f"{path}, line {number}") for number in numbers]
+    return _records_of_objects(path, objects, numbers, "line")
 
 
 def _parse_json(text: str, place: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        message = f"{place}: not JSON ({error.msg})"
-        if error.msg == "Extra data":
-            message += "; with one object a line, name it .jsonl"
-        raise InputError(message) from error
+        raise InputError(f"{place}: not JSON ({error.msg})") from error
     except (ValueError, RecursionError) as error:  # too many digits, or too deep
         raise InputError(f"{place}: not JSON ({error})") from error
 
 
-def _records_of_objects(path: Path, objects: Iterable[tuple[int, Any]], unit: str) -> Records:
-    numbered = list(objects)
-    for number, record in numbered:
+def _records_of_objects(
+    path: Path, objects: Sequence[Any], numbers: Sequence[int], unit: str
+) -> Records:
+    for number, record in zip(numbers, objects, strict=True):
         if not isinstance(record, dict):
             raise InputError(f"{path}, {unit} {number}: not an object with named values")
-    if len(numbered) == 1 and numbered[0][1]:
-        values = numbered[0][1].values()
-        if all(isinstance(value, dict | list) for value in values):
-            raise InputError(
-                f"{path}: one object of columns or rows, not an object for each record; from "
-                f"pandas, write {WRITE_JSON}"
-            )
-    names = list(dict.fromkeys(chain.from_iterable(record for _, record in numbered)))
-    records = ((number, [r.get(name) for name in names]) for number, r in numbered)
-    return make_records(path, names, records, unit)
+    values = objects[0].values() if len(objects) == 1 else ()
+    if values and all(isinstance(value, dict | list) for value in values):
+        raise InputError(
+            f"{path}: one object of columns or rows, not an object for each record; from pandas, "
+            f"write {WRITE_JSON}"
+        )
+    names = dict.fromkeys(chain.from_iterable(objects))
+    columns = [Column(name, [record.get(name) for record in objects]) for name in names]
+    return make_records(path, columns, numbers, unit)
 
 
 def read_parquet(path: Path, header: str | None) -> Records:
@@ -401,8 +440,8 @@ def read_parquet(path: Path, header: str | None) -> Records:
             raise InputError(f"{path}: not a Parquet file") from error
         # pandas writes its index last; as names of rows and of pairs it comes first.
         names = [*index, *(name for name in frame.columns if name not in index)]
-        rows = frame.select(names).iter_rows() if names else iter(())
-        return make_records(path, names, enumerate(rows, 1), "row", index=tuple(index))
+        columns = [Column(name, frame[name].to_list()) for name in names]
+        return make_records(path, columns, range(1, len(frame) + 1), "row", index=tuple(index))
     raise InputError(f"{path}: Parquet needs pyarrow or polars: `pip install pyarrow`")
 
 
@@ -427,34 +466,26 @@ def _refuse_header(path: Path, header: str | None) -> None:
 
 def make_records(
     path: Path,
-    names: Sequence[str],
-    numbered: Iterable[tuple[int, Sequence[object]]],
+    columns: Sequence[Column],
+    numbers: Sequence[int],
     unit: str,
     *,
     index: tuple[str, ...] = (),
     has_line_of_names: bool = False,
 ) -> Records:
-    pairs = list(numbered)
-    if len(set(names)) < len(names):
-        raise InputError(
-            f"{path}: a name occurs twice in the header {', '.join(names)}: rename one, or remove "
-            "lines above the header"
-        )
-    if not pairs:
+    """Records of these columns; InputError if there are none."""
+    if not len(numbers):
         raise InputError(f"{path}: no records")
-    if not names:
-        raise InputError(f"{path}: no named values in any of {len(pairs)} records")
-    places = [f"{unit} {number}" for number, _ in pairs]
-    positions = {name: j for j, name in enumerate(names)}
-    values = [record for _, record in pairs]
-    return Records(path, positions, values, places, index, has_line_of_names)
+    if not columns:
+        raise InputError(f"{path}: no named values in any of {len(numbers)} records")
+    return Records(path, columns, unit, numbers, index, has_line_of_names)
 
 
 READERS = {
     ".csv": read_delimited,
     ".tsv": read_delimited,
-    ".jsonl": read_json_lines,
-    ".ndjson": read_json_lines,
-    ".json": read_json_array,
+    ".jsonl": read_json,
+    ".ndjson": read_json,
+    ".json": read_json,
     ".parquet": read_parquet,
 }

@@ -6,6 +6,7 @@ import argparse
 import io
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -137,6 +138,11 @@ def first_given(options: Arguments, *names: str) -> str | None:
         if getattr(options, name) is not None:
             return f"--{name.replace('_', '-')}"
     return None
+
+
+def argument(name: str, value: str) -> str:
+    """An option with its value, as it is typed in a shell."""
+    return f"--{name}{'=' if value.startswith('-') else ' '}{shlex.quote(value)}"
 
 
 class _Once(argparse.Action):

@@ -127,7 +127,11 @@ READ = {  # and not fitted
         "tabs.csv": table(TEXTS, "\t"),
         "sep.csv": b"sep=;\n" + table(TEXTS, ";"),
         "dollars.csv": table([(f"${a}", b) for a, b in TEXTS]),
+        "blank_first.csv": b"\n \n" + GOOD,
+        "blank_records.csv": GOOD + b",\n" * 3,
+        "commas.tsv": GOOD,
         "good.jsonl": jsonl(OBJECTS),
+        "lines.json": jsonl(OBJECTS),
         "one_field.jsonl": jsonl([{"text": text} for text in DOCUMENTS]),
         "nested.jsonl": jsonl([{**o, "more": {"a": [1, {"b": None}]}} for o in OBJECTS]),
         "mixed.jsonl": jsonl(MIXED),
@@ -152,6 +156,7 @@ READ = {  # and not fitted
     "30 documents, 270 words": {"all_words_once.csv": table([TEXTS[0], *ONCE])},
     "8 values of user": {"long_names.csv": table([(a * 5000, b * 5000) for a, b in PAIRS])},
     "8 values of user, 5 values of item": {
+        "blank_pairs.csv": table(PAIRS) + b",\n" * 3,
         "numbers.parquet": parquet(
             user=[i % 8 for i in range(160)], item=[i % 5 / 2 for i in range(160)]
         ),
@@ -242,7 +247,6 @@ REFUSED = {
     "must be a header": {
         "bom_alone.csv": b"\xef\xbb\xbf",
         "blank.csv": b"\n\n\n",
-        "blank_first.csv": b"\n" + GOOD,
         "null.csv": link("/dev/null"),
     },
     "not a gzip file": {
@@ -255,7 +259,6 @@ REFUSED = {
         "bomb.csv.gz": gzip.compress(b"id,text\n" + b"1,a\n" * 100_000),
     },
     "no value of 'id', in ": {
-        "empty_cells.csv": b"id,text\n,\n,\n,\n",
         "nulls.jsonl": b'{"id": null, "text": null}\n' * 5,
         "nan.jsonl": b'{"id": NaN, "text": Infinity}\n' * 3,
     },
@@ -274,11 +277,12 @@ REFUSED = {
     },
     "no records": {
         "header.csv": b"id,text\n",
+        "empty_cells.csv": b"id,text\n,\n,\n,\n",
         "no_objects.json": b"[]",
         "no_rows.parquet": parquet(id=[], text=[]),
     },
     "not JSON": {"empty.json": b"", "deep.json": b"[" * 100_000},
-    "not JSON (Extra data); with one object a line, name it .jsonl": {"lines.json": jsonl(OBJECTS)},
+    "not JSON (Extra data)": {"arrays.json": b"[1]\n[2]\n"},
     "line 31: not JSON": {"broken.jsonl": jsonl(OBJECTS) + b'{"id": \n'},
     "line 1: not JSON": {
         "commas.jsonl": jsonl(OBJECTS).replace(b"}\n", b"},\n"),
@@ -309,7 +313,9 @@ REFUSED = {
     "line 2: 3 fields, but the header": {
         "page.csv": b"<!DOCTYPE html>\n<html><body>a, b, c</body></html>\n"
     },
-    "one column, 'id,text', with a separator in its name": {"commas.tsv": GOOD},
+    "one column, 'id,text', with a separator in its name": {
+        "commas.tsv": b"id,text\na,b c, d\ne,f\n"
+    },
     "no column 'text'": {"blanks.csv": (b" id , text \n" + table(TEXTS[1:]), *NAMED)},
     "no ": {"no_columns.parquet": parquet()},
     "not a Parquet file": {
@@ -436,13 +442,13 @@ REFUSED = {
     "lists in 'items': write a record for each item, such as by df.explode('items')": {
         "baskets.jsonl": jsonl([{"user": f"u{i % 3}", "items": ["a", "b"]} for i in range(90)]),
     },
-    "twice in the header Table 1, , : rename one, or remove lines above": {
+    "twice in the header, Table 1, ,: rename one, or remove lines above": {
         "headed.csv": b"Table 1,,\nx,y,count\na,b,3\n",
     },
     "each value of 'word' occurs only once": {
         "words.csv": table([("word", "count", "texts"), *((f"w{i}", 9, i % 4) for i in range(50))]),
     },
-    "pairs, or a matrix of counts?": {
+    "pairs or a matrix of counts: name the columns": {
         "iris.csv": table(
             [("a", "b", "c", "d"), *((i % 3 / 2, i % 4, 1, i % 5) for i in range(60))]
         ),
@@ -463,6 +469,75 @@ REFUSED = {
     },
     "\\x1b[2J.csv, pairs of 'a' and 'b', each line counted once: need": {
         "\x1b[2J.csv": b"a,b\n1,2\n"
+    },
+}
+
+SPECIES = [("plot", "species"), *((f"p{i % 9}", f"s{i % 5}") for i in range(90))]
+LISTS_IN_COLUMNS = [
+    ("basket", "item 1", "item 2", "item 3"),
+    *((f"b{i % 9}", f"i{i % 5}", f"i{i % 4}", "") for i in range(90)),
+]
+
+
+def with_column(records, position, name, values):
+    """Records with one more column, whose values are repeated."""
+    column = [name, *(values[i % len(values)] for i in range(len(records) - 1))]
+    return table(
+        [(*r[:position], value, *r[position:]) for r, value in zip(records, column, strict=True)]
+    )
+
+
+REFUSED |= {
+    "line 2: 'kg' of 'w1' is not a number: remove this line if it holds units, or names once": {
+        "units.csv": table(
+            [[f"w{j}" for j in range(12)], ["kg"] * 12, *(range(i, i + 12) for i in range(9))]
+        ),
+    },
+    "has 1; remove lines above the header, such as a title": {
+        "titled.csv": b"Table 1\nx,y,count\na,b,3\n",
+    },
+    "remove these or, if cells were merged, fill them by df['x'].ffill()": {
+        "merged.csv": b"x,y\n" + b"a,b\n,c\n,d\n" * 9,
+    },
+    "a name occurs twice in the header, 1, 1, 5: ": {"bare.csv": b"1,1,5\n1,2,4\n" * 9},
+    "without a header, give --header NAMES": {"bare.tsv": b"a\ta\t5\na\tb\t4\n" * 9},
+    "'item 1', 'item 2' hold the same values: if they are lists, write a line for each value": {
+        "lists.csv": table(LISTS_IN_COLUMNS),
+    },
+    "'Year' may hold times or measurements: name the columns of pairs with --row and --column, as "
+    "in --row plot --column species": {
+        "years.csv": with_column(SPECIES, 1, "Year", (2001, 2002)),
+        "years_first.csv": with_column(SPECIES, 0, "Year", (2001, 2002)),
+    },
+    "'first seen' may hold times": {
+        "dates.csv": with_column(SPECIES, 1, "first seen", ("31.5.2024", "1.6.2024")),
+        "times.csv": with_column(SPECIES, 1, "first seen", ("2024-05-31 10:00:00", "2024-06-01")),
+    },
+    "'height' may hold times or measurements": {
+        "heights.csv": with_column(SPECIES, 1, "height", (0.5, 1.75, 2)),
+    },
+    "as if one named or grouped the other: name the columns of pairs with --row and --column, as "
+    "in --row plot --column species": {
+        "aliases.csv": with_column(SPECIES, 1, "title", [f"plot {i}" for i in range(9)]),
+        "groups.csv": with_column(SPECIES, 1, "region", ["east", "west", "east"]),
+    },
+    "if the counts are in another column, name it, as by --count 'reads of it'": {
+        "crossed.csv": with_column(SPECIES, 2, "reads of it", (1, 2, 3, 5, 8, 13, 21)),
+    },
+    "'1.234' of 'count' may be a thousand or a fraction: write it as 1234 or 1.2340": {
+        "thousands.csv": counts("1.234"),
+    },
+    "leave it out by --drop '#1', name": {
+        "numbered.csv": with_column(SPECIES, 0, "#1", [f"n{i}" for i in range(90)]),
+    },
+    "no columns of numbers: a matrix needs counts, such as 1 for a mark": {
+        "marks.csv": (
+            table([("x", "a", "b"), *((f"r{i}", "x" * (i % 2), "x") for i in range(9))]),
+            "--matrix",
+        ),
+    },
+    "matrix.mtx: a matrix in a folder of texts: give this file": {
+        "cells": folder({"barcodes.tsv": b"a\nb\n", "matrix.mtx": MTX}),
     },
 }
 

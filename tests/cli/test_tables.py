@@ -136,7 +136,7 @@ def test_tables_of_few_columns_are_matrices_if_they_can_be_nothing_else(read):
     table = read("a.csv", csv(small))
     np.testing.assert_array_equal(table.X.toarray(), small)
     assert table.row_names == NAMES
-    message = "a matrix of counts\\? .*--row s0 --column s1, or give --matrix"
+    message = "pairs or a matrix of counts: .*--row s0 --column s1, or give --matrix"
     content = csv(FRAME[COLUMNS[:4]], index=False)
     refused(message, read, "a.csv", content, error=InputError)
     assert read("a.csv", content, matrix=True).X.shape == (40, 4)
@@ -166,8 +166,8 @@ def test_measurements_totals_and_what_only_looks_like_numbers(read):
         totals.loc[name] = totals.sum()
         table = read("a.csv", csv(totals))
         assert_is_frame(table)
-        assert f"left out: the last column, '{name}', as it has the totals" in table.notes
-        assert f"left out: the last row, '{name}', as it has the totals" in table.notes
+        assert f"left out: the column '{name}', as it has the totals" in table.notes
+        assert f"left out: the row '{name}', as it has the totals" in table.notes
     for wrong in ("1,234", "1.234,5", "0,5", "12%", "12 %", "NA", "nan", "-"):
         for where in (slice(None), slice(3)):
             frame = FRAME.astype(object)
@@ -188,7 +188,7 @@ def test_columns_of_pairs_that_are_not_used_are_reported_and_an_index_is_none(re
         assert table.notes == (note,)
     rated = csv(PLAYS.assign(rating=3, timestamp=8), index=False)
     assert read("a.csv", rated, row="user", column="film").notes == (
-        "not used: 'plays', 'rating', 'timestamp'",
+        "not used: 'plays', 'rating', 'timestamp'; if 'plays' holds counts, give --count plays",
     )
     assert read("a.csv", indexed, count="plays").notes == ()
 
@@ -324,3 +324,66 @@ def test_the_report_says_what_was_read(run, tmp_path):
     assert line.startswith(f"{path}, a matrix of 40 x 10 40 rows, 10 columns, ")
     assert "\n  rows are named by 'taxon'\n  left out: 'taxonomy'\n" in out
     assert f"read_counts('{path}', drop=['s0', 's1'])" in out
+
+
+def test_totals_are_left_out_wherever_they_are_and_partial_ones_refused(read):
+    totals = FRAME.copy()
+    totals.insert(0, "Total", COUNTS.sum(axis=1))
+    totals = pd.concat([pd.DataFrame([totals.sum()], index=["Everywhere"]), totals])
+    table = read("a.csv", csv(totals))
+    assert_is_frame(table)
+    assert "left out: the column 'Total', as it has the totals" in table.notes
+    assert "left out: the row 'Everywhere', as it has the totals" in table.notes
+    valid = FRAME.copy()
+    valid.insert(0, "Valid votes", COUNTS.sum(axis=1))
+    valid.insert(0, "Registered", COUNTS.sum(axis=1) + 9)
+    for frame in (valid, valid[[*COLUMNS, "Valid votes", "Registered"]]):
+        message = r"column 'Valid votes' is the sum of others: .*\(--drop 'Valid votes'\)"
+        refused(message, read, "a.csv", csv(frame), error=InputError)
+        assert read("a.csv", csv(frame), matrix=True).X.shape == (40, 14)
+    halves = [FRAME[:25], FRAME[:25].sum().to_frame("East").T, FRAME[25:]]
+    message = r"row 'East' is the sum of others: leave it out \(remove its line\)"
+    refused(message, read, "a.csv", csv(pd.concat(halves)), error=InputError)
+    twice = FRAME[["s0", "s1", "s2"]].assign(s1=FRAME.s0)
+    assert read("a.csv", csv(twice)).X.shape == (40, 3)
+
+
+def test_shares_labels_and_thousands_beside_counts_are_refused(read):
+    shares = FRAME.copy()
+    for name in COLUMNS:
+        shares[f"{name} %"] = 100 * FRAME[name] / COUNTS.sum(axis=1)
+    refused("--drop 's0 %' --drop 's1 %'", read, "a.csv", csv(shares), error=InputError)
+    labelled = FRAME.assign(Prediction=[0, 1] * 20)
+    refused("--drop Prediction,", read, "a.csv", csv(labelled), error=InputError)
+    thousands = (FRAME + 1).map("{}.125".format)
+    refused("may be a thousand or a fraction", read, "a.csv", csv(thousands), error=InputError)
+    assert_is_frame(read("a.csv", csv(thousands + "0")), counts=COUNTS + 1.125)
+    for wrong in ("3,5", "1,234", "NA"):
+        few = FRAME[["s0", "s1", "s2"]].astype(object)
+        few.iloc[3, 1] = wrong
+        message = f"line 5: '{wrong}' of 's1' is not a number"
+        refused(message, read, "a.csv", csv(few), error=InputError)
+
+
+def test_separators_are_found_whatever_the_suffix_and_comments_are_skipped(read):
+    names = [name.replace(" ", "") for name in NAMES]
+    spaces = FRAME.set_axis(names)
+    of_r = " ".join(f'"{c}"' for c in COLUMNS) + "\n" + spaces.to_csv(header=False, sep=" ")
+    for name in ("a.csv", "a.tsv", "a.txt"):
+        assert_is_frame(read(name, of_r.encode()), names)
+        assert_is_frame(read(name, csv(spaces, sep="\t")), names)
+    edges = csv(PLAYS, sep=" ", header=False, index=False)
+    expected = read("a.csv", csv(PLAYS, index=False), count="plays").X.toarray()
+    for name in ("out.konect", "out.tsv"):
+        table = read(name, b"% bip weighted\n" + edges, header="a,b,plays", count="plays")
+        np.testing.assert_array_equal(table.X.toarray(), expected)
+
+
+def test_notes_name_the_columns_that_may_hold_counts(read):
+    more = PLAYS.assign(tf=PLAYS.plays, year=2024, is_new=True)
+    more["user"] = more.user.map("u{}".format)
+    more["film"] = more.film.map("f{}".format)
+    note = "not used: 'plays', 'tf', 'year', 'is_new'; if one of these holds counts, name it with"
+    assert read("a.csv", csv(more, index=False)).notes == (f"{note} --count",)
+    note = "not used: 'year', 'is_new'"
+    assert read("a.csv", csv(more, index=False), drop=["plays", "tf"]).notes == (note,)
