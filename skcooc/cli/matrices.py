@@ -13,7 +13,8 @@ import scipy.io
 import scipy.sparse as sp
 
 from skcooc.cli import texts
-from skcooc.cli.records import is_number, table_suffix
+from skcooc.cli.fields import is_number
+from skcooc.cli.records import table_suffix
 from skcooc.cli.terminal import Arguments
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.counts import check_sparse_structure

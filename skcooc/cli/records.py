@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from itertools import chain
-from math import nan
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ import narwhals as nw
 import numpy as np
 
 from skcooc.cli import texts
+from skcooc.cli.fields import Column, is_number, string
 from skcooc.cli.texts import InputError
 from skcooc.protocol import Array
 
@@ -32,115 +32,8 @@ PLAIN_SEPARATORS = "\t", "::", ";", ",", "|"  # of a table without the suffix of
 UNIT_SEPARATOR = "\x1f"  # stands for :: in what the csv module reads
 QUOTED = re.compile(r'"[^"]*"')
 NAMED_SEPARATOR = re.compile(r"sep=(.)")  # a line above the header, which Excel reads and writes
+THOUSANDS = re.compile(r"[1-9]\d{0,2}\.\d{3}")  # as in German, or fractions
 WRITE_JSON = "df.reset_index().to_json('x.jsonl', orient='records', lines=True)"
-
-# A field of texts has long values that differ; names of things are short or repeated.
-MIN_WORDS = 5  # in the mean
-MIN_DISTINCT = 0.5  # share of the values
-MAX_LINEAGES = 0.9  # share of values with a semicolon, as k__Bacteria; p__Firmicutes has
-FLAGS = {"true": 1.0, "false": 0.0}
-NEARLY_ALL = 0.5  # share of numbers from which a column should hold nothing else
-NOT_QUITE_NUMBER = re.compile(
-    r"[-+]?\d{1,3}([,.' ]\d{3})+([.,]\d+)?|[-+]?\d+,\d+|[-+]?[\d.,]+ ?%|#?n/?a|nan|null|none|-|\.",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """The values of a field in all records. Compared by identity."""
-
-    name: str
-    values: Sequence[Any]
-
-    @cached_property
-    def _distinct(self) -> set[Any] | None:
-        """Distinct values; None if some are lists or objects, which cannot be looked up."""
-        try:
-            return set(self.values)
-        except TypeError:
-            return None
-
-    @cached_property
-    def strings(self) -> Sequence[str]:
-        are_strings = self._distinct is not None and all(type(v) is str for v in self._distinct)
-        return self.values if are_strings else [*map(string, self.values)]
-
-    @cached_property
-    def _cells(self) -> Sequence[Any]:
-        return self.strings if self._distinct is None else self.values
-
-    @cached_property
-    def _parsed(self) -> Mapping[Any, float | None]:
-        """Numbers by distinct cells: NaN for empty ones, None for those that are no numbers."""
-        return {value: parse_number(value) for value in self._distinct or set(self._cells)}
-
-    @cached_property
-    def numbers(self) -> Array:
-        """The values as numbers, (n,), zero where they are empty."""
-        floats = map(self._parsed.__getitem__, self._cells)
-        numbers = np.fromiter(floats, float, len(self._cells))
-        numbers[np.isnan(numbers)] = 0
-        return numbers
-
-    @cached_property
-    def is_number(self) -> bool:
-        """Whether all values are numbers but the empty ones, of which not all are."""
-        numbers = self._parsed.values()
-        return None not in numbers and any(number == number for number in numbers)
-
-    @property
-    def holds_numbers(self) -> bool:
-        """Whether the values are numbers, or should be as most look like some."""
-        return self.is_number or self.wrong_number is not None
-
-    @property
-    def has_lists(self) -> bool:
-        return self._distinct is None and any(isinstance(value, list) for value in self.values)
-
-    @cached_property
-    def is_empty(self) -> bool:
-        return not any(self.strings)
-
-    @cached_property
-    def is_distinct(self) -> bool:
-        """Whether no value is empty or occurs twice."""
-        n = len(self.values)
-        return len(self._parsed) == n == len(set(self.strings)) and all(self.strings)
-
-    @cached_property
-    def is_whole(self) -> bool:
-        return self.is_number and bool((self.numbers == np.floor(self.numbers)).all())
-
-    @property
-    def decimals(self) -> list[str]:
-        """Distinct strings with a point."""
-        return [value for value in self._parsed if isinstance(value, str) and "." in value]
-
-    @cached_property
-    def is_flag(self) -> bool:
-        """Whether all values are true or false."""
-        return self.is_number and {string(v).lower() for v in self._parsed} <= {*FLAGS, ""}
-
-    @cached_property
-    def wrong_number(self) -> int | None:
-        """The first value that is no number, if the others are or look like numbers."""
-        wrong = {value for value, number in self._parsed.items() if number is None}
-        if not wrong:
-            return None
-        odd = {value for value in wrong if not is_nearly_number(value)}
-        n_odd = sum(value in odd for value in self._cells)
-        if n_odd > (1 - NEARLY_ALL) * sum(map(bool, self.strings)):
-            return None
-        return next(i for i, value in enumerate(self._cells) if value in wrong)
-
-    @cached_property
-    def mean_words(self) -> float:
-        return 0.0 if self.is_number else mean_words(self.strings)
-
-    def first(self, size: int) -> Column:
-        """The column of the first records."""
-        return self if size >= len(self.values) else Column(self.name, self.values[:size])
 
 
 @dataclass(frozen=True)
@@ -175,50 +68,6 @@ class Records:
             columns = ", ".join(self._by_name)
             raise InputError(f"{self.path}: no column {name!r}; the columns are {columns}")
         return self._by_name[name]
-
-
-def parse_number(value: object) -> float | None:
-    """A number, NaN if the value is empty, None if it is no number."""
-    if value is None or value == "" or value != value:
-        return nan
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except ValueError:
-        return FLAGS.get(value.strip().lower()) if isinstance(value, str) else None
-    except TypeError:
-        return None
-    is_name = isinstance(value, str) and ("_" in value or number != number)  # 1_2 is no 12
-    return None if is_name else number
-
-
-def is_nearly_number(value: object) -> bool:
-    """Whether a value is written like a number, such as "1,234", "12 %" and "NA"."""
-    return isinstance(value, str) and NOT_QUITE_NUMBER.fullmatch(value) is not None
-
-
-def string(value: object) -> str:
-    """A value as a field of a CSV file would have it."""
-    if value is None or value != value:  # NaN, which pandas has for missing values
-        return ""
-    if isinstance(value, bytes):  # of Parquet, whose older writers do not mark texts
-        return value.decode("utf-8", "backslashreplace")
-    if isinstance(value, list):  # such as the topics of a text
-        return ", ".join(map(string, value))
-    return str(value)
-
-
-def mean_words(values: Sequence[str]) -> float:
-    """Mean number of words if the values look like texts, else 0."""
-    filled = list(filter(None, map(str.strip, values)))
-    shortest = 2 * MIN_WORDS - 1  # characters of so many words
-    if not filled or sum(map(len, filled)) < shortest * len(filled):
-        return 0.0
-    if len(set(filled)) < MIN_DISTINCT * len(filled):
-        return 0.0
-    if sum(";" in value for value in filled) > MAX_LINEAGES * len(filled):
-        return 0.0
-    n_words = sum(len(value.split()) for value in filled) / len(filled)
-    return n_words if n_words >= MIN_WORDS else 0.0
 
 
 def read_delimited(path: Path, header: str | None, text: str | None = None) -> Records:
@@ -280,15 +129,52 @@ def find_separator(text: str) -> str | None:
     return " " if all(are_numbers) else None
 
 
-def is_number(value: str) -> bool:
-    """Whether a value is a number, and not empty."""
-    number = parse_number(value)
-    return number is not None and number == number
-
-
 def _parse_delimited(
     path: Path, text: str, n_skipped: int, separator: str, header: str | None
 ) -> Records:
+    records, numbers = _split_lines(path, text, n_skipped, separator)
+    if header is None:
+        if not records:
+            raise InputError(f"{path}: the first line must be a header with the names of columns")
+        names = records.pop(0)
+        numbers.pop(0)
+        if len(names) == 1 and any(separator in names[0] for separator in ALL_SEPARATORS):
+            raise InputError(
+                f"{path}: one column, {names[0]!r}, with a separator in its name: is the suffix "
+                "right?"
+            )
+        if len(names) > 1 and records and all(len(f) == len(names) + 1 for f in records):
+            if any(fields[-1] for fields in records):
+                names = ["", *names]  # as R writes names of rows
+            else:  # each line ends with a separator
+                records = [fields[:-1] for fields in records]
+    else:
+        width = len(records[0]) if records else 0
+        names = [name.strip() for name in header.split(",")]
+        if header.strip().lower() == "none":
+            names = [f"column {j}" for j in range(width)]
+        elif records and len(names) != width:
+            raise InputError(
+                f"{path}: {len(names)} names in --header, but the first line has {width} fields"
+            )
+    source = "the header" if header is None else "--header"
+    _check_widths(path, records, numbers, len(names), source)
+    columns = [Column(name, list(map(itemgetter(j), records))) for j, name in enumerate(names)]
+    if names.count("") > 1:  # empty columns beside a table, as spreadsheets write them
+        columns = [column for column in columns if column.name or not column.is_empty]
+    if len({column.name for column in columns}) < len(columns):
+        first = texts.excerpt(", ".join(column.name for column in columns))
+        raise InputError(
+            f"{path}: a name occurs twice in {source}, {first}: rename one, or remove lines above "
+            "the header; without a header, give --header NAMES, or --header none for a matrix"
+        )
+    return make_records(path, columns, numbers, "line", has_line_of_names=header is None)
+
+
+def _split_lines(
+    path: Path, text: str, n_skipped: int, separator: str
+) -> tuple[list[list[str]], list[int]]:
+    """The fields of the lines that have some, and the numbers of these lines."""
     csv.field_size_limit(sys.maxsize)  # a text may be a book
     if separator == "::":
         text = text.replace(separator, UNIT_SEPARATOR)
@@ -301,12 +187,9 @@ def _parse_delimited(
         skipinitialspace=separator == " ",
         strict=True,
     )
-    names = None if header is None else _names_in_option(header)
     records = []
     numbers = []
     try:
-        if header is None:
-            names = next(lines, [])
         for fields in lines:
             if any(fields):  # spreadsheets write empty lines as separators alone
                 records.append(fields)
@@ -316,46 +199,7 @@ def _parse_delimited(
             f"{path}, line {n_skipped + lines.line_num}: {error}: fields are separated by "
             f"{separator!r}, and quotes within quotes are written twice"
         ) from error
-    width = len(records[0]) if records else 0
-    if names is None:
-        names = [f"column {j}" for j in range(width)]
-    if not names:
-        raise InputError(f"{path}: the first line must be a header with the names of columns")
-    if header is None:
-        if len(names) == 1 and any(separator in names[0] for separator in ALL_SEPARATORS):
-            raise InputError(
-                f"{path}: one column, {names[0]!r}, with a separator in its name: is the suffix "
-                "right?"
-            )
-        if len(names) > 1 and records and all(len(f) == len(names) + 1 for f in records):
-            if any(fields[-1] for fields in records):
-                names = ["", *names]  # as R writes names of rows
-            else:  # each line ends with a separator
-                records = [fields[:-1] for fields in records]
-    elif records and len(names) != width:
-        raise InputError(
-            f"{path}: {len(names)} names in --header, but the first line has {width} fields"
-        )
-    _check_widths(
-        path, records, numbers, len(names), "the header" if header is None else "--header"
-    )
-    columns = [Column(name, list(map(itemgetter(j), records))) for j, name in enumerate(names)]
-    if names.count("") > 1:  # empty columns beside a table, as spreadsheets write them
-        columns = [column for column in columns if column.name or not column.is_empty]
-    if len({column.name for column in columns}) < len(columns):
-        first = texts.excerpt(", ".join(column.name for column in columns))
-        raise InputError(
-            f"{path}: a name occurs twice in the header, {first}: rename one, or remove lines "
-            "above the header; without a header, give --header NAMES, or --header none for a matrix"
-        )
-    return make_records(path, columns, numbers, "line", has_line_of_names=header is None)
-
-
-def _names_in_option(header: str) -> list[str] | None:
-    """The names of the option --header; None if they are to be numbers."""
-    if header.strip().lower() == "none":
-        return None
-    return [name.strip() for name in header.split(",")]
+    return records, numbers
 
 
 def _check_widths(
@@ -479,6 +323,17 @@ def make_records(
     if not columns:
         raise InputError(f"{path}: no named values in any of {len(numbers)} records")
     return Records(path, columns, unit, numbers, index, has_line_of_names)
+
+
+def check_thousands(path: Path, columns: Sequence[Column]) -> None:
+    """Raise InputError if all points may separate thousands, as in 1.234."""
+    decimals = [(value, column.name) for column in columns for value in column.decimals]
+    if decimals and all(THOUSANDS.fullmatch(value) for value, _ in decimals):
+        value, name = decimals[0]
+        raise InputError(
+            f"{path}: {value!r} of {name!r} may be a thousand or a fraction: write it as "
+            f"{value.replace('.', '')} or {value}0"
+        )
 
 
 READERS = {

@@ -8,8 +8,8 @@ import joblib
 import numpy as np
 import pandas as pd
 
+from skcooc.cli.fields import mean_words
 from skcooc.cli.reading import read
-from skcooc.cli.records import mean_words
 from skcooc.cli.terminal import Screen, parse
 from skcooc.inspection.shares import pooled_mixtures
 from tests.cli.conftest import ARTICLES, HEADER, written
