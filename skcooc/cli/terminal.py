@@ -50,7 +50,7 @@ DATA is one of
   a folder        texts, one document a file (UTF-8)
   FILE            texts, one document a line, unless all lines have the fields of a table
   FILE.csv, .tsv  a table with a header line: texts, pairs such as user and item, or a matrix
-  FILE.jsonl      one object a line; also .ndjson, and .json with an array of objects
+  FILE.jsonl      one object a line; also .ndjson, and .json, or an array of objects in .json
   FILE.parquet    a data frame (needs pyarrow or polars); its index gives names of rows
   FILE.npz, .npy  a matrix of counts, written by scipy.sparse.save_npz or numpy.save
   FILE.mtx        a matrix of counts in Matrix Market format
@@ -60,8 +60,10 @@ Except for .npz, .npy, .parquet and folders, files may be compressed, as in FILE
 A table is a matrix of counts if it has at least 10 columns, most of them of numbers, or if its
 first column holds distinct names and at least two others hold numbers. Empty cells are zeros. Rows
 are named by a column of distinct texts, or of numbers with a name like user_id or #OTU ID. Other
-texts are left out, and so are a last row and column of totals; the report says so. If numbers may
-be names or measurements instead of counts, the error asks for --names, --drop or --matrix.
+texts are left out, and so are a row and a column of totals; the report says so. If numbers may be
+names or measurements instead of counts, the error asks for --names, --drop or --matrix. Other
+tables hold pairs, of the first two columns; if others may be meant, the error asks for --row and
+--column.
 
 --seeds names a file with typical words of topics: lines such as "cars: car, engine", or JSON such
 as {"cars": ["car", "engine"]}, which words with commas need. Further topics are free.

@@ -199,7 +199,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, or a .gz of one; InputError if it cannot be read."""
+    """The text of a file in UTF-8, or UTF-16 with a mark of it, or of its .gz; else InputError."""
     if advice := CONVERSIONS.get(Path(path.name.lower().removesuffix(".gz")).suffix):
         raise InputError(f"{path}: not a text file: {advice}")
     try:
@@ -207,15 +207,14 @@ def read_text(path: Path) -> str:
         data = path.read_bytes()
         if path.name.lower().endswith(".gz"):
             data = gzip.decompress(data)
-        text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig").read()
+        encoding = "utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
+        text = io.TextIOWrapper(io.BytesIO(data), encoding=encoding).read()
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path}: not a gzip file") from error
     except UnicodeDecodeError as error:
         message = f"{path}: not UTF-8 text (byte {error.start})"
-        if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-            message += "; convert it, as by iconv -f utf-16 -t utf-8"
-        elif b"\0" not in data:
-            message += "; convert it, as by iconv -f latin1 -t utf-8"
+        if b"\0" not in data:
+            message += "; convert it from its encoding, as by iconv -f cp1252 -t utf-8"
         raise InputError(message) from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error

@@ -1,5 +1,6 @@
 """Odd and damaged files: by what is expected, their names, contents and arguments."""
 
+import codecs
 import csv
 import gzip
 import io
@@ -109,6 +110,8 @@ READ = {  # and not fitted
     "30 documents, 15 words": {
         "bom.csv": b"\xef\xbb\xbf" + GOOD,
         "bom.txt": b"\xef\xbb\xbf" + LINES,
+        "utf16.csv": GOOD.decode().encode("utf-16"),
+        "utf16.txt": codecs.BOM_UTF16_BE + LINES.decode().encode("utf-16-be"),
         "good.csv.gz": gzip.compress(GOOD),
         "UPPER.CSV.GZ": gzip.compress(GOOD),
         "blank_between.csv": GOOD.replace(b"\n", b"\n\n"),
@@ -213,7 +216,6 @@ FITTED = {
 ONE = b"id,text\n1,word\n"
 COUNT_TABLE = pd.DataFrame({"a": [20, 30], "b": [40, 10]}, index=["x", "y"])
 MTX = b"%%MatrixMarket matrix coordinate "
-CODED = {name: ONE.decode().encode(name) for name in ("utf-16", "utf-16-be", "utf-16-le", "utf-32")}
 
 
 REFUSED = {
@@ -221,7 +223,6 @@ REFUSED = {
         "binary.csv": bytes(range(256)) * 20,
         "picture.txt": b"\x89PNG\r\n\x1a\n" + b"\0" * 99,
         "broken.csv": GOOD + b"x,a\xff\n",
-        "utf16.csv": CODED["utf-16"],
         "latin.csv": "id,text\n1,caf\xe9\n".encode("latin-1"),
         "nested.csv.gz": gzip.compress(gzip.compress(GOOD)),
         "gz.csv": gzip.compress(GOOD),
@@ -230,7 +231,7 @@ REFUSED = {
     "null characters": {
         "nul.csv": GOOD + b"x,a\0b\n",
         "nul.txt": b"a\0b\n",
-        "utf16_bare.txt": CODED["utf-16-le"],
+        "utf16_bare.txt": ONE.decode().encode("utf-16-le"),
     },
     "no words are left in 1 documents": {
         "huge_line.csv": b"id,text\n1," + b"word " * 400_000,
@@ -406,10 +407,11 @@ REFUSED = {
         **dict.fromkeys(("m.csv", "m.txt", "m.npz", "m.parquet", "-"), lambda path: None),
         "link.csv": link("nowhere"),
     },
-    "; convert it, as by iconv": {"latin.csv": "id,text\n1,caf\xe9\n".encode("latin-1")},
+    "; convert it from its encoding, as by iconv -f cp1252": {
+        "latin.csv": "id,text\n1,caf\xe9\n".encode("latin-1")
+    },
     "File name too long": {"n" * 300 + ".csv": lambda path: None},
     "ymbolic link": {"loop.csv": link("loop.csv")},
-    "; convert it, as by iconv -f utf-16": {"utf16.txt": CODED["utf-16"]},
     "cells.h5ad: not a text file: fit cells in Python, by skcooc.anndata.fit_topics": {
         "cells.h5ad": b"\x89HDF\r\n\x1a\n" + b"\0" * 99
     },
