@@ -18,7 +18,7 @@ from skcooc.tables.names import is_name_of_ids
 MIN_WORDS = 5  # in the mean
 MIN_DISTINCT = 0.5  # share of the values
 MAX_LINEAGES = 0.9  # share of values with a semicolon, as k__Bacteria; p__Firmicutes has
-N_SAMPLE = 1000  # records in which texts and times are looked for
+N_SAMPLE = 1000  # records in which texts, times and what is no number are looked for
 N_LISTED = 8  # names in a message or note
 FLAGS = {"true": 1.0, "false": 0.0}
 NEARLY_ALL = 0.5  # share of numbers from which a column should hold nothing else
@@ -85,12 +85,15 @@ class Column:
     @cached_property
     def is_number(self) -> bool:
         """Whether all values are numbers but the empty ones, of which not all are."""
+        sample = self.first(N_SAMPLE)
+        if sample is not self and None in sample._parsed.values():
+            return False
         numbers = self._parsed.values()
         return None not in numbers and any(number == number for number in numbers)
 
     @property
     def holds_numbers(self) -> bool:
-        """Whether the values are numbers, or should be as most look like some."""
+        """Whether the values are numbers, or should be as most are."""
         return self.is_number or self.wrong_number is not None
 
     @property
@@ -123,7 +126,10 @@ class Column:
 
     @cached_property
     def wrong_number(self) -> int | None:
-        """The first value that is no number, if the others are or look like numbers."""
+        """The first value that is no number, if most, also of the first, are or look like some."""
+        sample = self.first(N_SAMPLE)
+        if sample is not self and not (sample.is_empty or sample.holds_numbers):
+            return None
         wrong = {value for value, number in self._parsed.items() if number is None}
         if not wrong:
             return None
