@@ -14,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc import Dyads, Triads
+from skcooc.tables.names import unique_names
 from skcooc.tables.pairs import usual_counts
 from tests.tables import refused
 
@@ -349,3 +350,16 @@ def test_lists_written_as_one_name_are_doubted():
 def test_names_of_two_types_are_refused_with_the_conversion():
     told = r"Got \['int', 'str'\]: convert them"
     refused(told, Dyads.from_pairs, ["a", "b"], [7, "x"], error=TypeError)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64])
+def test_numbers_as_names_are_sorted_whatever_their_type(dtype):
+    rng = np.random.default_rng(0)
+    info = np.iinfo(dtype)
+    ends = (info.min, info.min + 90), (info.max - 90, info.max), (0, 1), (info.min, info.max)
+    for low, high in ends:
+        names = rng.integers(low, high, 200, dtype=dtype, endpoint=True)
+        distinct, index = unique_names(names, "rows")
+        expected, inverse = np.unique(names, return_inverse=True)
+        np.testing.assert_array_equal(distinct, expected, strict=True)
+        np.testing.assert_array_equal(index, inverse, strict=True)
