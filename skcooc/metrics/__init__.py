@@ -27,12 +27,13 @@ from skcooc.metrics.ranking import (
     ndcg_at_k,
     recall_at_k,
 )
+from skcooc.metrics.texts import make_text_scorer
 from skcooc.metrics.topics import npmi_coherence, topic_diversity
 
 __all__ = [
     "average_precision_by_query", "best_smoothing", "best_weights", "clustering_accuracy",
     "coclustering_adjusted_rand", "integrated_complete_likelihood", "make_ranking_scorer",
-    "make_unseen_scorer", "mutual_information", "mutual_information_kept", "ndcg_at_k",
-    "npmi_coherence", "perplexity", "perplexity_of", "recall_at_k", "score_parts",
+    "make_text_scorer", "make_unseen_scorer", "mutual_information", "mutual_information_kept",
+    "ndcg_at_k", "npmi_coherence", "perplexity", "perplexity_of", "recall_at_k", "score_parts",
     "topic_diversity", "unigram", "unseen_perplexity",
 ]  # fmt: skip

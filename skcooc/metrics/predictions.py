@@ -293,12 +293,7 @@ def _score(
     estimator: Any, X: TableLike, y: object = None, *, all_tokens: Dyads | None = None
 ) -> float:
     estimator, X = validation.unwrap(estimator, X)
-    for name in ("components_", "unigram_", "smoothing_"):
-        if not hasattr(estimator, name):
-            raise TypeError(
-                f"make_unseen_scorer needs a fitted model of skcooc; {type(estimator).__name__} "
-                f"has no {name}."
-            )
+    validation.check_fitted_model(estimator, "make_unseen_scorer")
     X_known, X_scored = validation.split_known(estimator, X, all_tokens, "make_unseen_scorer")
     model = validation.without_feature_names(estimator)
     rows = None if isinstance(X, Dyads) else read_rows(model, X_known)

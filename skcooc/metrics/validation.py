@@ -106,6 +106,16 @@ def unwrap(estimator: Any, X: TableLike) -> tuple[Any, TableLike]:
     return estimator, X
 
 
+def check_fitted_model(estimator: Any, scorer: str) -> None:
+    """TypeError if the estimator has no smoothed predictions, as the models of skcooc do."""
+    for name in ("components_", "unigram_", "smoothing_"):
+        if not hasattr(estimator, name):
+            raise TypeError(
+                f"{scorer} needs a fitted model of skcooc; {type(estimator).__name__} has no "
+                f"{name}."
+            )
+
+
 def split_known(
     estimator: Any, X: TableLike, all_tokens: Dyads | None, scorer: str
 ) -> tuple[CSR, CSR]:
