@@ -144,6 +144,9 @@ MISTAKES = {
     "rows and columns exchanged in transform": lambda: fitted().transform(X.T),
     "columns in another order": lambda: fitted().transform(FRAME[FRAME.columns[::-1]]),
     "perplexity of the training table": lambda: fitted().perplexity(FRAME),
+    "predict the words of a vectorizer that is not fitted": lambda: metrics.make_text_scorer(
+        CountVectorizer()
+    ),
     "topics that are nearly equal": lambda: AspectModel(12, beta=0.75, random_state=0).fit(X),
 }
 
