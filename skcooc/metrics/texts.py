@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, gen_batches
 
-from skcooc import tables
 from skcooc.heldout.scoring import CHUNK_SIZE
 from skcooc.metrics import validation
 from skcooc.protocol import CSR
@@ -73,11 +72,16 @@ def make_text_scorer(reference_vectorizer: Any) -> Callable[..., float]:
 
         r(w, x) = P(y_c given x) / P(y_c)
 
-    says how much more probable x makes the column c in which the candidate counts the word. Both
-    probabilities are the candidate's, smoothed as in its ``score``, and P(y_c) is its
-    ``unigram_``. Words may share a column, as by stemming. Words that the candidate does not count
-    in a single column have r = 1. So a candidate gains nothing by knowing which words are frequent,
-    and loses by what it does not count.
+    says how much more probable x makes the column c in which the candidate counts the word. Words
+    may share a column, as by stemming. Words that the candidate does not count in a single column
+    have r = 1. So a candidate gains nothing by knowing which words are frequent, and loses by what
+    it does not count. Here
+
+        P(y_c given x) = (1 - s) sum_k t_k P(y_c given z_k) + s P(y_c),   t_k ~ P(z_k given x)^2
+
+    with the unigram P(y_c) and the smoothing s of the candidate, and t_k that sum to one. The
+    squares give weight to the main topics of the text, for which people read a model. Without them,
+    vocabularies whose topics are mostly of style or of function words predict as well.
 
     Words that x has are not scored, since repetition says little about topics.
 
@@ -112,8 +116,8 @@ def make_text_scorer(reference_vectorizer: Any) -> Callable[..., float]:
 
 
 def _score(estimator: Any, X: Iterable[str], y: object = None, *, reference: Any) -> float:
-    first, second = zip(*map(_halves, _check_texts(X)), strict=True)
-    texts = [*first, *second]
+    halves = [_halves(text) for text in _check_texts(X)]
+    texts = [first for first, _ in halves] + [second for _, second in halves]
     model, known = validation.unwrap(estimator, texts)
     if known is texts:
         raise ValueError(
@@ -123,7 +127,7 @@ def _score(estimator: Any, X: Iterable[str], y: object = None, *, reference: Any
     validation.check_fitted_model(model, "make_text_scorer")
     columns = _columns_of_words(estimator, reference)
     seen = _counts(reference, texts)
-    scored = _counts(reference, [*second, *first])
+    scored = _counts(reference, texts[len(halves) :] + texts[: len(halves)])
     b = seen.sum(axis=0) + 1.0
     b /= b.sum()
     scored = sp.csr_array(scored - scored.multiply(seen > 0))
@@ -132,14 +136,14 @@ def _score(estimator: Any, X: Iterable[str], y: object = None, *, reference: Any
             "X has no words to score: none of the reference words in one half of a text is new to "
             "the other half. Give longer texts, or a reference_vectorizer that knows more words."
         )
-    rows = tables.read_rows(model, known)
+    mixtures = np.asarray(model.transform(known), dtype=np.float64) ** 2
+    mixtures /= mixtures.sum(axis=1, keepdims=True)
+    u = model.unigram_
+    smoothing = model.smoothing_
     total = scored.sum(axis=0) @ np.log(b)
-    n_columns = model.components_.shape[1]
-    for part in gen_batches(len(texts), max(1, CHUNK_SIZE // n_columns)):
-        block = rows.take(np.arange(part.start, part.stop))
-        cells = tables.all_cells(*block.shape, block.dtype)
-        P = model.predictor(block).cells(cells).reshape(cells.shape)
-        ratios = np.column_stack([P / model.unigram_, np.ones(len(P))])  # 1: words of no column
+    for part in gen_batches(len(texts), max(1, CHUNK_SIZE // len(u))):
+        P = (1 - smoothing) * mixtures[part] @ model.components_ + smoothing * u
+        ratios = np.column_stack([P / u, np.ones(len(P))])  # 1: words of no column
         n = scored[part] @ columns
         row, column = n.nonzero()
         with np.errstate(divide="ignore"):
@@ -178,8 +182,15 @@ def _halves(text: str) -> tuple[str, str]:
     return first, second
 
 
-def _counts(vectorizer: Any, texts: list[str]) -> CSR:
-    return sp.csr_array(check_array(vectorizer.transform(texts), accept_sparse="csr"))
+def _counts(reference: Any, texts: list[str]) -> CSR:
+    """Counts of the reference words, (n, W); ValueError if they are weights."""
+    counts = sp.csr_array(check_array(reference.transform(texts), accept_sparse="csr"))
+    if (counts.data % 1).any():
+        raise ValueError(
+            f"{type(reference).__name__} gives weights: give make_text_scorer a "
+            "reference_vectorizer that counts words, such as CountVectorizer."
+        )
+    return counts
 
 
 def _columns_of_words(estimator: Any, reference: Any) -> CSR:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -55,7 +55,8 @@ def literal(pipeline, column_of, texts=TEST):
         first, second = halves(text)
         for known, scored in ((first, second), (second, first)):
             counts = pipeline[:-1].transform([" ".join(known)])
-            P = model.transform(counts)[0] @ model.components_
+            t = model.transform(counts)[0] ** 2
+            P = t / t.sum() @ model.components_
             P = (1 - model.smoothing_) * P + model.smoothing_ * model.unigram_
             r = dict.fromkeys(words, 1.0)
             for word in words:
@@ -146,6 +147,9 @@ def test_what_is_no_text_scorer_is_refused():
     two = fitted(CountVectorizer(ngram_range=(2, 2)), MODEL)
     refused("counts none of the 190 reference words", SCORER, two, TEST)
     refused("no words to score", SCORER, pipeline, ["sport1 sport1", ""])
+    weights = make_text_scorer(TfidfVectorizer().fit(TEXTS))
+    refused("TfidfVectorizer gives weights", weights, pipeline, TEST)
+    refused("0 sample", SCORER, pipeline, [])
     refused("CountVectorizer is not fitted", make_text_scorer, CountVectorizer())
     refused("'reference_vectorizer' parameter", make_text_scorer, TEXTS)
     topics = fitted(CountVectorizer(), LatentDirichletAllocation(2, max_iter=1))
