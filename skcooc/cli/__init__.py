@@ -9,7 +9,15 @@ from pathlib import Path
 
 from sklearn.base import is_clusterer
 
-from skcooc.cli.models import MODELS, compare, make_model, python_lines, timed_fit, with_components
+from skcooc.cli.models import (
+    MODELS,
+    compare,
+    make_model,
+    python_lines,
+    timed_fit,
+    warnings_as_notes,
+    with_components,
+)
 from skcooc.cli.reading import read
 from skcooc.cli.report import (
     all_or_none,
@@ -106,8 +114,9 @@ def _run(options: Arguments, out: SafeStream, outputs: Outputs) -> None:
     notes = timed_fit(screen.watch(model), table.X, table.batches).notes
     model.set_callbacks()  # none, as the model is saved
     python = python_lines(table, options, model)
-    with screen.step("shares"):
+    with screen.step("shares"), warnings_as_notes() as doubts:
         divisions = shares_by_division(table, model)
+    notes = (*notes, *doubts)
     # Files come first: the reader of the report may go away, and the comparison takes long.
     written: list[str] = []
     messages: list[str] = []
@@ -118,9 +127,10 @@ def _run(options: Arguments, out: SafeStream, outputs: Outputs) -> None:
     if options.html is not None:
         source = table.title if options.data is None else options.data.resolve().name
         title = source if options.title is None else options.title
-        with outputs.next(), screen.step("page"):
+        with outputs.next(), screen.step("page"), warnings_as_notes() as doubts:
             write_page(options.html, table, model, title)
             messages.append(f"Written: {printable(str(options.html))}")
+        notes = tuple(dict.fromkeys((*notes, *doubts)))
     with screen.step("report"):
         text = report(table, model, options, divisions, notes, python)
     screen.announce("")  # a blank line after the bars

@@ -10,16 +10,15 @@ import numpy as np
 
 from skcooc.cli import texts
 from skcooc.cli.crosstabs import MIN_COLUMNS, count_matrix, is_contingency_table, is_wide
-from skcooc.cli.fields import DATE, MIN_WORDS, N_SAMPLE, TITLES, is_number, parse_number
+from skcooc.cli.fields import MIN_WORDS, N_SAMPLE, TITLES, is_number
 from skcooc.cli.pairs import count_pairs
 from skcooc.cli.records import Records
 from skcooc.cli.terminal import FIELDS, LIMITS, NAMES, Arguments, Screen, first_given
 from skcooc.cli.texts import InputError, NamedCounts
-from skcooc.inspection.groups import parse_date
+from skcooc.inspection.times import read_times
 from skcooc.protocol import Array
 
 MIN_LENGTH_RATIO = 4  # of texts to the words of other fields, such as titles
-MAX_TIME = 2.0**53  # larger numbers are not one apart
 
 
 def count_records(records: Records, options: Arguments, screen: Screen) -> NamedCounts:
@@ -99,7 +98,10 @@ def _count_texts(records: Records, text: str, options: Arguments, screen: Screen
     groups = None if options.group is None else records.labels(options.group)
     batches = None if options.batch is None else records.labels(options.batch)
     times = None if options.time is None else _parse_times(records, options.time)
-    return replace(table, groups=groups, batches=batches, times=times)
+    notes = table.notes
+    if times is not None and (n_missing := int((times != times).sum())):
+        notes = (*notes, f"without a time (--time {options.time}), in no period: {n_missing:,}")
+    return replace(table, groups=groups, batches=batches, times=times, notes=notes)
 
 
 def _text_field(records: Records, options: Arguments) -> str | None:
@@ -108,7 +110,14 @@ def _text_field(records: Records, options: Arguments) -> str | None:
         return options.text
     if options.column or options.count:
         return None
-    n_words = {column.name: column.first(N_SAMPLE).mean_words for column in records.columns}
+    others = options.row, options.group, options.time, options.batch
+    n_words = {
+        column.name: column.first(N_SAMPLE).mean_words
+        for column in records.columns
+        if column.name not in others
+    }
+    if not n_words:
+        return None
     longest, *shorter = sorted(n_words, key=lambda name: -n_words[name])
     if not n_words[longest]:
         return None
@@ -132,26 +141,12 @@ def _title_field(records: Records, text: str) -> str | None:
 
 def _parse_times(records: Records, name: str) -> Array:
     """Numbers or dates of a field, NaN or NaT for empty values."""
-    values = list(map(str.strip, records.column(name).strings))
-    filled = list(filter(None, values))
-    are_numbers = all(parse_number(value) is not None or value.lower() == "nan" for value in filled)
-    are_dates = all(map(DATE.fullmatch, filled)) or not are_numbers
-    times = []
-    for i, value in enumerate(values):
-        try:
-            times.append(_parse_time(value, are_dates))
-        except (ValueError, OverflowError) as error:
-            raise InputError(
-                f"{records.place(i)}: {value!r} of {name!r} is not a time: use numbers up to "
-                f"{MAX_TIME:.0e}, or dates such as 2024-05-31"
-            ) from error
-    return np.array(times)
+    values = np.array(records.column(name).strings, dtype=object)
 
+    def place(position: int) -> str:
+        return f"{records.unit} {records.numbers[position]}"
 
-def _parse_time(value: str, is_date: bool) -> float | np.datetime64:
-    if is_date:  # local, as in the explorer
-        return np.datetime64(parse_date(value).replace(tzinfo=None) if value else "NaT", "s")
-    number = float(value or "nan")
-    if abs(number) > MAX_TIME:
-        raise OverflowError(value)
-    return number
+    try:
+        return read_times(values, f"--time {name}", place=place)
+    except ValueError as error:
+        raise InputError(f"{records.path}: {error}") from error

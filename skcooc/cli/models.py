@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -82,18 +83,25 @@ def make_model(table: NamedCounts, options: Arguments, **changed: Any) -> BaseEs
 
 def timed_fit(model: BaseEstimator, X: CSR, batches: Array | None = None) -> Fitted:
     """Fit a model and return its seconds and its warnings, which are not printed."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
+    with warnings_as_notes() as notes:
         begin = time.perf_counter()
         model.fit(X, **({} if batches is None else {"groups": batches}))
         seconds = time.perf_counter() - begin
-    notes: tuple[str, ...] = ()
+    return Fitted(seconds, tuple(notes))
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[list[str]]:
+    """Collect the warnings to users, which are not printed."""
+    notes = list[str]()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield notes
     for w in caught:
         if issubclass(w.category, UserWarning):
-            notes += (str(w.message),)
+            notes.append(str(w.message))
         else:
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
-    return Fitted(seconds, notes)
 
 
 def python_lines(table: NamedCounts, options: Arguments, model: BaseEstimator) -> list[str]:

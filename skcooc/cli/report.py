@@ -31,7 +31,7 @@ from skcooc.inspection.features import (
     component_features,
     row_clusters,
 )
-from skcooc.inspection.groups import RowGroups, group_rows, read_labels
+from skcooc.inspection.groups import RowGroups, group_rows, read_labels, warn_of_many
 from skcooc.inspection.models import TreeModel, Unwrapped
 from skcooc.inspection.shares import row_topics
 from skcooc.protocol import Array, FactorModel
@@ -43,7 +43,7 @@ ORDERS = {"characteristic": "characteristic", "probable": "most probable"}
 N_EXAMPLES = 4
 N_NEIGHBORS = 5
 N_DROPPED = 10  # words
-N_GROUPS = 12  # printed, the largest
+N_GROUPS = 12  # printed, the largest, but all times
 N_TOPICS = 3  # printed of each group
 HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with cache", "seconds")
 FORMS = ".3f", ".3f", "d", ",.1f", ",.1f", ".1f"  # of the numbers below these
@@ -254,7 +254,8 @@ def shares_by_division(table: NamedCounts, model: FactorModel) -> list[SharesByD
     rows = topics.tokens
     divided: dict[str, RowGroups | PageGroups] = {}
     if table.groups is not None:
-        divided["group"] = group_rows(read_labels(table.groups), rows)
+        divided["group"] = division = group_rows(read_labels(table.groups), rows)
+        warn_of_many(division, "groups")
     if table.times is not None:
         divided["time"] = groups_by_time(table.times, rows)
     divisions = []
@@ -266,20 +267,23 @@ def shares_by_division(table: NamedCounts, model: FactorModel) -> list[SharesByD
 
 
 def _shares_by_division(division: SharesByDivision, noun: str, rows: str) -> Iterator[str]:
-    """The largest topics of the largest groups, in the order of the groups."""
+    """The largest topics of the largest groups, or of all times, in their order."""
     n_topics = min(N_TOPICS, len(division.topics))
     yield f"Shares by {division.name}: the {n_topics} largest {noun}, in percent of the tokens, and"
-    yield f"  share of the {rows} with these as the largest"
-    for g in sorted(np.argsort(-np.array(division.sizes), kind="stable")[:N_GROUPS].tolist()):
+    are_times = division.name == "time"
+    skipped = f"; periods without {rows} are left out" if are_times else ""
+    yield f"  share of the {rows} with these as the largest{skipped}"
+    n_shown = len(division.labels) if are_times else N_GROUPS
+    for g in sorted(np.argsort(-np.array(division.sizes), kind="stable")[:n_shown].tolist()):
         yield ""
         yield f"  {division.labels[g]} ({rows}: {division.sizes[g]:,})"
         for k in np.argsort(-division.share[g], kind="stable")[:n_topics].tolist():
             share = 100 * division.share[g, k]
             documents = 100 * division.documents[g, k]
             yield f"    {share:5.1f} %  {documents:5.1f} %  {division.topics[k]}"
-    if len(division.labels) > N_GROUPS:
+    if len(division.labels) > n_shown:
         yield ""
-        yield f"  and {len(division.labels) - N_GROUPS} smaller groups; --output writes all"
+        yield f"  and {len(division.labels) - n_shown} smaller groups; --output writes all"
 
 
 def paths_to_write(options: Arguments) -> list[Path]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import itertools
-import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
@@ -13,18 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skcooc.inspection.times import MOST_PERIODS, PRECISIONS, are_dates, days_of, read_times
 from skcooc.protocol import Array, refuse_objects, warn
 from skcooc.protocol.scikit_learn import is_missing
 
-MOST_PERIODS = 24  # for which freq="auto" takes the shortest period
 MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 FREQUENCIES = ("day", "week", *MONTHS)
 WIDE = 3.0  # steps between groups, in units of the (lower) median, above which a line is broken
 A_PERIOD = np.timedelta64(7, "D")  # or longer: a line is broken at each period that is left out
-YEAR_MONTH = re.compile(r"\d{4}(-\d{2})?")
+FEW_GROUPS = 2  # of which each may have one row
 LARGEST_WHOLE = 1e15  # that is written with all its digits
-MANY_GROUPS = 24  # of numbers, or of dates as strings, that may be a mistake
-CURE = "Convert strings to dates by pandas.to_datetime(...) or datetime.strptime(...)."
 
 
 class Labels(NamedTuple):
@@ -34,6 +30,11 @@ class Labels(NamedTuple):
     name: str | None = None
     order: Sequence[object] | None = None  # of the categories of a categorical column
     parameter: str = "by"  # for error messages
+
+    def as_times(self, *, only_dates: bool = False) -> Labels:
+        """The same column, read as dates or, unless these are needed, numbers."""
+        times = read_times(self.values, self.parameter, only_dates=only_dates)
+        return self._replace(values=times, order=None)
 
 
 class RowGroups(NamedTuple):
@@ -53,7 +54,8 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
     """Group the rows of positive weight that have a label, or a label in both of two columns.
 
     Labels are sorted in alphabetical order or, for a categorical column, in its own; numbers and
-    dates by size. Dates are put into periods, and with a ``freq`` strings are dates in ISO 8601.
+    dates by size. Dates, and strings that are dates, are put into periods; with a ``freq`` numbers
+    are dates, too.
 
     >>> divide({"arm": ["b", "a", "b"], "year": [2019, 2019, 2018]}, np.ones(3)).labels
     ['a, 2019', 'b, 2018', 'b, 2019']
@@ -69,17 +71,23 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
         columns = [read_labels({name: column}) for name, column in factors.items()]
     else:
         raise ValueError(f"by has {len(factors)} columns, {[*factors]}: give one or two of them.")
-    if freq != "auto":
-        columns = [parse_dates(column) for column in columns]
-    are_dates = [days_of(c.values[~is_missing(c.values)]) is not None for c in columns]
+    has_dates = [column.order is None and are_dates(column.values) for column in columns]
     divisions = []
-    for column, is_date in zip(columns, are_dates, strict=True):
-        applies = is_date or not any(
-            are_dates
-        )  # freq applies to a column of dates, if there is one
-        divisions.append(group_rows(column, weights, freq if applies else "auto"))
-        _warn_of_many(column, divisions[-1])
+    for column, is_date in zip(columns, has_dates, strict=True):
+        # freq applies to a column of dates, if there is one
+        period = freq if is_date or not any(has_dates) else "auto"
+        if period != "auto":
+            column = column.as_times(only_dates=True)
+        elif is_date:
+            try:
+                column = column.as_times()
+            except ValueError as error:
+                raise ValueError(
+                    f"{error} Labels stay as they are in a pandas.Categorical."
+                ) from error
+        divisions.append(group_rows(column, weights, period))
     if len(divisions) == 1:
+        warn_of_many(divisions[0], columns[0].parameter)
         return divisions[0]
     first, second = divisions
     members = []
@@ -92,7 +100,9 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
                 names.append(f"{a}, {b}")
     if not names:
         raise ValueError("by has no row with a label in both columns.")
-    return RowGroups(members, np.array(names), names, f"{first.name}, {second.name}")
+    division = RowGroups(members, np.array(names), names, f"{first.name}, {second.name}")
+    warn_of_many(division, "by")
+    return division
 
 
 def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
@@ -109,12 +119,14 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
         if freq not in ("auto", *FREQUENCIES):
             raise ValueError(f"freq={freq!r} should be 'auto' or one of {', '.join(FREQUENCIES)}.")
         freq = shortest_period(values) if freq == "auto" else freq
+        if FREQUENCIES.index(freq) < FREQUENCIES.index(precision := precision_of(values)):
+            raise ValueError(
+                f"freq={freq!r} is shorter than the {precision}s that {column.parameter} has: "
+                f"give freq={precision!r} or a longer one."
+            )
         groups, numbers = np.unique(period_starts(values, freq), return_inverse=True)
         names = [_period_label(day, freq) for day in groups]
     else:
-        if freq != "auto":
-            first = values.tolist()[0]
-            raise ValueError(f"freq={freq!r} needs dates; by has values such as {first!r}. {CURE}")
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             raise ValueError(
                 f"{column.parameter} has infinite numbers: give NaN for rows without a label."
@@ -130,18 +142,15 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
     return RowGroups(members, groups, names, column.name)
 
 
-def _warn_of_many(column: Labels, division: RowGroups) -> None:
+def warn_of_many(division: RowGroups, parameter: str) -> None:
+    """Warn of more groups than half of the rows."""
     n = len(division.groups)
     n_rows = sum(map(len, division.members))
-    if division.groups.dtype.kind == "f" and MANY_GROUPS < n > n_rows / 2:
+    if n > max(FEW_GROUPS, n_rows / 2):
         warn(
-            f"{column.parameter} has {n} numbers in {n_rows} rows, and each is a group: put them "
-            "into intervals, as by pandas.cut(by, 10)."
-        )
-    if n > MANY_GROUPS and parse_dates(column) is not column:
-        warn(
-            f"{column.parameter} has {n} dates as strings, and each is a group: give freq, such "
-            "as 'year', or dates, as by pandas.to_datetime."
+            f"{parameter}: {n_rows} rows are in {n} groups, such as {division.labels[0]!r}, so "
+            "that many have a single row. Give labels that several rows share: numbers as "
+            "intervals, as by pandas.cut(..., 10), and dates as longer periods (freq)."
         )
 
 
@@ -157,18 +166,6 @@ def number_labels(numbers: Array) -> list[str]:
         for digits in range(6, 18)
     )
     return next(names for names in labels if len(set(names)) == len(numbers))
-
-
-def parse_dates(column: Labels) -> Labels:
-    """Replace strings by dates, if all of them are ISO 8601."""
-    has_value = ~is_missing(column.values)
-    texts = column.values[has_value]
-    is_text = all(isinstance(text, str) for text in texts.tolist())
-    if not is_text or (days := parse_days(texts)) is None:
-        return column
-    values = np.full(column.values.shape, "NaT", dtype="datetime64[D]")
-    values[has_value] = days
-    return column._replace(values=values, order=None)
 
 
 def columns_by_name(table: Any) -> dict[Any, Any] | None:
@@ -241,17 +238,25 @@ def number_levels(values: Array, order: Sequence[object] | None) -> tuple[Array,
     return np.array([str(order[place]) for place in sorted(group_places)]), ranks[numbers]
 
 
+def precision_of(days: Array) -> str:
+    """The period that a value of datetime64 stands for: a day, month, quarter or year."""
+    unit, n = np.datetime_data(days.dtype)
+    return PRECISIONS.get(unit if n == 1 else f"{n}{unit}", "day")
+
+
 def shortest_period(days: Array) -> str:
     """The shortest period with at most MOST_PERIODS values, or decades.
 
     Days that all begin a month are months, and those that all begin a year are years.
 
-    >>> shortest_period(np.arange("2001-01", "2003-01", dtype="M8[M]").astype("M8[D]"))
+    >>> shortest_period(np.arange("2001-01", "2002-01", dtype="M8[M]").astype("M8[D]"))
     'month'
     """
-    alike = [f for f in ("year", "month") if (period_starts(days, f) == days).all()]
-    longer = FREQUENCIES[FREQUENCIES.index(alike[0]) if alike else 0 :]
-    for freq in longer:
+    precision = precision_of(days)
+    if precision == "day":
+        alike = (f for f in ("year", "month") if (period_starts(days, f) == days).all())
+        precision = next(alike, "day")
+    for freq in FREQUENCIES[FREQUENCIES.index(precision) :]:
         if len(np.unique(period_starts(days, freq))) <= MOST_PERIODS:
             return freq
     return FREQUENCIES[-1]
@@ -292,42 +297,3 @@ def runs(places: Array) -> list[slice]:
     wide = WIDE / 2 if places.dtype.kind == "M" and usual >= A_PERIOD else WIDE
     ends = [0, *(1 + np.flatnonzero(steps > wide * usual)).tolist(), len(places)]
     return [slice(a, b) for a, b in itertools.pairwise(ends)]
-
-
-def days_of(values: Array) -> Array | None:
-    """The days of dates, or the first days of periods; None if not all values are one."""
-    if values.dtype.kind == "M":
-        return values.astype("datetime64[D]")
-    if values.dtype.kind != "O":
-        return None
-    days = list[Any]()
-    for value in values.tolist():
-        value = getattr(value, "start_time", value)  # of a pandas Period
-        if isinstance(value, datetime.date):
-            days.append(value.isoformat()[:10])
-        elif isinstance(value, np.datetime64):
-            days.append(value.astype("datetime64[D]"))
-        else:
-            return None
-    return np.array(days, dtype="datetime64[D]")
-
-
-def parse_days(values: Array) -> Array | None:
-    """Days of strings in ISO 8601, or None if one is no date.
-
-    >>> parse_days(np.array(["2001-02-03T04:05Z", "2001-02", "2001"])).tolist()[1:]
-    [datetime.date(2001, 2, 1), datetime.date(2001, 1, 1)]
-    """
-    texts, numbers = np.unique(values.astype(str), return_inverse=True)
-    try:
-        days = [parse_date(text.strip()).isoformat()[:10] for text in texts.tolist()]
-    except ValueError:
-        return None
-    return np.array(days, dtype="datetime64[D]")[numbers]
-
-
-def parse_date(text: str) -> datetime.datetime:
-    """The day of an ISO date, or the first day of a year or a month; ValueError if it is none."""
-    if YEAR_MONTH.fullmatch(text):
-        text = f"{text}-01-01"[:10]
-    return datetime.datetime.fromisoformat(text)

@@ -164,15 +164,19 @@ def topic_shares(
         A label, a number or a date of each row. Rows without one (None, NaN, NaT), and those
         without tokens, are in no group. Each label and number is a group, in alphabetical or
         numerical order or in that of a categorical series; dates, and periods of pandas, are put
-        into periods. Strings are labels or, with a ``freq``, dates in ISO 8601. Of two columns the
-        groups are the combinations that occur, named such as "treated, 2019".
+        into periods, and those without rows are left out. Strings are dates if more than half of
+        them are: "2024-05-31", "05/31/2024", "31.5.2024", "May 2024", "Q2 2024", or those of mails,
+        in one format for all; a pandas Categorical has labels in any case. With a ``freq`` numbers
+        are dates, too: years, 20240531 or Unix time. Of two columns the groups are the combinations
+        that occur, named such as "treated, 2019". Warns of more groups than half of the rows;
+        ValueError if a date cannot be read, or its day not told from its month.
     feature_names : array-like of shape (M,), default=None
         Names of the columns, from which topics are named; see :func:`top_features`.
     X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
         Counts of the rows: those fitted, which keep their ``sample_weight``, or other rows. None
         means that shares are means of mixtures, with a warning: differences come out too small.
     freq : {"auto", "day", "week", "month", "quarter", "year", "decade"}, default="auto"
-        Length of the periods of dates. "auto" means the shortest that gives at most 24 periods;
+        Length of the periods of dates. "auto" means the shortest that gives at most 12 periods;
         days that all begin a month are months, and those that all begin a year are years.
     backend : str, default="pandas"
         The library of the table; see :func:`describe`.

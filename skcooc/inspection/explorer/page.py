@@ -137,9 +137,10 @@ def explore(
         A label of each row, or None or NaN. The forty largest groups are shown. None means the
         groups with which the rows were fitted, if there are any.
     times : array-like of shape (N,), series, or dict or data frame of one column, default=None
-        A number or a date of each row, such as the year; dates may be pandas periods, or strings in
-        ISO 8601 such as "2024-01". More than 24 numbers are put into 24 equal intervals, and dates
-        into periods; see :func:`topic_shares`. TypeError for anything else.
+        A number or a date of each row, such as the year; dates may be pandas periods, strings such
+        as "2024-01", numbers such as 20240131, or Unix time. Dates are put into at most 12 periods,
+        and more than 12 numbers into at most 12 intervals of equal width; see :func:`topic_shares`.
+        ValueError for anything else, numbers of the rows, and days that could be months.
     names : sequence of K str, or dict of int to str, default=None
         Names of the topics, or of some of them; see :func:`name_topics` for the others. Names that
         the page exports can be read by ``json`` and given here, or kept by :func:`set_names`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -14,10 +15,10 @@ from numpy.typing import ArrayLike
 from skcooc.heldout.predictors import CachedPredictions, rows_of, smoothed
 from skcooc.heldout.scoring import score_rows
 from skcooc.inspection.features import cluster_orders
-from skcooc.inspection.groups import CURE, group_rows, number_labels, parse_dates, read_labels, runs
+from skcooc.inspection.groups import group_rows, number_labels, read_labels, runs, warn_of_many
 from skcooc.inspection.models import ModelView, call_on_counts, distributions
+from skcooc.inspection.times import MOST_PERIODS
 from skcooc.protocol import Array
-from skcooc.protocol.scikit_learn import is_missing
 from skcooc.tables import as_counts
 
 MIXES = np.linspace(0, 1, 11)  # positions of the slider between probability and ratio
@@ -36,7 +37,6 @@ PART = re.compile(r"\w+")
 
 N_RESAMPLES, LEVEL = 200, 0.95  # of intervals
 MOST_GROUPS = 40  # the largest are shown
-MOST_TIMES = 24  # single numbers up to this number, else equal intervals
 
 AT_LEAVES = 10  # rows of a leaf
 
@@ -303,6 +303,7 @@ class PageGroups(NamedTuple):
 
 def groups_by_label(groups: ArrayLike, row_sums: Array) -> PageGroups:
     division = group_rows(read_labels(groups, "groups"), row_sums)
+    warn_of_many(division, "groups")
     sizes = np.array([len(rows) for rows in division.members])
     largest = np.sort(np.argsort(-sizes, kind="stable")[:MOST_GROUPS]).tolist()
     members = [division.members[g] for g in largest]
@@ -311,32 +312,50 @@ def groups_by_label(groups: ArrayLike, row_sums: Array) -> PageGroups:
 
 
 def groups_by_time(times: ArrayLike, row_sums: Array) -> PageGroups:
-    """Groups by number, by equal intervals of many numbers, or by periods of dates.
+    """Groups by number, by equal intervals of many numbers, or by periods of dates, in order.
 
-    Rows without a time are left out. TypeError if times are neither numbers nor dates.
+    Rows without a time are left out, and so are intervals and periods without rows.
     """
-    column = parse_dates(read_labels(times, "times"))
-    division = group_rows(column, row_sums)
-    if not division.ordered:
-        first = column.values[~is_missing(column.values)].tolist()[0]
-        raise TypeError(f"times should be numbers or dates, but one is {first!r}. {CURE}")
+    division = group_rows(read_labels(times, "times").as_times(), row_sums)
     members, places, labels, name = division
     n = len(places)
-    if n > MOST_TIMES and places.dtype.kind != "M":
-        places, labels, members = _intervals(places.astype(float), members)
+    if n > MOST_PERIODS and places.dtype.kind != "M":
+        places, labels, members = _intervals(places, members)
+    else:
+        warn_of_many(division, "times")
     ranges = [[run.start, run.stop] for run in runs(places)]
     return PageGroups(members, labels, n, name, places.astype(float).tolist(), ranges)
 
 
 def _intervals(values: Array, members: list[Array]) -> tuple[Array, list[str], list[Array]]:
-    """Middles, labels and rows of equal intervals of increasing values that are not empty."""
-    edges = np.linspace(values[0], values[-1], MOST_TIMES + 1)
-    numbers = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, MOST_TIMES - 1)
-    shown = np.unique(numbers).tolist()
-    merged = [np.concatenate([members[v] for v in np.flatnonzero(numbers == t)]) for t in shown]
-    ends = number_labels(edges)
-    labels = [f"{ends[t]} – {ends[t + 1]}" for t in shown]
-    return ((edges[:-1] + edges[1:]) / 2)[shown], labels, merged
+    """Middles, labels and rows of intervals of increasing numbers that are not empty.
+
+    They are the shortest of 1, 2 or 5 times a power of ten of which at most MOST_PERIODS remain.
+    Intervals of whole numbers are named by the first and the last, others by their ends.
+    """
+    is_whole = bool((values == np.floor(values)).all())
+    power = np.floor(np.log10(np.diff(values).min()))
+    widths = (
+        digit * 10.0**e
+        for e in itertools.count(max(power, 0) if is_whole else power)
+        for digit in (1, 2, 5)
+    )
+    for width in widths:
+        places = np.floor(values / width + 1e-9)
+        shown, numbers = np.unique(places, return_inverse=True)
+        if len(shown) <= MOST_PERIODS:
+            break
+    merged = [
+        np.concatenate([members[v] for v in np.flatnonzero(numbers == t)])
+        for t in range(len(shown))
+    ]
+    first = shown * width
+    last = (shown + 1) * width - is_whole
+    ends = dict(
+        zip(np.unique([first, last]).tolist(), number_labels(np.unique([first, last])), strict=True)
+    )
+    labels = [f"{ends[a]} – {ends[b]}" for a, b in zip(first.tolist(), last.tolist(), strict=True)]
+    return (first + last) / 2, labels, merged
 
 
 def leaf_rows(view: ModelView, labels: Array) -> list[list[int]]:

@@ -1,0 +1,205 @@
+import datetime
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from skcooc import AspectModel, inspection
+from skcooc.inspection.explorer.sections import groups_by_time
+from skcooc.inspection.groups import divide
+from skcooc.inspection.times import read_times
+from skcooc.plotting import StructureDisplay
+from tests.tables import refused
+
+MAY = np.datetime64("2024-05-31")
+DAYS = MAY + np.arange(30)  # until 2024-06-29
+STAMPS = pd.DatetimeIndex(DAYS)
+
+
+def read(values):
+    return read_times(np.array(values), "times").astype(str).tolist()
+
+
+def written(form):
+    return STAMPS.strftime(form).tolist()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        written("%Y-%m-%d"),
+        written("%Y/%m/%d"),
+        written("%Y-%m-%dT23:30:00Z"),
+        written("%Y-%m-%d 23:30:00.5-08:00"),
+        written("%m/%d/%Y"),
+        written("%m/%d/%Y 11:30 PM"),
+        written("%m/%d/%y"),
+        written("%d/%m/%Y"),
+        written("%d.%m.%Y"),
+        [f"{d.day}.{d.month}.{d.year}" for d in STAMPS],
+        written("%a, %d %b %Y 23:30:00 -0800"),
+        written("%a, %d %b %Y 23:30:00 -0800 (PST)"),
+        written("%a %b %d 23:30:00 %Y"),
+        written("%a %b %d 23:30:00 +0000 %Y"),
+        written("%d-%b-%Y"),
+        written("%d %B %Y"),
+        written("%B %d, %Y"),
+        written("%Y%m%d"),
+        written("%Y%m%dT233000Z"),
+        written("%Y%m%d233000"),
+        written("%G-W%V-%u"),
+        np.array(written("%Y%m%d"), dtype=int),
+        np.array(written("%Y%m%d"), dtype=float),
+        STAMPS.astype("datetime64[s]").astype(int),
+        STAMPS.astype("datetime64[ms]").astype(int) + 0.5,
+        STAMPS.astype("datetime64[s]").astype(int).astype(str),
+        STAMPS.astype("datetime64[ns]").astype(int),
+    ],
+    ids=lambda values: str(values[0]),
+)
+def test_dates_in_many_formats(values):
+    assert read(values) == DAYS.astype(str).tolist()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        written("%Y-%m"),
+        written("%B %Y"),
+        written("%b-%Y"),
+        written("%Y %b"),
+        written("%m/%Y"),
+        written("%m.%Y"),
+        written("%Y%m"),
+        ["2024-05", *written("%Y-%m-%d")[1:]],  # the coarsest of them
+        STAMPS.to_period("M").to_list(),
+        DAYS.astype("datetime64[M]"),
+    ],
+    ids=lambda values: str(values[1]),
+)
+def test_dates_that_are_months(values):
+    assert read(values) == ["2024-05", *["2024-06"] * 29]
+    assert groups_by_time(values, np.ones(30)).labels == ["2024-05", "2024-06"]
+
+
+def test_quarters_and_years():
+    for values in (["Q2 2024", "Q1 2023"], ["2024-Q2", "2023Q1"], ["q2/2024", "q1/2023"]):
+        assert divide(values, np.ones(2)).labels == ["2023 Q1", "2024 Q2"]
+    periods = pd.PeriodIndex(["2024Q2", "2023Q1"], freq="Q")
+    assert divide(periods, np.ones(2)).labels == ["2023 Q1", "2024 Q2"]
+    assert read(["2024", "2023-05-31", "2024-01-01"]) == ["2024", "2023", "2024"]
+    assert read(["2024", "2019"]) == ["2024.0", "2019.0"]  # as numbers
+    assert divide([2024, 2019, 2018], np.ones(3), "decade").labels == ["2010s", "2020s"]
+    refused(
+        "freq='day' is shorter than the years that by has: give freq='year' or a longer",
+        divide, ["2024", "2023-05-31"], np.ones(2), "day",
+    )  # fmt: skip
+
+
+def test_empty_texts_are_missing():
+    texts = ["", " ", "NaN", "n/a", None, "2024-05-31"]
+    assert read(np.array(texts, dtype=object)) == [*["NaT"] * 5, "2024-05-31"]
+    assert read(["", "2001.5"]) == ["nan", "2001.5"]
+    assert divide(np.array(["", "2024-05-31"]), np.ones(2)).members[0].tolist() == [1]
+
+
+def test_the_first_that_is_no_date_is_named():
+    texts = [*written("%m/%d/%Y"), "soon", "later"]
+    message = (
+        r"times: 'soon' \(row 30\) is no date, as '\d\d/\d\d/2024' is; 2 of 32 values are none"
+    )
+    refused(message, read, texts)
+    message = r"by: 'soon' \(row 30\) is no date.* values are none\. .* in a pandas\.Categorical"
+    refused(message, divide, texts, np.ones(32))
+    with pytest.warns(UserWarning, match="32 rows are in 32 groups, such as '05/31/2024'"):
+        divide(pd.Categorical(texts, texts), np.ones(32))
+    refused(r"'30\.2\.2024' \(row 1\) is no date", read, ["1.2.2024", "30.2.2024", "28.2.2024"])
+    refused(r"'0' \(row 1\) is no Unix time in seconds", read, [1717113600, 0, 1717113600])
+    refused(r"'x' \(row 2\) is no number, as '[12]' is", read, ["1", "2", "x"])
+    refused(r"'a' \(row 0\) is no date or number; 2 of 2 values", read, ["a", "b"])
+
+
+def test_day_and_month_that_cannot_be_told_apart_are_asked_for():
+    texts = ["05/06/2024", "07/06/2024"]
+    message = (
+        r"times: '05/06/2024' may be 2024-06-05 or 2024-05-06, .* format='%d/%m/%Y'\), or "
+        r"'%m/%d/%Y'"
+    )
+    refused(message, read, texts)
+    refused(message.replace("times", "by"), divide, texts, np.ones(2))
+    refused("may be 2031-05-24 or 2024-05-31|2024-05-31 or 2031-05-24", read, ["31/05/24"])
+    assert read([*texts, "13/06/2024"])[0] == "2024-06-05"
+    assert read([*texts, "06/13/2024"])[0] == "2024-05-06"
+    assert read(["05.06.2024"]) == ["2024-06-05"]  # with points, the day comes first
+    assert read(["06/06/2024"]) == ["2024-06-06"]
+    refused(r"'12/31/2024' \(row 2\) is no date", read, ["31/12/2024", "30/12/2024", "12/31/2024"])
+
+
+def test_numbers_that_may_be_no_times_are_asked_for():
+    refused("times: 1 to 40 number the rows, and are no times", read, np.arange(40) + 1)
+    refused("0 to 39 number the rows", read, np.random.default_rng(0).permutation(40).astype(str))
+    serial = (DAYS - np.datetime64("1899-12-30")).astype(int)
+    message = "45443 to 45472 may be dates of a spreadsheet, 2024-05-31 to 2024-06-29.*divide"
+    refused(message, read, serial)
+    refused(r"45443\.5 to 45472\.5 may be dates", read, serial + 0.5)
+    assert read(serial / 1000)[0] == "45.443"
+    assert read(np.arange(1980, 2020))[0] == "1980.0"
+    assert read(np.arange(12))[0] == "0.0"
+    refused(r"by: '7' \(row 0\) is no date", divide, [7, 8], np.ones(2), "year")
+
+
+def test_at_most_twelve_periods_or_intervals_remain_in_order():
+    for n_days, label in (
+        (12, "2024-05-31"), (70, "2024-05-27"), (300, "2024-05"), (900, "2024 Q2"),
+        (4000, "2024"), (9000, "2020s"),
+    ):  # fmt: skip
+        shown = groups_by_time(MAY + np.arange(n_days), np.ones(n_days))
+        assert shown.labels[0] == label
+        assert 3 <= len(shown.labels) <= 12
+        assert shown.at == sorted(shown.at)
+    for years, labels in (
+        (np.arange(1990, 2024).repeat(2), ["1990 – 1994", "1995 – 1999", "2000 – 2004"]),
+        (np.arange(-3, 15), ["-4 – -3", "-2 – -1", "0 – 1"]),
+        (np.arange(40) / 100, ["0 – 0.05", "0.05 – 0.1", "0.1 – 0.15"]),
+        ([*range(20), 1000], ["0 – 1", "2 – 3", "4 – 5"]),
+    ):
+        shown = groups_by_time(years, np.ones(len(years)))
+        assert shown.labels[:3] == labels
+        assert len(shown.labels) <= 12
+        assert sorted(np.concatenate(shown.members)) == list(range(len(years)))
+        assert shown.at == sorted(shown.at)
+
+
+def test_the_same_dates_in_all_functions():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(2, (30, 12))
+    model = AspectModel(2, beta=1, max_iter=5, random_state=0).fit(X)
+    tables = []
+    for by in (
+        written("%m/%d/%Y"), written("%a, %d %b %Y 10:00:00 +0200"), STAMPS, pd.Series(STAMPS),
+        pl.Series(DAYS), STAMPS.to_period("D"), STAMPS.date.tolist(), written("%Y-%m-%d"),
+    ):  # fmt: skip
+        tables.append(inspection.topic_shares(model, by, X=X))
+        bars = StructureDisplay.from_estimator(model, by).bars
+        page = inspection.explore(model, X, times=by).shown["times"]
+        assert bars.labels == page["labels"] == [
+            "2024-05-27", "2024-06-03", "2024-06-10", "2024-06-17", "2024-06-24"
+        ]  # fmt: skip
+        pd.testing.assert_frame_equal(tables[0], tables[-1])
+    assert tables[0]["group"].iloc[0] == datetime.datetime(2024, 5, 27)
+
+
+def test_more_groups_than_half_of_the_rows_warn():
+    many = [str(i % 16) for i in range(30)]
+    message = "by: 30 rows are in 16 groups, such as '0', so that many have a single row"
+    for by in (many, list(map(int, many)), [f"a{i}" for i in many], {"x": many[::-1]}):
+        with pytest.warns(UserWarning, match=message.replace("'0'", "'a?0'")):
+            divide(by, np.ones(30))
+    with pytest.warns(UserWarning, match="by: 30 rows are in 16 groups, such as '0, 0'"):
+        divide({"x": many, "y": many}, np.ones(30))
+    with warnings.catch_warnings(action="error"):
+        divide([i % 15 for i in range(30)], np.ones(30))
+        divide(written("%Y-%m-%d"), np.ones(30))
+        divide(["a", "b"], np.ones(2))
