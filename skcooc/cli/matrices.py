@@ -103,7 +103,7 @@ def read_bag_of_words(path: Path, text: str, options: Arguments) -> NamedCounts:
     words = None
     notes: tuple[str, ...] = ()
     if vocabulary is not None and options.column_names is None:
-        words, source = read_names(vocabulary, (n, m), 1)
+        words, source = read_names(vocabulary, options.encoding, (n, m), 1)
         notes = (f"columns are named by {source}",)
     return name_matrix(X, None, words, options, f"{path}, a bag of words", notes)
 
@@ -126,7 +126,7 @@ def name_matrix(
     for axis, path in enumerate((options.row_names, options.column_names)):
         side = ("row", "column")[axis]
         if path is not None:
-            names[axis], source = read_names(path, X.shape, axis)
+            names[axis], source = read_names(path, options.encoding, X.shape, axis)
             notes = (*notes, f"{side}s are named by {source}")
         elif names[axis] is None:
             names[axis] = [f"{side} {i}" for i in range(X.shape[axis])]
@@ -140,9 +140,11 @@ def name_matrix(
     return NamedCounts(X, names[0] or (), names[1] or (), title, notes=notes)
 
 
-def read_names(path: Path, shape: tuple[int, int], axis: int) -> tuple[Sequence[str], str]:
+def read_names(
+    path: Path, encoding: str | None, shape: tuple[int, int], axis: int
+) -> tuple[Sequence[str], str]:
     """Names of rows or columns in the lines of a file, and which of its columns has them."""
-    lines = texts.split_lines(texts.read_text(path))
+    lines = texts.split_lines(texts.read_text(path, encoding))
     separator = "," if table_suffix(path) == ".csv" else "\t"
     try:
         fields = list(csv.reader(lines, delimiter=separator, strict=True))

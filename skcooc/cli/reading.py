@@ -22,7 +22,7 @@ SEEDS = 'use lines such as "cars: car, engine", or {"cars": ["car", "engine"]}'
 
 def read(options: Arguments, screen: Screen) -> NamedCounts:
     """The data that the options ask for; InputError if they cannot be read or used."""
-    if options.data is None and (option := first_given(options, *FIELDS, *NAMES)):
+    if options.data is None and (option := first_given(options, *FIELDS, *NAMES, "encoding")):
         raise InputError(f"{option} needs DATA")
     if options.data is None:
         table = texts.validate(texts.read_bible(options, screen))
@@ -30,7 +30,7 @@ def read(options: Arguments, screen: Screen) -> NamedCounts:
         table = texts.validate(_read_path(options.data, options, screen))
     if options.seeds is None:
         return table
-    seeds = read_seeds(options.seeds, table.column_names, table.kinds[1])
+    seeds = read_seeds(options.seeds, options.encoding, table.column_names, table.kinds[1])
     if 0 < options.components < len(seeds):
         raise InputError(
             f"{options.seeds}: {len(seeds)} topics are named, but --components is "
@@ -63,15 +63,17 @@ def _read_path(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
     if suffix in matrices.READERS:
         _refuse_options(path, options, FIELDS, "files with named columns")
         _refuse_options(path, options, LIMITS, "texts")
+        if not first_given(options, "row_names", "column_names", "seeds"):
+            _refuse_options(path, options, ["encoding"], "text files")
         with screen.step(f"reading {path}"):
             return matrices.read_matrix(path, options)
     if suffix in READERS:
         with screen.step(f"reading {path}"):
-            records = READERS[suffix](path, options.header)
+            records = READERS[suffix](path, options.header, options.encoding)
         return count_records(records, options, screen)
-    text = texts.read_text(path)  # once, as it may come through a pipe
+    text = texts.read_text(path, options.encoding)  # once, as it may come through a pipe
     if options.header is not None or find_separator(text) is not None:
-        return count_records(read_delimited(path, options.header, text), options, screen)
+        return count_records(read_delimited(path, options.header, None, text), options, screen)
     _refuse_options(path, options, FIELDS, "files with named columns")
     if matrices.is_bag_of_words(text):
         _refuse_options(path, options, LIMITS, "texts")
@@ -85,9 +87,11 @@ def _refuse_options(path: Path, options: Arguments, names: Collection[str], kind
         raise InputError(f"{path}: {option} applies to {kind} only{EXAMPLES.get(kind, '')}")
 
 
-def read_seeds(path: Path, columns: Collection[str], kind: str) -> dict[str, list[str]]:
+def read_seeds(
+    path: Path, encoding: str | None, columns: Collection[str], kind: str
+) -> dict[str, list[str]]:
     """Columns of each named topic; InputError for other files, and names that are no columns."""
-    text = texts.read_text(path)
+    text = texts.read_text(path, encoding)
     topics = list((_from_json if text.lstrip().startswith("{") else _from_lines)(path, text))
     seeds = dict(topics)
     if not seeds:

@@ -70,10 +70,12 @@ class Records:
         return self._by_name[name]
 
 
-def read_delimited(path: Path, header: str | None, text: str | None = None) -> Records:
+def read_delimited(
+    path: Path, header: str | None, encoding: str | None, text: str | None = None
+) -> Records:
     """Records of a file with one record a line; ``header`` names the fields if no line does."""
     if text is None:
-        text = texts.read_text(path)
+        text = texts.read_text(path, encoding)
     lines = text.split("\n")
     if named := NAMED_SEPARATOR.fullmatch(lines[0]):
         return _parse_delimited(path, text, 1, named[1], header)
@@ -223,10 +225,10 @@ def _check_widths(
     )
 
 
-def read_json(path: Path, header: str | None) -> Records:
+def read_json(path: Path, header: str | None, encoding: str | None) -> Records:
     """Records of an array of objects, or of lines that are an object each."""
     _refuse_header(path, header)
-    text = texts.read_text(path)
+    text = texts.read_text(path, encoding)
     first, _, others = text.strip().partition("\n")
     if table_suffix(path) == ".json" and not (others and first.rstrip().endswith("}")):
         array = _parse_json(text, str(path))
@@ -265,8 +267,10 @@ def _records_of_objects(
     return make_records(path, columns, numbers, unit)
 
 
-def read_parquet(path: Path, header: str | None) -> Records:
+def read_parquet(path: Path, header: str | None, encoding: str | None) -> Records:
     _refuse_header(path, header)
+    if encoding is not None:
+        raise InputError(f"{path}: --encoding applies to text files only")
     try:
         path.open("rb").close()  # shorter messages than those of the libraries
     except OSError as error:

@@ -42,12 +42,12 @@ FIELDS = (
 )
 NAMES = "row_names", "column_names", "transpose"
 LIMITS = "min_df", "max_df"
-READING = *FIELDS, *NAMES, "stop_words", *LIMITS, "seeds"
+READING = *FIELDS, *NAMES, "encoding", "stop_words", *LIMITS, "seeds"
 TEST_SIZE = 0.1
 
 EPILOG = """\
 DATA is one of
-  a folder        texts, one document a file (UTF-8)
+  a folder        texts, one document a file
   FILE            texts, one document a line, unless all lines have the fields of a table
   FILE.csv, .tsv  a table with a header line: texts, pairs such as user and item, or a matrix
   FILE.jsonl      one object a line; also .ndjson, and .json, or an array of objects in .json
@@ -113,6 +113,7 @@ class Arguments:
     transpose: Literal[True] | None
     row_names: Path | None
     column_names: Path | None
+    encoding: str | None
     stop_words: Literal["english", "none"] | None
     min_df: int | float | None
     max_df: int | float | None
@@ -207,7 +208,8 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     named(
         "--time",
         help=(
-            "with texts: column of times, numbers or dates such as 2024-05-31, divided into periods"
+            "with texts: column of times, numbers or dates such as 2024-05-31, 05/31/2024 or those "
+            "of mails, divided into at most twelve periods"
         ),
     )
     named(
@@ -253,6 +255,15 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const=True,
         help="exchange rows and columns; --row-names are those of the new rows",
+    )
+    parser.add_argument_group("text files").add_argument(
+        "--encoding",
+        type=_encoding,
+        metavar="NAME",
+        help=(
+            "encoding of DATA and of files with names or seeds, such as cp1252 or gb18030 "
+            "(default: UTF-8, or UTF-16 where its mark comes first)"
+        ),
     )
     texts = parser.add_argument_group("texts").add_argument
     texts("--stop-words", choices=["english", "none"], help="stop words to drop (default: english)")
@@ -398,6 +409,16 @@ _frequency = _number("a positive number or a share", float, lambda s: 0 < s <= 1
 
 def _beta(text: str) -> float | str:
     return text if text == "auto" else _temperature(text)
+
+
+def _encoding(name: str) -> str:
+    try:
+        "".encode(name)
+    except LookupError as error:
+        raise argparse.ArgumentTypeError(
+            f"{name!r} is no encoding of texts; usual ones are utf-8, utf-16, cp1252 and gb18030"
+        ) from error
+    return name
 
 
 def _path(text: str) -> Path:

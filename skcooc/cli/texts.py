@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
+from skcooc.cli.encodings import likely_encoding
 from skcooc.cli.terminal import Arguments, Screen
 from skcooc.counts import float_table, without_zeros
 from skcooc.datasets import load_bible
@@ -160,7 +161,8 @@ def read_folder(
     path: Path, files: Sequence[Path], options: Arguments, screen: Screen
 ) -> NamedCounts:
     """One document for each of these files of a folder."""
-    texts = [read_text(path / file) for file in screen.track(files, f"reading {path}")]
+    encoding = options.encoding
+    texts = [read_text(path / file, encoding) for file in screen.track(files, f"reading {path}")]
     return count_words(texts, list(map(str, files)), str(path), options, screen)
 
 
@@ -198,8 +200,11 @@ def split_lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n")
 
 
-def read_text(path: Path) -> str:
-    """The text of a file in UTF-8, or UTF-16 with a mark of it, or of its .gz; else InputError."""
+def read_text(path: Path, encoding: str | None) -> str:
+    """The text of a file or its .gz; InputError if it has another encoding, or is no text.
+
+    Without an encoding it is UTF-8, or UTF-16 if it begins with the mark of that.
+    """
     if advice := CONVERSIONS.get(Path(path.name.lower().removesuffix(".gz")).suffix):
         raise InputError(f"{path}: not a text file: {advice}")
     try:
@@ -207,14 +212,26 @@ def read_text(path: Path) -> str:
         data = path.read_bytes()
         if path.name.lower().endswith(".gz"):
             data = gzip.decompress(data)
-        encoding = "utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
-        text = io.TextIOWrapper(io.BytesIO(data), encoding=encoding).read()
+        is_marked = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+        if encoding is None:
+            encoding = "utf-16" if is_marked else "utf-8"
+        text = io.TextIOWrapper(io.BytesIO(data), encoding=encoding).read().removeprefix("\ufeff")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path}: not a gzip file") from error
-    except UnicodeDecodeError as error:
-        message = f"{path}: not UTF-8 text (byte {error.start})"
-        if b"\0" not in data:
-            message += "; convert it from its encoding, as by iconv -f cp1252 -t utf-8"
+    except UnicodeError as error:
+        byte = f" (byte {error.start})" if isinstance(error, UnicodeDecodeError) else ""
+        message = f"{path}: not {'UTF-8' if encoding == 'utf-8' else encoding} text{byte}"
+        if b"\0" in data:
+            raise InputError(message) from error
+        if guess := likely_encoding(data):
+            line = next(line for line in data.split(b"\n") if not line.isascii())
+            message += (
+                f": give --encoding {guess} if this is right: {excerpt(line.decode(guess))!r}"
+            )
+        else:
+            message += (
+                ": give --encoding, such as cp1252 (Western Europe) or cp1250 (Central Europe)"
+            )
         raise InputError(message) from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error

@@ -397,18 +397,47 @@ REFUSED = {
     "--group applies to texts": {"groups_of_pairs.csv": (table(PAIRS), "--group", "user")},
     "no text with words has a value for --group": {"no_groups.csv": (beside(""), *GROUP)},
     "no text with words has a value for --time": {"no_times.csv": (beside(""), *TIME)},
-    "line 2: 'soon' of 'more' is not a time": {"words_as_times.csv": (beside("soon"), *TIME)},
-    "line 3: 'May 5' of 'more' is not a time": {"mixed.csv": (beside("2024-05", "May 5"), *TIME)},
-    "line 2: 'now' of 'more' is not a time": {"now.csv": (beside("now", "2024"), *TIME)},
-    "line 2: 'inf' of 'more' is not a time": {"infinite_times.csv": (beside("inf", "1"), *TIME)},
-    "'1e308' of 'more' is not a time": {"huge_times.csv": (beside("1e308", "-1e308", "1"), *TIME)},
-    "is not a time": {"beyond_time.csv": (beside("99999999999999-01-01", "2024-01-01"), *TIME)},
+    "--time more: 'soon' (line 2) is no date or number; 30 of 30 values are none": {
+        "words_as_times.csv": (beside("soon"), *TIME)
+    },
+    "'May 5' (line 3) is no date, as '2024-05' is": {
+        "mixed.csv": (beside("2024-05", "May 5", "2024-06"), *TIME)
+    },
+    "'now' (line 2) is no date, as '2024' is; 1 of 30": {"now.csv": (beside("now", "2024"), *TIME)},
+    "'inf' (line 2) is no finite number": {"infinite_times.csv": (beside("inf", "1"), *TIME)},
+    "'1e308' (line 2) is no number below 2^53": {
+        "huge_times.csv": (beside("1e308", "-1e308", "1"), *TIME)
+    },
+    "(line 2) is no date": {
+        "beyond_time.csv": (beside("99999999999999-01-01", "2024-01-01"), *TIME)
+    },
+    "'05/06/2024' may be 2024-06-05 or 2024-05-06": {
+        "unclear_times.csv": (beside("05/06/2024"), *TIME)
+    },
+    "--time more: 0 to 29 number the rows": {"row_numbers.csv": (beside(*range(30)), *TIME)},
     "No such file": {
         **dict.fromkeys(("m.csv", "m.txt", "m.npz", "m.parquet", "-"), lambda path: None),
         "link.csv": link("nowhere"),
     },
-    "; convert it from its encoding, as by iconv -f cp1252": {
+    "(byte 13): give --encoding cp1252 if this is right: '1,café'": {
         "latin.csv": "id,text\n1,caf\xe9\n".encode("latin-1")
+    },
+    "--encoding gb18030 if this is right: '今天天气很好'": {
+        "chinese.txt": "word\n今天天气很好\n".encode("gb18030")
+    },
+    "--encoding shift_jis if this is right: '日本の首都は東京です'": {
+        "japanese.txt": "word\n日本の首都は東京です\n".encode("shift_jis")
+    },
+    "not UTF-8 text (byte 0): give --encoding, such as cp1252": {
+        "polish.txt": "żółw łódź źdźbło\n".encode("cp1250")
+    },
+    "not utf-16 text": {"no_mark.txt": (LINES, "--encoding", "utf-16")},
+    "argument --encoding: 'rot13' is no encoding of texts": {
+        "rot.txt": (LINES, "--encoding", "rot13")
+    },
+    "--encoding applies to text files only": {
+        "encoded.npz": (matrix(), "--encoding", "cp1252"),
+        "encoded.parquet": (parquet(id=["a"]), "--encoding", "cp1252"),
     },
     "File name too long": {"n" * 300 + ".csv": lambda path: None},
     "ymbolic link": {"loop.csv": link("loop.csv")},

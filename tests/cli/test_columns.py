@@ -8,6 +8,7 @@ import joblib
 import numpy as np
 import pandas as pd
 
+from skcooc.cli.encodings import likely_encoding
 from skcooc.cli.fields import mean_words
 from skcooc.cli.reading import read
 from skcooc.cli.terminal import Screen, parse
@@ -51,12 +52,14 @@ def test_names_groups_and_times_of_texts(tmp_path):
     assert table.times is None
     times = read_with(path, "--text", "text", "--time", "date").times
     assert times.astype("datetime64[D]").astype(str).tolist() == [a[3] for a in ARTICLES]
-    assert read_with(path, "--time", "id").times.tolist() == list(range(30))
+    numbered = [(str(1 + i // 2), *a[1:]) for i, a in enumerate(ARTICLES)]
+    times = read_with(written(tmp_path / "n.csv", HEADER, numbered), "--time", "id").times
+    assert times.tolist() == [1 + i // 2 for i in range(30)]
     for value, expected in (
-        ("2024", "2024-01-01T00:00:00"),
-        ("2024-05", "2024-05-01T00:00:00"),
-        ("2024-05-31T01:00:00+02:00", "2024-05-31T01:00:00"),
-        ("2024-05-31T10:00:00Z", "2024-05-31T10:00:00"),
+        ("2024", "2024"),
+        ("2024-05", "2024-05"),
+        ("2024-05-31T01:00:00+02:00", "2024-05-31"),
+        ("2024-05-31T10:00:00Z", "2024-05-31"),
         ("", "NaT"),
     ):
         records = [(*ARTICLES[0][:3], value), *ARTICLES[1:]]
@@ -199,6 +202,73 @@ def test_the_report_and_a_file_have_the_shares_by_group_and_time(run, tmp_path):
     names = next(csv.reader((folder / "components.csv").open(newline="")))[1:]
     _, *lines = csv.reader((folder / "shares_by_group.csv").open(newline=""))
     assert [line[1] for line in lines[:3]] == names
+
+
+def test_times_are_a_series_of_at_most_twelve_periods(run, tmp_path):
+    stamps = pd.date_range("2022-06-01", periods=30, freq="28D")
+    for name, form in (("a", "%Y-%m-%d"), ("b", "%m/%d/%Y"), ("c", "%a, %d %b %Y 10:00:00 +0200")):
+        dates = stamps.strftime(form)
+        records = [(*a[:3], date) for a, date in zip(ARTICLES, dates, strict=True)]
+        path = written(tmp_path / f"{name}.csv", HEADER, records)
+        out = run(path, "--beta", ".8", "--time", "date")
+        labels = re.findall(r"^  (.+) \(documents: \d\)$", out, re.MULTILINE)
+        assert labels == [
+            "2022 Q2", "2022 Q3", "2022 Q4", "2023 Q1", "2023 Q2", "2023 Q3", "2023 Q4", "2024 Q1",
+            "2024 Q2", "2024 Q3",
+        ]  # fmt: skip
+        assert "periods without documents are left out" in out
+        assert "single row" not in out
+    few = [(*a[:3], "" if i % 3 else "2024-05-31") for i, a in enumerate(ARTICLES)]
+    out = run(written(tmp_path / "a.csv", HEADER, few), "--beta", ".8", "--time", "date")
+    assert "without a time (--time date), in no period: 20" in out
+    decades = [(*a[:3], 1700 + 11 * i) for i, a in enumerate(ARTICLES)]
+    out = run(written(tmp_path / "a.csv", HEADER, decades), "--beta", ".8", "--time", "date")
+    assert len(re.findall(r"^  \d{4} – \d{4} \(documents", out, re.MULTILINE)) == 7
+
+
+def test_more_groups_than_half_of_the_documents_are_doubted(run, tmp_path):
+    path = written(tmp_path / "a.csv", HEADER, ARTICLES)
+    out = run(path, "--beta", ".8", "--group", "id", "--html", tmp_path / "a.html")
+    assert " ".join(out.split()).count("groups: 30 rows are in 30 groups, such as '0'") == 1
+
+
+def test_files_have_the_encoding_that_is_given_or_their_mark_tells(tmp_path):
+    text = "\n".join(("Käse Größe Müll", "Straße größer Öl und Bär")[i % 2] for i in range(60))
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    expected = read_with(tmp_path / "a.txt").column_names
+    assert "käse" in expected
+    for encoding in ("cp1252", "latin-1", "utf-16-le", "utf-16", "utf-8-sig", "cp437"):
+        (tmp_path / "b.txt").write_text(text, encoding=encoding)
+        table = read_with(tmp_path / "b.txt", "--encoding", encoding)
+        assert table.column_names == expected
+    (tmp_path / "b.txt").write_text(text, encoding="utf-16")
+    assert read_with(tmp_path / "b.txt").column_names == expected
+    (tmp_path / "folder").mkdir()
+    for i, line in enumerate(text.splitlines()):
+        (tmp_path / "folder" / f"{i}.txt").write_text(line, encoding="cp1252")
+    assert read_with(tmp_path / "folder", "--encoding", "cp1252").column_names == expected
+    records = [(i, line, "a") for i, line in enumerate(text.splitlines())]
+    csv_text = "id,text,day\n" + "\n".join(",".join(map(str, record)) for record in records)
+    (tmp_path / "a.csv").write_text(csv_text, encoding="cp1252")
+    table = read_with(tmp_path / "a.csv", "--text", "text", "--encoding", "cp1252")
+    assert table.column_names == expected
+
+
+def test_the_likely_encoding_is_told_by_its_script():
+    for encoding, text in (
+        ("euc_kr", "대한민국의 수도는 서울이며, 경제와 정치의 중심지"),
+        ("gb18030", "今天天气很好，我们去公园玩。"),
+        ("big5", "今天天氣很好，我們去公園玩。"),
+        ("shift_jis", "今日は天気が良いので、公園に行きました。"),
+        ("cp932", "①今日は天気が良いので、公園に行きました。"),
+        ("euc_jp", "今日は天気が良いので、公園に行きました。"),
+        ("cp1251", "Сегодня хорошая погода, и мы идём в парк."),
+        ("koi8_r", "Сегодня хорошая погода и мы идём в парк"),
+        ("cp1253", "Η Αθήνα είναι η πρωτεύουσα της Ελλάδας."),
+        ("cp1252", "Müller’s Café à Paris, “schön”, naïve, 5 €, Österreich, Größe, été"),
+        (None, "żółw łódź źdźbło"),
+    ):
+        assert likely_encoding(f"plain\n{text}\n".encode(encoding or "cp1250")) == encoding
 
 
 def test_groups_that_are_numbers_are_in_their_order(run, tmp_path):
