@@ -224,10 +224,10 @@ def read_text(path: Path, encoding: str | None) -> str:
         if b"\0" in data:
             raise InputError(message) from error
         if guess := likely_encoding(data):
-            line = next(line for line in data.split(b"\n") if not line.isascii())
-            message += (
-                f": give --encoding {guess} if this is right: {excerpt(line.decode(guess))!r}"
-            )
+            line = next(line for line in data.split(b"\n") if not line.isascii()).decode(guess)
+            start = next(i for i, character in enumerate(line) if not character.isascii())
+            sample = excerpt(line[max(0, start - EXCERPT // 2) :])
+            message += f": give --encoding {guess} if this is right: {sample!r}"
         else:
             message += (
                 ": give --encoding, such as cp1252 (Western Europe) or cp1250 (Central Europe)"

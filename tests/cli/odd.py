@@ -422,6 +422,9 @@ REFUSED = {
     "(byte 13): give --encoding cp1252 if this is right: '1,café'": {
         "latin.csv": "id,text\n1,caf\xe9\n".encode("latin-1")
     },
+    "--encoding cp1252 if this is right: 'd word word word word café'": {
+        "long_latin.txt": f"{'word ' * 40}café\n".encode("cp1252")
+    },
     "--encoding gb18030 if this is right: '今天天气很好'": {
         "chinese.txt": "word\n今天天气很好\n".encode("gb18030")
     },
