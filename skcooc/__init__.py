@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         plotting,
         testing,
     )
-    from skcooc.columns import NamedCounts
+    from skcooc.columns import NamedCounts, TopicalColumns
     from skcooc.ensemble import AveragedModels, InterpolatedModels, MixtureFeatures, RowMemory
     from skcooc.retrieval import AspectRetriever
 
@@ -35,16 +35,17 @@ __all__ = [
     "AspectClassifier", "AspectModel", "AspectRetriever", "AsymmetricClustering",
     "AveragedModels", "ClusterAbstraction", "ClusteringProjection", "DiskTable", "Dyads",
     "GuidedAspectModel", "InterpolatedModels", "MixtureFeatures", "NamedCounts",
-    "ProductSpaceMixture", "RowBlocks", "RowMemory", "SymmetricClustering", "TriadicAspectModel",
-    "Triads", "anndata", "callbacks", "datasets", "delayed_rows", "heldout", "image", "inspection",
-    "metrics", "model_selection", "open_table", "plotting", "save_table", "testing",
+    "ProductSpaceMixture", "RowBlocks", "RowMemory", "SymmetricClustering", "TopicalColumns",
+    "TriadicAspectModel", "Triads", "anndata", "callbacks", "datasets", "delayed_rows", "heldout",
+    "image", "inspection", "metrics", "model_selection", "open_table", "plotting", "save_table",
+    "testing",
 ]  # fmt: skip
 
 # Imported at first use: room -> the names that this module takes from it.
 SIDE_ROOMS: dict[str, tuple[str, ...]] = {
     "anndata": (),
     "cli": (),
-    "columns": ("NamedCounts",),
+    "columns": ("NamedCounts", "TopicalColumns"),
     "datasets": (),
     "ensemble": ("AveragedModels", "InterpolatedModels", "MixtureFeatures", "RowMemory"),
     "image": (),

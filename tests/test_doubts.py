@@ -1,14 +1,16 @@
 """Warnings on tables that seem to hold something else than counts."""
 
+import re
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
-from skcooc import AspectModel, Dyads
+from skcooc import AspectModel, AveragedModels, ClusterAbstraction, Dyads
 from tests.tables import planted, refused
 
 RNG = np.random.default_rng(0)
@@ -162,3 +164,34 @@ def test_functions_of_counts_are_no_counts():
     rated = np.where(X, RNG.integers(1, 11, X.shape) / 2, 0)  # stars, weights, times
     for table in (rated, X * RNG.random((len(X), 1)), np.where(X, 1e8 * RNG.random(X.shape), 0)):
         assert not any(m.startswith("X holds") for m in warned(table))
+
+
+def texts_of(n_texts, n_words, vocabulary, seed=0):
+    """Texts of words with the frequencies of Zipf's law."""
+    rng = np.random.default_rng(seed)
+    shares = 1 / np.arange(1, vocabulary + 1)
+    words = rng.choice(vocabulary, (n_texts, n_words), p=shares / shares.sum())
+    return [" ".join(f"w{word}" for word in text) for text in words]
+
+
+def test_rows_without_common_columns_are_doubted():
+    alone = r"\d+ % of the tokens .* only one row has, .* a tokenizer does, .*analyzer='char'"
+    lines = CountVectorizer(token_pattern=r"(?u)[^\n]+").fit_transform(texts_of(40, 9, 500))
+    trigrams = CountVectorizer(ngram_range=(3, 3)).fit_transform(texts_of(40, 9, 500))
+    amounts = pd.get_dummies(pd.Series(RNG.permutation(1000)[:200])).astype(int)
+    for table in (lines, trigrams, amounts, Dyads(lines)):
+        assert sum(bool(re.search(alone, m)) for m in warned(table)) == 1
+    clusters = ClusterAbstraction(4, max_iter=2, random_state=0)
+    for model in (clusters, AveragedModels(ASPECTS, 2, random_state=0)):
+        with pytest.warns(UserWarning, match="tokens of X are in columns that only one row has"):
+            model.fit(lines)
+
+
+def test_rows_that_have_columns_in_common_are_not_doubted():
+    titles = CountVectorizer().fit_transform(texts_of(40, 6, 5000))
+    reviews = CountVectorizer().fit_transform(texts_of(300, 20, 50_000))
+    blocks = sp.csr_array(sp.block_diag([np.ones((2, 9))] * 40))
+    few = sp.csr_array(np.eye(29) + np.eye(29, k=1))
+    zeros = sp.csr_array(np.ones((40, 40)))
+    for table in (titles, reviews, blocks, few, zeros, np.ones((40, 3)), X):
+        assert not any("only one row has" in message for message in warned(table))

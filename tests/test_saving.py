@@ -87,6 +87,7 @@ HELD = {
         2, estimator=clone(ASPECTS).set_params(**FAST)
     ).fit(X),
     "NamedCounts": lambda _: skcooc.NamedCounts(CountVectorizer()).fit(["tea and jam", "ale"]),
+    "TopicalColumns": lambda _: skcooc.TopicalColumns(n_components=2, random_state=0).fit(X),
     "MixtureFeatures": lambda _: skcooc.MixtureFeatures(fitted()).fit(X),
     "TriadicAspectModel": lambda _: skcooc.TriadicAspectModel(2, **FAST).fit(TRIADS),
     "GaborHistograms": lambda _: image.GaborHistograms().fit(IMAGE),
@@ -139,6 +140,8 @@ def outcome(held):
             return held.transform(IMAGE).toarray()
         case skcooc.TriadicAspectModel():
             return held.transform(TRIADS), held.score(TRIADS)
+        case skcooc.TopicalColumns():
+            return held.transform(X).toarray(), held.information_
         case skcooc.NamedCounts():
             return held.transform(["jam"]).toarray(), held.get_feature_names_out()
         case CountSplit():

@@ -1,4 +1,4 @@
-"""Words of texts in all scripts, for ``CountVectorizer``: a pattern, stop words, pairs of letters."""
+"""Words of texts in all scripts, for ``CountVectorizer``: a pattern, stop words, letter pairs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
-import numpy as np
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
 from skcooc.protocol import warn
 
-__all__ = ["STOP_WORDS", "WORD", "has_no_blanks", "pairs_of_letters", "short_words", "vectorizer_for"]
+__all__ = [
+    "STOP_WORDS",
+    "WORD",
+    "has_no_blanks",
+    "pairs_of_letters",
+    "short_words",
+    "vectorizer_for",
+]
 
 N_TEXTS = 1000  # from which one tells whether there are blanks between words
 JOINERS = "\u200c\u200d"  # inside words of Persian and of Indic languages
@@ -91,7 +97,7 @@ def vectorizer_for(texts: Sequence[str], **options: Any) -> CountVectorizer:
 
     Examples
     --------
-    >>> from skcooc.words import vectorizer_for
+    >>> from skcooc.columns.words import vectorizer_for
     >>> texts = ["The EU and the UK don't agree in 2020", "देश में शांति"]
     >>> vectorizer = vectorizer_for(texts, stop_words="english").fit(texts)
     >>> vectorizer.get_feature_names_out().tolist()
@@ -111,11 +117,12 @@ def vectorizer_for(texts: Sequence[str], **options: Any) -> CountVectorizer:
 
 
 def has_no_blanks(texts: Sequence[str]) -> bool:
-    """Whether most of the first 1,000 texts is in scripts without blanks, and words are not separated.
+    """Tell whether texts are in a script without blanks, and their words are not separated.
 
     Parameters
     ----------
     texts : sequence of n str
+        The first 1,000 are read.
 
     Returns
     -------
@@ -125,7 +132,7 @@ def has_no_blanks(texts: Sequence[str]) -> bool:
 
     Examples
     --------
-    >>> from skcooc.words import has_no_blanks
+    >>> from skcooc.columns.words import has_no_blanks
     >>> has_no_blanks(["我们明天去北京旅游"]), has_no_blanks(["我们 明天 去 北京 旅游"])
     (True, False)
     """
@@ -144,7 +151,7 @@ def has_no_blanks(texts: Sequence[str]) -> bool:
 
 
 def pairs_of_letters(text: str) -> Iterator[str]:
-    """Yield the pairs of neighbouring letters in scripts without blanks, and words of other scripts.
+    """Yield pairs of neighbouring letters in scripts without blanks, and words in other scripts.
 
     A tokenizer for ``CountVectorizer(tokenizer=pairs_of_letters, token_pattern=None)``. A letter
     that stands alone is yielded as it is.
@@ -159,7 +166,7 @@ def pairs_of_letters(text: str) -> Iterator[str]:
 
     Examples
     --------
-    >>> from skcooc.words import pairs_of_letters
+    >>> from skcooc.columns.words import pairs_of_letters
     >>> list(pairs_of_letters("新iPhone上市了"))
     ['新', 'iPhone', '上市', '市了']
     """
@@ -170,7 +177,7 @@ def pairs_of_letters(text: str) -> Iterator[str]:
         elif len(letters) == 1:
             yield part
         else:
-            yield from map("".join, zip(letters, letters[1:], strict=False))
+            yield from map("".join, pairwise(letters))
 
 
 def short_words(texts: Iterable[str]) -> Counter[str]:
@@ -187,7 +194,7 @@ def short_words(texts: Iterable[str]) -> Counter[str]:
 
     Examples
     --------
-    >>> from skcooc.words import short_words
+    >>> from skcooc.columns.words import short_words
     >>> short_words(["I want a vitamin, a strong one: C"]).most_common()
     [('a', 2), ('i', 1), ('c', 1)]
     """

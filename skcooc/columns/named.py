@@ -17,7 +17,27 @@ from skcooc.protocol.scikit_learn import HasMethods
 from skcooc.tables import row_names_of, with_names
 
 
-class NamedCounts(TransformerMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_output_keys=None):
+class CountsMixin(TransformerMixin, auto_wrap_output_keys=None):
+    """Mixin class of transformers that return sparse counts, with the names of their columns."""
+
+    def set_output(
+        self, *, transform: Literal["default", "pandas", "polars"] | None = None
+    ) -> Self:
+        """Do nothing: counts are sparse and have names; only later steps of a pipeline make frames.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        return self
+
+
+class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Counts of a vectorizer, with the names of their columns.
 
     The vectorizers of scikit-learn return sparse arrays, which have no names. With ``NamedCounts``
@@ -157,22 +177,6 @@ class NamedCounts(TransformerMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap
         analyzer : callable
         """
         return getattr(self, "vectorizer_", self.vectorizer).build_analyzer()
-
-    def set_output(
-        self, *, transform: Literal["default", "pandas", "polars"] | None = None
-    ) -> Self:
-        """Do nothing: counts are sparse and have names; only later steps of a pipeline make frames.
-
-        Parameters
-        ----------
-        transform : {"default", "pandas", "polars"}, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-        """
-        return self
 
     def _named(self, counts: Any, X: Any) -> CSR:
         table = check_array(

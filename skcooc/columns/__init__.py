@@ -1,0 +1,6 @@
+"""Columns between the vectorizer and the model: words of texts, names, and which tell topics."""
+
+from skcooc.columns.named import NamedCounts
+from skcooc.columns.topical import TopicalColumns
+
+__all__ = ["NamedCounts", "TopicalColumns"]

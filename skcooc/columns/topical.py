@@ -1,0 +1,246 @@
+"""Selection of columns: words of topics stay, however frequent; common words go."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skcooc.columns.named import CountsMixin
+from skcooc.estimators.aspect import AspectModel
+from skcooc.protocol import CSR, Array, RandomState, TableLike, warn
+from skcooc.protocol.bases import BaseEstimator
+from skcooc.protocol.decorators import fit_context
+from skcooc.protocol.scikit_learn import Interval
+from skcooc.tables import Dyads, check_table, column_names_of, row_names_of, with_names
+
+MAX_ROWS = 2000  # which show well enough what frequent columns tell
+MAX_ROUNDS = 5
+MIN_ROWS = 10  # that have a column which is dropped
+MIN_TOKENS = 1000  # in which topics can be found
+LARGEST_SHARE = 0.9  # of the tokens that is dropped without a warning
+
+
+class TopicalColumns(CountsMixin, SelectorMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Drop common columns, such as words that occur in texts of all topics alike.
+
+    Common words blur topics, and make their shares too equal. ``CountVectorizer(max_df=0.25)``
+    drops them, but also the words of large topics. Here frequency alone decides nothing. Aspect
+    models are fitted to the counts, and a column y_j is judged by what its tokens tell about their
+    topic,
+
+        KL(P(z given y_j) || P(z)) / H(P(z)),
+
+    as a share of all there is to know. Columns that tell less than `min_information` in all models
+    are dropped, and models are fitted to the others, at most five times. Read more in the
+    :doc:`how-to guide </howto/texts>`.
+
+    Parameters
+    ----------
+    min_information : float in [0, 1], default=0.1
+        Columns that tell less are dropped.
+    min_row_share : float in [0, 1], default=0.02
+        Columns that fewer rows have, or fewer than 10 rows, stay: little is known about them, and
+        they do little harm.
+    n_components : int or sequence of int, default=(4, 8)
+        Number of topics of each model. They need not be those that are looked for; two sizes are
+        safer than one, as a large topic may be found in several copies.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the models, and of the sample of 2,000 rows that they are fitted to.
+
+    Attributes
+    ----------
+    information_ : (M,) array
+        What each column tells, in the model in which it tells most; of a column that is dropped in
+        the last round that had it. NaN where nothing was fitted.
+    row_shares_ : (M,) array
+        Share of the rows that have each column.
+    dropped_ : (n,) array of int
+        Columns that are dropped, those that tell most first: check these.
+    n_features_in_, feature_names_in_ : int, and (M,) array of str
+        Number M of columns, and their names, if the data has names that are strings.
+    column_names_in_ : (M,) array
+        Names of any type, if the data has names.
+
+    See Also
+    --------
+    skcooc.NamedCounts : Counts of a vectorizer with the names of columns, which a selection keeps.
+
+    Notes
+    -----
+    Nothing is fitted or dropped if no column is frequent, if there are fewer than 1,000 tokens, or
+    no more columns than topics. Where topics are weak, dropping columns may cost more than it
+    gains: ``benchmarks/vocabulary.py`` compares with limits of frequency.
+
+    Use a stop list as well: a word such as "thou" tells something about the topic, and yet nobody
+    wants to read it.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from skcooc import NamedCounts, TopicalColumns
+    >>> from skcooc.datasets import load_bible
+    >>> counts = NamedCounts(CountVectorizer(stop_words="english", min_df=5))
+    >>> X = counts.fit_transform(load_bible().data)
+    >>> selector = TopicalColumns(random_state=0).fit(X)
+    >>> words = selector.get_feature_names_out().tolist()
+    >>> "day" in words, "israel" in words
+    (False, True)
+    >>> doubtful = selector.feature_names_in_[selector.dropped_[:20]]
+    """
+
+    information_: Array
+    row_shares_: Array
+    dropped_: Array
+    n_features_in_: int
+    feature_names_in_: Array
+    column_names_in_: Array
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "min_information": [Interval(Real, 0, 1, closed="both")],
+        "min_row_share": [Interval(Real, 0, 1, closed="both")],
+        "n_components": [Interval(Integral, 2, None, closed="left"), "array-like"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self, *, min_information: float = 0.1, min_row_share: float = 0.02,
+        n_components: int | Sequence[int] = (4, 8), random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.min_information = min_information
+        self.min_row_share = min_row_share
+        self.n_components = n_components
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: TableLike, y: object = None) -> Self:
+        """Find the columns that tell little about the topic.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (N, M)
+            Counts.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If X holds negative or missing values.
+        TypeError
+            If X has tokens in place of columns, or is not in memory.
+
+        Warns
+        -----
+        UserWarning
+            If columns with over 90 % of the tokens are dropped.
+        """
+        sizes = np.atleast_1d(self.n_components)
+        if sizes.ndim > 1 or not len(sizes) or sizes.dtype.kind not in "iu" or sizes.min() < 2:
+            raise ValueError(
+                f"n_components is {self.n_components!r}; it must be a number from 2, or several."
+            )
+        table = self._table(X, reset=True)
+        n_rows = np.bincount(table.indices[table.data > 0], minlength=table.shape[1])
+        is_frequent = n_rows >= max(self.min_row_share * table.shape[0], MIN_ROWS)
+        rng = check_random_state(self.random_state)
+        if table.shape[0] > MAX_ROWS:
+            sample = table[np.sort(rng.choice(table.shape[0], MAX_ROWS, replace=False))]
+        else:
+            sample = table
+        sums = sample.sum(axis=0, dtype=np.float64)
+        models = [
+            AspectModel(K, tempering="distinctive", random_state=rng.randint(2**31 - 1))
+            for K in sizes.tolist()
+        ]
+        information = np.full(len(sums), np.nan)
+        support = np.ones(len(sums), dtype=bool)
+        for _ in range(MAX_ROUNDS):
+            columns = np.flatnonzero(support & (sums > 0))
+            is_enough = len(columns) > sizes.max() and sums[columns].sum() >= MIN_TOKENS
+            if not (is_enough and is_frequent[columns].any()):
+                break
+            part = sample[:, columns]
+            information[columns] = np.max([_information(model, part) for model in models], axis=0)
+            is_common = is_frequent[columns] & (information[columns] < self.min_information)
+            if not is_common.any() or len(columns) - is_common.sum() <= sizes.max():
+                break
+            support[columns[is_common]] = False
+        dropped = np.flatnonzero(~support)
+        share = sums[dropped].sum() / max(sums.sum(), 1.0)
+        if share > LARGEST_SHARE:
+            warn(
+                f"{len(dropped)} columns with {100 * share:.0f} % of the tokens tell little about "
+                "a topic, and are dropped. If they are of interest, lower min_information, "
+                f"which is {self.min_information:g}, or leave TopicalColumns out."
+            )
+        self.information_ = information
+        self.row_shares_ = n_rows / max(table.shape[0], 1)
+        self.dropped_ = dropped[np.argsort(-information[dropped], kind="stable")]
+        return self
+
+    def transform(self, X: TableLike) -> CSR:
+        """Select columns.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n, M)
+            Counts.
+
+        Returns
+        -------
+        counts : CSR array of shape (n, m)
+            With the attributes ``row_names`` and ``column_names`` if X has names.
+        """
+        check_is_fitted(self)
+        support = self.get_support()
+        counts = self._table(X, reset=False)[:, support]
+        names = getattr(self, "column_names_in_", None)
+        return with_names(counts, None if names is None else names[support], row_names_of(X))
+
+    def _table(self, X: TableLike, reset: bool) -> CSR:
+        if isinstance(X, Dyads):
+            raise TypeError(
+                "TopicalColumns selects columns of a table of counts, got Dyads: give the table."
+            )
+        table = check_table(self, X, reset=reset)
+        if reset and (names := column_names_of(X)) is not None:
+            self.column_names_in_ = names
+        elif reset and hasattr(self, "column_names_in_"):
+            del self.column_names_in_
+        return table
+
+    def _get_support_mask(self) -> Array:
+        check_is_fitted(self)
+        support = np.ones(self.n_features_in_, dtype=bool)
+        support[self.dropped_] = False
+        return support
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def _information(model: AspectModel, table: CSR) -> Array:
+    """Share of the entropy of the topic that a token of each column tells, (M,)."""
+    with warnings.catch_warnings():  # whether topics are equal or EM ends is of no interest
+        warnings.simplefilter("ignore")
+        model.fit(table)
+    shares = np.maximum(model.component_distribution_, 1e-12)
+    topics = model.components_ * shares[:, None]
+    topics /= topics.sum(axis=0)
+    logarithms = np.log(np.maximum(topics, 1e-30) / shares[:, None])
+    entropy = -(shares * np.log(shares)).sum()
+    return (topics * logarithms).sum(axis=0) / max(entropy, 1e-12)
