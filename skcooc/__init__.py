@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         model_selection,
         plotting,
         testing,
+        words,
     )
     from skcooc.columns import NamedCounts, TopicalColumns
     from skcooc.ensemble import AveragedModels, InterpolatedModels, MixtureFeatures, RowMemory
@@ -38,7 +39,7 @@ __all__ = [
     "ProductSpaceMixture", "RowBlocks", "RowMemory", "SymmetricClustering", "TopicalColumns",
     "TriadicAspectModel", "Triads", "anndata", "callbacks", "datasets", "delayed_rows", "heldout",
     "image", "inspection", "metrics", "model_selection", "open_table", "plotting", "save_table",
-    "testing",
+    "testing", "words",
 ]  # fmt: skip
 
 # Imported at first use: room -> the names that this module takes from it.
@@ -55,6 +56,7 @@ SIDE_ROOMS: dict[str, tuple[str, ...]] = {
     "plotting": (),
     "retrieval": ("AspectRetriever",),
     "testing": (),
+    "words": (),
 }
 
 

@@ -123,6 +123,7 @@ def test_nothing_is_fitted_where_there_is_nothing_to_drop(monkeypatch):
         assert not len(selector.dropped_)
         assert np.isnan(selector.information_).all()
         assert selector.transform(data).shape == np.shape(data)
+    assert not len(TopicalColumns(n_components=1).fit(X).dropped_)
 
 
 def test_some_columns_are_left_and_a_large_loss_is_said():
@@ -155,7 +156,7 @@ def test_what_cannot_be_selected_is_refused():
     refused("give the table", TopicalColumns().fit, Dyads(X), error=TypeError)
     refused("table in blocks", TopicalColumns().fit, RowBlocks([X]), error=TypeError)
     refused("Negative values", TopicalColumns().fit, -X)
-    for sizes in (1, [4, 1], [], [2.5], "many", [[4, 8]]):
+    for sizes in (0, [4, 0], [], [2.5], "many", [[4, 8]]):
         refused("n_components", TopicalColumns(n_components=sizes).fit, X)
     refused("'min_information' parameter", TopicalColumns(min_information=1.5).fit, X)
     refused("Did you mean", TopicalColumns, seed=0, error=TypeError)

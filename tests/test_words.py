@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
-from skcooc.columns.words import (
+from skcooc.words import (
     STOP_WORDS,
     WORD,
     has_no_blanks,

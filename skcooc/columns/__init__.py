@@ -1,4 +1,4 @@
-"""Columns between the vectorizer and the model: words of texts, names, and which tell topics."""
+"""Columns between the vectorizer and the model: their names, and which tell topics."""
 
 from skcooc.columns.named import NamedCounts
 from skcooc.columns.topical import TopicalColumns

@@ -75,8 +75,8 @@ class TopicalColumns(CountsMixin, SelectorMixin, BaseEstimator, auto_wrap_output
     Notes
     -----
     Nothing is fitted or dropped if no column is frequent, if there are fewer than 1,000 tokens, or
-    no more columns than topics. Where topics are weak, dropping columns may cost more than it
-    gains: ``benchmarks/vocabulary.py`` compares with limits of frequency.
+    no more columns than topics; a single topic tells nothing. ``benchmarks/vocabulary.py`` compares
+    with limits of frequency.
 
     Use a stop list as well: a word such as "thou" tells something about the topic, and yet nobody
     wants to read it.
@@ -105,7 +105,7 @@ class TopicalColumns(CountsMixin, SelectorMixin, BaseEstimator, auto_wrap_output
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "min_information": [Interval(Real, 0, 1, closed="both")],
         "min_row_share": [Interval(Real, 0, 1, closed="both")],
-        "n_components": [Interval(Integral, 2, None, closed="left"), "array-like"],
+        "n_components": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "random_state": ["random_state"],
     }
 
@@ -146,9 +146,9 @@ class TopicalColumns(CountsMixin, SelectorMixin, BaseEstimator, auto_wrap_output
             If columns with over 90 % of the tokens are dropped.
         """
         sizes = np.atleast_1d(self.n_components)
-        if sizes.ndim > 1 or not len(sizes) or sizes.dtype.kind not in "iu" or sizes.min() < 2:
+        if sizes.ndim > 1 or not len(sizes) or sizes.dtype.kind not in "iu" or sizes.min() < 1:
             raise ValueError(
-                f"n_components is {self.n_components!r}; it must be a number from 2, or several."
+                f"n_components is {self.n_components!r}; it must be a positive integer, or several."
             )
         table = self._table(X, reset=True)
         n_rows = np.bincount(table.indices[table.data > 0], minlength=table.shape[1])
@@ -167,7 +167,7 @@ class TopicalColumns(CountsMixin, SelectorMixin, BaseEstimator, auto_wrap_output
         support = np.ones(len(sums), dtype=bool)
         for _ in range(MAX_ROUNDS):
             columns = np.flatnonzero(support & (sums > 0))
-            is_enough = len(columns) > sizes.max() and sums[columns].sum() >= MIN_TOKENS
+            is_enough = len(columns) > sizes.max() > 1 and sums[columns].sum() >= MIN_TOKENS
             if not (is_enough and is_frequent[columns].any()):
                 break
             part = sample[:, columns]

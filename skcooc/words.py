@@ -97,7 +97,7 @@ def vectorizer_for(texts: Sequence[str], **options: Any) -> CountVectorizer:
 
     Examples
     --------
-    >>> from skcooc.columns.words import vectorizer_for
+    >>> from skcooc.words import vectorizer_for
     >>> texts = ["The EU and the UK don't agree in 2020", "देश में शांति"]
     >>> vectorizer = vectorizer_for(texts, stop_words="english").fit(texts)
     >>> vectorizer.get_feature_names_out().tolist()
@@ -132,7 +132,7 @@ def has_no_blanks(texts: Sequence[str]) -> bool:
 
     Examples
     --------
-    >>> from skcooc.columns.words import has_no_blanks
+    >>> from skcooc.words import has_no_blanks
     >>> has_no_blanks(["我们明天去北京旅游"]), has_no_blanks(["我们 明天 去 北京 旅游"])
     (True, False)
     """
@@ -166,7 +166,7 @@ def pairs_of_letters(text: str) -> Iterator[str]:
 
     Examples
     --------
-    >>> from skcooc.columns.words import pairs_of_letters
+    >>> from skcooc.words import pairs_of_letters
     >>> list(pairs_of_letters("新iPhone上市了"))
     ['新', 'iPhone', '上市', '市了']
     """
@@ -194,7 +194,7 @@ def short_words(texts: Iterable[str]) -> Counter[str]:
 
     Examples
     --------
-    >>> from skcooc.columns.words import short_words
+    >>> from skcooc.words import short_words
     >>> short_words(["I want a vitamin, a strong one: C"]).most_common()
     [('a', 2), ('i', 1), ('c', 1)]
     """
