@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.protocol import Array, Block, Counts, TableLike, warn
+from skcooc.protocol import Array, Block, Counts, TableLike
 from skcooc.protocol.bases import BaseEstimator, ClusterMixin
 from skcooc.protocol.decorators import available_if
 from skcooc.simplex import first_largest
@@ -46,7 +46,7 @@ class RowClusterMixin(ClusterMixin):
     embedding_: Array
     components_: Array
     fold_in: Callable[[Block], Array]
-    _read_rows: Callable[[TableLike], Block]
+    _read_rows: Callable[..., Block]
     _map_blocks: Callable[[str, TableLike, int], Array]
 
     @property
@@ -74,21 +74,14 @@ class RowClusterMixin(ClusterMixin):
         Warns
         -----
         UserWarning
-            Where rows have no counts: their labels mean nothing. ``predict_proba`` gives them
-            the prior probabilities of the clusters, and ``transform`` gives ``weights_``.
+            Where rows have no counts in the columns of the fit: their labels mean nothing.
+            ``predict_proba`` gives them the prior probabilities of the clusters, and ``transform``
+            gives ``weights_``.
         """
         if is_out_of_core(X):
             return first_largest(self.predict_proba(X))
         check_is_fitted(self)
-        rows = self._read_rows(X)
-        n_empty = np.count_nonzero(rows.row_sums == 0)
-        if 0 < n_empty < len(rows.row_sums):  # where all are empty, a warning was given
-            warn(
-                f"{n_empty} of {len(rows.row_sums)} rows {'have' if n_empty > 1 else 'has'} no "
-                "counts in the columns of the fit: labels of such rows mean nothing. Leave them "
-                "out."
-            )
-        return first_largest(self._posteriors(rows))
+        return first_largest(self._posteriors(self._read_rows(X)))
 
     @available_if(_clusters_rows)
     def predict_proba(self, X: TableLike) -> Array:
@@ -103,6 +96,11 @@ class RowClusterMixin(ClusterMixin):
         -------
         posteriors : (n, C) array
             A lazy dask array where X is one.
+
+        Warns
+        -----
+        UserWarning
+            Where rows have no counts in the columns of the fit, as in ``predict``.
         """
         check_is_fitted(self)
         if is_out_of_core(X):

@@ -101,6 +101,12 @@ class Predictions(MixturesMixin):
         mixtures : (n, K) array
             P(k given x_i); an empty row gets ``weights_``, where the model has them.
             ``transform(X) @ components_`` is P(y given x). A lazy dask array where X is one.
+
+        Warns
+        -----
+        UserWarning
+            Where rows have no counts in the columns of the fit, such as texts without a known word:
+            their mixtures say nothing about them.
         """
         check_is_fitted(self)
         if tables.is_out_of_core(X):
@@ -218,7 +224,8 @@ class Predictions(MixturesMixin):
         check_is_fitted(self)
         if getattr(X, "table_shape", getattr(X, "shape", ())) != self._schema.shape:
             return
-        rows = tables.as_counts(X.to_csr()) if isinstance(X, Dyads) else self._read_rows(X)
+        is_dyads = isinstance(X, Dyads)
+        rows = tables.as_counts(X.to_csr()) if is_dyads else self._read_rows(X, scored=True)
         shares, fitted = rows.row_sums / max(rows.row_sums.sum(), 1), self.row_distribution_
         same_rows = len(fitted) == len(shares) and np.allclose(shares, fitted)  # up to scale
         if same_rows and np.allclose(self._unigram_of(rows), self.unigram_):
@@ -322,7 +329,7 @@ class Predictions(MixturesMixin):
         >>> bool(usual > strange)
         True
         """
-        table = self._read_rows(X)
+        table = self._read_rows(X, scored=True)
         weights, mixtures = self._mixture_prior()
         if not len(weights):
             raise quantities.NoRowsError
@@ -466,9 +473,9 @@ class Predictions(MixturesMixin):
         no_columns = model.restrict(params, np.empty(0, dtype=np.intp))
         return model.factors(no_columns, self._row_states(X))[0]
 
-    def _read_rows(self, X: TableLike) -> Block:
+    def _read_rows(self, X: TableLike, *, scored: bool = False) -> Block:
         check_is_fitted(self)
-        return tables.read_rows(self, X)
+        return tables.read_rows(self, X, scored=scored)
 
     def _fold_in_model(self) -> tuple[FoldIn[Params, Statistics], Params]:
         return self._fitted_model.fold_in_equations(self._state.params)
@@ -493,7 +500,7 @@ class Predictions(MixturesMixin):
             counts, order = X.listed(self.embedding_.dtype)
             weights = np.ones(len(X)) if X.weights is None else X.weights
             return scoring.score_pairs(counts, order, predictor), weights
-        return self._score_rows(self._read_rows(X))
+        return self._score_rows(self._read_rows(X, scored=True))
 
     def _score_rows(self, X: Block) -> tuple[Array, Array]:
         """Return the log-likelihood of one half of each row given the other, and its tokens."""

@@ -138,7 +138,7 @@ def evidence(model: Predictions, X: TableLike) -> tuple[float, float, int]:
         n_rows = len(model.embedding_)
         sizes = np.bincount(X.rows, weights)
     else:
-        rows = model._read_rows(X)
+        rows = model._read_rows(X, scored=True)
         samples, weights = score_rows(rows, model.predictor(rows))
         n_rows = len(weights)
         sizes = weights

@@ -110,10 +110,16 @@ class Streams(Predictions):
         Raises
         ------
         ValueError
-            Where X is negative, not finite, empty or all zero, or has other columns; where names of
-            columns are missing or repeated, or none was fitted, and ``by_name=True``; where the
-            last fit was interrupted, or had other parameters of the model or ones that cannot
+            Where X is negative, not finite or empty, all zero in the first call, or has other
+            columns; where names of columns are missing or repeated, or none was fitted, and ``by_name=True``;
+            where the last fit was interrupted, or had other parameters of the model or ones that cannot
             follow a stream.
+
+        Warns
+        -----
+        UserWarning
+            Where a later batch has no counts, such as texts without a known word: the model stays
+            as it is.
 
         References
         ----------
@@ -137,6 +143,8 @@ class Streams(Predictions):
             raise ValueError("partial_fit needs a fit whose parameters allow streams. Fit anew.")
         new = copy.copy(self)  # a batch that is refused leaves self as it was
         table = read_batch(new, X, sample_weight, by_name=by_name)
+        if table is None:
+            return self
         batch = table.sample
         position = self._position.with_columns(self._fitted_model, batch.shape[1])
         totals = position.stream.column_sums + batch.column_sums

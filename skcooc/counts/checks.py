@@ -81,8 +81,9 @@ REMEDIES = (  # parts of messages of scikit-learn and NumPy, which values are me
     (
         "feature names should match",
         None,
-        "Take the columns of the fit, with 0 where one is missing: "
-        "X.reindex(columns=model.column_names_in_, fill_value=0); Dyads take like=train.",
+        "Take the columns of the fit, with 0 where one is missing and without new ones: "
+        "X.reindex(columns=model.column_names_in_, fill_value=0); Dyads take like=train. A stream "
+        "learns new columns by partial_fit(X, by_name=True).",
     ),
 )
 

@@ -275,7 +275,10 @@ class RowMemory(MetaModel):
                     f"{estimator!r}. Set it back, or fit anew."
                 )
             warm_starts.check_batch(estimator, fitted.get_params(deep=False))
-            table = read_batch(new, X, sample_weight, by_name=by_name)
+            batch = read_batch(new, X, sample_weight, by_name=by_name)
+            if batch is None:
+                return self
+            table = batch
         journal = Journal()
         (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
         if first:

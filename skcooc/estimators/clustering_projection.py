@@ -234,7 +234,7 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         bounds : (n,) array
             Nats per row.
         """
-        rows = self._read_rows(X)
+        rows = self._read_rows(X, scored=True)
         _, params = self._fold_in_model()
         s = self.smoothing_
         background = self.unigram_[:, None].astype(params.topics.dtype)

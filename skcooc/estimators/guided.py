@@ -431,8 +431,10 @@ class GuidedAspectModel(AspectModel):
     def _has_factors(self) -> bool:
         return getattr(self._fitted_model, "has_factors", False)
 
-    def _rows_in_groups(self, X: TableLike, groups: ArrayLike | None) -> Block:
-        rows = self._read_rows(X)
+    def _rows_in_groups(
+        self, X: TableLike, groups: ArrayLike | None, *, scored: bool = False
+    ) -> Block:
+        rows = self._read_rows(X, scored=scored)
         if groups is None:
             if self._has_factors:
                 warn(
@@ -448,7 +450,7 @@ class GuidedAspectModel(AspectModel):
     def _scores(self, X: TableLike, groups: ArrayLike | None) -> tuple[Array, Array]:
         if isinstance(X, Dyads):  # of the training rows
             return self._score_samples(X)
-        return self._score_rows(self._rows_in_groups(X, groups))
+        return self._score_rows(self._rows_in_groups(X, groups, scored=True))
 
     def predictor(self, known: Block | None) -> Predictor:
         if not self._has_factors:

@@ -285,9 +285,9 @@ class TriadicAspectModel(CooccurrenceEstimator):
             )
         return super().warm_state(recipe, table)
 
-    def _read_rows(self, X: Triads) -> Block:
+    def _read_rows(self, X: Triads, *, scored: bool = False) -> Block:
         check_is_fitted(self)
-        return read_new_triads(self, self._schema, X)
+        return read_new_triads(self, self._schema, X, scored=scored)
 
     def _score_samples(self, X: Triads) -> tuple[Array, Array]:
         check_is_fitted(self)

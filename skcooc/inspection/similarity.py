@@ -14,7 +14,15 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import svd_flip
 
 from skcooc.inspection.models import MIXTURES_OF_CELLS, SUM_TOLERANCE, unwrap
-from skcooc.protocol import Array, FactorModel, RandomState, TableLike, refuse_class, refuse_objects
+from skcooc.protocol import (
+    Array,
+    FactorModel,
+    RandomState,
+    TableLike,
+    refuse_class,
+    refuse_objects,
+    warn,
+)
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval
 from skcooc.simplex import hellinger, match_rows
@@ -46,6 +54,13 @@ def nearest_rows(
     -------
     distances, neighbors : (n, n_neighbors) arrays
         Distances in increasing order, and positions of the neighbours.
+
+    Warns
+    -----
+    UserWarning
+        Where mixed rows are exactly equal to others: duplicates, or rows without counts, all of
+        which have the same mixture. The neighbours of a row without counts mean nothing, also where
+        it is the only one.
 
     Examples
     --------
@@ -82,6 +97,15 @@ def nearest_rows(
     # Among many equal rows, a row need not be among its neighbours: drop the last one then.
     other[other.all(axis=1), -1] = False
     shape = len(positions), n_neighbors
+    nearest = neighbors[other].reshape(shape)[:, 0]
+    is_mixed = (P[positions] > 0).sum(axis=1) > 1  # rows of hard clusters are equal in any case
+    twins = positions[is_mixed & (P[nearest] == P[positions]).all(axis=1)]
+    if len(twins):
+        warn(
+            f"{len(twins)} of the {len(positions)} rows, such as row {twins[0]}, have exactly the "
+            "mixture of another row: they are duplicates, or have no counts in the columns of the "
+            "fit, and then their neighbours mean nothing. Leave out rows without counts."
+        )
     return distances[other].reshape(shape), neighbors[other].reshape(shape)
 
 

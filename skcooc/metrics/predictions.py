@@ -296,7 +296,7 @@ def _score(
     validation.check_fitted_model(estimator, "make_unseen_scorer")
     X_known, X_scored = validation.split_known(estimator, X, all_tokens, "make_unseen_scorer")
     model = validation.without_feature_names(estimator)
-    rows = None if isinstance(X, Dyads) else read_rows(model, X_known)
+    rows = None if isinstance(X, Dyads) else read_rows(model, X_known, scored=True)
     return _unseen_log_likelihood(X_scored, model.predictor(rows), X_known)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_scalar
 
 from skcooc.metrics.validation import check_column_order, check_counts
-from skcooc.protocol import CSR, Array, TableLike, refuse_objects
+from skcooc.protocol import CSR, Array, TableLike, refuse_objects, warn
 from skcooc.tables import as_names, columns_of, in_another_order
 
 Names: TypeAlias = Sequence[Sequence[str]]  # the top columns of each topic, best first
@@ -55,7 +55,13 @@ def npmi_coherence(
     Raises
     ------
     ValueError
-        If X holds distributions with few zeros, such as components, instead of counts.
+        If X holds distributions with few zeros, such as components, instead of counts; if a topic
+        names a column twice.
+
+    Warns
+    -----
+    UserWarning
+        If columns of the topics never occur in X: their pairs say nothing about the topics.
 
     References
     ----------
@@ -81,7 +87,8 @@ def npmi_coherence(
     occurs = counts.tocsc()
     occurs.data[:] = 1.0
     components = _to_list(components)
-    topics: Sequence[Sequence[Hashable]] = _top_columns(components, n_features)
+    top: Sequence[Sequence[Hashable]] = _top_columns(components, n_features)
+    topics = top
     if _are_names(components):
         if feature_names is None:
             raise ValueError(
@@ -105,7 +112,21 @@ def npmi_coherence(
             raise ValueError(
                 f"X has {occurs.shape[1]} columns, but the components have {n_columns}"
             )
-    return np.array([_coherence(occurs, np.asarray(topic, dtype=int)) for topic in topics])
+    places = [np.asarray(topic, dtype=int) for topic in topics]
+    never = np.append(occurs.sum(axis=0) == 0, True)  # the last: those that are not in X at all
+    absent = [
+        name
+        for names, topic in zip(top, places, strict=True)
+        for name in np.asarray(names, dtype=object)[never[topic]]
+    ]
+    if absent:
+        warn(
+            f"{len(set(absent))} of the {len({name for names in top for name in names})} top "
+            f"columns of the topics never occur in X, such as {absent[0]!r}: their pairs count -1 "
+            "and say nothing about the topics. Take a corpus that has them, counted by the "
+            "vectorizer that was fitted."
+        )
+    return np.array([_coherence(occurs, topic) for topic in places])
 
 
 def topic_diversity(components: ArrayLike | Names, n_features: int = 25) -> float:
@@ -158,6 +179,12 @@ def _top_columns(components: ArrayLike | Names, n_features: int) -> list[list[Ha
     options = {"of_anndata": "adata.varm['topics'].T", "of_model": "its components_"}
     refuse_objects(components, "components", "topics", **options)
     if _are_names(components):
+        for k, topic in enumerate(components):
+            if len(set(topic)) < len(topic):
+                twice = next(name for i, name in enumerate(topic) if name in topic[:i])
+                raise ValueError(
+                    f"Topic {k} names the column {twice!r} twice: give each of its columns once."
+                )
         return [list[Hashable](topic)[:n_features] for topic in components]
     sizes = check_array(components, dtype=[np.float64, np.float32])
     order = np.argsort(-sizes, axis=1, kind="stable")

@@ -121,7 +121,7 @@ def split_known(
 ) -> tuple[CSR, CSR]:
     """Known and scored counts of the same rows; the tokens of new rows are halved."""
     if not isinstance(X, Dyads):
-        half, other = halves(tables.read_rows(estimator, X))
+        half, other = halves(tables.read_rows(estimator, X, scored=True))
         return half.table, other.table
     if all_tokens is None:
         raise ValueError(

@@ -255,16 +255,45 @@ def read(
     return Table(counts, sample, TableSchema(counts.shape))
 
 
-def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
-    """Check new rows of a fitted estimator; ValueError if they have other columns."""
+def read_rows(estimator: BaseEstimator, X: TableLike, *, scored: bool = False) -> NewRows:
+    """Check new rows of a fitted estimator; ValueError if they have other columns.
+
+    Warns of rows without tokens that the estimator knows: where there are any, or, if the rows are
+    ``scored``, where all are so. Scores of such rows are zero, but their mixtures look like others.
+    """
     table = check_table(estimator, X, reset=False)
-    if len(table.indptr) > 1 and not table.data.any():
-        warn(
-            f"None of the {table.shape[0]} rows of X has a token in the {table.shape[1]} columns "
-            "of the fit. Do its columns mean the same, in the same order? Count new texts by "
-            "transform of the vectorizer that was fitted."
-        )
+    _warn_of_unknown_rows(_rows_without_known_tokens(estimator, table), table.shape[0], scored)
     return NewRows(table)
+
+
+def _warn_of_unknown_rows(rows: Array, n_rows: int, scored: bool) -> None:
+    if len(rows) == n_rows > 0:
+        warn(
+            f"{f'None of the {n_rows} rows of X has' if n_rows > 1 else 'The row of X has no'} "
+            "counts in the columns of the fit: the result is that of an empty row, and says "
+            "nothing. If there should be some, do the columns of X mean the same as in the fit, in "
+            "the same order? Count new texts by transform of the vectorizer that was fitted."
+        )
+    elif len(rows) and not scored:
+        warn(
+            f"{len(rows)} of {n_rows} rows {'have' if len(rows) > 1 else 'has'} no counts in the "
+            f"columns of the fit, such as row {rows[0]}: the result of such rows is that of an "
+            "empty row, and says nothing about them. Leave them out, or mark them as unknown."
+        )
+
+
+def _rows_without_known_tokens(estimator: BaseEstimator, table: CSR) -> Array:
+    """Return the rows that have no token in a column that tells components apart."""
+    is_known = table.data > 0
+    columns = getattr(estimator, "_columns", None)
+    if columns is not None:
+        new = np.setdiff1d(table.indices[is_known], columns)
+        components = estimator.components_[:, new]
+        # Something may be known of columns without tokens: seeds, or expected counts.
+        new = new[(components == components[0]).all(axis=0)]
+        is_known &= ~np.isin(table.indices, new)
+    n_known = np.concatenate([[0], np.cumsum(is_known)])
+    return np.flatnonzero(np.diff(n_known[table.indptr]) == 0)
 
 
 def as_counts(table: CSR, row_weights: Array | None = None) -> Block:
@@ -305,12 +334,16 @@ def check_same_triads(estimator: BaseEstimator, fitted: TableSchema, X: object) 
     return triads
 
 
-def read_new_triads(estimator: BaseEstimator, fitted: TableSchema, X: object) -> NewTriples:
-    """Triads of new rows, whose two other ways are those of the table fitted."""
+def read_new_triads(
+    estimator: BaseEstimator, fitted: TableSchema, X: object, *, scored: bool = False
+) -> NewTriples:
+    """Triads of new rows, whose two other ways are those of the table fitted; see ``read_rows``."""
     triads = check_triads(estimator, X)
     shape = triads.table_shape[0], *fitted.shape[1:]
     check_same_triads(estimator, fitted._replace(shape=shape, row_names=None), triads)
-    return triads.to_counts().as_new()
+    rows = triads.to_counts().as_new()
+    _warn_of_unknown_rows(np.flatnonzero(rows.row_sums == 0), shape[0], scored)
+    return rows
 
 
 def _read_triads(estimator: BaseEstimator, X: object, sample_weight: ArrayLike | None) -> Table:
@@ -339,6 +372,7 @@ def read_in_memory(
     sample_weight: ArrayLike | None = None,
     *,
     reset: bool = True,
+    needs_tokens: bool = True,
 ) -> Table:
     """Check a table that has to be in memory; see ``check_table``."""
     if isinstance(X, Dyads) and sample_weight is not None:
@@ -348,7 +382,7 @@ def read_in_memory(
     check_index(X, sample_weight=sample_weight)
     weights = None if sample_weight is None else check_weights(sample_weight, table)
     observed = table.data if weights is None else (table @ np.ones(table.shape[1])) * weights
-    if not observed.any():
+    if needs_tokens and not observed.any():
         raise _no_tokens(estimator, table.shape)
     if weights is not None:
         check_total(observed.sum(dtype=np.float64))
@@ -367,17 +401,26 @@ def read_batch(
     sample_weight: ArrayLike | None = None,
     *,
     by_name: bool = False,
-) -> Table:
-    """Check further rows of a fitted estimator, which have its columns.
+) -> Table | None:
+    """Check further rows of a fitted estimator, which have its columns; None without tokens.
 
     With ``by_name`` they may have them in any order, lack some, and have new ones: these follow the
     known columns in the table, and in the names that the estimator gets. ValueError where there are
-    no names, or some twice.
+    no names, or some twice. Warns where there are no tokens, from which nothing is learnt.
     """
-    if not by_name:
-        return read_in_memory(estimator, X, sample_weight, reset=False)
-    fitted = _distinct(getattr(estimator, "column_names_in_", None), type(estimator).__name__)
-    table = read_in_memory(estimator, X, sample_weight)
+    fitted = None
+    if by_name:
+        fitted = _distinct(getattr(estimator, "column_names_in_", None), type(estimator).__name__)
+    table = read_in_memory(estimator, X, sample_weight, reset=by_name, needs_tokens=False)
+    if not table.sample.weighted_counts.any():
+        remedy = "" if by_name else " New columns are learnt by partial_fit(X, by_name=True)."
+        warn(
+            f"partial_fit makes no step: the {table.sample.shape[0]} rows of X have no counts in "
+            f"the {table.n_columns} columns of X, or all have the weight 0.{remedy}"
+        )
+        return None
+    if fitted is None:
+        return table
     names = _distinct(table.schema.column_names, "X")
     unique_names(np.concatenate([fitted.astype(object), names.astype(object)]), "columns")
     places = find_names(fitted, names)
