@@ -167,12 +167,13 @@ def test_labels_of_new_rows_without_counts_mean_nothing_and_those_of_weight_zero
     (message,) = messages_without_counts(model.fit, X, sample_weight=sample_weight)
     assert message.startswith("3 of 60 rows have no counts: ")
     assert model.labels_[:2].tolist() == model.predict(X[:2]).tolist()
-    (message,) = messages_of(model.predict, X[:10])
-    assert message.startswith("2 of 10 rows have no counts in the columns of the fit")
-    assert not messages_of(model.predict, X[:3])
-    assert not messages_of(model.predict_proba, X)
-    (message,) = messages_of(model.predict, X[[3, 9]])
-    assert message.startswith("None of the 2 rows of X has a token")
+    for call in (model.predict, model.predict_proba, model.transform):
+        (message,) = messages_of(call, X[:10])
+        assert message.startswith("2 of 10 rows have no counts in the columns of the fit")
+        assert "such as row 3" in message
+        assert not messages_of(call, X[:3])
+        (message,) = messages_of(call, X[[3, 9]])
+        assert message.startswith("None of the 2 rows of X has counts")
     blocks = RowBlocks([sp.csr_array(X[:30]), sp.csr_array(X[30:])])
     assert not messages_without_counts(model.fit, blocks)
 

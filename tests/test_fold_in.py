@@ -1,10 +1,20 @@
 """New rows that are mixtures of fixed components, against the steps of the papers run far on."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
-from skcooc import AspectClassifier, AspectModel, GuidedAspectModel, ProductSpaceMixture
+from skcooc import (
+    AspectClassifier,
+    AspectModel,
+    GuidedAspectModel,
+    ProductSpaceMixture,
+    TriadicAspectModel,
+    Triads,
+)
 from skcooc.counts import NewRows
 from skcooc.datasets import make_cooccurrences
 from skcooc.equations.aspects import ROW_PRIOR, Aspects
@@ -66,6 +76,55 @@ def test_tokens_in_columns_without_counts_in_the_fit_do_not_matter(model):
     model.fit(X * ~rare, groups, **options)
     mixtures = [model.transform(table, **options) for table in (X, X * ~rare)]
     np.testing.assert_allclose(*mixtures, rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", [*MODELS, GROUPED[0]])
+def test_rows_without_known_tokens_are_counted_where_their_mixtures_are_the_answer(model):
+    X = planted(3, 3000, n_rows=60, n_columns=40).X.toarray()
+    X[:, 0] = 0
+    labels = [None] * 60
+    labels[::10] = ["tea", "ale"] * 3
+    is_guided = isinstance(model, GuidedAspectModel)
+    options = {"groups": np.arange(60) % 2} if is_guided else {}
+    fitted = clone(model).fit(X, labels, **options)
+    new = X[:5].copy()
+    new[1] = 0
+    new[3] = 7 * (np.arange(40) == 0)  # a column without tokens in the fit
+    calls = [fitted.transform]
+    calls += [fitted.recommend] if hasattr(fitted, "recommend") else [fitted.predict]
+    for call in calls:
+        with pytest.warns(UserWarning, match="2 of 5 rows have no counts.* such as row 1:") as one:
+            call(new)
+        assert len(one) == 1
+        with pytest.warns(UserWarning, match="The row of X has no counts in the columns of") as one:
+            call(new[[1]])
+        assert len(one) == 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            call(new[[0, 2, 4]])
+    if not isinstance(model, AspectClassifier):  # whose score is that of predictions
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert np.isfinite(fitted.score(new))  # scores of such rows have no weight
+
+
+def test_counts_of_columns_that_seeds_know_are_known():
+    X = planted(3, 3000, n_rows=60, n_columns=40).X.toarray()
+    X[:, 0] = 0
+    new = 5 * np.eye(40, dtype=int)[:1]
+    seeded = GuidedAspectModel(3, seed_features={"tea": [0, 1]}, **FAST).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert seeded.transform(new).argmax() == 0
+
+
+def test_new_triads_without_tokens_are_counted():
+    rng = np.random.default_rng(0)
+    triads = Triads(*rng.integers(0, 6, (3, 400)), shape=(6, 6, 6))
+    model = TriadicAspectModel(2, **FAST).fit(triads)
+    new = Triads([0, 0, 2], [0, 1, 2], [3, 4, 5], shape=(3, 6, 6))
+    with pytest.warns(UserWarning, match="1 of 3 rows has no counts.* such as row 1:"):
+        model.transform(new)
 
 
 @pytest.mark.parametrize("model", [AspectModel(3), ProductSpaceMixture(3, 2)])

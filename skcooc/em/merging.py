@@ -76,10 +76,43 @@ def merging_costs(model: Splittable[Params, Statistics], X: Counts, state: State
     clusters this is the cost of `cheapest_merges`.
     """
     common = X.total(_common_shares, state.rows).astype(np.float64)
+    return _variation(common) * hellinger(model.factors(*state)[1].T) ** 2
+
+
+def merging_shares(model: Model, X: Counts, state: State, n: int) -> Array:
+    """Return the shares (K, n) that merge components until n are left, the cheapest pair first.
+
+    Costs are those of `merging_costs`; after a merge those of the new component are renewed.
+    """
+    common = X.total(_common_shares, state.rows).astype(np.float64)
+    components = model.factors(*state)[1].T.astype(np.float64)
+    masses = state.params.weights.astype(np.float64)
+    distances = hellinger(components) ** 2
+    shares = np.eye(len(masses), dtype=state.params.weights.dtype)
+    alive = np.ones(len(masses), dtype=bool)
+    for _ in range(len(masses) - n):
+        costs = _variation(common) * distances
+        costs[~(np.outer(alive, alive) & np.tri(len(alive), k=-1, dtype=bool))] = np.inf
+        second, first = divmod(int(costs.argmin()), len(costs))
+        alive[second] = False
+        masses[first] += masses[second]
+        share = masses[second] / max(masses[first], np.finfo(np.float64).tiny)
+        components[first] += share * (components[second] - components[first])
+        common[first] += common[second]
+        common[:, first] += common[:, second]
+        shares[:, first] += shares[:, second]
+        squares = np.maximum(1 - np.sqrt(components) @ np.sqrt(components[first]), 0)
+        distances[first] = squares
+        distances[:, first] = squares
+    return shares[:, alive]
+
+
+def _variation(common: Array) -> Array:
+    """Return the variation of two components' shares within the sum of both, (K, K)."""
     squares = common.diagonal()
     variation = np.maximum(np.outer(squares, squares) - common**2, 0)
     variation /= np.maximum(squares[:, None] + squares + 2 * common, np.finfo(np.float64).tiny)
-    return variation * hellinger(model.factors(*state)[1].T) ** 2
+    return variation
 
 
 def _common_shares(X: Block, rows: Rows) -> Array:

@@ -345,6 +345,10 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         return self.model_.fold_in(tables.read_rows(self, X))
 
     @property
+    def _columns(self) -> Array | None:
+        return self.model_._columns
+
+    @property
     def column_names_in_(self) -> Array:
         """Names of the columns, (M,), also numbers; AttributeError where there are none."""
         return self.model_.column_names_in_

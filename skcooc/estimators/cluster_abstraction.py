@@ -79,9 +79,11 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     n_clusters : int or "auto", default=8
         Number K of leaves. "auto" runs `ComponentSearchCV` first; not with an array as ``tree``.
 
-    tree : "binary", "annealed", "grown", or array-like of int, default="binary"
-        Topology. "binary" is balanced; "annealed" and "grown" are learned while beta rises, from
-        splits of clusters without a tree or of this model. An array of K leaves is one of these:
+    tree : "binary", "annealed", "grown", or array-like of int, default="grown"
+        Topology. "grown" and "annealed" are learned while beta rises, from splits of this model or
+        of clusters without a tree, and have fewer leaves where more no longer predict better.
+        "binary" is balanced, also for tables that are not in memory. An array of K leaves is one of
+        these:
 
         * the parent of each node, -1 for the root
         * the pairs of nodes to join, (K - 1, 2), as ``AgglomerativeClustering.children_``
@@ -127,7 +129,8 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     embedding_ : (N, V) array
         P(v given x_i) of the training rows.
     weights_, node_weights_ : (V,) arrays
-        P(v) of an empty row, and share of the tokens at each node.
+        P(v) of an empty row, and share of the tokens at each node, which data hardly determine (see
+        Notes).
 
     See Also
     --------
@@ -137,6 +140,10 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     -----
     EM goes through the stages "constant", "cluster" and "row" up to ``abstraction``; ``max_iter``
     holds for each. For a tree of columns fit ``X.T``.
+
+    The words of a node could as well be in all of its children: the likelihood is the same. So EM
+    ends near the equal weights of the levels with which it begins, and with few tokens leans to the
+    leaves, which have most parameters. Compare trees by their leaves and words, not by such shares.
 
     References
     ----------
@@ -156,7 +163,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
 
     n_clusters: Size = 8
     _: KW_ONLY
-    tree: Literal["annealed", "binary", "grown"] | ArrayLike = "binary"
+    tree: Literal["annealed", "binary", "grown"] | ArrayLike = "grown"
     abstraction: Literal["constant", "cluster", "row"] = "cluster"
     tempering: Literal["path", "joint"] = "path"
     proportions: Literal["uniform", "estimated"] = "uniform"

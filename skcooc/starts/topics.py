@@ -8,6 +8,7 @@ import numpy as np
 
 from skcooc.em import EMResult, OverRelaxation, State, increasing_beta
 from skcooc.em.annealing import one_cluster_start
+from skcooc.em.merging import merging_shares
 from skcooc.em.stages import Runner, Start, equations_start
 from skcooc.em.warmup import with_warmup
 from skcooc.equations.aspects import Aspects, PredictiveAspects, unigram_of
@@ -15,13 +16,16 @@ from skcooc.equations.memberships import MIN_SAMPLED
 from skcooc.equations.product_aspects import PredictiveProducts, ProductAspects
 from skcooc.equations.projections import Projections
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.protocol import Counts
+from skcooc.protocol import Array, Counts
 from skcooc.simplex import mix_with
 from skcooc.starts import short_stage
 from skcooc.starts.clusters import best_start, short_start, soft_fit
 
 CLUSTER_UNIGRAM_SHARE = 0.5  # of the unigram in a first topic; the rest is a cluster of rows
 ROW_UNIGRAM_SHARE = 0.1  # the same where the rest is a single row
+# Topics for each one of the model, and their iterations at beta = 1, before the cheapest merge.
+SPARE, SPARE_ITERATIONS = 2, 10
+MERGED_UNIGRAM_SHARE = 1e-2  # of the unigram after merging, so that no column is impossible
 # Fits of aspects from which other models start.
 START_BETA, START_ITERATIONS, START_TOL, START_STEP_SIZE = 0.85, 60, 1e-5, 1.8
 
@@ -29,17 +33,31 @@ START_BETA, START_ITERATIONS, START_TOL, START_STEP_SIZE = 0.85, 60, 1e-5, 1.8
 def topic_start(
     model: Aspects | PredictiveAspects, X: Counts, rng: np.random.Generator, runner: Runner
 ) -> State:
-    """Return topics near clusters of rows.
+    """Return topics merged from more, which begin near clusters of rows.
 
-    From random topics EM may end where two topics share one true topic and another covers two.
+    EM may end where two topics share one true topic and another covers two: from random topics
+    often, and from clusters of rows sometimes, where rows have several topics. Among twice as
+    many topics hardly one covers two true ones, and those that share one are merged.
     """
     usual = None
     plain = model.plain
     if not plain.begins_near_unigram:
-        rows = plain.balanced(X)
-        clusters = short_start(RowClusters(plain.n_components), rows, rng, runner)
-        usual = mix_with(clusters.params.components, unigram_of(rows), CLUSTER_UNIGRAM_SHARE)
+        usual = merged_topics(plain.n_components, plain.balanced(X), rng, runner)
     return State(*model.from_components(X, plain.initial_components(X, rng, usual)))
+
+
+def merged_topics(n_topics: int, X: Counts, rng: np.random.Generator, runner: Runner) -> Array:
+    """Return P(y_j given z_k) of a short fit of more topics, merged to ``n_topics``, (M, K)."""
+    larger = Aspects(SPARE * n_topics)
+    clusters = short_start(RowClusters(larger.n_components), X, rng, runner).params
+    unigram = unigram_of(X)
+    components = mix_with(clusters.components, unigram, CLUSTER_UNIGRAM_SHARE)
+    stage = short_stage(larger, X, 1.0, SPARE_ITERATIONS, START_TOL, runner)
+    start = State(*larger.from_components(X, components))
+    state = runner.run([stage], rng, OverRelaxation(START_STEP_SIZE), start).state
+    shares = merging_shares(larger, X, state, n_topics)
+    merged = larger.mix_components(state.params, shares).components
+    return mix_with(merged, unigram, MERGED_UNIGRAM_SHARE)
 
 
 def row_start(

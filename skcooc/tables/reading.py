@@ -416,7 +416,7 @@ def read_batch(
         remedy = "" if by_name else " New columns are learnt by partial_fit(X, by_name=True)."
         warn(
             f"partial_fit makes no step: the {table.sample.shape[0]} rows of X have no counts in "
-            f"the {table.n_columns} columns of X, or all have the weight 0.{remedy}"
+            f"its {table.n_columns} columns.{remedy}"
         )
         return None
     if fitted is None:

@@ -1,4 +1,5 @@
 import sys
+import warnings
 from functools import cache
 
 import numpy as np
@@ -159,6 +160,17 @@ def test_bad_input_libraries_and_folders(monkeypatch, tmp_path):
 COMPONENTS = np.eye(6)[:3] + 0.01
 
 
+def test_rows_with_exactly_the_mixture_of_others_are_told():
+    P = np.random.default_rng(1).dirichlet(np.ones(4), size=30)
+    P[[4, 9]] = P.mean(axis=0)  # as of rows without counts
+    with pytest.warns(UserWarning, match="1 of the 2 rows, such as row 4, have exactly"):
+        nearest_rows(P, [3, 4], 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nearest_rows(P, [3, 5], 2)
+        nearest_rows(np.eye(3)[[0, 0, 1, 2]], [0], 2)  # hard clusters
+
+
 def test_nearest_rows_and_the_map_against_the_definition():
     P = np.random.default_rng(1).dirichlet(np.ones(4), size=30)
     distances, neighbors = nearest_rows(P, [3, 17], 6)
@@ -171,7 +183,8 @@ def test_nearest_rows_and_the_map_against_the_definition():
     np.testing.assert_allclose(distances, [[0, 1]], atol=1e-7)
     np.testing.assert_array_equal(nearest_rows(P, [-1], 1)[1], nearest_rows(P, [29], 1)[1])
     rows = np.arange(50)
-    distances, neighbors = nearest_rows(np.full((50, 3), 1 / 3), rows, 4)
+    with pytest.warns(UserWarning, match="50 of the 50 rows"):
+        distances, neighbors = nearest_rows(np.full((50, 3), 1 / 3), rows, 4)
     assert neighbors.shape == (50, 4)
     assert (neighbors != rows[:, None]).all()
     assert (distances == 0).all()

@@ -244,6 +244,17 @@ def test_coherence_against_the_definition(X, components):
         np.testing.assert_allclose(npmi_coherence(100 * components, kind(3.5 * X)), expected)
 
 
+def test_topics_name_a_column_once_and_columns_that_never_occur_are_told(X):
+    for metric in (partial(npmi_coherence, X=X, feature_names=NAMES), topic_diversity):
+        topics = [["word 1", "word 2"], ["word 3", "word 3"]]
+        refused("Topic 1 names the column 'word 3' twice", metric, topics)
+    fewer = X.copy()
+    fewer[:, 2] = 0
+    components = np.eye(X.shape[1])[:1] + np.eye(X.shape[1])[2:3] / 2
+    with pytest.warns(UserWarning, match="1 of the 2 top columns .* such as 2: their pairs"):
+        assert npmi_coherence(components, fewer, 2).tolist() == [-1]
+
+
 def test_names_instead_of_components_and_limits(X, components):
     tops = [[str(NAMES[j]) for j in np.argsort(-q)[:5]] for q in components]
     expected = npmi_coherence(components, X, 5)
@@ -252,7 +263,8 @@ def test_names_instead_of_components_and_limits(X, components):
     shorter = npmi_coherence(tops, X, 3, feature_names=NAMES)
     np.testing.assert_array_equal(shorter, npmi_coherence(components, X, 3))
     topics = [["word 4", "word 5"], ["unknown", "word 5"], ["unknown", "other"]]
-    assert npmi_coherence(topics, X, feature_names=NAMES).tolist() == [-1, -1, -1]
+    with pytest.warns(UserWarning, match="3 of the 4 top columns of the topics never occur in X"):
+        assert npmi_coherence(topics, X, feature_names=NAMES).tolist() == [-1, -1, -1]
     assert npmi_coherence([["a", "b"]], np.ones((5, 2)), feature_names=["a", "b"]) == [1.0]
     independent = [[1, 1], [1, 0], [0, 1], [0, 0]]
     np.testing.assert_allclose(npmi_coherence([[0.5, 0.5]], independent), [0.0], atol=1e-15)

@@ -37,9 +37,9 @@ ESTIMATORS = {
     "product space": ProductSpaceMixture(8, 8, beta=0.9),
     "product space, leave one out": ProductSpaceMixture(8, 8, beta=0.9, leave_one_out=True),
     "projections": ClusteringProjection(8, 4, beta=0.9),
-    "tree": ClusterAbstraction(8, beta=0.2),
-    "tree, hard": ClusterAbstraction(8, hard=True, beta=0.2),
-    "tree, grown": ClusterAbstraction(8, beta=0.2, tree="grown"),
+    "tree": ClusterAbstraction(8, beta=0.2, tree="binary"),
+    "tree, hard": ClusterAbstraction(8, hard=True, beta=0.2, tree="binary"),
+    "tree, grown": ClusterAbstraction(8, beta=0.2),
 }
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 # The numbers of iterations where each run has a single one: at each temperature of annealing.
