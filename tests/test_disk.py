@@ -42,7 +42,7 @@ ESTIMATORS = [
     LEFT_OUT,
     AsymmetricClustering(3, beta=0.2, **SHORT),
     skcooc.SymmetricClustering(3, 4, beta=0.1, **SHORT),
-    skcooc.ClusterAbstraction(4, beta=0.2, **SHORT),
+    skcooc.ClusterAbstraction(4, tree="binary", beta=0.2, **SHORT),
     skcooc.AveragedModels(AspectModel(3), 2, max_iter=3, random_state=0),
 ]
 X = planted(n_rows=120, n_tokens=6000).X.astype(float)

@@ -218,7 +218,7 @@ def test_no_array_with_a_number_for_each_row_is_fetched(workers, monkeypatch, br
 
 
 def test_attributes_of_rows_are_dask_arrays(workers):
-    estimator = ClusterAbstraction(4, beta=0.2, abstraction="row", **SHORT)
+    estimator = ClusterAbstraction(4, tree="binary", beta=0.2, abstraction="row", **SHORT)
     near, far = clone(estimator).fit(X), clone(estimator).fit(in_blocks(X, 30, 131))
     assert_same(far, near, 1e-6)
     for name in ("embedding_", "row_distribution_", "labels_", "posteriors_", "row_components_"):

@@ -33,7 +33,7 @@ MODELS = [
     AsymmetricClustering(3, beta=0.3),
     AsymmetricClustering(3, beta=0.3, solver="momentum"),
     skcooc.SymmetricClustering(3, 3, beta=0.7),
-    ClusterAbstraction(3, beta=0.4, abstraction="constant"),
+    ClusterAbstraction(3, tree="binary", beta=0.4, abstraction="constant"),
     ClusteringProjection(3, 4, beta=0.3),
 ]
 

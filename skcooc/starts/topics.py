@@ -24,7 +24,7 @@ from skcooc.starts.clusters import best_start, short_start, soft_fit
 CLUSTER_UNIGRAM_SHARE = 0.5  # of the unigram in a first topic; the rest is a cluster of rows
 ROW_UNIGRAM_SHARE = 0.1  # the same where the rest is a single row
 # Topics for each one of the model, and their iterations at beta = 1, before the cheapest merge.
-SPARE, SPARE_ITERATIONS = 2, 10
+SPARE, SPARE_ITERATIONS = 2, 8
 MERGED_UNIGRAM_SHARE = 1e-2  # of the unigram after merging, so that no column is impossible
 # Fits of aspects from which other models start.
 START_BETA, START_ITERATIONS, START_TOL, START_STEP_SIZE = 0.85, 60, 1e-5, 1.8
