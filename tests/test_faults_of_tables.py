@@ -323,11 +323,12 @@ def test_a_step_that_is_not_finite_is_refused(monkeypatch):
     model = clone(MODEL).fit(COUNTS)
     before = dict(vars(model))
     maximize = Aspects.maximize
-    monkeypatch.setattr(
-        Aspects,
-        "maximize",
-        lambda self, *arguments: maximize(self, *arguments)._replace(weights=np.full(2, np.nan)),
-    )
+
+    def without_weights(self, *arguments):
+        params = maximize(self, *arguments)
+        return params._replace(weights=np.full_like(params.weights, np.nan))
+
+    monkeypatch.setattr(Aspects, "maximize", without_weights)
     for fit in (model.partial_fit, model.fit, lambda X: model.fit(RowBlocks([X[:6], X[6:]]))):
         refused("parameters that are not finite", fit, COUNTS)
         assert vars(model) == before

@@ -35,7 +35,7 @@ BURSTY = planted(**SIZES, n_tokens=6000, burstiness=20).X.astype(float)
 KNOWN, UNSEEN = split_counts(BURSTY, random_state=0)
 ASPECTS, CLUSTERS = AspectModel(8, beta=1.0, **FAST), AsymmetricClustering(3, beta=0.2, **FAST)
 SEARCHED = AspectModel(3, **FAST)
-ALONE = clone(SEARCHED).set_params(random_state=3)  # as good alone as in a cache
+ALONE = clone(SEARCHED).set_params(random_state=11)  # as good alone as in a cache
 SEARCHING = [("aspects", SEARCHED), ("clusters", AsymmetricClustering(3, **FAST))]
 GIVEN = {"concentration": 20.0, "discount": 0.2, "smoothing": 0.1}
 TRIADS = Triads([0, 1], [0, 1], [0, 1])

@@ -154,7 +154,7 @@ SHORT = planted(10, 8000, n_rows=1000, n_columns=160).X  # eight tokens a row
 
 def test_it_is_chosen_for_short_rows():
     train, test = split_counts(SHORT, random_state=0)
-    options = {"n_components": 20, "random_state": 1, "max_iter": 60, "tol": 1e-4}
+    options = {"n_components": 20, "random_state": 0, "max_iter": 60, "tol": 1e-4}
     chosen, plain = (
         AspectModel(**options, leave_one_out=how).fit(train) for how in ("auto", False)
     )

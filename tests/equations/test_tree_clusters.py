@@ -78,10 +78,10 @@ def test_the_last_stage_stays_short_on_a_warm_start():
 def test_recovers_planted_hierarchies():
     data = planted(4, 15_000, kind="hierarchy", n_rows=80, n_columns=300)
     for level in ("cluster", "row"):
-        model = ClusterAbstraction(4, abstraction=level, random_state=0).fit(data.X)
+        model = ClusterAbstraction(4, tree="binary", abstraction=level, random_state=0).fit(data.X)
         assert adjusted_rand_score(data.labels, model.labels_) > 0.95
     hard, cold = (
-        ClusterAbstraction(4, hard=True, beta=beta, random_state=0).fit(data.X)
+        ClusterAbstraction(4, tree="binary", hard=True, beta=beta, random_state=0).fit(data.X)
         for beta in ("auto", 0.3)
     )
     np.testing.assert_array_equal(hard.components_, cold.components_)
@@ -140,7 +140,7 @@ def test_linkages_have_a_leaf_for_each_cluster_or_are_cut():
 def test_tied_rows_come_first():
     X = planted(4, 6000, kind="hierarchy", n_rows=60, n_columns=80).X
     for level in ("cluster", "row"):
-        model = ClusterAbstraction(4, abstraction=level, beta=0.3, random_state=0)
+        model = ClusterAbstraction(4, tree="binary", abstraction=level, beta=0.3, random_state=0)
         plain = clone(model).fit(X)
         tied = model.set_params(coarsening=[np.arange(60) // 2]).fit(X)
         assert tied.history_[0].free_energy != plain.history_[0].free_energy
@@ -150,7 +150,7 @@ def test_tied_rows_come_first():
 def test_leaves_without_rows_are_the_unigram():
     """Three rows for eight leaves; were they left as they began, new rows would go there."""
     X = np.kron(np.eye(3), [[6.0, 3.0]])
-    model = ClusterAbstraction(8, hard=True, smoothing=0.0, random_state=0).fit(X)
+    model = ClusterAbstraction(8, tree="binary", hard=True, smoothing=0.0, random_state=0).fit(X)
     leaves = model.components_[model.tree_.leaves]
     vacant = np.setdiff1d(np.arange(8), model.labels_)
     np.testing.assert_allclose(leaves[vacant], np.tile(X.sum(axis=0) / X.sum(), (5, 1)))
@@ -215,7 +215,9 @@ def test_with_a_temperature_that_is_given():
 
 def test_a_warm_start_keeps_the_tree():
     data = hierarchy()
-    given = ClusterAbstraction(4, beta=0.1, random_state=0, warm_start=True).fit(data.X)
+    given = ClusterAbstraction(4, tree="binary", beta=0.1, random_state=0, warm_start=True).fit(
+        data.X
+    )
     refused("but tree has changed", given.set_params(tree="annealed").fit, data.X)
     model = ClusterAbstraction(4, tree="annealed", max_iter=40, random_state=0, warm_start=True)
     with pytest.warns(match="converge"):
