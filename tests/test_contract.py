@@ -192,8 +192,9 @@ def test_warm_starts_go_on_and_keep_only_what_was_found(estimator):
     found = begun.beta_, begun.smoothing_
     begun.fit(X)
     assert (begun.beta_, begun.smoothing_) == found
-    assert begun.objective_ <= energy
-    assert contract.is_hard(estimator) or begun.objective_ < energy
+    if not getattr(begun, "leave_one_out_", False):  # whose objective may rise
+        assert begun.objective_ <= energy
+        assert contract.is_hard(estimator) or begun.objective_ < energy
     with pytest.raises(ValueError, match="Set warm_start=False"):
         begun.set_params(**{size(begun): getattr(begun, size(begun)) + 1}).fit(X)
     model = fitted(estimator, beta=1.0, **warm)

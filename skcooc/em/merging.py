@@ -16,6 +16,7 @@ from skcooc.simplex import hellinger
 # Plain EM steps in which the copies separate: with fewer they hardly differ, with more they
 # compete.
 SEPARATION_ITERATIONS = 100
+ROUNDING = 1e-6  # of the largest sum of squared shares: costs up to which a pair is equal
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ def merging_shares(model: Model, X: Counts, state: State, n: int) -> Array:
     alive = np.ones(len(masses), dtype=bool)
     for _ in range(len(masses) - n):
         costs = _variation(common) * distances
+        costs[costs < ROUNDING * common.diagonal().max()] = 0  # pairs that are equal: the first
         costs[~(np.outer(alive, alive) & np.tri(len(alive), k=-1, dtype=bool))] = np.inf
         second, first = divmod(int(costs.argmin()), len(costs))
         alive[second] = False

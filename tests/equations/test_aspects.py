@@ -59,7 +59,7 @@ def test_the_prior_is_that_of_the_best_probe():
     """The validation of short fits, transcribed with public means."""
     thin = occupied(THIN)
     X = CSRCounts(thin.astype(float))
-    model = AspectModel(6, random_state=0).fit(thin)
+    model = AspectModel(6, random_state=0).fit(thin.astype(float))
     seed = int(np.random.RandomState(0).randint(2**31))
     rest, held = (part.table.toarray() for part in X.divide(0.1, seed))
     tried = [probe for probe in model.tuning_ if probe.stage in ("prior", "tempering")]

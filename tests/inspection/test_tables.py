@@ -234,7 +234,7 @@ def test_made_names_differ_and_those_of_the_model_inside():
     pipeline = make_pipeline(FunctionTransformer(), skcooc.AspectModel(2, beta=0.9, max_iter=5))
     set_names(pipeline.fit(X), ["x", "y"])
     assert pipeline[-1].get_feature_names_out().tolist() == ["x", "y"]
-    leaves = skcooc.ClusterAbstraction(2, beta=0.5, max_iter=5, random_state=0)
+    leaves = skcooc.ClusterAbstraction(2, tree="binary", beta=0.5, max_iter=5, random_state=0)
     memory = skcooc.RowMemory(leaves, concentration=1, discount=0, smoothing=0).fit(X)
     set_names(memory, ["root", "left", "right"])
     assert memory.get_feature_names_out().tolist() == ["root", "left", "right"]
