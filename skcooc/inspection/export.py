@@ -77,8 +77,8 @@ def export_text(
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
     >>> print(inspection.export_text(model, words), end="")
     |--- drink (40.0%)
-    |   |--- cluster 0: tea (40.0%, 2 rows)
-    |   |--- cluster 1: wine (20.0%, 1 row)
+    |   |--- cluster 0: wine (20.0%, 1 row)
+    |   |--- cluster 1: tea (40.0%, 2 rows)
     """
     unwrapped = unwrap(model, "tree_", *FACTORS)
     model = unwrapped.model
@@ -186,7 +186,7 @@ def to_linkage(model: Estimator) -> Array:
     >>> from scipy.cluster.hierarchy import dendrogram
     >>> from skcooc import ClusterAbstraction, inspection
     >>> X = [[8, 4, 0, 0], [8, 4, 0, 1], [0, 0, 3, 9], [1, 0, 9, 3]]
-    >>> model = ClusterAbstraction(3, beta=0.8, random_state=0).fit(X)
+    >>> model = ClusterAbstraction(3, tree="binary", beta=0.8, random_state=0).fit(X)
     >>> inspection.to_linkage(model)
     array([[1., 2., 1., 2.],
            [0., 3., 2., 3.]])

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
@@ -15,6 +16,7 @@ from skcooc.em.annealing import duplicate_components, mix_components
 from skcooc.em.stages import ignore
 from skcooc.equations.growing_trees import SplittingTrees
 from skcooc.equations.tree_clusters import Abstractions
+from skcooc.hierarchy import Tree
 from skcooc.starts.trees import tree_start
 from tests.data import requires_callbacks
 from tests.equations.literal_tree_clusters import TREE, LiteralTree, random_state
@@ -101,6 +103,18 @@ def test_trees_of_any_shape(level):
     assert model.node_weights_.sum() == pytest.approx(1)
     off_path = ~model.tree_.above[model.labels_] & (model.posteriors_.max(axis=1) > 0.999)[:, None]
     assert model.embedding_[off_path].max(initial=0) < 1e-3
+
+
+def test_the_default_tree_has_the_planted_groups_where_they_are_no_balanced_tree():
+    """Leaves at depths 2 and 3, whose tokens are of all nodes above them."""
+    rng = np.random.default_rng(0)
+    planted_tree = Tree(np.array([-1, 0, 0, 1, 1, 2, 2, 3, 3]))
+    levels = planted_tree.above / planted_tree.above.sum(axis=1, keepdims=True)
+    labels = np.arange(400) % 5
+    P = (levels @ rng.dirichlet(np.full(400, 0.05), 9))[labels]
+    model = ClusterAbstraction(5, random_state=0).fit(sp.csr_array(rng.multinomial(40, P)))
+    names = names_of(model.labels_, labels, 5)
+    assert groups(model.tree_, names) == groups(planted_tree)
 
 
 def test_bad_trees_and_parameters_are_refused():

@@ -89,3 +89,23 @@ def test_starts_merge_the_aspects_that_are_alike():
     labels = A.argmax(axis=1).reshape(3, 8)
     assert (labels[:2] == labels[0, 0]).all()
     assert (labels[2] != labels[0, 0]).all()
+
+
+def mixed_rows(concentration, seed):
+    """Rows of 16 topics, of 40 columns each, and as many tokens of common columns."""
+    rng = np.random.default_rng(seed)
+    weights = 1 / np.arange(1, 41)
+    topics = np.kron(np.eye(16), weights / weights.sum())
+    sizes = rng.dirichlet(np.full(16, 15.0))
+    mixtures = rng.dirichlet(concentration * 16 * sizes, 600)
+    common = 1 / np.arange(1, 101)
+    P = np.hstack([mixtures @ topics, np.tile(common / common.sum(), (600, 1))]) / 2
+    return sp.csr_array(rng.multinomial(60, P / P.sum(axis=1, keepdims=True)))
+
+
+@pytest.mark.parametrize(("concentration", "seed"), [(0.1, 7), (0.2, 0), (0.1, 0)])
+def test_no_two_true_topics_share_one(concentration, seed):
+    model = AspectModel(16, beta=0.85, random_state=seed).fit(mixed_rows(concentration, seed))
+    shares = model.components_[:, : 16 * 40].reshape(16, 16, 40).sum(axis=2)
+    masses = model.component_distribution_[:, None] * shares
+    assert set(masses.argmax(axis=1)) == set(range(16))
