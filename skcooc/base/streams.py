@@ -111,9 +111,9 @@ class Streams(Predictions):
         ------
         ValueError
             Where X is negative, not finite or empty, all zero in the first call, or has other
-            columns; where names of columns are missing or repeated, or none was fitted, and ``by_name=True``;
-            where the last fit was interrupted, or had other parameters of the model or ones that cannot
-            follow a stream.
+            columns; where names of columns are missing or repeated, or none was fitted, and
+            ``by_name=True``; where the last fit was interrupted, or had other parameters of the
+            model or ones that cannot follow a stream.
 
         Warns
         -----
