@@ -17,7 +17,7 @@ from skcooc.heldout import Validation
 from skcooc.heldout.memory import CacheValidation
 from skcooc.heldout.predictors import CachedPredictions, log_cells, rows_of, smoothed
 from skcooc.heldout.validation import HeldOut
-from skcooc.line_search import vertex
+from skcooc.line_search import PLATEAU, vertex
 from skcooc.protocol import CSR, Array, Block, Model, Params
 
 N_KNOWN = (1, 2, 4)  # known columns of a row, for the prior of new rows
@@ -93,7 +93,8 @@ def with_best_row_prior(recipe: Recipe, chosen: Trial, params: Params, heldout: 
 
     They have the values chosen, and a pseudo-count of new rows. All tokens are validation tokens:
     those that the components have seen would be trusted too much. Rows of no weight do not count.
-    If no other row has two tokens, the pseudo-count is the one in the middle.
+    If no other row has two tokens, or all predict equally well, as of components that are the
+    unigram, the pseudo-count is the one in the middle.
     """
 
     def with_prior(row_prior: float) -> Model:
@@ -105,8 +106,9 @@ def with_best_row_prior(recipe: Recipe, chosen: Trial, params: Params, heldout: 
     rows = np.sort(rng.choice(long, min(N_ROWS, len(long)), replace=False))
     n_columns = n_columns[rows]
     repeated = np.concatenate([rows[n_columns > n] for n in N_KNOWN])
+    middle = with_prior(PSEUDO_COUNTS[len(PSEUDO_COUNTS) // 2])
     if not repeated.size:
-        return with_prior(PSEUDO_COUNTS[len(PSEUDO_COUNTS) // 2])
+        return middle
     n_known = np.concatenate([np.full(np.sum(n_columns > n), n) for n in N_KNOWN])
     test = heldout.X.take(repeated)
     tokens = few_columns(test.table, n_known, rng)
@@ -122,6 +124,8 @@ def with_best_row_prior(recipe: Recipe, chosen: Trial, params: Params, heldout: 
         return -float((rest * log_cells(smooth, test)).sum() / rest.sum())
 
     losses = {float(np.log(c)): loss(c) for c in PSEUDO_COUNTS}
+    if max(losses.values()) <= (1 + PLATEAU) * min(losses.values()):
+        return middle
     return with_prior(float(np.exp(vertex(losses))))
 
 
