@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 from scipy.stats import chi2
 
+from skcooc.inspection.frames import table_of
 from skcooc.inspection.models import HOW_MANY, ModelView, read_view
 from skcooc.inspection.names import make_names
-from skcooc.inspection.tables import table_of
 from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval

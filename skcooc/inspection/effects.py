@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.stats import t
 
+from skcooc.inspection.frames import table_of
 from skcooc.inspection.groups import (
     Labels,
     columns_by_name,
@@ -31,7 +32,6 @@ from skcooc.inspection.shares import (
     names_of_view,
     row_topics,
 )
-from skcooc.inspection.tables import table_of
 from skcooc.protocol import Array, Estimator, RandomState, TableLike, refuse_objects
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import is_missing

@@ -463,7 +463,7 @@ def read_view(
     if isinstance(texts, Mapping):
         raise TypeError("texts is a dict: give a list, with the text of each row.")
     if texts is not None:
-        texts = [_read_text(text, i) for i, text in enumerate(texts)]
+        texts = [read_text(text, i) for i, text in enumerate(texts)]
         if len(texts) != n_rows:
             raise ValueError(f"texts has {len(texts)} entries, but X has {n_rows} rows.")
     fitted = _is_fitted_table(model, counts)
@@ -622,7 +622,7 @@ def distributions(P: ArrayLike) -> Array:
     return array / np.where(sums > 0, sums, 1)
 
 
-def _read_text(text: object, i: int) -> str:
+def read_text(text: object, i: int) -> str:
     """A text, a number as text, or "" for a missing one; ValueError for anything else."""
     if isinstance(text, str):
         return text

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control, norm, t
 from sklearn.utils import check_random_state, gen_batches
 
+from skcooc.inspection.frames import table_of
 from skcooc.inspection.groups import RowGroups, divide
 from skcooc.inspection.models import (
     ModelView,
@@ -29,7 +30,6 @@ from skcooc.inspection.models import (
     topic_weights,
 )
 from skcooc.inspection.names import make_names, override_names, resolve_model
-from skcooc.inspection.tables import table_of
 from skcooc.protocol import CSR, Array, Estimator, RandomState, TableLike, warn
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
@@ -367,6 +367,11 @@ def row_topics(view: ModelView) -> RowTopics:
     in_topics = view.components.any(axis=0)
     counts = sp.csr_array(sp.diags_array(weights) @ view.counts_without_factors)
     return RowTopics(view.mixtures, counts[:, in_topics], view.components[:, in_topics])
+
+
+def overall_shares(model: Any, X: TableLike) -> Array:
+    """Shares of the topics in all tokens of rows, (K,), as the shares of groups are found."""
+    return row_topics(read_view(model, X)).overall
 
 
 def mean_topics(mixtures: Array, tokens: Array) -> RowTopics:

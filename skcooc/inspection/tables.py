@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 
 from skcooc.inspection import features
 from skcooc.inspection.features import ORDER, Order
+from skcooc.inspection.frames import table_of
 from skcooc.inspection.models import FACTORS, HOW_MANY, Names, rows_by_topic, topic_weights, unwrap
 from skcooc.inspection.names import cluster_names, name_topics, override_names
-from skcooc.protocol import Array, Estimator, warn
+from skcooc.inspection.shares import overall_shares
+from skcooc.protocol import Array, Estimator, TableLike, warn
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import StrOptions
 from skcooc.simplex import nearest_other, warning_of_twins
@@ -29,27 +31,28 @@ Columns = dict[str, Array | Sequence[object]]
 @overload
 def describe(
     model: Estimator, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
-    *, n_features: int = 10, n_rows: int = 3, order: Order = "characteristic",
-    axis: Literal["rows", "columns"] = "rows", names: Names | None = None,
-    backend: Literal["pandas"] = "pandas",
+    *, X: TableLike | None = None, n_features: int = 10, n_rows: int = 3,
+    order: Order = "characteristic", axis: Literal["rows", "columns"] = "rows",
+    names: Names | None = None, backend: Literal["pandas"] = "pandas",
 ) -> pandas.DataFrame: ...  # fmt: skip
 @overload
 def describe(
     model: Estimator, feature_names: ArrayLike | None = ..., row_names: ArrayLike | None = ..., *,
-    n_features: int = ..., n_rows: int = ..., order: Order = ...,
+    X: TableLike | None = ..., n_features: int = ..., n_rows: int = ..., order: Order = ...,
     axis: Literal["rows", "columns"] = ..., names: Names | None = ..., backend: Literal["polars"],
 ) -> polars.DataFrame: ...  # fmt: skip
 @overload
 def describe(
     model: Estimator, feature_names: ArrayLike | None = ..., row_names: ArrayLike | None = ..., *,
-    n_features: int = ..., n_rows: int = ..., order: Order = ...,
+    X: TableLike | None = ..., n_features: int = ..., n_rows: int = ..., order: Order = ...,
     axis: Literal["rows", "columns"] = ..., names: Names | None = ..., backend: str,
 ) -> Any: ...  # fmt: skip
 @validated({"n_features": HOW_MANY, "n_rows": HOW_MANY, "order": ORDER, "axis": SIDES})
 def describe(
     model: Estimator, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
-    *, n_features: int = 10, n_rows: int = 3, order: Order = "characteristic",
-    axis: Literal["rows", "columns"] = "rows", names: Names | None = None, backend: str = "pandas",
+    *, X: TableLike | None = None, n_features: int = 10, n_rows: int = 3,
+    order: Order = "characteristic", axis: Literal["rows", "columns"] = "rows",
+    names: Names | None = None, backend: str = "pandas",
 ) -> Any:  # fmt: skip
     """A table with a line for each component, cluster, or node of a hierarchy.
 
@@ -65,6 +68,9 @@ def describe(
         See :func:`top_features`.
     row_names : array-like of shape (N,), default=None
         See :func:`representative_rows`.
+    X : array-like, sparse array or matrix, DataFrame of shape (N, M), or as a pipeline wants
+        The rows fitted. Shares are then those of :func:`topic_shares` and of `explore`, which pool
+        the tokens of all rows. None means that they are means of the mixtures of the rows.
     n_features, n_rows : int, default=10 and 3
         How many columns and rows of each component at most.
     order : {"characteristic", "probable"}, default="characteristic"
@@ -88,8 +94,8 @@ def describe(
         component, name : int, str
             The row in ``components_``, and what it is called.
         share : float
-            Share of the tokens, sum_i P(x_i) P(z given x_i). It differs from ``weights_``,
-            the prior, unless a table was read in blocks and no rows are kept.
+            Share of the tokens; without X, sum_i P(x_i) P(z given x_i). It differs from
+            ``weights_``, the prior, unless a table was read in blocks and no rows are kept.
         documents, n_rows : float, int
             Share and number of the rows with tokens whose largest component this is.
         features, probabilities : lists of str and of float
@@ -138,7 +144,7 @@ def describe(
     columns: Columns = {
         "component": np.arange(len(P)),
         "name": override_names(names, automatic),
-        "share": topic_weights(inner),
+        "share": topic_weights(inner) if X is None else overall_shares(model, X),
         "documents": n_largest / max(n_largest.sum(), 1),
         "n_rows": n_largest,
         "features": [[str(word) for word in words[best]] for best in top],
@@ -186,18 +192,3 @@ def _associations(joint: Array, names: Sequence[str]) -> Columns:
         "goes_with": [[names[d] for d in clusters] for clusters, _ in associated],
         "associations": [ratios.tolist() for _, ratios in associated],
     }
-
-
-def table_of(columns: Mapping[str, Array | Sequence[object]], backend: str) -> Any:
-    """Columns as a data frame of a library; ImportError if it is not installed."""
-    import narwhals  # scikit-learn needs it too; only tables do here
-
-    try:
-        return narwhals.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
-    except ImportError as error:
-        raise ImportError(
-            f"The table needs {backend} for backend={backend!r}. "
-            f"Install it with `pip install {backend}`."
-        ) from error
-    except AssertionError as error:  # narwhals 2.0; a later one raises such a ValueError
-        raise ValueError(f"Unsupported backend: {backend!r}.") from error

@@ -172,7 +172,7 @@ def document_entries(
     """Yield the rows of a page; their texts have one character more than the limit."""
     find = column_finder(view)
     for i in rows.tolist():
-        parts, topics = _split_text(view, i, limit + 1, find)
+        parts, topics = document_parts(view, i, limit + 1, find)
         shares = view.mixtures[i]
         first = np.argsort(-shares, kind="stable")[:MIXED].tolist()
         yield {
@@ -232,7 +232,7 @@ def column_finder(view: ModelView) -> Callable[[str], int | None]:
     return find
 
 
-def _split_text(view: ModelView, i: int, limit: int, find: Callable[[str], int | None]) -> Parts:
+def document_parts(view: ModelView, i: int, limit: int, find: Callable[[str], int | None]) -> Parts:
     """The first characters of the text of a row, split at words with a topic.
 
     The topic of a word y is the most probable one, argmax_z P(z given x_i) P(y given z).
@@ -295,20 +295,22 @@ class PageGroups(NamedTuple):
 
     members: list[Array]  # positions of their rows
     labels: list[str]
+    groups: Array  # (G,): labels, numbers (of an interval its middle), or first days of periods
     n: int  # groups or times in all
     name: str | None = None  # of the labels
     at: list[float] | None = None  # positions in time
     runs: list[list[int]] | None = None  # ranges without gaps
 
 
-def groups_by_label(groups: ArrayLike, row_sums: Array) -> PageGroups:
-    division = group_rows(read_labels(groups, "groups"), row_sums)
+def groups_by_label(by: ArrayLike, row_sums: Array) -> PageGroups:
+    division = group_rows(read_labels(by, "groups"), row_sums)
     warn_of_many(division, "groups")
     sizes = np.array([len(rows) for rows in division.members])
     largest = np.sort(np.argsort(-sizes, kind="stable")[:MOST_GROUPS]).tolist()
     members = [division.members[g] for g in largest]
     labels = [division.labels[g] for g in largest]
-    return PageGroups(members, labels, len(sizes), division.name)
+    groups = division.groups[largest]
+    return PageGroups(members, labels, groups, len(sizes), division.name)
 
 
 def groups_by_time(times: ArrayLike, row_sums: Array) -> PageGroups:
@@ -324,7 +326,7 @@ def groups_by_time(times: ArrayLike, row_sums: Array) -> PageGroups:
     else:
         warn_of_many(division, "times")
     ranges = [[run.start, run.stop] for run in runs(places)]
-    return PageGroups(members, labels, n, name, places.astype(float).tolist(), ranges)
+    return PageGroups(members, labels, places, n, name, places.astype(float).tolist(), ranges)
 
 
 def _intervals(values: Array, members: list[Array]) -> tuple[Array, list[str], list[Array]]:

@@ -1,0 +1,140 @@
+"""Texts as counts of their words: which words count, and why others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+
+from skcooc.columns import NamedCounts, TopicalColumns
+from skcooc.columns.words import short_words, vectorizer_for
+from skcooc.protocol import CSR, Array, RandomState
+from skcooc.reports.notes import collected
+from skcooc.tables import with_names
+
+MANY = 1000, 100  # texts, from which a word has to be in 5 of them, and in 2
+EXCERPT = 50  # characters of a text that name it
+
+
+class NoWordsError(ValueError):
+    """No words of the texts are counted."""
+
+
+class DroppedWords(NamedTuple):
+    """Words of one kind that are not counted, those to doubt first."""
+
+    reason: str  # "common", "frequent", "rare" or "short"
+    words: list[str]
+    shares: Array  # (n,): of the texts that have them; NaN if not counted
+
+
+@dataclass(frozen=True)
+class CountedTexts:
+    """Counts of words, and the fitted steps that count them."""
+
+    X: CSR  # (N, M), with the names of the columns
+    words: list[str]  # M
+    steps: tuple[tuple[str, Any], ...]  # of a pipeline, before the model
+    dropped: tuple[DroppedWords, ...]
+    min_df: int | float
+    max_df: int | float | None
+    notes: tuple[str, ...]
+
+
+def count_texts(
+    texts: Sequence[str],
+    *,
+    stop_words: str | list[str] | None = "english",
+    min_df: int | float | None = None,
+    max_df: int | float | None = None,
+    token_pattern: str | None = None,
+    random_state: RandomState = None,
+) -> CountedTexts:
+    """Count the words of N texts; NoWordsError if none are left.
+
+    Without ``max_df`` common words are dropped that tell little about a topic, by `TopicalColumns`.
+    """
+    n = len(texts)
+    lower = 5 if n >= MANY[0] else 2 if n >= MANY[1] else 1
+    options: dict[str, Any] = {
+        "stop_words": stop_words,
+        "min_df": lower if min_df is None else min_df,
+        "max_df": 1.0 if max_df is None else max_df,
+    }
+    if token_pattern is not None:
+        options["token_pattern"] = token_pattern
+    notes: list[str] = []
+    with collected(notes):
+        vectorizer = vectorizer_for(texts, **options)
+    counts, dropped = _fit_vectorizer(vectorizer, texts)
+    every_word = vectorizer.get_feature_names_out()
+    X = with_names(counts, every_word)
+    names = NamedCounts(vectorizer)
+    names.vectorizer_ = vectorizer  # as its own fit would count once more
+    steps: list[tuple[str, Any]] = [("words", names)]
+    if max_df is None:
+        selector = TopicalColumns(random_state=random_state)
+        with collected(notes):
+            X = selector.fit_transform(X)
+        steps.append(("topical", selector))
+        common = selector.dropped_
+        shares = selector.row_shares_[common]
+        dropped.insert(0, DroppedWords("common", every_word[common].tolist(), shares))
+    if token_pattern is None:
+        short = [word for word, _ in short_words(texts).most_common()]
+        dropped.append(DroppedWords("short", short, np.full(len(short), np.nan)))
+    return CountedTexts(
+        X,
+        X.column_names.tolist(),
+        tuple(steps),
+        tuple(dropped),
+        vectorizer.min_df,
+        max_df,
+        tuple(notes),
+    )
+
+
+def _fit_vectorizer(
+    vectorizer: CountVectorizer, texts: Sequence[str]
+) -> tuple[CSR, list[DroppedWords]]:
+    """Counts, and the words beyond the limits, which no vectorizer tells."""
+    all_words = clone(vectorizer).set_params(min_df=1, max_df=1.0)
+    message = (
+        f"No words are left in {len(texts)} texts with min_df={vectorizer.min_df} and "
+        f"max_df={vectorizer.max_df}: relax these, or stop_words."
+    )
+    try:
+        X = all_words.fit_transform(texts)
+    except ValueError as error:
+        if "empty vocabulary" in str(error):
+            raise NoWordsError(message) from error
+        raise
+    words = all_words.get_feature_names_out()
+    n_texts = np.bincount(X.indices, minlength=len(words))
+    lower, upper = (
+        limit if isinstance(limit, int) else limit * len(texts)
+        for limit in (vectorizer.min_df, vectorizer.max_df)
+    )
+    mask = (n_texts >= lower) & (n_texts <= upper)
+    if not mask.any():
+        raise NoWordsError(message)
+    vectorizer.vocabulary_ = {word: j for j, word in enumerate(words[mask].tolist())}
+    vectorizer.fixed_vocabulary_ = False
+    dropped = []
+    for reason, beyond in (("frequent", n_texts > upper), ("rare", n_texts < lower)):
+        columns = np.flatnonzero(beyond)
+        columns = columns[np.argsort(-n_texts[columns], kind="stable")]
+        shares = n_texts[columns] / len(texts)
+        dropped.append(DroppedWords(reason, words[columns].tolist(), shares))
+    return sp.csr_array(X[:, mask]), dropped
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text, with white space folded."""
+    line = " ".join(text.split())
+    return line if len(line) <= EXCERPT else line[: EXCERPT - 1].rstrip() + "…"
