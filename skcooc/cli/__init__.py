@@ -13,9 +13,8 @@ from skcooc.cli.models import (
     MODELS,
     compare,
     make_model,
+    merges_topics,
     python_lines,
-    timed_fit,
-    warnings_as_notes,
     with_components,
 )
 from skcooc.cli.reading import read
@@ -23,8 +22,8 @@ from skcooc.cli.report import (
     all_or_none,
     check_paths,
     comparison_table,
+    page_title,
     report,
-    shares_by_division,
     write,
     write_page,
     write_summary,
@@ -32,6 +31,8 @@ from skcooc.cli.report import (
 from skcooc.cli.terminal import Arguments, SafeStream, Screen, parse, printable, safe_streams, say
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.inspection.explorer.page import environment
+from skcooc.reports.notes import collected
+from skcooc.reports.report import fit_report
 
 __all__ = ["main", "read_counts"]
 
@@ -99,7 +100,6 @@ def _run(options: Arguments, out: SafeStream, outputs: Outputs) -> None:
         )
     screen = Screen(options.progress)
     table = read(options, screen)
-    options = with_components(options, table)
     # Wrong names and paths, and a missing package, are reported before the long work.
     for name in options.nearest:
         table.position(name)
@@ -109,40 +109,50 @@ def _run(options: Arguments, out: SafeStream, outputs: Outputs) -> None:
             environment()
         except ImportError as error:
             raise InputError(f"--html: {error}") from error
-    model = make_model(table, options)
+    sized = with_components(options, table, screen)
+    model = make_model(table, sized)
     screen.announce("fitting the model to all data")
-    notes = timed_fit(screen.watch(model), table.X, table.batches).notes
-    model.set_callbacks()  # none, as the model is saved
-    python = python_lines(table, options, model)
-    with screen.step("shares"), warnings_as_notes() as doubts:
-        divisions = shares_by_division(table, model)
-    notes = (*notes, *doubts)
+    result = fit_report(
+        screen.watch(model),
+        table.X,
+        merge=merges_topics(table, options),
+        batches=table.batches,
+        counts=table.counted,
+        row_names=table.row_names,
+        column_names=table.column_names,
+        texts=table.texts,
+        groups=table.groups,
+        times=table.times,
+        title=page_title(table, options),
+        sides=table.kinds if table.texts is None else None,
+    )
+    result.model.set_callbacks()  # none, as the model is saved
+    python = python_lines(table, options if table.texts is not None else sized, model)
     # Files come first: the reader of the report may go away, and the comparison takes long.
     written: list[str] = []
     messages: list[str] = []
     if options.output is not None:
         with outputs.next(), screen.step("writing"):
-            written = write(options.output, table, model, divisions, python)
+            written = write(options.output, table, result, python)
             messages.append(f"Written to {printable(str(options.output))}: {', '.join(written)}")
     if options.html is not None:
-        source = table.title if options.data is None else options.data.resolve().name
-        title = source if options.title is None else options.title
-        with outputs.next(), screen.step("page"), warnings_as_notes() as doubts:
-            write_page(options.html, table, model, title)
+        doubts: list[str] = []
+        with outputs.next(), screen.step("page"), collected(doubts):
+            write_page(options.html, result)
             messages.append(f"Written: {printable(str(options.html))}")
-        notes = tuple(dict.fromkeys((*notes, *doubts)))
+        result.notes.extend(note for note in doubts if note not in result.notes)
     with screen.step("report"):
-        text = report(table, model, options, divisions, notes, python)
+        text = report(table, result, options, python)
     screen.announce("")  # a blank line after the bars
     say("".join([text, *(f"\n{message}\n" for message in messages)]), out)
     out.flush()
     if options.compare and (written or not out.is_lost):
-        entries = compare(table, options, screen)
+        entries = compare(table, sized, screen)
         screen.announce("")
         if options.output is not None and written:
             with outputs.next(), all_or_none(options.output, "results") as partial:
-                write_summary(partial, table, model, entries, python)
-        say(f"\n{comparison_table(entries, options)}", out)
+                write_summary(partial, table, result, entries, python)
+        say(f"\n{comparison_table(entries, sized)}", out)
 
 
 def read_counts(data: str | Path | None = None, **options: object) -> NamedCounts:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -15,31 +12,25 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 import skcooc
 from skcooc import metrics
-from skcooc.cli.terminal import READING, Arguments, Screen
+from skcooc.cli.terminal import LIMITS, MAX_ITER, READING, Arguments, Screen
 from skcooc.cli.texts import NamedCounts
 from skcooc.ensemble import RowMemory
 from skcooc.model_selection import split_counts
-from skcooc.protocol import CSR, Array
+from skcooc.protocol import CSR
+from skcooc.reports.report import TimedFit, timed_fit, topic_model
+from skcooc.reports.sizes import find_size, largest_size
+from skcooc.reports.texts import TEMPERING
 from skcooc.tables.dyads import Dyads
 
 # Takes the number of components first, then the parameters that all estimators share, by name.
 MODELS: dict[str, Callable[..., BaseEstimator]] = {
-    "aspect": skcooc.AspectModel,
+    "aspect": topic_model,
     "product-space": lambda size, **params: skcooc.ProductSpaceMixture(size, size, **params),
     "asymmetric": skcooc.AsymmetricClustering,
     "projection": skcooc.ClusteringProjection,
     "symmetric": lambda size, **params: skcooc.SymmetricClustering(size, size, **params),
     "abstraction": skcooc.ClusterAbstraction,
 }
-
-N_COMPONENTS = 32  # by default
-MIN_COMPONENTS = 2  # by default, for few rows
-ROWS_PER_COMPONENT = 10  # at least, by default
-
-
-class Fitted(NamedTuple):
-    seconds: float
-    notes: tuple[str, ...]  # warnings of the fit
 
 
 @dataclass(frozen=True)
@@ -56,56 +47,54 @@ class Entry:
     notes: tuple[str, ...] = ()  # warnings of the fit
 
 
-def with_components(options: Arguments, table: NamedCounts) -> Arguments:
-    """The options with a number of components, which depends on the rows if it is not given."""
-    usual = min(N_COMPONENTS, max(MIN_COMPONENTS, table.X.shape[0] // ROWS_PER_COMPONENT))
-    components = options.components or max(usual, len(table.seeds or ()))
-    return replace(options, components=components)
+def with_components(options: Arguments, table: NamedCounts, screen: Screen) -> Arguments:
+    """The options with a number of components, which depends on the data if it is not given."""
+    if options.components:
+        return options
+    if options.model != "aspect":
+        return replace(options, components=largest_size(table.X))
+    with screen.step("number of topics"):
+        size = find_size(table.X, **_parameters(table, options))
+    return replace(options, components=max(size, len(table.seeds or ())))
+
+
+def merges_topics(table: NamedCounts, options: Arguments) -> bool:
+    """Whether nearly equal topics are merged: where their number was not given."""
+    is_guided = table.seeds is not None or table.batches is not None
+    return options.model == "aspect" and not options.components and not is_guided
 
 
 def make_model(table: NamedCounts, options: Arguments, **changed: Any) -> BaseEstimator:
     """The unfitted model of the options, with changed parameters."""
+    parameters = {**_parameters(table, options), **changed}
+    if options.model != "aspect":
+        return MODELS[options.model](options.components, **parameters)
+    return topic_model(
+        options.components,
+        seeds=table.seeds,
+        has_batches=table.batches is not None,
+        feature_names=table.column_names,
+        **parameters,
+    )
+
+
+def _parameters(table: NamedCounts, options: Arguments) -> dict[str, Any]:
     parameters: dict[str, Any] = {
         "beta": options.beta,
         "max_iter": options.max_iter,
         "n_jobs": options.jobs,
         "random_state": options.seed,
-        **changed,
     }
-    if table.seeds is None and table.batches is None:
-        return MODELS[options.model](options.components, **parameters)
-    if table.seeds is not None:
-        parameters |= {"seed_features": table.seeds, "feature_names": table.column_names}
-    if table.batches is not None:
-        parameters["group_effects"] = "columns"
-    return skcooc.GuidedAspectModel(options.components, **parameters)
-
-
-def timed_fit(model: BaseEstimator, X: CSR, batches: Array | None = None) -> Fitted:
-    """Fit a model and return its seconds and its warnings, which are not printed."""
-    with warnings_as_notes() as notes:
-        begin = time.perf_counter()
-        model.fit(X, **({} if batches is None else {"groups": batches}))
-        seconds = time.perf_counter() - begin
-    return Fitted(seconds, tuple(notes))
-
-
-@contextmanager
-def warnings_as_notes() -> Iterator[list[str]]:
-    """Collect the warnings to users, which are not printed."""
-    notes = list[str]()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield notes
-    for w in caught:
-        if issubclass(w.category, UserWarning):
-            notes.append(str(w.message))
-        else:
-            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    if options.model == "aspect" and table.texts is not None and table.seeds is None:
+        parameters["tempering"] = TEMPERING
+    return parameters
 
 
 def python_lines(table: NamedCounts, options: Arguments, model: BaseEstimator) -> list[str]:
-    """Five lines of Python that read the same data, fit the same model and name its topics."""
+    """Five lines of Python that read the same data, fit the same model and show its topics.
+
+    ``options`` are those that were given, without a number of components that was found.
+    """
     values = {name: getattr(options, name) for name in READING}
     read = [f"{name}={_literal(value)}" for name, value in values.items() if value is not None]
     if options.data is not None:
@@ -117,6 +106,19 @@ def python_lines(table: NamedCounts, options: Arguments, model: BaseEstimator) -
         arguments |= {"seed_features": "table.seeds", "feature_names": "table.column_names"}
     signature = ", ".join(f"{name}={value}" for name, value in arguments.items())
     name = type(model).__name__
+    if table.texts is not None:
+        is_aspect = options.model == "aspect"
+        arguments = _arguments_of_texts(table, options)
+        if not is_aspect:
+            arguments["model"] = f"{name}({signature})"
+        call = ", ".join(f"{name}={value}" for name, value in arguments.items())
+        return [
+            f"from skcooc import {'fit_texts' if is_aspect else f'{name}, fit_texts'}",
+            "from skcooc.cli import read_counts",
+            f"table = read_counts({', '.join(read)})",
+            f"report = fit_texts(table.texts, {call})",
+            'print(*report.names, sep="\\n")',
+        ]
     groups = "" if table.batches is None else ", groups=table.batches"
     return [
         f"from skcooc import {name}, inspection",
@@ -125,6 +127,31 @@ def python_lines(table: NamedCounts, options: Arguments, model: BaseEstimator) -
         f"model = {name}({signature}).fit(table.X{groups})",
         'print(*inspection.name_topics(model, table.column_names, table.row_names), sep="\\n")',
     ]
+
+
+def _arguments_of_texts(table: NamedCounts, options: Arguments) -> dict[str, str]:
+    """Arguments of `skcooc.fit_texts` that are no defaults."""
+    columns = {
+        "group": ("groups", table.groups),
+        "time": ("times", table.times),
+        "batch": ("batches", table.batches),
+        "seeds": ("seeds", table.seeds),
+    }
+    arguments = {"names": "table.row_names"}
+    arguments |= {
+        name: f"table.{field}" for name, (field, value) in columns.items() if value is not None
+    }
+    if options.stop_words == "none":
+        arguments["stop_words"] = "None"
+    values: dict[str, Any] = {name: getattr(options, name) for name in LIMITS}
+    if options.model == "aspect":
+        values["n_components"] = options.components or None
+        if options.beta != "auto":
+            values["beta"] = options.beta
+        if options.max_iter != MAX_ITER:
+            values["max_iter"] = options.max_iter
+    values["random_state"] = options.seed
+    return arguments | {name: repr(value) for name, value in values.items() if value is not None}
 
 
 def _literal(value: object) -> str:
@@ -178,7 +205,7 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> list[Entr
 
 
 def _entry(
-    label: str, model: BaseEstimator, test: CSR, with_memory: float | None, fitted: Fitted
+    label: str, model: BaseEstimator, test: CSR, with_memory: float | None, fitted: TimedFit
 ) -> Entry:
     return Entry(
         label,

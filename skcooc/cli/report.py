@@ -12,30 +12,29 @@ from dataclasses import asdict
 from errno import EACCES, ENOTDIR
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, is_clusterer
-from sklearn.pipeline import Pipeline
 
 from skcooc import inspection
 from skcooc.cli.models import Entry
 from skcooc.cli.terminal import Arguments, printable
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.inspection import models
-from skcooc.inspection.explorer.sections import PageGroups, groups_by_time
 from skcooc.inspection.features import (
     associated_clusters,
     column_clusters,
     component_features,
     row_clusters,
 )
-from skcooc.inspection.groups import RowGroups, group_rows, read_labels, warn_of_many
 from skcooc.inspection.models import TreeModel, Unwrapped
-from skcooc.inspection.shares import row_topics
 from skcooc.protocol import Array, FactorModel
 from skcooc.protocol.locks import check_regular, exclusive
+from skcooc.reports.counting import CountedTexts, DroppedWords
+from skcooc.reports.report import Division, TopicReport
+from skcooc.reports.sizes import n_distinct
 
 WIDTH = 96
 LONGEST = 200  # of a line with a name in it
@@ -61,34 +60,24 @@ RESULTS = "components.csv", "embedding.csv", "summary.json", "model.joblib"
 SHARES = {"shares_by_group.csv", "shares_by_time.csv"}  # where there are groups or times
 
 
-class SharesByDivision(NamedTuple):
-    name: str  # "group" or "time"
-    labels: list[str]
-    sizes: list[int]  # rows of each
-    topics: list[str]
-    share: Array  # (G, K): of the tokens
-    documents: Array  # (G, K): of the rows, by their largest topic
-
-
 def report(
-    table: NamedCounts,
-    model: BaseEstimator,
-    options: Arguments,
-    divisions: Sequence[SharesByDivision],
-    notes: Sequence[str],
-    python: Sequence[str],
+    table: NamedCounts, result: TopicReport, options: Arguments, python: Sequence[str]
 ) -> str:
+    model = result.model
     has_tree = hasattr(model, "tree_")
     sections = [
         _data(table),
-        _tree(table, model, options) if has_tree else _components(table, model, options),
+        _tree(table, model, options) if has_tree else _components(table, result, options),
         _temperature(model),
-        (line for note in notes for line in _wrapped(note)),
+        (line for note in result.notes for line in _wrapped(note)),
     ]
     noun = f"{models.kind_of(model)}s"
-    sections += [_shares_by_division(division, noun, table.kinds[0]) for division in divisions]
+    sections += [
+        _shares_by_division(division, noun, table.kinds[0]) for division in result.divisions
+    ]
     if not is_clusterer(model):  # all rows of a cluster are equally near
-        sections.append(_neighbors(table, model, _example_rows(table, model, options.nearest)))
+        rows = _example_rows(table, result, options.nearest)
+        sections.append(_neighbors(table, model, rows))
     paragraphs = ["\n".join(map(_cut, section)) for section in sections]
     lines = "\n".join(f"  {printable(line)}" for line in python)  # not cut, to be copied
     paragraphs.append(f"The same {noun} in Python\n\n{lines}")
@@ -104,7 +93,7 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
-def _example_rows(table: NamedCounts, model: FactorModel, wanted: list[str]) -> list[int]:
+def _example_rows(table: NamedCounts, result: TopicReport, wanted: list[str]) -> list[int]:
     """Rows whose neighbours are shown: wanted or example rows, or the longest of large topics."""
     row_sums = table.X.sum(axis=1)
     if wanted:
@@ -112,8 +101,8 @@ def _example_rows(table: NamedCounts, model: FactorModel, wanted: list[str]) -> 
     examples = [list(table.row_names).index(name) for name in table.examples]
     if filled := [i for i in examples if row_sums[i] > 0]:
         return filled
-    dominant = model.embedding_.argmax(axis=1)
-    order = np.argsort(-models.topic_weights(model))
+    dominant = result.model.embedding_.argmax(axis=1)
+    order = np.argsort(-result.shares)
     topics = [k for k in order if row_sums[dominant == k].any()]
     return [int(np.where(dominant == k, row_sums, -1).argmax()) for k in topics[:N_EXAMPLES]]
 
@@ -128,17 +117,38 @@ def _data(table: NamedCounts) -> Iterator[str]:
         yield from _wrapped(note)
     if empty := int((table.X.sum(axis=1) == 0).sum()):
         yield f"{rows} without any of these {columns}: {empty:,}"
-    if (words := table.dropped) is not None:
-        shown = words.frequent[:N_DROPPED]
-        frequent = ", ".join(f"{word} {100 * share:.0f} %" for word, share in shown)
-        more = ", ..." if len(words.frequent) > N_DROPPED else ""
-        listed = f" ({frequent}{more})" if words.frequent else ""
-        text = (
-            f"words dropped, in addition to stop words: {len(words.frequent):,} in more documents "
-            f"than --max-df {words.max_df}{listed}, and {words.n_rare:,} in fewer than --min-df "
-            f"{words.min_df}"
+    if table.counted is not None:
+        yield from textwrap.wrap(_dropped(table.counted), WIDTH)
+
+
+def _dropped(counted: CountedTexts) -> str:
+    """The words that are dropped, in one sentence: those first that a reader should doubt."""
+    dropped = {words.reason: words for words in counted.dropped}
+    parts = []
+    if (common := dropped.get("common")) and common.words:
+        parts.append(
+            f"{len(common.words):,} common ones that tell little about a topic, of which doubt the "
+            f"first{_examples(common)}; --max-df 1.0 keeps them"
         )
-        yield from textwrap.wrap(text, WIDTH)
+    if counted.max_df is not None:
+        frequent = dropped["frequent"]
+        parts.append(
+            f"{len(frequent.words):,} in more documents than --max-df {counted.max_df}"
+            f"{_examples(frequent)}"
+        )
+    parts.append(f"{len(dropped['rare'].words):,} in fewer than --min-df {counted.min_df}")
+    if (short := dropped.get("short")) and short.words:
+        parts.append(f"{len(short.words):,} of a single letter{_examples(short)}")
+    return f"words dropped, in addition to stop words: {', and '.join(parts)}"
+
+
+def _examples(dropped: DroppedWords) -> str:
+    if not dropped.words:
+        return ""
+    listed = zip(dropped.words[:N_DROPPED], dropped.shares.tolist(), strict=False)
+    names = [word if share != share else f"{word} {100 * share:.0f} %" for word, share in listed]
+    more = ", ..." if len(dropped.words) > N_DROPPED else ""
+    return f" ({', '.join(names)}{more})"
 
 
 def comparison_table(entries: Sequence[Entry], options: Arguments) -> str:
@@ -182,7 +192,8 @@ def _temperature(model: BaseEstimator) -> Iterator[str]:
             yield "  perplexity  " + "".join(f"{perplexity:9.1f}" for perplexity in perplexities)
 
 
-def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> Iterator[str]:
+def _components(table: NamedCounts, result: TopicReport, options: Arguments) -> Iterator[str]:
+    model = result.model
     has_members = hasattr(model, "column_labels_")
     listed = "most frequent ones" if has_members else f"{ORDERS[options.order]} {table.kinds[1]}"
     head = f"{models.kind_of(model).capitalize()}s, most frequent first: share"
@@ -196,14 +207,31 @@ def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> I
     yield ""
     names = table.column_names
     features = component_features(Unwrapped(model), names, options.top, options.order)
-    share = models.topic_weights(model)
-    documents = models.rows_by_topic(model)
-    documents = documents / documents.sum()
+    share = result.shares
+    documents = result.documents
     named = getattr(model, "component_names_", {})
     for k in np.argsort(-share).tolist():
         name = f"{named[k]}: " if k in named else ""
         words = textwrap.shorten(name + " ".join(features[k]), WIDTH - 18, placeholder="")
         yield f"  {100 * share[k]:4.1f} %  {100 * documents[k]:5.1f} %  {words}"
+    size = len(share)
+    if result.n_fitted > size:
+        n_merged = result.n_fitted - size
+        yield ""
+        yield (
+            f"{size} topics ({result.n_fitted} fitted; {n_merged} nearly equal ones were merged "
+            "into others). --components sets the number"
+        )
+    elif result.equal_topics:
+        first, second = (result.names[k] for k in result.equal_topics[0])
+        more = len(result.equal_topics) - 1
+        others = f", and {more} more pairs" if more else ""
+        yield ""
+        yield from textwrap.wrap(
+            f"Nearly equal topics: {first!r} and {second!r}{others}. Ask for fewer: --components "
+            f"{n_distinct(model.components_)}",
+            WIDTH,
+        )
 
 
 def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
@@ -248,25 +276,7 @@ def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Itera
             yield f"    {distance:.2f}  {table.row_names[i]}"
 
 
-def shares_by_division(table: NamedCounts, model: FactorModel) -> list[SharesByDivision]:
-    topics = row_topics(models.read_view(model, table.X, None, None, None))
-    names = inspection.name_topics(model, table.column_names, table.row_names)
-    rows = topics.tokens
-    divided: dict[str, RowGroups | PageGroups] = {}
-    if table.groups is not None:
-        divided["group"] = division = group_rows(read_labels(table.groups), rows)
-        warn_of_many(division, "groups")
-    if table.times is not None:
-        divided["time"] = groups_by_time(table.times, rows)
-    divisions = []
-    for name, groups in divided.items():
-        sizes = list(map(len, groups.members))
-        shares = topics.shares(groups.members), topics.documents(groups.members)
-        divisions.append(SharesByDivision(name, groups.labels, sizes, names, *shares))
-    return divisions
-
-
-def _shares_by_division(division: SharesByDivision, noun: str, rows: str) -> Iterator[str]:
+def _shares_by_division(division: Division, noun: str, rows: str) -> Iterator[str]:
     """The largest topics of the largest groups, or of all times, in their order."""
     n_topics = min(N_TOPICS, len(division.topics))
     yield f"Shares by {division.name}: the {n_topics} largest {noun}, in percent of the tokens, and"
@@ -355,28 +365,26 @@ def all_or_none(folder: Path, name: str) -> Iterator[Path]:
 
 
 def write(
-    folder: Path,
-    table: NamedCounts,
-    model: BaseEstimator,
-    divisions: Sequence[SharesByDivision],
-    python: Sequence[str],
+    folder: Path, table: NamedCounts, result: TopicReport, python: Sequence[str]
 ) -> list[str]:
     """Write model and parameters into a folder; returns names of files.
 
     ``components.csv`` has one line a column, P(y given z), ``embedding.csv`` one line a row, P(z
     given x); ``model.joblib`` includes the vectorizer of texts.
     """
-    shares = {f"shares_by_{division.name}.csv": _share_lines(division) for division in divisions}
+    model = result.model
+    shares = {
+        f"shares_by_{division.name}.csv": _share_lines(division) for division in result.divisions
+    }
     with all_or_none(folder, "results") as partial:
-        topics = inspection.name_topics(model, table.column_names, table.row_names)
-        columns = _matrix_lines(topics, table.column_names, model.components_.T)
-        rows = _matrix_lines(topics, table.row_names, model.embedding_)
+        columns = _matrix_lines(result.names, table.column_names, model.components_.T)
+        rows = _matrix_lines(result.names, table.row_names, model.embedding_)
         tables = {"components.csv": columns, "embedding.csv": rows, **shares}
         for name, lines in tables.items():
             with (partial / name).open("w", newline="", **UNICODE) as file:
                 csv.writer(file).writerows(lines)
-        write_summary(partial, table, model, [], python)
-        joblib.dump(_with_vectorizer(table, model), partial / "model.joblib")
+        write_summary(partial, table, result, [], python)
+        joblib.dump(result.pipeline if result.steps else model, partial / "model.joblib")
     for name in SHARES - shares.keys():  # of an earlier model
         (folder / name).unlink(missing_ok=True)
     return [*RESULTS, *shares]
@@ -385,12 +393,12 @@ def write(
 def write_summary(
     folder: Path,
     table: NamedCounts,
-    model: BaseEstimator,
+    result: TopicReport,
     entries: Sequence[Entry],
     python: Sequence[str],
 ) -> None:
     """Write parameters, topics, and the comparison if there is one."""
-    summary = _summary(table, model, entries) | {"python": python}
+    summary = _summary(table, result, entries) | {"python": python}
     text = json.dumps(summary, indent=2, ensure_ascii=False)
     (folder / "summary.json").write_text(text + "\n", **UNICODE)
 
@@ -403,7 +411,7 @@ def _matrix_lines(
         yield [name, *(f"{value:.6g}" for value in line)]
 
 
-def _share_lines(division: SharesByDivision) -> Iterator[tuple[str, ...]]:
+def _share_lines(division: Division) -> Iterator[tuple[str, ...]]:
     """A header and a line for each group and topic."""
     yield division.name, "topic", "share", "documents"
     for g, label in enumerate(division.labels):
@@ -412,33 +420,24 @@ def _share_lines(division: SharesByDivision) -> Iterator[tuple[str, ...]]:
             yield label, topic, *(f"{share:.6g}" for share in shares)
 
 
-def write_page(path: Path, table: NamedCounts, model: BaseEstimator, title: str) -> None:
-    """Write the page to explore the model, with the texts if the table has some."""
-    X = table.X if table.texts is None else table.texts
-    page = inspection.explore(
-        _with_vectorizer(table, model),
-        X,
-        row_names=table.row_names,
-        title=title,
-        feature_names=table.column_names,
-        groups=table.groups,
-        times=table.times,
-        sides=table.kinds if table.texts is None else None,
-    )
+def page_title(table: NamedCounts, options: Arguments) -> str:
+    if options.title is not None:
+        return options.title
+    return table.title if options.data is None else options.data.resolve().name
+
+
+def write_page(path: Path, result: TopicReport) -> None:
+    """Write the page to explore the model, with the texts if there are some."""
+    page = result.explore()
     path = path.resolve()  # a link is kept, and its target replaced
     with all_or_none(path.parent, path.name) as partial:
         page.save(partial / path.name)
 
 
-def _with_vectorizer(table: NamedCounts, model: BaseEstimator) -> BaseEstimator:
-    if table.vectorizer is None:
-        return model
-    return Pipeline([("vectorizer", table.vectorizer), ("model", model)])
-
-
 def _summary(
-    table: NamedCounts, model: BaseEstimator, entries: Sequence[Entry]
+    table: NamedCounts, result: TopicReport, entries: Sequence[Entry]
 ) -> dict[str, object]:
+    model = result.model
     fields = "stage", "beta", "prior", "n_components"
     names = table.column_names
     trials = [
@@ -458,8 +457,8 @@ def _summary(
         "tuning": trials,
         "model": type(model).__name__,
         "parameters": parameters,
-        "names": inspection.name_topics(model, names, table.row_names),
-        "weights": models.topic_weights(model).tolist(),
+        "names": result.names,
+        "weights": result.shares.tolist(),
         "top_features": inspection.top_features(model, names),
         "characteristic_features": inspection.characteristic_features(model, names),
         **tree,

@@ -41,9 +41,10 @@ FIELDS = (
     *("names", "matrix", "drop", "header"),
 )
 NAMES = "row_names", "column_names", "transpose"
-LIMITS = "min_df", "max_df"
+LIMITS = "min_df", "max_df", "token_pattern"
 READING = *FIELDS, *NAMES, "encoding", "stop_words", *LIMITS, "seeds"
 TEST_SIZE = 0.1
+MAX_ITER = 500
 
 EPILOG = """\
 DATA is one of
@@ -117,6 +118,7 @@ class Arguments:
     stop_words: Literal["english", "none"] | None
     min_df: int | float | None
     max_df: int | float | None
+    token_pattern: str | None
     seeds: Path | None
     model: str
     components: int  # 0: it depends on the rows
@@ -277,7 +279,16 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     )
     limits(
         "--max-df",
-        help="drop words in more documents (default: 0.25; 0.5 for fewer than 1000 documents)",
+        help=(
+            "drop words in more documents, such as 0.5 (default: drop frequent words that tell "
+            "little about a topic; 1.0 keeps all)"
+        ),
+    )
+    texts(
+        "--token-pattern",
+        type=_pattern,
+        metavar="REGEX",
+        help="regular expression of words (default: words of two letters or more, in any script)",
     )
 
 
@@ -291,7 +302,9 @@ def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
         default=0,
         metavar="K",
         help=(
-            "number of topics or clusters (default: 32, or a tenth of the rows if these are fewer)"
+            "number of topics or clusters, at most a tenth of the rows by default: of topics 4, 8, "
+            "16 or 32, as long as held-out perplexity falls, and nearly equal ones are merged; of "
+            "other models 32"
         ),
     )
     add(
@@ -309,7 +322,7 @@ def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
     add(
         "--max-iter",
         type=_positive,
-        default=500,
+        default=MAX_ITER,
         metavar="N",
         help="maximum number of EM iterations (default: %(default)s)",
     )
@@ -419,6 +432,14 @@ def _encoding(name: str) -> str:
             f"{name!r} is no encoding of texts; usual ones are utf-8, utf-16, cp1252 and gb18030"
         ) from error
     return name
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from error
+    return text
 
 
 def _path(text: str) -> Path:

@@ -11,25 +11,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from stat import S_ISFIFO
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.feature_extraction.text import CountVectorizer
 
 from skcooc.cli.encodings import likely_encoding
-from skcooc.cli.terminal import Arguments, Screen
+from skcooc.cli.terminal import Arguments, Screen, argument
 from skcooc.counts import float_table, without_zeros
 from skcooc.datasets import load_bible
 from skcooc.protocol import Array
+from skcooc.reports.counting import CountedTexts, NoWordsError, count_texts, excerpt
 from skcooc.tables.pairs import MAX_TOKENS
 
 MIN_TOKENS = 100  # a tenth of them is held out, and a tenth of the rest once more
-WORD = r"(?u)\b[^\W\d_]\w{2,}\b"  # three characters or more, the first a letter: no numbers
 LETTER = re.compile(r"[^\W\d_]")
 TERMS = re.compile(r"\S+( \d+:[-+.\de]+)+ *")  # of a line in the format of svmlight or lda-c
-EXCERPT = 50  # characters of a line that name it
 SPREADSHEET = "save the sheet as .csv, or pandas.read_excel(path).to_csv('x.csv', index=False)"
 IN_R = "write it in R by Matrix::writeMM(x, 'x.mtx') or write.csv(x, 'x.csv')"
 MARKUP = "extract its text, one document a file or a line, and name it .txt"
@@ -59,15 +55,6 @@ class InputError(Exception):
     """Unusable input; the message says why in one line."""
 
 
-class Dropped(NamedTuple):
-    """Words in too many or too few documents."""
-
-    frequent: list[tuple[str, float]]  # with the share of documents, the most frequent first
-    n_rare: int
-    max_df: int | float
-    min_df: int | float
-
-
 @dataclass(frozen=True)
 class NamedCounts:
     """Counts with the names of rows and columns, and their texts, if any."""
@@ -78,9 +65,8 @@ class NamedCounts:
     title: str  # of the source
     kinds: tuple[str, str] = ("rows", "columns")  # what they are called, in the plural
     examples: Sequence[str] = ()  # rows whose neighbours are shown; chosen by the report if empty
-    vectorizer: CountVectorizer | None = None
     texts: Sequence[str] | None = None
-    dropped: Dropped | None = None
+    counted: CountedTexts | None = None  # of these texts
     groups: Array | None = None  # (N,): labels, None for rows without one
     times: Array | None = None  # (N,): numbers or dates
     batches: Array | None = None  # (N,): labels, None for rows without one
@@ -257,52 +243,27 @@ def count_words(
     """Counts of the words of texts; InputError if no texts or no words are left."""
     if not texts:
         raise InputError(f"{title}: no documents")
-    n = len(texts)
-    lower, upper = (5, 0.25) if n >= 1000 else (2 if n >= 100 else 1, 0.5)
-    min_df = lower if options.min_df is None else options.min_df
-    max_df = upper if options.max_df is None else options.max_df
     stop_words = None if options.stop_words == "none" else "english"
-    vectorizer = CountVectorizer(
-        stop_words=stop_words, token_pattern=WORD, min_df=min_df, max_df=max_df
-    )
     try:
-        X, words, dropped = _fit_vectorizer(vectorizer, texts, screen)
-    except ValueError as error:
+        with screen.step("counting words"):
+            counted = count_texts(
+                texts,
+                stop_words=stop_words,
+                min_df=options.min_df,
+                max_df=options.max_df,
+                token_pattern=options.token_pattern,
+                random_state=options.seed,
+            )
+    except NoWordsError as error:
+        limits = [f"--stop-words {stop_words or 'none'}"]
+        limits += [
+            argument(name, f"{value:g}")
+            for name, value in (("min-df", options.min_df), ("max-df", options.max_df))
+            if value is not None
+        ]
         raise InputError(
-            f"{title}: no words are left in {n} documents with --stop-words {stop_words or 'none'} "
-            f"--min-df {min_df} --max-df {max_df}: relax these"
+            f"{title}: no words are left in {len(texts)} documents with {' '.join(limits)}: relax "
+            "these"
         ) from error
     kinds = "documents", "words"
-    return NamedCounts(X, names, words, title, kinds, examples, vectorizer, texts, dropped)
-
-
-def _fit_vectorizer(
-    vectorizer: CountVectorizer, texts: Sequence[str], screen: Screen
-) -> tuple[sp.sparray, list[str], Dropped]:
-    """Counts, words, and dropped words, which no vectorizer keeps; ValueError if none remain."""
-    all_words = clone(vectorizer).set_params(min_df=1, max_df=1.0)
-    X = all_words.fit_transform(screen.track(texts, "counting words"))
-    words = all_words.get_feature_names_out()
-    n_documents = np.bincount(X.indices, minlength=len(words))
-    lower, upper = (
-        limit if isinstance(limit, int) else limit * len(texts)
-        for limit in (vectorizer.min_df, vectorizer.max_df)
-    )
-    mask = (n_documents >= lower) & (n_documents <= upper)
-    if not mask.any():
-        raise ValueError("no words within the limits")
-    names = words[mask].tolist()
-    vectorizer.vocabulary_ = {word: j for j, word in enumerate(names)}
-    vectorizer.fixed_vocabulary_ = False
-    frequent = np.flatnonzero(n_documents > upper)
-    frequent = frequent[np.argsort(-n_documents[frequent], kind="stable")]
-    shares = (n_documents[frequent] / len(texts)).tolist()
-    n_rare = int((n_documents < lower).sum())
-    with_shares = list(zip(words[frequent].tolist(), shares, strict=True))
-    return X[:, mask], names, Dropped(with_shares, n_rare, vectorizer.max_df, vectorizer.min_df)
-
-
-def excerpt(line: str) -> str:
-    """The beginning of a line, with white space folded."""
-    line = " ".join(line.split())
-    return line if len(line) <= EXCERPT else line[: EXCERPT - 1].rstrip() + "…"
+    return NamedCounts(counted.X, names, counted.words, title, kinds, examples, texts, counted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from skcooc.estimators.guided import GuidedAspectModel
 from skcooc.inspection import Explorer, models
 from skcooc.inspection.explorer.sections import column_finder, document_parts, groups_by_time
 from skcooc.inspection.frames import table_of
-from skcooc.inspection.groups import divide, group_rows, read_labels
+from skcooc.inspection.groups import divide, group_rows, read_labels, warn_of_many
 from skcooc.inspection.models import ModelView
 from skcooc.inspection.shares import RowTopics, row_topics
 from skcooc.protocol import CSR, Array
@@ -73,7 +73,7 @@ class TopicReport:
         "frequent" (above ``max_df``), "rare" (below ``min_df``) and "short".
     n_fitted : int
         Number of topics fitted, before nearly equal ones were merged.
-    notes : tuple of str
+    notes : list of str
         Warnings, in words.
     """
 
@@ -87,7 +87,7 @@ class TopicReport:
     groups: Any = None
     times: Any = None
     dropped_words: tuple[DroppedWords, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
     title: str | None = None
     sides: tuple[str, str] | None = None  # names of rows and columns; None for texts
     backend: str = "pandas"  # the library of data frames
@@ -142,7 +142,8 @@ class TopicReport:
     def by_group(self) -> Division | None:
         if self.groups is None:
             return None
-        division = group_rows(read_labels(self.groups, "group"), self.row_topics.tokens)
+        division = group_rows(read_labels(self.groups, "groups"), self.row_topics.tokens)
+        warn_of_many(division, "groups")
         return self._division("group", division.members, division.labels, division.groups)
 
     @cached_property
@@ -362,7 +363,10 @@ def fit_report(
     if counts is not None:
         notes = (*counts.notes, *notes)
         content |= {"steps": counts.steps, "dropped_words": counts.dropped}
-    return TopicReport(model, X, n_fitted=n_fitted, notes=notes, **content)
+    report = TopicReport(model, X, n_fitted=n_fitted, notes=[*notes], **content)
+    with collected(report.notes):
+        _ = report.divisions  # found now, as doubts about groups are notes
+    return report
 
 
 def timed_fit(model: BaseEstimator, X: CSR, batches: Array | None = None) -> TimedFit:

@@ -107,6 +107,9 @@ LISTS = [{**o, "more": ["a", 1, None][: i % 4]} for i, o in enumerate(OBJECTS)]
 ONCE = [(str(i), " ".join(f"w{i}x{j}" for j in range(9))) for i in range(30)]
 
 READ = {  # and not fitted
+    "30 documents, 16 words": {
+        "evil_words.txt": "\n".join(f"<script>{t}</script>" for t in DOCUMENTS).encode(),
+    },
     "30 documents, 15 words": {
         "bom.csv": b"\xef\xbb\xbf" + GOOD,
         "bom.txt": b"\xef\xbb\xbf" + LINES,
@@ -173,7 +176,6 @@ FITTED = {
     "30 documents, 15 words": {
         "evil_names.csv": (table(ODD_NAMES), "--row", "id"),
         "evil_groups.csv": (beside(*EVIL, header="<b>g"), "--group", "<b>g"),
-        "evil_words.txt": "\n".join(f"<script>{t}</script>" for t in DOCUMENTS).encode(),
         "one_group.csv": (beside("home"), *GROUP),
         "all_groups.csv": (beside(*map(str, range(30))), *GROUP),
         "blank_groups.csv": (beside(" ", "\t", "x"), *GROUP),
@@ -234,8 +236,6 @@ REFUSED = {
         "utf16_bare.txt": ONE.decode().encode("utf-16-le"),
     },
     "no words are left in 1 documents": {
-        "huge_line.csv": b"id,text\n1," + b"word " * 400_000,
-        "one_document.csv": table(TEXTS[:2]),
         "folder.csv": folder({"inner": b""}),
     },
     "no words are left": {
@@ -256,6 +256,10 @@ REFUSED = {
         "tail.csv.gz": gzip.compress(GOOD) + b"junk",
     },
     "values of": {"huge_header.csv": b"x" * 3_000_000 + b",y\n1,2\n"},
+    "need at least 2 documents and 2 words": {
+        "huge_line.csv": b"id,text\n1," + b"word " * 400_000,
+        "one_document.csv": table(TEXTS[:2]),
+    },
     "need at least 2 values of id": {
         "bomb.csv.gz": gzip.compress(b"id,text\n" + b"1,a\n" * 100_000),
     },

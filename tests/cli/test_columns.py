@@ -188,11 +188,11 @@ def test_the_report_and_a_file_have_the_shares_by_group_and_time(run, tmp_path):
     names = next(csv.reader((folder / "components.csv").open(newline="")))[1:]
     assert [line[:2] for line in lines] == [[g, name] for g in ("home", "sport") for name in names]
     pipeline, of_home = joblib.load(folder / "model.joblib"), np.arange(30) % 3 > 0
-    counts = pipeline[0].transform([a[1] for a in ARTICLES]).toarray()[of_home].sum(axis=0)
+    counts = pipeline[:-1].transform([a[1] for a in ARTICLES]).toarray()[of_home].sum(axis=0)
     found = np.array([line[2:] for line in lines], dtype=float)
-    pooled = pooled_mixtures(counts[None], pipeline[1].components_)[0]
+    pooled = pooled_mixtures(counts[None], pipeline[-1].components_)[0]
     np.testing.assert_allclose(found[:3, 0], pooled, rtol=1e-4, atol=1e-6)
-    largest = np.bincount(pipeline[1].embedding_[of_home].argmax(axis=1), minlength=3)
+    largest = np.bincount(pipeline[-1].embedding_[of_home].argmax(axis=1), minlength=3)
     np.testing.assert_allclose(found[:3, 1], largest / 20, rtol=1e-5)
     times = (folder / "shares_by_time.csv").read_text().splitlines()
     assert [times[0][:4], *(line[:10] for line in times[1::3])] == [
@@ -299,17 +299,18 @@ def test_rows_without_a_label_are_in_no_group_and_the_largest_are_printed(run, e
     assert all(f"  3024050{day} (documents: 10)" in out for day in (1, 2, 3))
 
 
+FREQUENT = "1 in more documents than --max-df 0.5 (common 100 %), and "
+
+
 def test_words_left_out_are_counted_and_pages_have_headings(run, texts, monkeypatch, tmp_path):
     texts.write_text(
         "\n".join(f"common {text} rare{i} pair{i // 2}" for i, text in enumerate(DOCUMENTS))
     )
     arguments = texts, "--beta", ".8", "--min-df", "3"
-    out = run(*arguments)
-    told = " ".join(out.split("words dropped, ")[1].split("\n\n")[0].split())
-    assert told == (
-        "in addition to stop words: 1 in more documents than --max-df 0.5 (common 100 %), "
-        "and 45 in fewer than --min-df 3"
-    )
+    for limit, expected in (((), ""), (("--max-df", "0.5"), FREQUENT)):
+        out = run(*arguments, *limit)
+        told = " ".join(out.split("words dropped, ")[1].split("\n\n")[0].split())
+        assert told == f"in addition to stop words: {expected}45 in fewer than --min-df 3"
     every = run(*arguments, "--max-df", "1.0")
     assert "0 in more documents than --max-df 1.0, and 45 in fewer" in every
     monkeypatch.setattr(import_module("skcooc.cli.report"), "N_DROPPED", 2)

@@ -56,7 +56,7 @@ def test_results_are_no_texts_of_the_next_time(error, tmp_path):
 
 
 def test_what_cannot_be_written_shows_before_the_work(failed, npz, tmp_path, monkeypatch):
-    monkeypatch.setattr("skcooc.cli.timed_fit", None)  # it is not called
+    monkeypatch.setattr("skcooc.cli.fit_report", None)  # it is not called
     (tmp_path / "summary.json").mkdir()
     assert "summary.json: not a regular file" in failed(npz, "-o", tmp_path)
     assert "not a regular file" in failed(npz, "--html", tmp_path)
@@ -103,7 +103,7 @@ def test_one_output_that_fails_does_not_stop_the_others(npz, tmp_path, monkeypat
 
 
 def test_outputs_do_not_replace_each_other(error, npz, tmp_path, monkeypatch):
-    monkeypatch.setattr("skcooc.cli.timed_fit", None)  # it is not called
+    monkeypatch.setattr("skcooc.cli.fit_report", None)  # it is not called
     out = tmp_path / "out"
     (tmp_path / "link").symlink_to("out")
     for page in (out, out / "summary.json", out / "model.joblib" / "page.html", tmp_path / "link"):
@@ -114,7 +114,7 @@ def test_outputs_do_not_replace_each_other(error, npz, tmp_path, monkeypatch):
 
 
 def test_places_are_tried_before_the_work(failed, npz, tmp_path, monkeypatch):
-    monkeypatch.setattr("skcooc.cli.timed_fit", None)  # it is not called
+    monkeypatch.setattr("skcooc.cli.fit_report", None)  # it is not called
     long = 300 * "a"
     (tmp_path / "link").symlink_to("nowhere")
     for options in (
@@ -186,7 +186,7 @@ def test_bad_input_is_one_line(error, npz, tmp_path, monkeypatch, capsys):
     message = error(npz, "--model", "asymmetric", "--nearest", "1")
     assert "--nearest needs a topic model" in message
     exhausted = Mock(side_effect=MemoryError("Unable to allocate 7.28 TiB"))
-    monkeypatch.setattr("skcooc.cli.timed_fit", exhausted)
+    monkeypatch.setattr("skcooc.cli.fit_report", exhausted)
     assert main([str(npz)]) == 1
     expected = "skcooc: error: not enough memory: Unable to allocate 7.28 TiB\n"
     assert capsys.readouterr().err == expected
@@ -239,7 +239,7 @@ def shown(monkeypatch, capsys):
 
 
 STEPS = (
-    "counting words", "fitting the model to all data", "shares", "writing", "page", "report",
+    "counting words", "fitting the model to all data", "writing", "page", "report",
     "topic-free baseline", "EM at beta = 1, until convergence", "EM at beta = 0.9",
     "LDA of scikit-learn",
 )  # fmt: skip
