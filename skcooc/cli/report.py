@@ -127,7 +127,7 @@ def _dropped(counted: CountedTexts) -> str:
     parts = []
     if (common := dropped.get("common")) and common.words:
         parts.append(
-            f"{len(common.words):,} common ones that tell little about a topic, of which doubt the "
+            f"{len(common.words):,} common ones that tell little about a topic, the most doubtful "
             f"first{_examples(common)}; --max-df 1.0 keeps them"
         )
     if counted.max_df is not None:
