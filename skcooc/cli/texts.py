@@ -20,7 +20,7 @@ from skcooc.cli.terminal import Arguments, Screen, argument
 from skcooc.counts import float_table, without_zeros
 from skcooc.datasets import load_bible
 from skcooc.protocol import Array
-from skcooc.reports.counting import CountedTexts, NoWordsError, count_texts, excerpt
+from skcooc.reports.counting import EXCERPT, CountedTexts, NoWordsError, count_texts, excerpt
 from skcooc.tables.pairs import MAX_TOKENS
 
 MIN_TOKENS = 100  # a tenth of them is held out, and a tenth of the rest once more

@@ -12,10 +12,10 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
 from skcooc.columns import NamedCounts, TopicalColumns
-from skcooc.columns.words import short_words, vectorizer_for
 from skcooc.protocol import CSR, Array, RandomState
 from skcooc.reports.notes import collected
 from skcooc.tables import with_names
+from skcooc.words import short_words, vectorizer_for
 
 MANY = 1000, 100  # texts, from which a word has to be in 5 of them, and in 2
 EXCERPT = 50  # characters of a text that name it
