@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     )
     from skcooc.columns import NamedCounts, TopicalColumns
     from skcooc.ensemble import AveragedModels, InterpolatedModels, MixtureFeatures, RowMemory
-    from skcooc.reports import fit_texts
+    from skcooc.reports import TopicReport, fit_texts
     from skcooc.retrieval import AspectRetriever
 
 __all__ = [
     "AspectClassifier", "AspectModel", "AspectRetriever", "AsymmetricClustering",
     "AveragedModels", "ClusterAbstraction", "ClusteringProjection", "DiskTable", "Dyads",
     "GuidedAspectModel", "InterpolatedModels", "MixtureFeatures", "NamedCounts",
-    "ProductSpaceMixture", "RowBlocks", "RowMemory", "SymmetricClustering", "TopicalColumns",
-    "TriadicAspectModel", "Triads", "anndata", "callbacks", "datasets", "delayed_rows",
-    "fit_texts", "heldout", "image", "inspection", "metrics", "model_selection", "open_table",
-    "plotting", "save_table", "testing", "words",
+    "ProductSpaceMixture", "RowBlocks", "RowMemory", "SymmetricClustering", "TopicReport",
+    "TopicalColumns", "TriadicAspectModel", "Triads", "anndata", "callbacks", "datasets",
+    "delayed_rows", "fit_texts", "heldout", "image", "inspection", "metrics", "model_selection",
+    "open_table", "plotting", "save_table", "testing", "words",
 ]  # fmt: skip
 
 # Imported at first use: room -> the names that this module takes from it.
@@ -55,7 +55,7 @@ SIDE_ROOMS: dict[str, tuple[str, ...]] = {
     "metrics": (),
     "model_selection": (),
     "plotting": (),
-    "reports": ("fit_texts",),
+    "reports": ("TopicReport", "fit_texts"),
     "retrieval": ("AspectRetriever",),
     "testing": (),
     "words": (),
