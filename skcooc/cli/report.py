@@ -219,8 +219,8 @@ def _components(table: NamedCounts, result: TopicReport, options: Arguments) -> 
         n_merged = result.n_fitted - size
         yield ""
         yield (
-            f"{size} topics ({result.n_fitted} fitted; {n_merged} nearly equal ones were merged "
-            "into others). --components sets the number"
+            f"{size} topic{'s' if size > 1 else ''} ({result.n_fitted} fitted; {n_merged} nearly "
+            "equal ones were merged into others). --components sets the number"
         )
     elif result.equal_topics:
         first, second = (result.names[k] for k in result.equal_topics[0])

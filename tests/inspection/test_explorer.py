@@ -114,7 +114,7 @@ def test_shares_of_groups_rows_without_a_label_and_groups_of_one_row(model, page
 @pytest.mark.filterwarnings("error")
 def test_times_are_dates_or_numbers():
     everything = np.ones(100)
-    members, labels, n, _, at, _ = sections.groups_by_time(np.arange(100.0) / 7, everything)
+    members, labels, _, n, _, at, _ = sections.groups_by_time(np.arange(100.0) / 7, everything)
     assert (len(members), n) == (8, 100)
     assert sorted(np.concatenate(members)) == list(range(100))
     for label, middle in zip(labels, at, strict=True):
