@@ -10,6 +10,7 @@ import pytest
 from sklearn.decomposition import LatentDirichletAllocation
 
 from skcooc import AspectModel, ClusterAbstraction, fit_texts
+from skcooc.cli import main
 from skcooc.inspection import topic_shares
 from skcooc.reports.sizes import find_size, merge_copies
 from tests.cli.odd import DOCUMENTS, TOPICS
@@ -192,6 +193,7 @@ def test_bad_input_is_refused_before_any_work(monkeypatch):
         (((DOCUMENTS,), {"group": 30 * [None]}), "group has no label"),
         (((DOCUMENTS,), {"model": AspectModel(3), "n_components": 3}), "model does not go with"),
         ((([b"a", b"b"],), {}), "decode it"),
+        (((DOCUMENTS,), {"time": ["yesterday"] * 30}), "'yesterday' .row 0. is no date"),
         (((DOCUMENTS,), {"min_df": -1}), "min_df"),
         (((DOCUMENTS,), {"token_pattern": "("}), "is no regular expression: missing"),
         (((DOCUMENTS,), {"n_components": 0}), "n_components"),
@@ -200,11 +202,17 @@ def test_bad_input_is_refused_before_any_work(monkeypatch):
         refused(expected, fit_texts, *positional, **named)
     for arguments, expected in (
         (("one text", {}), "texts is one string"),
-        ((DOCUMENTS, {"time": ["yesterday"] * 30}), "times should be numbers or dates"),
         ((DOCUMENTS, {"model": LatentDirichletAllocation(3)}), "should be a model of skcooc"),
         ((pl.DataFrame(lists).lazy(), {"text": "body"}), "texts.collect()"),
     ):
         refused(expected, fit_texts, arguments[0], error=TypeError, **arguments[1])
+
+
+def test_doubts_are_notes_and_warnings_once():
+    with pytest.warns(UserWarning, match="30 rows are in 30 groups") as caught:
+        report = fit_texts(DOCUMENTS, group=[f"label {i}" for i in range(30)], **FAST)
+    assert [str(w.message) for w in caught] == report.notes
+    assert len([note for note in report.notes if "30 rows are in 30 groups" in note]) == 1
 
 
 def test_texts_without_words_are_refused():
@@ -212,8 +220,6 @@ def test_texts_without_words_are_refused():
 
 
 def test_terminal_page_files_and_python_have_the_same_shares(tmp_path, capsys):
-    from skcooc.cli import main
-
     texts, labels = planted_texts(4, n_texts=200)
     lines = [{"text": t, "desk": f"desk {k // 2}"} for t, k in zip(texts, labels, strict=True)]
     path = tmp_path / "a.jsonl"
@@ -248,4 +254,17 @@ def test_terminal_page_files_and_python_have_the_same_shares(tmp_path, capsys):
     np.testing.assert_allclose(written["share"], report.shares_by_group["share"], rtol=1e-4)
     np.testing.assert_allclose(
         np.ravel(shown["groups"]["share"]), report.shares_by_group["share"], rtol=1e-3, atol=1e-6
+    )
+
+
+def test_the_report_says_how_many_topics_were_fitted(tmp_path, capsys):
+    path = tmp_path / "a.txt"
+    path.write_text("\n".join(planted_texts(6)[0]))
+    assert main([str(path)]) == 0
+    printed = capsys.readouterr().out
+    report = fit_texts(planted_texts(6)[0], random_state=0)
+    assert (report.n_fitted, len(report.names)) == (8, 6)
+    assert "6 topics (8 fitted; 2 nearly equal ones were merged into others)" in printed
+    assert "60 common ones that tell little about a topic, the most doubtful first (common" in (
+        " ".join(printed.split())
     )

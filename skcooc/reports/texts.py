@@ -17,6 +17,7 @@ from skcooc.protocol import RandomState, refuse_class, warn
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.reports.counting import count_texts, excerpt
+from skcooc.reports.notes import collected
 from skcooc.reports.report import TopicReport, fit_report, index_of, text_list, topic_model
 from skcooc.reports.sizes import find_size
 
@@ -94,9 +95,10 @@ def fit_texts(
     Raises
     ------
     TypeError
-        If texts are one string, or not all are strings; if times are no numbers or dates.
+        If texts are one string or a lazy frame, or the model is of another library.
     ValueError
-        If a column is missing, a length differs, or no words are left.
+        If a column is missing, a length differs, texts are no strings, times are neither numbers
+        nor dates, or no words are left.
 
     Warns
     -----
@@ -124,10 +126,11 @@ def fit_texts(
     groups = columns["group"]
     times = columns["time"]
     everywhere = np.ones(len(listed))
-    if groups is not None:
-        group_rows(read_labels(groups, "group"), everywhere)
-    if times is not None:
-        groups_by_time(times, everywhere)
+    with collected([]):  # they come again with the shares
+        if groups is not None:
+            group_rows(read_labels(groups, "group"), everywhere)
+        if times is not None:
+            groups_by_time(times, everywhere)
     if token_pattern is not None:
         try:
             re.compile(token_pattern)
