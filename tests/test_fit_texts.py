@@ -28,7 +28,7 @@ FRAME = pd.DataFrame(
 )
 
 
-def planted_texts(n_topics, n_texts=400, seed=0):
+def planted_texts(n_topics, n_texts=400, seed=1):
     """Texts of one or two of some topics, each of sixty words, and words that all have."""
     rng = np.random.default_rng(seed)
     letters = [chr(97 + j) + chr(97 + i) for i in range(12) for j in range(5)]

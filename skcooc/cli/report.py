@@ -33,6 +33,7 @@ from skcooc.inspection.models import TreeModel, Unwrapped
 from skcooc.protocol import Array, FactorModel
 from skcooc.protocol.locks import check_regular, exclusive
 from skcooc.reports.counting import CountedTexts, DroppedWords
+from skcooc.reports.notes import collected
 from skcooc.reports.report import Division, TopicReport
 from skcooc.reports.sizes import n_distinct
 
@@ -268,12 +269,22 @@ def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Itera
     filled = np.flatnonzero(table.X.sum(axis=1) > 0)  # rows without counts all equal the prior
     n_neighbors = min(N_NEIGHBORS, len(filled) - 1)
     places = np.searchsorted(filled, rows)
-    distances, neighbors = inspection.nearest_rows(model.embedding_[filled], places, n_neighbors)
+    doubts: list[str] = []
+    with collected(doubts):
+        distances, neighbors = inspection.nearest_rows(
+            model.embedding_[filled], places, n_neighbors
+        )
     for row, near, nearest in zip(rows, distances, filled[neighbors], strict=True):
         yield ""
         yield f"  {table.row_names[row]}"
         for distance, i in zip(near, nearest, strict=True):
             yield f"    {distance:.2f}  {table.row_names[i]}"
+    if doubts:
+        yield ""
+        yield (
+            f"  Some {table.kinds[0]} have the very mixture of another one: they are duplicates, or "
+            f"have few {table.kinds[1]}"
+        )
 
 
 def _shares_by_division(division: Division, noun: str, rows: str) -> Iterator[str]:
