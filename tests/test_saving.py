@@ -20,6 +20,7 @@ from skcooc.counts import CSRCounts, DiskCounts
 from skcooc.datasets import make_cooccurrences
 from skcooc.model_selection import ComponentSearchCV, CountSplit
 from tests.cases import CLASSES, META
+from tests.cli.odd import DOCUMENTS
 
 X = make_cooccurrences(40, 30, 3, random_state=0).X.astype(float)
 OTHERS = {"scipy.sparse._csr.csr_array", "sklearn.utils._bunch.Bunch"}
@@ -112,6 +113,7 @@ HELD = {
     "Explorer": lambda _: inspection.explore(fitted(), X),
     "MixtureIntervals": lambda _: inspection.mixture_intervals(fitted(), X),
     "Mixtures": lambda _: inspection.Mixtures(fitted().embedding_, names=["a", "b", "c"]),
+    "TopicReport": lambda _: skcooc.fit_texts(DOCUMENTS, n_components=3, beta=0.9, random_state=0),
     "TopicStability": lambda _: inspection.topic_stability(fitted(), X, n_runs=2, random_state=0),
 }
 
@@ -158,6 +160,8 @@ def outcome(held):
             return held.score(UNIGRAM)
         case inspection.Explorer():
             return held.html
+        case skcooc.TopicReport():
+            return held.names, held.shares, held.pipeline.transform(DOCUMENTS[:2])
         case inspection.TopicStability():
             return held.affinities, outcome(held.model)
     if hasattr(held, "cells"):

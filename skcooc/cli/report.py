@@ -282,8 +282,8 @@ def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Itera
     if doubts:
         yield ""
         yield (
-            f"  Some {table.kinds[0]} have the very mixture of another one: they are duplicates, or "
-            f"have few {table.kinds[1]}"
+            f"  Some {table.kinds[0]} have the very mixture of another one: they are duplicates, "
+            f"or have few {table.kinds[1]}"
         )
 
 
