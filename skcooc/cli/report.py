@@ -226,7 +226,7 @@ def _components(table: NamedCounts, result: TopicReport, options: Arguments) -> 
     elif result.equal_topics:
         first, second = (result.names[k] for k in result.equal_topics[0])
         more = len(result.equal_topics) - 1
-        others = f", and {more} more pairs" if more else ""
+        others = f", and {more} more pair{'s' if more > 1 else ''}" if more else ""
         yield ""
         yield from textwrap.wrap(
             f"Nearly equal topics: {first!r} and {second!r}{others}. Ask for fewer: --components "

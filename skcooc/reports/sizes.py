@@ -70,8 +70,8 @@ def merge_copies(model: Model) -> Model:
 
 
 def n_distinct(components: Array) -> int:
-    """The number of topics if nearly equal ones count once."""
-    return len(_alike(components, TWINS))
+    """The number of topics that `merge_copies` would leave."""
+    return len(_alike(components, SAME))
 
 
 def twins(components: Array) -> list[tuple[int, int]]:
