@@ -19,7 +19,7 @@ MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 FREQUENCIES = ("day", "week", *MONTHS)
 WIDE = 3.0  # steps between groups, in units of the (lower) median, above which a line is broken
 A_PERIOD = np.timedelta64(7, "D")  # or longer: a line is broken at each period that is left out
-FEW_GROUPS = 2  # of which each may have one row
+FEW_GROUPS = 5  # of which each may have one row
 LARGEST_WHOLE = 1e15  # that is written with all its digits
 
 

@@ -17,6 +17,7 @@ from skcooc.metrics import validation
 from skcooc.protocol import CSR
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import HasMethods
+from skcooc.tables import read_rows
 
 PIECE = re.compile(r"\s*\S{1,30}")  # a word, or a part of a text without blanks
 LEAST_MASS = 1e-300  # where all words are known, or impossible
@@ -136,7 +137,8 @@ def _score(estimator: Any, X: Iterable[str], y: object = None, *, reference: Any
             "X has no words to score: none of the reference words in one half of a text is new to "
             "the other half. Give longer texts, or a reference_vectorizer that knows more words."
         )
-    mixtures = np.asarray(model.transform(known), dtype=np.float64) ** 2
+    rows = read_rows(validation.without_feature_names(model), known, scored=True)
+    mixtures = np.asarray(model.fold_in(rows), dtype=np.float64) ** 2
     mixtures /= mixtures.sum(axis=1, keepdims=True)
     u = model.unigram_
     smoothing = model.smoothing_

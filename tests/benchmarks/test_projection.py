@@ -81,13 +81,13 @@ def test_settings_are_chosen_without_the_new_documents():
     new = projection.divide(X, 0)
     seen = []
 
-    def fit(X, K, seed, *, tol):
+    def fit(X, K, seed, *, beta):
         seen.append(X)
-        return projection.aspects(X, K, seed, beta=0.8, tol=tol)
+        return projection.aspects(X, K, seed, beta=beta, tol=1e-4)
 
-    method = Method(fit, [{"tol": 0.5}, {"tol": 1e-5}])
+    method = Method(fit, [{"beta": 0.3}, {"beta": 0.8}])
     row = projection.measured(method, new, 3, 0)
-    assert row["setting by completion"] == "{'tol': 1e-05}"
+    assert row["setting by completion"] == "{'beta': 0.8}"
     assert [part.shape[0] for part in seen] == [162, 162, 180]
     assert "bound" not in row
     assert new.known.sum() + new.hidden.sum() == new.whole.sum()
