@@ -268,3 +268,24 @@ def test_the_report_says_how_many_topics_were_fitted(tmp_path, capsys):
     assert "60 common ones that tell little about a topic, the most doubtful first (common" in (
         " ".join(printed.split())
     )
+
+
+def test_many_copies_are_a_note():
+    texts = planted_texts(4)[0]
+    with pytest.warns(UserWarning, match=r"100 of 500 texts \(20%\) are copies of others"):
+        report = fit_texts([*texts, *[f" {texts[0]}\n"] * 100, "", ""], n_components=4, max_iter=5)
+    assert "occurs 101 times" in next(note for note in report.notes if "copies" in note)
+    few = fit_texts([*texts, *texts[:20]], n_components=4, max_iter=5)
+    assert not any("copies" in note for note in few.notes)
+
+
+def test_a_single_topic_that_is_left_is_doubted(tmp_path, capsys):
+    texts = [text for text in planted_texts(4)[0] for _ in range(2)]
+    path = tmp_path / "a.csv"
+    pd.DataFrame({"text": texts, "desk": ["a", "b"] * len(texts[::2])}).to_csv(path, index=False)
+    assert main([str(path), "--beta", "0.05", "--group", "desk", "--max-df", "1.0"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "All 4 topics that were fitted are nearly equal, so that one is left" in printed
+    assert "try 0.8 (--beta 0.8)" in printed
+    assert "Shares by group" not in printed
+    assert "Nearest documents" not in printed

@@ -99,6 +99,15 @@ def _count_texts(records: Records, text: str, options: Arguments, screen: Screen
     batches = None if options.batch is None else records.labels(options.batch)
     times = None if options.time is None else _parse_times(records, options.time)
     notes = table.notes
+    if groups is not None and (n_missing := int(np.equal(groups, None).sum())):
+        notes = (*notes, f"without a group (--group {options.group}), in no group: {n_missing:,}")
+    if options.group is not None:
+        values = records.column(options.group).values
+        if n_lists := sum(isinstance(value, list) and len(value) > 1 for value in values):
+            notes = (
+                *notes,
+                f"with several groups (--group {options.group}), in the first of them: {n_lists:,}",
+            )
     if times is not None and (n_missing := int((times != times).sum())):
         notes = (*notes, f"without a time (--time {options.time}), in no period: {n_missing:,}")
     return replace(table, groups=groups, batches=batches, times=times, notes=notes)

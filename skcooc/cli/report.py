@@ -67,16 +67,18 @@ def report(
     model = result.model
     has_tree = hasattr(model, "tree_")
     sections = [
-        _data(table),
+        _data(table, options),
         _tree(table, model, options) if has_tree else _components(table, result, options),
         _temperature(model),
         (line for note in result.notes for line in _wrapped(note)),
     ]
     noun = f"{models.kind_of(model)}s"
-    sections += [
-        _shares_by_division(division, noun, table.kinds[0]) for division in result.divisions
-    ]
-    if not is_clusterer(model):  # all rows of a cluster are equally near
+    is_divided = has_tree or len(result.shares) > 1  # else all rows have the same shares
+    if is_divided:
+        sections += [
+            _shares_by_division(division, noun, table.kinds[0]) for division in result.divisions
+        ]
+    if is_divided and not is_clusterer(model):  # all rows of a cluster are equally near
         rows = _example_rows(table, result, options.nearest)
         sections.append(_neighbors(table, model, rows))
     paragraphs = ["\n".join(map(_cut, section)) for section in sections]
@@ -108,7 +110,7 @@ def _example_rows(table: NamedCounts, result: TopicReport, wanted: list[str]) ->
     return [int(np.where(dominant == k, row_sums, -1).argmax()) for k in topics[:N_EXAMPLES]]
 
 
-def _data(table: NamedCounts) -> Iterator[str]:
+def _data(table: NamedCounts, options: Arguments) -> Iterator[str]:
     n, m = table.X.shape
     rows, columns = table.kinds
     unit = "co-occurrences" if table.texts is None else "tokens"
@@ -119,10 +121,10 @@ def _data(table: NamedCounts) -> Iterator[str]:
     if empty := int((table.X.sum(axis=1) == 0).sum()):
         yield f"{rows} without any of these {columns}: {empty:,}"
     if table.counted is not None:
-        yield from textwrap.wrap(_dropped(table.counted), WIDTH)
+        yield from textwrap.wrap(_dropped(table.counted, options), WIDTH)
 
 
-def _dropped(counted: CountedTexts) -> str:
+def _dropped(counted: CountedTexts, options: Arguments) -> str:
     """The words that are dropped, in one sentence: those first that a reader should doubt."""
     dropped = {words.reason: words for words in counted.dropped}
     parts = []
@@ -137,10 +139,14 @@ def _dropped(counted: CountedTexts) -> str:
             f"{len(frequent.words):,} in more documents than --max-df {counted.max_df}"
             f"{_examples(frequent)}"
         )
-    parts.append(f"{len(dropped['rare'].words):,} in fewer than --min-df {counted.min_df}")
+    if n_rare := len(dropped["rare"].words):
+        parts.append(f"{n_rare:,} in fewer than --min-df {counted.min_df}")
     if (short := dropped.get("short")) and short.words:
         parts.append(f"{len(short.words):,} of a single letter{_examples(short)}")
-    return f"words dropped, in addition to stop words: {', and '.join(parts)}"
+    if not parts:
+        return ""
+    besides = "" if options.stop_words == "none" else ", in addition to English stop words"
+    return f"words dropped{besides}: {', and '.join(parts)}"
 
 
 def _examples(dropped: DroppedWords) -> str:
@@ -148,6 +154,8 @@ def _examples(dropped: DroppedWords) -> str:
         return ""
     listed = zip(dropped.words[:N_DROPPED], dropped.shares.tolist(), strict=False)
     names = [word if share != share else f"{word} {100 * share:.0f} %" for word, share in listed]
+    if not np.isnan(dropped.shares[0]):
+        names[0] += " of the documents"
     more = ", ..." if len(dropped.words) > N_DROPPED else ""
     return f" ({', '.join(names)}{more})"
 
@@ -219,9 +227,14 @@ def _components(table: NamedCounts, result: TopicReport, options: Arguments) -> 
     if result.n_fitted > size:
         n_merged = result.n_fitted - size
         yield ""
+        merged = (
+            "1 nearly equal one was merged into another"
+            if n_merged == 1
+            else f"{n_merged} nearly equal ones were merged into others"
+        )
         yield (
-            f"{size} topic{'s' if size > 1 else ''} ({result.n_fitted} fitted; {n_merged} nearly "
-            "equal ones were merged into others). --components sets the number"
+            f"{size} topic{'s' if size > 1 else ''} ({result.n_fitted} fitted; {merged}). "
+            "--components sets the number"
         )
     elif result.equal_topics:
         first, second = (result.names[k] for k in result.equal_topics[0])
@@ -265,7 +278,8 @@ def _tree(table: NamedCounts, model: TreeModel, options: Arguments) -> Iterator[
 
 
 def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Iterator[str]:
-    yield f"Nearest {table.kinds[0]} by their topics (Hellinger distance)"
+    yield f"Nearest {table.kinds[0]} by their topics (Hellinger distance: 0 for the same mixture of"
+    yield "  topics, 1 for none in common)"
     filled = np.flatnonzero(table.X.sum(axis=1) > 0)  # rows without counts all equal the prior
     n_neighbors = min(N_NEIGHBORS, len(filled) - 1)
     places = np.searchsorted(filled, rows)
@@ -290,11 +304,14 @@ def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Itera
 def _shares_by_division(division: Division, noun: str, rows: str) -> Iterator[str]:
     """The largest topics of the largest groups, or of all times, in their order."""
     n_topics = min(N_TOPICS, len(division.topics))
+    n_groups = len(division.labels)
     yield f"Shares by {division.name}: the {n_topics} largest {noun}, in percent of the tokens, and"
     are_times = division.name == "time"
     skipped = f"; periods without {rows} are left out" if are_times else ""
     yield f"  share of the {rows} with these as the largest{skipped}"
-    n_shown = len(division.labels) if are_times else N_GROUPS
+    n_shown = n_groups if are_times else N_GROUPS
+    if n_groups > n_shown:
+        yield f"  the {n_shown} largest of {n_groups} groups, by name"
     for g in sorted(np.argsort(-np.array(division.sizes), kind="stable")[:n_shown].tolist()):
         yield ""
         yield f"  {division.labels[g]} ({rows}: {division.sizes[g]:,})"
@@ -302,9 +319,9 @@ def _shares_by_division(division: Division, noun: str, rows: str) -> Iterator[st
             share = 100 * division.share[g, k]
             documents = 100 * division.documents[g, k]
             yield f"    {share:5.1f} %  {documents:5.1f} %  {division.topics[k]}"
-    if len(division.labels) > n_shown:
+    if n_groups > n_shown:
         yield ""
-        yield f"  and {len(division.labels) - n_shown} smaller groups; --output writes all"
+        yield f"  and {n_groups - n_shown} smaller groups; --output writes all"
 
 
 def paths_to_write(options: Arguments) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from skcooc.reports.notes import collected
 from skcooc.tables import with_names
 from skcooc.words import short_words, vectorizer_for
 
+COPIES = 0.1  # share of the texts that are told
 MANY = 1000, 100  # texts, from which a word has to be in 5 of them, and in 2
 EXCERPT = 50  # characters of a text that name it
 
@@ -68,7 +70,7 @@ def count_texts(
     }
     if token_pattern is not None:
         options["token_pattern"] = token_pattern
-    notes: list[str] = []
+    notes = _note_of_copies(texts)
     with collected(notes):
         vectorizer = vectorizer_for(texts, **options)
     counts, dropped = _fit_vectorizer(vectorizer, texts)
@@ -97,6 +99,21 @@ def count_texts(
         max_df,
         tuple(notes),
     )
+
+
+def _note_of_copies(texts: Sequence[str]) -> list[str]:
+    """A note if many texts are copies of others, apart from white space; none for empty ones."""
+    frequencies = Counter(line for text in texts if (line := " ".join(text.split())))
+    n = frequencies.total()
+    n_copies = n - len(frequencies)
+    if n_copies <= COPIES * n:
+        return []
+    text, frequency = frequencies.most_common(1)[0]
+    return [
+        f"{n_copies:,} of {n:,} texts ({n_copies / n:.0%}) are copies of others; the most frequent "
+        f"occurs {frequency:,} times: {excerpt(text)!r}. All copies count in topics and shares: "
+        "remove them first if they should not."
+    ]
 
 
 def _fit_vectorizer(

@@ -360,6 +360,13 @@ def fit_report(
     n_fitted = len(model.components_)
     if merge:
         model = merge_copies(model)
+        if len(model.components_) == 1 < n_fitted:
+            notes = (
+                *notes,
+                f"All {n_fitted} topics that were fitted are nearly equal, so that one is left and "
+                "shares tell nothing. A larger beta separates the topics of short texts more: it is "
+                f"{model.beta_:.2g}, try 0.8 (--beta 0.8).",
+            )
     if counts is not None:
         notes = (*counts.notes, *notes)
         content |= {"steps": counts.steps, "dropped_words": counts.dropped}

@@ -299,7 +299,22 @@ def test_rows_without_a_label_are_in_no_group_and_the_largest_are_printed(run, e
     assert all(f"  3024050{day} (documents: 10)" in out for day in (1, 2, 3))
 
 
-FREQUENT = "1 in more documents than --max-df 0.5 (common 100 %), and "
+FREQUENT = "1 in more documents than --max-df 0.5 (common 100 % of the documents), and "
+
+
+def test_texts_without_a_group_are_counted_and_only_dropped_words_are_told(run, tmp_path):
+    some = [(*a[:2], "" if i % 3 else a[2], a[3]) for i, a in enumerate(ARTICLES)]
+    path = written(tmp_path / "a.csv", HEADER, some)
+    out = run(path, "--beta", ".8", "--group", HEADER[2], "--stop-words", "none")
+    assert f"without a group (--group {HEADER[2]}), in no group: 20" in out
+    assert "stop words" not in out
+    assert "0 in fewer" not in out
+    lists = [
+        {"text": text, "desk": ["home", "sports"][: 1 + i % 2]} for i, text in enumerate(DOCUMENTS)
+    ]
+    pd.DataFrame(lists).to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    out = run(tmp_path / "a.jsonl", "--beta", ".8", "--text", "text", "--group", "desk")
+    assert "with several groups (--group desk), in the first of them: 15" in out
 
 
 def test_words_left_out_are_counted_and_pages_have_headings(run, texts, monkeypatch, tmp_path):
@@ -310,8 +325,8 @@ def test_words_left_out_are_counted_and_pages_have_headings(run, texts, monkeypa
     for limit, expected in (((), ""), (("--max-df", "0.5"), FREQUENT)):
         out = run(*arguments, *limit)
         told = " ".join(out.split("words dropped, ")[1].split("\n\n")[0].split())
-        assert told == f"in addition to stop words: {expected}45 in fewer than --min-df 3"
-    every = run(*arguments, "--max-df", "1.0")
+        assert told == f"in addition to English stop words: {expected}45 in fewer than --min-df 3"
+    every = " ".join(run(*arguments, "--max-df", "1.0").split())
     assert "0 in more documents than --max-df 1.0, and 45 in fewer" in every
     monkeypatch.setattr(import_module("skcooc.cli.report"), "N_DROPPED", 2)
     few = run(*arguments, "--max-df", "9")
