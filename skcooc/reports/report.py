@@ -364,8 +364,8 @@ def fit_report(
             notes = (
                 *notes,
                 f"All {n_fitted} topics that were fitted are nearly equal, so that one is left and "
-                "shares tell nothing. A larger beta separates the topics of short texts more: it is "
-                f"{model.beta_:.2g}, try 0.8 (--beta 0.8).",
+                "shares tell nothing. A larger beta separates the topics of short texts more: it "
+                f"is {model.beta_:.2g}, try 0.8 (--beta 0.8).",
             )
     if counts is not None:
         notes = (*counts.notes, *notes)

@@ -331,7 +331,7 @@ def test_words_left_out_are_counted_and_pages_have_headings(run, texts, monkeypa
     monkeypatch.setattr(import_module("skcooc.cli.report"), "N_DROPPED", 2)
     few = run(*arguments, "--max-df", "9")
     frequent = re.search(r"stop words: 10 in .* --max-df 9 \((.*?)\)", " ".join(few.split()))[1]
-    assert re.fullmatch(r"common 100 %, \w+ 33 %, \.\.\.", frequent)
+    assert re.fullmatch(r"common 100 % of the documents, \w+ 33 %, \.\.\.", frequent)
     page = tmp_path / "topics.html"
     run(texts, "--beta", ".8", "--html", page)
     assert "<title>documents.txt</title>" in page.read_text(encoding="utf-8")
