@@ -99,7 +99,7 @@ def _count_texts(records: Records, text: str, options: Arguments, screen: Screen
     batches = None if options.batch is None else records.labels(options.batch)
     times = None if options.time is None else _parse_times(records, options.time)
     notes = table.notes
-    if groups is not None and (n_missing := int(np.equal(groups, None).sum())):
+    if groups is not None and (n_missing := sum(label is None for label in groups)):
         notes = (*notes, f"without a group (--group {options.group}), in no group: {n_missing:,}")
     if options.group is not None:
         values = records.column(options.group).values
