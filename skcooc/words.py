@@ -82,7 +82,7 @@ def vectorizer_for(texts: Sequence[str], **options: Any) -> CountVectorizer:
         The first 1,000 show whether words are separated.
     **options
         Parameters of ``CountVectorizer``, such as ``min_df``. ``stop_words="english"`` stands for
-        `STOP_WORDS`. With ``token_pattern``, ``tokenizer`` or another ``analyzer``, words are as
+        ``STOP_WORDS``. With ``token_pattern``, ``tokenizer`` or another ``analyzer``, words are as
         these say.
 
     Returns
@@ -181,7 +181,7 @@ def pairs_of_letters(text: str) -> Iterator[str]:
 
 
 def short_words(texts: Iterable[str]) -> Counter[str]:
-    """Count the words that are too short for `WORD`: single letters, but not of syllabic scripts.
+    """Count the words that are too short for ``WORD``: single letters, but not of syllabic scripts.
 
     Parameters
     ----------
