@@ -117,8 +117,9 @@ top = shares.sort_values("share", ascending=False).drop_duplicates("topic")
 print(top[["topic", "group", "share"]].head(8).round(2).to_string(index=False))
 
 # %%
-# Names can mislead: *Esther* is not about angels. Sixteen topics are few, and the words of the
-# Persian court share one with the visions of Daniel and Revelation. More topics divide them.
+# Names can mislead: *Esther* is not about Paul. Sixteen topics are few, and the words of the
+# Persian court share one with Acts, where Jews also stand before governors and kings. More topics
+# divide them.
 #
 # New texts get topics by ``transform``. A sentence that is not in the Bible:
 from skcooc.inspection import name_topics
