@@ -17,7 +17,7 @@ from skcooc.equations.product_aspects import PredictiveProducts, ProductAspects
 from skcooc.equations.projections import Projections
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.protocol import Array, Counts
-from skcooc.simplex import mix_with
+from skcooc.simplex import hellinger, mix_with
 from skcooc.starts import short_stage
 from skcooc.starts.clusters import best_start, short_start, soft_fit
 
@@ -25,6 +25,7 @@ CLUSTER_UNIGRAM_SHARE = 0.5  # of the unigram in a first topic; the rest is a cl
 ROW_UNIGRAM_SHARE = 0.1  # the same where the rest is a single row
 # Topics for each one of the model, and their iterations at beta = 1, before the cheapest merge.
 SPARE, SPARE_ITERATIONS = 2, 8
+COPY_DISTANCE = 0.05  # Hellinger distance up to which clusters of rows are copies of one
 MERGED_UNIGRAM_SHARE = 1e-2  # of the unigram after merging, so that no column is impossible
 # Fits of aspects from which other models start.
 START_BETA, START_ITERATIONS, START_TOL, START_STEP_SIZE = 0.85, 60, 1e-5, 1.8
@@ -49,9 +50,14 @@ def topic_start(
 def merged_topics(n_topics: int, X: Counts, rng: np.random.Generator, runner: Runner) -> Array:
     """Return P(y_j given z_k) of a short fit of more topics, merged to ``n_topics``, (M, K)."""
     larger = Aspects(SPARE * n_topics)
-    clusters = short_start(RowClusters(larger.n_components), X, rng, runner).params
+    clusters = RowClusters(larger.n_components)
+    distributions = short_start(clusters, X, rng, runner).params.components
     unigram = unigram_of(X)
-    components = mix_with(clusters.components, unigram, CLUSTER_UNIGRAM_SHARE)
+    components = mix_with(distributions, unigram, CLUSTER_UNIGRAM_SHARE)
+    copies = np.tril(hellinger(distributions.T) < COPY_DISTANCE, k=-1).any(axis=1)
+    if copies.any():  # they would leave too few topics: rows that are far apart take their place
+        rows, _ = clusters.seeded(X, rng, MIN_SAMPLED)
+        components[:, copies] = mix_with(rows.components[:, copies], unigram, ROW_UNIGRAM_SHARE)
     stage = short_stage(larger, X, 1.0, SPARE_ITERATIONS, START_TOL, runner)
     start = State(*larger.from_components(X, components))
     state = runner.run([stage], rng, OverRelaxation(START_STEP_SIZE), start).state
