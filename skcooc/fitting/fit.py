@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from skcooc.counts.passes import threads
-from skcooc.em import EMResult, EMState, Record, Split
+from skcooc.em import EMResult, EMState, Record, Split, State
 from skcooc.em.stages import Start
 from skcooc.fitting.context import FitContext, in_threads, split_threads
 from skcooc.fitting.recipe import Recipe, Settings, StructureLearner
@@ -39,7 +39,7 @@ class Tuned:
     trials: list[Trial] = field(default_factory=list)
     validation: Validation | None = None  # of the best short fit
     predicted: CachedPredictions | None = None  # held-out tokens, by the best short fit
-    params: Params | None = None  # of the best short fit, where the first run begins with them
+    state: State | None = None  # of the best short fit, where the first run begins with it
     history: list[Record] = field(default_factory=list)  # of the structure
     short_history: list[Record] = field(default_factory=list)  # of this short fit, and its start
 
@@ -136,16 +136,13 @@ def tuned_fit(
             # Predictions should be made as by the final fit.
             with search.part("varied", "chosen values") as part:
                 last = part.once("fit", ShortFits(varied, X, heldout), chosen.values, part)
-            best = last._replace(params=best.params, history=best.history)
+            best = last._replace(state=best.state, history=best.history)
     model = structure.model
     if recipe.structure is None:
         model = recipe.with_values(chosen.values).equations
         if recipe.family.has_tunable_row_prior(chosen.values):
-            model = with_best_row_prior(recipe, chosen, best.params, heldout)
-    # A short fit keeps no rows, on which leave-one-out posteriors depend most: continued from the
-    # prior of the rows, its small components starve. With a cache that does no harm.
-    afresh = model.folds_in_own_rows and settings.cache is None
-    continues = recipe.init_from is not None and not afresh
+            model = with_best_row_prior(recipe, chosen, best.state.params, heldout)
+    continues = recipe.init_from is not None
     return replace(
         structure,
         model=model,
@@ -153,7 +150,7 @@ def tuned_fit(
         trials=record.trials,
         validation=best.validation,
         predicted=best.predicted,
-        params=best.params if continues else None,
+        state=best.state if continues else None,
         short_history=best.history if continues else [],
     )
 
@@ -185,8 +182,8 @@ def best_run(
 
     def task(number: int, *best: Any) -> tuple:
         begun = recipe
-        if number == 0 and tuned.params is not None:
-            begun = recipe.continuing(tuned.params)
+        if number == 0 and tuned.state is not None:
+            begun = recipe.continuing(tuned.state)
         return f"run {number}", one_run, begun, X, heldout, number, context, *best
 
     tasks = [task(number) for number in range(recipe.n_parallel_runs)]

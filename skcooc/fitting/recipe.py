@@ -26,7 +26,7 @@ from skcooc.heldout import HeldOut
 from skcooc.heldout.memory import CacheParameters
 from skcooc.heldout.validation import HoldOutOptions
 from skcooc.line_search import TemperatureRange
-from skcooc.protocol import Array, Block, Capability, Counts, Model, Params, RandomState
+from skcooc.protocol import Array, Block, Capability, Counts, Model, RandomState
 
 UNIGRAM_SHARE = 0.01  # of the unigram in components that go on with more tokens
 SHORT_ITERATIONS = 60  # plain EM steps of a short fit; fewer would favour too large a beta
@@ -206,10 +206,10 @@ class Recipe:
         settings = replace(self.settings, beta=beta)
         return replace(self, settings=settings, model=model, start=start or self.start)
 
-    def continuing(self, params: Params) -> Recipe:
-        """Return the recipe of a fit that begins with the parameters of a short one."""
+    def continuing(self, state: State) -> Recipe:
+        """Return the recipe of a fit that begins where a short one has ended."""
         varied = (variation for variation in self.variations if not variation.only_from_start)
-        start = partial(continued_start, params=params, equations=self.init_from)
+        start = partial(continued_start, state=state, equations=self.init_from)
         return replace(self, start=start, variations=tuple(varied))
 
     def of_member(self) -> Recipe:
@@ -311,10 +311,14 @@ def continued_start(
     X: Counts,
     rng: np.random.Generator,
     runner: Runner,
-    params: Params,
+    state: State,
     equations: Any,
 ) -> State:
-    """Return parameters of a fit to fewer tokens, with some of the unigram for new columns."""
+    """Return where a fit to fewer tokens has ended, with some of the unigram for new columns.
+
+    Were rows to begin at their prior, the first M-step would flatten components that differ.
+    """
     unigram = (X.column_sums / X.column_sums.sum()).astype(X.dtype)
-    params = model.for_table(equations.mix_with(params, unigram, UNIGRAM_SHARE), X)
-    return State(params, unknown_rows(params, X))
+    params = model.for_table(equations.mix_with(state.params, unigram, UNIGRAM_SHARE), X)
+    of_a_sample = len(state.rows) != X.shape[0]
+    return State(params, unknown_rows(params, X) if of_a_sample else state.rows)

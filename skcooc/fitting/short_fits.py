@@ -31,7 +31,7 @@ class ShortFit(NamedTuple):
 
     validation: Validation
     predicted: CachedPredictions
-    params: Params
+    state: State
     history: list[Record]  # with that of its start
 
 
@@ -69,7 +69,7 @@ class ShortFits:
         if self._cache is not None:
             product = self._cache.perplexity(predicted) * validation.perplexity
             validation = validation._replace(perplexity=float(np.sqrt(product)))
-        return ShortFit(validation, predicted, result.params, [*history, *context.history])
+        return ShortFit(validation, predicted, result.state, [*history, *context.history])
 
     def _start(
         self, stages: Sequence[StageSchedule], n_shared: int, context: FitContext
