@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcooc.inspection.times import MOST_PERIODS, PRECISIONS, are_dates, days_of, read_times
+from skcooc.inspection.times import PRECISIONS, are_dates, days_of, read_times
 from skcooc.protocol import Array, refuse_objects, warn
 from skcooc.protocol.scikit_learn import is_missing
 
+MOST_PERIODS = 12  # that are shown: of more, longer ones are chosen
 MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 FREQUENCIES = ("day", "week", *MONTHS)
 WIDE = 3.0  # steps between groups, in units of the (lower) median, above which a line is broken
@@ -105,6 +106,58 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
     return division
 
 
+def divide_by_label(labels: Any, weights: Array, parameter: str = "groups") -> RowGroups:
+    """Group the rows of positive weight by one column of labels, also where these are dates."""
+    division = group_rows(read_labels(labels, parameter), weights)
+    warn_of_many(division, parameter)
+    return division
+
+
+def divide_by_time(times: Any, weights: Array, parameter: str = "times") -> RowGroups:
+    """Group the rows of positive weight by at most MOST_PERIODS times, in order.
+
+    Times are the periods of dates, numbers, or equal intervals of many numbers, whose groups are
+    named by their middles. Rows without a time are left out, and so are periods and intervals
+    without rows.
+    """
+    division = group_rows(read_labels(times, parameter).as_times(), weights)
+    if division.groups.dtype.kind == "M" or len(division.groups) <= MOST_PERIODS:
+        return division
+    return _into_intervals(division)
+
+
+def _into_intervals(division: RowGroups) -> RowGroups:
+    """Groups by number merged into intervals: the shortest that leave at most MOST_PERIODS groups.
+
+    Their width is 1, 2 or 5 times a power of ten. Intervals of whole numbers are named by the first
+    and the last, others by their ends.
+    """
+    numbers = division.groups
+    is_whole = bool((numbers == np.floor(numbers)).all())
+    power = np.floor(np.log10(np.diff(numbers).min()))
+    widths = (
+        digit * 10.0**e
+        for e in itertools.count(max(power, 0) if is_whole else power)
+        for digit in (1, 2, 5)
+    )
+    for width in widths:
+        intervals, places = np.unique(np.floor(numbers / width + 1e-9), return_inverse=True)
+        if len(intervals) <= MOST_PERIODS:
+            break
+    members = [
+        np.concatenate([division.members[g] for g in np.flatnonzero(places == t)])
+        for t in range(len(intervals))
+    ]
+    first = intervals * width
+    last = (intervals + 1) * width - is_whole
+    ends = np.unique([first, last])
+    names = dict(zip(ends.tolist(), number_labels(ends), strict=True))
+    labels = [
+        f"{names[a]} – {names[b]}" for a, b in zip(first.tolist(), last.tolist(), strict=True)
+    ]
+    return RowGroups(members, (first + last) / 2, labels, division.name)
+
+
 def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
     if column.values.shape != weights.shape:
         raise ValueError(
@@ -143,14 +196,14 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
 
 
 def warn_of_many(division: RowGroups, parameter: str) -> None:
-    """Warn of more groups than half of the rows."""
+    """Warn of more groups than half of the rows, unless they are periods."""
     n = len(division.groups)
     n_rows = sum(map(len, division.members))
-    if n > max(FEW_GROUPS, n_rows / 2):
+    if n > max(FEW_GROUPS, n_rows / 2) and division.groups.dtype.kind != "M":
         warn(
             f"{parameter}: {n_rows} rows are in {n} groups, such as {division.labels[0]!r}, so "
-            "that many have a single row. Give labels that several rows share: numbers as "
-            "intervals, as by pandas.cut(..., 10), and dates as longer periods (freq)."
+            "that many have a single row. Give labels that several rows share, and numbers as "
+            "intervals, as by pandas.cut(..., 10)."
         )
 
 

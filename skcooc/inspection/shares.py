@@ -163,13 +163,14 @@ def topic_shares(
     by : array-like of shape (N,), series, or dict or data frame of one or two columns
         A label, a number or a date of each row. Rows without one (None, NaN, NaT), and those
         without tokens, are in no group. Each label and number is a group, in alphabetical or
-        numerical order or in that of a categorical series; dates, and periods of pandas, are put
+        numerical order or in that of a categorical series. Dates, and periods of pandas, are put
         into periods, and those without rows are left out. Strings are dates if more than half of
-        them are: "2024-05-31", "05/31/2024", "31.5.2024", "May 2024", "Q2 2024", or those of mails,
-        in one format for all; a pandas Categorical has labels in any case. With a ``freq`` numbers
-        are dates, too: years, 20240531 or Unix time. Of two columns the groups are the combinations
-        that occur, named such as "treated, 2019". Warns of more groups than half of the rows;
-        ValueError if a date cannot be read, or its day not told from its month.
+        them can be read, all in one format: "2024-05-31", "05/31/2024", "31.5.2024", "May 2024",
+        "Q2 2024", or the dates of mails. A pandas Categorical always holds labels. With a ``freq``
+        numbers are dates as well: years, 20240531 or Unix time. Of two columns the groups are the
+        combinations that occur, with names such as "treated, 2019". A warning tells of more groups
+        than half of the rows. ValueError if a date cannot be read, or if no value tells which
+        number is the day.
     feature_names : array-like of shape (M,), default=None
         Names of the columns, from which topics are named; see :func:`top_features`.
     X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
@@ -416,16 +417,15 @@ def draw_seed(random_state: RandomState) -> int:
 
 
 def _line_keys(grouped: GroupedModel) -> dict[str, Array]:
-    groups = grouped.division.groups
-    if groups.dtype.kind == "M":
-        groups = groups.astype("datetime64[ms]")  # data frames have no days
     sizes = [len(rows) for rows in grouped.division.members]
-    keys = keys_of_lines("group", groups, grouped.names)
+    keys = keys_of_lines("group", grouped.division.groups, grouped.names)
     return keys | {"n_rows": np.repeat(sizes, len(grouped.names))}
 
 
 def keys_of_lines(kind: str, values: Array, topics: Sequence[str]) -> dict[str, Array]:
     """Columns of a table with a line for each value and topic, value by value."""
+    if values.dtype.kind == "M":
+        values = values.astype("datetime64[ms]")  # data frames have no days
     return {
         kind: np.repeat(values, len(topics)),
         "component": np.tile(np.arange(len(topics)), len(values)),

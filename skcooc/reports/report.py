@@ -18,11 +18,11 @@ from skcooc import inspection
 from skcooc.estimators.aspect import AspectModel
 from skcooc.estimators.guided import GuidedAspectModel
 from skcooc.inspection import Explorer, models
-from skcooc.inspection.explorer.sections import column_finder, document_parts, groups_by_time
+from skcooc.inspection.explorer.sections import column_finder, document_parts
 from skcooc.inspection.frames import table_of
-from skcooc.inspection.groups import divide, group_rows, read_labels, warn_of_many
+from skcooc.inspection.groups import RowGroups, divide, divide_by_label, divide_by_time
 from skcooc.inspection.models import ModelView
-from skcooc.inspection.shares import RowTopics, row_topics
+from skcooc.inspection.shares import RowTopics, keys_of_lines, row_topics
 from skcooc.protocol import CSR, Array
 from skcooc.reports.counting import CountedTexts, DroppedWords
 from skcooc.reports.notes import TWINS, collected
@@ -142,16 +142,13 @@ class TopicReport:
     def by_group(self) -> Division | None:
         if self.groups is None:
             return None
-        division = group_rows(read_labels(self.groups, "groups"), self.row_topics.tokens)
-        warn_of_many(division, "groups")
-        return self._division("group", division.members, division.labels, division.groups)
+        return self._division("group", divide_by_label(self.groups, self.row_topics.tokens))
 
     @cached_property
     def by_time(self) -> Division | None:
         if self.times is None:
             return None
-        periods = groups_by_time(self.times, self.row_topics.tokens)
-        return self._division("time", periods.members, periods.labels, periods.groups)
+        return self._division("time", divide_by_time(self.times, self.row_topics.tokens))
 
     @property
     def divisions(self) -> list[Division]:
@@ -289,33 +286,23 @@ class TopicReport:
         table : data frame
             As ``shares_by_group``.
         """
-        division = divide(by, self.row_topics.tokens, freq)
-        return self._frame(
-            self._division("group", division.members, division.labels, division.groups)
-        )
+        return self._frame(self._division("group", divide(by, self.row_topics.tokens, freq)))
 
-    def _division(
-        self, name: str, members: list[Array], labels: list[str], values: Array
-    ) -> Division:
-        if values.dtype.kind == "M":
-            values = values.astype("datetime64[ms]")  # data frames have no days
+    def _division(self, name: str, rows: RowGroups) -> Division:
         return Division(
             name,
-            labels,
-            values,
-            [len(rows) for rows in members],
+            rows.labels,
+            rows.groups,
+            [len(members) for members in rows.members],
             self.names,
-            self.row_topics.shares(members),
-            self.row_topics.documents(members),
+            self.row_topics.shares(rows.members),
+            self.row_topics.documents(rows.members),
         )
 
     def _frame(self, division: Division) -> Any:
-        n_topics = len(division.topics)
         columns: dict[str, Any] = {
-            division.name: np.repeat(division.values, n_topics),
-            "component": np.tile(np.arange(n_topics), len(division.labels)),
-            "topic": np.tile(np.array(division.topics, dtype=object), len(division.labels)),
-            "n_rows": np.repeat(division.sizes, n_topics),
+            **keys_of_lines(division.name, division.values, division.topics),
+            "n_rows": np.repeat(division.sizes, len(division.topics)),
             "share": division.share.ravel(),
             "documents": division.documents.ravel(),
         }

@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from skcooc.base import CooccurrenceEstimator
-from skcooc.inspection.explorer.sections import groups_by_time
-from skcooc.inspection.groups import group_rows, read_labels
+from skcooc.inspection.groups import divide_by_label, divide_by_time
 from skcooc.protocol import RandomState, refuse_class, warn
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
@@ -128,9 +127,9 @@ def fit_texts(
     everywhere = np.ones(len(listed))
     with collected([]):  # they come again with the shares
         if groups is not None:
-            group_rows(read_labels(groups, "group"), everywhere)
+            divide_by_label(groups, everywhere, "group")
         if times is not None:
-            groups_by_time(times, everywhere)
+            divide_by_time(times, everywhere)
     if token_pattern is not None:
         try:
             re.compile(token_pattern)

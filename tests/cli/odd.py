@@ -410,8 +410,8 @@ REFUSED = {
         "mixed.csv": (beside("2024-05", "May 5", "2024-06"), *TIME)
     },
     "'now' (line 2) is no date, as '2024' is; 1 of 30": {"now.csv": (beside("now", "2024"), *TIME)},
-    "'inf' (line 2) is no finite number": {"infinite_times.csv": (beside("inf", "1"), *TIME)},
-    "'1e308' (line 2) is no number below 2^53": {
+    "'inf' (line 2) is no number below 5e+12": {"infinite_times.csv": (beside("inf", "1"), *TIME)},
+    "'1e308' (line 2) is no number below 5e+12": {
         "huge_times.csv": (beside("1e308", "-1e308", "1"), *TIME)
     },
     "(line 2) is no date": {
@@ -420,7 +420,6 @@ REFUSED = {
     "'05/06/2024' may be 2024-06-05 or 2024-05-06": {
         "unclear_times.csv": (beside("05/06/2024"), *TIME)
     },
-    "--time more: 0 to 29 number the rows": {"row_numbers.csv": (beside(*range(30)), *TIME)},
     "No such file": {
         **dict.fromkeys(("m.csv", "m.txt", "m.npz", "m.parquet", "-"), lambda path: None),
         "link.csv": link("nowhere"),

@@ -22,7 +22,6 @@ function aboutView() {
     if (kept < all) left.push(`Of ${count(all)} ${names}, clusters list the ${count(kept)} most frequent.`);
   }
   if (data.groups && data.groups.n > data.groups.labels.length) left.push(`The largest ${data.groups.labels.length} of ${count(data.groups.n)} groups are shown.`);
-  if (data.times && data.times.n > data.times.labels.length) left.push(`${count(data.times.n)} times are put into ${data.times.labels.length} intervals.`);
   const how = [
     `The model is one of ${f.model}. The ${rowNouns} are ${f.fitted ? "those that it was fitted to" : "other ones than it was fitted to, folded in"}.`,
     data.facts.texts ? `A ${unit} is one occurrence of a ${feature}.` : null,

@@ -140,7 +140,7 @@ def explore(
         A number or a date of each row, such as the year; dates may be pandas periods, strings such
         as "2024-01", numbers such as 20240131, or Unix time. Dates are put into at most 12 periods,
         and more than 12 numbers into at most 12 intervals of equal width; see :func:`topic_shares`.
-        ValueError for anything else, numbers of the rows, and days that could be months.
+        ValueError for anything else, and if no value tells which number is the day.
     names : sequence of K str, or dict of int to str, default=None
         Names of the topics, or of some of them; see :func:`name_topics` for the others. Names that
         the page exports can be read by ``json`` and given here, or kept by :func:`set_names`.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -15,9 +14,8 @@ from numpy.typing import ArrayLike
 from skcooc.heldout.predictors import CachedPredictions, rows_of, smoothed
 from skcooc.heldout.scoring import score_rows
 from skcooc.inspection.features import cluster_orders
-from skcooc.inspection.groups import group_rows, number_labels, read_labels, runs, warn_of_many
+from skcooc.inspection.groups import divide_by_label, divide_by_time, runs
 from skcooc.inspection.models import ModelView, call_on_counts, distributions
-from skcooc.inspection.times import MOST_PERIODS
 from skcooc.protocol import Array
 from skcooc.tables import as_counts
 
@@ -295,69 +293,25 @@ class PageGroups(NamedTuple):
 
     members: list[Array]  # positions of their rows
     labels: list[str]
-    groups: Array  # (G,): labels, numbers (of an interval its middle), or first days of periods
-    n: int  # groups or times in all
+    n: int  # groups in all, or times
     name: str | None = None  # of the labels
     at: list[float] | None = None  # positions in time
     runs: list[list[int]] | None = None  # ranges without gaps
 
 
-def groups_by_label(by: ArrayLike, row_sums: Array) -> PageGroups:
-    division = group_rows(read_labels(by, "groups"), row_sums)
-    warn_of_many(division, "groups")
+def groups_by_label(labels: ArrayLike, row_sums: Array) -> PageGroups:
+    division = divide_by_label(labels, row_sums)
     sizes = np.array([len(rows) for rows in division.members])
     largest = np.sort(np.argsort(-sizes, kind="stable")[:MOST_GROUPS]).tolist()
     members = [division.members[g] for g in largest]
     labels = [division.labels[g] for g in largest]
-    groups = division.groups[largest]
-    return PageGroups(members, labels, groups, len(sizes), division.name)
+    return PageGroups(members, labels, len(sizes), division.name)
 
 
 def groups_by_time(times: ArrayLike, row_sums: Array) -> PageGroups:
-    """Groups by number, by equal intervals of many numbers, or by periods of dates, in order.
-
-    Rows without a time are left out, and so are intervals and periods without rows.
-    """
-    division = group_rows(read_labels(times, "times").as_times(), row_sums)
-    members, places, labels, name = division
-    n = len(places)
-    if n > MOST_PERIODS and places.dtype.kind != "M":
-        places, labels, members = _intervals(places, members)
-    else:
-        warn_of_many(division, "times")
+    members, places, labels, name = divide_by_time(times, row_sums)
     ranges = [[run.start, run.stop] for run in runs(places)]
-    return PageGroups(members, labels, places, n, name, places.astype(float).tolist(), ranges)
-
-
-def _intervals(values: Array, members: list[Array]) -> tuple[Array, list[str], list[Array]]:
-    """Middles, labels and rows of intervals of increasing numbers that are not empty.
-
-    They are the shortest of 1, 2 or 5 times a power of ten of which at most MOST_PERIODS remain.
-    Intervals of whole numbers are named by the first and the last, others by their ends.
-    """
-    is_whole = bool((values == np.floor(values)).all())
-    power = np.floor(np.log10(np.diff(values).min()))
-    widths = (
-        digit * 10.0**e
-        for e in itertools.count(max(power, 0) if is_whole else power)
-        for digit in (1, 2, 5)
-    )
-    for width in widths:
-        places = np.floor(values / width + 1e-9)
-        shown, numbers = np.unique(places, return_inverse=True)
-        if len(shown) <= MOST_PERIODS:
-            break
-    merged = [
-        np.concatenate([members[v] for v in np.flatnonzero(numbers == t)])
-        for t in range(len(shown))
-    ]
-    first = shown * width
-    last = (shown + 1) * width - is_whole
-    ends = dict(
-        zip(np.unique([first, last]).tolist(), number_labels(np.unique([first, last])), strict=True)
-    )
-    labels = [f"{ends[a]} – {ends[b]}" for a, b in zip(first.tolist(), last.tolist(), strict=True)]
-    return (first + last) / 2, labels, merged
+    return PageGroups(members, labels, len(labels), name, places.astype(float).tolist(), ranges)
 
 
 def leaf_rows(view: ModelView, labels: Array) -> list[list[int]]:
