@@ -102,8 +102,9 @@ plt.show()
 
 # %%
 # **A tree.** Every chapter belongs to a leaf, and each of its words comes from a node on the path
-# from the root to that leaf: general words gather at the top, special ones at the leaves. Each node
-# has the words that tell it from the node above; a leaf has the two books with most chapters there.
+# from the root to that leaf: general words gather at the top, specific ones at the leaves. Each
+# node has the words that tell it from the node above; a leaf has the two books with most chapters
+# there.
 from skcooc import ClusterAbstraction
 
 tree = ClusterAbstraction(8, n_init=5, random_state=0).fit(X)  # the best of five starts

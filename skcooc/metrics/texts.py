@@ -81,8 +81,20 @@ def make_text_scorer(reference_vectorizer: Any) -> Callable[..., float]:
         P(y_c given x) = (1 - s) sum_k t_k P(y_c given z_k) + s P(y_c),   t_k ~ P(z_k given x)^2
 
     with the unigram P(y_c) and the smoothing s of the candidate, and t_k that sum to one. The
-    squares give weight to the main topics of the text, for which people read a model. Without them,
-    vocabularies whose topics are mostly of style or of function words predict as well.
+    squares give weight to the main topics of the text, for which people read a model.
+
+    The exponent 2 is an empirical choice; no theory gives it. It was compared with others on seven
+    vocabularies (stop words or none, limits of frequency, `TopicalColumns`), with one fit of eight
+    topics to 1,000 texts each, and 500 texts to score. The rank correlation of the scores with the
+    mutual information between the largest topics of texts and their classes was
+
+        exponent            1      1.5    2      3      4
+        four newsgroups     0.61   0.89   0.86   0.86   0.86
+        five of Reuters     0.61   0.61   0.75   0.79   0.93
+
+    With exponent 1, a vocabulary with all function words scored nearly as well on the newsgroups as
+    the best one did, although its topics hardly match the groups. Seven vocabularies do not tell 2
+    from larger exponents.
 
     Words that x has are not scored, since repetition says little about topics.
 

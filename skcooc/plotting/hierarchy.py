@@ -219,7 +219,7 @@ class AbstractionDisplay(Display):
 
     The areas of the circles are proportional to P(node given column). The width of a line is the
     share at a node and below it. The root is at the top, the clusters are at the bottom, above
-    their numbers. General words are at the root, special ones at a leaf, and ambiguous ones at
+    their numbers. General words are at the root, specific ones at a leaf, and ambiguous ones at
     several distant nodes. After figure 10 of Hofmann & Puzicha (1998).
 
     Parameters

@@ -75,6 +75,18 @@ class TopicReport:
         Number of topics fitted, before nearly equal ones were merged.
     notes : list of str
         Warnings, in words.
+
+    Examples
+    --------
+    >>> from skcooc import fit_texts
+    >>> from skcooc.datasets import load_bible
+    >>> bible = load_bible()
+    >>> report = fit_texts(bible.data[::4], n_components=4, names=bible.names[::4], random_state=0)
+    >>> report
+    TopicReport(4 topics; X: 298 x 3,919)
+    >>> report.words("The priest burned the offering upon the altar")["word"].tolist()
+    ['priest', 'burned', 'offering', 'altar']
+    >>> report.explore("topics.html")  # doctest: +SKIP
     """
 
     model: BaseEstimator
