@@ -10,7 +10,7 @@ from skcooc.protocol import Array
 
 def table_of(columns: Mapping[str, Array | Sequence[object]], backend: str) -> Any:
     """Columns as a data frame of a library; ImportError if it is not installed."""
-    import narwhals  # scikit-learn needs it too; only tables do here
+    import narwhals  # here, for it takes a while to import
 
     try:
         return narwhals.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]

@@ -90,7 +90,7 @@ def make_text_scorer(reference_vectorizer: Any) -> Callable[..., float]:
 
         exponent            1      1.5    2      3      4
         four newsgroups     0.61   0.89   0.86   0.86   0.86
-        five of Reuters     0.61   0.61   0.75   0.79   0.93
+        topics of Reuters   0.61   0.61   0.75   0.79   0.93
 
     With exponent 1, a vocabulary with all function words scored nearly as well on the newsgroups as
     the best one did, although its topics hardly match the groups. Seven vocabularies do not tell 2

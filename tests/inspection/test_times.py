@@ -83,6 +83,8 @@ def test_quarters_and_years():
     assert read(["2024", "2023-05-31", "2024-01-01"]) == ["2024", "2023", "2024"]
     assert read(["2024", "2019"]) == ["2024.0", "2019.0"]  # as numbers
     assert divide([2024, 2019, 2018], np.ones(3), "decade").labels == ["2010s", "2020s"]
+    labels = ["2019", "2020", "unknown"]  # years that are labels
+    assert divide(labels, np.ones(3)).labels == labels
     refused(
         "freq='day' is shorter than the years that by has: give freq='year' or a longer",
         divide, ["2024", "2023-05-31"], np.ones(2), "day",
