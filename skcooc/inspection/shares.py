@@ -165,12 +165,12 @@ def topic_shares(
         without tokens, are in no group. Each label and number is a group, in alphabetical or
         numerical order or in that of a categorical series. Dates, and periods of pandas, are put
         into periods, and those without rows are left out. Strings are dates if more than half of
-        those that are no numbers can be read, all in one format: "2024-05-31", "05/31/2024", "31.5.2024", "May 2024",
-        "Q2 2024", or the dates of mails. A pandas Categorical always holds labels. With a ``freq``
-        numbers are dates as well: years, 20240531 or Unix time. Of two columns the groups are the
-        combinations that occur, with names such as "treated, 2019". A warning tells of more groups
-        than half of the rows. ValueError if a date cannot be read, or if no value tells which
-        number is the day.
+        those that are no numbers can be read, all in one format: "2024-05-31", "05/31/2024",
+        "31.5.2024", "May 2024", "Q2 2024", or the dates of mails. A pandas Categorical always holds
+        labels. With a ``freq`` numbers are dates as well: years, 20240531 or Unix time. Of two
+        columns the groups are the combinations that occur, with names such as "treated, 2019". A
+        warning tells of more groups than half of the rows. ValueError if a date cannot be read, or
+        if no value tells which number is the day.
     feature_names : array-like of shape (M,), default=None
         Names of the columns, from which topics are named; see :func:`top_features`.
     X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
