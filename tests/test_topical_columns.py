@@ -126,13 +126,23 @@ def test_nothing_is_fitted_where_there_is_nothing_to_drop(monkeypatch):
     assert not len(TopicalColumns(n_components=1).fit(X).dropped_)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_no_column_is_dropped_where_topics_do_not_predict(seed):
+    rng = np.random.default_rng(seed)
+    zipf = 1 / np.arange(1, 501)
+    independent = rng.multinomial(60, zipf / zipf.sum(), size=600)
+    assert ((independent > 0).mean(axis=0) > 0.1).sum() > 60
+    assert not len(TopicalColumns(random_state=seed).fit(independent).dropped_)
+
+
 def test_some_columns_are_left_and_a_large_loss_is_said():
     rng = np.random.default_rng(0)
     common = np.full((300, 30), 2)
     assert not len(TopicalColumns(random_state=0).fit(common).dropped_)
-    rare = rng.random((300, 40)) < 0.01
+    topics = np.kron(np.eye(4), np.ones(10))[np.arange(300) % 4]
+    topical = rng.random((300, 40)) < 0.3 * topics
     with pytest.warns(UserWarning, match=r"30 columns with 9\d % of the tokens .* min_information"):
-        selector = TopicalColumns(random_state=0).fit(np.hstack([common, rare]))
+        selector = TopicalColumns(random_state=0).fit(np.hstack([common, topical]))
     assert selector.dropped_.max() < 30
 
 

@@ -22,6 +22,9 @@ from skcooc.tables import Dyads, check_table, column_names_of, row_names_of, wit
 
 MAX_ROWS = 2000  # which show well enough what frequent columns tell
 MAX_ROUNDS = 5
+TUNED_ROUNDS = 2  # in which beta is tuned; there is little to drop later
+MAX_ITER = 30  # of EM: topics need not be exact
+MAX_SMOOTHING = 0.5  # weight of the unigram in predictions, above which topics are chance
 MIN_ROWS = 10  # that have a column which is dropped
 MIN_TOKENS = 1000  # in which topics can be found
 LARGEST_SHARE = 0.9  # of the tokens that is dropped without a warning
@@ -75,8 +78,10 @@ class TopicalColumns(CountsMixin, SelectorMixin, BaseEstimator, auto_wrap_output
     Notes
     -----
     Nothing is fitted or dropped if no column is frequent, if there are fewer than 1,000 tokens, or
-    no more columns than topics; a single topic tells nothing. ``benchmarks/vocabulary.py`` compares
-    with limits of frequency.
+    no more columns than topics; a single topic tells nothing. Nothing is dropped either if the
+    topics do not predict: if the overall frequencies of the columns have more than half of the
+    weight in predictions (``smoothing_`` of `AspectModel`), as in a table without structure, topics
+    are chance. ``benchmarks/vocabulary.py`` compares with limits of frequency.
 
     Use a stop list as well: a word such as "thou" tells something about the topic, and yet nobody
     wants to read it.
@@ -160,18 +165,26 @@ class TopicalColumns(CountsMixin, SelectorMixin, BaseEstimator, auto_wrap_output
             sample = table
         sums = sample.sum(axis=0, dtype=np.float64)
         models = [
-            AspectModel(K, tempering="distinctive", random_state=rng.randint(2**31 - 1))
-            for K in sizes.tolist()
+            AspectModel(
+                K,
+                tempering="distinctive",
+                max_iter=MAX_ITER,
+                random_state=rng.randint(2**31 - 1),
+            )
+            for K in sorted(sizes.tolist(), reverse=True)
         ]
         information = np.full(len(sums), np.nan)
         support = np.ones(len(sums), dtype=bool)
-        for _ in range(MAX_ROUNDS):
+        for number in range(MAX_ROUNDS):
             columns = np.flatnonzero(support & (sums > 0))
             is_enough = len(columns) > sizes.max() > 1 and sums[columns].sum() >= MIN_TOKENS
             if not (is_enough and is_frequent[columns].any()):
                 break
-            part = sample[:, columns]
-            information[columns] = np.max([_information(model, part) for model in models], axis=0)
+            if number < TUNED_ROUNDS:
+                models[0].set_params(beta="auto")
+            if not _fit(models, sample[:, columns]):
+                break
+            information[columns] = np.max([_information(model) for model in models], axis=0)
             is_common = is_frequent[columns] & (information[columns] < self.min_information)
             if not is_common.any() or len(columns) - is_common.sum() <= sizes.max():
                 break
@@ -233,11 +246,21 @@ class TopicalColumns(CountsMixin, SelectorMixin, BaseEstimator, auto_wrap_output
         return tags
 
 
-def _information(model: AspectModel, table: CSR) -> Array:
-    """Share of the entropy of the topic that a token of each column tells, (M,)."""
+def _fit(models: Sequence[AspectModel], table: CSR) -> bool:
+    """Fit models, the first of which may tune beta for all; False if its topics do not predict."""
     with warnings.catch_warnings():  # whether topics are equal or EM ends is of no interest
         warnings.simplefilter("ignore")
-        model.fit(table)
+        for model in models:
+            model.fit(table)
+            if model.smoothing_ > MAX_SMOOTHING:
+                return False
+            for follower in models:
+                follower.set_params(beta=model.beta_)
+    return True
+
+
+def _information(model: AspectModel) -> Array:
+    """Share of the entropy of the topic that a token of each column tells, (M,)."""
     shares = np.maximum(model.component_distribution_, 1e-12)
     topics = model.components_ * shares[:, None]
     topics /= topics.sum(axis=0)
