@@ -73,13 +73,46 @@ def test_one_call_has_all_that_the_command_line_has(report, tmp_path):
 
 def test_page_and_tables_have_the_same_shares(report):
     shown = report.explore().shown
-    weights = [topic["weight"] for topic in shown["topics"]]
+    order = report.topics["component"].tolist()
+    weights = [shown["topics"][k]["weight"] for k in order]
     np.testing.assert_allclose(weights, report.topics["share"], rtol=1e-3)
     for kind, table in (("groups", report.shares_by_group), ("times", report.shares_by_time)):
         for name in ("share", "documents"):
-            np.testing.assert_allclose(
-                np.ravel(shown[kind][name]), table[name], rtol=1e-3, atol=1e-6
-            )
+            shares = np.array(shown[kind][name])[:, order]
+            np.testing.assert_allclose(shares.ravel(), table[name], rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_topics_are_in_the_order_of_their_shares_everywhere(library):
+    sizes = np.repeat([2, 0, 3, 1], [10, 40, 90, 60])
+    texts = np.array(planted_texts(4, n_texts=800)[0])
+    listed = [texts[np.arange(800) % 4 == k][i] for i, k in enumerate(sizes)]
+    frame = library.DataFrame({"text": listed, "desk": ["a", "b"] * 100})
+    report = fit_texts(frame, "text", group="desk", n_components=4, random_state=0)
+    assert (np.diff(report.topics["share"]) <= 0).all()
+    assert report.model.component_distribution_.argsort().tolist() != [3, 2, 1, 0]
+    names = report.topics["name"].to_list()
+    assert names == [report.names[k] for k in report.topics["component"]]
+    for column in ("component", "topic"):
+        expected = report.topics["component" if column == "component" else "name"].to_list()
+        assert report.shares_by_group[column].to_list() == 2 * expected
+    assert report.by_group.topics == names
+    by_half = report.shares_by(["x", "y"] * 100)
+    assert by_half["share"].to_list() == report.shares_by_group["share"].to_list()
+    if library is pd:
+        assert report.topics.index.tolist() == [0, 1, 2, 3]
+
+
+def test_short_texts_do_not_lose_their_topics():
+    rng = np.random.default_rng(0)
+    lines = [
+        " ".join(f"w{'abcdefgh'[k]}{chr(97 + j % 26)}" for j in rng.zipf(1.3, 4) % 60)
+        for k in rng.integers(8, size=600)
+    ]
+    assert fit_texts(lines, random_state=0).model.leave_one_out_
+    assert not fit_texts(
+        [5 * f"{line} " for line in lines], n_components=4, max_iter=5, random_state=0
+    ).model.leave_one_out_
 
 
 def test_a_column_of_topics_is_missing_where_no_word_is_known(report):
@@ -106,6 +139,9 @@ def test_sections_are_summed_to_texts(report):
     books = [f"book {i % 3}" for i in range(32)]
     table = report.shares_by(books)
     expected = topic_shares(report.model, books, X=report.X)
+    expected = expected.set_index(["group", "component"]).loc[
+        list(zip(table["group"], table["component"], strict=True))
+    ]
     np.testing.assert_allclose(table["share"], expected["share"])
     assert table.groupby("group")["share"].max().min() > 0.9
 
@@ -241,20 +277,20 @@ def test_terminal_page_files_and_python_have_the_same_shares(tmp_path, capsys):
     printed = capsys.readouterr().out
     report = fit_texts(pd.DataFrame(lines), "text", group="desk", n_components=12, random_state=0)
     shown = read_payload(page.read_text(encoding="utf-8"))
-    np.testing.assert_allclose(
-        [topic["weight"] for topic in shown["topics"]], report.topics["share"], rtol=1e-3
-    )
+    order = report.topics["component"].tolist()
+    weights = [shown["topics"][k]["weight"] for k in order]
+    np.testing.assert_allclose(weights, report.topics["share"], rtol=1e-3)
     rows = printed.split("characteristic words\n\n")[1].split("\n\n")[0].splitlines()
-    shares = sorted(report.topics["share"], reverse=True)
+    shares = report.topics["share"]
     assert [line.split()[0] for line in rows] == [f"{100 * share:.1f}" for share in shares]
     assert "Nearly equal topics: " in printed
     assert "--components" in printed.split("Nearly equal topics: ")[1].split("\n\n")[0]
     assert "merge_topics" not in printed
     written = pd.read_csv(tmp_path / "o" / "shares_by_group.csv")
     np.testing.assert_allclose(written["share"], report.shares_by_group["share"], rtol=1e-4)
-    np.testing.assert_allclose(
-        np.ravel(shown["groups"]["share"]), report.shares_by_group["share"], rtol=1e-3, atol=1e-6
-    )
+    assert written["topic"].tolist() == report.shares_by_group["topic"].tolist()
+    on_page = np.array(shown["groups"]["share"])[:, order].ravel()
+    np.testing.assert_allclose(on_page, report.shares_by_group["share"], rtol=1e-3, atol=1e-6)
 
 
 def test_the_report_says_how_many_topics_were_fitted(tmp_path, capsys):
@@ -286,6 +322,6 @@ def test_a_single_topic_that_is_left_is_doubted(tmp_path, capsys):
     assert main([str(path), "--beta", "0.05", "--group", "desk", "--max-df", "1.0"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "All 4 topics that were fitted are nearly equal, so that one is left" in printed
-    assert "try 0.8 (--beta 0.8)" in printed
+    assert "try 0.8 (--beta 0.8). This is paid for with worse predictions" in printed
     assert "Shares by group" not in printed
     assert "Nearest documents" not in printed

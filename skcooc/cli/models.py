@@ -17,9 +17,8 @@ from skcooc.cli.texts import NamedCounts
 from skcooc.ensemble import RowMemory
 from skcooc.model_selection import split_counts
 from skcooc.protocol import CSR
-from skcooc.reports.report import TimedFit, timed_fit, topic_model
+from skcooc.reports.report import TimedFit, text_parameters, timed_fit, topic_model
 from skcooc.reports.sizes import find_size, largest_size
-from skcooc.reports.texts import TEMPERING
 from skcooc.tables.dyads import Dyads
 
 # Takes the number of components first, then the parameters that all estimators share, by name.
@@ -85,8 +84,10 @@ def _parameters(table: NamedCounts, options: Arguments) -> dict[str, Any]:
         "n_jobs": options.jobs,
         "random_state": options.seed,
     }
-    if options.model == "aspect" and table.texts is not None and table.seeds is None:
-        parameters["tempering"] = TEMPERING
+    if options.model == "aspect" and table.texts is not None:
+        has_seeds = table.seeds is not None
+        has_batches = table.batches is not None
+        parameters |= text_parameters(table.X, has_seeds=has_seeds, has_batches=has_batches)
     return parameters
 
 
@@ -117,7 +118,7 @@ def python_lines(table: NamedCounts, options: Arguments, model: BaseEstimator) -
             "from skcooc.cli import read_counts",
             f"table = read_counts({', '.join(read)})",
             f"report = fit_texts(table.texts, {call})",
-            'print(*report.names, sep="\\n")',
+            'print(*report.topics["name"], sep="\\n")',
         ]
     groups = "" if table.batches is None else ", groups=table.batches"
     return [

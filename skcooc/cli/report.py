@@ -105,8 +105,7 @@ def _example_rows(table: NamedCounts, result: TopicReport, wanted: list[str]) ->
     if filled := [i for i in examples if row_sums[i] > 0]:
         return filled
     dominant = result.model.embedding_.argmax(axis=1)
-    order = np.argsort(-result.shares)
-    topics = [k for k in order if row_sums[dominant == k].any()]
+    topics = [k for k in result.order if row_sums[dominant == k].any()]
     return [int(np.where(dominant == k, row_sums, -1).argmax()) for k in topics[:N_EXAMPLES]]
 
 
@@ -219,7 +218,7 @@ def _components(table: NamedCounts, result: TopicReport, options: Arguments) -> 
     share = result.shares
     documents = result.documents
     named = getattr(model, "component_names_", {})
-    for k in np.argsort(-share).tolist():
+    for k in result.order.tolist():
         name = f"{named[k]}: " if k in named else ""
         words = textwrap.shorten(name + " ".join(features[k]), WIDTH - 18, placeholder="")
         yield f"  {100 * share[k]:4.1f} %  {100 * documents[k]:5.1f} %  {words}"

@@ -29,6 +29,10 @@ from skcooc.reports.notes import TWINS, collected
 from skcooc.reports.sizes import merge_copies, twins
 from skcooc.tables import with_names
 
+# Counted words of a text, on average, below which topics are fitted with leave-one-out. Otherwise
+# beta may be so small that all topics become equal.
+SHORT = 10
+
 
 class TimedFit(NamedTuple):
     seconds: float
@@ -43,7 +47,8 @@ class Division:
     labels: list[str]
     values: Array  # (G,): labels, numbers, or the first days of periods
     sizes: list[int]  # rows of each
-    topics: list[str]
+    components: list[int]  # numbers of the K topics, the largest in all rows first
+    topics: list[str]  # their names
     share: Array  # (G, K): of the tokens
     documents: Array  # (G, K): of the rows, by their largest topic
 
@@ -61,12 +66,12 @@ class TopicReport:
     X : CSR array of shape (N, M)
         Counts of the words.
     topics : data frame
-        A line for each topic; see :func:`skcooc.inspection.describe`. Shares are those of
-        :func:`skcooc.inspection.topic_shares`, as in ``shares_by_group`` and on the page.
+        A line for each topic, the largest first; see :func:`skcooc.inspection.describe`. Shares are
+        those of :func:`skcooc.inspection.topic_shares`, as in ``shares_by_group`` and on the page.
     shares_by_group, shares_by_time : data frame or None
         A line for each group, or period, and topic: ``group`` or ``time``, ``component``,
         ``topic``, ``n_rows``, ``share`` (of the tokens) and ``documents`` (share of the texts with
-        this as their largest topic).
+        this as their largest topic). Topics are in the order of ``topics``.
     dropped : data frame
         Words that are not counted, those to doubt first: ``word``, ``reason`` and ``documents``,
         the share of the texts that have it. Reasons are "common" (in texts of all topics alike),
@@ -132,6 +137,11 @@ class TopicReport:
         """Shares of the topics of all tokens, (K,)."""
         return self.row_topics.overall
 
+    @cached_property
+    def order(self) -> Array:
+        """Numbers of the topics, the largest first, (K,)."""
+        return np.argsort(-self.shares, kind="stable")
+
     @property
     def documents(self) -> Array:
         """Shares of the rows with counts by their largest topic, (K,)."""
@@ -146,9 +156,10 @@ class TopicReport:
     def topics(self) -> Any:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", TWINS, UserWarning)
-            return inspection.describe(
+            table = inspection.describe(
                 self.model, self.column_names, self.row_names, X=self.X, backend=self.backend
             )
+        return lines_of(table, self.order)
 
     @cached_property
     def by_group(self) -> Division | None:
@@ -301,19 +312,22 @@ class TopicReport:
         return self._frame(self._division("group", divide(by, self.row_topics.tokens, freq)))
 
     def _division(self, name: str, rows: RowGroups) -> Division:
+        components = self.order.tolist()
         return Division(
             name,
             rows.labels,
             rows.groups,
             [len(members) for members in rows.members],
-            self.names,
-            self.row_topics.shares(rows.members),
-            self.row_topics.documents(rows.members),
+            components,
+            [self.names[k] for k in components],
+            self.row_topics.shares(rows.members)[:, components],
+            self.row_topics.documents(rows.members)[:, components],
         )
 
     def _frame(self, division: Division) -> Any:
         columns: dict[str, Any] = {
             **keys_of_lines(division.name, division.values, division.topics),
+            "component": np.tile(division.components, len(division.labels)),
             "n_rows": np.repeat(division.sizes, len(division.topics)),
             "share": division.share.ravel(),
             "documents": division.documents.ravel(),
@@ -339,6 +353,16 @@ def topic_model(
     return GuidedAspectModel(n_components, **parameters)
 
 
+def text_parameters(X: CSR, *, has_seeds: bool, has_batches: bool) -> dict[str, Any]:
+    """Parameters of an aspect model of texts in which it differs from the defaults."""
+    parameters: dict[str, Any] = {}
+    if not has_seeds:
+        parameters["tempering"] = "distinctive"  # by which shares of topics are right
+    if not has_batches and X.sum() < SHORT * np.count_nonzero(X.sum(axis=1)):
+        parameters["leave_one_out"] = True
+    return parameters
+
+
 def fit_report(
     model: BaseEstimator,
     X: CSR,
@@ -360,12 +384,14 @@ def fit_report(
     if merge:
         model = merge_copies(model)
         if len(model.components_) == 1 < n_fitted:
-            notes = (
-                *notes,
+            note = (
                 f"All {n_fitted} topics that were fitted are nearly equal, so that one is left and "
-                "shares tell nothing. A larger beta separates the topics of short texts more: it "
-                f"is {model.beta_:.2g}, try 0.8 (--beta 0.8).",
+                "shares tell nothing. Perhaps the texts have no topics, or are too short or too few "
+                "to show them. A larger beta separates topics more, also where there are none: it "
+                f"is {model.beta_:.2g} now; try 0.8 (--beta 0.8). This is paid for with worse "
+                "predictions of held-out words, so check whether the topics make sense."
             )
+            notes = (*notes, note)
     if counts is not None:
         notes = (*counts.notes, *notes)
         content |= {"steps": counts.steps, "dropped_words": counts.dropped}
@@ -383,6 +409,14 @@ def timed_fit(model: BaseEstimator, X: CSR, batches: Array | None = None) -> Tim
         model.fit(X, **({} if batches is None else {"groups": batches}))
         seconds = time.perf_counter() - begin
     return TimedFit(seconds, tuple(notes))
+
+
+def lines_of(native: Any, positions: Array) -> Any:
+    """Lines of a data frame of any library, in this order; an index of pandas begins anew."""
+    import narwhals.stable.v2 as narwhals  # here, for it takes a while to import
+
+    table = narwhals.from_native(native)[positions.tolist()]
+    return narwhals.maybe_reset_index(table).to_native()
 
 
 def index_of(native: Any) -> Any:

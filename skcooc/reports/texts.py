@@ -17,11 +17,17 @@ from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.reports.counting import count_texts, excerpt
 from skcooc.reports.notes import collected
-from skcooc.reports.report import TopicReport, fit_report, index_of, text_list, topic_model
+from skcooc.reports.report import (
+    TopicReport,
+    fit_report,
+    index_of,
+    text_list,
+    text_parameters,
+    topic_model,
+)
 from skcooc.reports.sizes import find_size
 
 N_NAMED = 8  # columns in a message
-TEMPERING = "distinctive"  # by which shares of topics are right
 FREQUENCY = [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None]
 CHECKED = {
     "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -47,7 +53,8 @@ def fit_texts(
 
     This is what the :doc:`command line </howto/command_line>` does with texts. Words are counted in
     any script. Common words that tell little about a topic are dropped by `TopicalColumns`, the
-    number of topics is found, and nearly equal topics are merged. Read more in the
+    number of topics is found, and nearly equal topics are merged. Texts with fewer than ten counted
+    words on average are fitted with leave-one-out (see `AspectModel`). Read more in the
     :doc:`how-to guide </howto/texts>`.
 
     Parameters
@@ -161,9 +168,11 @@ def fit_texts(
     parameters: dict[str, Any] = {
         "beta": beta,
         "max_iter": max_iter,
-        "tempering": TEMPERING if seeds is None else "auto",
         "n_jobs": n_jobs,
         "random_state": random_state,
+        **text_parameters(
+            counts.X, has_seeds=seeds is not None, has_batches=columns["batch"] is not None
+        ),
     }
     is_automatic = model is None and n_components is None
     if model is None:
