@@ -48,12 +48,24 @@ N_TOPICS = 3  # printed of each group
 HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with cache", "seconds")
 FORMS = ".3f", ".3f", "d", ",.1f", ",.1f", ".1f"  # of the numbers below these
 EXPLANATION = """\
-  smoothing: weight of the unigram in the predictions, tuned on validation data if fit
-    holds some out, else 0.001; LDA needs none
-  with cache: the model and a within-document cache (skcooc.RowMemory), because words
-    tend to repeat; the first line is the topic-free baseline to beat
-  seconds: fit time, in a first run with compilation. LDA and models with --beta are
-    fitted twice, as the cache needs a validation fit; both count"""
+  perplexity: the number of equally likely choices that would leave the same doubt about a
+    held-out token; lower is better. The first line has no topics: a model that does not
+    beat it has learned nothing that helps to predict
+  beta: how sharply topics are kept apart; smaller values make them smoother
+  smoothing: the part of each prediction that is taken from the overall frequencies, so that
+    nothing is impossible; chosen on validation data, or 0.001. LDA needs none
+  with cache: each prediction also uses what the same row already holds (skcooc.RowMemory),
+    because words tend to repeat. Compare the models with the first line of this column
+  seconds: of the fit, in a first run with compilation. LDA, and models with --beta, are
+    fitted twice, as the cache needs a fit to a part of the data"""
+BETA = """\
+Tuned inverse temperature: beta = {beta:.3f}. It says how sharply topics are kept apart: smaller \
+values make them smoother, which usually predicts better. It is the value whose {fits} to a part \
+of the data predict the rest best. Perplexity is the number of equally likely choices that would \
+leave the same doubt, so lower is better."""
+PRIOR = """\
+Pseudo-counts were tried as well, which help where data are sparse: "prior" is added to each \
+column in each topic, and "row prior", if listed, to the topics of each row."""
 
 # Half a surrogate pair, as in JSON that was cut or in names of files, is written out.
 UNICODE: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
@@ -184,20 +196,31 @@ def _temperature(model: BaseEstimator) -> Iterator[str]:
     trials = model.tuning_
     if not trials:
         return
-    beta = f"{model.beta_:.3f}"
-    yield f"Tuned inverse temperature: beta = {beta}, on validation data"
     first = trials[0]
+    fits = "fits"
     if first.n_components is not None:
-        yield f"by short fits with {first.n_components} components"
+        fits = f"short fits with {first.n_components} components"
+    yield from textwrap.wrap(BETA.format(beta=model.beta_, fits=fits), WIDTH)
     same_stage = [trial for trial in trials if trial.stage == first.stage]
-    with_prior = models.prior_trials(trials)
-    for name, form, line in (("beta", "9.3f", same_stage), ("prior", "9.2g", with_prior)):
-        if line:
-            line.sort(key=attrgetter(name))
-            yield ""
-            yield f"  {name:12}" + "".join(format(getattr(trial, name), form) for trial in line)
-            perplexities = (trial.validation.perplexity for trial in line)
-            yield "  perplexity  " + "".join(f"{perplexity:9.1f}" for perplexity in perplexities)
+    yield from _trials({"beta": "9.3f"}, same_stage)
+    if with_prior := models.prior_trials(trials):
+        forms = {"prior": "9.2g"}
+        if len({trial.row_prior for trial in with_prior}) > 1:
+            forms["row_prior"] = "9.2g"
+        yield ""
+        yield from textwrap.wrap(PRIOR, WIDTH)
+        yield from _trials(forms, with_prior)
+
+
+def _trials(forms: dict[str, str], trials: list[Any]) -> Iterator[str]:
+    """Values of hyper-parameters in order, and perplexities below."""
+    trials.sort(key=attrgetter(*forms))
+    yield ""
+    for name, form in forms.items():
+        values = "".join(format(getattr(trial, name), form) for trial in trials)
+        yield f"  {name.replace('_', ' '):12}{values}"
+    perplexities = (trial.validation.perplexity for trial in trials)
+    yield "  perplexity  " + "".join(f"{perplexity:9.1f}" for perplexity in perplexities)
 
 
 def _components(table: NamedCounts, result: TopicReport, options: Arguments) -> Iterator[str]:
@@ -237,11 +260,11 @@ def _components(table: NamedCounts, result: TopicReport, options: Arguments) -> 
         )
     elif result.equal_topics:
         first, second = (result.names[k] for k in result.equal_topics[0])
-        more = len(result.equal_topics) - 1
-        others = f", and {more} more pair{'s' if more > 1 else ''}" if more else ""
+        n_more = len(result.equal_topics) - 1
+        suffix = f", and {n_more} more pair{'s' if n_more > 1 else ''}" if n_more else ""
         yield ""
         yield from textwrap.wrap(
-            f"Nearly equal topics: {first!r} and {second!r}{others}. Ask for fewer: --components "
+            f"Nearly equal topics: {first!r} and {second!r}{suffix}. Ask for fewer: --components "
             f"{n_distinct(model.components_)}",
             WIDTH,
         )

@@ -131,8 +131,8 @@ def make_text_scorer(reference_vectorizer: Any) -> Callable[..., float]:
 def _score(estimator: Any, X: Iterable[str], y: object = None, *, reference: Any) -> float:
     halves = [_halves(text) for text in _check_texts(X)]
     texts = [first for first, _ in halves] + [second for _, second in halves]
-    model, known = validation.unwrap(estimator, texts)
-    if known is texts:
+    model, table = validation.unwrap(estimator, texts)
+    if table is texts:
         raise ValueError(
             f"make_text_scorer compares vectorizers, but {type(estimator).__name__} has none: give "
             "a pipeline, such as make_pipeline(CountVectorizer(), AspectModel())."
@@ -149,7 +149,7 @@ def _score(estimator: Any, X: Iterable[str], y: object = None, *, reference: Any
             "X has no words to score: none of the reference words in one half of a text is new to "
             "the other half. Give longer texts, or a reference_vectorizer that knows more words."
         )
-    rows = read_rows(validation.without_feature_names(model), known, scored=True)
+    rows = read_rows(validation.without_feature_names(model), table, scored=True)
     mixtures = np.asarray(model.fold_in(rows), dtype=np.float64) ** 2
     mixtures /= mixtures.sum(axis=1, keepdims=True)
     u = model.unigram_
