@@ -111,9 +111,9 @@ def _note_of_copies(texts: Sequence[str]) -> list[str]:
     text, frequency = frequencies.most_common(1)[0]
     return [
         f"{n_copies:,} of {n:,} texts ({n_copies / n:.0%}) are copies of others; the most frequent "
-        f"occurs {frequency:,} times: {excerpt(text)!r}. All copies count in topics and shares. They "
-        "may raise the number of topics, as the words that are held out are still in the copies: "
-        "remove them first if they should not count."
+        f"occurs {frequency:,} times: {excerpt(text)!r}. All copies count in topics and shares. "
+        "They may raise the number of topics, as words that are held out are still in the copies. "
+        "Remove them first if they should not count."
     ]
 
 
