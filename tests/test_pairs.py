@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from skcooc import Dyads, Triads
 from skcooc.tables.names import unique_names
-from skcooc.tables.pairs import usual_counts
+from skcooc.tables.pairs import names_of_counts
 from tests.tables import refused
 
 TOKENS = pd.DataFrame({"user": list("aabbbccaab"), "item": list("xyxxyzzxxy")})
@@ -105,8 +105,8 @@ def test_counts_are_asked_for_where_columns_are_several_or_numbered():
         frame = headerless.set_axis(names, axis=1)
         with pytest.warns(UserWarning, match=f"Column {names[0]!r} is not used"):
             Dyads.from_frame(frame, names[1], names[2])
-    assert usual_counts(["0", "1", "2"]) is None
-    assert usual_counts(name for name in ("item", "N", "count")) == "count"
+    assert names_of_counts(["0", "1", "2"]) == names_of_counts(["0"], used=["1"]) == []
+    assert names_of_counts(["item", "N", "count"]) == ["count", "N"]
 
 
 def test_series_have_pairs_in_their_index_and_their_values_are_counts():

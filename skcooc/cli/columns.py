@@ -87,6 +87,11 @@ def _check_header(records: Records, options: Arguments) -> None:
 def _count_texts(records: Records, text: str, options: Arguments, screen: Screen) -> NamedCounts:
     if option := first_given(options, "column", "count"):
         raise InputError(f"{records.path}: {option} applies to pairs only, not to --text")
+    if any(isinstance(value, dict) for value in records.column(text).values):
+        raise InputError(
+            f"{records.path}: {text!r} holds objects, whose names are no words: write their texts "
+            "as strings"
+        )
     values = records.column(text).strings
     if row := options.row or _title_field(records, text):
         names = records.column(row).strings
@@ -119,11 +124,11 @@ def _text_field(records: Records, options: Arguments) -> str | None:
         return options.text
     if options.column or options.count:
         return None
-    others = options.row, options.group, options.time, options.batch
+    used = options.row, options.group, options.time, options.batch
     n_words = {
         column.name: column.first(N_SAMPLE).mean_words
         for column in records.columns
-        if column.name not in others
+        if column.name not in used
     }
     if not n_words:
         return None

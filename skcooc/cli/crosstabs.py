@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from operator import attrgetter
 from pathlib import Path
 from typing import NoReturn
@@ -19,7 +19,7 @@ from skcooc.cli.records import Records, check_thousands
 from skcooc.cli.terminal import Arguments, argument
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.protocol import Array
-from skcooc.tables.pairs import usual_counts
+from skcooc.tables.pairs import names_of_counts
 
 MIN_COLUMNS = 10  # of numbers in a table that is taken for a matrix
 MIN_LONG = 20  # words in the mean of texts that can be meant beside so many numbers
@@ -27,11 +27,7 @@ MIN_ROWS_FIRST = 3  # where the first column may number them
 MIN_ROWS = 10  # where a column that numbers the lines is seen by its order
 MIN_ROWS_DISTINCT = 30  # where it is seen by its values, as no other ones are distinct
 MIN_LINES_TOTAL = 3  # rows and columns where sums are seen
-FIRST_IDENTIFIER = re.compile(r"|#.*|index|row\.?names?|" + "|".join(TITLES), re.IGNORECASE)
-FORMATS = {  # whose first columns hold no counts, and the one that names the rows
-    ("label", "group", "numotus"): 1,  # mothur
-    ("geneid", "chr", "start", "end", "strand", "length"): 0,  # featureCounts
-}
+FIRST_IDENTIFIER = re.compile(r"|#.*|index|year|row\.?names?|" + "|".join(TITLES), re.IGNORECASE)
 
 
 def is_wide(records: Records) -> bool:
@@ -52,10 +48,10 @@ def is_wide(records: Records) -> bool:
 
 def is_contingency_table(records: Records) -> bool:
     """Whether a table of few columns can only be a matrix: distinct names first, then counts."""
-    first, *others = records.columns
-    counts = [column.name for column in others if column.holds_numbers]
+    first = records.columns[0]
+    numbers = [column.name for column in records.columns[1:] if column.holds_numbers]
     is_named = first.is_distinct and not first.holds_numbers
-    return is_named and len(counts) >= 2 and usual_counts(counts) is None
+    return is_named and len(numbers) >= 2 and not names_of_counts(numbers)
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,7 @@ class MatrixColumns:
 
     names: Sequence[Column]  # of rows
     counts: Sequence[Column]
-    others: Sequence[Column]
+    left_out: Sequence[Column]
 
 
 def count_matrix(records: Records, options: Arguments) -> NamedCounts:
@@ -86,8 +82,8 @@ def count_matrix(records: Records, options: Arguments) -> NamedCounts:
         note = f"rows are named by {listed(columns.names)}"
         n_repeated = len(rows) - len(set(rows))
         notes.append(f"{note}, which repeats {n_repeated} names" if n_repeated else note)
-    if columns.others:
-        notes.append(f"left out: {listed(columns.others)}")
+    if columns.left_out:
+        notes.append(f"left out: {listed(columns.left_out)}")
     if not options.matrix:
         lines = rows or [f"{records.unit} {number}" for number in records.numbers]
         X, (lines, names), totals = _without_totals(records.path, X, lines, names)
@@ -102,22 +98,16 @@ def count_matrix(records: Records, options: Arguments) -> NamedCounts:
 def _divide(records: Records, options: Arguments) -> MatrixColumns:
     """What each column is; InputError if most values of one are numbers, and some are not."""
     columns = records.columns
-    named: list[Column] = []
-    others: Sequence[Column] = ()
+    names: list[Column] = []
     index = [records.column(name) for name in records.index]
     if options.names is not None:
-        named = [records.column(options.names)]
+        names = [records.column(options.names)]
     elif not all(column.is_index for column in index):
-        named = index
-    header = tuple(column.name.strip().lower() for column in columns)
-    for beginning, j in FORMATS.items():
-        if header[: len(beginning)] == beginning and not options.matrix:
-            named = named or [columns[j]]
-            others = columns[: len(beginning)]
+        names = index
     counts = []
-    labels = list(others)
+    labels = []
     for column in columns:
-        if column in named or column in others:
+        if column in names:
             continue
         is_count = column.is_number or (column.is_empty and column.name)
         if is_count and not _is_label(column, column is columns[0], options):
@@ -126,8 +116,8 @@ def _divide(records: Records, options: Arguments) -> MatrixColumns:
             labels.append(column)
         else:
             _refuse_number(records, column, column.wrong_number)
-    named = named or _names_of_rows(labels)
-    return MatrixColumns(named, counts, [column for column in labels if column not in named])
+    names = names or _names_of_rows(labels)
+    return MatrixColumns(names, counts, [column for column in labels if column not in names])
 
 
 def _refuse_number(records: Records, column: Column, position: int) -> NoReturn:
@@ -144,7 +134,7 @@ def _refuse_number(records: Records, column: Column, position: int) -> NoReturn:
 def _is_label(column: Column, is_first: bool, options: Arguments) -> bool:
     """Whether numbers are names or dates: by the name of their column, if it is the first."""
     if is_first:
-        return column.has_name_of_ids or bool(FIRST_IDENTIFIER.fullmatch(column.name.strip()))
+        return column.has_name_of_ids or bool(FIRST_IDENTIFIER.fullmatch(column.name))
     if options.matrix:
         return False
     return column.holds_dates or (column.has_name_of_ids and column.is_distinct)
@@ -182,6 +172,14 @@ def _check_counts(records: Records, counts: Sequence[Column]) -> None:
             f"{records.path}: column {name!r} may hold names instead of counts ({values}, ...): "
             f"give {argument('names', name)} if it names the rows, --matrix if it holds counts, "
             f"{argument('drop', name)} to leave it out, or --row and --column if lines are pairs"
+        )
+    levels = list(zip(*(c.numbers.tolist() for c in counts[:2]), strict=True))
+    if counts[0] is first and n_rows >= MIN_ROWS and all(a < b for a, b in pairwise(levels)):
+        options = " ".join(argument("drop", c.name) for c in counts[:2])
+        raise InputError(
+            f"{records.path}: {listed(counts[:2])} may name the rows together, as two levels of an "
+            f"index: join them in one column of texts, leave them out by {options}, or give "
+            "--matrix if they hold counts"
         )
     check_thousands(records.path, counts)
     fractions = [c for c in counts if not c.is_whole]
@@ -222,9 +220,9 @@ def _without_totals(
             continue
         name = labels[total]
         if not np.allclose(table.sum(axis=1), 2 * table[:, total]):
-            cure = argument("drop", name) if axis else "remove its line"
+            way = argument("drop", name) if axis else "remove its line"
             raise InputError(
-                f"{path}: {side} {name!r} is the sum of others: leave it out ({cure}), and "
+                f"{path}: {side} {name!r} is the sum of others: leave it out ({way}), and "
                 "whatever else is not counted beside them, or give --matrix if all are counts"
             )
         notes.append(f"left out: the {side} {name!r}, as it has the totals")

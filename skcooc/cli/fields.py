@@ -33,14 +33,12 @@ DATE = re.compile(  # such as 20240531, 2024-05-31T10:00, 31.5.2024
 TITLES = "title", "subject", "name", "headline", "id"  # fields whose values name texts
 PANDAS_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__|level_\d+")
 LABEL = re.compile(
-    "batch|block|class|cluster|fold|group|label|leiden|louvain|plot|prediction|quadrat|replicate|"
-    "target|transect",
-    re.IGNORECASE,
+    "batch|block|class|cluster|group|label|plot|prediction|replicate|target", re.IGNORECASE
 )
 MEASURE = re.compile(
-    "age|altitude|date|day|depth|duration|elevation|fpkm|(eff(ective|_))?length|start|end|lat|"
-    "latitude|lon|long|longitude|month|ph|price|ratings?|rpkm|score|stars|sum|temp|temperature|"
-    "time|timestamp|totals?|tpm|year|total_counts.*|n_genes.*|pct_.*|.*%.*",
+    "age|altitude|chr|date|day|depth|duration|elevation|end|lat|latitude|length|lon|long|longitude|"
+    "month|numotus|ph|price|ratings?|score|stars|start|sum|temp|temperature|time|timestamp|totals?|"
+    "year|.*%.*",
     re.IGNORECASE,
 )
 
@@ -231,10 +229,7 @@ def string(value: object) -> str:
 def mean_words(values: Sequence[str]) -> float:
     """Mean number of words if the values look like texts, else 0."""
     filled = list(filter(None, map(str.strip, values)))
-    shortest = 2 * MIN_WORDS - 1  # characters of so many words
-    if not filled or sum(map(len, filled)) < shortest * len(filled):
-        return 0.0
-    if len(set(filled)) < MIN_DISTINCT * len(filled):
+    if not filled or len(set(filled)) < MIN_DISTINCT * len(filled):
         return 0.0
     if sum(";" in value for value in filled) > MAX_LINEAGES * len(filled):
         return 0.0

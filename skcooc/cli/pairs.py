@@ -15,9 +15,7 @@ from skcooc.cli.records import Records, check_thousands
 from skcooc.cli.terminal import Arguments, argument
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.protocol import Array
-from skcooc.tables.pairs import usual_counts
-
-MIN_SIZES = 3  # records from which on other values than numbers are no misspelt counts
+from skcooc.tables.pairs import names_of_counts
 
 
 def count_pairs(records: Records, options: Arguments) -> NamedCounts:
@@ -68,25 +66,19 @@ def _columns_of_pairs(records: Records, options: Arguments) -> tuple[Column, Col
     """The columns of rows and of columns, and that of counts if there is one."""
     used = options.row, options.column
     columns = [c for c in records.columns if c.name in used or not c.is_index]
-    name = options.count or usual_counts(
-        c.name for c in columns if c.name not in used and not _holds_sizes(c)
-    )
-    others = [c for c in columns if c.name != name]
-    if len(others) < 2:
+    numbers = [c.name for c in columns if c.name not in used and c.holds_numbers]
+    name = options.count or next(iter(names_of_counts(numbers, used)), None)
+    sides = [c for c in columns if c.name != name]
+    if len(sides) < 2:
         raise InputError(
-            f"{records.path}: one column, {(others or columns)[0].name!r}, but pairs need two "
+            f"{records.path}: one column, {(sides or columns)[0].name!r}, but pairs need two "
             "besides counts; if it holds texts, name it with --text"
         )
-    row = others[0] if options.row is None else records.column(options.row)
-    column = others[1] if options.column is None else records.column(options.column)
+    row = sides[0] if options.row is None else records.column(options.row)
+    column = sides[1] if options.column is None else records.column(options.column)
     if row is column:
         raise InputError(f"{records.path}: rows and columns are both {row.name!r}")
     return row, column, None if name is None else records.column(name)
-
-
-def _holds_sizes(column: Column) -> bool:
-    """Whether a column named like counts holds others, such as M and L; few may be misspelt."""
-    return len(column.values) >= MIN_SIZES and not column.holds_numbers
 
 
 def _check_names(records: Records, *pair: Column, is_chosen: bool) -> None:
@@ -100,12 +92,12 @@ def _check_names(records: Records, *pair: Column, is_chosen: bool) -> None:
         name = column.name
         if n_empty := column.strings.count(""):
             position = column.strings.index("")
-            cure = "remove these"
+            advice = "remove these"
             if position > 0 and 2 * n_empty > len(records):
-                cure += f" or, if cells were merged, fill them by df[{name!r}].ffill()"
+                advice += f" or, if cells were merged, fill them by df[{name!r}].ffill()"
             raise InputError(
                 f"{records.place(position)}: no value of {name!r}, in {n_empty} of {len(records)} "
-                f"records; {cure}"
+                f"records; {advice}"
             )
         if not is_chosen and len(records) > 2 and column.is_distinct:
             raise InputError(
@@ -130,15 +122,17 @@ def _check_pair(
     if is_alias and column in columns[:-1]:
         columns.remove(column)
     example = columns[:2] if len(columns) > 1 else (row, column)
-    names = argument("row", example[0].name), argument("column", example[1].name)
-    advice = f"name the columns of pairs with --row and --column, as in {' '.join(names)}"
+    advice = (
+        "name the columns of pairs with --row and --column, as in "
+        f"{argument('row', example[0].name)} {argument('column', example[1].name)}"
+    )
     if len(may_be_counts) >= 2 and (row.may_hold_counts or column.may_hold_counts):
         raise InputError(f"{path}: pairs or a matrix of counts: {advice}, or give --matrix")
     if measures := [c for c in (row, column) if c.holds_measures]:
         raise InputError(f"{path}: {listed(measures)} may hold times or measurements: {advice}")
     values = set(column.strings)
-    others = (c for c in unused if not c.is_number)
-    if shared := [c for c in others if 2 * len(values.intersection(c.strings)) > len(values)]:
+    names = (c for c in unused if not c.is_number)
+    if shared := [c for c in names if 2 * len(values.intersection(c.strings)) > len(values)]:
         raise InputError(
             f"{path}: {listed([column, *shared])} hold the same values: if they are lists, write "
             f"a line for each value, as by df.melt, or {advice}"

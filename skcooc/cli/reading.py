@@ -48,16 +48,18 @@ def _read_path(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
         _refuse_options(path, options, FIELDS, "files with named columns")
         _refuse_options(path, options, NAMES, "matrices")
         files = texts.list_files(path)
-        if others := [file for file in files if table_suffix(file) in matrices.READERS]:
-            raise InputError(
-                f"{path / others[0]}: a matrix in a folder of texts: give this file instead of its "
-                "folder, perhaps with --row-names, --column-names and --transpose"
-            )
-        if others := [file for file in files if table_suffix(file) in READERS]:
-            raise InputError(
-                f"{path / others[0]}: a table in a folder of texts: move it elsewhere, or give the "
-                "file instead of its folder"
-            )
+        for file in files:
+            if table_suffix(file) in matrices.READERS:
+                raise InputError(
+                    f"{path / file}: a matrix in a folder of texts: give this file instead of its "
+                    "folder, perhaps with --row-names, --column-names and --transpose"
+                )
+        for file in files:
+            if table_suffix(file) in READERS:
+                raise InputError(
+                    f"{path / file}: a table in a folder of texts: move it elsewhere, or give the "
+                    "file instead of its folder"
+                )
         return texts.read_folder(path, files, options, screen)
     suffix = table_suffix(path)
     if suffix in matrices.READERS:

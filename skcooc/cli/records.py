@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 import sys
@@ -33,7 +32,7 @@ UNIT_SEPARATOR = "\x1f"  # stands for :: in what the csv module reads
 QUOTED = re.compile(r'"[^"]*"')
 NAMED_SEPARATOR = re.compile(r"sep=(.)")  # a line above the header, which Excel reads and writes
 THOUSANDS = re.compile(r"[1-9]\d{0,2}\.\d{3}")  # as in German, or fractions
-WRITE_JSON = "df.reset_index().to_json('x.jsonl', orient='records', lines=True)"
+WRITE_JSON = "from pandas, write df.reset_index().to_json('x.jsonl', orient='records', lines=True)"
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ def _parse_delimited(
     if header is None:
         if not records:
             raise InputError(f"{path}: the first line must be a header with the names of columns")
-        names = records.pop(0)
+        names = [name.strip() for name in records.pop(0)]
         numbers.pop(0)
         if len(names) == 1 and any(separator in names[0] for separator in ALL_SEPARATORS):
             raise InputError(
@@ -176,32 +175,34 @@ def _parse_delimited(
 def _split_lines(
     path: Path, text: str, n_skipped: int, separator: str
 ) -> tuple[list[list[str]], list[int]]:
-    """The fields of the lines that have some, and the numbers of these lines."""
+    """The fields of the lines that have some, and the numbers of these lines.
+
+    Between tabs, quotes that do not enclose fields belong to texts, unless the header has quotes.
+    """
     csv.field_size_limit(sys.maxsize)  # a text may be a book
     if separator == "::":
         text = text.replace(separator, UNIT_SEPARATOR)
-    source = io.StringIO(text, newline="")
-    for _ in range(n_skipped):
-        source.readline()
-    lines = csv.reader(
-        (line.strip() + "\n" for line in source) if separator == " " else source,
+    lines = texts.split_lines(text)[n_skipped:]
+    if separator == " ":
+        lines = [line.strip() for line in lines]
+    reader = csv.reader(
+        (f"{line}\n" for line in lines),
         delimiter=UNIT_SEPARATOR if separator == "::" else separator,
-        skipinitialspace=separator == " ",
+        skipinitialspace=True,
         strict=True,
     )
-    records = []
-    numbers = []
     try:
-        for fields in lines:
-            if any(fields):  # spreadsheets write empty lines as separators alone
-                records.append(fields)
-                numbers.append(n_skipped + lines.line_num)
+        numbered = [(reader.line_num, fields) for fields in reader]
     except csv.Error as error:
-        raise InputError(
-            f"{path}, line {n_skipped + lines.line_num}: {error}: fields are separated by "
-            f"{separator!r}, and quotes within quotes are written twice"
-        ) from error
-    return records, numbers
+        if separator != "\t" or '"' in lines[0]:
+            raise InputError(
+                f"{path}, line {n_skipped + reader.line_num}: {error}: fields are separated by "
+                f"{separator!r}, and quotes within quotes are written twice"
+            ) from error
+        numbered = list(enumerate((line.split("\t") for line in lines), 1))
+    # Spreadsheets write empty lines as separators alone.
+    numbered = [(n_skipped + number, fields) for number, fields in numbered if any(fields)]
+    return [fields for _, fields in numbered], [number for number, _ in numbered]
 
 
 def _check_widths(
@@ -214,14 +215,13 @@ def _check_widths(
     widths = list(map(len, records))
     if all(n == width for n in widths):
         return
-    advice = ""
     if len(set(widths)) > 2:
-        advice = "; if each line is a basket of items, write a line for each basket and item"
-    elif width < min(widths) and len(set(widths)) == 1:
-        advice = "; remove lines above the header, such as a title"
+        advice = "if each line is a basket of items, write a line for each basket and item"
+    else:
+        advice = "remove lines above the header and below the table, such as titles and notes"
     i = next(i for i, n in enumerate(widths) if n != width)
     raise InputError(
-        f"{path}, line {numbers[i]}: {widths[i]} fields, but {source} has {width}{advice}"
+        f"{path}, line {numbers[i]}: {widths[i]} fields, but {source} has {width}; {advice}"
     )
 
 
@@ -229,11 +229,11 @@ def read_json(path: Path, header: str | None, encoding: str | None) -> Records:
     """Records of an array of objects, or of lines that are an object each."""
     _refuse_header(path, header)
     text = texts.read_text(path, encoding)
-    first, _, others = text.strip().partition("\n")
-    if table_suffix(path) == ".json" and not (others and first.rstrip().endswith("}")):
+    first, _, rest = text.strip().partition("\n")
+    if table_suffix(path) == ".json" and not (rest and first.rstrip().endswith("}")):
         array = _parse_json(text, str(path))
         if not isinstance(array, list):
-            raise InputError(f"{path}: not an array of objects; from pandas, write {WRITE_JSON}")
+            raise InputError(f"{path}: not an array of objects; {WRITE_JSON}")
         return _records_of_objects(path, array, range(1, len(array) + 1), "object")
     lines = texts.split_lines(text)
     numbers = [number for number, line in enumerate(lines, 1) if line.strip()]
@@ -255,12 +255,13 @@ def _records_of_objects(
 ) -> Records:
     for number, record in zip(numbers, objects, strict=True):
         if not isinstance(record, dict):
-            raise InputError(f"{path}, {unit} {number}: not an object with named values")
+            raise InputError(
+                f"{path}, {unit} {number}: not an object with named values; {WRITE_JSON}"
+            )
     values = objects[0].values() if len(objects) == 1 else ()
     if values and all(isinstance(value, dict | list) for value in values):
         raise InputError(
-            f"{path}: one object of columns or rows, not an object for each record; from pandas, "
-            f"write {WRITE_JSON}"
+            f"{path}: one object of columns or rows, not an object for each record; {WRITE_JSON}"
         )
     names = dict.fromkeys(chain.from_iterable(objects))
     columns = [Column(name, [record.get(name) for record in objects]) for name in names]

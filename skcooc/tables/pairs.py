@@ -163,13 +163,8 @@ def _named_column(frame: Any, name: Any) -> Any:
     return column
 
 
-def usual_counts(columns: Iterable[Any]) -> Any:
-    """The column whose name most likely means counts, if need be in another case, or None."""
-    return next(iter(_names_of_counts([*columns])), None)
-
-
-def _names_of_counts(columns: Sequence[Any], used: Sequence[Any] = ()) -> list[Any]:
-    """Columns with a name of counts, the likeliest first.
+def names_of_counts(columns: Sequence[Any], used: Sequence[Any] = ()) -> list[Any]:
+    """Columns with a name of counts, if need be in another case, the likeliest first.
 
     The counts of pandas are named 0, unless others of the columns, or of those used, are numbered.
     """
@@ -187,7 +182,7 @@ def _find_counts(frame: Any, used: Sequence[Any]) -> Any:
         for name in _columns(frame)
         if name not in (*used, "") and not is_name_of_ids(name)  # "" is an index in a file
     ]
-    names = [name for name in _names_of_counts(others, used) if _holds_numbers(frame[name])]
+    names = [name for name in names_of_counts(others, used) if _holds_numbers(frame[name])]
     if len(names) > 1:
         raise ValueError(
             f"Columns {_few(names)} may each hold counts: give one, count={names[0]!r}, or "

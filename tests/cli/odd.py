@@ -138,6 +138,10 @@ READ = {  # and not fitted
         "dollars.csv": table([(f"${a}", b) for a, b in TEXTS]),
         "blank_first.csv": b"\n \n" + GOOD,
         "blank_records.csv": GOOD + b",\n" * 3,
+        "blanks.csv": (b" id , text \n" + table(TEXTS[1:]), *NAMED),
+        "blanks_before_quotes.csv": GOOD.replace(b" ", b"; ").replace(b",", b', "')
+        .replace(b";", b",").replace(b"\n", b'"\n'),
+        "quotes_of_texts.tsv": table(TEXTS, "\t").replace(b"\td", b'\t"d').replace(b"og ", b'og" '),
         "commas.tsv": GOOD,
         "good.jsonl": jsonl(OBJECTS),
         "lines.json": jsonl(OBJECTS),
@@ -323,7 +327,6 @@ REFUSED = {
     "one column, 'id,text', with a separator in its name": {
         "commas.tsv": b"id,text\na,b c, d\ne,f\n"
     },
-    "no column 'text'": {"blanks.csv": (b" id , text \n" + table(TEXTS[1:]), *NAMED)},
     "no ": {"no_columns.parquet": parquet()},
     "not a Parquet file": {
         "fake.parquet": b"PAR1 nothing PAR1",
@@ -341,7 +344,9 @@ REFUSED = {
     "line 14: '' is not a count": {"empty_counts.csv": table([*COUNTED, ("a", "b", "")])},
     "'1,000' is not a count": {"thousands.csv": counts("1,000")},
     "is not a count": {"huge_digits.csv": counts("9" * 10_000)},
-    "line 2: '\\x1b[2Jmany' is not a count": {"evil_count.csv": b"a,b,count\n1,2,\x1b[2Jmany\n"},
+    "line 2: '\\x1b[2Jmany' is not a count": {
+        "evil_count.csv": b"a,b,count\n1,2,\x1b[2Jmany\n1,3,1\n2,2,1\n"
+    },
     "counts sum to 1e+308;": {"huge.csv": counts("1e308"), "huge.npz": matrix(data=1e308)},
     "counts sum to inf;": {"huge_sum.csv": counts(*["1e308"] * 12)},
     "counts sum to 5000000001;": {"too_many.csv": b"a,b,count\n1,2,5e9\n2,1,1\n"},
@@ -478,6 +483,9 @@ REFUSED = {
     "about.csv: a table in a folder of texts": {
         "texts": folder({"a.txt": LINES, "b/about.csv": GOOD}),
     },
+    "'messages' holds objects, whose names are no words": {
+        "chats.jsonl": jsonl([{"id": i, "messages": {"role": d}} for i, d in enumerate(DOCUMENTS)]),
+    },
     "lists in 'items': write a record for each item, such as by df.explode('items')": {
         "baskets.jsonl": jsonl([{"user": f"u{i % 3}", "items": ["a", "b"]} for i in range(90)]),
     },
@@ -532,8 +540,9 @@ REFUSED |= {
             [[f"w{j}" for j in range(12)], ["kg"] * 12, *(range(i, i + 12) for i in range(9))]
         ),
     },
-    "has 1; remove lines above the header, such as a title": {
+    "; remove lines above the header and below the table, such as titles and notes": {
         "titled.csv": b"Table 1\nx,y,count\na,b,3\n",
+        "noted.csv": table([*COUNTED, ("Source: office",)]),
     },
     "remove these or, if cells were merged, fill them by df['x'].ffill()": {
         "merged.csv": b"x,y\n" + b"a,b\n,c\n,d\n" * 9,

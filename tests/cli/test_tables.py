@@ -82,6 +82,19 @@ def test_numbers_that_may_be_names_are_neither_counted_nor_taken_for_names(read)
     assert counted.column_names[0] == "user"
 
 
+def test_years_in_the_first_column_name_rows_and_two_columns_that_may_are_refused(read):
+    for name in ("year", "Year"):
+        years = FRAME.set_axis(range(1980, 2020)).rename_axis(name)
+        assert_is_frame(read("a.csv", csv(years)), map(str, range(1980, 2020)))
+    levels = pd.MultiIndex.from_product([range(8), range(5)], names=["user", "week"])
+    message = (
+        "'user', 'week' may name the rows together.* leave them out by --drop user --drop week"
+    )
+    refused(message, read, "a.csv", csv(FRAME.set_axis(levels)), error=InputError)
+    assert_is_frame(read("a.csv", csv(FRAME.set_axis(levels.map("{0[0]}-{0[1]}".format)))),
+                    [f"{a}-{b}" for a, b in levels])  # fmt: skip
+
+
 def test_an_index_in_parquet_names_rows_and_pairs(read, monkeypatch):
     for backend in ("pyarrow", "polars"):
         if backend == "polars":
@@ -240,21 +253,20 @@ def test_tables_of_programs_and_spreadsheets(read):
     shared = FRAME.reset_index(names="Group")
     shared.insert(1, "numOtus", 12)
     shared.insert(0, "label", 0.03)
-    table = read("a.shared", csv(shared, sep="\t", index=False))
-    assert_is_frame(table)
-    assert "left out: 'label', 'numOtus'" in table.notes
+    message = "may hold measurements or labels, not counts: leave these out by --drop {},"
+    content = csv(shared, sep="\t", index=False)
+    options = "label --drop numOtus"
+    refused(message.format(options), read, "a.shared", content, error=InputError)
+    assert_is_frame(read("a.shared", content, drop=["label", "numOtus"]))
     features = FRAME.reset_index(names="Geneid")
     for name, value in (("Length", 900), ("Strand", "+"), ("End", 999), ("Start", 99), ("Chr", 1)):
         features.insert(1, name, value)
     content = b'# Program:featureCounts v2.0; Command:"a" "b"\n' + csv(
         features, sep="\t", index=False
     )
-    assert_is_frame(read("counts.txt", content))
-    lengths = RNG.integers(500, 900, 40)
-    kallisto = pd.DataFrame({"target_id": NAMES, "length": lengths, "eff_length": 400.5,
-                             "est_counts": 1.5, "tpm": 9.25})  # fmt: skip
-    refused("--drop length --drop eff_length --drop tpm", read, "abundance.tsv",
-            csv(kallisto, sep="\t", index=False), error=InputError)  # fmt: skip
+    options = "Chr --drop Start --drop End --drop Length"
+    refused(message.format(options), read, "counts.txt", content, error=InputError)
+    assert_is_frame(read("counts.txt", content, drop=["Chr", "Start", "End", "Length"]))
     of_r = ",".join(COLUMNS) + "\n" + FRAME.to_csv(header=False)  # the header has a field less
     assert_is_frame(read("r.csv", of_r.encode()))
     spaces = FRAME.set_axis([name.replace(" ", "") for name in NAMES])
