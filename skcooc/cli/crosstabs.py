@@ -13,7 +13,7 @@ from typing import NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.cli.fields import N_LISTED, TITLES, Column, is_nearly_number, listed
+from skcooc.cli.fields import N_LISTED, Column, is_nearly_number, listed
 from skcooc.cli.matrices import name_matrix
 from skcooc.cli.records import Records, check_thousands
 from skcooc.cli.terminal import Arguments, argument
@@ -23,11 +23,9 @@ from skcooc.tables.pairs import names_of_counts
 
 MIN_COLUMNS = 10  # of numbers in a table that is taken for a matrix
 MIN_LONG = 20  # words in the mean of texts that can be meant beside so many numbers
-MIN_ROWS_FIRST = 3  # where the first column may number them
-MIN_ROWS = 10  # where a column that numbers the lines is seen by its order
-MIN_ROWS_DISTINCT = 30  # where it is seen by its values, as no other ones are distinct
-MIN_LINES_TOTAL = 3  # rows and columns where sums are seen
-FIRST_IDENTIFIER = re.compile(r"|#.*|index|year|row\.?names?|" + "|".join(TITLES), re.IGNORECASE)
+MIN_ROWS = 10  # where columns that number the rows are seen by their order
+MIN_ROWS_DISTINCT = 30  # where a column of names is seen, as it alone has distinct numbers
+FIRST_IDENTIFIER = re.compile(r"|#|year|row\.?names?", re.IGNORECASE)  # of the first column
 
 
 def is_wide(records: Records) -> bool:
@@ -90,7 +88,10 @@ def count_matrix(records: Records, options: Arguments) -> NamedCounts:
         notes += totals
         rows = lines if rows else []
         counted = set(names)
-        _check_counts(records, [c for c in columns.counts if c.name in counted])
+        counts = [c for c in columns.counts if c.name in counted]
+        _check_identifiers(records, counts)
+        check_thousands(records.path, counts)
+        _check_measures(records, counts)
     title = f"{records.path}, a matrix of {X.shape[0]:,} x {X.shape[1]:,}"
     return name_matrix(sp.coo_array(X), rows or None, names, options, title, tuple(notes))
 
@@ -110,7 +111,7 @@ def _divide(records: Records, options: Arguments) -> MatrixColumns:
         if column in names:
             continue
         is_count = column.is_number or (column.is_empty and column.name)
-        if is_count and not _is_label(column, column is columns[0], options):
+        if is_count and not _holds_names(column, is_first=column is columns[0]):
             counts.append(column)
         elif column is columns[0] or column.wrong_number is None:
             labels.append(column)
@@ -131,13 +132,11 @@ def _refuse_number(records: Records, column: Column, position: int) -> NoReturn:
     )
 
 
-def _is_label(column: Column, is_first: bool, options: Arguments) -> bool:
-    """Whether numbers are names or dates: by the name of their column, if it is the first."""
-    if is_first:
-        return column.has_name_of_ids or bool(FIRST_IDENTIFIER.fullmatch(column.name))
-    if options.matrix:
-        return False
-    return column.holds_dates or (column.has_name_of_ids and column.is_distinct)
+def _holds_names(column: Column, *, is_first: bool) -> bool:
+    """Whether numbers are names, by the name of their column."""
+    if is_first and FIRST_IDENTIFIER.fullmatch(column.name):
+        return True
+    return column.has_name_of_ids and (is_first or column.is_distinct)
 
 
 def _names_of_rows(labels: Sequence[Column]) -> list[Column]:
@@ -151,28 +150,25 @@ def _names_of_rows(labels: Sequence[Column]) -> list[Column]:
     return list(labels[:2] if len(set(pairs)) == len(pairs) else labels[:1])
 
 
-def _check_counts(records: Records, counts: Sequence[Column]) -> None:
-    """Raise InputError if numbers may be identifiers or measurements instead of counts."""
+def _check_identifiers(records: Records, counts: Sequence[Column]) -> None:
+    """Raise InputError if numbers may be names of rows instead of counts."""
     n_rows = len(records)
-    is_measure = {c: c.has_name_of_measures for c in counts}
-    numbered = [c for c in counts if c.is_whole and c.is_distinct]
     first = records.columns[0]
-    identifiers = [
-        c
-        for c in counts
-        if (c.has_name_of_ids and c.name.lower() != "id")
-        or (c in numbered and c is first and n_rows >= MIN_ROWS_FIRST)
-        or (c in numbered and n_rows >= MIN_ROWS and _is_ordered(c.numbers) and not is_measure[c])
-        or (c in numbered and n_rows >= MIN_ROWS_DISTINCT and len(numbered) == 1)
-    ]
-    if identifiers:
-        name = identifiers[0].name
-        values = ", ".join(identifiers[0].strings[:3])
-        raise InputError(
-            f"{records.path}: column {name!r} may hold names instead of counts ({values}, ...): "
-            f"give {argument('names', name)} if it names the rows, --matrix if it holds counts, "
-            f"{argument('drop', name)} to leave it out, or --row and --column if lines are pairs"
+    numbered = {c for c in counts if c.is_whole and c.is_distinct}
+    for column in counts:
+        numbers_rows = column in numbered and (
+            column is first
+            or (n_rows >= MIN_ROWS and np.ptp(column.numbers) == n_rows - 1)
+            or (n_rows >= MIN_ROWS_DISTINCT and len(numbered) == 1)
         )
+        if numbers_rows or (column.has_name_of_ids and column.name.lower() != "id"):  # a word, too
+            name = column.name
+            raise InputError(
+                f"{records.path}: column {name!r} may hold names instead of counts "
+                f"({', '.join(column.strings[:3])}, ...): give {argument('names', name)} if it "
+                f"names the rows, --matrix if it holds counts, {argument('drop', name)} to leave "
+                "it out, or --row and --column if lines are pairs"
+            )
     levels = list(zip(*(c.numbers.tolist() for c in counts[:2]), strict=True))
     if counts[0] is first and n_rows >= MIN_ROWS and all(a < b for a, b in pairwise(levels)):
         options = " ".join(argument("drop", c.name) for c in counts[:2])
@@ -181,26 +177,24 @@ def _check_counts(records: Records, counts: Sequence[Column]) -> None:
             f"index: join them in one column of texts, leave them out by {options}, or give "
             "--matrix if they hold counts"
         )
-    check_thousands(records.path, counts)
+
+
+def _check_measures(records: Records, counts: Sequence[Column]) -> None:
+    """Raise InputError if numbers may be measurements or labels instead of counts."""
     fractions = [c for c in counts if not c.is_whole]
     flags = [c for c in counts if c.is_flag]
     measures = {c for c in counts if (c.numbers < 0).any()}
     measures.update(fractions if len(fractions) <= len(counts) / 2 else ())
     measures.update(flags if len(flags) < len(counts) else ())
     for columns in (counts, counts[::-1]):  # words may have such names, too, but amid others
-        measures.update(takewhile(is_measure.__getitem__, columns))
-    if measures and len(measures) < max(len(counts), MIN_COLUMNS):
+        measures.update(takewhile(attrgetter("has_name_of_measures"), columns))
+    if measures:
         suspects = [c for c in counts if c in measures]
         options = " ".join(argument("drop", c.name) for c in suspects[:N_LISTED])
         raise InputError(
             f"{records.path}: {listed(suspects)} may hold measurements or labels, not counts: "
             f"leave these out by {options}, or give --matrix if they hold counts"
         )
-
-
-def _is_ordered(numbers: Array) -> bool:
-    """Whether distinct whole numbers rise, or are consecutive in any order."""
-    return bool((np.diff(numbers) > 0).all() or np.ptp(numbers) == len(numbers) - 1)
 
 
 def _without_totals(
@@ -233,9 +227,7 @@ def _without_totals(
 
 def _find_total(X: Array) -> int | None:
     """A column that is the sum of at least half of the others, all before or all after it."""
-    n, m = X.shape
-    if min(n, m) < MIN_LINES_TOTAL:
-        return None
+    m = X.shape[1]
     for step in (1, -1):
         table = X[:, ::step]
         sums = table.sum(axis=0)

@@ -26,12 +26,11 @@ NOT_QUITE_NUMBER = re.compile(
     r"[-+]?\d{1,3}([,.' ]\d{3})+([.,]\d+)?|[-+]?\d+,\d+|[-+]?[\d.,]+ ?%|#?n/?a|nan|null|none|-|\.",
     re.IGNORECASE,
 )
-DATE = re.compile(  # such as 20240531, 2024-05-31T10:00, 31.5.2024
-    r"(1[5-9]|2[01])\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])|\d{4}[-/]\d\d?[-/]\d\d?(\D.*)?|"
-    r"\d\d?[-/.]\d\d?[-/.]\d{4}(\D.*)?"
+DATE = re.compile(  # such as 2024-05-31T10:00, 31.5.2024
+    r"\d{4}[-/]\d\d?[-/]\d\d?(\D.*)?|\d\d?[-/.]\d\d?[-/.]\d{4}(\D.*)?"
 )
 TITLES = "title", "subject", "name", "headline", "id"  # fields whose values name texts
-PANDAS_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__|level_\d+")
+PANDAS_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 LABEL = re.compile(
     "batch|block|class|cluster|group|label|plot|prediction|replicate|target", re.IGNORECASE
 )
@@ -51,10 +50,10 @@ class Column:
     values: Sequence[Any]
 
     @cached_property
-    def _distinct(self) -> set[Any] | None:
-        """Distinct values; None if some are lists or objects, which cannot be looked up."""
+    def _distinct(self) -> dict[Any, None] | None:
+        """Distinct values in order; None if some are lists or objects, which have no hash."""
         try:
-            return set(self.values)
+            return dict.fromkeys(self.values)
         except TypeError:
             return None
 
@@ -70,7 +69,9 @@ class Column:
     @cached_property
     def _parsed(self) -> Mapping[Any, float | None]:
         """Numbers by distinct cells: NaN for empty ones, None for those that are no numbers."""
-        return {value: parse_number(value) for value in self._distinct or set(self._cells)}
+        return {
+            value: parse_number(value) for value in self._distinct or dict.fromkeys(self._cells)
+        }
 
     @cached_property
     def numbers(self) -> Array:

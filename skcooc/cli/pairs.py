@@ -118,7 +118,7 @@ def _check_pair(
     is_alias: bool,
 ) -> None:
     """Raise InputError if other columns are as likely meant as the first two."""
-    columns = [c for c in (row, column, *unused) if not (c.holds_measures or c.is_flag)]
+    columns = [c for c in (row, column, *unused) if not c.holds_measures]
     if is_alias and column in columns[:-1]:
         columns.remove(column)
     example = columns[:2] if len(columns) > 1 else (row, column)

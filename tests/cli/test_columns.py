@@ -116,6 +116,9 @@ def test_a_column_of_counts_is_neither_rows_nor_columns(error, tmp_path):
     table = read_with(path, "--row", "user", "--column", "count")
     assert table.kinds == ("values of user", "values of count")
     assert table.X.sum() == 105
+    clothes = [("SML"[i % 3], *record[1:]) for i, record in enumerate(records)]
+    table = read_with(written(tmp_path / "a.csv", ("size", *header[1:]), clothes), "--drop", "film")
+    assert table.kinds == ("values of size", "values of user")
     path = written(tmp_path / "a.csv", header[:2], [record[:2] for record in records])
     assert "one column, 'user', but pairs need two besides counts" in error(path)
 

@@ -95,6 +95,20 @@ def test_years_in_the_first_column_name_rows_and_two_columns_that_may_are_refuse
                     [f"{a}-{b}" for a, b in levels])  # fmt: skip
 
 
+def test_identifiers_that_repeat_ranks_and_tables_of_few_numbers_are_not_counted(read):
+    wards = FRAME.assign(PatientID=np.arange(40) // 2)
+    refused("'PatientID' may hold names", read, "a.csv", csv(wards), error=InputError)
+    assert_is_frame(read("a.csv", csv(wards), drop=["PatientID"]))
+    ranked = FRAME[:20].assign(rank=RNG.permutation(20) + 1)
+    refused("'rank' may hold names", read, "a.csv", csv(ranked), error=InputError)
+    plots = [f"{i // 4}_{i % 4}" for i in range(40)]  # 1_2 is no 12
+    assert_is_frame(read("a.csv", csv(FRAME.set_axis(plots))), plots)
+    houses = FRAME.reset_index(drop=True).rename_axis("house")
+    words = {f"kind {j}": RNG.choice(["a", "b"], 40) for j in range(15)}
+    message = "each value of 'house' occurs only once"
+    refused(message, read, "a.csv", csv(houses.assign(**words)), error=InputError)
+
+
 def test_an_index_in_parquet_names_rows_and_pairs(read, monkeypatch):
     for backend in ("pyarrow", "polars"):
         if backend == "polars":
@@ -392,10 +406,10 @@ def test_separators_are_found_whatever_the_suffix_and_comments_are_skipped(read)
 
 
 def test_notes_name_the_columns_that_may_hold_counts(read):
-    more = PLAYS.assign(tf=PLAYS.plays, year=2024, is_new=True)
+    more = PLAYS.assign(tf=PLAYS.plays, year=2024, is_new=True, order_id=PLAYS.plays)
     more["user"] = more.user.map("u{}".format)
     more["film"] = more.film.map("f{}".format)
-    note = "not used: 'plays', 'tf', 'year', 'is_new'; if one of these holds counts, name it with"
-    assert read("a.csv", csv(more, index=False)).notes == (f"{note} --count",)
-    note = "not used: 'year', 'is_new'"
+    note = "not used: 'plays', 'tf', 'year', 'is_new', 'order_id'; if one of these holds counts"
+    assert read("a.csv", csv(more, index=False)).notes == (f"{note}, name it with --count",)
+    note = "not used: 'year', 'is_new', 'order_id'"
     assert read("a.csv", csv(more, index=False), drop=["plays", "tf"]).notes == (note,)
