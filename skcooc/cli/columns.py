@@ -65,13 +65,13 @@ def _check_header(records: Records, options: Arguments) -> None:
     if not records.has_line_of_names or first_given(options, *FIELDS):
         return
     columns = records.columns
-    if any(not is_number(c.name) and c.name.strip() and c.is_number for c in columns):
+    if any(not is_number(c.name) and c.name and c.is_number for c in columns):
         return  # a name above numbers
     numbers = [float(c.name) for c in columns if is_number(c.name)]
     is_sorted = all(a < b for a, b in pairwise(numbers))  # as columns of pandas.crosstab are
     is_record = not is_sorted or (len(numbers) == len(columns) < MIN_COLUMNS)
     for column in columns:
-        if column.name.strip() and not is_number(column.name):
+        if column.name and not is_number(column.name):
             is_long = len(column.name.split()) >= MIN_WORDS and not column.name.endswith("?")
             is_text = is_long and column.mean_words > 0
             is_record = is_record or is_text or column.name in column.strings

@@ -96,36 +96,31 @@ def _count_comments(lines: Sequence[str], has_header: bool = False) -> int:
     """Number of blank lines and comments at the beginning, without one that names the fields."""
     n = next((i for i, x in enumerate(lines) if x.strip() and x[0] not in COMMENTS), len(lines))
     if n < len(lines) and n and not has_header:
-        above, below = (QUOTED.sub("", line) for line in lines[n - 1 : n + 1])
+        above, below = lines[n - 1 : n + 1]
         sizes = [(above.count(separator), below.count(separator)) for separator in ALL_SEPARATORS]
         n -= any(min(a, b) > 0 and abs(a - b) <= 1 for a, b in sizes)
     return n
 
 
-def _count_separators(line: str, separator: str) -> int:
-    line = QUOTED.sub("", line)
-    return len(line.split()) - 1 if separator == " " else line.count(separator)
-
-
 def find_separator(text: str) -> str | None:
     """What separates the fields of a table, in a file that may hold texts; None if it does."""
     lines = text.split("\n")
-    lines = [line for line in lines[_count_comments(lines) :] if line.strip()]
+    lines = [QUOTED.sub("x", line) for line in lines[_count_comments(lines) :] if line.strip()]
     if len(lines) < 2:
         return None
     for separator in PLAIN_SEPARATORS:
-        n = _count_separators(lines[1], separator)
+        n = lines[1].count(separator)
         is_table = (
             n > 0
-            and _count_separators(lines[0], separator) in (n, max(n - 1, 1))
-            and all(_count_separators(line, separator) == n for line in lines[2:])
+            and lines[0].count(separator) in (n, max(n - 1, 1))  # R names the rows without a header
+            and all(line.count(separator) == n for line in lines[2:])
         )
         if is_table and (separator == "\t" or not any(f"{separator} " in line for line in lines)):
             return separator
-    n, n_names = (len(QUOTED.sub("x", line).split()) for line in (lines[1], lines[0]))
-    if min(n, len(lines) - 1) < 2 or n_names not in (n, max(n - 1, 2)):
+    n = len(lines[1].split())
+    if min(n, len(lines) - 1) < 2:
         return None
-    records = (QUOTED.sub("x", line).split() for line in lines[1:])
+    records = (line.split() for line in lines[1:])
     are_numbers = (len(r) == n and all(map(is_number, r[2:])) for r in records)
     return " " if all(are_numbers) else None
 

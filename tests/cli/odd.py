@@ -130,6 +130,7 @@ READ = {  # and not fitted
         "quoted_separators.csv": b'"a;b;c","long text"\n' + table(TEXTS[1:]),
         "empty_column.csv": beside("", header="z"),
         "nameless.csv": beside("1", header=""),
+        "question.csv": b"What did you think of it?\n" + LINES,
         "one_of_texts.csv": table([(text,) for _, text in TEXTS]),
         "semicolons.csv": table(TEXTS, ";"),
         "pipes.csv": table(TEXTS, "|"),

@@ -102,7 +102,7 @@ def test_identifiers_that_repeat_ranks_and_tables_of_few_numbers_are_not_counted
     ranked = FRAME[:20].assign(rank=RNG.permutation(20) + 1)
     refused("'rank' may hold names", read, "a.csv", csv(ranked), error=InputError)
     plots = [f"{i // 4}_{i % 4}" for i in range(40)]  # 1_2 is no 12
-    assert_is_frame(read("a.csv", csv(FRAME.set_axis(plots))), plots)
+    assert_is_frame(read("a.csv", csv(FRAME.set_axis(plots).rename_axis("plot"))), plots)
     houses = FRAME.reset_index(drop=True).rename_axis("house")
     words = {f"kind {j}": RNG.choice(["a", "b"], 40) for j in range(15)}
     message = "each value of 'house' occurs only once"
@@ -247,9 +247,12 @@ def test_files_without_a_header_line_are_refused_and_read_with_header(read):
         + csv(PLAYS[["user", "film"]], sep="\t", header=False, index=False)
     )
     assert read("snap.txt", snap).X.sum() == len(PLAYS)
+    assert read("snap.txt", snap, header="user,film").X.sum() == len(PLAYS)
     dense = csv(FRAME, header=False, index=False)
     refused("--header none for a matrix", read, "a.csv", dense, error=InputError)
     np.testing.assert_array_equal(read("a.csv", dense, header="none").X.toarray(), COUNTS)
+    large = csv(FRAME.reset_index(drop=True) * 97 + RNG.permutation(12), header=False, index=False)
+    refused("does not look like a header", read, "a.csv", large, error=InputError)
     labelled = "\n".join(f"{('ham', 'spam')[i % 2]}\t{d}" for i, d in enumerate(DOCUMENTS)).encode()
     refused("does not look like a header", read, "sms.txt", labelled, error=InputError)
     table = read("sms.txt", labelled, header="label,text", group="label")
@@ -398,6 +401,10 @@ def test_separators_are_found_whatever_the_suffix_and_comments_are_skipped(read)
     for name in ("a.csv", "a.tsv", "a.txt"):
         assert_is_frame(read(name, of_r.encode()), names)
         assert_is_frame(read(name, csv(spaces, sep="\t")), names)
+        of_r = "\t".join(COLUMNS) + "\n" + spaces.to_csv(header=False, sep="\t")
+        assert_is_frame(read(name, of_r.encode()), names)
+        quoted = csv(FRAME.set_axis([f"{name}, or so" for name in names]))
+        assert read(name, quoted).row_names[0] == f"{names[0]}, or so"
     edges = csv(PLAYS, sep=" ", header=False, index=False)
     expected = read("a.csv", csv(PLAYS, index=False), count="plays").X.toarray()
     for name in ("out.konect", "out.tsv"):
