@@ -279,7 +279,7 @@ class Dyads(Tokens):
         -----
         UserWarning
             If pairs are left out, with their number and the first of the unknown names; or if names
-            differ in blanks or ".0" alone, are missing values as strings, or lists of other names.
+            differ in blanks alone, are missing values as strings, or lists of other names.
         """
         check_index(rows, columns=columns, counts=counts)
         names = {"rows": check_complete(rows, "rows")}
