@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -405,7 +405,7 @@ def set_names(model: Any, cells: Index, genes: Index) -> None:
         schema = getattr(layer.model, "_schema", None)
         if schema is not None and schema.shape[0] == len(cells):  # not of a table in a file
             row_names = np.array(cells, dtype=object)
-            layer.model._schema = schema._replace(row_names=row_names)
+            layer.model._schema = replace(schema, row_names=row_names)
     for layer in layers:
         if layer.steps:
             layer.steps[0].feature_names_in_ = np.array(genes, dtype=object)

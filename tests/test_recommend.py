@@ -1,5 +1,6 @@
 """What is recommended to rows: against a ranking of all columns, one row and column at a time."""
 
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from skcooc import AspectModel, Dyads, RowBlocks, TriadicAspectModel, open_table, save_table
 from skcooc.base import recommendations
 from skcooc.heldout.scoring import ranked
+from skcooc.tables import NameIndex
 from tests.cases import CLASSES, META
 from tests.contract import fitted
 from tests.tables import refused
@@ -93,6 +95,27 @@ def test_names_in_names_out():
     twice = fitted(ASPECTS, pd.DataFrame(X.toarray(), index=["a", "b", *USERS[2:-1], "b"]))
     refused("2 rows are called 'b': give positions", twice.recommend, ["a", "b"])
     assert twice.recommend(["a"], 3).items.shape == (1, 3)
+
+
+def test_names_are_looked_up_in_an_index_that_is_made_once_and_not_saved(monkeypatch):
+    indices = []
+    monkeypatch.setattr(
+        NameIndex,
+        "__init__",
+        lambda self, names: indices.append(names) or vars(self).update(names=names),
+    )
+    model = clone(ASPECTS).fit(DYADS)
+    saved = pickle.dumps(model)
+    for _ in range(2):
+        model.recommend("user 1", 2)
+        model.joint_distribution(["user 3"], ["a"])
+    assert len(indices) == 2
+    assert pickle.dumps(model) == saved
+    model.fit(Dyads(X, row_names=USERS[::-1], column_names=ITEMS))
+    np.testing.assert_array_equal(
+        model.recommend("user 1", 2, exclude_seen=False).scores,
+        model.recommend(12, 2, exclude_seen=False).scores,
+    )
 
 
 def test_equal_scores_come_in_the_order_of_the_columns_and_a_stored_zero_is_not_seen():

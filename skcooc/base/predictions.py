@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -454,7 +455,7 @@ class Predictions(MixturesMixin):
         new, dtype = copy.copy(self), self.components_.dtype
         new.embedding_ = np.empty((0, self.embedding_.shape[1]), dtype)
         new.row_distribution_ = np.empty(0)
-        new._schema = self._schema._replace(row_names=None, seen=None)
+        new._schema = replace(self._schema, row_names=None, seen=None)
         names = "_end", "_stream", "_passes", "_unfinished", "_heldout_predictions"
         new.__dict__.update(dict.fromkeys(names))
         if hasattr(self, "_state"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from numbers import Number
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.heldout.scoring import score_rows
 from skcooc.protocol import Array, TableLike
 from skcooc.simplex import log
-from skcooc.tables import Dyads, as_names, find_names
+from skcooc.tables import Dyads, NameIndex, as_names
 
 if TYPE_CHECKING:
     from skcooc.base.predictions import Predictions
@@ -32,8 +30,8 @@ def joint_distribution(model: Predictions, rows: ArrayLike, columns: ArrayLike) 
     mass = masses(model)
     A = model.embedding_
     B = model.components_.T
-    i = positions(rows, model._schema.row_names, len(A), "row")
-    j = positions(columns, model._schema.column_names, len(B), "column")
+    i = positions(rows, model._schema.row_index, len(A), "row")
+    j = positions(columns, model._schema.column_index, len(B), "column")
     try:
         i, j = np.broadcast_arrays(i, j)
     except ValueError as error:
@@ -63,58 +61,52 @@ def marginal(model: Predictions) -> Array:
     return np.asarray(masses(model) @ model.embedding_)
 
 
-def positions(wanted: ArrayLike, names: Array | None, size: int, side: str) -> Array:
+def positions(wanted: ArrayLike, names: NameIndex | None, size: int, side: str) -> Array:
     """Return the positions of rows or columns that are wanted by name or by position.
 
     Where a name is a number, numbers are names; where names are texts of numbers, such as "5", the
     number 5 could be a name or a position and is refused. ValueError where a name is unknown or
     several have it, IndexError for other positions.
     """
-    index = as_names(wanted)
-    is_number = index.dtype.kind in "iufb" or index.size == 0
-    if names is None or (is_number and not _has_number(names)):
-        if names is None and index.dtype.kind in "UO":
+    labels = as_names(wanted)
+    are_numbers = labels.dtype.kind in "iufb" or labels.size == 0
+    if names is None:
+        if labels.dtype.kind in "UO":
             raise ValueError(
                 f"The {side}s of the table fitted have no names: give positions, or fit Dyads with "
                 f"{side}_names, or a data frame with these names."
             )
-        if names is not None and index.size and any(map(_is_text_of_number, names.tolist())):
+        return _within(labels, size, side)
+    if are_numbers and not names.has_numbers:
+        if labels.size and names.has_texts_of_numbers:
             raise ValueError(
-                f"{index.flat[0]} could be a position or a name, as the {side}s have names such as "
-                f"{names.tolist()[0]!r}: give names, or of positions model.{side}_names_in_[...]."
+                f"{labels.flat[0]} could be a position or a name, as the {side}s have names such "
+                f"as {names.names.tolist()[0]!r}: give names, or of positions "
+                f"model.{side}_names_in_[...]."
             )
-        return _within(index, size, side)
-    if index.dtype.kind == "b":
+        return _within(labels, size, side)
+    if labels.dtype.kind == "b":
         raise IndexError(
             f"Got a mask of {side}s that have numbers as names: give model.{side}_names_in_[mask]."
         )
-    found = find_names(names, index)
-    if (found < 0).any():
-        unknown = index.ravel()[found < 0]
-        types = {type(name).__name__ for name in names.tolist()}
-        asked = {type(name).__name__ for name in unknown.tolist()}
-        advice = "" if types & asked else f", which are of type {'/'.join(sorted(types))}"
+    index = names.find(labels)
+    if (index < 0).any():
+        unknown = labels.ravel()[index < 0]
+        types = {kind.__name__ for kind in names.types}
+        is_other_type = types.isdisjoint(type(name).__name__ for name in unknown.tolist())
+        advice = f", which are of type {'/'.join(sorted(types))}" if is_other_type else ""
         raise ValueError(
             f"{len(unknown)} of the {side}s are not in the table fitted: {unknown[:3].tolist()}. "
-            f"Its {side}s are called {names[:2].tolist()} and so on{advice}. A {side} at a "
+            f"Its {side}s are called {names.names[:2].tolist()} and so on{advice}. A {side} at a "
             f"position is called model.{side}_names_in_[position]; counts of new rows are given "
             "as a table."
         )
-    numbers_of = Counter(names.tolist())
-    if repeated := [name for name in index.ravel().tolist() if numbers_of[name] > 1]:
-        remedy = "fit with distinct names" if _has_number(names) else "give positions"
-        raise ValueError(f"{numbers_of[repeated[0]]} {side}s are called {repeated[0]!r}: {remedy}.")
-    return found.reshape(index.shape)
-
-
-def _has_number(names: Array) -> bool:
-    if names.dtype != object:
-        return names.dtype.kind in "iufb"
-    return any(isinstance(name, Number) for name in names.tolist())
-
-
-def _is_text_of_number(name: object) -> bool:
-    return isinstance(name, str) and name.strip().lstrip("+-").isdecimal()
+    if repeated := [name for name in labels.ravel().tolist() if name in names.repeated]:
+        remedy = "fit with distinct names" if names.has_numbers else "give positions"
+        raise ValueError(
+            f"{names.repeated[repeated[0]]} {side}s are called {repeated[0]!r}: {remedy}."
+        )
+    return index.reshape(labels.shape)
 
 
 def _within(index: Array, size: int, side: str) -> Array:

@@ -49,7 +49,9 @@ def recommend(
 ) -> Recommendations:
     check_is_fitted(model)
     shape = np.shape(rows)
-    if isinstance(rows, list | tuple) and _are_tuples(model._schema.row_names):
+    row_index = model._schema.row_index
+    if isinstance(rows, list | tuple) and row_index is not None and tuple in row_index.types:
+        # Tuples are names, as in a MultiIndex; a list of them is no table.
         shape = () if isinstance(rows, tuple) else (len(rows),)
         rows = as_names([rows] if isinstance(rows, tuple) else rows)
     if len(shape) > 2 or (sp.issparse(rows) and len(shape) == 1):
@@ -74,7 +76,8 @@ def recommend(
     items = best.columns
     names = model._schema.column_names
     if names is not None:
-        items = np.append(names.astype(object), [None])[items]  # None for -1
+        items = names[best.columns].astype(object)
+        items[best.columns < 0] = None
     return Recommendations(items.reshape(*leading, n), best.values.reshape(*leading, n))
 
 
@@ -87,22 +90,22 @@ def _query_of_training_rows(model: Predictions, rows: ArrayLike, exclude_seen: b
             "The non-zero columns of training rows are not kept for dask arrays and DiskTable. "
             "Give counts as a matrix, or exclude_seen=False."
         )
-    index = positions(rows, schema.row_names, len(model.embedding_), "row").ravel()
+    index = positions(rows, schema.row_index, len(model.embedding_), "row").ravel()
     counts = model._training_table()
     mixtures = np.asarray(model.embedding_[index])
     return Query(mixtures, None if counts is None else counts[index], schema.seen, index, index)
-
-
-def _are_tuples(names: Array | None) -> bool:
-    """Return whether names are tuples, as in a MultiIndex; a list of them is no table."""
-    return names is not None and any(isinstance(name, tuple) for name in names.tolist())
 
 
 def _are_counts(model: Predictions, rows: Any) -> bool:
     """Return whether positions are counts: a Series of columns, fractions, or only 0 and 1."""
     names = model._schema.column_names
     values = np.asarray(rows)
-    if names is not None and hasattr(rows, "iloc") and set(rows.index) == set(names.tolist()):
+    if (
+        names is not None
+        and hasattr(rows, "iloc")
+        and len(rows) == len(names)
+        and set(rows.index) == set(names.tolist())
+    ):
         return True
     if values.dtype.kind == "f" and model._schema.row_names is None and len(values):
         return True

@@ -17,6 +17,7 @@ from skcooc.tables.dyads import (
 )
 from skcooc.tables.named import NamedCSR, in_columns_of_table, with_names
 from skcooc.tables.names import (
+    NameIndex,
     as_names,
     check_index,
     check_order,

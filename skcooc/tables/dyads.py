@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +15,7 @@ from skcooc.counts import MAX_SINGLE, CSRCounts, check_block, narrowed, without_
 from skcooc.protocol import CSR, Array, warn
 from skcooc.tables.doubts import doubts
 from skcooc.tables.names import (
+    NameIndex,
     check_index,
     checked_names,
     column_names_of,
@@ -46,7 +49,8 @@ class Cells(NamedTuple):
         return np.repeat(np.arange(len(rows)), stops - starts), columns
 
 
-class TableSchema(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class TableSchema:
     """Shape and names of a table, and its cells with counts."""
 
     shape: tuple[int, ...]  # (N, M); of Triads (N, M, L)
@@ -59,10 +63,22 @@ class TableSchema(NamedTuple):
     def names(self) -> tuple[Array | None, ...]:
         return self.row_names, self.column_names, self.middle_names
 
+    @cached_property
+    def row_index(self) -> NameIndex | None:
+        return None if self.row_names is None else NameIndex(self.row_names)
+
+    @cached_property
+    def column_index(self) -> NameIndex | None:
+        return None if self.column_names is None else NameIndex(self.column_names)
+
+    def __getstate__(self) -> dict[str, object]:
+        # Without the look-ups of names, which would double a pickle.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     def copy(self) -> TableSchema:
         """Copy the names, for a model that outlives the table."""
         rows, columns, middle = (None if names is None else names.copy() for names in self.names)
-        return self._replace(row_names=rows, column_names=columns, middle_names=middle)
+        return replace(self, row_names=rows, column_names=columns, middle_names=middle)
 
 
 def observed_cells(table: CSR) -> Cells:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from numbers import Integral
+from functools import cached_property
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,48 @@ def same_names(first: ArrayLike, second: ArrayLike) -> bool:
     return all(is_unknown or a == b for a, b, is_unknown in pairs)
 
 
+class NameIndex:
+    """Look-ups of names, each made at its first use."""
+
+    def __init__(self, names: Array) -> None:
+        self.names = names
+
+    def find(self, wanted: ArrayLike) -> Array:
+        """Return the position of each wanted name, (n,); -1 if it is not among the names."""
+        wanted = as_names(wanted).ravel().tolist()
+        return np.array([self._positions.get(name, -1) for name in wanted], dtype=np.intp)
+
+    @cached_property
+    def _positions(self) -> dict[object, int]:
+        return {name: i for i, name in enumerate(self.names.tolist())}
+
+    @cached_property
+    def repeated(self) -> dict[object, int]:
+        """How often each name occurs that occurs more than once."""
+        if len(self._positions) == len(self.names):
+            return {}
+        return {name: n for name, n in Counter(self.names.tolist()).items() if n > 1}
+
+    @cached_property
+    def types(self) -> frozenset[type]:
+        return frozenset(map(type, self.names.tolist()))
+
+    @property
+    def has_numbers(self) -> bool:
+        return any(issubclass(kind, Number) for kind in self.types)
+
+    @cached_property
+    def has_texts_of_numbers(self) -> bool:
+        """Whether a name is a text such as "5"."""
+        names = self.names.tolist() if str in self.types else []
+        return any(
+            isinstance(name, str) and name.strip().lstrip("+-").isdecimal() for name in names
+        )
+
+
 def find_names(names: Array, wanted: ArrayLike) -> Array:
     """Position of each wanted name, (n,); -1 if it is not among the names."""
-    positions = {name: i for i, name in enumerate(names.tolist())}
-    wanted = as_names(wanted).ravel().tolist()
-    return np.array([positions.get(name, -1) for name in wanted], dtype=np.intp)
+    return NameIndex(names).find(wanted)
 
 
 def as_names(names: ArrayLike) -> Array:
@@ -78,14 +116,21 @@ def unique_names(names: Array, side: str) -> tuple[Array, Array]:
             is_name[offsets] = True
             distinct = np.flatnonzero(is_name).astype(names.dtype) + least
             return distinct, (np.cumsum(is_name) - 1)[offsets]
-    try:
+    if names.dtype.kind not in "OU":
         return np.unique(names, return_inverse=True)
+    listed = names.tolist()
+    try:  # to sort all names, and not only the distinct ones, takes many times as long
+        ordered = sorted(set(listed))
     except TypeError as error:
-        types = sorted({type(name).__name__ for name in names.tolist()})
+        types = sorted({type(name).__name__ for name in listed})
         raise TypeError(
             f"Names of {side} should be all strings or all numbers. Got {types}: convert them, "
             "such as by .astype(str)."
         ) from error
+    distinct = np.empty(len(ordered), dtype=names.dtype)
+    distinct[:] = ordered
+    positions = {name: i for i, name in enumerate(ordered)}
+    return distinct, np.fromiter(map(positions.__getitem__, listed), np.intp, len(listed))
 
 
 def in_another_order(first: Any, second: Any) -> bool:

@@ -340,7 +340,7 @@ def read_new_triads(
     """Triads of new rows, whose two other ways are those of the table fitted; see ``read_rows``."""
     triads = check_triads(estimator, X)
     shape = triads.table_shape[0], *fitted.shape[1:]
-    check_same_triads(estimator, fitted._replace(shape=shape, row_names=None), triads)
+    check_same_triads(estimator, replace(fitted, shape=shape, row_names=None), triads)
     rows = triads.to_counts().as_new()
     _warn_of_unknown_rows(np.flatnonzero(rows.row_sums == 0), shape[0], scored)
     return rows
@@ -392,7 +392,7 @@ def read_in_memory(
     if sp.issparse(X):  # the user may write to its arrays
         seen = dyads.Cells(seen.indptr.copy(), seen.columns.copy())
     counts = CSRCounts(table, weights)
-    return Table(counts, counts, schema.copy()._replace(seen=seen))
+    return Table(counts, counts, replace(schema.copy(), seen=seen))
 
 
 def read_batch(
@@ -439,8 +439,11 @@ def read_batch(
     aligned.sort_indices()
     estimator.n_features_in_ = len(columns)
     check_names(estimator, columns, reset=True)
-    schema = table.schema._replace(
-        shape=aligned.shape, column_names=columns, seen=dyads.observed_cells(aligned)
+    schema = replace(
+        table.schema,
+        shape=aligned.shape,
+        column_names=columns,
+        seen=dyads.observed_cells(aligned),
     )
     batch = CSRCounts(aligned, table.sample.weights)
     return Table(batch, batch, schema)
