@@ -2,6 +2,7 @@
 
 import pickle
 import tracemalloc
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -116,6 +117,15 @@ def test_names_are_looked_up_in_an_index_that_is_made_once_and_not_saved(monkeyp
         model.recommend("user 1", 2, exclude_seen=False).scores,
         model.recommend(12, 2, exclude_seen=False).scores,
     )
+
+
+def test_further_rows_without_names_leave_the_names_of_the_columns():
+    frame = pd.DataFrame(X.toarray(), columns=ITEMS)
+    for further in (frame, X.toarray()):
+        model = clone(ASPECTS).partial_fit(frame)
+        with warnings.catch_warnings(action="ignore"):  # scikit-learn says that X has no names
+            model.partial_fit(further)
+        assert set(model.recommend(X[:1].toarray(), 6, exclude_seen=False).items[0]) == {*ITEMS}
 
 
 def test_equal_scores_come_in_the_order_of_the_columns_and_a_stored_zero_is_not_seen():

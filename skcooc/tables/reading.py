@@ -76,8 +76,8 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
     compared with them. ValueError if counts are negative, not finite, or have another number of
     columns than fitted; TextsError if there are strings; TypeError if X is not in memory.
     """
-    refuse_containers(X)
     if is_collection(X):
+        refuse_containers(X)  # of xarray, which are collections as well
         raise TypeError(
             f"{type(X).__name__} is a dask collection, which fit, transform and predict of the "
             "estimators take, as an array in blocks of rows. Elsewhere give its blocks, as in "
@@ -92,33 +92,41 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
             "[estimator.score_samples(block) for block in X]."
         )
     with explained(X):
-        names = None if reset else _names_to_compare(estimator, X)
-        if names is not None:
-            columns = getattr(estimator, "column_names_in_", None)
-            if columns is None and set(names.tolist()) == set(range(len(names))):
-                columns = np.arange(len(names))  # of a frame that numbers its columns, or an array
-            if not (columns is None or same_names(columns, names)):
-                raise ValueError(OTHER_NAMES)
         table = _canonical(estimator, X, reset)
+        if not reset:
+            _check_numbers_as_names(estimator, X)
     check_total(table.data.sum(dtype=np.float64))
     if reset:
-        columns = getattr(estimator, "feature_names_in_", uncompared_names(X))
-        for message in doubts(table, row_names_of(X), columns, of_tokens=isinstance(X, Dyads)):
+        for message in doubts(
+            table, row_names_of(X), column_names_of(X), of_tokens=isinstance(X, Dyads)
+        ):
             warn(message)
     return table
+
+
+def _check_numbers_as_names(estimator: BaseEstimator, X: TableLike) -> None:
+    """Compare column names that are numbers, here or in the fit: scikit-learn compares strings."""
+    names = column_names_of(X)
+    if names is None or (hasattr(estimator, "feature_names_in_") and isinstance(names[0], str)):
+        return
+    fitted = getattr(estimator, "column_names_in_", None)
+    if fitted is None and set(names.tolist()) == set(range(len(names))):
+        fitted = np.arange(len(names))  # of a frame that numbers its columns, or an array
+    if not (fitted is None or same_names(fitted, names)):
+        raise ValueError(OTHER_NAMES)
 
 
 def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
     integers = getattr(estimator, "_integers", np.float32)
     if isinstance(X, Dyads):
         table = X.to_csr()
-        check_names(estimator, X.column_names, reset)
+        check_feature_names(estimator, X.column_names, reset)
         check_n_features(estimator, table, reset=reset)
         dtype = np.result_type(table.dtype, integers) if X.weights is None else table.dtype
         return table.astype(dtype, copy=False)
     options = {"accept_sparse": "csr", "dtype": NUMBERS, "ensure_non_negative": True}
     if isinstance(X, NamedCSR) and X.column_names is not None:  # scikit-learn sees no names of it
-        check_names(estimator, X.column_names, reset)
+        check_feature_names(estimator, X.column_names, reset)
         checked = check_array(
             check_sparse_structure(X), estimator=estimator, input_name="X", **options
         )
@@ -147,7 +155,7 @@ def is_out_of_core(X: TableLike) -> bool:
     return is_collection(X) or isinstance(X, RowBlocks | DiskTable)
 
 
-def check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> None:
+def check_feature_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> None:
     """Keep the column names of Dyads if they are strings, or compare them with those of the fit."""
     fitted = getattr(estimator, "feature_names_in_", None)
     if names is None or not all(isinstance(name, str) for name in names):
@@ -355,7 +363,7 @@ def _read_triads(estimator: BaseEstimator, X: object, sample_weight: ArrayLike |
         raise _no_tokens(estimator, triads.table_shape)
     check_total(counts.weighted_counts.sum(dtype=np.float64))
     check_n_features(estimator, counts.table, reset=True)
-    check_names(estimator, triads.names[2], reset=True)
+    check_feature_names(estimator, triads.names[2], reset=True)
     return Table(counts, counts, triads.schema.copy())
 
 
@@ -386,8 +394,11 @@ def read_in_memory(
         raise _no_tokens(estimator, table.shape)
     if weights is not None:
         check_total(observed.sum(dtype=np.float64))
-    names = getattr(estimator, "feature_names_in_", uncompared_names(X))
-    schema = X.schema if isinstance(X, Dyads) else TableSchema(table.shape, row_names_of(X), names)
+    if isinstance(X, Dyads):
+        schema = X.schema
+    else:
+        names = getattr(estimator, "feature_names_in_", column_names_of(X))
+        schema = TableSchema(table.shape, row_names_of(X), names)
     seen = dyads.observed_cells(table)
     if sp.issparse(X):  # the user may write to its arrays
         seen = dyads.Cells(seen.indptr.copy(), seen.columns.copy())
@@ -438,7 +449,7 @@ def read_batch(
     aligned = sp.csr_array(arrays, shape=(counts.shape[0], len(columns)))
     aligned.sort_indices()
     estimator.n_features_in_ = len(columns)
-    check_names(estimator, columns, reset=True)
+    check_feature_names(estimator, columns, reset=True)
     schema = replace(
         table.schema,
         shape=aligned.shape,
@@ -513,7 +524,7 @@ def _read_blocks(
     first_names = dict[str, Array | None]()  # of the first block
 
     def check(block: TableLike, reset: bool) -> CSR:
-        first_names.setdefault("columns", uncompared_names(block))
+        first_names.setdefault("columns", column_names_of(block))
         return check_table(estimator, block, reset=reset)
 
     weights = None if sample_weight is None else np.asarray(sample_weight)
@@ -529,22 +540,6 @@ def _read_blocks(
 def random_generator(random_state: RandomState) -> np.random.Generator:
     seed = check_random_state(random_state).randint(2**31, size=1)
     return np.random.default_rng(seed.tolist()[0])
-
-
-def _names_to_compare(estimator: BaseEstimator, X: TableLike) -> Array | None:
-    """Column names of X that scikit-learn compares with none, as here or in the fit are numbers."""
-    if hasattr(estimator, "feature_names_in_"):
-        return uncompared_names(X)
-    return column_names_of(X) if hasattr(estimator, "column_names_in_") else uncompared_names(X)
-
-
-def uncompared_names(X: TableLike) -> Array | None:
-    """Column names of a data frame, Dyads or named counts that are no strings.
-
-    scikit-learn ignores them.
-    """
-    names = column_names_of(X)
-    return None if names is None or any(isinstance(name, str) for name in names) else names
 
 
 def row_groups(groups: ArrayLike, n_rows: int, labels: Array | None = None) -> tuple[Array, Array]:
