@@ -9,8 +9,19 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
+from sklearn.model_selection import GridSearchCV
 
-from skcooc import AspectModel, AveragedModels, ClusterAbstraction, Dyads
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    AveragedModels,
+    ClusterAbstraction,
+    Dyads,
+    InterpolatedModels,
+    RowMemory,
+)
+from skcooc.model_selection import ComponentSearchCV, CountSplit
+from skcooc.protocol import TableWarning
 from tests.tables import planted, refused
 
 RNG = np.random.default_rng(0)
@@ -20,13 +31,36 @@ PAIRS = np.column_stack([RNG.integers(1, 100, 500), RNG.integers(1, 100, 500)])
 WORDS = [f"w{j:02}" for j in range(30)]
 
 
-def warned(table):
-    """Messages about a table in a fit, but those about topics and iterations."""
+def warned(table, fit=ASPECTS.fit):
+    """Messages about a table in a fit."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        ASPECTS.fit(table)
-    messages = [str(warning.message) for warning in caught]
-    return [m for m in messages if not m.startswith(("EM did not", "Topics are", "All 2"))]
+        fit(table)
+    return [str(w.message) for w in caught if issubclass(w.category, TableWarning)]
+
+
+CLUSTERS = AsymmetricClustering(2, max_iter=2, random_state=0)
+FITS = {
+    "model": CLUSTERS.fit,
+    "tokens": lambda table: CLUSTERS.fit(Dyads(table)),
+    "auto": AsymmetricClustering("auto", max_iter=2, random_state=0).fit,
+    "search": ComponentSearchCV(CLUSTERS, [2, 3], cv=2, random_state=0).fit,
+    "folds": lambda table: GridSearchCV(CLUSTERS, {}, cv=CountSplit(2), refit=False).fit(
+        Dyads(table)
+    ),
+    "mean": InterpolatedModels([("one", CLUSTERS), ("two", ASPECTS)], random_state=0).fit,
+    "average": AveragedModels(ASPECTS, 2, random_state=0).fit,
+    "memory": RowMemory(CLUSTERS, random_state=0).fit,
+    "first batch": RowMemory(ASPECTS, random_state=0).partial_fit,
+}
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_the_table_given_is_doubted_once_and_not_its_parts(fit):
+    counts = np.vstack([0 * X[:1], X, X.sum(axis=0)])
+    messages = warned(counts, FITS[fit])
+    assert sum("is the sum of all others" in message for message in messages) == 1
+    assert sum("rows have no counts" in message for message in messages) <= 1 or fit == "folds"
 
 
 @pytest.mark.parametrize("make", [Dyads, ASPECTS.fit], ids=["Dyads", "fit"])
@@ -44,9 +78,9 @@ def test_names_and_tokens_tell_that_rows_are_no_pairs():
     sexes = list("mmf") * 8
     named = pd.DataFrame(RNG.poisson(9.0, (12, 2)), names[:12])
     with warnings.catch_warnings(action="error"):
-        tokens = [Dyads.from_pairs(rows, sexes) for rows in (names, np.arange(24) % 12)]
-    for table in (named, *tokens):
-        assert not any("pairs" in message for message in warned(table))
+        for rows in (names, np.arange(24) % 12):
+            Dyads.from_pairs(rows, sexes)
+    assert not any("pairs" in message for message in warned(named))
 
 
 def test_counts_in_few_columns_are_no_pairs():
@@ -86,12 +120,13 @@ def test_one_half_of_a_symmetric_table_is_doubted():
     for part in (np.triu(whole), np.tril(whole), np.triu(whole + 3 * np.eye(30, dtype=int))):
         named = pd.DataFrame(part, index=WORDS, columns=WORDS)
         order = RNG.permutation(WORDS)
-        for table in (part, sp.csr_array(part), named, named.loc[order, order], Dyads(named)):
-            (message,) = warned(table)
-            assert message.startswith(half)
+        for table in (part, sp.csr_array(part), named, named.loc[order, order]):
+            for use in (ASPECTS.fit, Dyads):
+                (message,) = warned(table, use)
+                assert message.startswith(half)
     edges = np.argwhere(np.triu(whole))  # no edge ends at the first, none begins at the last
     names = np.array(WORDS)[edges]
-    (message,) = warned(Dyads.from_pairs(*names.T))
+    (message,) = warned(names, lambda pairs: ASPECTS.fit(Dyads.from_pairs(*pairs.T)))
     assert message.startswith(half)
     assert not warned(Dyads.from_pairs(*np.vstack([names, names[:, ::-1]]).T))
     for table in (whole, np.diag(np.arange(1, 31))):
@@ -175,8 +210,9 @@ def test_rows_without_common_columns_are_doubted():
     lines = CountVectorizer(token_pattern=r"(?u)[^\n]+").fit_transform(texts_of(40, 9, 500))
     trigrams = CountVectorizer(ngram_range=(3, 3)).fit_transform(texts_of(40, 9, 500))
     amounts = pd.get_dummies(pd.Series(RNG.permutation(1000)[:200])).astype(int)
-    for table in (lines, trigrams, amounts, Dyads(lines)):
-        assert sum(bool(re.search(alone, m)) for m in warned(table)) == 1
+    for table in (lines, trigrams, amounts):
+        for use in (ASPECTS.fit, Dyads):
+            assert sum(bool(re.search(alone, m)) for m in warned(table, use)) == 1
     clusters = ClusterAbstraction(4, max_iter=2, random_state=0)
     for model in (clusters, AveragedModels(ASPECTS, 2, random_state=0)):
         with pytest.warns(UserWarning, match="tokens of X are in columns that only one row has"):

@@ -13,7 +13,7 @@ from skcooc.em import Record, State
 from skcooc.fitting import Recipe
 from skcooc.fitting.fit import Fit, Tuned, token_distribution
 from skcooc.heldout.validation import chosen_smoothing
-from skcooc.protocol import Array, Model, warn
+from skcooc.protocol import Array, Model, TableWarning, warn
 from skcooc.simplex import warning_of_twins
 from skcooc.tables import CheckedBlocks, Table
 
@@ -142,7 +142,8 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: 
                 warn(
                     f"{n_empty} of {len(have_counts)} {side} {'have' if n_empty > 1 else 'has'} no "
                     f"counts: labels of such {side} mean nothing, and they are members of no "
-                    "cluster in describe. Leave them out of X."
+                    "cluster in describe. Leave them out of X.",
+                    TableWarning,
                 )
     found = estimator.components_, estimator.weights_, len(estimator.embedding_)
     sizes = [getattr(estimator, name) for name in estimator.size_parameters]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.base import clone
 
-from skcooc.protocol import TableLike
+from skcooc.protocol import TableLike, TableWarning
 from skcooc.tables import is_out_of_core, read_in_memory
 
 
@@ -42,7 +43,8 @@ def fit_with_searched_size(
             )
         search = model.component_search_
     else:
-        search = _size_search(model, X, sample_weight)
+        with warnings.catch_warnings(action="ignore", category=TableWarning):
+            search = _size_search(model, X, sample_weight)
     sizes = dict(search.best_params_)
     new = copy.copy(model).set_params(**sizes)
     new.fit(X, y, sample_weight)

@@ -32,7 +32,7 @@ from skcooc.fitting.stream import (
 from skcooc.fitting.watching import BlockTasks
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.line_search import TemperatureRange
-from skcooc.protocol import Array, Block, TableLike
+from skcooc.protocol import Array, Block, TableLike, TableWarning
 from skcooc.protocol.decorators import available_if, with_callbacks
 from skcooc.protocol.scikit_learn import CallbackContext
 from skcooc.tables import CheckedBlocks, read_batch, with_names
@@ -172,8 +172,7 @@ class Streams(Predictions):
             if self._range(recipe, sample):  # without the tokens that the passes hold out
                 batch = batch.divided(held_out, seed)
             names = cast("Array | None", inputs.get("feature_names_in_"))
-            with warnings.catch_warnings():  # rows of a sample are not kept
-                warnings.filterwarnings("ignore", ".* no counts: labels of such rows", UserWarning)
+            with warnings.catch_warnings(action="ignore", category=TableWarning):
                 self.fit(with_names(batch.X.table, names), sample_weight=batch.X.weights)
             self._stream = cast(Stream, self._stream)._replace(seed=seed, held_out=held_out)
             if self._stopped:  # no passes follow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
@@ -28,7 +29,7 @@ from skcooc.heldout.predictors import (
     weighted,
 )
 from skcooc.heldout.validation import HeldOutPredictions, HoldOutOptions, add_one_unigram, hold_out
-from skcooc.protocol import Array, Block, Estimator, RandomState, TableLike
+from skcooc.protocol import Array, Block, Estimator, RandomState, TableLike, TableWarning
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import BaseComposition, Interval
 from skcooc.simplex import normalise
@@ -172,7 +173,10 @@ class InterpolatedModels(BaseComposition, MetaModel):  # set_params: the list, m
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = read_in_memory(new, X, sample_weight)
         counts = table.sample
-        with self._journal(counts.table, counts.weights, table.schema.names) as journal:
+        with (
+            self._journal(counts.table, counts.weights, table.schema.names) as journal,
+            warnings.catch_warnings(action="ignore", category=TableWarning),
+        ):
             (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
             seeded = [replace(m, estimator=self._seeded(m.estimator, seed)) for m in unseeded]
             members = self._fits("all", journal, seeded, X, counts, sample_weight)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -29,7 +30,16 @@ from skcooc.heldout.memory import (
 from skcooc.heldout.neighbors import RowIndex
 from skcooc.heldout.predictors import rows_of
 from skcooc.heldout.validation import HoldOutOptions, add_one, hold_out
-from skcooc.protocol import CSR, Array, Block, Estimator, Predictor, RandomState, TableLike
+from skcooc.protocol import (
+    CSR,
+    Array,
+    Block,
+    Estimator,
+    Predictor,
+    RandomState,
+    TableLike,
+    TableWarning,
+)
 from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.tables import Table, as_counts, read, read_batch, read_in_memory, with_names
@@ -214,7 +224,10 @@ class RowMemory(MetaModel):
         self._check_neighbors(table.in_memory)
         inputs = attributes.input_attributes(new)
         sample = table.sample
-        with self._journal(sample.table, sample.weights, table.schema.names) as journal:
+        with (
+            self._journal(sample.table, sample.weights, table.schema.names) as journal,
+            warnings.catch_warnings(action="ignore", category=TableWarning),
+        ):
             (seed,) = journal.get_or_compute(("seeds",), draw_seeds, self.random_state, 1)
             member = member_of(self._seeded(self.estimator, seed), self._cache_params)
             member = journal.get_or_compute(
@@ -285,7 +298,8 @@ class RowMemory(MetaModel):
             member = member_of(self._seeded(clone(self.estimator), seed), self._cache_params)
         else:
             member = self._member
-        member = member.partial_fit(X, table.sample, sample_weight, by_name)
+        with warnings.catch_warnings(action="ignore", category=TableWarning):
+            member = member.partial_fit(X, table.sample, sample_weight, by_name)
         frequencies = rows_with(table.sample)
         if not first:
             frequencies[: len(self._frequencies)] += self._frequencies

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
@@ -46,7 +47,15 @@ from skcooc.model_selection.survey import (
     recommend,
     table_of,
 )
-from skcooc.protocol import Array, Estimator, RandomState, TableLike, scikit_learn, warn
+from skcooc.protocol import (
+    Array,
+    Estimator,
+    RandomState,
+    TableLike,
+    TableWarning,
+    scikit_learn,
+    warn,
+)
 from skcooc.protocol.bases import EstimatorHints
 from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.protocol.scikit_learn import (
@@ -258,7 +267,8 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
         root.call_on_fit_task_begin(**hooks)
         task = root.subcontext(task_name="search", max_subtasks=None)
         task.call_on_fit_task_begin(**hooks)
-        with threads(1):
+        # The refit warns of the table.
+        with threads(1), warnings.catch_warnings(action="ignore", category=TableWarning):
             journal = resume_or_new(self, data, dict(split_params))
             options = self.cv, split_params, self.n_runs, self.random_state
             survey = journal.get_or_compute(

@@ -81,6 +81,10 @@ def refuse_class(value: object, name: str) -> None:
         raise TypeError(f"{name} is a class: give an instance, {value.__name__}(...).")
 
 
+class TableWarning(UserWarning):
+    """Warning of what is in the table that the user gave; fits to parts of it do not repeat it."""
+
+
 BETWEEN = {"skcooc", "sklearn", "joblib"}  # the lines that a warning does not name
 
 

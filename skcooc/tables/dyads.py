@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 
 from skcooc.counts import MAX_SINGLE, CSRCounts, check_block, narrowed, without_zeros
-from skcooc.protocol import CSR, Array, warn
+from skcooc.protocol import CSR, Array, TableWarning, warn
 from skcooc.tables.doubts import doubts
 from skcooc.tables.names import (
     NameIndex,
@@ -250,7 +250,7 @@ class Dyads(Tokens):
         self.row_names = checked_names(row_names, cells.shape[0], "row_names")
         self.column_names = checked_names(column_names, cells.shape[1], "column_names")
         for message in doubts(table, self.row_names, self.column_names):
-            warn(message)
+            warn(message, TableWarning)
 
     @classmethod
     def from_pairs(
@@ -320,7 +320,10 @@ class Dyads(Tokens):
         row_names, i = distinct_names(rows, names["rows"], "rows")
         column_names, j = distinct_names(columns, names["columns"], "columns")
         schema = TableSchema((len(row_names), len(column_names)), row_names, column_names)
-        return cls.from_schema(schema, *list_tokens(n, i, j))
+        dyads = cls.from_schema(schema, *list_tokens(n, i, j))
+        for message in doubts(dyads.to_csr(), row_names, column_names, of_tokens=True):
+            warn(message, TableWarning)
+        return dyads
 
     @classmethod
     def from_frame(

@@ -40,6 +40,7 @@ from skcooc.protocol import (
     Params,
     RandomState,
     TableLike,
+    TableWarning,
     warn,
 )
 from skcooc.protocol.scikit_learn import check_n_features, check_sample_weight, is_missing
@@ -96,11 +97,9 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
         if not reset:
             _check_numbers_as_names(estimator, X)
     check_total(table.data.sum(dtype=np.float64))
-    if reset:
-        for message in doubts(
-            table, row_names_of(X), column_names_of(X), of_tokens=isinstance(X, Dyads)
-        ):
-            warn(message)
+    if reset and not isinstance(X, Dyads):  # of these it was said when they were made
+        for message in doubts(table, row_names_of(X), column_names_of(X)):
+            warn(message, TableWarning)
     return table
 
 
