@@ -172,7 +172,8 @@ def outcomes(call):
             call()
         except Exception as error:
             yield {kind.__name__ for kind in type(error).__mro__}, str(error)
-        yield from (({warning.category.__name__}, str(warning.message)) for warning in told)
+        for warning in told:
+            yield {kind.__name__ for kind in warning.category.__mro__}, str(warning.message)
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
