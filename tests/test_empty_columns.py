@@ -262,3 +262,36 @@ def test_blocks_fill_columns_that_the_sample_lacks():
     model = AspectModel(3, beta=0.9, component_prior=0.2, **OPTIONS).fit(blocks)
     np.testing.assert_allclose(model.components_.sum(axis=1), 1, rtol=1e-6)
     assert model.components_[:, PLACES].sum(axis=1).min() > 0.95
+
+
+SIZES = {
+    "N = M = K": (3, 3),
+    "one column": (5, 1),
+    "N = M": (8, 8),
+    "M = K": (9, 3),
+    "M = C": (9, 2),
+}
+
+
+SINGLE = [*(m for m in MODELS if not isinstance(m, AveragedModels)), GuidedAspectModel(3)]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("model", SINGLE, ids=repr)
+def test_parameters_of_columns_are_told_from_others_whatever_the_sizes(model, size):
+    n_columns = SIZES[size][1]
+    table = np.random.default_rng(0).poisson(4.0, SIZES[size]) + 1.0
+    one = fitted(model, table, max_iter=2)
+    equations = one._fitted_model
+    places = np.arange(n_columns) + 1
+    params = equations.among(one._state.params, places, n_columns + 2)
+    for narrow, again in zip(one._state.params, equations.restrict(params, places), strict=True):
+        np.testing.assert_array_equal(narrow, again)
+    same = equations.among(one._state.params, np.arange(n_columns), n_columns)
+    for narrow, again in zip(one._state.params, same, strict=True):
+        np.testing.assert_array_equal(narrow, again)
+    rows, columns = equations.factors(params, one._state.rows)
+    np.testing.assert_allclose(columns[places], one.components_.T, rtol=1e-6)
+    np.testing.assert_array_equal(columns[[0, -1]], 0)
+    np.testing.assert_array_equal(rows, one.embedding_)

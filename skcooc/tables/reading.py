@@ -292,9 +292,11 @@ def _warn_of_unknown_rows(rows: Array, n_rows: int, scored: bool) -> None:
 def _rows_without_known_tokens(estimator: BaseEstimator, table: CSR) -> Array:
     """Return the rows that have no token in a column that tells components apart."""
     is_known = table.data > 0
-    columns = getattr(estimator, "_columns", None)
+    columns = getattr(estimator, "_columns", None)  # sorted
     if columns is not None:
-        new = np.setdiff1d(table.indices[is_known], columns)
+        indices = np.unique(table.indices[is_known])
+        places = np.searchsorted(columns, indices).clip(max=len(columns) - 1)
+        new = indices[columns[places] != indices]
         components = estimator.components_[:, new]
         # Something may be known of columns without tokens: seeds, or expected counts.
         new = new[(components == components[0]).all(axis=0)]
