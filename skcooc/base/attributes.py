@@ -145,9 +145,10 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: 
                     "cluster in describe. Leave them out of X.",
                     TableWarning,
                 )
-    found = estimator.components_, estimator.weights_, len(estimator.embedding_)
     sizes = [getattr(estimator, name) for name in estimator.size_parameters]
-    if 1 not in sizes and is_collapsed(*found):
+    if 1 not in sizes and is_collapsed(
+        estimator.components_, estimator.weights_, len(estimator.embedding_)
+    ):
         remedy = "Use a larger beta, or beta='auto'."
         if recipe.equations.largest_beta == 1 and (estimator.beta_ == 1 or estimator.tuning_):
             mean = table.counts.column_sums.sum() / table.counts.shape[0]
@@ -173,12 +174,12 @@ def _too_many_components(estimator: BaseEstimator, shape: tuple[int, ...]) -> st
     n_rows, *_, n_columns = shape
     sizes = {"rows": n_rows or np.inf, "columns": n_columns}  # rows of blocks are not counted
     for name in estimator.size_parameters * (len(shape) == 2):
-        given = getattr(estimator, "axis", "rows" if name == "n_clusters" else name)
-        divided = [side for side in sizes if side[:3] in given] or list(sizes)
+        axis = getattr(estimator, "axis", "rows" if name == "n_clusters" else name)
+        divided = [side for side in sizes if side[:3] in axis] or list(sizes)
         side = min(divided, key=lambda side: sizes[side])
-        if (size := getattr(estimator, name)) > (least := sizes[side]):
+        if (size := getattr(estimator, name)) > (n_items := sizes[side]):
             return (
-                f"{name}={size}, but X has {least} {side if least > 1 else side[:-1]}, so that "
+                f"{name}={size}, but X has {n_items} {side if n_items > 1 else side[:-1]}, so that "
                 f"some have nothing to describe: set {name} to much less. If a row of X is a pair, "
                 "such as user and item, use Dyads.from_frame."
             )

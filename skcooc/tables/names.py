@@ -109,12 +109,12 @@ def _need_objects(names: Sequence[object]) -> bool:
 def unique_names(names: Array, side: str) -> tuple[Array, Array]:
     """Sorted distinct names, and the index of each; TypeError if names have no order."""
     if names.dtype.kind in "iu" and names.size:
-        least = names.min()
-        if int(names.max()) - int(least) < 2 * len(names):  # no need to sort
-            offsets = (names - least).view(f"u{names.itemsize}")  # which cannot overflow
+        smallest = names.min()
+        if int(names.max()) - int(smallest) < 2 * len(names):  # no need to sort
+            offsets = (names - smallest).view(f"u{names.itemsize}")  # which cannot overflow
             is_name = np.zeros(int(offsets.max()) + 1, dtype=bool)
             is_name[offsets] = True
-            distinct = np.flatnonzero(is_name).astype(names.dtype) + least
+            distinct = np.flatnonzero(is_name).astype(names.dtype) + smallest
             return distinct, (np.cumsum(is_name) - 1)[offsets]
     if names.dtype.kind not in "OU":
         return np.unique(names, return_inverse=True)

@@ -150,8 +150,8 @@ def _columns(frame: Any) -> list[Any]:
 
 
 def _few(names: Sequence[Any]) -> str:
-    others = f" and {len(names) - MAX_LISTED} others" if len(names) > MAX_LISTED else ""
-    return f"{', '.join(map(repr, names[:MAX_LISTED]))}{others}"
+    rest = f" and {len(names) - MAX_LISTED} others" if len(names) > MAX_LISTED else ""
+    return f"{', '.join(map(repr, names[:MAX_LISTED]))}{rest}"
 
 
 def _named_column(frame: Any, name: Any) -> Any:
@@ -177,12 +177,12 @@ def names_of_counts(columns: Sequence[Any], used: Sequence[Any] = ()) -> list[An
 
 def _find_counts(frame: Any, used: Sequence[Any]) -> Any:
     """The column of numbers whose name means counts, or None; warns of what is taken, or not."""
-    others = [
+    candidates = [
         name
         for name in _columns(frame)
         if name not in (*used, "") and not is_name_of_ids(name)  # "" is an index in a file
     ]
-    names = [name for name in names_of_counts(others, used) if _holds_numbers(frame[name])]
+    names = [name for name in names_of_counts(candidates, used) if _holds_numbers(frame[name])]
     if len(names) > 1:
         raise ValueError(
             f"Columns {_few(names)} may each hold counts: give one, count={names[0]!r}, or "
@@ -194,10 +194,10 @@ def _find_counts(frame: Any, used: Sequence[Any]) -> Any:
             "each line is one token."
         )
         return names[0]
-    if len(others) == 1 and _holds_numbers(frame[others[0]]):
+    if len(candidates) == 1 and _holds_numbers(frame[candidates[0]]):
         warn(
-            f"Column {others[0]!r} is not used: give count={others[0]!r}, or count=None if each "
-            "line is one token."
+            f"Column {candidates[0]!r} is not used: give count={candidates[0]!r}, or count=None if "
+            "each line is one token."
         )
     return None
 
@@ -321,7 +321,7 @@ def _as_numbers(counts: Array) -> Array:
 
 
 def _refuse_values(counts: Array) -> None:
-    for problem, invalid, cure in (
+    for problem, invalid, remedy in (
         ("missing (NaN)", np.isnan(counts), "Leave these out, or fill in a number."),
         ("negative", counts < 0, "Counts and weights should be 0 or more: leave these out."),
         ("infinite", np.isinf(counts), "Leave these out, or give a finite number."),
@@ -329,7 +329,7 @@ def _refuse_values(counts: Array) -> None:
         if invalid.any():
             raise ValueError(
                 f"{invalid.sum()} of {len(counts)} counts are {problem}, the first at position "
-                f"{invalid.argmax()}. {cure}"
+                f"{invalid.argmax()}. {remedy}"
             )
 
 
