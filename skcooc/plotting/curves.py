@@ -87,7 +87,7 @@ class PerplexityDisplay(Display):
     >>> X = datasets.make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
     >>> display = plotting.PerplexityDisplay.from_estimator(AspectModel(3, random_state=0).fit(X))
     >>> display.over, len(display.curves[0].x)
-    ('beta', 4)
+    ('beta', 3)
     """
 
     def __init__(
