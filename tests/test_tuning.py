@@ -23,7 +23,6 @@ from skcooc.fitting.tuning import (
     ComponentPrior,
     LeaveOneOut,
     OneOf,
-    Pilot,
     Raised,
     SmallerPseudoCounts,
     Temperature,
@@ -279,20 +278,8 @@ def test_leave_one_out_is_dropped_at_once_unless_smaller_pseudo_counts_may_make_
     assert n_trials == 1 or best.values["component_prior"] == 0.005
 
 
-def test_the_guess_of_leave_one_out_is_mended_by_the_error_of_the_first_one():
-    def loss(beta, n_components=8, leave_one_out=False, component_prior=0.0):
-        return 2 - leave_one_out + abs(beta - (0.95 if leave_one_out else 0.84)) / 10
-
-    within = TemperatureRange(0.5, 1.0, "linear", 0.8, 0.04)
-    stages = [Pilot(within, 4), Temperature(TemperatureRange(0.84, 0.84))]
-    trials, _ = tried([*stages, LeaveOneOut(within._replace(guess=0.9), {}, [])], loss)
-    betas = [trial.beta for trial in trials if trial.stage == "left out"]
-    assert betas[0] == pytest.approx(0.94)
-    trials, _ = tried([stages[1], LeaveOneOut(within._replace(guess=0.9), {}, [])], loss)
-    assert trials[1].beta == pytest.approx(0.9)  # no pilot
-    near = LeaveOneOut(within._replace(guess=0.99), {}, [])
-    trials, _ = tried([*stages, near], loss)
-    assert max(trial.beta for trial in trials) == 1.0  # the end of the range
+def test_the_usual_values_of_leave_one_out_end_at_one():
+    near = LeaveOneOut(TemperatureRange(0.5, 1.0, "linear", 0.99, 0.04), {}, [])
     usual = [near.usual_values(factor)["beta"] for factor in (0.9, 1.0, 1.1)]
     assert usual == pytest.approx([0.891, 0.99, 1.0])
 

@@ -410,14 +410,8 @@ class LeaveOneOut:
         best = _required(best)
         at = {**best.values, **self.usual, "leave_one_out": True}
         worth = (1 + MIN_GAIN) * best.validation.perplexity  # as smaller pseudo-counts may be
-        within = self.within
-        pilots = [trial for trial in so_far if trial.n_components is not None]
-        # The first pilot is a guess, too: its error is about that of this one.
-        if within.guess is not None and pilots:
-            error = min(pilots, key=attrgetter("loss")).beta - pilots[0].beta
-            within = within._replace(guess=min(within.guess + error, within.high))
         losses = yield from line_search(
-            within,
+            self.within,
             self.n_temperatures,
             lambda beta: at | {"beta": beta},
             enough=worth,

@@ -30,7 +30,7 @@ from skcooc.reports.sizes import merge_copies, twins
 from skcooc.tables import with_names
 
 # Counted words of a text, on average, below which topics are fitted with leave-one-out. Otherwise
-# beta may be so small that all topics become equal.
+# 4 topics may seem as good as 8, where 32 are far better.
 SHORT = 10
 
 
