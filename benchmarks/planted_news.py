@@ -58,7 +58,7 @@ def planted_news(
                     for k in range(N_TOPICS)
                 ]
             )
-            matched = masses.argmax(axis=0)
+            matched = masses.argmax(axis=0)[report.by_group.components]  # in its order
             sums = np.zeros_like(planted)
             for k, topic in enumerate(matched):
                 sums[:, topic] += shares[:, k]
