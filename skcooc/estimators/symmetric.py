@@ -24,6 +24,7 @@ from skcooc.protocol.bases import BiclusterMixin
 from skcooc.protocol.scikit_learn import StrOptions
 from skcooc.simplex import first_largest
 from skcooc.starts.clusters import bigram_start, cocluster_start
+from skcooc.starts.coclusters import search_start
 from skcooc.tables import Table
 
 # Ranges of beta: times the mean number of tokens of a row or column, and relative to the critical
@@ -197,7 +198,9 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
                 )
         model = CoClusters(*sizes, self.hard, self.proportions, self.object_weights)
         fall, rise = split_annealing(self.annealing)
-        start: Start = partial(cocluster_start, annealing=rise)
+        start: Start = search_start
+        if rise is not None:
+            start = partial(cocluster_start, annealing=rise)
         if self.tied:
             self._check_tied()
         within = partial(temperatures, model, within=SYMMETRIC, critical=SYMMETRIC_CRITICAL)

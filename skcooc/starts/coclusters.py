@@ -1,0 +1,410 @@
+"""Starts of co-clusters: merges, random divisions and exchanges by an integrated likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, NamedTuple, Self, TypeAlias, cast
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from skcooc.counts import CSRCounts
+from skcooc.em.stages import EMStage, Runner, State
+from skcooc.equations.coclusters import CoClusters
+from skcooc.equations.memberships import ObjectWeights, row_factors, weight_unit
+from skcooc.loops.coclusters import count_blocks, exchange_items, merge_gains
+from skcooc.protocol import Array, Counts, Rows
+from skcooc.starts import short_stage
+from skcooc.starts.clusters import cocluster_start
+
+A = 0.5  # pseudo-count of a pair of clusters, and of a cluster: Jeffreys' prior
+TABLE_SIZE = 2**16  # whole counts below have their log Gamma in a table
+LARGEST_START = 16  # clusters of a side, where their numbers are not given
+WIDE = 2, 4  # clusters of the first states for each one that is asked for
+MERGED = 0.25  # share of the clusters in excess that are merged at a time
+FIRST_SWEEPS, SWEEPS, LAST_SWEEPS = 8, 3, 40  # before, between and after merges
+FEW = 1e-3  # share of items that still move once exchanges have settled
+DIVIDED = 0.25, 0.5, 1.0  # shares of clusters that a try divides
+N_TRIES = 8  # without a gain, after which a search has converged
+LEAST_GAIN = 1e-6  # nats: less is rounding
+SEARCH_ITERATIONS, SEARCH_TOL = 20, 1e-6
+BLUR = 0.1  # share of uniform posteriors in those with which soft clusters begin
+CONCENTRATION = 100.0  # of a Dirichlet compound multinomial; 30 and 300 give the same numbers
+
+
+Proportions: TypeAlias = Literal["uniform", "estimated"]
+
+
+class Merge(NamedTuple):
+    """Two clusters of one side become one, which keeps the smaller number."""
+
+    axis: int  # 0: rows, 1: columns
+    first: int
+    second: int
+    loss: float  # nats of the evidence; negative where merging is a gain
+
+
+class Side(NamedTuple):
+    """The rows of a table, or its columns."""
+
+    indptr: Array
+    indices: Array
+    data: Array
+    weights: Array  # (N,): in the sizes of clusters; zeros where these tell nothing
+    items: Array  # those that have tokens
+
+
+class TwoSides(NamedTuple):
+    """A table of float64 counts by rows and by columns, so that one loop serves both."""
+
+    rows: Side
+    columns: Side
+    are_whole: bool  # counts and weights
+
+    @classmethod
+    def of_block(
+        cls,
+        X: CSRCounts,
+        proportions: Proportions = "estimated",
+        object_weights: ObjectWeights = "counts",
+        *,
+        discounts: bool = False,
+    ) -> Self:
+        """Return the table, with rows counted by their weights.
+
+        A number below 1 counts as a token, on average.
+        """
+        weights = X.row_weights.astype(np.float64)
+        factors = weights / X.mean_count_weight
+        if object_weights != "counts":
+            unit = weight_unit(X, object_weights)
+            factors = factors * row_factors(X, object_weights, unit)[:, 0]
+        counts = discounted(X) if discounts else X.data
+        data = counts * np.repeat(factors, np.diff(X.indptr))
+        indptr, indices, order = X.views.columns.structure
+        are_whole = not (data % 1).any() and not (weights % 1).any()
+        column_weights = np.ones(X.shape[1])
+        if proportions == "uniform":
+            weights = np.zeros_like(weights)
+            column_weights = np.zeros_like(column_weights)
+        rows = _side(X.indptr, X.indices, data, weights)
+        columns = _side(indptr, indices, data[order], column_weights)
+        return cls(rows, columns, are_whole)
+
+
+def _side(indptr: Array, indices: Array, data: Array, weights: Array) -> Side:
+    places = np.repeat(np.arange(len(weights)), np.diff(indptr))
+    items = np.flatnonzero(np.bincount(places, data, len(weights)))
+    return Side(indptr, indices, data, weights, items)
+
+
+@lru_cache(128)
+def log_gammas(a: float, are_whole: bool) -> Array:
+    """log Gamma(n + a) of whole n; empty where counts are not whole."""
+    return gammaln(np.arange(TABLE_SIZE) + a) if are_whole else np.empty(0)
+
+
+class Blocks:
+    """Counts of pairs of clusters, and the evidence for them.
+
+    With the tokens J (C, D) of pairs, t (C,) and t' (D,) of clusters, and their sizes s and s'
+
+        ICL = log DM(J; a) - log DM(t; a D) - log DM(t'; a C) + log DM(s; a) + log DM(s'; a),
+
+    where DM is the Dirichlet-multinomial evidence of a sequence. Its first part is the Bayes factor
+    of P(x) P(y) c_cd against independence: how frequent an item is does not tell its cluster. With
+    uniform proportions the sizes are zero, and the last two terms vanish.
+    """
+
+    def __init__(self, J: Array, sizes: tuple[Array, Array], are_whole: bool) -> None:
+        self.J = J
+        self.sizes = sizes
+        self.are_whole = are_whole
+
+    @property
+    def icl(self) -> float:
+        value = self._of_numbers(self.J.shape)
+        for n in (self.J, *self.sizes):
+            value += (gammaln(n + A) - gammaln(A)).sum()
+        return float(value)
+
+    def _of_numbers(self, shape: tuple[int, ...]) -> float:
+        """The terms with the numbers of clusters, for other numbers, with the sums as they are."""
+        C, D = shape
+        value = gammaln(C * D * A + self.J.sum()) - gammaln(C * D * A)
+        for axis, (n, n_others) in enumerate(((C, D), (D, C))):
+            g = A * n_others
+            value += (gammaln(g) - gammaln(self.J.sum(axis=1 - axis) + g)).sum()
+            value += gammaln(n * A) - gammaln(n * A + self.sizes[axis].sum())
+        return float(value)
+
+    def prior(self, axis: int) -> tuple[float, float, Array, Array]:
+        """a, and g of the clusters of one side, with tables of log Gamma."""
+        g = A * self.J.shape[1 - axis]
+        return A, g, log_gammas(A, self.are_whole), log_gammas(g, self.are_whole)
+
+    def merge_gains(self) -> Array:
+        """What each merge adds to the ICL, (C^2 + D^2,); minus infinity where there is none."""
+        gains = []
+        value = self._of_numbers(self.J.shape)
+        for axis in (0, 1):
+            J = np.ascontiguousarray(self.J if axis == 0 else self.J.T)
+            n = len(J)
+            of_axis = np.full((n, n), -np.inf)
+            if n > 1:
+                cells = gammaln(J + A)
+                prior = self.prior(axis)
+                merge_gains(J, J.sum(axis=1), self.sizes[axis], *prior, cells, of_axis)
+                fewer = list(self.J.shape)
+                fewer[axis] -= 1
+                of_axis += self._of_numbers(tuple(fewer)) - value
+            gains.append(of_axis.ravel())
+        return np.concatenate(gains)
+
+    def pair(self, place: int) -> tuple[int, int, int]:
+        """Axis and clusters of a merge, by its place in the gains."""
+        C, D = self.J.shape
+        axis = int(place >= C * C)
+        return (axis, *divmod(place - axis * C * C, (C, D)[axis]))
+
+    def merged(self, groups: tuple[Array, Array]) -> Self:
+        """Return blocks of clusters in groups, numbered from 0, (C,) and (D,)."""
+        R, S = (np.eye(group.max() + 1)[group] for group in groups)
+        J = R.T @ self.J @ S
+        return type(self)(J, (self.sizes[0] @ R, self.sizes[1] @ S), self.are_whole)
+
+    def tree(self) -> list[Merge]:
+        """All merges down to one cluster of each side, each the best at its time."""
+        names = [np.arange(n) for n in self.J.shape]
+        blocks = self
+        merges = []
+        while blocks.J.size > 1:
+            gains = blocks.merge_gains()
+            place = int(gains.argmax())
+            axis, first, second = blocks.pair(place)
+            merges.append(
+                Merge(axis, int(names[axis][first]), int(names[axis][second]), -float(gains[place]))
+            )
+            groups = [np.arange(n) for n in blocks.J.shape]
+            groups[axis] = _joined(len(names[axis]), [(first, second)])
+            names[axis] = np.delete(names[axis], second)
+            blocks = blocks.merged((groups[0], groups[1]))
+        return merges
+
+
+def _joined(n: int, pairs: list[tuple[int, int]]) -> Array:
+    """Groups of n clusters, numbered from 0, where these pairs are joined."""
+    groups = np.arange(n)
+    for first, second in pairs:
+        groups[second] = first
+    return np.unique(groups, return_inverse=True)[1]
+
+
+class Partition:
+    """Clusters of the items of both sides."""
+
+    def __init__(self, X: TwoSides, row_labels: Array, column_labels: Array) -> None:
+        self.X = X
+        self.labels = [
+            _numbered(labels, side.items)
+            for labels, side in zip((row_labels, column_labels), X[:2], strict=True)
+        ]
+        C, D = (int(labels.max()) + 1 for labels in self.labels)
+        J = np.zeros((C, D))
+        count_blocks(*X.rows[:3], *self.labels, J)
+        sizes = [
+            np.bincount(labels[side.items], side.weights[side.items], n)
+            for labels, side, n in zip(self.labels, X[:2], (C, D), strict=True)
+        ]
+        self.blocks = Blocks(J, (sizes[0], sizes[1]), X.are_whole)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        C, D = self.blocks.J.shape
+        return C, D
+
+    def settled(self, rng: np.random.Generator, n_sweeps: int, keep: bool) -> Partition:
+        """Return the clusters after exchanges on either side, until hardly an item moves.
+
+        With ``keep`` no cluster becomes empty.
+        """
+        labels = [side.copy() for side in self.labels]
+        J = self.blocks.J.copy()
+        few = FEW * sum(len(side.items) for side in self.X[:2])
+        for _ in range(n_sweeps):
+            n_moved = 0
+            for axis, side in enumerate(self.X[:2]):
+                table = np.ascontiguousarray(J if axis == 0 else J.T)
+                n, n_others = table.shape
+                labels_of_items = labels[axis][side.items]
+                sizes = np.bincount(labels_of_items, side.weights[side.items], n)
+                n_moved += exchange_items(
+                    *side[:3],
+                    rng.permutation(side.items),
+                    side.weights,
+                    labels[axis],
+                    labels[1 - axis],
+                    table,
+                    table.sum(axis=1),
+                    sizes,
+                    np.bincount(labels_of_items, minlength=n),
+                    *self.blocks.prior(axis),
+                    keep,
+                    gammaln(table + A),
+                    np.empty(n),
+                    np.zeros(n_others),
+                    np.empty(n_others, dtype=np.intp),
+                )
+                J = table if axis == 0 else table.T
+            if n_moved <= few:
+                break
+        return Partition(self.X, *labels)
+
+    def merged(self, sizes: tuple[int, int] | None) -> Partition | None:
+        """Return clusters with a part of the excess merged, or a part of the pairs that gain.
+
+        None where nothing is to be merged.
+        """
+        excess = [n - least for n, least in zip(self.shape, sizes or (1, 1), strict=True)]
+        room = [max(1, int(MERGED * n)) if n > 0 else 0 for n in excess]
+        pairs: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+        gains = self.blocks.merge_gains()
+        merging: set[tuple[int, int]] = set()
+        for place in np.argsort(-gains, kind="stable").tolist():
+            if not any(room) or gains[place] == -np.inf or (sizes is None and gains[place] <= 0):
+                break
+            axis, first, second = self.blocks.pair(place)
+            if room[axis] and not {(axis, first), (axis, second)} & merging:
+                merging |= {(axis, first), (axis, second)}
+                pairs[axis].append((first, second))
+                room[axis] -= 1
+        if not merging:
+            return None
+        groups = [_joined(n, of_axis) for n, of_axis in zip(self.shape, pairs, strict=True)]
+        rows, columns = (group[labels] for group, labels in zip(groups, self.labels, strict=True))
+        return Partition(self.X, rows, columns)
+
+    def reduced(self, rng: np.random.Generator, sizes: tuple[int, int] | None) -> Partition:
+        """Return clusters merged, with exchanges in between, to these numbers.
+
+        If these are None, as long as the ICL rises.
+        """
+        keep = sizes is not None
+        partition = self.settled(rng, FIRST_SWEEPS, keep)
+        while (merged := partition.merged(sizes)) is not None:
+            partition = merged.settled(rng, SWEEPS, keep)
+        return partition.settled(rng, LAST_SWEEPS, keep=True)
+
+    def divided(self, rng: np.random.Generator, share: float) -> Partition:
+        """Return clusters of which this share, of either side, are divided at random."""
+        sides = []
+        for labels, n in zip(self.labels, self.shape, strict=True):
+            chosen = rng.permutation(n)[: max(1, round(share * n))]
+            moved = np.isin(labels, chosen) & (rng.random(len(labels)) < 0.5)
+            sides.append(np.where(moved, labels + n, labels))
+        return Partition(self.X, *sides)
+
+
+def _numbered(labels: Array, items: Array) -> Array:
+    """Labels from 0 without gaps; those of other items mean nothing."""
+    numbers = np.zeros(len(labels), dtype=np.intp)
+    numbers[items] = np.unique(labels[items], return_inverse=True)[1]
+    return numbers
+
+
+def random_partition(X: TwoSides, sizes: tuple[int, int], rng: np.random.Generator) -> Partition:
+    """Return random clusters of about equal size; fewer where there are fewer items."""
+    sides = []
+    for side, n in zip(X[:2], sizes, strict=True):
+        labels = np.zeros(len(side.weights), dtype=np.intp)
+        labels[side.items] = rng.permutation(np.arange(len(side.items)) % n)
+        sides.append(labels)
+    return Partition(X, *sides)
+
+
+@dataclass
+class Search:
+    """Solver whose iteration raises the ICL of labels: a state has those of columns and of rows.
+
+    The first iteration merges random clusters, 2 and 4 for each one asked for, and takes the best
+    result. Each further one divides some clusters of either side at random and merges as many,
+    until the ICL is higher. The search has converged when none of some tries has gained.
+    """
+
+    seed: int
+    sizes: tuple[int, int] | None = None  # numbers of clusters; None: those with the best ICL
+    proportions: Proportions = "estimated"
+    object_weights: ObjectWeights = "counts"
+    discounts: bool = False  # whether repetitions in a row count less, see `discounted`
+    n_iter: int = 0
+    pace: float = 1.0
+    _table: TwoSides | None = None
+
+    def relocated(self, move: Callable[[Rows], Rows]) -> Self:
+        return replace(self, _table=None)
+
+    def __getstate__(self) -> dict[str, object]:
+        return vars(self) | {"_table": None}  # a checkpoint needs no copy of it
+
+    def step(self, stage: EMStage, state: State) -> tuple[State, float]:
+        if self._table is None:
+            X = cast(CSRCounts, stage.X)
+            self._table = TwoSides.of_block(
+                X, self.proportions, self.object_weights, discounts=self.discounts
+            )
+        rng = np.random.default_rng((self.seed, self.n_iter))
+        partition = Partition(self._table, state.rows, state.params)
+        improve = self._improved if self.n_iter else self._merged
+        self.n_iter += 1
+        row_labels, column_labels = improve(partition, rng).labels
+        return State(column_labels, row_labels), -partition.blocks.icl
+
+    def _merged(self, partition: Partition, rng: np.random.Generator) -> Partition:
+        """Return the best of some random states with too many clusters, which are merged."""
+        wide = [(LARGEST_START, LARGEST_START)] * len(WIDE)
+        if self.sizes is not None:
+            wide = [(factor * self.sizes[0], factor * self.sizes[1]) for factor in WIDE]
+        states = (random_partition(partition.X, sizes, rng) for sizes in wide)
+        reduced = [state.reduced(rng, self.sizes) for state in states]
+        return max(reduced, key=lambda partition: partition.blocks.icl)
+
+    def _improved(self, partition: Partition, rng: np.random.Generator) -> Partition:
+        """Return the first try with a higher ICL, or the same partition if there is none."""
+        least = partition.blocks.icl + LEAST_GAIN
+        for _ in range(N_TRIES):
+            divided = partition.divided(rng, rng.choice(DIVIDED))
+            other = divided.reduced(rng, self.sizes)
+            if other.blocks.icl > least:
+                return other
+        return partition
+
+
+def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner: Runner) -> State:
+    """Return the clusters with the best ICL that a search finds; soft ones are blurred.
+
+    A table that is not in memory begins with asymmetric clusterings.
+    """
+    if not isinstance(X, CSRCounts):
+        return cocluster_start(model, X, rng, runner)
+    sizes = model.n_row_clusters, model.n_column_clusters
+    search = Search(int(rng.integers(2**31)), sizes, "estimated", model.object_weights)
+    stage = short_stage(model, X, 1.0, SEARCH_ITERATIONS, SEARCH_TOL, runner)
+    labels = [rng.integers(k, size=n) for k, n in zip(sizes, X.shape, strict=True)]
+    column_labels, row_labels = runner.run([stage], rng, search, State(labels[1], labels[0])).state
+    sides = []
+    for side, n in zip((row_labels, column_labels), sizes, strict=True):
+        posteriors = np.eye(n, dtype=X.dtype)[side]
+        sides.append(posteriors if model.hard else (1 - BLUR) * posteriors + BLUR / n)
+    return State(*model.from_clusters(X, *sides))
+
+
+def discounted(X: CSRCounts) -> Array:
+    """Return counts of the non-zeros in which a repetition counts less than the first token.
+
+    Those expected of a Dirichlet compound multinomial (DCM): the tokens of bursty rows that do not
+    repeat others. Else repetitions would be taken for clusters.
+    """
+    share = CONCENTRATION * (X.column_sums / X.column_sums.sum())[X.indices]
+    return share * (digamma(share + X.data) - digamma(share))
