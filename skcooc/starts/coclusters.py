@@ -23,15 +23,16 @@ A = 0.5  # pseudo-count of a pair of clusters, and of a cluster: Jeffreys' prior
 TABLE_SIZE = 2**16  # whole counts below have their log Gamma in a table
 LARGEST_START = 16  # clusters of a side, where their numbers are not given
 WIDE = 2, 4  # clusters of the first states for each one that is asked for
-MERGED = 0.25  # share of the clusters in excess that are merged at a time
-FIRST_SWEEPS, SWEEPS, LAST_SWEEPS = 8, 3, 40  # before, between and after merges
+MERGED = 0.5  # share of the clusters in excess that are merged at a time
+FIRST_SWEEPS, SWEEPS, LAST_SWEEPS = 4, 1, 10  # before, between and after merges
 FEW = 1e-3  # share of items that still move once exchanges have settled
 DIVIDED = 0.25, 0.5, 1.0  # shares of clusters that a try divides
-N_TRIES = 8  # without a gain, after which a search has converged
+MAX_TRIES = 8  # without a gain, after which a search has converged
+MAX_ITER, TOL = 20, 1e-6
+WORK = 2**20  # non-zeros in all iterations, or in all tries of one; at least two of these are made
 LEAST_GAIN = 1e-6  # nats: less is rounding
-SEARCH_ITERATIONS, SEARCH_TOL = 20, 1e-6
 BLUR = 0.1  # share of uniform posteriors in those with which soft clusters begin
-CONCENTRATION = 100.0  # of a Dirichlet compound multinomial; 30 and 300 give the same numbers
+LARGEST_CONCENTRATION = 1000.0  # of bursty rows: in others tokens repeat by chance
 
 
 Proportions: TypeAlias = Literal["uniform", "estimated"]
@@ -69,20 +70,19 @@ class TwoSides(NamedTuple):
         X: CSRCounts,
         proportions: Proportions = "estimated",
         object_weights: ObjectWeights = "counts",
-        *,
-        discounts: bool = False,
+        concentration: float = np.inf,
     ) -> Self:
         """Return the table, with rows counted by their weights.
 
-        A number below 1 counts as a token, on average.
+        A number below 1 counts as a token, on average. Tokens that repeat others in rows of this
+        concentration count less.
         """
         weights = X.row_weights.astype(np.float64)
         factors = weights / X.mean_count_weight
         if object_weights != "counts":
             unit = weight_unit(X, object_weights)
             factors = factors * row_factors(X, object_weights, unit)[:, 0]
-        counts = discounted(X) if discounts else X.data
-        data = counts * np.repeat(factors, np.diff(X.indptr))
+        data = first_tokens(X, concentration) * np.repeat(factors, np.diff(X.indptr))
         indptr, indices, order = X.views.columns.structure
         are_whole = not (data % 1).any() and not (weights % 1).any()
         column_weights = np.ones(X.shape[1])
@@ -92,6 +92,19 @@ class TwoSides(NamedTuple):
         rows = _side(X.indptr, X.indices, data, weights)
         columns = _side(indptr, indices, data[order], column_weights)
         return cls(rows, columns, are_whole)
+
+
+def first_tokens(X: CSRCounts, concentration: float) -> Array:
+    """Return the expected number of tokens of each non-zero that repeat no other of their row.
+
+    Rows are drawn from a Dirichlet compound multinomial (DCM) with the unigram as its mean. From an
+    infinite concentration all tokens are drawn anew.
+    """
+    counts = X.data.astype(np.float64)
+    if np.isinf(concentration):
+        return counts
+    share = concentration * (X.column_sums / X.column_sums.sum())[X.indices]
+    return share * (digamma(share + counts) - digamma(share))
 
 
 def _side(indptr: Array, indices: Array, data: Array, weights: Array) -> Side:
@@ -324,20 +337,44 @@ def random_partition(X: TwoSides, sizes: tuple[int, int], rng: np.random.Generat
     return Partition(X, *sides)
 
 
+def concentration_of_rows(X: CSRCounts, partition: Partition) -> float:
+    """Return the concentration of a DCM of rows, by its moments; infinite if they are not bursty.
+
+    With p = P(y given the cluster of x), sum n_ij (n_ij - 1) is expected to be n_i (n_i - 1) times
+    sum_j p_j^2 + (1 - sum_j p_j^2) / (1 + concentration).
+    """
+    if not partition.X.are_whole:
+        return np.inf
+    row_labels, column_labels = partition.labels
+    J = partition.blocks.J
+    shares = X.column_sums / J.sum(axis=0)[column_labels]
+    squares = np.bincount(column_labels, shares**2, J.shape[1])
+    chances = (J / J.sum(axis=1, keepdims=True)) ** 2 @ squares  # that two tokens are equal
+    pairs = X.row_weights * X.row_sums * (X.row_sums - 1)
+    n_equal = X.row_weights @ X.sum_rows(X.data * (X.data - 1.0))
+    surplus = n_equal - pairs @ chances[row_labels]
+    if surplus <= 0:
+        return np.inf
+    concentration = pairs @ (1 - chances[row_labels]) / surplus - 1
+    return concentration if concentration < LARGEST_CONCENTRATION else np.inf
+
+
 @dataclass
 class Search:
     """Solver whose iteration raises the ICL of labels: a state has those of columns and of rows.
 
     The first iteration merges random clusters, 2 and 4 for each one asked for, and takes the best
-    result. Each further one divides some clusters of either side at random and merges as many,
-    until the ICL is higher. The search has converged when none of some tries has gained.
+    result. It finds out whether rows are bursty: then tokens that repeat others count less from
+    there on, as they would look like clusters. Each further iteration divides some clusters of
+    either side at random and merges as many, until the ICL is higher. The search has converged
+    when none of some tries has gained. Both are fewer in large tables.
     """
 
     seed: int
     sizes: tuple[int, int] | None = None  # numbers of clusters; None: those with the best ICL
     proportions: Proportions = "estimated"
     object_weights: ObjectWeights = "counts"
-    discounts: bool = False  # whether repetitions in a row count less, see `discounted`
+    concentration: float = np.inf  # of rows, once it is known
     n_iter: int = 0
     pace: float = 1.0
     _table: TwoSides | None = None
@@ -349,36 +386,64 @@ class Search:
         return vars(self) | {"_table": None}  # a checkpoint needs no copy of it
 
     def step(self, stage: EMStage, state: State) -> tuple[State, float]:
+        X = cast(CSRCounts, stage.X)
         if self._table is None:
-            X = cast(CSRCounts, stage.X)
-            self._table = TwoSides.of_block(
-                X, self.proportions, self.object_weights, discounts=self.discounts
-            )
+            self._table = self._table_of(X)
         rng = np.random.default_rng((self.seed, self.n_iter))
-        partition = Partition(self._table, state.rows, state.params)
-        improve = self._improved if self.n_iter else self._merged
+        before = Partition(self._table, state.rows, state.params)
+        if self.n_iter > 0:
+            after = self._improved(before, rng, min(MAX_TRIES, n_affordable(X)))
+        else:
+            after = self._merged(self._table, rng)
+            self.concentration = concentration_of_rows(X, after)
+            if np.isfinite(self.concentration):
+                self._table = self._table_of(X)
+                after = Partition(self._table, *after.labels).reduced(rng, self.sizes)
         self.n_iter += 1
-        row_labels, column_labels = improve(partition, rng).labels
-        return State(column_labels, row_labels), -partition.blocks.icl
+        row_labels, column_labels = after.labels
+        return State(column_labels, row_labels), -before.blocks.icl
 
-    def _merged(self, partition: Partition, rng: np.random.Generator) -> Partition:
+    def _table_of(self, X: CSRCounts) -> TwoSides:
+        return TwoSides.of_block(X, self.proportions, self.object_weights, self.concentration)
+
+    def _merged(self, X: TwoSides, rng: np.random.Generator) -> Partition:
         """Return the best of some random states with too many clusters, which are merged."""
         wide = [(LARGEST_START, LARGEST_START)] * len(WIDE)
         if self.sizes is not None:
             wide = [(factor * self.sizes[0], factor * self.sizes[1]) for factor in WIDE]
-        states = (random_partition(partition.X, sizes, rng) for sizes in wide)
+        states = (random_partition(X, sizes, rng) for sizes in wide)
         reduced = [state.reduced(rng, self.sizes) for state in states]
         return max(reduced, key=lambda partition: partition.blocks.icl)
 
-    def _improved(self, partition: Partition, rng: np.random.Generator) -> Partition:
+    def _improved(self, partition: Partition, rng: np.random.Generator, n_tries: int) -> Partition:
         """Return the first try with a higher ICL, or the same partition if there is none."""
         least = partition.blocks.icl + LEAST_GAIN
-        for _ in range(N_TRIES):
+        for _ in range(n_tries):
             divided = partition.divided(rng, rng.choice(DIVIDED))
             other = divided.reduced(rng, self.sizes)
             if other.blocks.icl > least:
                 return other
         return partition
+
+
+def n_affordable(X: CSRCounts) -> int:
+    return max(2, WORK // max(1, len(X.data)))
+
+
+def found_labels(
+    search: Search, model: CoClusters, X: CSRCounts, runner: Runner
+) -> tuple[Array, Array]:
+    """Return the labels of rows and columns with which a search ends."""
+    n_iter = min(MAX_ITER, n_affordable(X))
+    stage = short_stage(model, X, 1.0, n_iter, TOL, runner)
+    rng = np.random.default_rng(search.seed)
+    row_labels, column_labels = (
+        rng.integers(n, size=size)
+        for n, size in zip(search.sizes or (LARGEST_START, LARGEST_START), X.shape, strict=True)
+    )
+    start = State(column_labels, row_labels)
+    column_labels, row_labels = runner.run([stage], rng, search, start).state
+    return row_labels, column_labels
 
 
 def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner: Runner) -> State:
@@ -389,22 +454,11 @@ def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner:
     if not isinstance(X, CSRCounts):
         return cocluster_start(model, X, rng, runner)
     sizes = model.n_row_clusters, model.n_column_clusters
-    search = Search(int(rng.integers(2**31)), sizes, "estimated", model.object_weights)
-    stage = short_stage(model, X, 1.0, SEARCH_ITERATIONS, SEARCH_TOL, runner)
-    labels = [rng.integers(k, size=n) for k, n in zip(sizes, X.shape, strict=True)]
-    column_labels, row_labels = runner.run([stage], rng, search, State(labels[1], labels[0])).state
+    search = Search(int(rng.integers(2**31)), sizes, object_weights=model.object_weights)
+    labels = found_labels(search, model, X, runner)
     sides = []
-    for side, n in zip((row_labels, column_labels), sizes, strict=True):
+    for side, n in zip(labels, sizes, strict=True):
         posteriors = np.eye(n, dtype=X.dtype)[side]
         sides.append(posteriors if model.hard else (1 - BLUR) * posteriors + BLUR / n)
-    return State(*model.from_clusters(X, *sides))
-
-
-def discounted(X: CSRCounts) -> Array:
-    """Return counts of the non-zeros in which a repetition counts less than the first token.
-
-    Those expected of a Dirichlet compound multinomial (DCM): the tokens of bursty rows that do not
-    repeat others. Else repetitions would be taken for clusters.
-    """
-    share = CONCENTRATION * (X.column_sums / X.column_sums.sum())[X.indices]
-    return share * (digamma(share + X.data) - digamma(share))
+    rows, columns = sides
+    return State(*model.from_clusters(X, rows, columns))
