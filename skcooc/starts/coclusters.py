@@ -24,9 +24,10 @@ TABLE_SIZE = 2**16  # whole counts below have their log Gamma in a table
 LARGEST_START = 16  # clusters of a side, where their numbers are not given
 WIDE = 2, 4  # clusters of the first states for each one that is asked for
 MERGED = 0.5  # share of the clusters in excess that are merged at a time
-FIRST_SWEEPS, SWEEPS, LAST_SWEEPS = 4, 1, 10  # before, between and after merges
+FIRST_SWEEPS, SWEEPS, LAST_SWEEPS = 8, 1, 10  # before, between and after merges
 FEW = 1e-3  # share of items that still move once exchanges have settled
 DIVIDED = 0.25, 0.5, 1.0  # shares of clusters that a try divides
+AXES = (0,), (1,), (0, 1)
 MAX_TRIES = 8  # without a gain, after which a search has converged
 MAX_ITER, TOL = 20, 1e-6
 WORK = 2**20  # non-zeros in all iterations, or in all tries of one; at least two of these are made
@@ -310,13 +311,20 @@ class Partition:
             partition = merged.settled(rng, SWEEPS, keep)
         return partition.settled(rng, LAST_SWEEPS, keep=True)
 
-    def divided(self, rng: np.random.Generator, share: float) -> Partition:
-        """Return clusters of which this share, of either side, are divided at random."""
-        sides = []
-        for labels, n in zip(self.labels, self.shape, strict=True):
-            chosen = rng.permutation(n)[: max(1, round(share * n))]
+    def divided(self, rng: np.random.Generator) -> Partition:
+        """Return clusters of which some, of one side or both, are divided at random.
+
+        The more tokens a cluster has, the more often it is divided.
+        """
+        share = rng.choice(DIVIDED)
+        sides = list(self.labels)
+        for axis in AXES[rng.integers(len(AXES))]:
+            labels, n = self.labels[axis], self.shape[axis]
+            tokens = self.blocks.J.sum(axis=1 - axis)
+            n_chosen = max(1, round(share * n))
+            chosen = rng.choice(n, n_chosen, replace=False, p=tokens / tokens.sum())
             moved = np.isin(labels, chosen) & (rng.random(len(labels)) < 0.5)
-            sides.append(np.where(moved, labels + n, labels))
+            sides[axis] = np.where(moved, labels + n, labels)
         return Partition(self.X, *sides)
 
 
@@ -394,11 +402,7 @@ class Search:
         if self.n_iter > 0:
             after = self._improved(before, rng, min(MAX_TRIES, n_affordable(X)))
         else:
-            after = self._merged(self._table, rng)
-            self.concentration = concentration_of_rows(X, after)
-            if np.isfinite(self.concentration):
-                self._table = self._table_of(X)
-                after = Partition(self._table, *after.labels).reduced(rng, self.sizes)
+            after = self._merged(X, rng)
         self.n_iter += 1
         row_labels, column_labels = after.labels
         return State(column_labels, row_labels), -before.blocks.icl
@@ -406,21 +410,25 @@ class Search:
     def _table_of(self, X: CSRCounts) -> TwoSides:
         return TwoSides.of_block(X, self.proportions, self.object_weights, self.concentration)
 
-    def _merged(self, X: TwoSides, rng: np.random.Generator) -> Partition:
+    def _merged(self, X: CSRCounts, rng: np.random.Generator) -> Partition:
         """Return the best of some random states with too many clusters, which are merged."""
         wide = [(LARGEST_START, LARGEST_START)] * len(WIDE)
         if self.sizes is not None:
             wide = [(factor * self.sizes[0], factor * self.sizes[1]) for factor in WIDE]
-        states = (random_partition(X, sizes, rng) for sizes in wide)
-        reduced = [state.reduced(rng, self.sizes) for state in states]
+        first = random_partition(self._table, wide[0], rng).reduced(rng, self.sizes)
+        self.concentration = concentration_of_rows(X, first)
+        if np.isfinite(self.concentration):
+            self._table = self._table_of(X)
+            first = Partition(self._table, *first.labels).reduced(rng, self.sizes)
+        states = (random_partition(self._table, sizes, rng) for sizes in wide[1:])
+        reduced = [first, *(state.reduced(rng, self.sizes) for state in states)]
         return max(reduced, key=lambda partition: partition.blocks.icl)
 
     def _improved(self, partition: Partition, rng: np.random.Generator, n_tries: int) -> Partition:
         """Return the first try with a higher ICL, or the same partition if there is none."""
         least = partition.blocks.icl + LEAST_GAIN
         for _ in range(n_tries):
-            divided = partition.divided(rng, rng.choice(DIVIDED))
-            other = divided.reduced(rng, self.sizes)
+            other = partition.divided(rng).reduced(rng, self.sizes)
             if other.blocks.icl > least:
                 return other
         return partition
