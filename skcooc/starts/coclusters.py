@@ -30,9 +30,9 @@ DIVIDED = 0.25, 0.5, 1.0  # shares of clusters that a try divides
 AXES = (0,), (1,), (0, 1)
 MAX_TRIES = 8  # without a gain, after which a search has converged
 MAX_ITER, TOL = 20, 1e-6
-WORK = 2**20  # non-zeros in all iterations, or in all tries of one; at least two of these are made
+WORK = 2**18  # non-zeros in all iterations, or in all tries of one; at least two of these are made
 LEAST_GAIN = 1e-6  # nats: less is rounding
-BLUR = 0.1  # share of uniform posteriors in those with which soft clusters begin
+BLUR = 0.2  # share of uniform posteriors in those with which soft clusters begin
 LARGEST_CONCENTRATION = 1000.0  # of bursty rows: in others tokens repeat by chance
 
 
@@ -382,6 +382,7 @@ class Search:
     sizes: tuple[int, int] | None = None  # numbers of clusters; None: those with the best ICL
     proportions: Proportions = "estimated"
     object_weights: ObjectWeights = "counts"
+    discounts: bool = True  # whether tokens that repeat others count less in bursty rows
     concentration: float = np.inf  # of rows, once it is known
     n_iter: int = 0
     pace: float = 1.0
@@ -416,7 +417,8 @@ class Search:
         if self.sizes is not None:
             wide = [(factor * self.sizes[0], factor * self.sizes[1]) for factor in WIDE]
         first = random_partition(self._table, wide[0], rng).reduced(rng, self.sizes)
-        self.concentration = concentration_of_rows(X, first)
+        if self.discounts:
+            self.concentration = concentration_of_rows(X, first)
         if np.isfinite(self.concentration):
             self._table = self._table_of(X)
             first = Partition(self._table, *first.labels).reduced(rng, self.sizes)
@@ -462,7 +464,12 @@ def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner:
     if not isinstance(X, CSRCounts):
         return cocluster_start(model, X, rng, runner)
     sizes = model.n_row_clusters, model.n_column_clusters
-    search = Search(int(rng.integers(2**31)), sizes, object_weights=model.object_weights)
+    search = Search(
+        int(rng.integers(2**31)),
+        sizes,
+        object_weights=model.object_weights,
+        discounts=model.hard,
+    )
     labels = found_labels(search, model, X, runner)
     sides = []
     for side, n in zip(labels, sizes, strict=True):
