@@ -95,6 +95,7 @@ def fit_attributes(fit: Fit, table: Table) -> Attributes:
             fit.model, state, run.beta, fit.smoothing, unigram, fit.row_distribution
         ),
         "_columns": columns_with_tokens(table.all_sums(table.counts)),
+        "_mass": fit.mass,
         "_unfinished": None,
         "_end": run.end,
         "_stopped": run.stopped,
@@ -115,11 +116,12 @@ def iteration_attributes(
     state = State(table.all_params(fit.model, state.params, X), X.collect_rows(state.rows))
     s = chosen_smoothing(smoothing, fit.validation)
     unigram = table.unigram(X)
-    _, row_distribution = token_distribution(X)
+    mass, row_distribution = token_distribution(X)
     return {
         **({} if fit.splits is None else {"splits_": fit.splits}),
         **prediction_attributes(fit.model, state, record.beta, s, unigram, row_distribution),
         "_columns": columns_with_tokens(table.all_sums(X)),
+        "_mass": mass,
         "_heldout_predictions": None,
         "tuning_": fit.trials,
     }

@@ -36,35 +36,43 @@ def fit_with_searched_size(
             f"{type(X).__name__}. Give a number, which may be one found on a sample of rows."
         )
     if model._is_warm_start():
-        if not hasattr(model, "component_search_"):
+        sizes = vars(model).get("_searched_sizes")
+        if sizes is None:
             raise ValueError(
                 "warm_start=True continues a fit with a given number of components, got "
                 f"{names[0]}='auto'. Set warm_start=False to start anew."
             )
-        search = model.component_search_
+        fitted = vars(model)
+        results = {name: fitted[name] for name in ("component_search_",) if name in fitted}
     else:
         with warnings.catch_warnings(action="ignore", category=TableWarning):
-            search = _size_search(model, X, sample_weight)
-    sizes = dict(search.best_params_)
+            sizes, results = _searched_sizes(model, X, sample_weight)
     new = copy.copy(model).set_params(**sizes)
     new.fit(X, y, sample_weight)
     auto = dict.fromkeys(sizes, "auto")
     model.__dict__.clear()
-    model.__dict__.update(vars(new) | auto | {"component_search_": search})
+    model.__dict__.update(vars(new) | auto | results | {"_searched_sizes": sizes})
     return model
 
 
-def _size_search(estimator: Any, X: TableLike, sample_weight: ArrayLike | None) -> Any:
+def _searched_sizes(
+    estimator: Any, X: TableLike, sample_weight: ArrayLike | None
+) -> tuple[dict[str, int], dict[str, object]]:
+    """Return the best sizes, and the attributes that tell of their search."""
     from skcooc.model_selection import ComponentSearchCV
 
     table = read_in_memory(copy.copy(estimator), X, sample_weight)
-    sizes = dict.fromkeys(estimator.size_parameters, 1)
-    model = clone(estimator).set_params(**sizes, n_jobs=1, warm_start=False)
+    ones = dict.fromkeys(estimator.size_parameters, 1)
+    model = clone(estimator).set_params(**ones, n_jobs=1, warm_start=False)
     if not model.recipe().needs_empty_columns:
         occupied = table.occupied()
         if occupied is not table:
+            table = occupied
             X = occupied.sample.table
             sample_weight = occupied.sample.weights
+    sizes = model.best_sizes(table)
+    if sizes is not None:
+        return sizes, {}
     search = ComponentSearchCV(
         model.set_callbacks(),
         refit=False,
@@ -74,4 +82,4 @@ def _size_search(estimator: Any, X: TableLike, sample_weight: ArrayLike | None) 
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     with config_context(enable_metadata_routing=False):  # fit passes weights on in any case
         search.fit(X, **weights)
-    return search
+    return dict(search.best_params_), {"component_search_": search}

@@ -71,6 +71,10 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """
         raise NotImplementedError
 
+    def best_sizes(self, table: Table) -> dict[str, int] | None:
+        """Return the numbers of components that one search finds; None: fits are compared."""
+        return None
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
@@ -264,6 +268,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         recipe = recipe.for_table(X, table.schema.column_names)
         params = copy.deepcopy(self.get_params(deep=False))
         fitted = inputs | {"_fitted_parameters": params, "_stream": None, "_passes": None}
+        fitted["_searched_sizes"] = None
         if hasattr(self, "_skl_callbacks") or self.warm_start:
             surroundings: AbstractContextManager[FitContext] = warm_starts.watched_fit(
                 self, recipe, table, fitted, data

@@ -19,12 +19,13 @@ from skcooc.equations import coclusters
 from skcooc.equations.coclusters import ClassBigrams, CoClusters
 from skcooc.equations.memberships import POWERS, ObjectWeights, no_temperature, temperatures
 from skcooc.fitting import FixedModel, Recipe
-from skcooc.protocol import Array, Counts, TableLike
+from skcooc.fitting.recipe import draw_seeds
+from skcooc.protocol import Array, Counts, TableLike, warn
 from skcooc.protocol.bases import BiclusterMixin
 from skcooc.protocol.scikit_learn import StrOptions
 from skcooc.simplex import first_largest
 from skcooc.starts.clusters import bigram_start, cocluster_start
-from skcooc.starts.coclusters import search_start
+from skcooc.starts.coclusters import Blocks, Merge, best_sizes, search_start
 from skcooc.tables import Table
 
 # Ranges of beta: times the mean number of tokens of a row or column, and relative to the critical
@@ -44,8 +45,9 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     Parameters
     ----------
     n_row_clusters : int or "auto", default=8
-        Number C of row clusters. "auto", for both numbers, runs `ComponentSearchCV` first and needs
-        ``tied=False``.
+        Number C of row clusters. "auto", for both numbers, takes those with the best integrated
+        likelihood that a search finds, with less weight on repeated tokens where rows are bursty.
+        One cluster of each side means that the table has no structure. Needs ``tied=False``.
 
     n_column_clusters : int or "auto", default=8
         Number D of column clusters.
@@ -72,8 +74,8 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     Attributes
     ----------
-    n_row_clusters_, n_column_clusters_, component_search_ : int, int and ComponentSearchCV
-        Numbers of clusters, and the search for ``n_row_clusters="auto"``.
+    n_row_clusters_, n_column_clusters_ : int
+        Numbers of clusters.
     row_labels_, labels_, column_labels_ : (N,), (N,) and (M,) arrays
         Most probable cluster of each training row, and of each column; without meaning where it
         has no counts.
@@ -89,6 +91,12 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         c_cd = pi_cd / (pi_c pi_d); 1 where the clusters are independent.
     mutual_information_ : float
         sum_cd pi_cd log c_cd, in nats.
+    merges_ : list of Merge
+        Trees of both sides: merges of two clusters, down to one cluster of rows and one of columns.
+        Each loses the least integrated likelihood at its time. A merge has the ``axis`` (0: rows,
+        1: columns), the numbers of both clusters, the ``first`` of which is that of the new one,
+        and the ``loss`` in nats, negative where fewer clusters are better. See
+        :func:`skcooc.inspection.to_linkage`. Not with ``tied=True``.
     components_ : (C, M) array
         P(y_j given c).
     weights_ : (C,) array
@@ -171,6 +179,20 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         return coclusters.mutual_information(self.joint_)
 
     @property
+    def merges_(self) -> list[Merge]:
+        if self.tied:
+            raise AttributeError("merges_ are of separate clusters of both sides, with tied=False.")
+        sizes = [
+            np.bincount(np.asarray(labels)[has_tokens], minlength=n).astype(np.float64)
+            for labels, has_tokens, n in (
+                (self.row_labels_, np.asarray(self.row_distribution_) > 0, len(self.joint_)),
+                (self.column_labels_, self.components_.any(axis=0), len(self.joint_.T)),
+            )
+        ]
+        J = self._mass * self.joint_.astype(np.float64)
+        return Blocks(J, (sizes[0], sizes[1]), are_whole=False).tree()
+
+    @property
     def rows_(self) -> Array:
         members = self.row_labels_ == np.arange(self.joint_.shape[0])[:, None]
         members &= self.row_distribution_ > 0
@@ -221,6 +243,19 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             check=self._check_square,
             needs_empty_columns=self.tied,  # they are items
         )
+
+    def best_sizes(self, table: Table) -> dict[str, int] | None:
+        if self.tied:
+            return None
+        rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
+        sizes = best_sizes(table.sample, rng, self.object_weights)
+        if sizes == (1, 1):
+            warn(
+                "n_row_clusters='auto' finds no structure: one cluster of rows and one of columns "
+                "have the best integrated likelihood, as if rows and columns were independent. "
+                "Give numbers to cluster in any case."
+            )
+        return dict(zip(self.size_parameters, sizes, strict=True))
 
     def _read(
         self, recipe: Recipe, X: TableLike, sample_weight: ArrayLike | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,12 +14,14 @@ from skcooc.inspection.models import (
     HOW_MANY,
     TreeModel,
     distributions,
+    layers,
     read_view,
     unwrap,
 )
 from skcooc.inspection.names import name_topics, user_names
 from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import StrOptions
 
 SMALLEST = 1e-12  # probability in the arguments of pyLDAvis, which takes logarithms
 
@@ -161,7 +163,8 @@ def export_dict(
     return nodes[tree.preorder[0]]
 
 
-def to_linkage(model: Estimator) -> Array:
+@validated({"axis": [StrOptions({"rows", "columns"})]})
+def to_linkage(model: Estimator, *, axis: Literal["rows", "columns"] = "rows") -> Array:
     """The tree as a linkage matrix, for ``scipy.cluster.hierarchy.dendrogram``.
 
     A node with more than two children is joined step by step, at one height; a node with a single
@@ -170,8 +173,10 @@ def to_linkage(model: Estimator) -> Array:
 
     Parameters
     ----------
-    model : fitted ClusterAbstraction
-        With ``tree_``; TypeError if it has none.
+    model : fitted ClusterAbstraction or SymmetricClustering
+        With ``tree_`` or ``merges_``; TypeError if it has neither.
+    axis : {"rows", "columns"}, default="rows"
+        Side of a SymmetricClustering; other trees are of rows.
 
     Returns
     -------
@@ -179,7 +184,8 @@ def to_linkage(model: Estimator) -> Array:
         In each row the two clusters that are joined (0 to K - 1 are the leaves, numbered as in
         ``labels_``, and K + i is the cluster of row i), the height, and the number of leaves.
         Heights are the temperatures 1 / beta at which nodes split, if the tree was annealed, or
-        else the number of levels below a node.
+        else the number of levels below a node. Those of a SymmetricClustering are nats of the
+        integrated likelihood that are lost by all merges up to this one, of either side.
 
     Examples
     --------
@@ -193,7 +199,12 @@ def to_linkage(model: Estimator) -> Array:
     >>> dendrogram(inspection.to_linkage(model), no_plot=True)["ivl"]
     ['0', '1', '2']
     """
+    for layer in layers(model):
+        if hasattr(layer.model, "merges_"):
+            return _linkage_of_merges(layer.model, ("rows", "columns").index(axis))
     model = unwrap(model, "tree_").model
+    if axis == "columns":
+        raise ValueError(f"The tree of {type(model).__name__} is of rows: give axis='rows'.")
     tree = model.tree_
     splits = getattr(model, "splits_", None)
     heights = 1 / division(splits).betas if splits else _levels(tree)
@@ -209,6 +220,22 @@ def to_linkage(model: Estimator) -> Array:
             first = len(sizes)
             sizes.append(size)
         cluster[node] = first
+    return np.array(rows, dtype=float).reshape(-1, 4)
+
+
+def _linkage_of_merges(model: Any, axis: int) -> Array:
+    numbers = list(range(model.joint_.shape[axis]))
+    sizes = [1] * len(numbers)
+    height = 0.0
+    rows: list[tuple[float, ...]] = []
+    for merge in model.merges_:
+        height += max(0.0, merge.loss)
+        if merge.axis == axis:
+            first, second = merge.first, merge.second
+            sizes[first] += sizes[second]
+            pair = sorted((numbers[first], numbers[second]))
+            rows.append((*pair, height, sizes[first]))
+            numbers[first] = len(numbers) + len(rows) - 1
     return np.array(rows, dtype=float).reshape(-1, 4)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from skcooc.counts import CSRCounts
-from skcooc.em.stages import EMStage, Runner, State
+from skcooc.em.stages import EMStage, PlainRunner, Runner, State
 from skcooc.equations.coclusters import CoClusters
 from skcooc.equations.memberships import ObjectWeights, row_factors, weight_unit
 from skcooc.loops.coclusters import count_blocks, exchange_items, merge_gains
@@ -31,6 +31,7 @@ AXES = (0,), (1,), (0, 1)
 MAX_TRIES = 8  # without a gain, after which a search has converged
 MAX_ITER, TOL = 20, 1e-6
 WORK = 2**18  # non-zeros in all iterations, or in all tries of one; at least two of these are made
+SIZES_WORK = 8  # times this work where numbers are searched
 LEAST_GAIN = 1e-6  # nats: less is rounding
 BLUR = 0.2  # share of uniform posteriors in those with which soft clusters begin
 LARGEST_CONCENTRATION = 1000.0  # of bursty rows: in others tokens repeat by chance
@@ -383,6 +384,7 @@ class Search:
     proportions: Proportions = "estimated"
     object_weights: ObjectWeights = "counts"
     discounts: bool = True  # whether tokens that repeat others count less in bursty rows
+    work: int = WORK
     concentration: float = np.inf  # of rows, once it is known
     n_iter: int = 0
     pace: float = 1.0
@@ -401,12 +403,16 @@ class Search:
         rng = np.random.default_rng((self.seed, self.n_iter))
         before = Partition(self._table, state.rows, state.params)
         if self.n_iter > 0:
-            after = self._improved(before, rng, min(MAX_TRIES, n_affordable(X)))
+            after = self._improved(before, rng, min(MAX_TRIES, self.n_affordable(X)))
         else:
             after = self._merged(X, rng)
         self.n_iter += 1
         row_labels, column_labels = after.labels
         return State(column_labels, row_labels), -before.blocks.icl
+
+    def n_affordable(self, X: CSRCounts) -> int:
+        """Return the largest number of iterations, and of tries in each."""
+        return max(2, self.work // max(1, len(X.data)))
 
     def _table_of(self, X: CSRCounts) -> TwoSides:
         return TwoSides.of_block(X, self.proportions, self.object_weights, self.concentration)
@@ -436,15 +442,11 @@ class Search:
         return partition
 
 
-def n_affordable(X: CSRCounts) -> int:
-    return max(2, WORK // max(1, len(X.data)))
-
-
 def found_labels(
     search: Search, model: CoClusters, X: CSRCounts, runner: Runner
 ) -> tuple[Array, Array]:
     """Return the labels of rows and columns with which a search ends."""
-    n_iter = min(MAX_ITER, n_affordable(X))
+    n_iter = min(MAX_ITER, search.n_affordable(X))
     stage = short_stage(model, X, 1.0, n_iter, TOL, runner)
     rng = np.random.default_rng(search.seed)
     row_labels, column_labels = (
@@ -477,3 +479,12 @@ def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner:
         sides.append(posteriors if model.hard else (1 - BLUR) * posteriors + BLUR / n)
     rows, columns = sides
     return State(*model.from_clusters(X, rows, columns))
+
+
+def best_sizes(
+    X: CSRCounts, rng: np.random.Generator, object_weights: ObjectWeights = "counts"
+) -> tuple[int, int]:
+    """Return the numbers of clusters of rows and of columns with the best ICL that is found."""
+    search = Search(int(rng.integers(2**31)), object_weights=object_weights, work=SIZES_WORK * WORK)
+    row_labels, column_labels = found_labels(search, CoClusters(1, 1), X, PlainRunner())
+    return int(row_labels.max()) + 1, int(column_labels.max()) + 1
