@@ -82,6 +82,7 @@ class Predictions(MixturesMixin):
     _cache: CacheParameters | None = None  # of the cache for which it is tuned
     _unfinished: Journal | None = None
     _end: EMState | None  # kept for a warm start
+    _mass: float  # tokens of the fit, weights of rows included
     _columns: Array | None = None  # (m,): columns with tokens; None: all
     _stopped: bool  # whether a callback stopped the last fit
     _stream: Stream | None

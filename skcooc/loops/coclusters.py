@@ -59,6 +59,8 @@ def exchange_items(  # type: ignore[no-untyped-def]
         n = 0.0
         n_places = 0
         for p in range(indptr[i], indptr[i + 1]):
+            if data[p] == 0:  # in rows of no weight
+                continue
             d = others[indices[p]]
             if profile[d] == 0:
                 places[n_places] = d

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, NamedTuple, Self, TypeAlias, cast
+from typing import NamedTuple, Self, cast
 
 import numpy as np
 from scipy.special import digamma, gammaln
@@ -15,7 +15,7 @@ from skcooc.em.stages import EMStage, PlainRunner, Runner, State
 from skcooc.equations.coclusters import CoClusters
 from skcooc.equations.memberships import ObjectWeights, row_factors, weight_unit
 from skcooc.loops.coclusters import count_blocks, exchange_items, merge_gains
-from skcooc.protocol import Array, Counts, Rows
+from skcooc.protocol import Array, Block, Counts, Rows
 from skcooc.starts import short_stage
 from skcooc.starts.clusters import cocluster_start
 
@@ -37,9 +37,6 @@ BLUR = 0.2  # share of uniform posteriors in those with which soft clusters begi
 LARGEST_CONCENTRATION = 1000.0  # of bursty rows: in others tokens repeat by chance
 
 
-Proportions: TypeAlias = Literal["uniform", "estimated"]
-
-
 class Merge(NamedTuple):
     """Two clusters of one side become one, which keeps the smaller number."""
 
@@ -55,7 +52,7 @@ class Side(NamedTuple):
     indptr: Array
     indices: Array
     data: Array
-    weights: Array  # (N,): in the sizes of clusters; zeros where these tell nothing
+    weights: Array  # (N,): how often each counts
     items: Array  # those that have tokens
 
 
@@ -70,7 +67,6 @@ class TwoSides(NamedTuple):
     def of_block(
         cls,
         X: CSRCounts,
-        proportions: Proportions = "estimated",
         object_weights: ObjectWeights = "counts",
         concentration: float = np.inf,
     ) -> Self:
@@ -87,12 +83,8 @@ class TwoSides(NamedTuple):
         data = first_tokens(X, concentration) * np.repeat(factors, np.diff(X.indptr))
         indptr, indices, order = X.views.columns.structure
         are_whole = not (data % 1).any() and not (weights % 1).any()
-        column_weights = np.ones(X.shape[1])
-        if proportions == "uniform":
-            weights = np.zeros_like(weights)
-            column_weights = np.zeros_like(column_weights)
         rows = _side(X.indptr, X.indices, data, weights)
-        columns = _side(indptr, indices, data[order], column_weights)
+        columns = _side(indptr, indices, data[order], np.ones(X.shape[1]))
         return cls(rows, columns, are_whole)
 
 
@@ -129,8 +121,7 @@ class Blocks:
         ICL = log DM(J; a) - log DM(t; a D) - log DM(t'; a C) + log DM(s; a) + log DM(s'; a),
 
     where DM is the Dirichlet-multinomial evidence of a sequence. Its first part is the Bayes factor
-    of P(x) P(y) c_cd against independence: how frequent an item is does not tell its cluster. With
-    uniform proportions the sizes are zero, and the last two terms vanish.
+    of P(x) P(y) c_cd against independence: how frequent an item is does not tell its cluster.
     """
 
     def __init__(self, J: Array, sizes: tuple[Array, Array], are_whole: bool) -> None:
@@ -381,7 +372,6 @@ class Search:
 
     seed: int
     sizes: tuple[int, int] | None = None  # numbers of clusters; None: those with the best ICL
-    proportions: Proportions = "estimated"
     object_weights: ObjectWeights = "counts"
     discounts: bool = True  # whether tokens that repeat others count less in bursty rows
     work: int = WORK
@@ -415,20 +405,21 @@ class Search:
         return max(2, self.work // max(1, len(X.data)))
 
     def _table_of(self, X: CSRCounts) -> TwoSides:
-        return TwoSides.of_block(X, self.proportions, self.object_weights, self.concentration)
+        return TwoSides.of_block(X, self.object_weights, self.concentration)
 
     def _merged(self, X: CSRCounts, rng: np.random.Generator) -> Partition:
         """Return the best of some random states with too many clusters, which are merged."""
         wide = [(LARGEST_START, LARGEST_START)] * len(WIDE)
         if self.sizes is not None:
             wide = [(factor * self.sizes[0], factor * self.sizes[1]) for factor in WIDE]
-        first = random_partition(self._table, wide[0], rng).reduced(rng, self.sizes)
+        table = self._table or self._table_of(X)
+        first = random_partition(table, wide[0], rng).reduced(rng, self.sizes)
         if self.discounts:
             self.concentration = concentration_of_rows(X, first)
         if np.isfinite(self.concentration):
-            self._table = self._table_of(X)
-            first = Partition(self._table, *first.labels).reduced(rng, self.sizes)
-        states = (random_partition(self._table, sizes, rng) for sizes in wide[1:])
+            table = self._table = self._table_of(X)
+            first = Partition(table, *first.labels).reduced(rng, self.sizes)
+        states = (random_partition(table, sizes, rng) for sizes in wide[1:])
         reduced = [first, *(state.reduced(rng, self.sizes) for state in states)]
         return max(reduced, key=lambda partition: partition.blocks.icl)
 
@@ -482,9 +473,10 @@ def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner:
 
 
 def best_sizes(
-    X: CSRCounts, rng: np.random.Generator, object_weights: ObjectWeights = "counts"
+    X: Block, rng: np.random.Generator, object_weights: ObjectWeights = "counts"
 ) -> tuple[int, int]:
     """Return the numbers of clusters of rows and of columns with the best ICL that is found."""
     search = Search(int(rng.integers(2**31)), object_weights=object_weights, work=SIZES_WORK * WORK)
-    row_labels, column_labels = found_labels(search, CoClusters(1, 1), X, PlainRunner())
+    counts = cast(CSRCounts, X)  # in memory
+    row_labels, column_labels = found_labels(search, CoClusters(1, 1), counts, PlainRunner())
     return int(row_labels.max()) + 1, int(column_labels.max()) + 1

@@ -1,0 +1,351 @@
+"""The search of co-clusters: its criterion, its moves, and what it finds."""
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import gammaln
+from sklearn.metrics import adjusted_rand_score
+
+from skcooc import Dyads, SymmetricClustering
+from skcooc.counts import CSRCounts
+from skcooc.em.stages import EMStage, PlainRunner, State
+from skcooc.equations.coclusters import CoClusters
+from skcooc.inspection import to_linkage
+from skcooc.loops import coclusters as loops
+from skcooc.starts.coclusters import (
+    MAX_TRIES,
+    A,
+    Partition,
+    Search,
+    TwoSides,
+    concentration_of_rows,
+    first_tokens,
+    found_labels,
+    random_partition,
+)
+from tests.tables import refused
+
+SHARES = np.array([0.5, 0.25, 0.15, 0.07, 0.03])
+
+
+def diagonal_blocks(seed, n_rows=150, n_columns=100, n_tokens=15_000, bursty=False):
+    """Counts with five diagonal blocks of unequal shares, and the labels of both sides."""
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(5, n_rows, p=SHARES)
+    column_labels = rng.choice(5, n_columns, p=SHARES)
+    labels[:5] = column_labels[:5] = range(5)
+    frequency = rng.permutation(np.arange(1.0, n_columns + 1) ** -0.7)
+    P = np.where(labels[:, None] == column_labels, 12.0, 1.0) * frequency
+    if bursty:
+        P = rng.gamma(50 * P / P.sum(axis=1, keepdims=True))
+    P *= rng.gamma(2.0, size=n_rows)[:, None]
+    counts = rng.multinomial(n_tokens, P.ravel() / P.sum()).reshape(P.shape)
+    return sp.csr_array(counts.astype(float)), labels, column_labels
+
+
+def evidence(counts, a):
+    """Log-probability of a sequence with these counts: Dirichlet-multinomial."""
+    counts = np.ravel(counts)
+    total = gammaln(len(counts) * a) - gammaln(len(counts) * a + counts.sum())
+    return total + np.sum(gammaln(counts + a) - gammaln(a))
+
+
+def literal_icl(n, labels, column_labels, weights=None):
+    weights = np.ones(len(n)) if weights is None else weights
+    I = np.eye(max(labels) + 1)[labels]
+    J = np.eye(max(column_labels) + 1)[column_labels]
+    blocks = I.T @ (n * weights[:, None]) @ J
+    C, D = blocks.shape
+    association = evidence(blocks, A) - evidence(blocks.sum(axis=1), A * D)
+    association -= evidence(blocks.sum(axis=0), A * C)
+    return association + evidence(weights @ I, A) + evidence(J.sum(axis=0), A)
+
+
+def counts_of(n, weights=None):
+    return CSRCounts(sp.csr_array(np.asarray(n, dtype=float)), weights)
+
+
+def random_table(seed, scale=1.0):
+    rng = np.random.default_rng(seed)
+    n = rng.poisson(rng.gamma(0.5, 4, size=(12, 9))) * scale
+    return n + scale * (np.arange(12)[:, None] % 9 == np.arange(9))  # no side is empty
+
+
+TABLES = {
+    "whole": (random_table(0), None),
+    "many tokens": (random_table(1, 40_000.0), None),
+    "weighted": (random_table(2), np.arange(12) % 3 + 1.0),
+    "not whole": (random_table(3, 1.37), np.linspace(0.5, 2, 12)),
+}
+every_table = pytest.mark.parametrize("name", TABLES)
+
+
+def sides(n, weights):
+    X = counts_of(n, weights)
+    table = TwoSides.of_block(X)
+    return table, n / X.mean_count_weight
+
+
+@every_table
+def test_the_criterion_is_that_of_the_formula(name):
+    n, weights = TABLES[name]
+    table, n = sides(n, weights)
+    for seed in range(4):
+        partition = random_partition(table, (4, 3), np.random.default_rng(seed))
+        expected = literal_icl(n, *partition.labels, weights)
+        assert partition.blocks.icl == pytest.approx(expected, rel=1e-9)
+
+
+@every_table
+def test_an_exchange_moves_a_row_where_the_criterion_is_highest(name):
+    """Row by row, against the criterion of all its moves; two rows of a cluster stay in it."""
+    n, weights = TABLES[name]
+    table, n = sides(n, weights)
+    rng = np.random.default_rng(0)
+    n_moved = 0
+    for _ in range(5):
+        partition = random_partition(table, (4, 3), rng)
+        labels, column_labels = partition.labels
+        for item in range(len(labels)):
+            values = []
+            for c in range(4):
+                moved = labels.copy()
+                moved[item] = c
+                values.append(literal_icl(n, moved, column_labels, weights))
+            expected = int(np.argmax(values))
+            found = labels.copy()
+            n_moved += exchanged(partition, found, item)
+            assert found[item] == expected
+            np.testing.assert_array_equal(np.delete(found, item), np.delete(labels, item))
+    assert n_moved > 10
+
+
+def exchanged(partition, labels, item, keep=False):
+    """Move one row by the compiled loop; the sums that it keeps are those of the labels."""
+    side = partition.X.rows
+    J = partition.blocks.J.copy()
+    sums = [J.sum(axis=1), partition.blocks.sizes[0].copy(), np.bincount(labels)]
+    cells = gammaln(J + A)
+    n_moved = loops.exchange_items(
+        *side[:3], np.array([item]), side.weights, labels, partition.labels[1], J, *sums,
+        *partition.blocks.prior(0), keep, cells, np.empty(4), np.zeros(3), np.empty(3, dtype=int),
+    )  # fmt: skip
+    after = Partition(partition.X, labels, partition.labels[1])
+    if after.blocks.J.shape == J.shape:
+        np.testing.assert_allclose(J, after.blocks.J, atol=1e-9)
+        np.testing.assert_allclose(sums[0], J.sum(axis=1))
+        np.testing.assert_allclose(sums[1], after.blocks.sizes[0])
+        np.testing.assert_array_equal(sums[2], np.bincount(labels))
+    np.testing.assert_allclose(cells, gammaln(J + A), rtol=1e-9, atol=1e-9)
+    return n_moved
+
+
+@every_table
+def test_gains_of_merges_are_differences_of_the_criterion(name):
+    n, weights = TABLES[name]
+    table, _ = sides(n, weights)
+    partition = random_partition(table, (4, 3), np.random.default_rng(0))
+    gains = partition.blocks.merge_gains()
+    pairs = [partition.blocks.pair(place) for place in range(len(gains))]
+    assert len(set(pairs)) == 4 * 4 + 3 * 3
+    for (axis, first, second), gain in zip(pairs, gains, strict=True):
+        if first >= second:
+            assert gain == -np.inf
+            continue
+        labels = [side.copy() for side in partition.labels]
+        labels[axis][labels[axis] == second] = first
+        expected = Partition(table, *labels).blocks.icl - partition.blocks.icl
+        assert gain == pytest.approx(expected, rel=1e-9, abs=1e-6)
+
+
+def test_exchanges_and_tries_never_lower_the_criterion_and_empty_no_cluster():
+    X, *_ = diagonal_blocks(0)
+    table = TwoSides.of_block(CSRCounts(X))
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        partition = random_partition(table, (12, 9), rng)
+        values = [partition.blocks.icl]
+        for _ in range(6):
+            partition = partition.settled(rng, 1, keep=True)
+            values.append(partition.blocks.icl)
+            assert partition.shape == (12, 9)
+        assert all(after >= before - 1e-8 for before, after in pairwise(values))
+        assert partition.reduced(rng, (3, 7)).shape == (3, 7)
+
+
+def test_the_search_raises_the_criterion_in_each_iteration():
+    counts = CSRCounts(diagonal_blocks(1)[0])
+    stage = EMStage(CoClusters(5, 5, hard=True), counts, 1.0, 20, 0.0)
+    for seed in range(3):
+        search = Search(seed, (5, 5), discounts=False)
+        state = State(np.arange(100) % 5, np.arange(150) % 5)
+        objectives = []
+        for _ in range(6):
+            state, objective = search.step(stage, state)
+            objectives.append(objective)
+        assert objectives == sorted(objectives, reverse=True)
+        assert objectives[0] > objectives[1] + 1000
+
+
+@pytest.mark.filterwarnings("ignore:.*no counts")
+def test_blocks_of_unequal_size_are_found_with_any_seed():
+    for seed in range(10):
+        X, labels, column_labels = diagonal_blocks(seed)
+        model = SymmetricClustering(5, 5, hard=True, random_state=seed).fit(X)
+        assert adjusted_rand_score(labels, model.row_labels_) > 0.9, seed
+        assert adjusted_rand_score(column_labels, model.column_labels_) > 0.9, seed
+
+
+def test_weights_of_rows_are_repetitions():
+    X, labels, column_labels = diagonal_blocks(2)
+    n_times = np.arange(150) % 3
+    repeated = X[np.repeat(np.arange(150), n_times)]
+    once = Partition(TwoSides.of_block(CSRCounts(X, n_times.astype(float))), labels, column_labels)
+    twice = Partition(
+        TwoSides.of_block(CSRCounts(repeated)), np.repeat(labels, n_times), column_labels
+    )
+    assert once.blocks.icl == pytest.approx(twice.blocks.icl, rel=1e-12)
+    one, two = (concentration_of_rows(CSRCounts(*of), part) for of, part in (
+        ((X, n_times.astype(float)), once), ((repeated,), twice),
+    ))  # fmt: skip
+    assert one == pytest.approx(two)
+    fit = SymmetricClustering(5, 5, hard=True, random_state=0).fit(X, sample_weight=n_times)
+    counted = n_times > 0
+    assert adjusted_rand_score(labels[counted], fit.row_labels_[counted]) > 0.95
+
+
+def test_shares_of_tokens_count_as_tokens():
+    X, labels, column_labels = diagonal_blocks(3)
+    shares = sp.csr_array(X / X.sum())
+    model = SymmetricClustering(5, 5, hard=True, random_state=0).fit(shares)
+    assert adjusted_rand_score(labels, model.row_labels_) > 0.7
+    assert adjusted_rand_score(column_labels, model.column_labels_) > 0.7
+
+
+@pytest.mark.parametrize("hard", [True, False])
+def test_threads_change_nothing(hard):
+    X, *_ = diagonal_blocks(4)
+    options = {"hard": hard, "n_init": 2, "random_state": 7, "max_iter": 10, "tol": 1e-3}
+    one, two = (SymmetricClustering(5, 5, n_jobs=n, **options).fit(X) for n in (1, 2))
+    np.testing.assert_array_equal(one.embedding_, two.embedding_)
+    np.testing.assert_array_equal(one.components_, two.components_)
+    assert one.objective_ == two.objective_
+    other = SymmetricClustering(5, 5, **options | {"random_state": 8}).fit(X)
+    assert [r.free_energy for r in other.history_] != [r.free_energy for r in one.history_]
+
+
+def test_items_without_tokens_change_nothing():
+    X, labels, column_labels = diagonal_blocks(5)
+    wider = sp.csr_array(sp.block_array([[X, None], [None, sp.csr_array((3, 4))]]))
+    model = SymmetricClustering(5, 5, hard=True, random_state=0)
+    with pytest.warns(UserWarning, match="no counts"):
+        model.fit(wider)
+    assert adjusted_rand_score(labels, model.row_labels_[:150]) > 0.95
+    assert adjusted_rand_score(column_labels, model.column_labels_[:100]) > 0.95
+
+
+def test_the_concentration_of_bursty_rows_is_found_and_infinite_where_they_are_not():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(200, 0.5))
+    for concentration in (30.0, 100.0):
+        P = rng.gamma(concentration * p, size=(800, 200))
+        n = rng.multinomial(100, P / P.sum(axis=1, keepdims=True)).astype(float)
+        one = random_partition(TwoSides.of_block(counts_of(n)), (1, 1), rng)
+        assert concentration_of_rows(counts_of(n), one) == pytest.approx(concentration, rel=0.1)
+    n = rng.multinomial(100, p, size=800)
+    assert concentration_of_rows(counts_of(n), one) == np.inf
+    floats = counts_of(1.5 * n)
+    one = random_partition(TwoSides.of_block(floats), (1, 1), rng)
+    assert concentration_of_rows(floats, one) == np.inf
+
+
+def test_first_tokens_are_those_expected_of_a_polya_urn():
+    """A token is new with probability s_j / (s_j + m) after m others of its column."""
+    X = counts_of([[4, 0, 1], [2, 3, 0]])
+    share = 20 * np.array([6, 3, 1]) / 10
+    expected = [
+        sum(share[j] / (share[j] + m) for m in range(int(n)))
+        for n, j in zip(X.data, X.indices, strict=True)
+    ]
+    np.testing.assert_allclose(first_tokens(X, 20.0), expected)
+    np.testing.assert_array_equal(first_tokens(X, np.inf), X.data)
+
+
+@pytest.mark.parametrize("bursty", [True, False])
+def test_numbers_of_clusters_are_found_at_once(bursty):
+    X, *_ = diagonal_blocks(6, 400, 150, 40_000, bursty)
+    model = SymmetricClustering("auto", "auto", hard=True, random_state=0).fit(X)
+    assert abs(model.n_row_clusters_ - 5) <= 1
+    assert abs(model.n_column_clusters_ - 5) <= 1
+    assert not hasattr(model, "component_search_")
+    assert model.get_params()["n_row_clusters"] == "auto"
+    again = model.set_params(warm_start=True).fit(Dyads(X))
+    assert (again.n_row_clusters_, again.n_column_clusters_) == again.joint_.shape
+    given = SymmetricClustering(2, 2, hard=True, warm_start=True, random_state=0).fit(X)
+    given.set_params(n_row_clusters="auto", n_column_clusters="auto")
+    refused("continues a fit with a given number", given.fit, X)
+
+
+def test_a_table_without_structure_has_one_cluster_of_each_side():
+    X = np.random.default_rng(0).poisson(np.outer(np.arange(1, 61) / 20, np.arange(1, 41) / 20))
+    with pytest.warns(UserWarning, match="finds no structure"):
+        model = SymmetricClustering("auto", "auto", random_state=0).fit(X)
+    assert (model.n_row_clusters_, model.n_column_clusters_) == (1, 1)
+    assert model.merges_ == []
+
+
+def test_merges_are_the_best_of_all_at_their_time():
+    X, *_ = diagonal_blocks(7)
+    model = SymmetricClustering(6, 5, hard=True, random_state=0).fit(X)
+    labels = [model.row_labels_.copy(), model.column_labels_.copy()]
+    n = X.toarray()
+    value = literal_icl(n, *labels)
+    for merge in model.merges_:
+        losses = {}
+        for axis in (0, 1):
+            for first, second in product(set(labels[axis].tolist()), repeat=2):
+                if first < second:
+                    joined = [compact(side) for side in merged(labels, axis, first, second)]
+                    losses[axis, first, second] = value - literal_icl(n, *joined)
+        best = min(losses, key=losses.get)
+        assert (merge.axis, merge.first, merge.second) == best
+        assert merge.loss == pytest.approx(losses[best], rel=1e-6, abs=1e-4)
+        labels = merged(labels, *best)
+        value -= losses[best]
+    assert all((side == 0).all() for side in labels)
+    assert len(model.merges_) == 5 + 4
+    for axis, n_clusters in (("rows", 6), ("columns", 5)):
+        linkage = to_linkage(model, axis=axis)
+        assert linkage.shape == (n_clusters - 1, 4)
+        assert (np.diff(linkage[:, 2]) >= 0).all()
+        assert linkage[-1, 3] == n_clusters
+        assert sorted(linkage[:, :2].ravel()) == list(range(2 * n_clusters - 2))
+    tied = SymmetricClustering(3, 3, hard=True, tied=True, random_state=0).fit(n[:100])
+    assert not hasattr(tied, "merges_")
+
+
+def merged(labels, axis, first, second):
+    joined = [side.copy() for side in labels]
+    joined[axis][joined[axis] == second] = first
+    return joined
+
+
+def compact(labels):
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def test_large_tables_have_fewer_tries_and_iterations(monkeypatch):
+    tried = []
+    divided = Partition.divided
+    monkeypatch.setattr(Partition, "divided", lambda *given: tried.append(1) or divided(*given))
+    counts = CSRCounts(diagonal_blocks(8)[0])
+    n_tried = []
+    for work in (0, 2**18):
+        search = Search(0, (5, 5), work=work)
+        found_labels(search, CoClusters(5, 5), counts, PlainRunner())
+        n_tried.append(len(tried))
+        tried.clear()
+    assert n_tried[0] == 2  # in the second iteration of two
+    assert n_tried[1] >= MAX_TRIES
