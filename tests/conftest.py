@@ -50,3 +50,11 @@ def short_starts(monkeypatch):
     for name, value in {**dict.fromkeys(twos, 2), "ONLY_ITERATIONS": 1, "ROUNDS": (2,)}.items():
         monkeypatch.setattr(f"skcooc.starts.clusters.{name}", value)
     monkeypatch.setattr("skcooc.starts.topics.START_ITERATIONS", 2)
+
+
+@pytest.fixture
+def starts_of_all_tables(monkeypatch):
+    """Co-clusters begin as in tables that are not in memory, where there is no search."""
+    from skcooc.starts.clusters import cocluster_start
+
+    monkeypatch.setattr("skcooc.estimators.symmetric.search_start", cocluster_start)

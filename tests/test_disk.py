@@ -31,7 +31,7 @@ from tests.data import requires_callbacks
 from tests.tables import planted, random_table, refused
 from tests.watching import Watcher
 
-pytestmark = pytest.mark.usefixtures("short_starts")
+pytestmark = pytest.mark.usefixtures("short_starts", "starts_of_all_tables")
 
 MAPS = Path("/proc/self/maps")
 SHORT = {"max_iter": 6, "tol": 0.0, "random_state": 0}

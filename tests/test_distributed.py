@@ -31,7 +31,7 @@ da = pytest.importorskip("dask.array")
 cluster_of = pytest.importorskip("distributed")
 counts_on_workers = pytest.importorskip("skcooc.counts.dask")
 
-pytestmark = pytest.mark.usefixtures("short_starts")
+pytestmark = pytest.mark.usefixtures("short_starts", "starts_of_all_tables")
 ESTIMATORS = [
     AspectModel(
         3, beta=0.9, component_prior=0.01, tempering="likelihood", solver=1.8, n_init=2, **SHORT
