@@ -58,3 +58,6 @@ def starts_of_all_tables(monkeypatch):
     from skcooc.starts.clusters import cocluster_start
 
     monkeypatch.setattr("skcooc.estimators.symmetric.search_start", cocluster_start)
+    monkeypatch.setattr("skcooc.starts.clusters.LAST_ITERATIONS", 1)
+    for name in ("SETTLING_ITERATIONS", "TRIAL_ITERATIONS", "DIVISION_ITERATIONS", "MAX_SWAPS"):
+        monkeypatch.setattr(f"skcooc.starts.swaps.{name}", 1)

@@ -26,7 +26,13 @@ from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
-from skcooc.starts.clusters import best_start, hard_start, left_out_start, seeded_start
+from skcooc.starts.clusters import (
+    best_start,
+    hard_start,
+    left_out_start,
+    seeded_start,
+    swapped_start,
+)
 from skcooc.tables import Table
 
 N_TEMPERATURES = 5  # tried: predictions hardly change within a factor of 1.5
@@ -181,7 +187,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         self._check_combinations(weights, plain.largest_beta)
         model = PredictiveClusters(rows) if self.leave_one_out else plain
         within = no_temperature if self.hard else partial(temperatures, plain)
-        start = left_out_start if self.leave_one_out else hard_start if self.hard else best_start
+        soft_start = swapped_start if self.axis == "rows" else best_start
+        start = left_out_start if self.leave_one_out else hard_start if self.hard else soft_start
         variations: list[Variation] = []
         if self.coarsening is not None:
             variations.append(Coarsened(self.coarsening))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -22,8 +22,9 @@ from skcooc.equations.memberships import (
     usual_cluster_beta,
 )
 from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
-from skcooc.protocol import Array, Counts, MergeableClusters, Params, Statistics
+from skcooc.protocol import Array, Block, Counts, MergeableClusters, Params, Statistics
 from skcooc.starts import short_stage
+from skcooc.starts.swaps import swapped
 
 # Inverse temperature at which the runs begin, like USUAL: softer clusters have fewer local optima.
 SOFT, SOFT_CRITICAL = 3.0, 3.0
@@ -36,6 +37,7 @@ ONLY_ITERATIONS = 8  # before merging, if there is a single run
 ROUNDS = (3, 4, 4)  # iterations of each round, after which the better half of the runs continues
 # Number of runs: 64 / n_clusters within these limits.
 RUNS_TIMES_CLUSTERS, MIN_RUNS, MAX_RUNS = 64, 4, 8
+LAST_ITERATIONS = 10  # after which clusters with swaps and without are compared
 START_ITERATIONS, START_TOL, START_STEP_SIZE = 30, 1e-5, 1.8
 SHARE_OF_TOL = 0.1  # of the tolerance, in runs of a few iterations
 
@@ -70,6 +72,25 @@ def best_start(model: Mergeable, X: Counts, rng: np.random.Generator, runner: Ru
         beta = usual
         n_left -= n_iter
     params, rows = states[0]
+    return State(model.perturb(params, rng, SEPARATION), rows)
+
+
+def swapped_start(model: RowClusters, X: Counts, rng: np.random.Generator, runner: Runner) -> State:
+    """Return the better one of `best_start` and what swaps make of it.
+
+    At the usual inverse temperature few swaps end lower, so they are made at a smaller one. What is
+    best there need not be so at the usual one, where both are compared. A table whose rows are not
+    in memory has no swaps, as they need a table of the rows of one cluster.
+    """
+    start = best_start(model, X, rng, runner)
+    n_iter = runner.max_iter - FIRST_ITERATIONS - sum(ROUNDS) - LAST_ITERATIONS
+    if model.n_clusters < 3 or n_iter <= 0 or runner.stopped or not hasattr(X, "take"):
+        return start
+    soft, usual = inverse_temperatures(model, X, (SOFT, USUAL), (USUAL_CRITICAL, USUAL_CRITICAL))
+    states = [start, swapped(model, cast(Block, X), soft, start, n_iter, rng, runner)]
+    stage = short_stage(model, X, usual, LAST_ITERATIONS, START_TOL, runner, SHARE_OF_TOL)
+    runs = [runner.run([stage], rng, OverRelaxation(START_STEP_SIZE), s) for s in states]
+    params, rows = sort_by_objective(runs)[0]
     return State(model.perturb(params, rng, SEPARATION), rows)
 
 
@@ -128,7 +149,8 @@ def soft_fit(
 
 def hard_start(model: Any, X: Counts, rng: np.random.Generator, runner: Runner) -> State:
     """Return a soft fit, as a hard model keeps most of a random initialisation."""
-    return soft_fit(replace(model, hard=False), best_start, X, rng, runner).state
+    start = swapped_start if isinstance(model, RowClusters) else best_start
+    return soft_fit(replace(model, hard=False), start, X, rng, runner).state
 
 
 def seeded_start(model: Mergeable, X: Counts, rng: np.random.Generator, runner: Runner) -> State:
@@ -140,7 +162,7 @@ def left_out_start(
     model: PredictiveClusters, X: Counts, rng: np.random.Generator, runner: Runner
 ) -> State:
     """Return a fit of plain clusters, and the E-step whose counts are left out."""
-    fit = soft_fit(model.clusters, best_start, X, rng, runner)
+    fit = soft_fit(model.clusters, swapped_start, X, rng, runner)
     return State(*model.after_a_step(X, fit.params, fit.rows, fit.beta))
 
 

@@ -160,7 +160,7 @@ def test_records_of_starts_come_first(name):
 
 
 def test_a_start_without_em_has_no_records(monkeypatch):
-    monkeypatch.setattr("skcooc.estimators.asymmetric.best_start", equations_start)
+    monkeypatch.setattr("skcooc.estimators.asymmetric.swapped_start", equations_start)
     assert stages(fitted("clusters", max_iter=3)) == {"fit": 3}
 
 
