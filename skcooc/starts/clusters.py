@@ -162,7 +162,7 @@ def left_out_start(
     model: PredictiveClusters, X: Counts, rng: np.random.Generator, runner: Runner
 ) -> State:
     """Return a fit of plain clusters, and the E-step whose counts are left out."""
-    fit = soft_fit(model.clusters, swapped_start, X, rng, runner)
+    fit = soft_fit(model.clusters, best_start, X, rng, runner)
     return State(*model.after_a_step(X, fit.params, fit.rows, fit.beta))
 
 

@@ -15,14 +15,14 @@ from skcooc.protocol import Array, Block
 from skcooc.simplex import first_largest, log, normalise, sums
 from skcooc.starts import short_stage
 
-SETTLING_ITERATIONS = 40  # before the first swap
+SETTLING_ITERATIONS = 30  # before the first swap
 # Iterations of a trial. After 8, swaps that end lower are still higher than the clusters before;
 # after 25, half of them are lower.
 TRIAL_ITERATIONS = 25
-DIVISION_ITERATIONS = 8
-N_TRIALS = 4  # in vain, before the search ends
+DIVISION_ITERATIONS = 6
+N_TRIALS = 3  # in vain, before the search ends
 PER_DIVIDED, PER_REMOVED = 2, 3  # of these that divide one cluster, and that remove one
-MAX_SWAPS = 8
+MAX_SWAPS = 4
 TOL, STEP_SIZE = 1e-6, 1.8
 
 
@@ -43,6 +43,7 @@ def swapped(
     12, 2000. The runs of EM have ``n_iter`` iterations in all; those in divisions do not count.
     """
     n_left = n_iter
+    divisions: dict[int, tuple[float, Array]] = {}  # of clusters that no swap has changed since
 
     def run(start: State, max_iter: int) -> EMResult:
         nonlocal n_left
@@ -51,12 +52,12 @@ def swapped(
         return runner.run([stage], rng, OverRelaxation(STEP_SIZE), start)
 
     def improved(best: EMResult) -> EMResult | None:
+        for cluster in range(model.n_clusters):
+            if cluster not in divisions:
+                divisions[cluster] = division(cluster, model, X, beta, best.state, rng, runner)
+        gains = np.array([divisions[cluster][0] for cluster in range(model.n_clusters)])
         costs = removal_costs(model, X, best.params, best.rows)
-        divisions = [
-            division(cluster, model, X, beta, best.state, rng, runner)
-            for cluster in range(len(costs))
-        ]
-        for divided, removed in promising_pairs(np.array([gain for gain, _ in divisions]), costs):
+        for divided, removed in promising_pairs(gains, costs):
             if n_left <= 0 or runner.stopped:
                 break
             components = best.params.components.copy()
@@ -64,6 +65,7 @@ def swapped(
             params = best.params._replace(components=components)
             trial = run(State(params, best.rows), TRIAL_ITERATIONS)
             if trial.objective < best.objective:
+                del divisions[divided], divisions[removed]
                 return trial
         return None
 

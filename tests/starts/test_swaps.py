@@ -1,0 +1,162 @@
+"""Swaps of clusters: their costs and gains, literally, and what they find."""
+
+import numpy as np
+import pytest
+from scipy.special import xlogy
+from sklearn.metrics import adjusted_rand_score
+
+from skcooc import AsymmetricClustering
+from skcooc.counts import CSRCounts
+from skcooc.datasets import make_cooccurrences
+from skcooc.em import EMStage, OverRelaxation, State
+from skcooc.em.stages import PlainRunner
+from skcooc.equations.memberships import usual_cluster_beta
+from skcooc.equations.row_clusters import RowClusters
+from skcooc.starts.clusters import best_start
+from skcooc.starts.swaps import division, promising_pairs, removal_costs, swapped
+from tests.equations.running import run_stages
+
+SHARES = (0.5, 0.25, 0.15, 0.07, 0.03)
+every_weighting = pytest.mark.parametrize("object_weights", ["counts", "sqrt", "equal"])
+
+
+def small_clusters(object_weights="sqrt", seed=0):
+    """A fit of five clusters to a small table with weights of rows."""
+    rng = np.random.default_rng(seed)
+    X = make_cooccurrences(40, 30, n_components=4, kind="clusters", n_tokens=1500, random_state=1).X
+    counts = CSRCounts(X.astype(float), rng.integers(1, 4, 40).astype(float))
+    model = RowClusters(5, object_weights=object_weights)
+    beta = usual_cluster_beta(model, counts)
+    start = best_start(model, counts, rng, PlainRunner(max_iter=5))
+    return model, counts, beta, State(start.params, start.rows)
+
+
+def literal_factors(X, object_weights, unit):
+    power = {"counts": 1.0, "sqrt": 0.5, "equal": 0.0}[object_weights]
+    sizes = X.sum(axis=1)
+    return unit * sizes ** (power - 1)
+
+
+def literal_nats(counts):
+    """-sum_j C_j log C_j / C of each line."""
+    return -(xlogy(counts, counts) - xlogy(counts, counts.sum(axis=1, keepdims=True))).sum(axis=1)
+
+
+@every_weighting
+def test_removal_costs_are_those_of_a_literal_transcription(object_weights):
+    model, counts, _, (params, rows) = small_clusters(object_weights)
+    X = counts.table.toarray()
+    weighted = X * (literal_factors(X, object_weights, params.unit) * counts.row_weights)[:, None]
+    expected = []
+    for removed in range(5):
+        divided = rows.copy()
+        for i in range(len(rows)):
+            others = [k for k in range(5) if k != removed]
+            rest = sum(rows[i, k] for k in others)
+            for k in others:
+                divided[i, k] += rows[i, removed] * (rows[i, k] / rest if rest else 1 / 4)
+            divided[i, removed] = 0
+        expected.append(literal_nats(divided.T @ weighted).sum())
+    expected -= literal_nats(rows.T @ weighted).sum()
+    costs = removal_costs(model, counts, params, rows)
+    np.testing.assert_allclose(costs, expected, rtol=1e-5)
+    assert (costs > 0).all()
+
+
+@every_weighting
+def test_the_gain_of_a_division_is_the_fall_of_the_free_energy(object_weights):
+    model, counts, beta, state = small_clusters(object_weights)
+    X = counts.table.toarray()
+    largest = int(np.bincount(state.rows.argmax(axis=1)).argmax())
+    members = state.rows.argmax(axis=1) == largest
+    rng = np.random.default_rng(0)
+    gain, halves = division(largest, model, counts, beta, state, rng, PlainRunner())
+    factors = literal_factors(X, object_weights, state.params.unit)[members]
+    weights = counts.row_weights[members]
+    weighted = X[members] * factors[:, None]
+    assert halves.shape == (30, 2)
+    np.testing.assert_allclose(halves.sum(axis=0), 1)
+
+    undivided = literal_nats((weights @ weighted)[None]).sum()
+    log_halves = np.log(np.maximum(halves, 1e-30))
+    evidence = np.logaddexp.reduce(beta * weighted @ log_halves, axis=1)  # of halves of weight one
+    np.testing.assert_allclose(gain, undivided + weights @ evidence / beta, rtol=0.02)
+    assert gain > 0
+    lonely = state._replace(rows=np.eye(5)[np.minimum(np.arange(40), 4)])
+    assert division(0, model, counts, beta, lonely, rng, PlainRunner())[0] == -np.inf
+
+
+def test_promising_pairs_are_different_and_begin_with_the_largest_net_gain():
+    gains = np.array([9.0, 1.0, 8.0, -np.inf, 5.0])
+    costs = np.array([3.0, 7.0, 2.0, 1.0, 6.0])
+    assert list(promising_pairs(gains, costs)) == [(0, 3), (0, 2), (2, 3), (2, 0)]
+    assert list(promising_pairs(np.full(3, -np.inf), np.zeros(3))) == []
+
+
+def unequal_clusters(seed, n_rows=200, n_columns=150, length=40):
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(5), np.round(np.multiply(SHARES, n_rows)).astype(int))
+    distributions = rng.dirichlet(np.full(n_columns, 0.3), 5)
+    return np.stack([rng.multinomial(length, distributions[k]) for k in labels]), labels
+
+
+def fitted(X, seed, **options):
+    return AsymmetricClustering(5, random_state=seed, **options).fit(X)
+
+
+def test_swaps_leave_the_optimum_where_two_clusters_share_a_true_one():
+    planted = make_cooccurrences(160, 120, 5, kind="clusters", n_tokens=8000, random_state=3)
+    labels = planted.labels
+    counts = CSRCounts(planted.X.astype(float))
+    model = RowClusters(5, object_weights="sqrt")
+    beta = usual_cluster_beta(model, counts)
+    rng = np.random.default_rng(0)
+    wrong = np.where(labels == 4, 3, labels)
+    wrong[labels == 0] = np.where(rng.random(np.sum(labels == 0)) < 0.5, 0, 4)
+    rows = np.eye(5)[wrong]
+    counted = counts.tdot(rows)
+    params = model.start(counts, rng)[0]._replace(components=counted / counted.sum(axis=0))
+    stage = EMStage(model, counts, beta, 60, 1e-7)
+    stuck = run_stages([stage], OverRelaxation(1.8), start=State(params, rows))
+    assert adjusted_rand_score(labels, stuck.rows.argmax(axis=1)) < 0.9
+    state = swapped(model, counts, beta, stuck.state, 1000, rng, PlainRunner())
+    free = run_stages([stage], OverRelaxation(1.8), start=state)
+    assert free.objective < stuck.objective
+    assert adjusted_rand_score(labels, free.rows.argmax(axis=1)) > 0.97
+
+
+@pytest.mark.parametrize("n_iter", [1, 50, 70])
+def test_swaps_make_no_more_iterations_than_they_may(n_iter):
+    model, counts, beta, state = small_clusters()
+    n_iterations = []
+
+    class Watched(PlainRunner):
+        def run(self, parts, rng, solver, start):
+            if parts[0].model.n_clusters == 5:
+                n_iterations.append(parts[0].max_iter)
+            return super().run(parts, rng, solver, start)
+
+    swapped(model, counts, beta, state, n_iter, np.random.default_rng(0), Watched())
+    assert sum(n_iterations) <= n_iter
+
+
+def test_a_stopped_fit_makes_no_swaps():
+    model, counts, beta, state = small_clusters()
+    runs = []
+
+    class Stopping(PlainRunner):
+        def run(self, parts, rng, solver, start):
+            runs.append(parts[0].model.n_clusters)
+            self.stopped = True
+            return super().run(parts, rng, solver, start)
+
+    swapped(model, counts, beta, state, 1000, np.random.default_rng(0), Stopping())
+    assert runs == [5]
+
+
+@pytest.mark.parametrize("options", [{"beta": 0.2}, {"hard": True}])
+def test_results_do_not_depend_on_threads(options):
+    X, _ = unequal_clusters(1)
+    one, two = (fitted(X, 0, n_jobs=n_jobs, **options) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.components_, two.components_)
+    np.testing.assert_array_equal(one.labels_, two.labels_)
