@@ -21,7 +21,7 @@ SETTLING_ITERATIONS = 30  # before the first swap
 TRIAL_ITERATIONS = 25
 DIVISION_ITERATIONS = 6
 N_TRIALS = 3  # in vain, before the search ends
-PER_DIVIDED, PER_REMOVED = 2, 3  # of these that divide one cluster, and that remove one
+N_OF_ONE_DIVISION = 2  # of these, at most
 MAX_SWAPS = 4
 TOL, STEP_SIZE = 1e-6, 1.8
 
@@ -132,14 +132,12 @@ def promising_pairs(gains: Array, costs: Array) -> Iterator[tuple[int, int]]:
     net = np.subtract.outer(gains, costs)
     np.fill_diagonal(net, -np.inf)
     n_divided = np.zeros(len(costs), dtype=int)
-    n_removed = np.zeros(len(costs), dtype=int)
     for place in np.argsort(-net, axis=None, kind="stable").tolist():
         divided, removed = divmod(place, len(costs))
         if n_divided.sum() == N_TRIALS or np.isneginf(net[divided, removed]):
             break
-        if n_divided[divided] < PER_DIVIDED and n_removed[removed] < PER_REMOVED:
+        if n_divided[divided] < N_OF_ONE_DIVISION:
             n_divided[divided] += 1
-            n_removed[removed] += 1
             yield divided, removed
 
 
