@@ -433,7 +433,7 @@ class Search:
         return partition
 
 
-def found_labels(
+def labels_of_search(
     search: Search, model: CoClusters, X: CSRCounts, runner: Runner
 ) -> tuple[Array, Array]:
     """Return the labels of rows and columns with which a search ends."""
@@ -463,7 +463,7 @@ def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner:
         object_weights=model.object_weights,
         discounts=model.hard,
     )
-    labels = found_labels(search, model, X, runner)
+    labels = labels_of_search(search, model, X, runner)
     sides = []
     for side, n in zip(labels, sizes, strict=True):
         posteriors = np.eye(n, dtype=X.dtype)[side]
@@ -478,5 +478,5 @@ def best_sizes(
     """Return the numbers of clusters of rows and of columns with the best ICL that is found."""
     search = Search(int(rng.integers(2**31)), object_weights=object_weights, work=SIZES_WORK * WORK)
     counts = cast(CSRCounts, X)  # in memory
-    row_labels, column_labels = found_labels(search, CoClusters(1, 1), counts, PlainRunner())
+    row_labels, column_labels = labels_of_search(search, CoClusters(1, 1), counts, PlainRunner())
     return int(row_labels.max()) + 1, int(column_labels.max()) + 1

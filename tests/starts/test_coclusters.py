@@ -22,7 +22,7 @@ from skcooc.starts.coclusters import (
     TwoSides,
     concentration_of_rows,
     first_tokens,
-    found_labels,
+    labels_of_search,
     random_partition,
 )
 from tests.tables import refused
@@ -344,7 +344,7 @@ def test_large_tables_have_fewer_tries_and_iterations(monkeypatch):
     n_tried = []
     for work in (0, 2**18):
         search = Search(0, (5, 5), work=work)
-        found_labels(search, CoClusters(5, 5), counts, PlainRunner())
+        labels_of_search(search, CoClusters(5, 5), counts, PlainRunner())
         n_tried.append(len(tried))
         tried.clear()
     assert n_tried[0] == 2  # in the second iteration of two
