@@ -50,6 +50,8 @@ def short_starts(monkeypatch):
     for name, value in {**dict.fromkeys(twos, 2), "ONLY_ITERATIONS": 1, "ROUNDS": (2,)}.items():
         monkeypatch.setattr(f"skcooc.starts.clusters.{name}", value)
     monkeypatch.setattr("skcooc.starts.topics.START_ITERATIONS", 2)
+    for name in ("SETTLING_ITERATIONS", "TRIAL_ITERATIONS", "DIVISION_ITERATIONS", "MAX_SWAPS"):
+        monkeypatch.setattr(f"skcooc.starts.swaps.{name}", 1)
 
 
 @pytest.fixture
@@ -58,6 +60,3 @@ def starts_of_all_tables(monkeypatch):
     from skcooc.starts.clusters import cocluster_start
 
     monkeypatch.setattr("skcooc.estimators.symmetric.search_start", cocluster_start)
-    monkeypatch.setattr("skcooc.starts.clusters.LAST_ITERATIONS", 1)
-    for name in ("SETTLING_ITERATIONS", "TRIAL_ITERATIONS", "DIVISION_ITERATIONS", "MAX_SWAPS"):
-        monkeypatch.setattr(f"skcooc.starts.swaps.{name}", 1)
