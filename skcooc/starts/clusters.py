@@ -149,8 +149,7 @@ def soft_fit(
 
 def hard_start(model: Any, X: Counts, rng: np.random.Generator, runner: Runner) -> State:
     """Return a soft fit, as a hard model keeps most of a random initialisation."""
-    start = swapped_start if isinstance(model, RowClusters) else best_start
-    return soft_fit(replace(model, hard=False), start, X, rng, runner).state
+    return soft_fit(replace(model, hard=False), best_start, X, rng, runner).state
 
 
 def seeded_start(model: Mergeable, X: Counts, rng: np.random.Generator, runner: Runner) -> State:
