@@ -190,7 +190,7 @@ def test_products_and_samples_are_those_of_the_matrix(table):
     np.testing.assert_allclose(products, X @ B)
     np.testing.assert_allclose(counts.total(lambda block: block.row_sums.sum()), X.sum())
     np.testing.assert_allclose(counts.tdot(A), X.T @ A)
-    np.testing.assert_array_equal(counts.map_rows(np.add, A, 2 * A), 3 * A)
+    np.testing.assert_array_equal(counts.map_row_ranges(np.add, A, 2 * A), 3 * A)
     for n_rows in (1, 40, 500):
         drawn = table.counts.sample(n_rows, np.random.default_rng(0)).toarray()
         rows = np.random.default_rng(0).choice(120, min(n_rows, 120), replace=False)

@@ -137,15 +137,6 @@ class CSRCounts(FactorProducts):
         self.run_each(function, ranges, out.size)
         return out
 
-    def map_rows(
-        self, function: Callable[..., Rows], *states: Rows, out: Rows | None = None
-    ) -> Rows:
-        def fill(*arrays: Array) -> None:
-            *inputs, out = arrays
-            out[:] = function(*inputs)
-
-        return self.map_row_ranges(fill, *states, out=out)
-
     def map_blocks(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         return function(self, *states)
 

@@ -192,9 +192,8 @@ class DaskCounts:
         stats, empty = gather(self.client, [total, empty])
         return cast(Rows, States(self, futures, empty)), stats
 
-    def map_rows(self, function: Callable[..., Rows], *states: Rows) -> Rows:
-        blocks = zip(*map(self._pieces, states), strict=True)
-        futures = submit(self.client, [task(function)(*pieces) for pieces in blocks])
+    def map_row_ranges(self, function: Callable[..., object], *states: Rows) -> Rows:
+        futures = submit(self.client, self._tasks(partial(_filled, function), *states))
         return cast(Rows, States(self, futures, np.empty((0, *states[0].shape[1:]), self.dtype)))
 
     def map_blocks(self, function: Callable[..., Rows], *states: Rows) -> Rows:
@@ -298,8 +297,9 @@ class States:
         return np.concatenate, (gather(self._counts.client, self.futures),)
 
     def __matmul__(self, D: Array) -> Rows:
-        of_blocks = self._counts.map_rows(partial(product, by=D), cast(Rows, self))
-        return cast(Rows, States(self._counts, cast(States, of_blocks).futures, self.empty @ D))
+        products = [task(product)(future, D) for future in self.futures]
+        futures = submit(self._counts.client, products)
+        return cast(Rows, States(self._counts, futures, self.empty @ D))
 
 
 class Facts(NamedTuple):
@@ -360,6 +360,10 @@ def _facts(X: CSRCounts) -> Facts:
 def _with_one_thread(function: Callable[..., Array], *arguments: Any) -> Array:
     with threads(1):
         return function(*arguments)
+
+
+def _filled(function: Callable[..., object], X: CSRCounts, *states: Rows) -> Rows:
+    return X.map_row_ranges(function, *states)
 
 
 def _no_rows(rows: Rows) -> Rows:

@@ -137,10 +137,10 @@ class DiskCounts:
                 self._after_block()
         return cast(Rows, out), cast(S, total)
 
-    def map_rows(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+    def map_row_ranges(self, function: Callable[..., object], *states: Rows) -> Rows:
         out = aligned_array(states[0].shape, states[0].dtype)
         for part, block in self.blocks():
-            block.map_rows(function, *(array[part] for array in states), out=out[part])
+            block.map_row_ranges(function, *(array[part] for array in states), out=out[part])
         return out
 
     def map_blocks(self, function: Callable[..., Rows], *states: Rows) -> Rows:

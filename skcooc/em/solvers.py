@@ -7,14 +7,11 @@ from copy import copy
 from functools import partial
 from typing import Literal, NamedTuple, Self, cast
 
-import numpy as np
-
 from skcooc.em.stages import EMStage, Solver, State
-from skcooc.protocol import Array, Counts, Rows, Statistics
+from skcooc.loops.updates import relax_rows, relax_statistic
+from skcooc.protocol import Counts, Rows, Statistics
 from skcooc.protocol.subnormals import flushed_subnormals
-from skcooc.simplex import sums
 
-CHUNK = 2**14  # numbers that are worked on at a time: they stay in the cache
 # Least share of the plain step in an expected count: a probability of zero could never come back.
 FLOOR, MOMENTUM_FLOOR = 1e-3, 0.5
 
@@ -168,33 +165,7 @@ def relax(previous: Sweep, step: Sweep, X: Counts, eta: float, floor: float = FL
     In the expected counts, which the M-step only normalises, the parameters stay admissible.
     ``previous`` led to the parameters of ``step``, itself relaxed, or is the plain step before.
     """
-    pairs = zip(previous.stats, step.stats, strict=True)
-    stats = type(step.stats)(*(_beyond(*pair, eta, floor) for pair in pairs))
-    relaxed = partial(_relaxed_rows, eta=eta, floor=floor)
-    return step._replace(stats=stats, rows=X.map_rows(relaxed, previous.rows, step.rows))
-
-
-def _relaxed_rows(old: Rows, new: Rows, eta: float, floor: float) -> Rows:
-    """Relax row states; their sums stay those of the plain step."""
-    rows = _beyond(old, new, eta, floor)
-    totals = sums(rows, axis=1)[:, None]
-    plain_totals = sums(new, axis=1)[:, None]
-    rows *= np.divide(plain_totals, totals, out=np.zeros_like(totals), where=totals > 0)
-    return rows
-
-
-def _beyond(old: Array, new: Array, eta: float, floor: float) -> Array:
-    if np.ndim(new) == 0:  # the free energy
-        return new
-    beyond = np.empty_like(new)
-    height = max(1, CHUNK // max(1, new[:1].size))
-    for top in range(0, len(new), height):
-        before, plain, out = (array[top : top + height] for array in (old, new, beyond))
-        np.subtract(plain, before, out=out)
-        out *= eta
-        out += before
-        lowest = floor * plain
-        if plain.min() < 0:  # logarithms, sums of the column models, may go down; counts may not
-            lowest[plain < 0] = -np.inf
-        np.maximum(out, lowest, out=out)
-    return beyond
+    longer = partial(relax_statistic, eta=eta, floor=floor)
+    stats = type(step.stats)(*map(longer, previous.stats, step.stats))
+    rows = partial(relax_rows, eta=eta, floor=floor)
+    return step._replace(stats=stats, rows=X.map_row_ranges(rows, previous.rows, step.rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from skcooc.equations.memberships import (
     uniform_mixtures,
 )
 from skcooc.loops.left_out import left_out_counts
+from skcooc.loops.updates import excess_counts, mixture_rows, scale_columns
 from skcooc.protocol import Array, Block, Counts, FixedComponents, FoldIn, OnlineModel, Rows
 from skcooc.simplex import mix_with, normalise, sums
 
@@ -143,7 +145,7 @@ class Aspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         """Factors of the columns in posteriors, (M, K), with what tempering leaves of a prior."""
         B = X.power(params.components, beta)
         if self.tempering != "joint":
-            B *= params.prior ** (1 - beta)
+            X.map_row_ranges(partial(scale_columns, params.prior ** (1 - beta)), out=B)
         return B
 
     def with_pseudo_counts(self, expected: Array, params: Params) -> Array:
@@ -207,11 +209,8 @@ def distinctive_shares(expected: Array, weights: Array) -> Array:
     assignments, or a part of it, is distributed equally: with few data no aspect takes all.
     Returns P(z) if all aspects are equal.
     """
-    m = sums(expected, axis=1)
     P = weights.astype(np.float64)
-    above = m[:, None] * weights
-    np.maximum(np.subtract(expected, above, out=above), 0, out=above)
-    excess = above.sum(axis=0, dtype=np.float64)
+    m, excess = excess_counts(expected, weights)
     excess /= np.maximum(1 - P, np.finfo(float).eps)
     if excess.sum() <= LEAST_EXCESS * m.sum(dtype=np.float64):
         return weights
@@ -223,11 +222,10 @@ def distinctive_shares(expected: Array, weights: Array) -> Array:
 def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array:
     """Normalised rows of A * products (n, k), in place of A; ``otherwise`` if zero."""
 
-    def mix(A: Array, products: Array, out: Array) -> None:
-        np.multiply(A, products, out=out)
-        normalise(out, axis=1, otherwise=otherwise, out=out)
+    def mix(products: Array, out: Array) -> None:
+        mixture_rows(products, otherwise, out)
 
-    return X.map_row_ranges(mix, A, products, out=A)
+    return X.map_row_ranges(mix, products, out=A)
 
 
 def unigram_of(X: Counts) -> Array:

@@ -159,8 +159,12 @@ class Counts(Protocol):
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
         """Make a model's E-step on the machines of the counts; return row states and statistics."""
 
-    def map_rows(self, function: Callable[..., Rows], *states: Rows) -> Rows:
-        """Apply a function to states of the rows; the result stays on the machines of the rows."""
+    def map_row_ranges(self, function: Callable[..., object], *states: Rows) -> Rows:
+        """Fill states by function(*states, out), called for ranges of rows of all of them.
+
+        The result, like the first of the states in shape and type, stays on the machines of the
+        rows.
+        """
 
     def map_blocks(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         """Apply function(block, *states) to all blocks, and keep each result on its machine.
@@ -242,7 +246,7 @@ class Block(Counts, Protocol):
     def map_row_ranges(
         self, function: Callable[..., object], *arrays: Array, out: Array | None = None
     ) -> Array:
-        """Fill an array by function(*arrays, out), called for ranges of rows of all of them."""
+        """Fill an array, in place where it is given, with one row for each row of the others."""
 
     def power(self, P: Array, exponent: float) -> Array:
         """Return P (m, k), not negative, to the power of the exponent."""

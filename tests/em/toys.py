@@ -12,8 +12,10 @@ class Here:
     def expect(self, model, params, rows, beta):
         return model.expect(self, params, rows, beta)
 
-    def map_rows(self, function, *states):
-        return function(*states)
+    def map_row_ranges(self, function, *states):
+        out = np.empty_like(states[0])
+        function(*states, out)
+        return out
 
 
 HERE = Here()
