@@ -7,9 +7,11 @@ from copy import copy
 from functools import partial
 from typing import Literal, NamedTuple, Self, cast
 
+import numpy as np
+
 from skcooc.em.stages import EMStage, Solver, State
-from skcooc.loops.updates import relax_rows, relax_statistic
-from skcooc.protocol import Counts, Rows, Statistics
+from skcooc.loops.updates import longer_step
+from skcooc.protocol import Array, Counts, Rows, Statistics
 from skcooc.protocol.subnormals import flushed_subnormals
 
 # Least share of the plain step in an expected count: a probability of zero could never come back.
@@ -162,10 +164,19 @@ def make_solver(solver: SolverName) -> Solver:
 def relax(previous: Sweep, step: Sweep, X: Counts, eta: float, floor: float = FLOOR) -> Sweep:
     """Return (1 - eta) previous + eta step, in statistics and row states.
 
-    In the expected counts, which the M-step only normalises, the parameters stay admissible.
-    ``previous`` led to the parameters of ``step``, itself relaxed, or is the plain step before.
+    In the expected counts, which the M-step only normalises, the parameters stay admissible. Sums
+    of row states stay those of the plain step. ``previous`` led to the parameters of ``step``,
+    itself relaxed, or is the plain step before.
     """
-    longer = partial(relax_statistic, eta=eta, floor=floor)
+    fill = partial(longer_step, eta=eta, floor=floor)
+
+    def longer(old: Array, new: Array) -> Array:
+        if np.ndim(new) == 0:  # the free energy
+            return new
+        out = np.empty(new.shape, new.dtype)
+        fill(old.reshape(1, -1), new.reshape(1, -1), out.reshape(1, -1), keep_sums=False)
+        return out
+
     stats = type(step.stats)(*map(longer, previous.stats, step.stats))
-    rows = partial(relax_rows, eta=eta, floor=floor)
-    return step._replace(stats=stats, rows=X.map_row_ranges(rows, previous.rows, step.rows))
+    rows = X.map_row_ranges(partial(fill, keep_sums=True), previous.rows, step.rows)
+    return step._replace(stats=stats, rows=rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
@@ -18,7 +17,7 @@ from skcooc.equations.memberships import (
     uniform_mixtures,
 )
 from skcooc.loops.left_out import left_out_counts
-from skcooc.loops.updates import excess_counts, mixture_rows, scale_columns
+from skcooc.loops.updates import excess_counts, new_mixtures
 from skcooc.protocol import Array, Block, Counts, FixedComponents, FoldIn, OnlineModel, Rows
 from skcooc.simplex import mix_with, normalise, sums
 
@@ -145,7 +144,7 @@ class Aspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         """Factors of the columns in posteriors, (M, K), with what tempering leaves of a prior."""
         B = X.power(params.components, beta)
         if self.tempering != "joint":
-            X.map_row_ranges(partial(scale_columns, params.prior ** (1 - beta)), out=B)
+            B *= params.prior ** (1 - beta)
         return B
 
     def with_pseudo_counts(self, expected: Array, params: Params) -> Array:
@@ -217,15 +216,6 @@ def distinctive_shares(expected: Array, weights: Array) -> Array:
     random = RANDOM_EXCESS * np.sqrt(m).sum(dtype=np.float64) * np.sqrt(P).sum()
     shares = excess + random / len(P)
     return (shares / shares.sum()).astype(weights.dtype)
-
-
-def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array:
-    """Normalised rows of A * products (n, k), in place of A; ``otherwise`` if zero."""
-
-    def mix(products: Array, out: Array) -> None:
-        mixture_rows(products, otherwise, out)
-
-    return X.map_row_ranges(mix, products, out=A)
 
 
 def unigram_of(X: Counts) -> Array:

@@ -9,9 +9,10 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from skcooc.equations.aspects import PSEUDO_COUNTS, Aspects, new_mixtures, with_prior
+from skcooc.equations.aspects import PSEUDO_COUNTS, Aspects, with_prior
 from skcooc.equations.memberships import ColumnDistributions, reciprocals
 from skcooc.loops.left_out import left_out_counts
+from skcooc.loops.updates import new_mixtures
 from skcooc.protocol import (
     Array,
     Block,

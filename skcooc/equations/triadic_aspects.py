@@ -8,8 +8,9 @@ from typing import ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 
-from skcooc.equations.aspects import distinctive_shares, new_mixtures
+from skcooc.equations.aspects import distinctive_shares
 from skcooc.equations.memberships import ColumnDistributions, random_distributions, uniform_mixtures
+from skcooc.loops.updates import new_mixtures
 from skcooc.protocol import Array, Block, Capability, Counts, Equations, Rows, Triples
 from skcooc.simplex import normalise, sums
 

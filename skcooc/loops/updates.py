@@ -1,76 +1,55 @@
 """Element-wise parts of a step of EM, each in one loop.
 
-A row of a text has some thirty non-zeros. A pass of NumPy over the (N + M) K numbers of the factors
-costs as much as two of these, and a step needed ten such passes besides that over the non-zeros.
+A row of a text has some thirty non-zeros, and a pass of NumPy over the factors of rows and columns
+costs as much as two of these. Each of the loops replaces two to six such passes.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from skcooc.protocol import Array
+from skcooc.protocol import Array, Block
 from skcooc.protocol.decorators import compiled
 
 
 @compiled
-def mixture_rows(products, otherwise, A):  # type: ignore[no-untyped-def]
-    """Replace each row of A (n, K) by A * products, normalised; by ``otherwise`` (K,) if zero."""
+def mix_rows(products, otherwise, A):  # type: ignore[no-untyped-def]
     zero = A.dtype.type(0)
     for i in range(len(A)):
-        a = A[i]
         product = products[i]
+        a = A[i]
         total = zero
         for k in range(len(a)):
             a[k] *= product[k]
             total += a[k]
-        if total > zero:
-            for k in range(len(a)):
-                a[k] /= total
-        else:
-            for k in range(len(a)):
-                a[k] = otherwise[k]
+        for k in range(len(a)):
+            a[k] = a[k] / total if total > zero else otherwise[k]
 
 
 @compiled
-def scale_columns(factors, P):  # type: ignore[no-untyped-def]
-    """Multiply the columns of P (M, K) by factors (K,)."""
-    for j in range(len(P)):
-        row = P[j]
-        for k in range(len(factors)):
-            row[k] *= factors[k]
-
-
-@compiled
-def relaxed_numbers(old, new, eta, floor, out):  # type: ignore[no-untyped-def]
-    """old + eta (new - old), (n,); not less than floor * new where that is positive."""
-    for p in range(len(new)):
-        value = old[p] + eta * (new[p] - old[p])
-        out[p] = max(value, floor * new[p]) if new[p] >= 0 else value
-
-
-@compiled
-def relaxed_rows(old, new, eta, floor, out):  # type: ignore[no-untyped-def]
-    """`relaxed_numbers` of (n, K), and the sums of the new rows."""
+def relax_rows(old, new, eta, floor, keep_sums, out):  # type: ignore[no-untyped-def]
     zero = new.dtype.type(0)
     for i in range(len(new)):
         before = old[i]
         plain = new[i]
-        row = out[i]
+        longer = out[i]
         total = zero
         plain_total = zero
-        for k in range(len(row)):
-            value = max(before[k] + eta * (plain[k] - before[k]), floor * plain[k])
-            row[k] = value
+        for k in range(len(plain)):
+            value = before[k] + eta * (plain[k] - before[k])
+            if plain[k] >= zero:
+                value = max(value, floor * plain[k])
+            longer[k] = value
             total += value
             plain_total += plain[k]
-        factor = plain_total / total if total > zero else zero
-        for k in range(len(row)):
-            row[k] *= factor
+        if keep_sums:
+            factor = plain_total / total if total > zero else zero
+            for k in range(len(longer)):
+                longer[k] *= factor
 
 
 @compiled
 def add_excesses(expected, weights, m, excesses):  # type: ignore[no-untyped-def]
-    """Fill m (M,) with the sums of expected counts m_jk, and add sum_j [m_jk - m_j w_k]+, (K,)."""
     zero = expected.dtype.type(0)
     for j in range(len(expected)):
         row = expected[j]
@@ -82,28 +61,31 @@ def add_excesses(expected, weights, m, excesses):  # type: ignore[no-untyped-def
             excesses[k] += max(row[k] - total * weights[k], zero)
 
 
-def relax_rows(old: Array, new: Array, out: Array, *, eta: float, floor: float) -> None:
-    """Fill row states (n, K) with longer steps, whose sums stay those of the plain ones."""
-    number = new.dtype.type
-    contiguous = np.ascontiguousarray(old), np.ascontiguousarray(new)
-    relaxed_rows(*contiguous, number(eta), number(floor), out)
+def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array:
+    """Normalised rows of A * products (n, k), in place of A; ``otherwise`` (k,) if zero."""
+
+    def mix(products: Array, out: Array) -> None:
+        mix_rows(products, otherwise, out)
+
+    return X.map_row_ranges(mix, products, out=A)
 
 
-def relax_statistic(old: Array, new: Array, *, eta: float, floor: float) -> Array:
-    """Return a longer step in expected counts, of at least this share of the plain ones.
+def longer_step(
+    old: Array, new: Array, out: Array, *, eta: float, floor: float, keep_sums: bool
+) -> None:
+    """Fill an array with old + eta (new - old), all (n, k), but at least floor * new.
 
-    Logarithms, sums of models of columns, may go down as far as they go up.
+    There is no such limit where the new number is negative: logarithms may fall as far as they
+    rise, which counts may not. With ``keep_sums`` the sums of rows are those of the new ones.
     """
-    if np.ndim(new) == 0:  # the free energy
-        return new
     number = new.dtype.type
-    out = np.empty(new.shape, number)
-    relaxed_numbers(np.ravel(old), np.ravel(new), number(eta), number(floor), out.reshape(-1))
-    return out
+    before = np.ascontiguousarray(old)
+    plain = np.ascontiguousarray(new)
+    relax_rows(before, plain, number(eta), number(floor), keep_sums, out)
 
 
 def excess_counts(expected: Array, weights: Array) -> tuple[Array, Array]:
-    """Return sums m_j of expected counts m_jk (M, K), and sum_j [m_jk - m_j w_k]+, (K,)."""
+    """Sums m_j of expected counts m_jk (M, K), and sum_j [m_jk - m_j w_k]+, (K,), in float64."""
     m = np.empty(len(expected), expected.dtype)
     excesses = np.zeros(len(weights))
     add_excesses(np.ascontiguousarray(expected), weights, m, excesses)
