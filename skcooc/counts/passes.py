@@ -48,6 +48,7 @@ N_BANDS = 16  # at least, so that threads follow one another closely
 MAX_RUN = 2**16 - 1  # non-zeros of a run
 MAX_CODE = 255  # the largest count that is stored as a code
 PREFETCH = U(2)  # runs before its own, at which a column's factor is fetched
+LARGEST_BLOCK = 2**25 - 2**14  # bytes: glibc maps larger blocks in any case
 SHIFT = 8  # cache lines by which sums are shifted against the factors they are made of
 
 
@@ -57,12 +58,24 @@ def threads(n_threads: int) -> Iterator[Map]:
 
     BLAS threads would contend for the cores, and their number changes the last digits.
     """
+    keep_freed_memory()
     with _ONE_BLAS_THREAD:
         if n_threads == 1:
             yield map
             return
         with ThreadPoolExecutor(n_threads) as pool:
             yield pool.map
+
+
+def keep_freed_memory() -> None:
+    """Make the C library keep the memory that a step of EM frees, for the arrays of the next step.
+
+    glibc gives memory back to the system where more is free than twice the largest block that was
+    freed so far. With arrays of half a megabyte each step would fault its pages in again, which
+    took a quarter of its time. So a large block is freed here, whose pages are never touched. Other
+    libraries lose nothing by it.
+    """
+    np.empty(LARGEST_BLOCK, np.uint8)
 
 
 class _OneBlasThread:

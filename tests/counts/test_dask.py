@@ -36,8 +36,9 @@ class Blocks:
         stats = counts_on_workers.tree_sum(counts_on_workers.add_statistics, [s for _, s in steps])
         return np.concatenate([own for own, _ in steps]), stats
 
-    def map_rows(self, function, *states):
-        return np.concatenate(self._over(lambda X, *own: function(*own), *states))
+    def map_row_ranges(self, function, *states):
+        fill = lambda X, *own: X.map_row_ranges(function, *own)  # noqa: E731
+        return np.concatenate(self._over(fill, *states))
 
 
 def test_equal_blocks_are_the_same_bit_by_bit(workers):
