@@ -478,10 +478,11 @@ class NonZeros:
         self, function: Callable[..., T], arguments: Sequence[tuple[object, ...]], work: int
     ) -> list[T]:
         """Call function(*args) for all ``arguments``, in threads if there is enough work."""
-        function = flushed_subnormals()(function)
         if self.n_ranges_for(work) == 1:
-            return [function(*args) for args in arguments]
-        return list(self.map_ranges(lambda args: function(*args), arguments))
+            with flushed_subnormals():
+                return [function(*args) for args in arguments]
+        flushed = flushed_subnormals()(function)
+        return list(self.map_ranges(lambda args: flushed(*args), arguments))
 
     def run_bands(
         self, bands: Bands, cells: Array, n_components: int, loop: Callable[[int, Array], None]
