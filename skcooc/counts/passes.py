@@ -71,9 +71,9 @@ def keep_freed_memory() -> None:
     """Make the C library keep the memory that a step of EM frees, for the arrays of the next step.
 
     glibc gives memory back to the system where more is free than twice the largest block that was
-    freed so far. With arrays of half a megabyte each step would fault its pages in again, which
-    took a quarter of its time. So a large block is freed here, whose pages are never touched. Other
-    libraries lose nothing by it.
+    freed so far. With arrays of half a megabyte each step would fault its pages in again, for a
+    quarter of its time. So a large block is freed here, whose pages are never touched. With other
+    libraries this changes nothing.
     """
     np.empty(LARGEST_BLOCK, np.uint8)
 
