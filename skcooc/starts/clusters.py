@@ -37,6 +37,7 @@ ONLY_ITERATIONS = 8  # before merging, if there is a single run
 ROUNDS = (3, 4, 4)  # iterations of each round, after which the better half of the runs continues
 # Number of runs: 64 / n_clusters within these limits.
 RUNS_TIMES_CLUSTERS, MIN_RUNS, MAX_RUNS = 64, 4, 8
+LEAST_MAX_ITER = 60  # of a fit whose clusters are swapped; fewer would not do for a swap
 LAST_ITERATIONS = 10  # after which clusters with swaps and without are compared
 START_ITERATIONS, START_TOL, START_STEP_SIZE = 30, 1e-5, 1.8
 SHARE_OF_TOL = 0.1  # of the tolerance, in runs of a few iterations
@@ -83,11 +84,12 @@ def swapped_start(model: RowClusters, X: Counts, rng: np.random.Generator, runne
     in memory has no swaps, as they need a table of the rows of one cluster.
     """
     start = best_start(model, X, rng, runner)
-    n_iter = runner.max_iter - FIRST_ITERATIONS - sum(ROUNDS) - LAST_ITERATIONS
-    if model.n_clusters < 3 or n_iter <= 0 or runner.stopped or not hasattr(X, "take"):
+    if runner.max_iter < LEAST_MAX_ITER or runner.stopped:
+        return start
+    if model.n_clusters < 3 or not hasattr(X, "take"):
         return start
     soft, usual = inverse_temperatures(model, X, (SOFT, USUAL), (USUAL_CRITICAL, USUAL_CRITICAL))
-    states = [start, swapped(model, cast(Block, X), soft, start, n_iter, rng, runner)]
+    states = [start, swapped(model, cast(Block, X), soft, start, rng, runner)]
     stage = short_stage(model, X, usual, LAST_ITERATIONS, START_TOL, runner, SHARE_OF_TOL)
     runs = [runner.run([stage], rng, OverRelaxation(START_STEP_SIZE), s) for s in states]
     params, rows = sort_by_objective(runs)[0]

@@ -31,7 +31,6 @@ def swapped(
     X: Block,
     beta: float,
     state: State,
-    n_iter: int,
     rng: np.random.Generator,
     runner: Runner,
 ) -> State:
@@ -40,15 +39,12 @@ def swapped(
     EM may end where two clusters share one true cluster and another covers two. To divide the one
     and remove one of the others leaves such an optimum; these moves are those of N. Ueda,
     R. Nakano, Z. Ghahramani and G. E. Hinton, SMEM algorithm for mixture models, Neural Computation
-    12, 2000. The runs of EM have ``n_iter`` iterations in all; those in divisions do not count.
+    12, 2000.
     """
-    n_left = n_iter
     divisions: dict[int, tuple[float, Array]] = {}  # of clusters that no swap has changed since
 
     def run(start: State, max_iter: int) -> EMResult:
-        nonlocal n_left
-        stage = short_stage(model, X, beta, min(max_iter, n_left), TOL, runner)
-        n_left -= stage.max_iter
+        stage = short_stage(model, X, beta, max_iter, TOL, runner)
         return runner.run([stage], rng, OverRelaxation(STEP_SIZE), start)
 
     def improved(best: EMResult) -> EMResult | None:
@@ -58,7 +54,7 @@ def swapped(
         gains = np.array([divisions[cluster][0] for cluster in range(model.n_clusters)])
         costs = removal_costs(model, X, best.params, best.rows)
         for divided, removed in promising_pairs(gains, costs):
-            if n_left <= 0 or runner.stopped:
+            if runner.stopped:
                 break
             components = best.params.components.copy()
             components[:, [divided, removed]] = divisions[divided][1]
@@ -69,11 +65,9 @@ def swapped(
                 return trial
         return None
 
-    if n_left <= 0:
-        return state
     best = run(state, SETTLING_ITERATIONS)
     for _ in range(MAX_SWAPS):
-        better = improved(best) if n_left > 0 and not runner.stopped else None
+        better = None if runner.stopped else improved(best)
         if better is None:
             break
         best = better

@@ -12,7 +12,7 @@ from skcooc.em import EMStage, OverRelaxation, State
 from skcooc.em.stages import PlainRunner
 from skcooc.equations.memberships import usual_cluster_beta
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.starts.clusters import best_start
+from skcooc.starts.clusters import best_start, swapped_start
 from skcooc.starts.swaps import division, promising_pairs, removal_costs, swapped
 from tests.equations.running import run_stages
 
@@ -119,25 +119,19 @@ def test_swaps_leave_the_optimum_where_two_clusters_share_a_true_one():
     stage = EMStage(model, counts, beta, 60, 1e-7)
     stuck = run_stages([stage], OverRelaxation(1.8), start=State(params, rows))
     assert adjusted_rand_score(labels, stuck.rows.argmax(axis=1)) < 0.9
-    state = swapped(model, counts, beta, stuck.state, 1000, rng, PlainRunner())
+    state = swapped(model, counts, beta, stuck.state, rng, PlainRunner())
     free = run_stages([stage], OverRelaxation(1.8), start=state)
     assert free.objective < stuck.objective
     assert adjusted_rand_score(labels, free.rows.argmax(axis=1)) > 0.97
 
 
-@pytest.mark.parametrize("n_iter", [1, 50, 70])
-def test_swaps_make_no_more_iterations_than_they_may(n_iter):
-    model, counts, beta, state = small_clusters()
-    n_iterations = []
-
-    class Watched(PlainRunner):
-        def run(self, parts, rng, solver, start):
-            if parts[0].model.n_clusters == 5:
-                n_iterations.append(parts[0].max_iter)
-            return super().run(parts, rng, solver, start)
-
-    swapped(model, counts, beta, state, n_iter, np.random.default_rng(0), Watched())
-    assert sum(n_iterations) <= n_iter
+@pytest.mark.parametrize(("max_iter", "n_calls"), [(1, 0), (59, 0), (60, 1)])
+def test_short_fits_make_no_swaps(max_iter, n_calls, monkeypatch):
+    model, counts, _, _ = small_clusters()
+    calls = []
+    monkeypatch.setattr("skcooc.starts.clusters.swapped", lambda *args: calls.append(1) or args[3])
+    swapped_start(model, counts, np.random.default_rng(0), PlainRunner(max_iter=max_iter))
+    assert len(calls) == n_calls
 
 
 def test_a_stopped_fit_makes_no_swaps():
@@ -150,7 +144,7 @@ def test_a_stopped_fit_makes_no_swaps():
             self.stopped = True
             return super().run(parts, rng, solver, start)
 
-    swapped(model, counts, beta, state, 1000, np.random.default_rng(0), Stopping())
+    swapped(model, counts, beta, state, np.random.default_rng(0), Stopping())
     assert runs == [5]
 
 
