@@ -67,6 +67,7 @@ def threads(n_threads: int) -> Iterator[Map]:
             yield pool.map
 
 
+@cache
 def keep_freed_memory() -> None:
     """Make the C library keep the memory that a step of EM frees, for the arrays of the next step.
 
