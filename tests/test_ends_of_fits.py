@@ -15,6 +15,8 @@ from skcooc import (
     GuidedAspectModel,
     ProductSpaceMixture,
     SymmetricClustering,
+    open_table,
+    save_table,
 )
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.model_selection import split_counts
@@ -108,3 +110,13 @@ def test_fits_go_on_from_the_rows_of_the_short_fit(leave_one_out):
     assert first.beta == model.beta_ < 1  # not the first iteration of a warm-up
     (chosen,) = (trial for trial in model.tuning_ if trial.chosen)
     assert model.perplexity(Dyads(test)) < 1.05 * chosen.validation.perplexity
+
+
+def test_a_table_of_which_a_sample_is_tuned_is_predicted_as_well(tmp_path, monkeypatch):
+    """The rows of the others are not those of a short fit, so the last run begins anew."""
+    monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 500)
+    train, test = split_counts(planted(10, 16000, n_rows=2000, n_columns=160).X, random_state=0)
+    save_table(tmp_path / "table", train)
+    model = AspectModel(20, leave_one_out=False, random_state=0)
+    expected = clone(model).fit(train).perplexity(Dyads(test))
+    assert model.fit(open_table(tmp_path / "table")).perplexity(Dyads(test)) < 1.1 * expected

@@ -66,6 +66,8 @@ def fit_table(recipe: Recipe, X: Counts, sample: Block, context: FitContext) -> 
     tunables = recipe.family.tunables(sample) if settings.tunes else []
     with context.part("tuned") as part:
         tuned = context.once("tuned", tuned_fit, recipe, train, heldout, tunables, part)
+    if sample.shape[0] < X.shape[0]:  # most rows would begin at their prior: see continued_start
+        tuned = replace(tuned, state=None, short_history=[])
     context.note(tuned, settings.smoothing)
     X, judge = (train, heldout) if settings.early_stopping else (X, None)
     del train  # the final fit needs the memory

@@ -19,7 +19,6 @@ from skcooc.em.stages import (
     StageSchedule,
     Start,
     equations_start,
-    unknown_rows,
 )
 from skcooc.fitting.tuning import N_TEMPERATURES, Temperature, Tunable, Values
 from skcooc.heldout import HeldOut
@@ -316,9 +315,9 @@ def continued_start(
 ) -> State:
     """Return where a fit to fewer tokens has ended, with some of the unigram for new columns.
 
-    Were rows to begin at their prior, the first M-step would flatten components that differ.
+    Rows are those of this fit: at a small beta, components that predict well are not the lowest
+    optimum, and EM stays there only from rows that are near.
     """
     unigram = (X.column_sums / X.column_sums.sum()).astype(X.dtype)
     params = model.for_table(equations.mix_with(state.params, unigram, UNIGRAM_SHARE), X)
-    of_a_sample = len(state.rows) != X.shape[0]
-    return State(params, unknown_rows(params, X) if of_a_sample else state.rows)
+    return State(params, state.rows)
