@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from collections.abc import Sequence
+from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +23,7 @@ from skcooc.inspection.names import name_topics, user_names
 from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import StrOptions
+from skcooc.starts.coclusters import Merge
 
 SMALLEST = 1e-12  # probability in the arguments of pyLDAvis, which takes logarithms
 
@@ -200,8 +202,10 @@ def to_linkage(model: Estimator, *, axis: Literal["rows", "columns"] = "rows") -
     ['0', '1', '2']
     """
     for layer in layers(model):
-        if hasattr(layer.model, "merges_"):
-            return _linkage_of_merges(layer.model, ("rows", "columns").index(axis))
+        merges = getattr(layer.model, "merges_", None)
+        if merges is not None:
+            number = ("rows", "columns").index(axis)
+            return _linkage_of_merges(merges, layer.model.joint_.shape[number], number)
     model = unwrap(model, "tree_").model
     if axis == "columns":
         raise ValueError(f"The tree of {type(model).__name__} is of rows: give axis='rows'.")
@@ -223,12 +227,12 @@ def to_linkage(model: Estimator, *, axis: Literal["rows", "columns"] = "rows") -
     return np.array(rows, dtype=float).reshape(-1, 4)
 
 
-def _linkage_of_merges(model: Any, axis: int) -> Array:
-    numbers = list(range(model.joint_.shape[axis]))
+def _linkage_of_merges(merges: Sequence[Merge], n_clusters: int, axis: int) -> Array:
+    numbers = list(range(n_clusters))
     sizes = [1] * len(numbers)
     height = 0.0
     rows: list[tuple[float, ...]] = []
-    for merge in model.merges_:
+    for merge in merges:
         height += max(0.0, merge.loss)
         if merge.axis == axis:
             first, second = merge.first, merge.second
