@@ -13,6 +13,7 @@ from skcooc.estimators.guided import GuidedAspectModel
 from skcooc.estimators.product_space import ProductSpaceMixture
 from skcooc.estimators.symmetric import SymmetricClustering
 from skcooc.estimators.triadic import TriadicAspectModel
+from skcooc.protocol import TableWarning
 from skcooc.tables import DiskTable, Dyads, RowBlocks, Triads, delayed_rows, open_table, save_table
 from skcooc.version import __version__ as __version__
 
@@ -37,10 +38,10 @@ __all__ = [
     "AspectClassifier", "AspectModel", "AspectRetriever", "AsymmetricClustering",
     "AveragedModels", "ClusterAbstraction", "ClusteringProjection", "DiskTable", "Dyads",
     "GuidedAspectModel", "InterpolatedModels", "MixtureFeatures", "NamedCounts",
-    "ProductSpaceMixture", "RowBlocks", "RowMemory", "SymmetricClustering", "TopicReport",
-    "TopicalColumns", "TriadicAspectModel", "Triads", "anndata", "callbacks", "datasets",
-    "delayed_rows", "fit_texts", "heldout", "image", "inspection", "metrics", "model_selection",
-    "open_table", "plotting", "save_table", "testing", "words",
+    "ProductSpaceMixture", "RowBlocks", "RowMemory", "SymmetricClustering", "TableWarning",
+    "TopicReport", "TopicalColumns", "TriadicAspectModel", "Triads", "anndata", "callbacks",
+    "datasets", "delayed_rows", "fit_texts", "heldout", "image", "inspection", "metrics",
+    "model_selection", "open_table", "plotting", "save_table", "testing", "words",
 ]  # fmt: skip
 
 # Imported at first use: room -> the names that this module takes from it.
