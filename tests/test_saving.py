@@ -96,6 +96,7 @@ HELD = {
     "ComponentSearchCV": lambda _: ComponentSearchCV(fitted(), [2, 3], cv=2, random_state=0).fit(X),
     "CountSplit": lambda _: CountSplit(3, random_state=0),
     "Checkpoint": lambda folder: Checkpoint(folder / "model", every=3),
+    "TableWarning": lambda _: skcooc.TableWarning("2 rows are empty."),
     "DiskTable": on_disk,
     "counts of a DiskTable": lambda folder: on_disk(folder).counts,
     "Dyads": lambda _: skcooc.Dyads.from_pairs(*PAIRS),
@@ -150,6 +151,8 @@ def outcome(held):
             return list(held.split(TRIADS))
         case BaseEstimator():
             return held.transform(X), sorted(vars(held))
+        case Warning():
+            return held.args
         case skcooc.DiskTable() | skcooc.RowBlocks():
             return [block.toarray() for block in held]
         case skcooc.Dyads() | skcooc.Triads():
