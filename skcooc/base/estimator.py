@@ -328,20 +328,27 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     def _with_merged_components(self, shares: Array, mass: Array) -> Self:
         """Return a copy with L components, each a mass-weighted sum of the K fitted ones.
 
-        Component k, of mass (K,), has the shares (K, L) in the new ones. Attributes of the fit
-        itself, such as the history, are dropped.
+        Component k, of mass (K,), has the shares (K, L) in the new ones.
         """
         shares = shares.astype(self.components_.dtype)
         params, rows = self._state
         model, params = self._fitted_model.merge(params, mass.astype(shares.dtype), shares)
         rows = normalise(np.asarray(rows) @ shares, axis=1, otherwise=params.weights)
-        new = copy.copy(self).set_params(**{self.size_parameters[0]: shares.shape[1]})
+        sizes = {self.size_parameters[0]: shares.shape[1]}
+        return self._with_state(model, State(params, rows), sizes)
+
+    def _with_state(self, model: Any, state: State, sizes: dict[str, int]) -> Self:
+        """Return a copy with another state, of so many components.
+
+        Attributes of the fit itself, such as the history, are dropped.
+        """
+        new = copy.copy(self).set_params(**sizes)
         fitted = {
             **attributes.input_attributes(self),
             **attributes.size_attributes(new),
             **attributes.prediction_attributes(
                 model,
-                State(params, rows),
+                state,
                 self.beta_,
                 self.smoothing_,
                 self.unigram_,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -179,6 +179,17 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
         C, D = params.joint.shape
         free = M - 1 + (C - 1) * (D - 1)
         return free + (C + D - 2 if self.proportions == "estimated" else 0)
+
+    def merge(self, params: Params, R: Array, S: Array) -> tuple[Self, Params]:
+        """Equations and parameters of merged clusters, from their indicators (C, A) and (D, B)."""
+        merged = params._replace(
+            memberships=params.memberships @ S,
+            joint=R.T @ params.joint @ S,
+            weights=params.weights @ R,
+            column_weights=params.column_weights @ S,
+        )
+        shape = R.shape[1], S.shape[1]
+        return replace(self, n_row_clusters=shape[0], n_column_clusters=shape[1]), merged
 
     def object_size(self, X: Counts) -> float:
         columns = ColumnClusters(self.n_column_clusters)

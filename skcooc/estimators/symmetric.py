@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.attributes import Attributes
 from skcooc.base.clusters import RowClusterMixin, check_hard, rows_with_counts
-from skcooc.em import Annealed, Coarsened, Variation, split_annealing
+from skcooc.em import Annealed, Coarsened, State, Variation, split_annealing
 from skcooc.em.stages import Start
 from skcooc.equations import coclusters
 from skcooc.equations.coclusters import ClassBigrams, CoClusters
@@ -191,6 +191,15 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         ]
         J = self._mass * self.joint_.astype(np.float64)
         return Blocks(J, (sizes[0], sizes[1]), are_whole=False).tree()
+
+    def merged_clusters(self, row_groups: Array, column_groups: Array) -> Self:
+        """Return a fitted model of groups of clusters, numbered from 0: (C,) and (D,) arrays."""
+        params, rows = self._state
+        R = np.eye(row_groups.max() + 1, dtype=params.joint.dtype)[row_groups]
+        S = np.eye(column_groups.max() + 1, dtype=params.joint.dtype)[column_groups]
+        model, params = self._fitted_model.merge(params, R, S)
+        sizes = dict(zip(self.size_parameters, params.joint.shape, strict=True))
+        return self._with_state(model, State(params, np.asarray(rows) @ R), sizes)
 
     @property
     def rows_(self) -> Array:

@@ -176,7 +176,8 @@ def to_linkage(model: Estimator, *, axis: Literal["rows", "columns"] = "rows") -
     Parameters
     ----------
     model : fitted ClusterAbstraction or SymmetricClustering
-        With ``tree_`` or ``merges_``; TypeError if it has neither.
+        With ``tree_`` or ``merges_``; TypeError if it is another model, AttributeError where
+        ``tied=True``.
     axis : {"rows", "columns"}, default="rows"
         Side of a SymmetricClustering; other trees are of rows.
 
@@ -202,10 +203,9 @@ def to_linkage(model: Estimator, *, axis: Literal["rows", "columns"] = "rows") -
     ['0', '1', '2']
     """
     for layer in layers(model):
-        merges = getattr(layer.model, "merges_", None)
-        if merges is not None:
+        if hasattr(layer.model, "column_posteriors_"):
             number = ("rows", "columns").index(axis)
-            return _linkage_of_merges(merges, layer.model.joint_.shape[number], number)
+            return _linkage_of_merges(layer.model.merges_, layer.model.joint_.shape[number], number)
     model = unwrap(model, "tree_").model
     if axis == "columns":
         raise ValueError(f"The tree of {type(model).__name__} is of rows: give axis='rows'.")

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.inspection import models
-from skcooc.inspection.features import SideClusters, divergence_parts, most_probable, row_clusters
+from skcooc.inspection.features import (
+    SideClusters,
+    divergence_parts,
+    most_probable,
+    row_clusters,
+    unwrap_coclustering,
+)
 from skcooc.inspection.models import FACTORS, HOW_MANY, Names
 from skcooc.protocol import Array, Estimator
 from skcooc.protocol.decorators import validated
+from skcooc.protocol.scikit_learn import Interval
 
+SIZE = [Interval(Integral, 1, None, closed="left"), None]
 SEPARATOR = " · "  # between the columns of a name
 M = TypeVar("M")
 
@@ -213,6 +222,67 @@ def drop_topics(model: Estimator, topics: Iterable[int]) -> Any:
     return _with_components(inner, [[k] for k in range(K) if k not in dropped])
 
 
+@validated({"n_row_clusters": SIZE, "n_column_clusters": SIZE})
+def merge_clusters(
+    model: Estimator, n_row_clusters: int | None = None, n_column_clusters: int | None = None
+) -> Any:
+    """Cut the trees of a co-clustering: a copy of a fitted model with fewer clusters.
+
+    Clusters are merged in the order of ``merges_``. The copy can be read, drawn and applied to new
+    rows like the model itself, so that a table with many clusters can be described at any level of
+    its trees. Nothing is fitted.
+
+    Parameters
+    ----------
+    model : fitted SymmetricClustering
+        Or a pipeline or a search with one inside. It is not changed. TypeError for other models,
+        AttributeError where ``tied=True``.
+    n_row_clusters, n_column_clusters : int, default=None
+        Numbers of clusters to keep. If one is None, both trees are cut at the same height, the
+        largest at which the other side still has its number. ValueError if both are None, or if
+        the model has fewer clusters.
+
+    Returns
+    -------
+    merged : fitted SymmetricClustering
+        With clusters in the order of their first members. Names set are kept except for merged
+        clusters. There are no ``history_``, ``objective_``, ``n_iter_`` and ``converged_`` of a
+        fit.
+
+    See Also
+    --------
+    to_linkage : The tree of one side, for SciPy.
+
+    Examples
+    --------
+    >>> from skcooc import SymmetricClustering, inspection
+    >>> X = [[9, 4, 0, 0], [5, 3, 1, 0], [0, 0, 2, 5], [0, 1, 6, 1]]
+    >>> model = SymmetricClustering(3, 3, hard=True, random_state=0).fit(X)
+    >>> merged = inspection.merge_clusters(model, n_row_clusters=2)
+    >>> merged.row_labels_.tolist(), merged.column_labels_.tolist()
+    ([0, 0, 1, 1], [1, 1, 0, 0])
+    """
+    inner = unwrap_coclustering(model).model
+    sizes = n_row_clusters, n_column_clusters
+    if sizes == (None, None):
+        raise ValueError("Give n_row_clusters or n_column_clusters, or both.")
+    for name, size, n in zip(inner.size_parameters, sizes, inner.joint_.shape, strict=True):
+        if size is not None and size > n:
+            raise ValueError(f"{name}={size} should be at most {n}, as many as the model has.")
+    groups = [np.arange(n) for n in inner.joint_.shape]
+    for merge in inner.merges_:
+        labels = groups[merge.axis]
+        if len(np.unique(labels)) == sizes[merge.axis]:
+            if None in sizes:
+                break
+        else:
+            labels[labels == merge.second] = merge.first
+    groups = [np.unique(labels, return_inverse=True)[1] for labels in groups]
+    merged = inner.merged_clusters(*groups)
+    members = [np.flatnonzero(groups[0] == c).tolist() for c in range(len(merged.joint_))]
+    return _with_names(merged, inner, members)
+
+
 class ResolvedModel(NamedTuple):
     """Factors of a model with K topics, N rows and M columns, and all names."""
 
@@ -347,7 +417,11 @@ def _with_components(inner: Any, members: Sequence[Sequence[int]]) -> Any:
     shares: Array = np.zeros((len(inner.components_), len(members)))
     for number, group in enumerate(members):
         shares[group, number] = 1
-    new: Any = inner.merged(shares)
+    return _with_names(inner.merged(shares), inner, members)
+
+
+def _with_names(new: Any, inner: Any, members: Sequence[Sequence[int]]) -> Any:
+    """The new model, with the names set of components that are not merged."""
     names = user_names(inner)
     remaining = {g: names[k] for g, (k, *more) in enumerate(members) if k in names and not more}
     if remaining:
