@@ -265,14 +265,15 @@ def associated_clusters(joint: Array) -> list[tuple[Array, Array]]:
     ]
 
 
-def cluster_orders(joint: Array) -> tuple[Array, Array]:
+def cluster_orders(joint: Array, rows: Array | None = None) -> tuple[Array, Array]:
     """Orders of the clusters, (C,) and (D,), with associations near the diagonal.
 
-    Clusters of rows are sorted by decreasing share of the co-occurrences; clusters d of columns by
-    the position of the cluster c with the largest part pi_cd log c_cd of the mutual information,
-    and then by that part. ``joint`` is pi_cd.
+    Clusters of rows are sorted by decreasing share of the co-occurrences, if no other order is
+    given; clusters d of columns by the position of the cluster c with the largest part
+    pi_cd log c_cd of the mutual information, and then by that part. ``joint`` is pi_cd.
     """
-    rows = np.argsort(-joint.sum(axis=1), kind="stable")
+    if rows is None:
+        rows = np.argsort(-joint.sum(axis=1), kind="stable")
     parts = rel_entr(joint, np.outer(joint.sum(axis=1), joint.sum(axis=0)))[rows]
     partner = parts.argmax(axis=0)
     return rows, np.lexsort((-parts.max(axis=0), partner))

@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from skcooc.inspection import features
+from skcooc.inspection.export import to_linkage
 from skcooc.inspection.features import SideClusters, TwoSided
 from skcooc.inspection.models import check_fitted_columns, fitted_row_names, split_row_names
 from skcooc.plotting import canvas
 from skcooc.plotting.canvas import NEUTRAL, Display, styled
+from skcooc.plotting.dendrograms import draw_tree, leaf_order
 from skcooc.protocol import Array, Estimator, TableLike
 from skcooc.tables import check_sparse_structure
 
@@ -25,6 +27,8 @@ SIDE = 320.0  # points: least height and width of the matrix
 LEADER, AIR = 12.0, 5.0  # points: from a cluster to its words, and around all
 BELOW = 52.0  # points: height of all that is below the matrix
 BAR = 7.0  # points: height of the colour bar
+TREE = 7.0  # height of a dendrogram, in units of the font size
+HEADROOM = 1.04  # of the scale of dendrograms
 LINE = 1.3  # height of a line of text, in units of the font size
 LONGEST = 12.0  # width of the words of a cluster, in units of the font size
 LIMIT = 3  # the colours end where log2 of the association is this, and minus this
@@ -57,6 +61,10 @@ class SideLayout(NamedTuple):
     objects: Array  # (N,): their middles
     edges: Array  # (C + 1,): between the clusters, in the order in which they are drawn
 
+    def cluster_middles(self, order: Array) -> Array:
+        """The middle of each cluster, (C,), if they are drawn in this order."""
+        return ((self.edges[:-1] + self.edges[1:]) / 2)[np.argsort(order)]
+
 
 class AssociationDisplay(Display):
     """The matrix of a symmetric clustering, its rows and columns sorted by cluster.
@@ -68,6 +76,10 @@ class AssociationDisplay(Display):
     co-occurrences, clusters of columns by the clusters of rows that they are most associated with.
     After figure 12 of Hofmann & Puzicha (1998).
 
+    With dendrograms, these orders are kept as far as the trees allow. The height of a merge is the
+    integrated likelihood, in nats, that is lost by all merges of rows and columns up to this one.
+    Both trees have one scale.
+
     Parameters
     ----------
     joint : (C, D) array
@@ -76,12 +88,16 @@ class AssociationDisplay(Display):
         Their ``labels`` and ``masses``, and the ``words`` of their clusters.
     pairs : tuple of three (nnz,) arrays, default=None
         Positions of rows, positions of columns, and counts: the dots.
+    linkages : pair of (C - 1, 4) and (D - 1, 4) arrays, default=None
+        Trees of both sides, see :func:`skcooc.inspection.to_linkage`: the dendrograms.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes, in units of points, and Figure
     image_, dots_, lines_ : matplotlib QuadMesh, PathCollection or None, and LineCollection
         The blocks, the pairs, and lines between blocks and from clusters to their words.
+    trees_ : tuple of matplotlib LineCollection
+        The dendrograms of the rows and of the columns, or none.
     row_texts_, column_texts_ : dict of int to matplotlib Text
         The words of each cluster that has members.
     row_order_, column_order_ : (C,) and (D,) arrays of int
@@ -103,19 +119,20 @@ class AssociationDisplay(Display):
 
     def __init__(
         self, joint: Array, rows: MatrixSide, columns: MatrixSide,
-        *, pairs: tuple[Array, ...] | None = None,
+        *, pairs: tuple[Array, ...] | None = None, linkages: tuple[Array, Array] | None = None,
     ) -> None:  # fmt: skip
         self.joint = joint
         self.rows = rows
         self.columns = columns
         self.pairs = pairs
+        self.linkages = linkages
 
     @classmethod
     def from_estimator(
         cls, model: Estimator, X: TableLike | None = None, feature_names: ArrayLike | None = None,
-        row_names: ArrayLike | None = None, *, n_features: int = 4, ax: Axes | None = None,
-        scale: Scale = "counts", cmap: str | Colormap = "RdBu_r", fontsize: float = 9,
-        sides: tuple[str, str] = ("rows", "columns"),
+        row_names: ArrayLike | None = None, *, n_features: int = 4, dendrograms: bool = False,
+        ax: Axes | None = None, scale: Scale = "counts", cmap: str | Colormap = "RdBu_r",
+        fontsize: float = 9, sides: tuple[str, str] = ("rows", "columns"),
     ) -> AssociationDisplay:  # fmt: skip
         """Draw the matrix of a fitted model.
 
@@ -131,6 +148,9 @@ class AssociationDisplay(Display):
         n_features : int, default=4
             Number of members of each cluster to write, the most frequent first, where there is
             room.
+        dendrograms : bool, default=False
+            Whether to draw the trees of both sides; AttributeError where ``tied=True``. Of many
+            clusters, draw the top of the trees: see :func:`skcooc.inspection.merge_clusters`.
         ax : matplotlib Axes, default=None, for a new figure
         scale : {"counts", "equal"}, default="counts"
             What the size of a row or column is proportional to: its co-occurrences, so that dots
@@ -148,7 +168,11 @@ class AssociationDisplay(Display):
         rows = _matrix_side(features.row_clusters(model), names, n_features)
         columns = _matrix_side(features.column_clusters(model), words, n_features)
         pairs = None if X is None else _pairs(unwrapped.table(X), model)
-        display = cls(np.asarray(model.joint_, dtype=np.float64), rows, columns, pairs=pairs)
+        linkages = None
+        if dendrograms:
+            linkages = to_linkage(model, axis="rows"), to_linkage(model, axis="columns")
+        joint = np.asarray(model.joint_, dtype=np.float64)
+        display = cls(joint, rows, columns, pairs=pairs, linkages=linkages)
         return display.plot(ax, scale=scale, cmap=cmap, fontsize=fontsize, sides=sides)
 
     @styled
@@ -160,26 +184,38 @@ class AssociationDisplay(Display):
         """Draw; see :meth:`from_estimator`."""
         if scale not in ("counts", "equal"):
             raise ValueError(f"scale={scale!r} should be 'counts' or 'equal'.")
-        self.row_order_, self.column_order_ = features.cluster_orders(self.joint)
+        self._sort_clusters()
         down, across = (
             arrange(side, order, side.masses if scale == "counts" else side.masses > 0)
             for side, order in ((self.rows, self.row_order_), (self.columns, self.column_order_))
         )
+        has_trees = self.linkages is not None
         titles = f"{sides[0]} ↓", f"{sides[1]} →"
-        frame = MatrixFrame(self.rows, self.columns, down, across, fontsize, titles)
-        self.ax_ = canvas.new_axes(frame.right, frame.top) if ax is None else ax
-        shrink, width, height = canvas.shrink_to_fit(self.ax_, frame.right, frame.top)
-        self.ax_.set(xlim=(0, width), ylim=(frame.top - height, frame.top))
+        if has_trees:
+            titles = f"{sides[0]} ↑", f"← {sides[1]}"
+        frame = MatrixFrame(self.rows, self.columns, down, across, fontsize, titles, has_trees)
+        self.ax_ = canvas.new_axes(*frame.size) if ax is None else ax
+        shrink, width, height = canvas.shrink_to_fit(self.ax_, *frame.size)
+        self.ax_.set(xlim=(0, width), ylim=(frame.size[1] - height, frame.size[1]))
         self._draw_blocks(frame, cmap, fontsize * shrink)
         self._draw_dots(frame, shrink)
         self._draw_words(frame, fontsize, shrink)
+        self._draw_trees(frame, fontsize, shrink)
         write = partial(canvas.write, self.ax_, fontsize=fontsize * shrink, color=NEUTRAL)
-        top = BELOW + frame.height + LEADER
         for i, title in enumerate(titles):
-            write(frame.left - LEADER, top + i * LINE * fontsize, title, ha="right")
+            y = frame.label_y - frame.sign * i * LINE * fontsize
+            write(frame.label_x, y, title, ha=frame.alignments[0])
         dots = "" if self.dots_ is None else "; dots: pairs, areas as their counts"
         write(AIR, AIR + fontsize / 2, f"cluster number: most frequent members{dots}")
         return self
+
+    def _sort_clusters(self) -> None:
+        self.row_order_, self.column_order_ = features.cluster_orders(self.joint)
+        if self.linkages is not None:
+            of_rows, of_columns = self.linkages
+            self.row_order_ = leaf_order(of_rows, self.row_order_, self.joint.sum(axis=1))
+            _, columns = features.cluster_orders(self.joint, self.row_order_)
+            self.column_order_ = leaf_order(of_columns, columns, self.joint.sum(axis=0))
 
     def _draw_blocks(self, frame: MatrixFrame, cmap: str | Colormap, fontsize: float) -> None:
         with np.errstate(divide="ignore"):
@@ -223,7 +259,7 @@ class AssociationDisplay(Display):
             rasterized=True,
         )
         matrix = Rectangle(
-            (frame.left, BELOW), frame.width, frame.height, transform=self.ax_.transData
+            (frame.left, frame.bottom), frame.width, frame.height, transform=self.ax_.transData
         )
         self.dots_.set_clip_path(matrix)
 
@@ -236,28 +272,56 @@ class AssociationDisplay(Display):
             rotation_mode="anchor",
         )
         gap = LINE * fontsize
-        start = frame.left - LEADER
+        sign = frame.sign
         right = frame.left + frame.width
-        top = BELOW + frame.height
+        top = frame.bottom + frame.height
         segments = [[(frame.left, edge), (right, edge)] for edge in frame.y(frame.down.edges)]
-        segments += [[(edge, BELOW), (edge, top)] for edge in frame.x(frame.across.edges)]
+        segments += [[(edge, frame.bottom), (edge, top)] for edge in frame.x(frame.across.edges)]
         self.row_texts_ = {}
         for c, middle, place in label_places(self.row_order_, frame.down, frame.height, gap):
             label = self.rows.label(c, fontsize)
-            segments.append([(start + 2, top - place), (frame.left - 1, top - middle)])
-            self.row_texts_[c] = write(start, top - place, label, ha="right")
-        end = top + LEADER
+            y = top - place
+            ends = frame.label_x - 2 * sign, frame.label_x - (LEADER - 1) * sign
+            segments.append([(ends[0], y), (ends[1], top - middle)])
+            self.row_texts_[c] = write(frame.label_x, y, label, ha=frame.alignments[0])
         self.column_texts_ = {}
         for d, middle, place in label_places(self.column_order_, frame.across, frame.width, gap):
             label = self.columns.label(d, fontsize)
             x = frame.left + place
-            segments.append([(x, end - 2), (frame.left + middle, top + 1)])
-            self.column_texts_[d] = write(x, end, label, ha="left", rotation=90)
+            ends = frame.label_y + 2 * sign, frame.label_y + (LEADER - 1) * sign
+            segments.append([(x, ends[0]), (frame.left + middle, ends[1])])
+            self.column_texts_[d] = write(
+                x, frame.label_y, label, ha=frame.alignments[1], rotation=90
+            )
         self.lines_ = canvas.draw_lines(self.ax_, segments, NEUTRAL, 0.4 * shrink, zorder=3)
+
+    def _draw_trees(self, frame: MatrixFrame, fontsize: float, shrink: float) -> None:
+        self.trees_ = ()
+        if self.linkages is None:
+            return
+        of_rows, of_columns = self.linkages
+        highest = np.concatenate([of_rows, of_columns])[:, 2].max(initial=0)
+        end = HEADROOM * highest or 1.0
+        height = TREE * fontsize
+        draw = partial(draw_tree, end=end, fontsize=fontsize * shrink, linewidth=0.8 * shrink)
+        left = frame.left - height, frame.bottom, height - 1, frame.height
+        above = frame.left, frame.bottom + frame.height + 1, frame.width, height - 1
+        beside, over = (
+            self.ax_.inset_axes(box, transform=self.ax_.transData) for box in (left, above)
+        )
+        beside.set_ylim(1, 0)
+        over.set_xlim(0, 1)
+        self.trees_ = (
+            draw(beside, of_rows, frame.down.cluster_middles(self.row_order_), upright=False),
+            draw(over, of_columns, frame.across.cluster_middles(self.column_order_), upright=True),
+        )
 
 
 class MatrixFrame:
-    """Place of the matrix among its margins, in points, with a line of text for each cluster."""
+    """Place of the matrix among its margins, in points, with a line of text for each cluster.
+
+    Labels are at the left and above, or where trees are there, at the right and below.
+    """
 
     def __init__(
         self,
@@ -267,6 +331,7 @@ class MatrixFrame:
         across: SideLayout,
         fontsize: float,
         titles: tuple[str, str],
+        has_trees: bool,
     ) -> None:
         def margin(side: MatrixSide, *titles: str) -> float:
             texts = [*(side.label(c, fontsize) for c in range(len(side.words))), *titles]
@@ -277,16 +342,30 @@ class MatrixFrame:
         self.across = across
         self.height = max(SIDE, LINE * fontsize * len(rows.words))
         self.width = max(SIDE, LINE * fontsize * len(columns.words))
-        self.left = margin(rows, *titles)
-        self.right = self.left + self.width + 2 * AIR
-        self.top = BELOW + self.height + margin(columns)
+        beside = margin(rows, *titles)
+        along = margin(columns)
+        if has_trees:
+            tree = AIR + TREE * fontsize
+            self.left = tree
+            self.bottom = BELOW + along
+            self.size = tree + self.width + beside, self.bottom + self.height + tree
+            self.label_x = self.left + self.width + LEADER
+            self.label_y = self.bottom - LEADER
+        else:
+            self.left = beside
+            self.bottom = BELOW
+            self.size = beside + self.width + 2 * AIR, BELOW + self.height + along
+            self.label_x = beside - LEADER
+            self.label_y = BELOW + self.height + LEADER
+        self.sign = 1 if has_trees else -1  # of the way from the matrix to the right and downwards
+        self.alignments = ("left", "right") if has_trees else ("right", "left")
 
     def x(self, shares: Array) -> Array:
         return self.left + self.width * shares
 
     def y(self, shares: Array) -> Array:
         """Shares of the height from the top, as places on the axes."""
-        return BELOW + self.height * (1 - shares)
+        return self.bottom + self.height * (1 - shares)
 
 
 def arrange(side: MatrixSide, order: Array, weights: Array) -> SideLayout:
