@@ -4,6 +4,7 @@ from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.text import Text
 
 TOLERANCE = 0.5  # pixels
@@ -14,7 +15,7 @@ def text_boxes(figure):
     """Text and bounding box, in pixels, of all visible texts of a figure."""
     figure.draw_without_rendering()
     renderer = figure.canvas.get_renderer()
-    hidden = {text for ax in figure.axes for text in _hidden(ax)}
+    hidden = {text for ax in figure.findobj(Axes) for text in _hidden(ax)}
     drawn = [text for text in figure.findobj(Text) if text.get_visible() and text not in hidden]
     return [(one.get_text(), one.get_window_extent(renderer)) for one in drawn if one.get_text()]
 

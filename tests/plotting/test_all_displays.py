@@ -35,7 +35,9 @@ def make(name, word, n_topics=5):
         return plotting.AbstractionDisplay(tree, np.full(tree.n_nodes, 1 / tree.n_nodes), word)
     if name == "AssociationDisplay":
         side = MatrixSide(np.arange(3), np.full(3, 1 / 3), [[f"{word}{j}"] for j in range(3)])
-        return plotting.AssociationDisplay(np.full((3, 3), 1 / 9), side, side)
+        tree = np.array([[0.0, 2.0, 1.5e3, 2.0], [1.0, 3.0, 2e4, 3.0]])
+        joint = np.full((3, 3), 1 / 9)
+        return plotting.AssociationDisplay(joint, side, side, linkages=(tree, tree))
     if name == "HierarchyDisplay":
         return plotting.HierarchyDisplay.from_estimator(stand_in(), model.feature_names_in_)
     if name == "KSelectionDisplay":

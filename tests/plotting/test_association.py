@@ -3,12 +3,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from scipy.cluster.hierarchy import linkage
 
 from skcooc import SymmetricClustering
 from skcooc.datasets import make_cooccurrences
+from skcooc.inspection import to_linkage
 from skcooc.inspection.features import association_ratios, cluster_orders
 from skcooc.plotting import AssociationDisplay
 from skcooc.plotting.association import LIMIT, MatrixSide
+from skcooc.plotting.dendrograms import leaf_order
 from tests.plotting.common import assert_legible
 
 X = make_cooccurrences(60, 40, 4, kind="coclusters", random_state=0).X
@@ -129,6 +132,82 @@ def test_words_are_the_most_frequent_members_also_of_tied_and_empty_clusters():
     texts = AssociationDisplay(joint[:, :2], rows, long).plot().column_texts_
     assert texts[0].get_text() == "0: undergraduate"  # a twin with all is too tall
     assert texts[1].get_text().endswith("w…")
+
+
+def leaves_below(Z):
+    """The leaves of each inner node of a tree, as sets."""
+    nodes = [{leaf} for leaf in range(len(Z) + 1)]
+    for first, second in Z[:, :2].astype(int):
+        nodes.append(nodes[first] | nodes[second])
+    return nodes[len(Z) + 1 :]
+
+
+def corners(lines):
+    return np.array([path.vertices for path in lines.get_paths()])
+
+
+def test_trees_have_no_crossings_and_join_the_middles_of_the_blocks_at_their_heights(model):
+    display = AssociationDisplay.from_estimator(model, dendrograms=True)
+    edges = display.image_.get_coordinates()
+    down = (edges[0, 0, 1] - edges[:, 0, 1]) / (edges[0, 0, 1] - edges[-1, 0, 1])
+    across = (edges[0, :, 0] - edges[0, 0, 0]) / (edges[0, -1, 0] - edges[0, 0, 0])
+    of_rows, of_columns = (corners(lines) for lines in display.trees_)
+    for side, order, places, lines in (
+        ("rows", display.row_order_, down, of_rows),
+        ("columns", display.column_order_, across, of_columns[:, :, ::-1]),
+    ):
+        Z = to_linkage(model, axis=side)
+        for leaves in leaves_below(Z):
+            drawn = [i for i, leaf in enumerate(order.tolist()) if leaf in leaves]
+            assert drawn == list(range(drawn[0], drawn[0] + len(leaves)))
+        np.testing.assert_allclose(lines[:, 1:3, 0], np.tile(Z[:, 2:3], 2))
+        middles = dict(zip(order.tolist(), (places[:-1] + places[1:]) / 2, strict=True))
+        nodes = [(0.0, middles[leaf]) for leaf in range(len(order))]
+        for (first, second, height, _), path in zip(Z, lines, strict=True):
+            ends = nodes[int(first)], nodes[int(second)]
+            np.testing.assert_allclose(path[[0, 3]], ends, atol=1e-5)
+            nodes.append((height, (ends[0][1] + ends[1][1]) / 2))
+    beside, over = (lines.axes for lines in display.trees_)
+    assert beside.get_xlim()[::-1] == over.get_ylim()  # one scale
+    assert beside.get_xlim()[0] > max(of_rows[-1, 1, 0], of_columns[-1, 1, 1])
+    assert beside.get_ylim() == (1, 0)
+    assert over.get_xlim() == (0, 1)
+    assert AssociationDisplay.from_estimator(model).trees_ == ()
+
+
+def test_subtrees_are_as_near_to_the_order_as_can_be():
+    Z = np.array([[0, 3, 1, 2], [1, 2, 2, 2], [4, 5, 3, 4]], dtype=float)
+    for order, expected in (([0, 1, 2, 3], [0, 3, 1, 2]), ([1, 3, 0, 2], [3, 0, 1, 2])):
+        # Of equal means the first in the tree is first.
+        assert leaf_order(Z, np.array(order), np.ones(4)).tolist() == expected
+    heavy = np.array([0.1, 0.1, 0.1, 9.0])
+    assert leaf_order(Z, np.arange(4), heavy).tolist() == [1, 2, 0, 3]
+    assert leaf_order(np.empty((0, 4)), np.array([0]), np.ones(1)).tolist() == [0]
+    empty = leaf_order(Z, np.arange(4), np.array([0.0, 1.0, 1.0, 0.0]))
+    assert sorted(empty.tolist()) == [0, 1, 2, 3]
+
+
+def test_a_side_of_one_cluster_has_a_tree_without_merges():
+    joint = np.array([[0.5, 0.3, 0.2]])
+    rows = MatrixSide(np.array([0]), np.array([1.0]), [["a"]])
+    columns = MatrixSide(np.arange(3), joint[0], [["a"], ["b"], ["c"]])
+    Z = np.array([[0, 1, 0, 2], [2, 3, 0, 3]], dtype=float)  # nothing is lost
+    display = AssociationDisplay(joint, rows, columns, linkages=(np.empty((0, 4)), Z)).plot()
+    assert [len(lines.get_paths()) for lines in display.trees_] == [0, 2]
+    assert_legible(display)
+
+
+def test_texts_beside_trees_are_legible():
+    rng = np.random.default_rng(0)
+    for n_clusters, size, highest in ((2, None, 5e-3), (16, (6, 6), 5e4), (40, None, 3.7e6)):
+        shape = n_clusters, n_clusters
+        joint = rng.dirichlet(np.full(n_clusters**2, 0.2)).reshape(shape)
+        words = [["government", "question", f"word{k}"] for k in range(n_clusters)]
+        sides = [MatrixSide(np.arange(n_clusters), joint.sum(axis=axis), words) for axis in (1, 0)]
+        tree = linkage(rng.random((n_clusters, 2)))
+        tree[:, 2] *= highest / tree[-1, 2]
+        ax = None if size is None else plt.subplots(figsize=size)[1]
+        assert_legible(AssociationDisplay(joint, *sides, linkages=(tree, tree)).plot(ax))
 
 
 def test_texts_are_legible():
