@@ -191,10 +191,14 @@ def test_a_side_of_one_cluster_has_a_tree_without_merges():
     joint = np.array([[0.5, 0.3, 0.2]])
     rows = MatrixSide(np.array([0]), np.array([1.0]), [["a"]])
     columns = MatrixSide(np.arange(3), joint[0], [["a"], ["b"], ["c"]])
-    Z = np.array([[0, 1, 0, 2], [2, 3, 0, 3]], dtype=float)  # nothing is lost
-    display = AssociationDisplay(joint, rows, columns, linkages=(np.empty((0, 4)), Z)).plot()
-    assert [len(lines.get_paths()) for lines in display.trees_] == [0, 2]
-    assert_legible(display)
+    for highest in (0, 5):  # nothing is lost, or something
+        Z = np.array([[0, 1, 0, 2], [2, 3, highest, 3]], dtype=float)
+        display = AssociationDisplay(joint, rows, columns, linkages=(np.empty((0, 4)), Z)).plot()
+        assert [len(lines.get_paths()) for lines in display.trees_] == [0, 2]
+        low, high = display.trees_[1].axes.get_ylim()
+        assert low == 0
+        assert high > highest
+        assert_legible(display)
 
 
 def test_texts_beside_trees_are_legible():
