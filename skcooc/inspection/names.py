@@ -239,8 +239,8 @@ def merge_clusters(
         AttributeError where ``tied=True``.
     n_row_clusters, n_column_clusters : int, default=None
         Numbers of clusters to keep. If one is None, both trees are cut at the same height, the
-        largest at which the other side still has its number. ValueError if both are None, or if
-        the model has fewer clusters.
+        lowest at which the other side has its number. ValueError if both are None, or if the model
+        has fewer clusters.
 
     Returns
     -------
@@ -271,11 +271,11 @@ def merge_clusters(
             raise ValueError(f"{name}={size} should be at most {n}, as many as the model has.")
     groups = [np.arange(n) for n in inner.joint_.shape]
     for merge in inner.merges_:
-        labels = groups[merge.axis]
-        if len(np.unique(labels)) == sizes[merge.axis]:
-            if None in sizes:
-                break
-        else:
+        numbers = [len(np.unique(labels)) for labels in groups]
+        if all(size in (None, n) for size, n in zip(sizes, numbers, strict=True)):
+            break
+        if numbers[merge.axis] != sizes[merge.axis]:
+            labels = groups[merge.axis]
             labels[labels == merge.second] = merge.first
     groups = [np.unique(labels, return_inverse=True)[1] for labels in groups]
     merged = inner.merged_clusters(*groups)
