@@ -82,6 +82,7 @@ BEST_FIRST = (
     "plot_look_at_a_model.py",
     "plot_compare_groups.py",
     "plot_tree_of_words.py",
+    "plot_trees_of_books_and_words.py",
     "plot_adjectives_and_nouns.py",
     "plot_class_bigrams.py",
     "plot_cells_and_genes.py",
