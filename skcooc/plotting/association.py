@@ -21,6 +21,7 @@ from skcooc.tables import check_sparse_structure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
     from matplotlib.colors import Colormap
 
 SIDE = 320.0  # points: least height and width of the matrix
@@ -296,7 +297,7 @@ class AssociationDisplay(Display):
         self.lines_ = canvas.draw_lines(self.ax_, segments, NEUTRAL, 0.4 * shrink, zorder=3)
 
     def _draw_trees(self, frame: MatrixFrame, fontsize: float, shrink: float) -> None:
-        self.trees_ = ()
+        self.trees_: tuple[LineCollection, ...] = ()
         if self.linkages is None:
             return
         of_rows, of_columns = self.linkages

@@ -25,7 +25,7 @@ LINE = 1.3  # height of a line of text
 APART = 0.45  # between texts one above the other
 GAP = 1.8  # between columns of texts
 AIR = 0.5  # between a text and a line, and around all
-LONGEST = 11.0  # width of a word, or of a name and a word
+LONGEST = 11.0  # width of a word, or of a name
 
 # AbstractionDisplay, in points
 ACROSS, DOWN = 25.0, 36.0  # between clusters and between levels of a new figure
@@ -161,17 +161,18 @@ class HierarchyDisplay(Display):
             room = np.minimum(distances[1:], distances[:-1]) / fontsize - APART
             for node, space in zip(level.tolist(), room, strict=True):
                 n_lines = int(min(space / LINE + 1e-9, len(self.features[node])))
-                words = [
-                    canvas.shorten(word, LONGEST * fontsize, fontsize) for word in self._words(node)
-                ]
-                lines[node] = canvas.wrap(words, n_lines, fontsize)
+                lines[node] = canvas.wrap(self._words(node, fontsize), n_lines, fontsize)
         return lines
 
-    def _words(self, node: int) -> list[str]:
+    def _words(self, node: int, fontsize: float) -> list[str]:
         """The name and the columns of a node; those of a leaf after the number of its cluster."""
-        words = list(self.features[node])
+
+        def shorten(text: str) -> str:
+            return canvas.shorten(text, LONGEST * fontsize, fontsize)
+
+        words = [shorten(word) for word in self.features[node]]
         if node in self.names:
-            words[:1] = [": ".join([self.names[node], *words[:1]])]
+            words[:1] = [": ".join([shorten(self.names[node]), *words[:1]])]
         if node in self.tree.leaves:
             cluster = np.searchsorted(self.tree.leaves, node)
             words[:1] = [f"{cluster}: {''.join(words[:1])}"]

@@ -1,3 +1,5 @@
+import re
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -122,6 +124,15 @@ def test_every_node_has_its_words_down_to_a_depth():
             cut = model.tree_.depths[node] == max_depth and node not in model.tree_.leaves
             assert text.get_text().endswith("…") == cut
         assert_legible(display)
+
+
+def test_names_and_words_are_cut_one_by_one():
+    tree = binary_tree(2)
+    words = [["cup"], ["egypt"], ["w" * 50]]
+    names = {1: "Deuteronomy or Numbers", 2: "n" * 50}
+    texts = HierarchyDisplay(tree, words, names=names).plot().texts_
+    assert re.fullmatch("0: Deuteronomy.*…: egypt", texts[1].get_text())
+    assert texts[2].get_text().count("…") == 2
 
 
 def test_shares_of_a_word_are_areas_at_their_levels():
