@@ -122,6 +122,10 @@ def describe(
     UserWarning
         Where two components that :func:`merge_topics` can merge have a distance below 0.2.
 
+    See Also
+    --------
+    merge_clusters : A co-clustering with fewer clusters, to be described in its place.
+
     Examples
     --------
     >>> from skcooc import AsymmetricClustering, inspection
