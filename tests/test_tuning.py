@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from skcooc import AspectModel, TriadicAspectModel
+from skcooc import AspectModel, AsymmetricClustering, TriadicAspectModel
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
 from skcooc.em import WarmUp
@@ -134,6 +134,29 @@ def test_steps_grow_away_from_a_bad_guess_and_a_pilot_is_never_chosen():
     assert {trial.n_components for trial in trials[:-1]} == {8}
     assert trials[-1] == best
     assert best.beta == pytest.approx(0.72)
+
+
+@pytest.mark.parametrize(("gain", "n_trials", "is_usual"), [(0.005, 3, True), (0.2, 6, False)])
+def test_a_usual_temperature_stays_unless_another_predicts_clearly_better(gain, n_trials, is_usual):
+    usual = TemperatureRange(0.2, 0.2)
+    search = Temperature(TemperatureRange(0.1, 1.0, "log"), n_trials=5)
+
+    def loss(beta):
+        return 2 - gain * np.log(beta / 0.2)
+
+    trials, best = tried([Temperature(usual, name="usual beta", n_trials=1), search], loss)
+    assert len(trials) == n_trials
+    assert (best is trials[0]) == is_usual
+    assert best.stage == ("usual beta" if is_usual else "beta")
+
+
+def test_soft_clusters_of_rows_try_the_usual_temperature_first():
+    X = make_cooccurrences(60, 40, 3, kind="clusters", n_tokens=1200, random_state=0).X
+    trials = AsymmetricClustering(3, random_state=0).fit(X).tuning_
+    assert trials[0].stage == "usual beta"
+    assert trials[0].beta == pytest.approx(6 / 20)
+    columns = AsymmetricClustering(3, axis="columns", random_state=0).fit(X)
+    assert {trial.stage for trial in columns.tuning_} == {"beta"}
 
 
 def test_the_prior_is_looked_for_at_the_best_temperature():

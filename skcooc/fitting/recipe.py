@@ -118,6 +118,8 @@ class FixedModel(ModelFamily):
     equations: Model
     temperatures: Callable[[Block], TemperatureRange]
     n_temperatures: int = N_TEMPERATURES
+    # Inverse temperature that is chosen unless another one predicts clearly better.
+    usual_beta: Callable[[Block], float] | None = None
 
     def model(self, values: Values) -> Model:
         return self.equations
@@ -126,7 +128,12 @@ class FixedModel(ModelFamily):
         return self.temperatures(X)
 
     def tunables(self, X: Block) -> Sequence[Tunable]:
-        return [Temperature(self.beta_range(X), n_trials=self.n_temperatures)]
+        search = Temperature(self.beta_range(X), n_trials=self.n_temperatures)
+        if self.usual_beta is None:
+            return [search]
+        usual = self.usual_beta(X)
+        point = TemperatureRange(usual, usual)
+        return [Temperature(point, name="usual beta", n_trials=1), search]
 
 
 class StructureLearner(Protocol):

@@ -267,7 +267,10 @@ class Pilot:
 
 @dataclass(frozen=True)
 class Temperature:
-    """Inverse temperature; after a pilot only the one that follows from the pilot's best."""
+    """Inverse temperature; after a pilot only the one that follows from the pilot's best.
+
+    After a trial that may be chosen, the search ends if neither of two predicts clearly better.
+    """
 
     within: TemperatureRange
     from_pilot: Callable[[float], float] | None = None
@@ -277,7 +280,12 @@ class Temperature:
 
     def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
         if self.from_pilot is None:
-            yield from line_search(self.within, self.n_trials, lambda beta: {"beta": beta})
+            enough = np.inf
+            if best is not None:
+                enough = (1 - self.min_gain) * best.validation.perplexity
+            yield from line_search(
+                self.within, self.n_trials, lambda beta: {"beta": beta}, enough=enough, patience=2
+            )
         else:
             losses = {trial.beta: np.log(trial.validation.perplexity) for trial in so_far}
             yield {"beta": self.from_pilot(vertex(losses))}

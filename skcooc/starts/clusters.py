@@ -28,6 +28,8 @@ from skcooc.starts.swaps import swapped
 
 # Inverse temperature at which the runs begin, like USUAL: softer clusters have fewer local optima.
 SOFT, SOFT_CRITICAL = 3.0, 3.0
+# Below the usual, where swaps are made with estimated proportions, and above it.
+FIRM, CLEAR = 4.5, 8.0
 SEPARATION = 1e-2  # relative noise: some coincide that would not at a larger beta
 MANY_SAMPLED = 200  # rows from which the runs are seeded, at least
 
@@ -77,22 +79,35 @@ def best_start(model: Mergeable, X: Counts, rng: np.random.Generator, runner: Ru
 
 
 def swapped_start(model: RowClusters, X: Counts, rng: np.random.Generator, runner: Runner) -> State:
-    """Return the better one of `best_start` and what swaps make of it.
+    """Return the best of `best_start` and what swaps make of it.
 
-    At the usual inverse temperature few swaps end lower, so they are made at a smaller one. What is
-    best there need not be so at the usual one, where both are compared. A table whose rows are not
-    in memory has no swaps, as they need a table of the rows of one cluster.
+    At the usual inverse temperature few swaps end lower, so they are made at a smaller one, with
+    uniform proportions, because estimated ones would starve clusters there. But uniform ones divide
+    a large cluster. So where proportions are estimated, further swaps are made with them at an
+    inverse temperature in between. There they still join clusters that are separate: what they find
+    must be lower at one above the usual. A table whose rows are not in memory has no swaps, as they
+    need a table of the rows of one cluster.
     """
-    start = best_start(model, X, rng, runner)
+    uniform = replace(model, proportions="uniform")
+    start = best_start(uniform, X, rng, runner)
     if runner.max_iter < LEAST_MAX_ITER or runner.stopped:
         return start
     if model.n_clusters < 3 or not hasattr(X, "take"):
         return start
-    soft, usual = inverse_temperatures(model, X, (SOFT, USUAL), (USUAL_CRITICAL, USUAL_CRITICAL))
-    states = [start, swapped(model, cast(Block, X), soft, start, rng, runner)]
-    stage = short_stage(model, X, usual, LAST_ITERATIONS, START_TOL, runner, SHARE_OF_TOL)
-    runs = [runner.run([stage], rng, OverRelaxation(START_STEP_SIZE), s) for s in states]
-    params, rows = sort_by_objective(runs)[0]
+    of_size = SOFT, FIRM, CLEAR
+    soft, firm, clear = inverse_temperatures(model, X, of_size, 3 * (USUAL_CRITICAL,))
+
+    def lowest(states: Sequence[State], beta: float) -> State:
+        stage = short_stage(model, X, beta, LAST_ITERATIONS, START_TOL, runner, SHARE_OF_TOL)
+        runs = [runner.run([stage], rng, OverRelaxation(START_STEP_SIZE), s) for s in states]
+        return sort_by_objective(runs)[0]
+
+    block = cast(Block, X)
+    evenly = swapped(uniform, block, soft, start, rng, runner)
+    best = lowest([start, evenly], firm)
+    if model.proportions == "estimated":
+        best = lowest([evenly, swapped(model, block, firm, best, rng, runner)], clear)
+    params, rows = best
     return State(model.perturb(params, rng, SEPARATION), rows)
 
 

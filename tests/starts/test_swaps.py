@@ -100,6 +100,28 @@ def unequal_clusters(seed, n_rows=200, n_columns=150, length=40):
     return np.stack([rng.multinomial(length, distributions[k]) for k in labels]), labels
 
 
+def test_estimated_proportions_leave_a_large_cluster_undivided():
+    uniform, estimated = [], []
+    for seed in range(4):
+        X, labels = unequal_clusters(seed, n_rows=400, length=15)
+        even = fitted(X, seed, beta=0.3, proportions="uniform")
+        uniform.append(adjusted_rand_score(labels, even.labels_))
+        estimated.append(adjusted_rand_score(labels, fitted(X, seed, beta=0.3).labels_))
+    assert np.max(uniform) < 0.75
+    assert np.median(estimated) > 0.97
+
+
+def test_proportions_and_weights_of_soft_clusters_of_rows_are_estimated_and_sqrt():
+    def equations(**options):
+        return AsymmetricClustering(5, **options).recipe().equations
+
+    assert (equations().proportions, equations().object_weights) == ("estimated", "sqrt")
+    assert equations(proportions="uniform").proportions == "uniform"
+    for options in ({"hard": True}, {"axis": "columns"}, {"annealing": 2.0}):
+        assert equations(**options).proportions == "uniform"
+    assert equations(leave_one_out=True).clusters.proportions == "uniform"
+
+
 def fitted(X, seed, **options):
     return AsymmetricClustering(5, random_state=seed, **options).fit(X)
 
