@@ -33,8 +33,8 @@ BY_HAND = [
     (AspectModel(3), (N + M - 1) * 3 - 1),  # Hofmann & Puzicha (1998), section 2.1
     (AspectModel(3, leave_one_out=True), (N + M - 1) * 3 - 1),
     (skcooc.ProductSpaceMixture(3, 4), product(3, 4)),
-    (AsymmetricClustering(3), MARGIN + 3 * (M - 1)),
-    (AsymmetricClustering(3, **ESTIMATED), MARGIN + 3 * (M - 1) + 2),
+    (AsymmetricClustering(3), MARGIN + 3 * (M - 1) + 2),
+    (AsymmetricClustering(3, proportions="uniform"), MARGIN + 3 * (M - 1)),
     (AsymmetricClustering(3, hard=True), MARGIN + 3 * (M - 1)),
     (AsymmetricClustering(3, axis="columns"), (M - 1) + 3 * (N - 1)),
     (AsymmetricClustering(3, axis="columns", **ESTIMATED), (M - 1) + 3 * (N - 1) + 2),

@@ -151,7 +151,7 @@ def test_a_usual_temperature_stays_unless_another_predicts_clearly_better(gain, 
 
 
 def test_soft_clusters_of_rows_try_the_usual_temperature_first():
-    X = make_cooccurrences(60, 40, 3, kind="clusters", n_tokens=1200, random_state=0).X
+    X = occupied(make_cooccurrences(60, 40, 3, kind="clusters", n_tokens=1200, random_state=0).X)
     trials = AsymmetricClustering(3, random_state=0).fit(X).tuning_
     assert trials[0].stage == "usual beta"
     assert trials[0].beta == pytest.approx(6 / 20)
