@@ -1,6 +1,7 @@
 """New rows that are mixtures of fixed components, against the steps of the papers run far on."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from skcooc import (
 )
 from skcooc.counts import NewRows
 from skcooc.datasets import make_cooccurrences
-from skcooc.equations.aspects import ROW_PRIOR, Aspects
+from skcooc.equations.aspects import ROW_PRIOR, Aspects, AspectsForFoldIn
 from skcooc.equations.aspects import Params as AspectParams
 from skcooc.equations.product_aspects import Params as ProductParams
 from skcooc.equations.product_aspects import ProductAspects
@@ -61,6 +62,25 @@ def test_rows_end_where_the_papers_steps_end(model, literal, draw):
         np.testing.assert_array_equal(found[~seen], np.tile(typed.weights, (np.sum(~seen), 1)))
         cold = fold_in(model, typed, 1.0, NewRows(table), 1)  # broken: a power forgotten
         assert np.abs(cold - rows)[seen].max() > 0.01
+
+
+@pytest.mark.parametrize("divides_prior", [True, False])
+def test_rows_with_a_prior_end_where_its_steps_end(divides_prior):
+    X, params = random_table(), aspect_params(np.random.default_rng(0))
+    literal = LiteralAspects("joint")
+    n = X.sum(axis=1)[:, None]
+    prior = 1.7 / np.where(n > 0, n, 1) if divides_prior else 1.7
+    rows = unknown_rows(params, NewRows(X))
+    for _ in range(1000):
+        _, rows = literal.step(X.toarray(), params, rows, 0.8)
+        rows = (n * rows + prior * params.weights) / (n + prior)
+    model = AspectsForFoldIn(Aspects(3, "joint"), 1.7, divides_prior)
+    found = fold_in(model, params, 0.8, NewRows(X), 1)
+    np.testing.assert_allclose(found, rows, atol=1e-4)
+    other = fold_in(replace(model, divides_prior=not divides_prior), params, 0.8, NewRows(X), 1)
+    assert np.abs(other - rows).max() > 0.01
+    expected, _ = model.expect(NewRows(X), params, rows, 0.8)
+    np.testing.assert_allclose(expected, rows, atol=1e-10)
 
 
 FAST = {"beta": 0.8, "max_iter": 20, "tol": 0.1, "random_state": 0}

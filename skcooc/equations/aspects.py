@@ -174,7 +174,9 @@ class Aspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         return K * (M - 1) + n_rows * (K - 1)
 
     def fold_in_equations(self, params: Params) -> tuple[FoldIn[Params, Statistics], Params]:
-        return (AspectsForFoldIn(self) if self.row_prior else self), params
+        if not self.row_prior:
+            return self, params
+        return AspectsForFoldIn(self, self.row_prior, divides_prior=True), params
 
     def fixed(self, X: Block, params: Params, beta: float) -> FixedComponents:
         return FixedComponents(self.column_powers(X, params, beta), beta, params.weights)
@@ -231,23 +233,30 @@ def _factors_and_sums(X: Block) -> Array:
 
 @dataclass(frozen=True)
 class AspectsForFoldIn(ColumnDistributions, FoldIn[Params, Statistics]):
-    """Tempered EM of new rows with c / n_i pseudo-counts of P(z) in a row of n_i tokens.
+    """Tempered EM of new rows with pseudo-counts of P(z).
 
     EM decides for one aspect in a row of a few tokens: with one token the limit is P(z given x) ~
     P(y given z)^(beta / (1 - beta)). In long rows tempering itself, whose effect grows with n_i, is
-    enough, and a prior as heavy there would do harm: its pseudo-counts fall with n_i.
+    enough, and a prior as heavy there would do harm. So its pseudo-counts fall with n_i, except
+    after leave-one-out EM, in which rows of any length have the same.
     """
 
     aspects: Aspects
+    row_prior: float  # pseudo-counts
+    divides_prior: bool  # by the tokens of the row
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         mixtures, stats = self.aspects.expect(X, params, rows, beta)
-        prior = self.aspects.row_prior
-        shares = (prior / (prior + X.row_sums.astype(np.float64) ** 2))[:, None].astype(X.dtype)
+        shares = self._prior_shares(X)[:, None].astype(X.dtype)
         return mixtures + shares * (params.weights - mixtures), stats
 
     def fixed(self, X: Block, params: Params, beta: float) -> FixedComponents:
-        return self.aspects.fixed(X, params, beta)._replace(row_prior=self.aspects.row_prior)
+        fixed = self.aspects.fixed(X, params, beta)
+        return fixed._replace(prior_shares=self._prior_shares(X))
+
+    def _prior_shares(self, X: Block) -> Array:
+        n = X.row_sums.astype(np.float64)
+        return self.row_prior * reciprocals(self.row_prior + (n**2 if self.divides_prior else n))
 
 
 @dataclass(frozen=True)
@@ -300,11 +309,11 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
     def column_prior(self) -> float:
         return self.aspects.column_prior
 
-    def fold_in_equations(self, params: Params) -> tuple[AspectsWithPrior, Params]:
+    def fold_in_equations(self, params: Params) -> tuple[AspectsForFoldIn, Params]:
         return self.batch_equations(), params
 
-    def batch_equations(self) -> AspectsWithPrior:
-        return AspectsWithPrior(self.aspects, self.row_prior)
+    def batch_equations(self) -> AspectsForFoldIn:
+        return AspectsForFoldIn(self.aspects, self.row_prior, divides_prior=False)
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         return self.after_a_step(X, *self.aspects.start(X, rng))
@@ -348,19 +357,6 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
         return self.aspects.free_parameters(params, n_rows)
-
-
-@dataclass(frozen=True)
-class AspectsWithPrior(ColumnDistributions, FoldIn[Params, Statistics]):
-    """Plain EM with the prior of rows, for new rows: components contain none of their tokens."""
-
-    aspects: Aspects
-    row_prior: float
-
-    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        mixtures, stats = self.aspects.expect(X, params, rows, beta)
-        mixtures *= X.row_sums[:, None].astype(X.dtype)
-        return with_prior(X, mixtures, self.row_prior, params.weights), stats
 
 
 def with_prior(X: Block, expected: Array, row_prior: float, weights: Array) -> Array:

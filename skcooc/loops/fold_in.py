@@ -86,7 +86,7 @@ power_of_row = row_formula(power_formula)
 # One function, since each that it calls would take .1 s to compile.
 @compiled
 def solve_rows(  # type: ignore[no-untyped-def]
-    line, table, B, power, otherwise, row_prior, tol, max_iter, rows, work, start, stop
+    line, table, B, power, otherwise, prior_shares, tol, max_iter, rows, work, start, stop
 ):
     """Iterate EM on rows start..stop, which are initial mixtures, until it converges.
 
@@ -102,10 +102,8 @@ def solve_rows(  # type: ignore[no-untyped-def]
         tokens, age, first, end = zero, 0, indptr[i], indptr[i + U(1)]
         for p in range(first, end):
             tokens += data[p]
-        n_tokens = np.float64(tokens)
-        share = row_prior / (row_prior + n_tokens * n_tokens) if row_prior > 0 else 0.0
-        of_prior = kind(share)
-        of_tokens = kind((1 - share) / n_tokens if share > 0 and n_tokens > 0 else 1.0)
+        of_prior = kind(prior_shares[i])
+        of_tokens = (one - of_prior) / tokens if of_prior > zero and tokens > zero else one
         for k in range(U(0), n, width):
             initial = load(line, rows, i * n + k)
             store(initial, now, k)
@@ -195,7 +193,10 @@ def solve_mixtures(
     line = lanes(B[:, : LINE // X.dtype.itemsize])
     table = X.indptr, X.indices, X.data
     kind = X.dtype.type
-    model = B.reshape(-1), kind(fixed.power), otherwise[0], float(fixed.row_prior)
+    prior_shares = fixed.prior_shares
+    if prior_shares is None:
+        prior_shares = np.zeros(len(new))
+    model = B.reshape(-1), kind(fixed.power), otherwise[0], prior_shares
 
     def solve(start: int, stop: int) -> None:
         work = np.zeros((6, B.shape[1]), X.dtype)

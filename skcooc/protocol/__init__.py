@@ -107,12 +107,15 @@ class Map(Protocol):
 
 
 class FixedComponents(NamedTuple):
-    """Components of new rows: a_k ~ c_k / n_i + a_k^p sum_j n_ij B_jk / sum_l B_jl a_l^p."""
+    """Components of new rows: a = s_i o + (1 - s_i) b / n_i.
+
+    b_k = a_k^p sum_j n_ij B_jk / sum_l B_jl a_l^p are the expected tokens of a component.
+    """
 
     components: Array  # (M, k): B, the tempered components
     power: float  # p, in (0, 1]
-    otherwise: Array  # (k,): the mixture of an empty row
-    row_prior: float = 0.0  # c = row_prior * otherwise
+    otherwise: Array  # (k,): o, the mixture of an empty row
+    prior_shares: Array | None = None  # (n,): s, in float64; None: zeros
 
 
 class RowSample(NamedTuple):
