@@ -35,7 +35,7 @@ def test_one_component_is_the_unigram():
 def test_hot_models_collapse_to_the_unigram_and_say_so():
     """With equal weights of rows they collapse to the mean row."""
     mean = (X.toarray() / X.toarray().sum(axis=1, keepdims=True)).mean(axis=0)
-    equal = sk.AsymmetricClustering(3, object_weights="equal", beta=1e-4)
+    equal = sk.AsymmetricClustering(3, object_weights="equal", proportions="uniform", beta=1e-4)
     for model, expected in (
         (sk.AspectModel(3, beta=0.05), unigram(X)),
         (sk.AsymmetricClustering(3, object_weights="counts", beta=5e-5), unigram(X)),
