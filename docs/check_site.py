@@ -1,4 +1,4 @@
-"""Check the built site: no dead link within it, and no page that scrolls sideways on a phone.
+"""Check the built site: links within it, signatures of classes, and widths on a phone.
 
 ``python docs/check_site.py docs/_build``; the widths need Playwright and a Chromium.
 """
@@ -18,6 +18,7 @@ BROWSERS = "chromium", "chromium-browser", "google-chrome"
 BY_HOW_MUCH = """Math.max(...Array.from(
     document.querySelectorAll("html, .bd-article-container"), box => box.scrollWidth - innerWidth
 ))"""  # of the window, and of the box in which the theme has the text; others may scroll
+STAR = '<span class="o"><span class="pre">*</span></span>'  # in a signature
 APART = {"_modules", "_static"}  # source code, all in one form, and templates of the theme
 
 
@@ -66,6 +67,13 @@ def dead_links(site: Path) -> Iterator[str]:
                 yield f"{path.name}: {link} leads nowhere"
 
 
+def hidden_parameters(site: Path) -> Iterator[str]:
+    """Pages of estimators and displays whose signature names no parameters."""
+    for path in sorted(site.glob("api/generated/*.html")):
+        if f'{STAR}<span class="n"><span class="pre">args' in path.read_text(encoding="utf-8"):
+            yield f"{path.name}: the signature hides its parameters behind *args"
+
+
 @contextlib.contextmanager
 def browser() -> Iterator[Any]:
     """A Chromium; ImportError where there is no Playwright, OSError where it has no Chromium."""
@@ -93,7 +101,7 @@ def wide_pages(site: Path) -> Iterator[str]:
 
 if __name__ == "__main__":
     site = Path(sys.argv[1])
-    wrong = list(dead_links(site))
+    wrong = [*dead_links(site), *hidden_parameters(site)]
     try:
         wrong += wide_pages(site)
     except (ImportError, OSError) as error:

@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from sphinx.util import inspect
 from sphinx_gallery.sorting import ExplicitOrder
 
 HERE = Path(__file__).parent
@@ -50,6 +51,7 @@ myst_heading_anchors = 3
 autosummary_ignore_module_all = False
 autosummary_imported_members = True
 autodoc_typehints = "none"  # the docstrings have the types
+maximum_signature_line_length = 72
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
@@ -118,6 +120,14 @@ def skip(app: Any, what: str, name: str, member: Any, skipped: bool, options: An
     return True if theirs else None
 
 
+def class_signature(app: Any, kind: str, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
+    """Return the parameters of a class as Python has them: Sphinx would show those of __new__."""
+    if kind != "class" or "__init__" not in dir(value) or value.__new__ is object.__new__:
+        return None
+    return inspect.stringify_signature(inspect.signature(value), show_annotation=False), ""
+
+
 def setup(app: Any) -> None:
     """Connect what Sphinx calls."""
     app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-signature", class_signature)

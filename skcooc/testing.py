@@ -19,7 +19,7 @@ from skcooc.em.stages import PlainRunner, Start, equations_start
 from skcooc.loops.fold_in import solve_mixtures
 from skcooc.protocol import CSR, Array, Model, P, Rows, Statistics
 
-__all__ = ["CHECKS", "Literal", "check_model"]
+__all__ = ["CHECKS", "check_model"]
 
 EARLY, LATE = 2, 30  # EM steps after which states are tried, besides the start
 END, CONVERGED = 400, 1e-14  # maximum number of EM steps and tolerance for the final state

@@ -56,7 +56,6 @@ MODULES = [
 ]
 PUBLIC = {name: getattr(module, name) for module in (skcooc, *MODULES) for name in module.__all__}
 TYPES = {name: value for name, value in PUBLIC.items() if isinstance(value, type)}
-del TYPES["Literal"]  # a protocol
 ESTIMATORS = {type(estimator).__name__: estimator for estimator in (*CLASSES, *META)}
 ASPECTS = ESTIMATORS["AspectModel"]
 FAST = {"max_iter": 5, "random_state": 0}
