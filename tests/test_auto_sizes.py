@@ -8,7 +8,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import skcooc
-from skcooc import AspectModel, AveragedModels, ClusterAbstraction, SymmetricClustering
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    AveragedModels,
+    ClusterAbstraction,
+    SymmetricClustering,
+)
 from skcooc.model_selection import ComponentSearchCV
 from tests.tables import planted, refused
 
@@ -17,7 +23,7 @@ FEW = planted(3, 4000, n_columns=60).X[:, np.arange(60) % 20 == 0]  # three colu
 MODEL = AspectModel("auto", tol=1e-4, random_state=0)
 SMALL = np.array([[30, 2, 1], [2, 28, 3], [1, 2, 30.0]])
 KINDS = [
-    skcooc.AsymmetricClustering("auto", hard=True, random_state=0),
+    AsymmetricClustering("auto", hard=True, random_state=0),
     SymmetricClustering("auto", "auto", hard=True, max_iter=3, random_state=0),
     skcooc.ProductSpaceMixture("auto", "auto", beta=1.0, max_iter=3, random_state=0),
     ClusterAbstraction("auto", beta=0.5, max_iter=3, random_state=0),
@@ -107,6 +113,8 @@ def test_every_model_has_such_numbers():
         model = clone(model).fit(SMALL)
         if isinstance(model, SymmetricClustering):  # its numbers are found by one search
             found = dict(zip(model.size_parameters, model.joint_.shape, strict=True))
+        elif isinstance(model, AsymmetricClustering):
+            found = {"n_clusters": len(model.components_)}
         else:
             found = model.component_search_.best_params_
         rows_first = sorted(names, key="n_row_clusters n_row_components".find, reverse=True)
@@ -114,6 +122,38 @@ def test_every_model_has_such_numbers():
         for name in names:
             assert getattr(model, name) == "auto"
             assert getattr(model, f"{name}_") == found[name]
+
+
+def few_kinds_of_columns(n_clusters, seed, bursty):
+    """Rows in clusters that differ only in the shares of five kinds of columns, (400, 1000)."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(n_clusters, size=400)
+    kinds = rng.integers(5, size=1000)
+    frequencies = rng.permutation(1 / np.arange(1, 1001))
+    P = frequencies * (rng.gamma(0.5, size=(n_clusters, 5)) + 0.05)[labels][:, kinds]
+    P /= P.sum(axis=1, keepdims=True)
+    if bursty:
+        P = rng.gamma(100 * P + 1e-12)
+        P /= P.sum(axis=1, keepdims=True)
+    return rng.multinomial(rng.poisson(80, size=400), P).astype(float)
+
+
+@pytest.mark.parametrize("bursty", [True, False])
+@pytest.mark.parametrize("n_clusters", [4, 8])
+def test_the_number_of_row_clusters_is_that_of_the_best_coclusters(n_clusters, bursty):
+    counts = few_kinds_of_columns(n_clusters, n_clusters, bursty)
+    model = AsymmetricClustering("auto", random_state=0).fit(counts)
+    assert abs(model.n_clusters_ - n_clusters) <= 1
+    assert not hasattr(model, "component_search_")
+    both = SymmetricClustering("auto", "auto", hard=True, random_state=0).fit(counts)
+    assert both.n_row_clusters_ == model.n_clusters_
+
+
+def test_rows_without_structure_are_one_cluster():
+    counts = np.random.default_rng(0).poisson(np.outer(np.arange(1, 61), np.arange(1, 41)) / 400)
+    with pytest.warns(UserWarning, match="n_clusters='auto' finds no structure: one cluster"):
+        model = AsymmetricClustering("auto", random_state=0).fit(counts)
+    assert model.n_clusters_ == 1
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.base import clone
 
-from skcooc.protocol import TableLike, TableWarning
+from skcooc.protocol import TableLike, TableWarning, warn
 from skcooc.tables import is_out_of_core, read_in_memory
 
 
@@ -72,6 +72,12 @@ def _searched_sizes(
             sample_weight = occupied.sample.weights
     sizes = model.best_sizes(table)
     if sizes is not None:
+        if set(sizes.values()) == {1}:
+            warn(
+                f"{next(iter(sizes))}='auto' finds no structure: one cluster of rows and one of "
+                "columns have the best integrated likelihood, as if rows and columns were "
+                "independent. Give a number to cluster in any case."
+            )
         return sizes, {}
     search = ComponentSearchCV(
         model.set_callbacks(),

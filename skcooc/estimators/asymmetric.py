@@ -8,6 +8,7 @@ from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
@@ -24,6 +25,7 @@ from skcooc.equations.memberships import (
 )
 from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
 from skcooc.fitting import FixedModel, Recipe
+from skcooc.fitting.recipe import draw_seeds
 from skcooc.protocol import Array
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
@@ -34,6 +36,7 @@ from skcooc.starts.clusters import (
     seeded_start,
     swapped_start,
 )
+from skcooc.starts.coclusters import best_sizes
 from skcooc.tables import Table
 
 N_TEMPERATURES = 4  # tried: predictions hardly change within a factor of 1.7
@@ -181,6 +184,13 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             tokens = self.row_distribution_
             mass = (tokens * size_factors(tokens, self.object_weights_)) @ self.embedding_
         return self._with_merged_components(shares, mass)
+
+    def best_sizes(self, table: Table) -> dict[str, int] | None:
+        if self.axis == "columns":
+            return None
+        rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
+        n_clusters, _ = best_sizes(table.sample, rng)
+        return {"n_clusters": n_clusters}
 
     def recipe(self) -> Recipe:
         soft = not (self.hard or self.leave_one_out or self.annealing)

@@ -20,7 +20,7 @@ from skcooc.equations.coclusters import ClassBigrams, CoClusters
 from skcooc.equations.memberships import POWERS, ObjectWeights, no_temperature, temperatures
 from skcooc.fitting import FixedModel, Recipe
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.protocol import Array, Counts, TableLike, warn
+from skcooc.protocol import Array, Counts, TableLike
 from skcooc.protocol.bases import BiclusterMixin
 from skcooc.protocol.scikit_learn import StrOptions
 from skcooc.simplex import first_largest
@@ -258,12 +258,6 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             return None
         rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
         sizes = best_sizes(table.sample, rng, self.object_weights)
-        if sizes == (1, 1):
-            warn(
-                "n_row_clusters='auto' finds no structure: one cluster of rows and one of columns "
-                "have the best integrated likelihood, as if rows and columns were independent. "
-                "Give numbers to cluster in any case."
-            )
         return dict(zip(self.size_parameters, sizes, strict=True))
 
     def _read(
