@@ -113,8 +113,8 @@ def test_every_model_has_such_numbers():
         model = clone(model).fit(SMALL)
         if isinstance(model, SymmetricClustering):  # its numbers are found by one search
             found = dict(zip(model.size_parameters, model.joint_.shape, strict=True))
-        elif isinstance(model, AsymmetricClustering):
-            found = {"n_clusters": len(model.components_)}
+        elif isinstance(model, AsymmetricClustering | ClusterAbstraction):
+            found = {"n_clusters": model.n_clusters_}
         else:
             found = model.component_search_.best_params_
         rows_first = sorted(names, key="n_row_clusters n_row_components".find, reverse=True)

@@ -7,10 +7,12 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.protocol import Array, Block, Counts, TableLike
+from skcooc.fitting.recipe import draw_seeds
+from skcooc.protocol import Array, Block, Counts, RandomState, TableLike
 from skcooc.protocol.bases import BaseEstimator, ClusterMixin
 from skcooc.protocol.decorators import available_if
 from skcooc.simplex import first_largest
+from skcooc.starts.coclusters import best_sizes
 from skcooc.tables import Table, is_out_of_core
 
 
@@ -38,6 +40,13 @@ def rows_with_counts(X: Counts) -> Array:
 
 def _have_tokens(X: Block) -> Array:
     return X.row_sums > 0
+
+
+def searched_n_clusters(table: Table, random_state: RandomState) -> dict[str, int]:
+    """Return the number of row clusters of the best co-clusters that a search finds."""
+    rng = np.random.default_rng(draw_seeds(random_state, 1)[0])
+    n_clusters, _ = best_sizes(table.sample, rng)
+    return {"n_clusters": n_clusters}
 
 
 class RowClusterMixin(ClusterMixin):

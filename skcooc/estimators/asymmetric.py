@@ -8,11 +8,10 @@ from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
-from skcooc.base.clusters import RowClusterMixin, check_hard
+from skcooc.base.clusters import RowClusterMixin, check_hard, searched_n_clusters
 from skcooc.em import Annealed, Coarsened, Split, Variation
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import (
@@ -25,7 +24,6 @@ from skcooc.equations.memberships import (
 )
 from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
 from skcooc.fitting import FixedModel, Recipe
-from skcooc.fitting.recipe import draw_seeds
 from skcooc.protocol import Array
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
@@ -36,7 +34,6 @@ from skcooc.starts.clusters import (
     seeded_start,
     swapped_start,
 )
-from skcooc.starts.coclusters import best_sizes
 from skcooc.tables import Table
 
 N_TEMPERATURES = 4  # tried: predictions hardly change within a factor of 1.7
@@ -53,7 +50,10 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number K of clusters. "auto" runs `ComponentSearchCV` first and needs a table in memory.
+        Number K of clusters. "auto" needs a table in memory. Of rows it takes the number of row
+        clusters in the co-clusters with the best integrated likelihood, with less weight on
+        repeated tokens where rows are bursty; one means that the table has no structure. Of columns
+        it runs `ComponentSearchCV` first.
 
     hard : bool, default=False
         Whether every row belongs to exactly one cluster; then beta has no effect.
@@ -87,7 +87,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     Attributes
     ----------
     n_clusters_, component_search_ : int and ComponentSearchCV
-        Number of clusters, and the search for ``n_clusters="auto"``.
+        Number of clusters, and the search for ``n_clusters="auto"`` of columns.
     object_weights_ : {"counts", "sqrt", "equal"}
         Weights used.
     labels_ : (N,) array, or (M,) where columns are clustered
@@ -186,11 +186,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         return self._with_merged_components(shares, mass)
 
     def best_sizes(self, table: Table) -> dict[str, int] | None:
-        if self.axis == "columns":
-            return None
-        rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
-        n_clusters, _ = best_sizes(table.sample, rng)
-        return {"n_clusters": n_clusters}
+        return searched_n_clusters(table, self.random_state) if self.axis == "rows" else None
 
     def recipe(self) -> Recipe:
         soft = not (self.hard or self.leave_one_out or self.annealing)

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
-from skcooc.base.clusters import RowClusterMixin, check_hard
+from skcooc.base.clusters import RowClusterMixin, check_hard, searched_n_clusters
 from skcooc.em import Coarsened, Split
 from skcooc.em.stages import Runner, Solver, Start
 from skcooc.equations.memberships import no_temperature, temperatures
@@ -27,6 +27,7 @@ from skcooc.protocol import CSR, Array, Block, Capability, Counts, Model, TableL
 from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
 from skcooc.starts.trees import KINDS, grow, hard_tree_start, tree_start
+from skcooc.tables import Table
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number K of leaves. "auto" runs `ComponentSearchCV` first; not with an array as ``tree``.
+        Number K of leaves. "auto" takes the number of row clusters that
+        `AsymmetricClustering` does; not with an array as ``tree``.
 
     tree : "binary", "annealed", "grown", or array-like of int, default="grown"
         Topology. "grown" and "annealed" are learned while beta rises, from splits of this model or
@@ -115,8 +117,8 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     ----------
     tree_ : skcooc.hierarchy.Tree
         Parents, depths, leaves and paths of the nodes.
-    n_clusters_, component_search_ : int and ComponentSearchCV
-        Number K of leaves, and the search for ``n_clusters="auto"``.
+    n_clusters_ : int
+        Number K of leaves.
     splits_ : list of Split
         Clusters that split, of learned trees.
     labels_ : (N,) array
@@ -219,6 +221,9 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         indicator : CSR array of shape (n, V), bool
         """
         return sp.csr_array(self.tree_.above)[self.predict(X)]
+
+    def best_sizes(self, table: Table) -> dict[str, int]:
+        return searched_n_clusters(table, self.random_state)
 
     def recipe(self) -> Recipe:
         check_hard(self.hard, self.proportions)

@@ -43,6 +43,7 @@ from skcooc.model_selection.survey import (
     SCORES,
     Criterion,
     Survey,
+    is_better_than_none,
     name_of,
     recommend,
     table_of,
@@ -80,7 +81,8 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
     within 0.005 nats or a standard error (of differences in the same rows) of the best. Tokens are
     predicted within a cache of their row (see `RowMemory`): alone, further components always gain
     on texts, by storing repetitions. If the perplexity still falls at the largest candidate,
-    ``still_falling_`` is True, a warning says so, and the largest is taken.
+    ``still_falling_`` is True, a warning says so, and the largest is taken. A warning also says
+    where no number predicts better than none.
 
     Fits of aspect models are warm-started: a few grow by splitting components, all others start
     from a larger one, whose most similar components are merged. On texts a whole search costs 1 to
@@ -114,11 +116,16 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
     n_runs : int, default=0
         Number of initialisations with all tokens; for hard clusterings at least one.
 
-    criterion : {"auto", "cache", "held_out", "icl"}, default="auto"
-        Log-likelihood of held-out tokens within a cache of their row, or by the model alone, or the
-        integrated likelihood of a hard clustering. "auto" takes the last for hard clusterings, else
-        the cache, unless components gain less than 8 % in it of what they gain alone: pairs of
-        words gained 2 to 6 %, texts 30 to 40 %.
+    criterion : {"auto", "cache", "held_out", "unseen", "icl"}, default="auto"
+        What is compared.
+
+        - "cache": log-likelihood of held-out tokens within a cache of their row.
+        - "held_out": the same by the model alone. On texts the largest number is best.
+        - "unseen": by the model alone, in columns that are new to their rows.
+        - "icl": the integrated likelihood of a hard clustering.
+        - "auto": "icl" for hard clusterings, else "cache", unless components gain less than 8 % in
+          it of what they gain alone; then "unseen". Pairs of words gained 2 to 6 %, and rows that
+          mostly repeat their columns as little; texts gained 30 to 40 %.
 
     n_jobs : int, default=None
         Number of threads, in joblib's conventions. Results do not depend on it.
@@ -135,7 +142,7 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
         The chosen number; the largest candidate if ``still_falling_``.
     still_falling_ : bool
         Whether the largest candidate is better than all others by more than that.
-    criterion_ : {"cache", "held_out", "icl"}
+    criterion_ : {"cache", "held_out", "unseen", "icl"}
         The criterion used.
     cv_results_ : dict of arrays
         A row for each candidate, from few components to many, by ``params`` and ``param_*``:
@@ -157,7 +164,8 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
     best_params_ : dict
     best_index_ : int
     best_score_ : float
-        Mean held-out score of the chosen number, in nats; within a cache if that is the criterion.
+        Mean held-out score of the chosen number, in nats, by the criterion; by the model alone if
+        that is "icl".
     n_splits_ : int
     n_features_in_ : int
     feature_names_in_ : (M,) array of str
@@ -196,7 +204,7 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
     max_components: int = 200
     cv: Folding = None
     n_runs: int = 0
-    criterion: Literal["auto", "cache", "held_out", "icl"] = "auto"
+    criterion: Literal["auto", "cache", "held_out", "unseen", "icl"] = "auto"
     n_jobs: int | None = None
     refit: bool = True
     random_state: RandomState = None
@@ -220,7 +228,7 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
         "max_components": [Interval(Integral, 2, None, closed="left")],
         "cv": ["cv_object"],
         "n_runs": [Interval(Integral, 0, None, closed="left")],
-        "criterion": [StrOptions({"auto", "cache", "held_out", "icl"})],
+        "criterion": [StrOptions({"auto", "cache", "held_out", "unseen", "icl"})],
         "n_jobs": [Integral, None],
         "refit": ["boolean"],
         "random_state": ["random_state"],
@@ -294,11 +302,11 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
 
             explore(criterion)
             if self.criterion == "auto" and criterion == "cache" and survey.is_cache_enough():
-                criterion = "held_out"
+                criterion = "unseen"
                 explore(criterion)
         task.call_on_fit_task_end(**hooks)
         new = self._without_results()  # if the refit fails, self keeps all fits of the search
-        recommendation = new._conclude(survey, criterion)
+        recommendation, is_determined = new._conclude(survey, criterion)
         if self.refit:
             best = clone(self.estimator).set_params(**new.best_params_)
             if self.random_state is not None:
@@ -315,7 +323,7 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
                 new.feature_names_in_ = best.feature_names_in_
         del self._unfinished, new._unfinished
         self.__dict__ = new.__dict__
-        if self.still_falling_:
+        if not is_determined:
             warn(recommendation)
         root.call_on_fit_task_end(**hooks)
         return self
@@ -385,8 +393,11 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
             delattr(new, name)
         return new
 
-    def _conclude(self, survey: Survey, criterion: Criterion) -> str:
-        """Set the attributes of a search without a refit; return the recommendation."""
+    def _conclude(self, survey: Survey, criterion: Criterion) -> tuple[str, bool]:
+        """Set the attributes of a search without a refit.
+
+        Return the recommendation, and whether the data determine the number.
+        """
         params, scores, tables = survey.tables()
         results = cv_results(params, tables)
         for name in ("test", "cache", "unseen"):
@@ -406,11 +417,12 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
         self.n_splits_ = tables["test_score"].shape[1]
         self.best_index_ = choice.chosen
         self.best_params_ = dict(params[choice.chosen])
-        judged = "cache" if criterion == "cache" else "test"
+        judged = "test" if criterion == "icl" else SCORES[criterion]
         self.best_score_ = float(results[f"mean_{judged}_score"][choice.chosen])
         self.scorer_ = check_scoring(self.estimator)
         self.multimetric_ = False
-        return sentence
+        is_better = is_better_than_none(choice, results, criterion, survey.unigram)
+        return sentence, is_better and not choice.still_falling
 
 
 def cv_results(params: Sequence[ParamMapping], tables: dict[str, Array]) -> dict[str, Array]:

@@ -28,16 +28,22 @@ from skcooc.model_selection.path import ComponentPath, PathFit, describe_fits, i
 from skcooc.protocol import Array, RandomState
 
 DEFAULT_SPLITS = 5  # parts of the tokens; one of them is scored unless folds are given
-# Components that gain less than this in a cache, relative to what they gain alone, are judged
-# alone: texts gain 0.3 or more, pairs of words 0.02 to 0.06.
+# Components that gain less than this in a cache, relative to what they gain alone, are judged by
+# columns that are new to their rows: texts gain 0.3 or more, pairs of words 0.02 to 0.06.
 LEAST_CACHE_GAIN = 0.08
 
-Criterion: TypeAlias = Literal["cache", "held_out", "icl"]
-SCORES: dict[Criterion, str] = {"cache": "cache", "held_out": "test", "icl": "icl"}
+Criterion: TypeAlias = Literal["cache", "held_out", "unseen", "icl"]
+SCORES: dict[Criterion, str] = {
+    "cache": "cache",
+    "held_out": "test",
+    "unseen": "unseen",
+    "icl": "icl",
+}
 HEADER = "K", "perplexity", "with cache", "ICL", "halves agree", "found in both", "distinct"
 OF_CRITERION = {
     "cache": ("mean_cache_score", "perplexity with cache"),
     "held_out": ("mean_test_score", "held-out perplexity"),
+    "unseen": ("mean_unseen_score", "perplexity of columns new to their rows"),
 }
 Measures: TypeAlias = dict[str, Any]  # floats by name, and arrays of one for each fold
 RunParallel: TypeAlias = Callable[[Callable, Iterable[tuple]], list]
@@ -124,7 +130,7 @@ class Survey:
         return (distinct,) if is_smaller else None
 
     def is_cache_enough(self) -> bool:
-        """Whether components gain almost nothing in a cache, as for pairs of words."""
+        """Whether components gain almost nothing in a cache, as for pairs and very bursty rows."""
         best = max(self.scores.values(), key=lambda scores: scores["cache"].mean)
         cache_gain, _ = best["cache"].gain(self.unigram["cache"])
         gain, _ = best["test"].gain(self.unigram["test"])
@@ -178,6 +184,19 @@ def table_of(
     )
 
 
+def is_better_than_none(
+    choice: Choice,
+    results: Mapping[str, Array],
+    criterion: Criterion,
+    unigram: Mapping[str, Score],
+) -> bool:
+    """Whether the best candidate predicts better than no components do, by half a percent."""
+    if criterion == "icl":
+        return True
+    score, _ = OF_CRITERION[criterion]
+    return results[score][choice.best] - unigram[SCORES[criterion]].mean >= MIN_GAIN
+
+
 def recommend(
     sizes: Sequence[Sizes],
     choice: Choice,
@@ -208,11 +227,12 @@ def recommend(
         return f"Take {chosen} components: their integrated likelihood (ICL) is the largest."
     score, measure = OF_CRITERION[criterion]
     perplexity, lowest = np.exp(-results[score][[choice.chosen, choice.best]])
-    baseline = np.exp(-unigram[SCORES[criterion]].mean)
-    if np.log(baseline / lowest) < MIN_GAIN:
+    if not is_better_than_none(choice, results, criterion, unigram):
+        baseline = np.exp(-unigram[SCORES[criterion]].mean)
         return (
             f"No number of components is better than none by half a percent: the {measure} is "
-            f"{baseline:.4g} without any, at best {lowest:.4g}."
+            f"{baseline:.4g} without any, at best {lowest:.4g}. So the data do not determine the "
+            "number: give one that people can read, or more or longer rows."
         )
     if choice.chosen == choice.best:
         return f"Take {chosen} components: their {measure}, {perplexity:.4g}, is the least."

@@ -353,7 +353,7 @@ class KSelectionDisplay(Display):
         n = np.asarray(results[f"param_{name}"], dtype=int)
         order = np.argsort(n)
         hard = "icl" in results
-        score = "cache" if search.criterion_ == "cache" else "test"
+        score = "test" if search.criterion_ in ("held_out", "icl") else search.criterion_
         perplexity = np.exp(-results[f"mean_{score}_score"])
         unseen = np.exp(-results["mean_unseen_score"])
         measured = Measurements(
