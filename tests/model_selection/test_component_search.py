@@ -368,7 +368,9 @@ def test_hard_clusters_by_the_integrated_likelihood():
 @pytest.mark.filterwarnings("ignore")
 def test_it_says_where_no_number_is_better_than_none():
     noise = np.random.default_rng(0).poisson(0.6, (60, 100))
-    sentence = searched(data=noise, candidates=[2, 3]).summary().split("\n\n")[1]
+    with pytest.warns(UserWarning, match="none by half a percent.*: give one that people can read"):
+        search = searched(data=noise, candidates=[2, 3])
+    sentence = search.summary().split("\n\n")[1]
     assert sentence.startswith("No number of components is better than none by half a percent")
 
 
