@@ -15,6 +15,7 @@ from skcooc import (
     ClusterAbstraction,
     SymmetricClustering,
 )
+from skcooc.datasets import make_cooccurrences
 from skcooc.model_selection import ComponentSearchCV
 from tests.tables import planted, refused
 
@@ -147,6 +148,13 @@ def test_the_number_of_row_clusters_is_that_of_the_best_coclusters(n_clusters, b
     assert not hasattr(model, "component_search_")
     both = SymmetricClustering("auto", "auto", hard=True, random_state=0).fit(counts)
     assert both.n_row_clusters_ == model.n_clusters_
+
+
+def test_leaves_of_bursty_rows_are_counted_as_row_clusters():
+    options = {"n_tokens": 40_000, "kind": "hierarchy", "burstiness": 60, "random_state": 0}
+    counts = make_cooccurrences(200, 300, 8, **options).X
+    model = ClusterAbstraction("auto", random_state=0).fit(counts)
+    assert model.n_clusters_ == 8  # fits compared on held-out tokens give 7
 
 
 def test_rows_without_structure_are_one_cluster():
