@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple, Self, cast
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.special import digamma, gammaln
 
 from skcooc.counts import CSRCounts
@@ -34,6 +35,8 @@ WORK = 2**18  # non-zeros in all iterations, or in all tries of one; at least tw
 SIZES_WORK = 8  # times this work where numbers are searched
 LEAST_GAIN = 1e-6  # nats: less is rounding
 BLUR = 0.2  # share of uniform posteriors in those with which soft clusters begin
+GIVEN = 0.0, 0.0  # frequencies of rows and columns, which do not tell clusters
+LOG_B = -5.0, 8.0  # range of the logarithms of concentrations of frequencies
 LARGEST_CONCENTRATION = 1000.0  # of bursty rows: in others tokens repeat by chance
 
 
@@ -62,6 +65,7 @@ class TwoSides(NamedTuple):
     rows: Side
     columns: Side
     are_whole: bool  # counts and weights
+    frequencies: tuple[float, float] = GIVEN  # their concentrations in clusters: see `Blocks`
 
     @classmethod
     def of_block(
@@ -121,13 +125,23 @@ class Blocks:
         ICL = log DM(J; a) - log DM(t; a D) - log DM(t'; a C) + log DM(s; a) + log DM(s'; a),
 
     where DM is the Dirichlet-multinomial evidence of a sequence. Its first part is the Bayes factor
-    of P(x) P(y) c_cd against independence: how frequent an item is does not tell its cluster.
+    of P(x) P(y) c_cd against independence: how frequent an item is does not tell its cluster. It
+    does on a side where the frequencies of the items of a cluster have a concentration b > 0. They
+    are integrated out: sum_c log Gamma(b s_c) - log Gamma(b s_c + t_c) is in place of
+    - log DM(t; a D).
     """
 
-    def __init__(self, J: Array, sizes: tuple[Array, Array], are_whole: bool) -> None:
+    def __init__(
+        self,
+        J: Array,
+        sizes: tuple[Array, Array],
+        are_whole: bool,
+        frequencies: tuple[float, float] = GIVEN,
+    ) -> None:
         self.J = J
         self.sizes = sizes
         self.are_whole = are_whole
+        self.frequencies = frequencies
 
     @property
     def icl(self) -> float:
@@ -139,17 +153,25 @@ class Blocks:
     def _of_numbers(self, shape: tuple[int, ...]) -> float:
         """The terms with the numbers of clusters, for other numbers, with the sums as they are."""
         C, D = shape
-        value = gammaln(C * D * A + self.J.sum()) - gammaln(C * D * A)
+        of_pairs = gammaln(C * D * A) - gammaln(C * D * A + self.J.sum())
+        value = of_pairs
         for axis, (n, n_others) in enumerate(((C, D), (D, C))):
-            g = A * n_others
-            value += (gammaln(g) - gammaln(self.J.sum(axis=1 - axis) + g)).sum()
+            t = self.J.sum(axis=1 - axis)
+            b = self.frequencies[axis]
+            if b == 0:
+                g = A * n_others
+                value -= of_pairs
+            else:
+                g = b * self.sizes[axis]
+            value += (gammaln(g) - gammaln(t + g)).sum()
             value += gammaln(n * A) - gammaln(n * A + self.sizes[axis].sum())
         return float(value)
 
-    def prior(self, axis: int) -> tuple[float, float, Array, Array]:
-        """a, and g of the clusters of one side, with tables of log Gamma."""
-        g = A * self.J.shape[1 - axis]
-        return A, g, log_gammas(A, self.are_whole), log_gammas(g, self.are_whole)
+    def prior(self, axis: int) -> tuple[float, float, float, Array, Array]:
+        """a, g and b of the clusters of one side, with tables of log Gamma(n + a), (n + g)."""
+        b = self.frequencies[axis]
+        g = A * self.J.shape[1 - axis] if b == 0 else 1.0
+        return A, g, b, log_gammas(A, self.are_whole), log_gammas(g, self.are_whole)
 
     def merge_gains(self) -> Array:
         """What each merge adds to the ICL, (C^2 + D^2,); minus infinity where there is none."""
@@ -179,7 +201,8 @@ class Blocks:
         """Return blocks of clusters in groups, numbered from 0, (C,) and (D,)."""
         R, S = (np.eye(group.max() + 1)[group] for group in groups)
         J = R.T @ self.J @ S
-        return type(self)(J, (self.sizes[0] @ R, self.sizes[1] @ S), self.are_whole)
+        sizes = self.sizes[0] @ R, self.sizes[1] @ S
+        return type(self)(J, sizes, self.are_whole, self.frequencies)
 
     def tree(self) -> list[Merge]:
         """All merges down to one cluster of each side, each the best at its time."""
@@ -224,7 +247,7 @@ class Partition:
             np.bincount(labels[side.items], side.weights[side.items], n)
             for labels, side, n in zip(self.labels, X[:2], (C, D), strict=True)
         ]
-        self.blocks = Blocks(J, (sizes[0], sizes[1]), X.are_whole)
+        self.blocks = Blocks(J, (sizes[0], sizes[1]), X.are_whole, X.frequencies)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -337,6 +360,43 @@ def random_partition(X: TwoSides, sizes: tuple[int, int], rng: np.random.Generat
     return Partition(X, *sides)
 
 
+def frequencies_in_clusters(partition: Partition, axis: int) -> float:
+    """Return the concentration b of frequencies in clusters; 0 where they do not tell clusters.
+
+    They do if a cluster has a usual frequency, that is if the gamma distribution of its items has a
+    mode, b > 1, and if they have a higher evidence so than with one distribution for all items and
+    tokens of clusters that are given,
+
+        sum_c log DM(n of c; b) > log DM(n; b') - log DM(t; a D).
+
+    Frequencies of words, as uneven as by Zipf's law, have b < 1.
+    """
+    side = partition.X[axis]
+    weights = side.weights[side.items]
+    n_items = len(side.weights)
+    places = np.repeat(np.arange(n_items), np.diff(side.indptr))
+    n = np.bincount(places, side.data, n_items)[side.items]
+    blocks = partition.blocks
+    t = blocks.J.sum(axis=1 - axis)
+
+    def evidence(b: float, sizes: Array, totals: Array) -> float:
+        value = (gammaln(b * sizes) - gammaln(b * sizes + totals)).sum()
+        return float(value + weights @ (gammaln(b + n / weights) - gammaln(b)))
+
+    def fitted(sizes: Array, totals: Array) -> tuple[float, float]:
+        result = minimize_scalar(
+            lambda log_b: -evidence(np.exp(log_b), sizes, totals), bounds=LOG_B, method="bounded"
+        )
+        return float(np.exp(result.x)), -float(result.fun)
+
+    b, inside = fitted(blocks.sizes[axis], t)
+    _, outside = fitted(blocks.sizes[axis].sum(), t.sum())
+    g = A * blocks.J.shape[1 - axis]
+    n_cells = A * blocks.J.size
+    of_totals = gammaln(n_cells) - gammaln(n_cells + t.sum()) + (gammaln(t + g) - gammaln(g)).sum()
+    return b if b > 1 and inside > outside - of_totals else 0.0
+
+
 def concentration_of_rows(X: CSRCounts, partition: Partition) -> float:
     """Return the concentration of a DCM of rows, by its moments; infinite if they are not bursty.
 
@@ -374,8 +434,10 @@ class Search:
     sizes: tuple[int, int] | None = None  # numbers of clusters; None: those with the best ICL
     object_weights: ObjectWeights = "counts"
     discounts: bool = True  # whether tokens that repeat others count less in bursty rows
+    integrates: bool = False  # whether frequencies may tell clusters
     work: int = WORK
     concentration: float = np.inf  # of rows, once it is known
+    frequencies: tuple[float, float] = GIVEN  # likewise
     n_iter: int = 0
     pace: float = 1.0
     _table: TwoSides | None = None
@@ -405,7 +467,8 @@ class Search:
         return max(2, self.work // max(1, len(X.data)))
 
     def _table_of(self, X: CSRCounts) -> TwoSides:
-        return TwoSides.of_block(X, self.object_weights, self.concentration)
+        table = TwoSides.of_block(X, self.object_weights, self.concentration)
+        return table._replace(frequencies=self.frequencies)
 
     def _merged(self, X: CSRCounts, rng: np.random.Generator) -> Partition:
         """Return the best of some random states with too many clusters, which are merged."""
@@ -421,7 +484,14 @@ class Search:
             first = Partition(table, *first.labels).reduced(rng, self.sizes)
         states = (random_partition(table, sizes, rng) for sizes in wide[1:])
         reduced = [first, *(state.reduced(rng, self.sizes) for state in states)]
-        return max(reduced, key=lambda partition: partition.blocks.icl)
+        best = max(reduced, key=lambda partition: partition.blocks.icl)
+        if self.integrates:
+            b, c = (frequencies_in_clusters(best, axis) for axis in (0, 1))
+            self.frequencies = b, c
+        if any(self.frequencies):
+            self._table = table._replace(frequencies=self.frequencies)
+            best = Partition(self._table, *best.labels).reduced(rng, self.sizes)
+        return best
 
     def _improved(self, partition: Partition, rng: np.random.Generator, n_tries: int) -> Partition:
         """Return the first try with a higher ICL, or the same partition if there is none."""
@@ -462,6 +532,7 @@ def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner:
         sizes,
         object_weights=model.object_weights,
         discounts=model.hard,
+        integrates=model.hard,
     )
     labels = labels_of_search(search, model, X, runner)
     sides = []
