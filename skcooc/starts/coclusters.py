@@ -20,6 +20,7 @@ from skcooc.protocol import Array, Block, Counts, Rows
 from skcooc.starts import short_stage
 from skcooc.starts.clusters import cocluster_start
 
+
 A = 0.5  # pseudo-count of a pair of clusters, and of a cluster: Jeffreys' prior
 TABLE_SIZE = 2**16  # whole counts below have their log Gamma in a table
 LARGEST_START = 16  # clusters of a side, where their numbers are not given
@@ -29,15 +30,26 @@ FIRST_SWEEPS, SWEEPS, LAST_SWEEPS = 8, 1, 10  # before, between and after merges
 FEW = 1e-3  # share of items that still move once exchanges have settled
 DIVIDED = 0.25, 0.5, 1.0  # shares of clusters that a try divides
 AXES = (0,), (1,), (0, 1)
-MAX_TRIES = 8  # without a gain, after which a search has converged
+MAX_DIVISIONS = 6  # of the tries
+MAX_TRIES = 12  # without a gain, after which a search has converged
 MAX_ITER, TOL = 20, 1e-6
 WORK = 2**18  # non-zeros in all iterations, or in all tries of one; at least two of these are made
 SIZES_WORK = 8  # times this work where numbers are searched
 LEAST_GAIN = 1e-6  # nats: less is rounding
 BLUR = 0.2  # share of uniform posteriors in those with which soft clusters begin
-GIVEN = 0.0, 0.0  # frequencies of rows and columns, which do not tell clusters
 LOG_B = -5.0, 8.0  # range of the logarithms of concentrations of frequencies
 LARGEST_CONCENTRATION = 1000.0  # of bursty rows: in others tokens repeat by chance
+
+
+class Frequencies(NamedTuple):
+    """Prior of how frequent the items of one side are in their clusters."""
+
+    b: float = 0.0  # concentration; 0: frequencies are given, and do not tell clusters
+    evidence: float = 0.0  # the part that does not depend on clusters
+
+
+GIVEN = Frequencies(), Frequencies()
+NEARLY_EQUAL = Frequencies(20.0)  # with which some clusters begin
 
 
 class Merge(NamedTuple):
@@ -65,7 +77,7 @@ class TwoSides(NamedTuple):
     rows: Side
     columns: Side
     are_whole: bool  # counts and weights
-    frequencies: tuple[float, float] = GIVEN  # their concentrations in clusters: see `Blocks`
+    frequencies: tuple[Frequencies, Frequencies] = GIVEN
 
     @classmethod
     def of_block(
@@ -136,7 +148,7 @@ class Blocks:
         J: Array,
         sizes: tuple[Array, Array],
         are_whole: bool,
-        frequencies: tuple[float, float] = GIVEN,
+        frequencies: tuple[Frequencies, Frequencies] = GIVEN,
     ) -> None:
         self.J = J
         self.sizes = sizes
@@ -145,7 +157,7 @@ class Blocks:
 
     @property
     def icl(self) -> float:
-        value = self._of_numbers(self.J.shape)
+        value = self._of_numbers(self.J.shape) + sum(side.evidence for side in self.frequencies)
         for n in (self.J, *self.sizes):
             value += (gammaln(n + A) - gammaln(A)).sum()
         return float(value)
@@ -157,7 +169,7 @@ class Blocks:
         value = of_pairs
         for axis, (n, n_others) in enumerate(((C, D), (D, C))):
             t = self.J.sum(axis=1 - axis)
-            b = self.frequencies[axis]
+            b = self.frequencies[axis].b
             if b == 0:
                 g = A * n_others
                 value -= of_pairs
@@ -169,7 +181,7 @@ class Blocks:
 
     def prior(self, axis: int) -> tuple[float, float, float, Array, Array]:
         """a, g and b of the clusters of one side, with tables of log Gamma(n + a), (n + g)."""
-        b = self.frequencies[axis]
+        b = self.frequencies[axis].b
         g = A * self.J.shape[1 - axis] if b == 0 else 1.0
         return A, g, b, log_gammas(A, self.are_whole), log_gammas(g, self.are_whole)
 
@@ -360,41 +372,52 @@ def random_partition(X: TwoSides, sizes: tuple[int, int], rng: np.random.Generat
     return Partition(X, *sides)
 
 
-def frequencies_in_clusters(partition: Partition, axis: int) -> float:
-    """Return the concentration b of frequencies in clusters; 0 where they do not tell clusters.
+def best_frequencies(partition: Partition, axis: int) -> Frequencies:
+    """Return the prior of the frequencies n of the items of one side with the highest evidence.
 
-    They do if a cluster has a usual frequency, that is if the gamma distribution of its items has a
-    mode, b > 1, and if they have a higher evidence so than with one distribution for all items and
-    tokens of clusters that are given,
-
-        sum_c log DM(n of c; b) > log DM(n; b') - log DM(t; a D).
-
-    Frequencies of words, as uneven as by Zipf's law, have b < 1.
+    It is log DM(n; b') - log DM(t; a D) where they are given, with one distribution of all items,
+    and sum_c log DM(n of c; b) where clusters differ. The latter needs b > 1, so that a cluster has
+    a usual frequency: the mode of a gamma distribution. Words, as uneven as by Zipf's law, have
+    none. They would be divided into frequent and rare ones.
     """
     side = partition.X[axis]
     weights = side.weights[side.items]
     n_items = len(side.weights)
     places = np.repeat(np.arange(n_items), np.diff(side.indptr))
-    n = np.bincount(places, side.data, n_items)[side.items]
-    blocks = partition.blocks
-    t = blocks.J.sum(axis=1 - axis)
+    n = np.bincount(places, side.data, n_items)[side.items] / weights
+    sizes = partition.blocks.sizes[axis]
+    totals = partition.blocks.J.sum(axis=1 - axis)
 
-    def evidence(b: float, sizes: Array, totals: Array) -> float:
-        value = (gammaln(b * sizes) - gammaln(b * sizes + totals)).sum()
-        return float(value + weights @ (gammaln(b + n / weights) - gammaln(b)))
+    def of_items(b: float) -> float:
+        return float(weights @ (gammaln(b + n) - gammaln(b)))
 
-    def fitted(sizes: Array, totals: Array) -> tuple[float, float]:
+    def of_clusters(b: float, s: Array, t: Array) -> float:
+        return float(np.sum(gammaln(b * s) - gammaln(b * s + t)))
+
+    def fitted(s: Array, t: Array) -> float:
         result = minimize_scalar(
-            lambda log_b: -evidence(np.exp(log_b), sizes, totals), bounds=LOG_B, method="bounded"
+            lambda log_b: -of_items(np.exp(log_b)) - of_clusters(np.exp(log_b), s, t),
+            bounds=LOG_B,
+            method="bounded",
         )
-        return float(np.exp(result.x)), -float(result.fun)
+        return float(np.exp(result.x))
 
-    b, inside = fitted(blocks.sizes[axis], t)
-    _, outside = fitted(blocks.sizes[axis].sum(), t.sum())
-    g = A * blocks.J.shape[1 - axis]
-    n_cells = A * blocks.J.size
-    of_totals = gammaln(n_cells) - gammaln(n_cells + t.sum()) + (gammaln(t + g) - gammaln(g)).sum()
-    return b if b > 1 and inside > outside - of_totals else 0.0
+    one = fitted(sizes.sum(), totals.sum())
+    given = of_items(one) + of_clusters(one, sizes.sum(), totals.sum())
+    g = A * partition.shape[1 - axis]
+    n_pairs = A * partition.blocks.J.size
+    chance = gammaln(n_pairs) - gammaln(n_pairs + totals.sum())
+    chance += np.sum(gammaln(g + totals) - gammaln(g))
+    b = fitted(sizes, totals)
+    if b > 1 and of_items(b) + of_clusters(b, sizes, totals) > given - chance:
+        return Frequencies(b, of_items(b))
+    return Frequencies(0.0, given)
+
+
+def with_best_frequencies(partition: Partition) -> Partition:
+    """Return the same clusters with the priors of frequencies that have the highest evidence."""
+    rows, columns = (best_frequencies(partition, axis) for axis in (0, 1))
+    return Partition(partition.X._replace(frequencies=(rows, columns)), *partition.labels)
 
 
 def concentration_of_rows(X: CSRCounts, partition: Partition) -> float:
@@ -425,7 +448,8 @@ class Search:
 
     The first iteration merges random clusters, 2 and 4 for each one asked for, and takes the best
     result. It finds out whether rows are bursty: then tokens that repeat others count less from
-    there on, as they would look like clusters. Each further iteration divides some clusters of
+    there on, as they would look like clusters. Priors of frequencies are those with the highest
+    evidence for the clusters of each state. Each further iteration divides some clusters of
     either side at random and merges as many, until the ICL is higher. The search has converged
     when none of some tries has gained. Both are fewer in large tables.
     """
@@ -434,10 +458,10 @@ class Search:
     sizes: tuple[int, int] | None = None  # numbers of clusters; None: those with the best ICL
     object_weights: ObjectWeights = "counts"
     discounts: bool = True  # whether tokens that repeat others count less in bursty rows
-    integrates: bool = False  # whether frequencies may tell clusters
+    integrates: bool = False  # frequencies out, where they tell clusters
     work: int = WORK
     concentration: float = np.inf  # of rows, once it is known
-    frequencies: tuple[float, float] = GIVEN  # likewise
+    frequencies: tuple[Frequencies, Frequencies] = GIVEN  # of the last state
     n_iter: int = 0
     pace: float = 1.0
     _table: TwoSides | None = None
@@ -454,11 +478,15 @@ class Search:
             self._table = self._table_of(X)
         rng = np.random.default_rng((self.seed, self.n_iter))
         before = Partition(self._table, state.rows, state.params)
+        if self.integrates:
+            before = with_best_frequencies(before)
         if self.n_iter > 0:
             after = self._improved(before, rng, min(MAX_TRIES, self.n_affordable(X)))
         else:
             after = self._merged(X, rng)
         self.n_iter += 1
+        self._table = after.X
+        self.frequencies = after.X.frequencies
         row_labels, column_labels = after.labels
         return State(column_labels, row_labels), -before.blocks.icl
 
@@ -472,32 +500,45 @@ class Search:
 
     def _merged(self, X: CSRCounts, rng: np.random.Generator) -> Partition:
         """Return the best of some random states with too many clusters, which are merged."""
-        wide = [(LARGEST_START, LARGEST_START)] * len(WIDE)
-        if self.sizes is not None:
-            wide = [(factor * self.sizes[0], factor * self.sizes[1]) for factor in WIDE]
         table = self._table or self._table_of(X)
-        first = random_partition(table, wide[0], rng).reduced(rng, self.sizes)
+        first = self._new(table, WIDE[0], rng)
         if self.discounts:
             self.concentration = concentration_of_rows(X, first)
         if np.isfinite(self.concentration):
-            table = self._table = self._table_of(X)
+            table = self._table_of(X)
             first = Partition(table, *first.labels).reduced(rng, self.sizes)
-        states = (random_partition(table, sizes, rng) for sizes in wide[1:])
-        reduced = [first, *(state.reduced(rng, self.sizes) for state in states)]
-        best = max(reduced, key=lambda partition: partition.blocks.icl)
+        states = [first, *(self._new(table, factor, rng) for factor in WIDE[1:])]
         if self.integrates:
-            b, c = (frequencies_in_clusters(best, axis) for axis in (0, 1))
-            self.frequencies = b, c
-        if any(self.frequencies):
-            self._table = table._replace(frequencies=self.frequencies)
-            best = Partition(self._table, *best.labels).reduced(rng, self.sizes)
-        return best
+            states = [with_best_frequencies(state) for state in states]
+            states.append(self._new_by_frequency(table, rng))
+        return max(states, key=lambda partition: partition.blocks.icl)
+
+    def _new(self, table: TwoSides, factor: int, rng: np.random.Generator) -> Partition:
+        """Return random clusters, so many times those that are asked for, merged."""
+        sizes = LARGEST_START, LARGEST_START
+        if self.sizes is not None:
+            sizes = factor * self.sizes[0], factor * self.sizes[1]
+        return random_partition(table, sizes, rng).reduced(rng, self.sizes)
+
+    def _new_by_frequency(self, table: TwoSides, rng: np.random.Generator) -> Partition:
+        """Return new clusters that begin as if frequencies told them."""
+        equal = table._replace(frequencies=(NEARLY_EQUAL, NEARLY_EQUAL))
+        partition = with_best_frequencies(self._new(equal, WIDE[-1], rng))
+        return with_best_frequencies(partition.reduced(rng, self.sizes))
 
     def _improved(self, partition: Partition, rng: np.random.Generator, n_tries: int) -> Partition:
-        """Return the first try with a higher ICL, or the same partition if there is none."""
+        """Return the first try with a higher ICL, or the same partition if there is none.
+
+        In small tables the last tries begin anew.
+        """
         least = partition.blocks.icl + LEAST_GAIN
-        for _ in range(n_tries):
-            other = partition.divided(rng).reduced(rng, self.sizes)
+        for number in range(n_tries):
+            if number < MAX_DIVISIONS:
+                other = partition.divided(rng).reduced(rng, self.sizes)
+            elif self.integrates and number % 2:
+                other = self._new_by_frequency(partition.X, rng)
+            else:
+                other = self._new(partition.X, WIDE[-1], rng)
             if other.blocks.icl > least:
                 return other
         return partition
