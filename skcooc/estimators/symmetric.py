@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.attributes import Attributes
-from skcooc.base.clusters import RowClusterMixin, check_hard, rows_with_counts
+from skcooc.base.clusters import RowClusterMixin, rows_with_counts
+from skcooc.counts import CSRCounts
 from skcooc.em import Annealed, Coarsened, Variation, split_annealing
-from skcooc.em.stages import Start
+from skcooc.em.stages import PlainRunner, Start, State
 from skcooc.equations import coclusters
 from skcooc.equations.coclusters import ClassBigrams, CoClusters
 from skcooc.equations.memberships import POWERS, ObjectWeights, no_temperature, temperatures
@@ -32,6 +33,16 @@ from skcooc.tables import Table
 # value.
 SYMMETRIC = 8.0, 80.0
 SYMMETRIC_CRITICAL = 3.0, 20.0
+
+
+@dataclass(frozen=True)
+class SearchedClusters(FixedModel):
+    """Hard co-clusters, whose labels are those of the search where the table is in memory."""
+
+    def for_table(self, X: Counts, columns: Array | None) -> FixedModel:
+        return replace(
+            self, equations=replace(self.equations, keeps_labels=isinstance(X, CSRCounts))
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -210,7 +221,10 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         return {"items": rows | columns} if self.tied else {"rows": rows, "columns": columns}
 
     def recipe(self) -> Recipe:
-        check_hard(self.hard, self.proportions, self.annealing)
+        if self.hard and self.annealing is not None:
+            raise ValueError(
+                f"hard=True has no temperature: it needs annealing=None, got {self.annealing}."
+            )
         sizes = self.n_row_clusters, self.n_column_clusters
         for name in ("tied", "annealing", "coarsening"):
             if getattr(self, name) not in (None, False) and self.object_weights != "counts":
@@ -227,7 +241,9 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             self._check_tied()
         within = partial(temperatures, model, within=SYMMETRIC, critical=SYMMETRIC_CRITICAL)
         equations = ClassBigrams(self.n_row_clusters) if self.tied else model
-        family = FixedModel(equations, no_temperature if self.hard else within)
+        searches = self.hard and not self.tied and self.coarsening is None
+        kind = SearchedClusters if searches else FixedModel
+        family = kind(equations, no_temperature if self.hard else within)
         variations: list[Variation] = []
         if self.coarsening is not None:
             variations.append(Coarsened(self.coarsening))
@@ -256,6 +272,15 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
                 "Give numbers to cluster in any case."
             )
         return dict(zip(self.size_parameters, sizes, strict=True))
+
+    def warm_state(self, recipe: Recipe, table: Table) -> State:
+        params, rows = super().warm_state(recipe, table)
+        model = recipe.equations
+        if not getattr(model, "keeps_labels", False):
+            return State(params, rows)
+        labels = State(first_largest(params.memberships), first_largest(rows))
+        rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
+        return search_start(model, table.counts, rng, PlainRunner(self.max_iter), labels)
 
     def _read(
         self, recipe: Recipe, X: TableLike, sample_weight: ArrayLike | None

@@ -20,7 +20,6 @@ from skcooc.protocol import Array, Block, Counts, Rows
 from skcooc.starts import short_stage
 from skcooc.starts.clusters import cocluster_start
 
-
 A = 0.5  # pseudo-count of a pair of clusters, and of a cluster: Jeffreys' prior
 TABLE_SIZE = 2**16  # whole counts below have their log Gamma in a table
 LARGEST_START = 16  # clusters of a side, where their numbers are not given
@@ -545,25 +544,36 @@ class Search:
 
 
 def labels_of_search(
-    search: Search, model: CoClusters, X: CSRCounts, runner: Runner
+    search: Search, model: CoClusters, X: CSRCounts, runner: Runner, start: State | None = None
 ) -> tuple[Array, Array]:
-    """Return the labels of rows and columns with which a search ends."""
+    """Return the labels of rows and columns with which a search ends; it begins at random.
+
+    A search that goes on begins with labels of columns and of rows.
+    """
     n_iter = min(MAX_ITER, search.n_affordable(X))
     stage = short_stage(model, X, 1.0, n_iter, TOL, runner)
     rng = np.random.default_rng(search.seed)
-    row_labels, column_labels = (
-        rng.integers(n, size=size)
-        for n, size in zip(search.sizes or (LARGEST_START, LARGEST_START), X.shape, strict=True)
-    )
-    start = State(column_labels, row_labels)
+    if start is None:
+        row_labels, column_labels = (
+            rng.integers(n, size=size)
+            for n, size in zip(search.sizes or (LARGEST_START, LARGEST_START), X.shape, strict=True)
+        )
+        start = State(column_labels, row_labels)
     column_labels, row_labels = runner.run([stage], rng, search, start).state
     return row_labels, column_labels
 
 
-def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner: Runner) -> State:
+def search_start(
+    model: CoClusters,
+    X: Counts,
+    rng: np.random.Generator,
+    runner: Runner,
+    start: State | None = None,
+) -> State:
     """Return the clusters with the best ICL that a search finds; soft ones are blurred.
 
-    A table that is not in memory begins with asymmetric clusterings.
+    A table that is not in memory begins with asymmetric clusterings. A search that goes on begins
+    with labels of columns and of rows.
     """
     if not isinstance(X, CSRCounts):
         return cocluster_start(model, X, rng, runner)
@@ -574,13 +584,16 @@ def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner:
         object_weights=model.object_weights,
         discounts=model.hard,
         integrates=model.hard,
+        n_iter=0 if start is None else 1,
     )
-    labels = labels_of_search(search, model, X, runner)
+    labels = labels_of_search(search, model, X, runner, start)
     sides = []
     for side, n in zip(labels, sizes, strict=True):
         posteriors = np.eye(n, dtype=X.dtype)[side]
         sides.append(posteriors if model.hard else (1 - BLUR) * posteriors + BLUR / n)
     rows, columns = sides
+    if model.hard:
+        columns[X.column_sums == 0] = 1 / sizes[1]
     return State(*model.from_clusters(X, rows, columns))
 
 
