@@ -36,6 +36,7 @@ WORK = 2**18  # non-zeros in all iterations, or in all tries of one; at least tw
 SIZES_WORK = 8  # times this work where numbers are searched
 LEAST_GAIN = 1e-6  # nats: less is rounding
 BLUR = 0.2  # share of uniform posteriors in those with which soft clusters begin
+LEAST_B = 2.0  # concentration of frequencies in clusters, above which these are a cluster's own
 LOG_B = -5.0, 8.0  # range of the logarithms of concentrations of frequencies
 LARGEST_CONCENTRATION = 1000.0  # of bursty rows: in others tokens repeat by chance
 
@@ -44,7 +45,7 @@ class Frequencies(NamedTuple):
     """Prior of how frequent the items of one side are in their clusters."""
 
     b: float = 0.0  # concentration; 0: frequencies are given, and do not tell clusters
-    evidence: float = 0.0  # the part that does not depend on clusters
+    evidence: float = 0.0  # the part that does not depend on clusters, less that if they are given
 
 
 GIVEN = Frequencies(), Frequencies()
@@ -375,9 +376,9 @@ def best_frequencies(partition: Partition, axis: int) -> Frequencies:
     """Return the prior of the frequencies n of the items of one side with the highest evidence.
 
     It is log DM(n; b') - log DM(t; a D) where they are given, with one distribution of all items,
-    and sum_c log DM(n of c; b) where clusters differ. The latter needs b > 1, so that a cluster has
-    a usual frequency: the mode of a gamma distribution. Words, as uneven as by Zipf's law, have
-    none. They would be divided into frequent and rare ones.
+    and sum_c log DM(n of c; b) where clusters differ. The latter needs a large b: items of a
+    cluster that are about equally frequent. Those of words, as uneven as by Zipf's law, are not:
+    they would be divided into frequent and rare ones.
     """
     side = partition.X[axis]
     weights = side.weights[side.items]
@@ -408,9 +409,9 @@ def best_frequencies(partition: Partition, axis: int) -> Frequencies:
     chance = gammaln(n_pairs) - gammaln(n_pairs + totals.sum())
     chance += np.sum(gammaln(g + totals) - gammaln(g))
     b = fitted(sizes, totals)
-    if b > 1 and of_items(b) + of_clusters(b, sizes, totals) > given - chance:
-        return Frequencies(b, of_items(b))
-    return Frequencies(0.0, given)
+    if b > LEAST_B and of_items(b) + of_clusters(b, sizes, totals) > given - chance:
+        return Frequencies(b, of_items(b) - given)
+    return Frequencies()
 
 
 def with_best_frequencies(partition: Partition) -> Partition:
@@ -477,12 +478,14 @@ class Search:
             self._table = self._table_of(X)
         rng = np.random.default_rng((self.seed, self.n_iter))
         before = Partition(self._table, state.rows, state.params)
-        if self.integrates:
+        if any(side.b for side in self.frequencies):
             before = with_best_frequencies(before)
         if self.n_iter > 0:
             after = self._improved(before, rng, min(MAX_TRIES, self.n_affordable(X)))
         else:
             after = self._merged(X, rng)
+        if after is before and self.integrates:
+            after = with_best_frequencies(before)
         self.n_iter += 1
         self._table = after.X
         self.frequencies = after.X.frequencies
@@ -507,9 +510,6 @@ class Search:
             table = self._table_of(X)
             first = Partition(table, *first.labels).reduced(rng, self.sizes)
         states = [first, *(self._new(table, factor, rng) for factor in WIDE[1:])]
-        if self.integrates:
-            states = [with_best_frequencies(state) for state in states]
-            states.append(self._new_by_frequency(table, rng))
         return max(states, key=lambda partition: partition.blocks.icl)
 
     def _new(self, table: TwoSides, factor: int, rng: np.random.Generator) -> Partition:
@@ -521,7 +521,8 @@ class Search:
 
     def _new_by_frequency(self, table: TwoSides, rng: np.random.Generator) -> Partition:
         """Return new clusters that begin as if frequencies told them."""
-        equal = table._replace(frequencies=(NEARLY_EQUAL, NEARLY_EQUAL))
+        rows, columns = (NEARLY_EQUAL if side.b else side for side in table.frequencies)
+        equal = table._replace(frequencies=(rows, columns))
         partition = with_best_frequencies(self._new(equal, WIDE[-1], rng))
         return with_best_frequencies(partition.reduced(rng, self.sizes))
 
@@ -534,7 +535,7 @@ class Search:
         for number in range(n_tries):
             if number < MAX_DIVISIONS:
                 other = partition.divided(rng).reduced(rng, self.sizes)
-            elif self.integrates and number % 2:
+            elif any(side.b for side in self.frequencies) and number % 2:
                 other = self._new_by_frequency(partition.X, rng)
             else:
                 other = self._new(partition.X, WIDE[-1], rng)
