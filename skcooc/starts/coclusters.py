@@ -520,11 +520,15 @@ class Search:
         return random_partition(table, sizes, rng).reduced(rng, self.sizes)
 
     def _new_by_frequency(self, table: TwoSides, rng: np.random.Generator) -> Partition:
-        """Return new clusters that begin as if frequencies told them."""
-        rows, columns = (NEARLY_EQUAL if side.b else side for side in table.frequencies)
-        equal = table._replace(frequencies=(rows, columns))
-        partition = with_best_frequencies(self._new(equal, WIDE[-1], rng))
-        return with_best_frequencies(partition.reduced(rng, self.sizes))
+        """Return new clusters that begin as if frequencies told them.
+
+        On which side they do is judged after exchanges with frequencies given.
+        """
+        equal = table._replace(frequencies=(NEARLY_EQUAL, NEARLY_EQUAL))
+        labels = self._new(equal, WIDE[-1], rng).labels
+        partition = Partition(table._replace(frequencies=GIVEN), *labels)
+        settled = with_best_frequencies(partition.settled(rng, SWEEPS, keep=True))
+        return with_best_frequencies(settled.reduced(rng, self.sizes))
 
     def _improved(self, partition: Partition, rng: np.random.Generator, n_tries: int) -> Partition:
         """Return the first try with a higher ICL, or the same partition if there is none.
@@ -535,7 +539,7 @@ class Search:
         for number in range(n_tries):
             if number < MAX_DIVISIONS:
                 other = partition.divided(rng).reduced(rng, self.sizes)
-            elif any(side.b for side in self.frequencies) and number % 2:
+            elif self.integrates and number % 2:
                 other = self._new_by_frequency(partition.X, rng)
             else:
                 other = self._new(partition.X, WIDE[-1], rng)
