@@ -153,12 +153,13 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
         joint = _joint(profiles, params.memberships)
         scores = profiles @ log_association(joint)
         beta = 1.0 if self.hard else beta
-        J = params.memberships
-        if not self.keeps_labels:
-            J = column_posteriors(beta * scores, params.column_weights, self.hard)
-        if self.hard and not self.keeps_labels:
+        if self.keeps_labels:
+            scores = np.where(params.memberships > 0, scores, -np.inf)
+        J = column_posteriors(beta * scores, params.column_weights, self.hard)
+        if self.hard:
             J[shares == 0] = 0
-            fill_empty_cluster(J, _own_scores(profiles, joint.sum(axis=1)), scores)
+            if not self.keeps_labels:
+                fill_empty_cluster(J, _own_scores(profiles, joint.sum(axis=1)), scores)
             J[shares == 0] = params.column_weights
         joint = _joint(profiles, J)
         empty = np.flatnonzero(sums(joint, axis=1) <= 0)[:1]
@@ -176,6 +177,8 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
         return 0.0 if self.hard else column_prior(params.memberships, params.column_weights, beta)
 
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
+        if self.keeps_labels:
+            return params
         of_columns = sums(params.joint, axis=0)
         J = (1 - share) * params.memberships + share * of_columns
         independent = sums(params.joint, axis=1)[:, None] * of_columns

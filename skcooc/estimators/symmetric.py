@@ -255,7 +255,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             shape=dict(zip(self.size_parameters, sizes, strict=True)),
             start=bigram_start if self.tied else start,
             variations=tuple(variations),
-            init_from=model if self.annealing is None else None,
+            init_from=replace(model, keeps_labels=searches) if self.annealing is None else None,
             check=self._check_square,
             needs_empty_columns=self.tied,  # they are items
         )
