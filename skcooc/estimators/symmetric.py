@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,9 +40,8 @@ class SearchedClusters(FixedModel):
     """Hard co-clusters, whose labels are those of the search where the table is in memory."""
 
     def for_table(self, X: Counts, columns: Array | None) -> FixedModel:
-        return replace(
-            self, equations=replace(self.equations, keeps_labels=isinstance(X, CSRCounts))
-        )
+        equations = cast(CoClusters, self.equations)
+        return replace(self, equations=replace(equations, keeps_labels=isinstance(X, CSRCounts)))
 
 
 @dataclass(eq=False, repr=False)
@@ -64,8 +63,9 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         Number D of column clusters.
 
     hard : bool, default=False
-        Whether every row and column belongs to exactly one cluster, for the largest mutual
-        information; beta has no effect.
+        Whether every row and column belongs to exactly one cluster, for the largest integrated
+        likelihood that a search finds; beta has no effect. Where tables are not in memory, with
+        coarsening or ``tied=True``, for the largest mutual information.
 
     tied : bool, default=False
         Whether rows and columns are the same items, as words: the class bigram model [2]_.
@@ -119,7 +119,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     Notes
     -----
-    X must hold counts, not shares. With ``tied=True``, ``predict`` of the training rows can differ
+    X must hold counts, not shares. With ``hard=True``, ``predict`` of the training rows can differ
     from ``labels_``.
 
     References
@@ -276,7 +276,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     def warm_state(self, recipe: Recipe, table: Table) -> State:
         params, rows = super().warm_state(recipe, table)
         model = recipe.equations
-        if not getattr(model, "keeps_labels", False):
+        if not (isinstance(model, CoClusters) and model.keeps_labels):
             return State(params, rows)
         labels = State(first_largest(params.memberships), first_largest(rows))
         rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
