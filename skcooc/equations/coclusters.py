@@ -177,8 +177,6 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
         return 0.0 if self.hard else column_prior(params.memberships, params.column_weights, beta)
 
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
-        if self.keeps_labels:
-            return params
         of_columns = sums(params.joint, axis=0)
         J = (1 - share) * params.memberships + share * of_columns
         independent = sums(params.joint, axis=1)[:, None] * of_columns

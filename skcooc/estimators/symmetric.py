@@ -13,20 +13,19 @@ from numpy.typing import ArrayLike
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.attributes import Attributes
 from skcooc.base.clusters import RowClusterMixin, rows_with_counts
-from skcooc.counts import CSRCounts
 from skcooc.em import Annealed, Coarsened, Variation, split_annealing
 from skcooc.em.stages import PlainRunner, Start, State
 from skcooc.equations import coclusters
 from skcooc.equations.coclusters import ClassBigrams, CoClusters
 from skcooc.equations.memberships import POWERS, ObjectWeights, no_temperature, temperatures
 from skcooc.fitting import FixedModel, Recipe
-from skcooc.fitting.recipe import draw_seeds
+from skcooc.fitting.recipe import continued_start, draw_seeds
 from skcooc.protocol import Array, Counts, TableLike, warn
 from skcooc.protocol.bases import BiclusterMixin
 from skcooc.protocol.scikit_learn import StrOptions
 from skcooc.simplex import first_largest
 from skcooc.starts.clusters import bigram_start, cocluster_start
-from skcooc.starts.coclusters import Blocks, Merge, best_sizes, search_start
+from skcooc.starts.coclusters import Blocks, Merge, best_sizes, search_start, settled_start
 from skcooc.tables import Table
 
 # Ranges of beta: times the mean number of tokens of a row or column, and relative to the critical
@@ -41,7 +40,7 @@ class SearchedClusters(FixedModel):
 
     def for_table(self, X: Counts, columns: Array | None) -> FixedModel:
         equations = cast(CoClusters, self.equations)
-        return replace(self, equations=replace(equations, keeps_labels=isinstance(X, CSRCounts)))
+        return replace(self, equations=replace(equations, keeps_labels=hasattr(X, "take")))
 
 
 @dataclass(eq=False, repr=False)
@@ -255,7 +254,8 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             shape=dict(zip(self.size_parameters, sizes, strict=True)),
             start=bigram_start if self.tied else start,
             variations=tuple(variations),
-            init_from=replace(model, keeps_labels=searches) if self.annealing is None else None,
+            init_from=model if self.annealing is None else None,
+            continued_start=settled_start if searches else continued_start,
             check=self._check_square,
             needs_empty_columns=self.tied,  # they are items
         )
@@ -278,9 +278,9 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         model = recipe.equations
         if not (isinstance(model, CoClusters) and model.keeps_labels):
             return State(params, rows)
-        labels = State(first_largest(params.memberships), first_largest(rows))
         rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
-        return search_start(model, table.counts, rng, PlainRunner(self.max_iter), labels)
+        state = State(params, rows)
+        return settled_start(model, table.counts, rng, PlainRunner(), state, model)
 
     def _read(
         self, recipe: Recipe, X: TableLike, sample_weight: ArrayLike | None

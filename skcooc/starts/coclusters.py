@@ -17,6 +17,7 @@ from skcooc.equations.coclusters import CoClusters
 from skcooc.equations.memberships import ObjectWeights, row_factors, weight_unit
 from skcooc.loops.coclusters import count_blocks, exchange_items, merge_gains
 from skcooc.protocol import Array, Block, Counts, Rows
+from skcooc.simplex import first_largest
 from skcooc.starts import short_stage
 from skcooc.starts.clusters import cocluster_start
 
@@ -170,11 +171,10 @@ class Blocks:
         for axis, (n, n_others) in enumerate(((C, D), (D, C))):
             t = self.J.sum(axis=1 - axis)
             b = self.frequencies[axis].b
+            g = b * self.sizes[axis]
             if b == 0:
-                g = A * n_others
+                g = np.full(n, A * n_others)
                 value -= of_pairs
-            else:
-                g = b * self.sizes[axis]
             value += (gammaln(g) - gammaln(t + g)).sum()
             value += gammaln(n * A) - gammaln(n * A + self.sizes[axis].sum())
         return float(value)
@@ -380,7 +380,7 @@ def best_frequencies(partition: Partition, axis: int) -> Frequencies:
     cluster that are about equally frequent. Those of words, as uneven as by Zipf's law, are not:
     they would be divided into frequent and rare ones.
     """
-    side = partition.X[axis]
+    side = partition.X[:2][axis]
     weights = side.weights[side.items]
     n_items = len(side.weights)
     places = np.repeat(np.arange(n_items), np.diff(side.indptr))
@@ -549,56 +549,71 @@ class Search:
 
 
 def labels_of_search(
-    search: Search, model: CoClusters, X: CSRCounts, runner: Runner, start: State | None = None
+    search: Search, model: CoClusters, X: CSRCounts, runner: Runner
 ) -> tuple[Array, Array]:
-    """Return the labels of rows and columns with which a search ends; it begins at random.
-
-    A search that goes on begins with labels of columns and of rows.
-    """
+    """Return the labels of rows and columns with which a search ends."""
     n_iter = min(MAX_ITER, search.n_affordable(X))
     stage = short_stage(model, X, 1.0, n_iter, TOL, runner)
     rng = np.random.default_rng(search.seed)
-    if start is None:
-        row_labels, column_labels = (
-            rng.integers(n, size=size)
-            for n, size in zip(search.sizes or (LARGEST_START, LARGEST_START), X.shape, strict=True)
-        )
-        start = State(column_labels, row_labels)
+    row_labels, column_labels = (
+        rng.integers(n, size=size)
+        for n, size in zip(search.sizes or (LARGEST_START, LARGEST_START), X.shape, strict=True)
+    )
+    start = State(column_labels, row_labels)
     column_labels, row_labels = runner.run([stage], rng, search, start).state
     return row_labels, column_labels
 
 
-def search_start(
+def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner: Runner) -> State:
+    """Return the clusters with the best ICL that a search finds; soft ones are blurred.
+
+    A table that is not in memory begins with asymmetric clusterings.
+    """
+    if not isinstance(X, CSRCounts):
+        return cocluster_start(model, X, rng, runner)
+    search = Search(
+        int(rng.integers(2**31)),
+        (model.n_row_clusters, model.n_column_clusters),
+        object_weights=model.object_weights,
+        discounts=model.hard,
+        integrates=model.hard,
+    )
+    return _state_of_labels(model, X, *labels_of_search(search, model, X, runner))
+
+
+def settled_start(
     model: CoClusters,
     X: Counts,
     rng: np.random.Generator,
     runner: Runner,
-    start: State | None = None,
+    state: State,
+    equations: CoClusters,
 ) -> State:
-    """Return the clusters with the best ICL that a search finds; soft ones are blurred.
+    """Return hard clusters of a fit to other tokens, after exchanges on these.
 
-    A table that is not in memory begins with asymmetric clusterings. A search that goes on begins
-    with labels of columns and of rows.
+    Those of a table that is not in memory stay as they are.
     """
     if not isinstance(X, CSRCounts):
-        return cocluster_start(model, X, rng, runner)
-    sizes = model.n_row_clusters, model.n_column_clusters
-    search = Search(
-        int(rng.integers(2**31)),
-        sizes,
-        object_weights=model.object_weights,
-        discounts=model.hard,
-        integrates=model.hard,
-        n_iter=0 if start is None else 1,
-    )
-    labels = labels_of_search(search, model, X, runner, start)
-    sides = []
-    for side, n in zip(labels, sizes, strict=True):
-        posteriors = np.eye(n, dtype=X.dtype)[side]
-        sides.append(posteriors if model.hard else (1 - BLUR) * posteriors + BLUR / n)
-    rows, columns = sides
+        return State(model.for_table(state.params, X), state.rows)
+    labels = first_largest(state.rows), first_largest(state.params.memberships)
+    found = Partition(TwoSides.of_block(X, model.object_weights), *labels)
+    concentration = concentration_of_rows(X, found)
+    table = TwoSides.of_block(X, model.object_weights, concentration)
+    partition = with_best_frequencies(Partition(table, *labels))
+    return _state_of_labels(model, X, *partition.settled(rng, LAST_SWEEPS, keep=True).labels)
+
+
+def _state_of_labels(
+    model: CoClusters, X: CSRCounts, row_labels: Array, column_labels: Array
+) -> State:
+    n_rows, n_columns = model.n_row_clusters, model.n_column_clusters
+    rows = np.eye(n_rows, dtype=X.dtype)[row_labels]
+    columns = np.eye(n_columns, dtype=X.dtype)[column_labels]
     if model.hard:
-        columns[X.column_sums == 0] = 1 / sizes[1]
+        columns[X.column_sums == 0] = 1 / n_columns
+    else:
+        rows = (1 - BLUR) * rows + BLUR / n_rows
+        columns = (1 - BLUR) * columns + BLUR / n_columns
     return State(*model.from_clusters(X, rows, columns))
 
 
