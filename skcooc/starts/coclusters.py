@@ -173,7 +173,7 @@ class Blocks:
             b = self.frequencies[axis].b
             g = b * self.sizes[axis]
             if b == 0:
-                g = np.full(n, A * n_others)
+                g = np.full(len(t), A * n_others)
                 value -= of_pairs
             value += (gammaln(g) - gammaln(t + g)).sum()
             value += gammaln(n * A) - gammaln(n * A + self.sizes[axis].sum())
