@@ -270,14 +270,16 @@ def test_a_hard_fit_keeps_the_labels_of_its_search(monkeypatch, proportions):
     X, *_ = web(1)
     found = []
 
-    def recorded(*given):
-        found.append(labels_of_search(*given))
-        return found[-1]
+    def recorded(model, counts, *labels):
+        found.append(labels)
+        return state_of_labels(model, counts, *labels)
 
-    monkeypatch.setattr(starts, "labels_of_search", recorded)
+    state_of_labels = starts._state_of_labels
+    monkeypatch.setattr(starts, "_state_of_labels", recorded)
     model = SymmetricClustering(4, 3, hard=True, random_state=0, proportions=proportions).fit(X)
     rows = X.sum(axis=1) > 0
     np.testing.assert_array_equal(model.row_labels_[rows], found[-1][0][rows])
+    assert len(found) == 2  # without the tokens held out, then with all
     columns = X.sum(axis=0) > 0
     np.testing.assert_array_equal(model.column_labels_[columns], found[-1][1])
     assert not np.array_equal(model.predict(X)[rows], model.row_labels_[rows])
