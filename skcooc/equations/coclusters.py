@@ -131,10 +131,13 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
         scores = profiles @ log_association(params.joint).T
         beta = 1.0 if self.hard else beta
         factors = row_factors(X, self.object_weights, params.unit)
+        scores *= beta * factors
+        if self.hard and self.proportions == "estimated":
+            scores += log(params.weights)
         if self.keeps_labels:
             counted = X.row_weights * X.row_sums > 0
             scores[counted] = np.where(rows[counted] > 0, scores[counted], -np.inf)
-        rows, evidence = posteriors(X, scores, beta * factors, params.weights, self.hard)
+        rows, evidence = posteriors(X, scores, np.ones_like(factors), params.weights, self.hard)
         spare = np.zeros(profiles.shape[1], dtype=X.dtype)
         if self.hard and not (X.row_weights * X.row_sums @ rows).all():
             gains = factors[:, 0] * _own_scores(profiles, params.joint.sum(axis=0)) - evidence
@@ -153,6 +156,8 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
         joint = _joint(profiles, params.memberships)
         scores = profiles @ log_association(joint)
         beta = 1.0 if self.hard else beta
+        if self.hard and self.proportions == "estimated":
+            scores += log(params.column_weights)
         if self.keeps_labels:
             scores = np.where(params.memberships > 0, scores, -np.inf)
         J = column_posteriors(beta * scores, params.column_weights, self.hard)

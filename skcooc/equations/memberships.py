@@ -70,14 +70,13 @@ def uniform_mixtures(X: Counts, n: int) -> tuple[Array, Rows]:
 def posteriors(
     X: Block, scores: Array, factors: Array, weights: Array, hard: bool
 ) -> tuple[Rows, Array]:
-    """P(c given row) ~ weights_c exp(factor * score_c), (n, K); hard: 1 at the largest.
+    """P(c given row) ~ weights_c exp(factor * score_c), (n, K); hard: 1 at the largest score.
 
     Log-likelihoods ``scores`` (n, K) are overwritten; factors are (n, 1), weights (K,). Also
-    returns the logarithms of the normalisers (n,), float64; hard: the largest term, with weights
-    relative to equal ones, and an empty row keeps the prior.
+    returns the logarithms of the normalisers (n,), float64; hard: the largest factor * score_c, and
+    an empty row keeps the prior.
     """
-    choose = hardmax if hard else softmax
-    log_weights = log(weights * len(weights) if hard else weights)
+    log_weights, choose = (0.0, hardmax) if hard else (log(weights), softmax)
 
     def fill(factors: Array, evidence: Array, out: Array) -> None:
         out *= factors
@@ -134,9 +133,11 @@ def marginal_posteriors(
 def column_posteriors(scores: Array, weights: Array, hard: bool) -> Array:
     """Posteriors of columns, (M, K), in place of their scores; see `posteriors`."""
     log_sums = np.empty((len(scores), 1), dtype=scores.dtype)
-    scores += log(weights)
-    choose = hardmax if hard else softmax
-    choose(scores, log_sums)
+    if hard:
+        hardmax(scores, log_sums)
+    else:
+        scores += log(weights)
+        softmax(scores, log_sums)
     return scores
 
 

@@ -10,7 +10,7 @@ from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
 from skcooc.equations import memberships
 from skcooc.equations.column_clusters import ColumnClusters
-from skcooc.equations.memberships import UNIGRAM_SHARE, posteriors, seed_clusters
+from skcooc.equations.memberships import UNIGRAM_SHARE, seed_clusters
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.equations.tree_clusters import Abstractions
 from skcooc.hierarchy import binary_tree
@@ -272,14 +272,3 @@ def test_there_are_temperatures_to_choose_from_however_short_rows_are(length):
     within = memberships.temperatures(RowClusters(3), CSRCounts(sp.csr_array(X)))
     assert 0 < within.low <= within.high / 2
     assert within.high <= 1
-
-
-def test_hard_posteriors_count_the_weights_of_clusters():
-    """Relative to equal ones, so that these change nothing."""
-    X = CSRCounts(sp.csr_array(np.ones((2, 3))))
-    scores = np.array([[0.0, 1.0], [0.0, 3.0]])
-    for weights, expected in (([0.9, 0.1], [0, 1]), ([0.5, 0.5], [1, 1])):
-        rows, terms = posteriors(X, scores.copy(), np.ones((2, 1)), np.array(weights), hard=True)
-        np.testing.assert_array_equal(rows, np.eye(2)[expected])
-        values = scores + np.log(2 * np.array(weights))
-        np.testing.assert_allclose(terms, values.max(axis=1))
