@@ -87,7 +87,9 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
 
     in the order I, c, J, c: the rows in ``expect``, the rest in ``maximize``. The sign of the
     exponent, damaged in eq. (49), is plus. The hard model takes the largest term: alternating
-    maximisation of the mutual information. Rows may weigh n_i^power, as in `RowClusters`.
+    maximisation of the mutual information, or with estimated proportions of the likelihood of
+    tokens and labels. It may keep labels that a search has found. Rows may weigh n_i^power, as in
+    `RowClusters`.
     """
 
     n_row_clusters: int
@@ -95,6 +97,7 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
     hard: bool = False
     proportions: Literal["uniform", "estimated"] = "uniform"
     object_weights: ObjectWeights = "counts"
+    keeps_labels: bool = False  # of a fit, hard
 
     needs: ClassVar[Mapping[Capability, str]] = {
         "each step": "clusters of columns need all rows in every EM step; "
@@ -119,13 +122,22 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
     def for_table(self, params: Params, X: Counts) -> Params:
         return params._replace(unit=weight_unit(X, self.object_weights))
 
+    def fold_in_equations(self, params: Params) -> tuple[CoClusters, Params]:
+        return replace(self, keeps_labels=False), params
+
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (44), (49)
         profiles = X.dot(params.memberships)
         scores = profiles @ log_association(params.joint).T
         beta = 1.0 if self.hard else beta
         factors = row_factors(X, self.object_weights, params.unit)
-        rows, evidence = posteriors(X, scores, beta * factors, params.weights, self.hard)
+        scores *= beta * factors
+        if self.hard and self.proportions == "estimated":
+            scores += log(params.weights)
+        if self.keeps_labels:
+            counted = X.row_weights * X.row_sums > 0
+            scores[counted] = np.where(rows[counted] > 0, scores[counted], -np.inf)
+        rows, evidence = posteriors(X, scores, np.ones_like(factors), params.weights, self.hard)
         spare = np.zeros(profiles.shape[1], dtype=X.dtype)
         if self.hard and not (X.row_weights * X.row_sums @ rows).all():
             gains = factors[:, 0] * _own_scores(profiles, params.joint.sum(axis=0)) - evidence
@@ -144,10 +156,15 @@ class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
         joint = _joint(profiles, params.memberships)
         scores = profiles @ log_association(joint)
         beta = 1.0 if self.hard else beta
+        if self.hard and self.proportions == "estimated":
+            scores += log(params.column_weights)
+        if self.keeps_labels:
+            scores = np.where(params.memberships > 0, scores, -np.inf)
         J = column_posteriors(beta * scores, params.column_weights, self.hard)
         if self.hard:
             J[shares == 0] = 0
-            fill_empty_cluster(J, _own_scores(profiles, joint.sum(axis=1)), scores)
+            if not self.keeps_labels:
+                fill_empty_cluster(J, _own_scores(profiles, joint.sum(axis=1)), scores)
             J[shares == 0] = params.column_weights
         joint = _joint(profiles, J)
         empty = np.flatnonzero(sums(joint, axis=1) <= 0)[:1]

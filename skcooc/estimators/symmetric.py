@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.attributes import Attributes
-from skcooc.base.clusters import RowClusterMixin, check_hard, rows_with_counts
-from skcooc.em import Annealed, Coarsened, State, Variation, split_annealing
-from skcooc.em.stages import Start
+from skcooc.base.clusters import RowClusterMixin, rows_with_counts
+from skcooc.em import Annealed, Coarsened, Variation, split_annealing
+from skcooc.em.stages import PlainRunner, Start, State
 from skcooc.equations import coclusters
 from skcooc.equations.coclusters import ClassBigrams, CoClusters
 from skcooc.equations.memberships import POWERS, ObjectWeights, no_temperature, temperatures
 from skcooc.fitting import FixedModel, Recipe
-from skcooc.fitting.recipe import draw_seeds
+from skcooc.fitting.recipe import continued_start, draw_seeds
 from skcooc.protocol import Array, Counts, TableLike
 from skcooc.protocol.bases import BiclusterMixin
 from skcooc.protocol.scikit_learn import StrOptions
 from skcooc.simplex import first_largest
 from skcooc.starts.clusters import bigram_start, cocluster_start
-from skcooc.starts.coclusters import Blocks, Merge, best_sizes, search_start
+from skcooc.starts.coclusters import Blocks, Merge, best_sizes, search_start, settled_start
 from skcooc.tables import Table
 
 # Ranges of beta: times the mean number of tokens of a row or column, and relative to the critical
 # value.
 SYMMETRIC = 8.0, 80.0
 SYMMETRIC_CRITICAL = 3.0, 20.0
+
+
+@dataclass(frozen=True)
+class SearchedClusters(FixedModel):
+    """Hard co-clusters, whose labels are those of the search where the table is in memory."""
+
+    def for_table(self, X: Counts, columns: Array | None) -> FixedModel:
+        equations = cast(CoClusters, self.equations)
+        return replace(self, equations=replace(equations, keeps_labels=hasattr(X, "take")))
 
 
 @dataclass(eq=False, repr=False)
@@ -53,8 +62,9 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         Number D of column clusters.
 
     hard : bool, default=False
-        Whether every row and column belongs to exactly one cluster, for the largest mutual
-        information; beta has no effect.
+        Whether every row and column belongs to exactly one cluster, for the largest integrated
+        likelihood that a search finds; beta has no effect. Where tables are not in memory, with
+        coarsening or ``tied=True``, for the largest mutual information.
 
     tied : bool, default=False
         Whether rows and columns are the same items, as words: the class bigram model [2]_.
@@ -108,7 +118,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     Notes
     -----
-    X must hold counts, not shares. With ``tied=True``, ``predict`` of the training rows can differ
+    X must hold counts, not shares. With ``hard=True``, ``predict`` of the training rows can differ
     from ``labels_``.
 
     References
@@ -219,7 +229,10 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         return {"items": rows | columns} if self.tied else {"rows": rows, "columns": columns}
 
     def recipe(self) -> Recipe:
-        check_hard(self.hard, self.proportions, self.annealing)
+        if self.hard and self.annealing is not None:
+            raise ValueError(
+                f"hard=True has no temperature: it needs annealing=None, got {self.annealing}."
+            )
         sizes = self.n_row_clusters, self.n_column_clusters
         for name in ("tied", "annealing", "coarsening"):
             if getattr(self, name) not in (None, False) and self.object_weights != "counts":
@@ -236,7 +249,9 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             self._check_tied()
         within = partial(temperatures, model, within=SYMMETRIC, critical=SYMMETRIC_CRITICAL)
         equations = ClassBigrams(self.n_row_clusters) if self.tied else model
-        family = FixedModel(equations, no_temperature if self.hard else within)
+        searches = self.hard and not self.tied and self.coarsening is None
+        kind = SearchedClusters if searches else FixedModel
+        family = kind(equations, no_temperature if self.hard else within)
         variations: list[Variation] = []
         if self.coarsening is not None:
             variations.append(Coarsened(self.coarsening))
@@ -249,6 +264,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             start=bigram_start if self.tied else start,
             variations=tuple(variations),
             init_from=model if self.annealing is None else None,
+            continued_start=settled_start if searches else continued_start,
             check=self._check_square,
             needs_empty_columns=self.tied,  # they are items
         )
@@ -259,6 +275,15 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
         sizes = best_sizes(table.sample, rng, self.object_weights)
         return dict(zip(self.size_parameters, sizes, strict=True))
+
+    def warm_state(self, recipe: Recipe, table: Table) -> State:
+        params, rows = super().warm_state(recipe, table)
+        model = recipe.equations
+        if not (isinstance(model, CoClusters) and model.keeps_labels):
+            return State(params, rows)
+        rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
+        state = State(params, rows)
+        return settled_start(model, table.counts, rng, PlainRunner(), state, model)
 
     def _read(
         self, recipe: Recipe, X: TableLike, sample_weight: ArrayLike | None

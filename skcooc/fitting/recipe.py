@@ -154,6 +154,24 @@ class StructureLearner(Protocol):
         """Return the model, its start if it is another one, and the splits that led to it."""
 
 
+def continued_start(
+    model: Model,
+    X: Counts,
+    rng: np.random.Generator,
+    runner: Runner,
+    state: State,
+    equations: Any,
+) -> State:
+    """Return where a fit to fewer tokens has ended, with some of the unigram for new columns.
+
+    Rows are those of this fit: at a small beta, components that predict well are not the lowest
+    optimum, and EM stays there only from rows that are near.
+    """
+    unigram = (X.column_sums / X.column_sums.sum()).astype(X.dtype)
+    params = model.for_table(equations.mix_with(state.params, unigram, UNIGRAM_SHARE), X)
+    return State(params, state.rows)
+
+
 @dataclass(frozen=True)
 class Recipe:
     """Everything that a fit needs of a model, and the settings of the user."""
@@ -169,6 +187,7 @@ class Recipe:
     model: Model | None = None  # as it was tuned or learned; None: that of the values
     # Equations whose ``mix_with`` makes the start of the final fit from the best short one.
     init_from: Any = None
+    continued_start: Callable[..., State] = continued_start  # takes them and this short fit's state
     folds_in_own_rows: bool = True  # at the end, where equations with leave-one-out ask for it
     continued: EMState | None = None  # run that a warm start continues
     check: Callable[[Counts], None] = lambda X: None  # ValueError where a table is unsuitable
@@ -215,7 +234,7 @@ class Recipe:
     def continuing(self, state: State) -> Recipe:
         """Return the recipe of a fit that begins where a short one has ended."""
         varied = (variation for variation in self.variations if not variation.only_from_start)
-        start = partial(continued_start, state=state, equations=self.init_from)
+        start = partial(self.continued_start, state=state, equations=self.init_from)
         return replace(self, start=start, variations=tuple(varied))
 
     def of_member(self) -> Recipe:
@@ -310,21 +329,3 @@ class Recipe:
             for model, limit in self.equations.stages
         ]
         return [*stages[:-1], replace(stages[-1], heldout=heldout)]
-
-
-def continued_start(
-    model: Model,
-    X: Counts,
-    rng: np.random.Generator,
-    runner: Runner,
-    state: State,
-    equations: Any,
-) -> State:
-    """Return where a fit to fewer tokens has ended, with some of the unigram for new columns.
-
-    Rows are those of this fit: at a small beta, components that predict well are not the lowest
-    optimum, and EM stays there only from rows that are near.
-    """
-    unigram = (X.column_sums / X.column_sums.sum()).astype(X.dtype)
-    params = model.for_table(equations.mix_with(state.params, unigram, UNIGRAM_SHARE), X)
-    return State(params, state.rows)

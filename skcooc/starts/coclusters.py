@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple, Self, cast
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.special import digamma, gammaln
 
 from skcooc.counts import CSRCounts
@@ -16,6 +17,7 @@ from skcooc.equations.coclusters import CoClusters
 from skcooc.equations.memberships import ObjectWeights, row_factors, weight_unit
 from skcooc.loops.coclusters import count_blocks, exchange_items, merge_gains
 from skcooc.protocol import Array, Block, Counts, Rows
+from skcooc.simplex import first_largest
 from skcooc.starts import short_stage
 from skcooc.starts.clusters import cocluster_start
 
@@ -28,13 +30,27 @@ FIRST_SWEEPS, SWEEPS, LAST_SWEEPS = 8, 1, 10  # before, between and after merges
 FEW = 1e-3  # share of items that still move once exchanges have settled
 DIVIDED = 0.25, 0.5, 1.0  # shares of clusters that a try divides
 AXES = (0,), (1,), (0, 1)
-MAX_TRIES = 8  # without a gain, after which a search has converged
+MAX_DIVISIONS = 6  # of the tries
+MAX_TRIES = 12  # without a gain, after which a search has converged
 MAX_ITER, TOL = 20, 1e-6
 WORK = 2**18  # non-zeros in all iterations, or in all tries of one; at least two of these are made
 SIZES_WORK = 8  # times this work where numbers are searched
 LEAST_GAIN = 1e-6  # nats: less is rounding
 BLUR = 0.2  # share of uniform posteriors in those with which soft clusters begin
+LEAST_B = 2.0  # concentration of frequencies in clusters, above which these are a cluster's own
+LOG_B = -5.0, 8.0  # range of the logarithms of concentrations of frequencies
 LARGEST_CONCENTRATION = 1000.0  # of bursty rows: in others tokens repeat by chance
+
+
+class Frequencies(NamedTuple):
+    """Prior of how frequent the items of one side are in their clusters."""
+
+    b: float = 0.0  # concentration; 0: frequencies are given, and do not tell clusters
+    evidence: float = 0.0  # the part that does not depend on clusters, less that if they are given
+
+
+GIVEN = Frequencies(), Frequencies()
+NEARLY_EQUAL = Frequencies(20.0)  # with which some clusters begin
 
 
 class Merge(NamedTuple):
@@ -62,6 +78,7 @@ class TwoSides(NamedTuple):
     rows: Side
     columns: Side
     are_whole: bool  # counts and weights
+    frequencies: tuple[Frequencies, Frequencies] = GIVEN
 
     @classmethod
     def of_block(
@@ -121,17 +138,27 @@ class Blocks:
         ICL = log DM(J; a) - log DM(t; a D) - log DM(t'; a C) + log DM(s; a) + log DM(s'; a),
 
     where DM is the Dirichlet-multinomial evidence of a sequence. Its first part is the Bayes factor
-    of P(x) P(y) c_cd against independence: how frequent an item is does not tell its cluster.
+    of P(x) P(y) c_cd against independence: how frequent an item is does not tell its cluster. It
+    does on a side where the frequencies of the items of a cluster have a concentration b > 0. They
+    are integrated out: sum_c log Gamma(b s_c) - log Gamma(b s_c + t_c) is in place of
+    - log DM(t; a D).
     """
 
-    def __init__(self, J: Array, sizes: tuple[Array, Array], are_whole: bool) -> None:
+    def __init__(
+        self,
+        J: Array,
+        sizes: tuple[Array, Array],
+        are_whole: bool,
+        frequencies: tuple[Frequencies, Frequencies] = GIVEN,
+    ) -> None:
         self.J = J
         self.sizes = sizes
         self.are_whole = are_whole
+        self.frequencies = frequencies
 
     @property
     def icl(self) -> float:
-        value = self._of_numbers(self.J.shape)
+        value = self._of_numbers(self.J.shape) + sum(side.evidence for side in self.frequencies)
         for n in (self.J, *self.sizes):
             value += (gammaln(n + A) - gammaln(A)).sum()
         return float(value)
@@ -139,17 +166,24 @@ class Blocks:
     def _of_numbers(self, shape: tuple[int, ...]) -> float:
         """The terms with the numbers of clusters, for other numbers, with the sums as they are."""
         C, D = shape
-        value = gammaln(C * D * A + self.J.sum()) - gammaln(C * D * A)
+        of_pairs = gammaln(C * D * A) - gammaln(C * D * A + self.J.sum())
+        value = of_pairs
         for axis, (n, n_others) in enumerate(((C, D), (D, C))):
-            g = A * n_others
-            value += (gammaln(g) - gammaln(self.J.sum(axis=1 - axis) + g)).sum()
+            t = self.J.sum(axis=1 - axis)
+            b = self.frequencies[axis].b
+            g = b * self.sizes[axis]
+            if b == 0:
+                g = np.full(len(t), A * n_others)
+                value -= of_pairs
+            value += (gammaln(g) - gammaln(t + g)).sum()
             value += gammaln(n * A) - gammaln(n * A + self.sizes[axis].sum())
         return float(value)
 
-    def prior(self, axis: int) -> tuple[float, float, Array, Array]:
-        """a, and g of the clusters of one side, with tables of log Gamma."""
-        g = A * self.J.shape[1 - axis]
-        return A, g, log_gammas(A, self.are_whole), log_gammas(g, self.are_whole)
+    def prior(self, axis: int) -> tuple[float, float, float, Array, Array]:
+        """a, g and b of the clusters of one side, with tables of log Gamma(n + a), (n + g)."""
+        b = self.frequencies[axis].b
+        g = A * self.J.shape[1 - axis] if b == 0 else 1.0
+        return A, g, b, log_gammas(A, self.are_whole), log_gammas(g, self.are_whole)
 
     def merge_gains(self) -> Array:
         """What each merge adds to the ICL, (C^2 + D^2,); minus infinity where there is none."""
@@ -179,7 +213,8 @@ class Blocks:
         """Return blocks of clusters in groups, numbered from 0, (C,) and (D,)."""
         R, S = (np.eye(group.max() + 1)[group] for group in groups)
         J = R.T @ self.J @ S
-        return type(self)(J, (self.sizes[0] @ R, self.sizes[1] @ S), self.are_whole)
+        sizes = self.sizes[0] @ R, self.sizes[1] @ S
+        return type(self)(J, sizes, self.are_whole, self.frequencies)
 
     def tree(self) -> list[Merge]:
         """All merges down to one cluster of each side, each the best at its time."""
@@ -224,7 +259,7 @@ class Partition:
             np.bincount(labels[side.items], side.weights[side.items], n)
             for labels, side, n in zip(self.labels, X[:2], (C, D), strict=True)
         ]
-        self.blocks = Blocks(J, (sizes[0], sizes[1]), X.are_whole)
+        self.blocks = Blocks(J, (sizes[0], sizes[1]), X.are_whole, X.frequencies)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -337,6 +372,54 @@ def random_partition(X: TwoSides, sizes: tuple[int, int], rng: np.random.Generat
     return Partition(X, *sides)
 
 
+def best_frequencies(partition: Partition, axis: int) -> Frequencies:
+    """Return the prior of the frequencies n of the items of one side with the highest evidence.
+
+    It is log DM(n; b') - log DM(t; a D) where they are given, with one distribution of all items,
+    and sum_c log DM(n of c; b) where clusters differ. The latter needs a large b: items of a
+    cluster that are about equally frequent. Those of words, as uneven as by Zipf's law, are not:
+    they would be divided into frequent and rare ones.
+    """
+    side = partition.X[:2][axis]
+    weights = side.weights[side.items]
+    n_items = len(side.weights)
+    places = np.repeat(np.arange(n_items), np.diff(side.indptr))
+    n = np.bincount(places, side.data, n_items)[side.items] / weights
+    sizes = partition.blocks.sizes[axis]
+    totals = partition.blocks.J.sum(axis=1 - axis)
+
+    def of_items(b: float) -> float:
+        return float(weights @ (gammaln(b + n) - gammaln(b)))
+
+    def of_clusters(b: float, s: Array, t: Array) -> float:
+        return float(np.sum(gammaln(b * s) - gammaln(b * s + t)))
+
+    def fitted(s: Array, t: Array) -> float:
+        result = minimize_scalar(
+            lambda log_b: -of_items(np.exp(log_b)) - of_clusters(np.exp(log_b), s, t),
+            bounds=LOG_B,
+            method="bounded",
+        )
+        return float(np.exp(result.x))
+
+    one = fitted(sizes.sum(), totals.sum())
+    given = of_items(one) + of_clusters(one, sizes.sum(), totals.sum())
+    g = A * partition.shape[1 - axis]
+    n_pairs = A * partition.blocks.J.size
+    chance = gammaln(n_pairs) - gammaln(n_pairs + totals.sum())
+    chance += np.sum(gammaln(g + totals) - gammaln(g))
+    b = fitted(sizes, totals)
+    if b > LEAST_B and of_items(b) + of_clusters(b, sizes, totals) > given - chance:
+        return Frequencies(b, of_items(b) - given)
+    return Frequencies()
+
+
+def with_best_frequencies(partition: Partition) -> Partition:
+    """Return the same clusters with the priors of frequencies that have the highest evidence."""
+    rows, columns = (best_frequencies(partition, axis) for axis in (0, 1))
+    return Partition(partition.X._replace(frequencies=(rows, columns)), *partition.labels)
+
+
 def concentration_of_rows(X: CSRCounts, partition: Partition) -> float:
     """Return the concentration of a DCM of rows, by its moments; infinite if they are not bursty.
 
@@ -365,7 +448,8 @@ class Search:
 
     The first iteration merges random clusters, 2 and 4 for each one asked for, and takes the best
     result. It finds out whether rows are bursty: then tokens that repeat others count less from
-    there on, as they would look like clusters. Each further iteration divides some clusters of
+    there on, as they would look like clusters. Priors of frequencies are those with the highest
+    evidence for the clusters of each state. Each further iteration divides some clusters of
     either side at random and merges as many, until the ICL is higher. The search has converged
     when none of some tries has gained. Both are fewer in large tables.
     """
@@ -374,8 +458,10 @@ class Search:
     sizes: tuple[int, int] | None = None  # numbers of clusters; None: those with the best ICL
     object_weights: ObjectWeights = "counts"
     discounts: bool = True  # whether tokens that repeat others count less in bursty rows
+    integrates: bool = False  # frequencies out, where they tell clusters
     work: int = WORK
     concentration: float = np.inf  # of rows, once it is known
+    frequencies: tuple[Frequencies, Frequencies] = GIVEN  # of the last state
     n_iter: int = 0
     pace: float = 1.0
     _table: TwoSides | None = None
@@ -392,11 +478,17 @@ class Search:
             self._table = self._table_of(X)
         rng = np.random.default_rng((self.seed, self.n_iter))
         before = Partition(self._table, state.rows, state.params)
+        if any(side.b for side in self.frequencies):
+            before = with_best_frequencies(before)
         if self.n_iter > 0:
             after = self._improved(before, rng, min(MAX_TRIES, self.n_affordable(X)))
         else:
             after = self._merged(X, rng)
+        if after is before and self.integrates:
+            after = with_best_frequencies(before)
         self.n_iter += 1
+        self._table = after.X
+        self.frequencies = after.X.frequencies
         row_labels, column_labels = after.labels
         return State(column_labels, row_labels), -before.blocks.icl
 
@@ -405,29 +497,52 @@ class Search:
         return max(2, self.work // max(1, len(X.data)))
 
     def _table_of(self, X: CSRCounts) -> TwoSides:
-        return TwoSides.of_block(X, self.object_weights, self.concentration)
+        table = TwoSides.of_block(X, self.object_weights, self.concentration)
+        return table._replace(frequencies=self.frequencies)
 
     def _merged(self, X: CSRCounts, rng: np.random.Generator) -> Partition:
         """Return the best of some random states with too many clusters, which are merged."""
-        wide = [(LARGEST_START, LARGEST_START)] * len(WIDE)
-        if self.sizes is not None:
-            wide = [(factor * self.sizes[0], factor * self.sizes[1]) for factor in WIDE]
         table = self._table or self._table_of(X)
-        first = random_partition(table, wide[0], rng).reduced(rng, self.sizes)
+        first = self._new(table, WIDE[0], rng)
         if self.discounts:
             self.concentration = concentration_of_rows(X, first)
         if np.isfinite(self.concentration):
-            table = self._table = self._table_of(X)
+            table = self._table_of(X)
             first = Partition(table, *first.labels).reduced(rng, self.sizes)
-        states = (random_partition(table, sizes, rng) for sizes in wide[1:])
-        reduced = [first, *(state.reduced(rng, self.sizes) for state in states)]
-        return max(reduced, key=lambda partition: partition.blocks.icl)
+        states = [first, *(self._new(table, factor, rng) for factor in WIDE[1:])]
+        return max(states, key=lambda partition: partition.blocks.icl)
+
+    def _new(self, table: TwoSides, factor: int, rng: np.random.Generator) -> Partition:
+        """Return random clusters, so many times those that are asked for, merged."""
+        sizes = LARGEST_START, LARGEST_START
+        if self.sizes is not None:
+            sizes = factor * self.sizes[0], factor * self.sizes[1]
+        return random_partition(table, sizes, rng).reduced(rng, self.sizes)
+
+    def _new_by_frequency(self, table: TwoSides, rng: np.random.Generator) -> Partition:
+        """Return new clusters that begin as if frequencies told them.
+
+        On which side they do is judged after exchanges with frequencies given.
+        """
+        equal = table._replace(frequencies=(NEARLY_EQUAL, NEARLY_EQUAL))
+        labels = self._new(equal, WIDE[-1], rng).labels
+        partition = Partition(table._replace(frequencies=GIVEN), *labels)
+        settled = with_best_frequencies(partition.settled(rng, SWEEPS, keep=True))
+        return with_best_frequencies(settled.reduced(rng, self.sizes))
 
     def _improved(self, partition: Partition, rng: np.random.Generator, n_tries: int) -> Partition:
-        """Return the first try with a higher ICL, or the same partition if there is none."""
+        """Return the first try with a higher ICL, or the same partition if there is none.
+
+        In small tables the last tries begin anew.
+        """
         least = partition.blocks.icl + LEAST_GAIN
-        for _ in range(n_tries):
-            other = partition.divided(rng).reduced(rng, self.sizes)
+        for number in range(n_tries):
+            if number < MAX_DIVISIONS:
+                other = partition.divided(rng).reduced(rng, self.sizes)
+            elif self.integrates and number % 2:
+                other = self._new_by_frequency(partition.X, rng)
+            else:
+                other = self._new(partition.X, WIDE[-1], rng)
             if other.blocks.icl > least:
                 return other
         return partition
@@ -456,19 +571,49 @@ def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner:
     """
     if not isinstance(X, CSRCounts):
         return cocluster_start(model, X, rng, runner)
-    sizes = model.n_row_clusters, model.n_column_clusters
     search = Search(
         int(rng.integers(2**31)),
-        sizes,
+        (model.n_row_clusters, model.n_column_clusters),
         object_weights=model.object_weights,
         discounts=model.hard,
+        integrates=model.hard,
     )
-    labels = labels_of_search(search, model, X, runner)
-    sides = []
-    for side, n in zip(labels, sizes, strict=True):
-        posteriors = np.eye(n, dtype=X.dtype)[side]
-        sides.append(posteriors if model.hard else (1 - BLUR) * posteriors + BLUR / n)
-    rows, columns = sides
+    return _state_of_labels(model, X, *labels_of_search(search, model, X, runner))
+
+
+def settled_start(
+    model: CoClusters,
+    X: Counts,
+    rng: np.random.Generator,
+    runner: Runner,
+    state: State,
+    equations: CoClusters,
+) -> State:
+    """Return hard clusters of a fit to other tokens, after exchanges on these.
+
+    Those of a table that is not in memory stay as they are.
+    """
+    if not isinstance(X, CSRCounts):
+        return State(model.for_table(state.params, X), state.rows)
+    labels = first_largest(state.rows), first_largest(state.params.memberships)
+    found = Partition(TwoSides.of_block(X, model.object_weights), *labels)
+    concentration = concentration_of_rows(X, found)
+    table = TwoSides.of_block(X, model.object_weights, concentration)
+    partition = with_best_frequencies(Partition(table, *labels))
+    return _state_of_labels(model, X, *partition.settled(rng, LAST_SWEEPS, keep=True).labels)
+
+
+def _state_of_labels(
+    model: CoClusters, X: CSRCounts, row_labels: Array, column_labels: Array
+) -> State:
+    n_rows, n_columns = model.n_row_clusters, model.n_column_clusters
+    rows = np.eye(n_rows, dtype=X.dtype)[row_labels]
+    columns = np.eye(n_columns, dtype=X.dtype)[column_labels]
+    if model.hard:
+        columns[X.column_sums == 0] = 1 / n_columns
+    else:
+        rows = (1 - BLUR) * rows + BLUR / n_rows
+        columns = (1 - BLUR) * columns + BLUR / n_columns
     return State(*model.from_clusters(X, rows, columns))
 
 

@@ -11,6 +11,7 @@ from skcooc.em.stages import PlainRunner
 from skcooc.equations.coclusters import (
     ClassBigrams,
     CoClusters,
+    Params,
     log_association,
     mutual_information,
 )
@@ -130,12 +131,31 @@ def test_a_row_of_no_weight_does_not_fill_an_empty_cluster():
     np.testing.assert_array_equal(weighty[1].spare, odd[-1] @ whole)
 
 
+def test_hard_clusters_with_estimated_proportions_prefer_larger_ones():
+    """A row goes where sum_j n_ij log c_cd + log rho_c is largest; equal ones change nothing."""
+    X = CSRCounts(sp.csr_array(np.array([[6.0, 5.0], [1.0, 9.0]])))
+    joint = np.array([[0.3, 0.2], [0.2, 0.3]])
+    for proportions, weights, expected in (
+        ("estimated", [0.2, 0.8], [1, 1]),
+        ("estimated", [0.5, 0.5], [0, 1]),
+        ("uniform", [0.5, 0.5], [0, 1]),
+    ):
+        model = CoClusters(2, 2, True, proportions)
+        half = np.full(2, 0.5)
+        params = Params(np.eye(2), half, joint, np.array(weights), half, np.array(1.0))
+        rows, _ = model.expect(X, params, np.full((2, 2), 0.5), 1.0)
+        np.testing.assert_array_equal(rows, np.eye(2)[expected])
+
+
 def test_more_clusters_than_distinct_objects():
     X = np.repeat([[50, 10, 0, 20], [0, 30, 40, 10]], 3, axis=0)
     for options, sizes in (({"hard": True}, (10, 10)), ({"beta": 1.0}, (4, 4))):
         model = SymmetricClustering(*sizes, random_state=0, **options).fit(X)
         assert model.mutual_information_ == pytest.approx(information_of_table(X), rel=0.01)
-        assert len(set(model.row_labels_[:3])) == len(set(model.row_labels_[3:])) == 1
+        # No hard cluster is emptied as long as there are rows; equal ones of a soft one stay equal.
+        groups = set(model.row_labels_[:3].tolist()), set(model.row_labels_[3:].tolist())
+        assert not groups[0] & groups[1]
+        assert len(groups[0]) == len(groups[1]) == (3 if "hard" in options else 1)
         np.testing.assert_allclose(model.components_.sum(axis=1), 1)
 
 

@@ -14,12 +14,16 @@ from skcooc.em.stages import EMStage, PlainRunner, State
 from skcooc.equations.coclusters import CoClusters
 from skcooc.inspection import to_linkage
 from skcooc.loops import coclusters as loops
+from skcooc.starts import coclusters as starts
 from skcooc.starts.coclusters import (
+    GIVEN,
     MAX_TRIES,
     A,
+    Frequencies,
     Partition,
     Search,
     TwoSides,
+    best_frequencies,
     concentration_of_rows,
     first_tokens,
     labels_of_search,
@@ -52,15 +56,23 @@ def evidence(counts, a):
     return total + np.sum(gammaln(counts + a) - gammaln(a))
 
 
-def literal_icl(n, labels, column_labels, weights=None):
+def literal_icl(n, labels, column_labels, weights=None, frequencies=GIVEN):
     weights = np.ones(len(n)) if weights is None else weights
     I = np.eye(max(labels) + 1)[labels]
     J = np.eye(max(column_labels) + 1)[column_labels]
     blocks = I.T @ (n * weights[:, None]) @ J
     C, D = blocks.shape
-    association = evidence(blocks, A) - evidence(blocks.sum(axis=1), A * D)
-    association -= evidence(blocks.sum(axis=0), A * C)
-    return association + evidence(weights @ I, A) + evidence(J.sum(axis=0), A)
+    sizes = weights @ I, J.sum(axis=0)
+    value = evidence(blocks, A) + sum(evidence(side, A) for side in sizes)
+    for axis, n_others in enumerate((D, C)):
+        totals = blocks.sum(axis=1 - axis)
+        b = frequencies[axis].b * sizes[axis]
+        if b.any():
+            totals, b = totals[b > 0], b[b > 0]
+            value += np.sum(gammaln(b) - gammaln(b + totals))
+        else:
+            value -= evidence(totals, A * n_others)
+    return value
 
 
 def counts_of(n, weights=None):
@@ -73,36 +85,40 @@ def random_table(seed, scale=1.0):
     return n + scale * (np.arange(12)[:, None] % 9 == np.arange(9))  # no side is empty
 
 
+ROWS_INTEGRATED = Frequencies(3.0), Frequencies()
+INTEGRATED = Frequencies(0.7), Frequencies(12.0)
 TABLES = {
-    "whole": (random_table(0), None),
-    "many tokens": (random_table(1, 40_000.0), None),
-    "weighted": (random_table(2), np.arange(12) % 3 + 1.0),
-    "not whole": (random_table(3, 1.37), np.linspace(0.5, 2, 12)),
+    "whole": (random_table(0), None, GIVEN),
+    "many tokens": (random_table(1, 40_000.0), None, GIVEN),
+    "weighted": (random_table(2), np.arange(12) % 3 + 1.0, GIVEN),
+    "not whole": (random_table(3, 1.37), np.linspace(0.5, 2, 12), GIVEN),
+    "frequencies of rows": (random_table(4), None, ROWS_INTEGRATED),
+    "frequencies": (random_table(5, 1.37), np.linspace(0.5, 2, 12), INTEGRATED),
 }
 every_table = pytest.mark.parametrize("name", TABLES)
 
 
-def sides(n, weights):
+def sides(n, weights, frequencies):
     X = counts_of(n, weights)
-    table = TwoSides.of_block(X)
+    table = TwoSides.of_block(X)._replace(frequencies=frequencies)
     return table, n / X.mean_count_weight
 
 
 @every_table
 def test_the_criterion_is_that_of_the_formula(name):
-    n, weights = TABLES[name]
-    table, n = sides(n, weights)
+    n, weights, frequencies = TABLES[name]
+    table, n = sides(n, weights, frequencies)
     for seed in range(4):
         partition = random_partition(table, (4, 3), np.random.default_rng(seed))
-        expected = literal_icl(n, *partition.labels, weights)
+        expected = literal_icl(n, *partition.labels, weights, frequencies)
         assert partition.blocks.icl == pytest.approx(expected, rel=1e-9)
 
 
 @every_table
 def test_an_exchange_moves_a_row_where_the_criterion_is_highest(name):
     """Row by row, against the criterion of all its moves; two rows of a cluster stay in it."""
-    n, weights = TABLES[name]
-    table, n = sides(n, weights)
+    n, weights, frequencies = TABLES[name]
+    table, n = sides(n, weights, frequencies)
     rng = np.random.default_rng(0)
     n_moved = 0
     for _ in range(5):
@@ -113,7 +129,7 @@ def test_an_exchange_moves_a_row_where_the_criterion_is_highest(name):
             for c in range(4):
                 moved = labels.copy()
                 moved[item] = c
-                values.append(literal_icl(n, moved, column_labels, weights))
+                values.append(literal_icl(n, moved, column_labels, weights, frequencies))
             expected = int(np.argmax(values))
             found = labels.copy()
             n_moved += exchanged(partition, found, item)
@@ -144,8 +160,7 @@ def exchanged(partition, labels, item, keep=False):
 
 @every_table
 def test_gains_of_merges_are_differences_of_the_criterion(name):
-    n, weights = TABLES[name]
-    table, _ = sides(n, weights)
+    table, _ = sides(*TABLES[name])
     partition = random_partition(table, (4, 3), np.random.default_rng(0))
     gains = partition.blocks.merge_gains()
     pairs = [partition.blocks.pair(place) for place in range(len(gains))]
@@ -196,6 +211,93 @@ def test_blocks_of_unequal_size_are_found_with_any_seed():
         model = SymmetricClustering(5, 5, hard=True, random_state=seed).fit(X)
         assert adjusted_rand_score(labels, model.row_labels_) > 0.9, seed
         assert adjusted_rand_score(column_labels, model.column_labels_) > 0.9, seed
+
+
+def web(seed, n_rows=80, n_columns=60):
+    """Counts whose clusters differ in their rates: items of one are about equally frequent."""
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(4, n_rows, p=[0.5, 0.25, 0.15, 0.1])
+    column_labels = rng.choice(3, n_columns, p=[0.6, 0.3, 0.1])
+    labels[:4], column_labels[:3] = range(4), range(3)
+    rates = rng.gamma(0.5, 2, size=(4, 3))[labels][:, column_labels]
+    counts = rng.poisson(rates * rng.gamma(5, 0.2, size=n_rows)[:, None])
+    return sp.csr_array(counts + 0.0), labels, column_labels
+
+
+def zipf(seed, n_rows=300, n_columns=800):
+    """Counts with four clusters of rows and six of columns, whose frequencies follow Zipf's law."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(4, size=n_rows)
+    column_labels = rng.integers(6, size=n_columns)
+    P = rng.gamma(0.5, size=(4, 6))[labels][:, column_labels] + 0.05
+    P *= rng.permutation(1 / np.arange(1.0, n_columns + 1))
+    counts = [rng.multinomial(rng.lognormal(4.4, 0.5), p / p.sum()) for p in P]
+    return sp.csr_array(np.array(counts, dtype=float)), labels, column_labels
+
+
+@pytest.mark.filterwarnings("ignore:.*no counts")
+def test_frequencies_tell_clusters_of_a_web_but_not_of_words(monkeypatch):
+    """A web is found better with them; columns as uneven as words are never divided by them."""
+    scores = {}
+    for integrates in (True, False):
+        if not integrates:
+            monkeypatch.setattr(starts, "best_frequencies", lambda *given: Frequencies())
+        found = []
+        for seed in range(6):
+            X, labels, column_labels = web(seed)
+            model = SymmetricClustering(4, 3, hard=True, random_state=seed).fit(X)
+            score = adjusted_rand_score(labels, model.row_labels_)
+            found.append(score + adjusted_rand_score(column_labels, model.column_labels_))
+        scores[integrates] = np.mean(found) / 2
+    assert scores[True] > scores[False] + 0.05
+    monkeypatch.undo()
+    for seed in range(3):
+        X, labels, column_labels = zipf(seed)
+        truth = Partition(TwoSides.of_block(CSRCounts(X)), labels, column_labels)
+        assert best_frequencies(truth, 1).b == 0
+        search = Search(seed, (4, 6), integrates=True)
+        table = TwoSides.of_block(CSRCounts(X))
+        by_frequency = search._new_by_frequency(table, np.random.default_rng(seed))
+        assert by_frequency.X.frequencies[1].b == 0
+    X, labels, column_labels = web(0)
+    truth = Partition(TwoSides.of_block(CSRCounts(X)), labels, column_labels)
+    assert 3 < best_frequencies(truth, 0).b < 10  # of gamma(5)
+    assert best_frequencies(truth, 1).b > 30
+
+
+@pytest.mark.parametrize("proportions", ["uniform", "estimated"])
+def test_a_hard_fit_keeps_the_labels_of_its_search(monkeypatch, proportions):
+    X, *_ = web(1)
+    found = []
+
+    def recorded(model, counts, *labels):
+        found.append(labels)
+        return state_of_labels(model, counts, *labels)
+
+    state_of_labels = starts._state_of_labels
+    monkeypatch.setattr(starts, "_state_of_labels", recorded)
+    model = SymmetricClustering(4, 3, hard=True, random_state=0, proportions=proportions).fit(X)
+    rows = X.sum(axis=1) > 0
+    np.testing.assert_array_equal(model.row_labels_[rows], found[-1][0][rows])
+    assert len(found) == 2  # without the tokens held out, then with all
+    columns = X.sum(axis=0) > 0
+    np.testing.assert_array_equal(model.column_labels_[columns], found[-1][1])
+    assert set(np.unique(model.column_posteriors_[columns])) == {0, 1}
+    if proportions == "uniform":  # an E-step would move some
+        assert not np.array_equal(model.predict(X)[rows], model.row_labels_[rows])
+    else:
+        np.testing.assert_allclose(
+            model.weights_, np.bincount(model.row_labels_[rows]) / rows.sum(), atol=1e-6
+        )
+
+
+def test_a_warm_start_on_other_tokens_goes_on_with_the_search():
+    X, labels, column_labels = diagonal_blocks(9)
+    order = np.random.default_rng(0).permutation(150)
+    model = SymmetricClustering(5, 5, hard=True, random_state=0, warm_start=True).fit(X)
+    model.fit(X[order])
+    assert adjusted_rand_score(labels[order], model.row_labels_) > 0.95
+    assert adjusted_rand_score(column_labels, model.column_labels_) > 0.95
 
 
 def test_weights_of_rows_are_repetitions():
