@@ -16,13 +16,14 @@ from skcooc.simplex import first_largest, log, normalise, sums
 from skcooc.starts import short_stage
 
 SETTLING_ITERATIONS = 30  # before the first swap
-# Iterations of a trial. After 8, swaps that end lower are still higher than the clusters before;
-# after 25, half of them are lower.
-TRIAL_ITERATIONS = 25
+# Of a trial. It has as many again if it is at most as far above the clusters before as it has
+# fallen in the recent ones.
+TRIAL_ITERATIONS, RECENT_ITERATIONS = 12, 4
 DIVISION_ITERATIONS = 6
 N_TRIALS = 3  # in vain, before the search ends
 N_OF_ONE_DIVISION = 2  # of these, at most
 MAX_SWAPS = 4
+MIN_GAIN = 1e-5  # relative fall of the objective that is worth a swap
 TOL, STEP_SIZE = 1e-6, 1.8
 
 
@@ -60,7 +61,9 @@ def swapped(
             components[:, [divided, removed]] = divisions[divided][1]
             params = best.params._replace(components=components)
             trial = run(State(params, best.rows), TRIAL_ITERATIONS)
-            if trial.objective < best.objective:
+            if trial.objective - recent_fall(trial) <= best.objective:
+                trial = run(trial.state, TRIAL_ITERATIONS)
+            if best.objective - trial.objective > MIN_GAIN * abs(best.objective):
                 del divisions[divided], divisions[removed]
                 return trial
         return None
@@ -72,6 +75,12 @@ def swapped(
             break
         best = better
     return best.state
+
+
+def recent_fall(run: EMResult) -> float:
+    """Return by how many nats the objective fell in the recent iterations."""
+    objectives = [record.free_energy for record in run.history[-1 - RECENT_ITERATIONS :]]
+    return objectives[0] - objectives[-1]
 
 
 def removal_costs(model: RowClusters, X: Block, params: Params, rows: Array) -> Array:
