@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from skcooc.base import ANNEALING, CONSTRAINTS, SIZE, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_hard, searched_n_clusters
 from skcooc.em import Annealed, Coarsened, Split, Variation
+from skcooc.em.stages import Start
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import (
     POWERS,
@@ -29,6 +30,7 @@ from skcooc.protocol.scikit_learn import Interval, StrOptions
 from skcooc.simplex import first_largest
 from skcooc.starts.clusters import (
     best_start,
+    hard_row_start,
     hard_start,
     left_out_start,
     seeded_start,
@@ -36,6 +38,12 @@ from skcooc.starts.clusters import (
 )
 from skcooc.tables import Table
 
+STARTS: dict[tuple[str, bool], Start] = {  # by axis, and whether clusters are hard
+    ("rows", False): swapped_start,
+    ("rows", True): hard_row_start,
+    ("columns", False): best_start,
+    ("columns", True): hard_start,
+}
 N_TEMPERATURES = 4  # tried: predictions hardly change within a factor of 1.7
 
 
@@ -203,8 +211,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         self._check_combinations(weights, plain.largest_beta)
         model = PredictiveClusters(rows) if self.leave_one_out else plain
         within = no_temperature if self.hard else partial(temperatures, plain)
-        soft_start = swapped_start if self.axis == "rows" else best_start
-        start = left_out_start if self.leave_one_out else hard_start if self.hard else soft_start
+        start = left_out_start if self.leave_one_out else STARTS[self.axis, self.hard]
         variations: list[Variation] = []
         if self.coarsening is not None:
             variations.append(Coarsened(self.coarsening))

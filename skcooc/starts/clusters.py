@@ -169,6 +169,21 @@ def hard_start(model: Any, X: Counts, rng: np.random.Generator, runner: Runner) 
     return soft_fit(replace(model, hard=False), best_start, X, rng, runner).state
 
 
+def hard_row_start(
+    model: RowClusters, X: Counts, rng: np.random.Generator, runner: Runner
+) -> State:
+    """Return a soft fit with estimated proportions, and square roots in the place of counts.
+
+    A row hardly leaves its hard cluster, whose distribution has its counts. So the soft fit decides
+    what is found, and by maximum likelihood it follows a few long rows.
+    """
+    weights = "sqrt" if model.object_weights == "counts" else model.object_weights
+    soft = replace(model, hard=False, object_weights=weights, proportions="estimated")
+    fit = soft_fit(soft, swapped_start, X, rng, runner)
+    params, _ = model.start(X, rng)
+    return State(params._replace(components=fit.params.components), fit.rows)
+
+
 def seeded_start(model: Mergeable, X: Counts, rng: np.random.Generator, runner: Runner) -> State:
     """Return clusters that begin with single rows far from each other."""
     return State(*model.seeded(X, rng, MIN_SAMPLED))

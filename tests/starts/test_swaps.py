@@ -8,12 +8,12 @@ from sklearn.metrics import adjusted_rand_score
 from skcooc import AsymmetricClustering
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
-from skcooc.em import EMStage, OverRelaxation, State
-from skcooc.em.stages import PlainRunner
-from skcooc.equations.memberships import usual_cluster_beta
+from skcooc.em import EMResult, EMStage, OverRelaxation, State
+from skcooc.em.stages import PlainRunner, Record
+from skcooc.equations.memberships import usual_cluster_beta, weight_unit
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.starts.clusters import best_start, swapped_start
-from skcooc.starts.swaps import division, promising_pairs, removal_costs, swapped
+from skcooc.starts.clusters import best_start, hard_row_start, swapped_start
+from skcooc.starts.swaps import division, promising_pairs, recent_fall, removal_costs, swapped
 from tests.equations.running import run_stages
 
 SHARES = (0.5, 0.25, 0.15, 0.07, 0.03)
@@ -109,6 +109,34 @@ def test_estimated_proportions_leave_a_large_cluster_undivided():
         estimated.append(adjusted_rand_score(labels, fitted(X, seed, beta=0.3).labels_))
     assert np.max(uniform) < 0.75
     assert np.median(estimated) > 0.97
+
+
+def test_hard_clusters_begin_with_soft_ones_after_swaps():
+    agreement = []
+    for seed in range(3):
+        X, labels = unequal_clusters(seed, n_rows=400, length=15)
+        model = fitted(X, seed, hard=True)
+        agreement.append(adjusted_rand_score(labels, model.labels_))
+        np.testing.assert_allclose(model.weights_, 1 / 5, rtol=1e-6)
+    assert min(agreement) > 0.95
+
+
+def test_a_hard_start_has_the_unit_of_its_weights():
+    _, counts, _, _ = small_clusters()
+    for object_weights in ("counts", "sqrt", "equal"):
+        model = RowClusters(5, hard=True, object_weights=object_weights)
+        start = hard_row_start(model, counts, np.random.default_rng(0), PlainRunner(max_iter=100))
+        np.testing.assert_allclose(start.params.unit, weight_unit(counts, object_weights))
+
+
+def test_the_recent_fall_is_that_of_the_last_four_iterations():
+    def run(*objectives):
+        history = [Record(1.0, objective, np.nan, 0.0) for objective in objectives]
+        return EMResult(None, None, 1.0, objectives[-1], history, False, None)
+
+    assert recent_fall(run(90, 50, 40, 30, 25, 22)) == 28
+    assert recent_fall(run(50, 40)) == 10
+    assert recent_fall(run(50)) == 0
 
 
 def test_proportions_and_weights_of_soft_clusters_of_rows_are_estimated_and_sqrt():
