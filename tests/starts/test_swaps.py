@@ -111,7 +111,7 @@ def test_estimated_proportions_leave_a_large_cluster_undivided():
     assert np.median(estimated) > 0.97
 
 
-def test_hard_clusters_begin_with_soft_ones_after_swaps():
+def test_hard_clusters_begin_with_soft_ones_of_estimated_proportions():
     agreement = []
     for seed in range(3):
         X, labels = unequal_clusters(seed, n_rows=400, length=15)
@@ -121,12 +121,22 @@ def test_hard_clusters_begin_with_soft_ones_after_swaps():
     assert min(agreement) > 0.95
 
 
-def test_a_hard_start_has_the_unit_of_its_weights():
+@every_weighting
+def test_a_hard_start_swaps_soft_clusters_and_has_the_unit_of_its_weights(
+    object_weights, monkeypatch
+):
     _, counts, _, _ = small_clusters()
-    for object_weights in ("counts", "sqrt", "equal"):
-        model = RowClusters(5, hard=True, object_weights=object_weights)
-        start = hard_row_start(model, counts, np.random.default_rng(0), PlainRunner(max_iter=100))
-        np.testing.assert_allclose(start.params.unit, weight_unit(counts, object_weights))
+    calls = []
+    monkeypatch.setattr(
+        "skcooc.starts.clusters.swapped", lambda *args: calls.append(args[0]) or args[3]
+    )
+    model = RowClusters(5, hard=True, object_weights=object_weights)
+    start = hard_row_start(model, counts, np.random.default_rng(0), PlainRunner(max_iter=100))
+    np.testing.assert_allclose(start.params.unit, weight_unit(counts, object_weights))
+    assert [(soft.hard, soft.proportions) for soft in calls] == [
+        (False, "uniform"),
+        (False, "estimated"),
+    ]
 
 
 def test_the_recent_fall_is_that_of_the_last_four_iterations():
