@@ -19,6 +19,7 @@ from skcooc.counts import CSRCounts
 from skcooc.em.solvers import OverRelaxation
 from skcooc.em.stages import PlainRunner, equations_start
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.estimators.asymmetric import STARTS
 from skcooc.starts.clusters import FIRST_ITERATIONS, ROUNDS, best_start
 from skcooc.starts.coclusters import Search
 from tests.tables import planted
@@ -160,7 +161,7 @@ def test_records_of_starts_come_first(name):
 
 
 def test_a_start_without_em_has_no_records(monkeypatch):
-    monkeypatch.setattr("skcooc.estimators.asymmetric.swapped_start", equations_start)
+    monkeypatch.setitem(STARTS, ("rows", False), equations_start)
     assert stages(fitted("clusters", max_iter=3)) == {"fit": 3}
 
 
