@@ -258,8 +258,8 @@ METHODS: dict[str, Callable[[Task], Labels]] = {
     'AsymmetricClustering(object_weights="equal")': lambda task: asymmetric(
         task, object_weights="equal"
     ),
-    'AsymmetricClustering(proportions="estimated")': lambda task: asymmetric(
-        task, proportions="estimated"
+    'AsymmetricClustering(proportions="uniform")': lambda task: asymmetric(
+        task, proportions="uniform"
     ),
     "SymmetricClustering": symmetric,
     'SymmetricClustering(object_weights="sqrt")': lambda task: symmetric(
