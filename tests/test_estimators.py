@@ -39,6 +39,7 @@ SHORT = [
 FORKS = [
     AspectModel(3, early_stopping=True, max_iter=60),
     AsymmetricClustering(3, hard=True),
+    AsymmetricClustering(3),
     AspectModel(3, beta=0.9, leave_one_out=True, annealing=0.8, max_iter=60),
 ]
 OF_DEFAULTS = [

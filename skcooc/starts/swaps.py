@@ -111,14 +111,13 @@ def division(
 ) -> tuple[float, Array]:
     """Return the gain in nats from dividing a cluster, and P(y_j given each half), (M, 2).
 
-    The halves are two clusters of the rows of which it is the most probable cluster. With less
-    than two rows there are none, and the gain is minus infinity.
+    The halves are two clusters of the rows of which it is the most probable cluster. If these are
+    all equal there are none, and the gain is minus infinity.
     """
     params, rows = state
-    members = np.flatnonzero(first_largest(rows) == cluster)
-    if len(members) < 2:
+    part = X.take(np.flatnonzero(first_largest(rows) == cluster))
+    if len(part.draw(2, seed=0).keys) < 2:
         return -np.inf, np.empty((X.shape[1], 2), dtype=X.dtype)
-    part = X.take(members)
     pair = replace(model, n_clusters=2)
     relative_unit = float(params.unit / weight_unit(part, model.object_weights))
     stage = EMStage(pair, part, beta * relative_unit, DIVISION_ITERATIONS, runner.tol)
