@@ -45,8 +45,8 @@ AssociationDisplay.from_estimator(
 plt.show()
 
 # %%
-# What the last merges lose, with the numbers of clusters that are left. The losses jump where four
-# clusters of books and four of words become fewer.
+# What the last merges lose, with the numbers of clusters that are left. The losses jump where three
+# clusters of words become two.
 sizes = np.array(model.joint_.shape)
 for merge in model.merges_:
     sizes[merge.axis] -= 1
@@ -54,18 +54,18 @@ for merge in model.merges_:
         print(f"{sizes[0]} clusters of books, {sizes[1]} of words: {merge.loss:6.0f} nats")
 
 # %%
-# The trees, cut there: poetry and prophets, the New Testament, the law, and history. Jonah is among
-# the Gospels, and Revelation among the histories.
+# The trees, cut there: poetry and prophets, the New Testament, and the law with history. Jonah is
+# among the Gospels, and Revelation among the histories.
 from skcooc.inspection import merge_clusters
 
-four = merge_clusters(model, 4, 4)
-for c in range(4):
-    members = np.array(books)[four.row_labels_ == c]
+three = merge_clusters(model, 3, 3)
+for c in range(3):
+    members = np.array(books)[three.row_labels_ == c]
     print(f"{len(members)} books: {', '.join(members)}\n")
 
 # %%
 # The same table at this level.
 AssociationDisplay.from_estimator(
-    four, None, words, books, dendrograms=True, sides=("books", "words")
+    three, None, words, books, dendrograms=True, sides=("books", "words")
 )
 plt.show()
