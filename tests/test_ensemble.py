@@ -22,7 +22,6 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.tuning import LeaveOneOut
 from skcooc.heldout import Factors, HeldOut
 from skcooc.inspection import describe, set_names
-from skcooc.line_search import TemperatureRange
 from skcooc.model_selection import CountSplit, split_counts
 from skcooc.simplex import match_rows
 from skcooc.tables import Table, TableSchema
@@ -145,12 +144,11 @@ def test_the_temperature_of_members_is_never_larger_than_one():
 
 
 def test_a_mean_has_a_larger_beta_with_leave_one_out_too():
-    within = TemperatureRange(0.5, 1.0, guess=0.8)
-    left_out = LeaveOneOut(within, {"row_prior": 1.0}, [])
+    left_out = LeaveOneOut(0.8, {"row_prior": 1.0}, [])
     candidates = mean_tunables({"beta": LARGER_BETA * 0.7}, [left_out], 1.0)[0].candidates
     assert candidates[1]["leave_one_out"]
-    assert candidates[1]["beta"] / within.guess == pytest.approx(candidates[0]["beta"] / 0.7)
-    assert candidates[1]["beta"] > within.guess
+    assert candidates[1]["beta"] / 0.8 == pytest.approx(candidates[0]["beta"] / 0.7)
+    assert candidates[1]["beta"] > 0.8
 
 
 def test_nothing_is_extrapolated_where_a_member_finds_a_token_impossible():

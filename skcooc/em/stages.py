@@ -197,7 +197,7 @@ class Solver(Protocol):
 
     @property
     def pace(self) -> float:
-        """Mean number of plain EM steps that one step replaces; short fits run 60 / pace steps."""
+        """Mean number of plain EM steps that one step replaces; short fits run 50 / pace steps."""
 
     def relocated(self, move: Callable[[Rows], Rows]) -> Self:
         """Return a copy whose row states are moved by a function."""

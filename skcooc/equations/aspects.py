@@ -377,7 +377,7 @@ USUAL_LENGTH, USUAL_COMPONENTS = 39.5, 32  # of rows; and number: `usual_beta` i
 # Leave-one-out: pseudo-counts of a column in every component and of a row, and factors of both that
 # are tried in turn.
 PSEUDO_COUNTS = {"component_prior": 0.02, "row_prior": 1.0}
-PSEUDO_COUNT_FACTORS = [{"component_prior": 0.25}, {"row_prior": 0.3}]
+PSEUDO_COUNT_FACTORS = [{"row_prior": 0.3}, {"component_prior": 0.25}]
 
 ROW_PRIOR = 2.0  # of new rows without leave-one-out
 

@@ -359,9 +359,9 @@ class AspectFamily(ModelFamily):
         return self.row_prior == "auto" and not self.is_leave_one_out(values)
 
     def first_model(self, values: tuning.Values) -> Aspects:
-        """Return plain equations, with the usual pseudo-counts instead of those tried."""
-        names = {"n_components", "leave_one_out"}
-        return self.plain({name: values[name] for name in names & values.keys()})
+        """Return plain equations, with their usual pseudo-counts instead of those tried."""
+        size = {name: values[name] for name in {"n_components"} & values.keys()}
+        return self.plain({**size, "leave_one_out": False})
 
     def beta_range(self, X: Block) -> TemperatureRange:
         return self._predictive_range(X) if self.is_leave_one_out(UNTUNED) else ASPECT_TEMPERATURES
@@ -381,11 +381,12 @@ class AspectFamily(ModelFamily):
         guess = partial(usual_values.beta_of_others, n_pilot, K)
         temperature = tuning.Temperature(ASPECT_TEMPERATURES, guess, n_trials=1)
         tunables: list[tuning.Tunable] = [tuning.Pilot(pilot, n_pilot), temperature]
+        if self.leave_one_out == "auto" and not self.annealed and usual_values.has_short_rows(X, K):
+            beta = usual_values.usual_predictive_beta(X, K)
+            tunables.append(tuning.LeaveOneOut(beta, usual, shares))
         if self.component_prior == "auto":
             within = tuning.prior_range(X, K)
             tunables.append(tuning.ComponentPrior(within, only_thin=self.tunes_smoothing))
-        if self.leave_one_out == "auto" and not self.annealed and usual_values.has_short_rows(X, K):
-            tunables.append(tuning.LeaveOneOut(self._predictive_range(X), usual, shares))
         return [*tunables, *last]
 
     def is_leave_one_out(self, values: tuning.Values) -> bool:

@@ -28,7 +28,7 @@ from skcooc.line_search import TemperatureRange
 from skcooc.protocol import Array, Block, Capability, Counts, Model, RandomState
 
 UNIGRAM_SHARE = 0.01  # of the unigram in components that go on with more tokens
-SHORT_ITERATIONS = 60  # plain EM steps of a short fit; fewer would favour too large a beta
+SHORT_ITERATIONS = 50  # plain EM steps of a short fit; fewer would favour too large a beta
 
 E = TypeVar("E", bound=BaseEstimator)
 

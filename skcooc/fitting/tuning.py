@@ -25,7 +25,6 @@ N_PRIORS = 5  # at most, and one at another temperature
 LARGER_BETA = 0.015  # added to beta where there is a prior
 THIN = 1e-2  # smoothing, up to which data are dense enough to need no prior
 N_EXPONENTS = 4  # of each index: they leave 24 % of the range
-N_LEAVE_ONE_OUT = 4  # temperatures of leave-one-out fits, at most
 
 Values = Mapping[str, Any]  # of hyper-parameters, by the names of estimator parameters
 Proposals = Generator[Values, float, None]  # yields values, is sent their held-out perplexity
@@ -337,6 +336,8 @@ class ComponentPrior:
 
     def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
         best = _required(best)
+        if "component_prior" in best.values:
+            return
         if self.only_thin and best.validation.smoothing <= THIN:
             return
         losses = yield from line_search(
@@ -396,38 +397,28 @@ class Raised:
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Leave-one-out responsibilities: their temperature, then smaller pseudo-counts."""
+    """Leave-one-out responsibilities at their usual temperature, then smaller pseudo-counts."""
 
-    within: TemperatureRange
+    beta: float  # usual inverse temperature
     usual: Values  # pseudo-counts
     shares: Sequence[Values]  # of pseudo-counts that are tried in turn, where that may be worth it
     name: str = "left out"
-    n_temperatures: int = N_LEAVE_ONE_OUT
     min_gain: float = 0.0  # it gains more in a whole fit than in a short one
 
     @property
     def n_trials(self) -> int:
-        return self.n_temperatures + len(self.shares)
+        return 1 + len(self.shares)
 
     def usual_values(self, factor: float) -> Values:
         """Return the usual values, with this times the usual inverse temperature."""
-        beta = self.within.guess or self.within.high
-        return {**self.usual, "leave_one_out": True, "beta": min(factor * beta, 1.0)}
+        return {**self.usual, "leave_one_out": True, "beta": min(factor * self.beta, 1.0)}
 
     def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
         best = _required(best)
-        at = {**best.values, **self.usual, "leave_one_out": True}
-        worth = (1 + MIN_GAIN) * best.validation.perplexity  # as smaller pseudo-counts may be
-        losses = yield from line_search(
-            self.within,
-            self.n_temperatures,
-            lambda beta: at | {"beta": beta},
-            enough=worth,
-            patience=1,
-        )
-        beta = min(losses, key=losses.__getitem__)
-        if losses[beta] < worth:
-            yield from smaller(at | {"beta": beta}, losses[beta], self.shares)
+        values = {**best.values, **self.usual_values(1.0)}
+        perplexity = yield values
+        if perplexity < (1 + MIN_GAIN) * best.validation.perplexity:
+            yield from smaller(values, perplexity, self.shares)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,13 @@ import scipy.sparse as sp
 from skcooc import AspectModel, AveragedModels, Dyads, RowMemory
 from skcooc.counts import CSRCounts
 from skcooc.em.online import averages, step
-from skcooc.equations.aspects import Aspects, Params, PredictiveAspects, Statistics
+from skcooc.equations.aspects import (
+    Aspects,
+    Params,
+    PredictiveAspects,
+    Statistics,
+    usual_predictive_beta,
+)
 from skcooc.estimators.aspect import AspectFamily
 from skcooc.fitting.tuning import LeaveOneOut
 from skcooc.line_search import TemperatureRange
@@ -179,8 +185,12 @@ def test_it_is_chosen_for_short_rows():
 
 def test_automatic_trials_equal_those_of_leave_one_out_true(monkeypatch):
     options = {"n_components": 20, "random_state": 0, "max_iter": 15, "tol": 1e-3}
-    one = TemperatureRange(0.8, 0.8)  # without a pilot the guess of several is another
-    monkeypatch.setattr(AspectFamily, "_predictive_range", lambda self, X: one)
+
+    def usual(self, X):
+        beta = usual_predictive_beta(X, 20)
+        return TemperatureRange(beta, beta)
+
+    monkeypatch.setattr(AspectFamily, "_predictive_range", usual)
 
     def perplexities():
         """Of both, by temperature and pseudo-counts."""
