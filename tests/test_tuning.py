@@ -311,6 +311,13 @@ def test_leave_one_out_is_dropped_at_once_unless_smaller_pseudo_counts_may_make_
     assert n_trials == 1 or best.values["component_prior"] == 0.005
 
 
+@pytest.mark.parametrize(("loss", "is_chosen"), [(1.002, True), (1.004, False)])
+def test_leave_one_out_may_be_a_little_worse_in_short_fits(loss, is_chosen):
+    tunables = [Temperature(TemperatureRange(0.9, 0.9)), LeaveOneOut(0.8, {}, [])]
+    _, best = tried(tunables, lambda beta, leave_one_out=False: loss if leave_one_out else 1.0)
+    assert (best.stage == "left out") is is_chosen
+
+
 def test_the_usual_values_of_leave_one_out_end_at_one():
     near = LeaveOneOut(0.99, {}, [])
     usual = [near.usual_values(factor)["beta"] for factor in (0.9, 1.0, 1.1)]

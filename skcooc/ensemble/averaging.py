@@ -38,8 +38,7 @@ from skcooc.protocol.scikit_learn import Interval
 from skcooc.simplex import match_rows, normalise
 from skcooc.tables import Table, TableSchema, read
 
-LARGER_BETA = 1.07  # factor of the inverse temperature of members: a mean overfits less
-FEW = 4  # members that are fitted to tune the mean of all
+FEW = 3  # members that are fitted to tune the mean of all
 # What is not tuned for a single fit: it is tuned for the mean, or the mean makes up for it.
 NOT_OF_ONE = tuning.ComponentPrior, tuning.LeaveOneOut, tuning.SmallerPseudoCounts, tuning.OneOf
 PRIOR_FACTOR, N_PRIORS, N_BETAS = 2.2, 3, 3  # trials of the mean, at most

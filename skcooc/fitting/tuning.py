@@ -397,13 +397,13 @@ class Raised:
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Leave-one-out responsibilities at their usual temperature, then smaller pseudo-counts."""
+    """Leave-one-out responsibilities with usual values, then with smaller ones."""
 
     beta: float  # usual inverse temperature
     usual: Values  # pseudo-counts
-    shares: Sequence[Values]  # of pseudo-counts that are tried in turn, where that may be worth it
+    shares: Sequence[Values]  # of these values that are tried in turn, where that may be worth it
     name: str = "left out"
-    min_gain: float = 0.0  # it gains more in a whole fit than in a short one
+    min_gain: float = -3e-3  # it gains more in a whole fit than in a short one
 
     @property
     def n_trials(self) -> int:

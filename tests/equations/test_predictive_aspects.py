@@ -12,6 +12,7 @@ from skcooc.equations.aspects import (
     Statistics,
     usual_predictive_beta,
 )
+from skcooc.estimators import aspect
 from skcooc.estimators.aspect import AspectFamily
 from skcooc.fitting.tuning import LeaveOneOut
 from skcooc.line_search import TemperatureRange
@@ -191,6 +192,7 @@ def test_automatic_trials_equal_those_of_leave_one_out_true(monkeypatch):
         return TemperatureRange(beta, beta)
 
     monkeypatch.setattr(AspectFamily, "_predictive_range", usual)
+    monkeypatch.setattr(aspect, "LOWER_BETA", 1.0)
 
     def perplexities():
         """Of both, by temperature and pseudo-counts."""
