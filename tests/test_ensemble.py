@@ -16,7 +16,7 @@ from skcooc import (
 )
 from skcooc.counts import CSRCounts
 from skcooc.ensemble.averaging import LARGER_BETA, consensus, mean_tunables, predicted_mean
-from skcooc.equations.aspects import distinctive_shares
+from skcooc.equations.aspects import distinctive_shares, usual_beta
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.tuning import LeaveOneOut
@@ -120,15 +120,28 @@ def test_members_make_all_iterations_whatever_the_objective_does():
 
 
 def test_the_mean_is_tuned_from_the_temperature_of_a_single_fit():
-    mean = average(AspectModel(4), 6).fit(HARD)
+    mean = average(ProductSpaceMixture(2, 2), 6).fit(HARD)
     single = [trial for trial in mean.tuning_ if trial.stage != "mean"]
     means = [trial for trial in mean.tuning_ if trial.stage == "mean"]
-    best = min((trial for trial in single if trial.stage != "coarse"), key=lambda t: t.loss)
+    best = min(single, key=lambda t: t.loss)
     (chosen,) = (trial for trial in mean.tuning_ if trial.chosen)
     assert chosen is min(means, key=lambda t: t.loss)
     assert means[0].beta == pytest.approx(min(1.07 * best.beta, 1))
     assert mean.beta_ == chosen.beta == mean.estimators_[0].beta_
     assert mean.smoothing_ == chosen.validation.smoothing
+
+
+def test_the_mean_of_aspect_models_is_tuned_from_their_usual_temperature():
+    mean = average(AspectModel(4), 6).fit(HARD)
+    (chosen,) = (trial for trial in mean.tuning_ if trial.chosen)
+    usual = usual_beta(CSRCounts(HARD.astype(float)), 4)
+    assert {trial.stage for trial in mean.tuning_} == {"mean"}
+    assert mean.tuning_[0].beta == pytest.approx(min((1 + 1.07 * usual) / 2, 1))
+    assert mean.beta_ == chosen.beta == mean.estimators_[0].beta_
+    assert mean.smoothing_ == chosen.validation.smoothing
+
+
+def test_what_is_given_is_not_tuned():
     given = AspectModel(4, beta=0.8, component_prior=0.01)
     fixed = average(given, 2).fit(HARD)
     assert fixed.beta_ == 0.8
@@ -137,18 +150,17 @@ def test_the_mean_is_tuned_from_the_temperature_of_a_single_fit():
 
 def test_the_temperature_of_members_is_never_larger_than_one():
     long = planted(2, 30_000, n_rows=40, n_columns=40).X  # hardly overfitted
-    mean = average(AspectModel(2), 2).fit(long)
-    single = [trial for trial in mean.tuning_ if trial.stage not in ("mean", "coarse")]
+    mean = average(ProductSpaceMixture(2, 2), 2).fit(long)
+    single = [trial for trial in mean.tuning_ if trial.stage != "mean"]
     assert min(single, key=lambda trial: trial.loss).beta > 0.95
     assert {trial.beta for trial in mean.tuning_ if trial.stage == "mean"} == {1.0}
 
 
 def test_a_mean_has_a_larger_beta_with_leave_one_out_too():
     left_out = LeaveOneOut(0.8, {"row_prior": 1.0}, [])
-    candidates = mean_tunables({"beta": LARGER_BETA * 0.7}, [left_out], 1.0)[0].candidates
+    candidates = mean_tunables({"beta": 0.7}, [left_out], 1.0)[0].candidates
     assert candidates[1]["leave_one_out"]
-    assert candidates[1]["beta"] / 0.8 == pytest.approx(candidates[0]["beta"] / 0.7)
-    assert candidates[1]["beta"] > 0.8
+    assert candidates[1]["beta"] == pytest.approx((1 + LARGER_BETA * 0.8) / 2)
 
 
 def test_nothing_is_extrapolated_where_a_member_finds_a_token_impossible():
@@ -200,15 +212,15 @@ def test_priors_and_temperatures_of_a_mean_rise_while_that_gains():
 
 
 @pytest.mark.parametrize("n", [2, 6])
-def test_the_mean_is_validated_by_four_members(n):
-    """Literal transcription, with the perplexity extrapolated to all members."""
+def test_the_mean_is_validated_by_three_members(n):
+    """Literal transcription, with perplexity and smoothing extrapolated to all members."""
     mean = average(AspectModel(4), n).fit(HARD)
     seeds = draw_seeds(0, n)
     rest, held = held_out(HARD.astype(float), 0.1, seeds[0])
     (chosen,) = (trial for trial in mean.tuning_ if trial.chosen)
     values = {**chosen.values, "tempering": mean.estimators_[0].tempering_}
     predicted = []
-    for seed in seeds[:4]:
+    for seed in seeds[:3]:
         member = AspectModel(4, **values, max_iter=20, random_state=seed)
         member.fit_short(Table(*[CSRCounts(rest)] * 2, TableSchema(rest.shape)), {})
         predicted.append(member.embedding_ @ member.components_)
@@ -218,22 +230,24 @@ def test_the_mean_is_validated_by_four_members(n):
     def log_perplexity(P, s):
         return -(held * np.log((1 - s) * P + s * b)).sum() / held.sum()
 
-    def least(P):
-        bounds = {"bounds": (1e-9, 1 - 1e-9), "method": "bounded", "options": {"xatol": 1e-9}}
-        return minimize_scalar(partial(log_perplexity, P), **bounds).fun
+    def best(P):
+        bounds = {"bounds": (1e-3, 1 - 1e-9), "method": "bounded", "options": {"xatol": 1e-9}}
+        result = minimize_scalar(partial(log_perplexity, P), **bounds)
+        return result.fun, result.x
 
     if n == 2:
-        expected = least((predicted[0] + predicted[1]) / 2)
+        expected, smoothing = best((predicted[0] + predicted[1]) / 2)
     else:
-        pairs = [(predicted[0] + predicted[1]) / 2, (predicted[2] + predicted[3]) / 2]
-        sizes = 1 / np.array([1, 2, 4])
-        logs = [
-            np.mean([least(P) for P in predicted]),
-            np.mean([least(P) for P in pairs]),
-            log_perplexity(sum(predicted) / 4, mean.smoothing_),
-        ]
-        expected = np.linalg.solve(np.vander(sizes), logs) @ [1 / n**2, 1 / n, 1]
+        pairs = [(predicted[i] + predicted[(i + 1) % 3]) / 2 for i in range(3)]
+        singles = np.array([best(P) for P in predicted])
+        last = best(sum(predicted) / 3)
+        logs = [singles[:, 0].mean(), np.mean([best(P)[0] for P in pairs]), last[0]]
+        vandermonde = np.vander(1 / np.array([1, 2, 3]))
+        expected = np.linalg.solve(vandermonde, logs) @ [1 / n**2, 1 / n, 1]
+        power = (np.log(singles[:, 1]).mean() - np.log(last[1])) / np.log(3)
+        smoothing = last[1] * (3 / n) ** power
     assert np.log(chosen.validation.perplexity) == pytest.approx(expected, rel=1e-5)
+    assert mean.smoothing_ == pytest.approx(smoothing, rel=0.02)
 
 
 def test_smoothing_is_estimated_if_members_hold_out_counts_and_grids_are_searched():

@@ -26,7 +26,7 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.watching import WatchedContext
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.memory import CacheValidation
-from skcooc.heldout.predictors import CachedPredictions, Factors, weighted
+from skcooc.heldout.predictors import LEAST_SMOOTHING, CachedPredictions, Factors, weighted
 from skcooc.heldout.validation import (
     HeldOutPredictions,
     chosen_smoothing,
@@ -38,10 +38,11 @@ from skcooc.protocol.scikit_learn import Interval
 from skcooc.simplex import match_rows, normalise
 from skcooc.tables import Table, TableSchema, read
 
+LARGER_BETA = 1.07  # factor of the inverse temperature of members: a mean overfits less
 FEW = 3  # members that are fitted to tune the mean of all
 # What is not tuned for a single fit: it is tuned for the mean, or the mean makes up for it.
 NOT_OF_ONE = tuning.ComponentPrior, tuning.LeaveOneOut, tuning.SmallerPseudoCounts, tuning.OneOf
-PRIOR_FACTOR, N_PRIORS, N_BETAS = 2.2, 3, 3  # trials of the mean, at most
+PRIOR_FACTOR, N_PRIORS, N_BETAS = 2.2, 1, 2  # trials of the mean, at most
 NEEDS: Mapping[Capability, str] = {"row states": "averages keep the mixtures of the training rows"}
 QUANTILES = 0.05, 0.95  # of the members, for intervals
 
@@ -59,7 +60,7 @@ class AveragedModels(MetaModel):
     model with the components of all members side by side, and mixtures divided by S. Use it for
     prediction.
 
-    With ``beta="auto"`` in the estimator, means of four members are compared on held-out tokens:
+    With ``beta="auto"`` in the estimator, means of three members are compared on held-out tokens:
     with a larger beta than a single fit needs, with larger priors of the components, and with
     leave-one-out responsibilities.
 
@@ -102,8 +103,9 @@ class AveragedModels(MetaModel):
         for interpretation, see :func:`skcooc.inspection.describe`. Not available if members have
         different numbers of components.
     tuning_ : list of Trial
-        Trials of a single fit, and of stage "mean" those of means of four members: the perplexity
-        is the one expected of all, in a `RowMemory` with its cache.
+        Trials of stage "mean" are means of three members: perplexity and smoothing are those
+        expected of all, in a `RowMemory` with its cache. Before them are the trials of a single fit
+        of a model whose usual beta is not known.
     n_iter_ : int
         Total number of EM iterations of the members.
 
@@ -248,19 +250,23 @@ class AveragedModels(MetaModel):
         inputs: attributes.Attributes,
         journal: Journal,
     ) -> TunedMean:
-        """Tune the temperature of a single fit, then what the mean of a few members needs.
+        """Tune what the mean of a few members needs.
 
-        Their priors are raised from none, and their inverse temperature further, as long as that
-        gains; where rows are short, leave-one-out responsibilities are tried.
+        It begins near the usual temperature of a single fit; where there is none, that is tuned
+        first. Priors of the members are raised from none, and their inverse temperature further, as
+        long as that gains; where rows are short, leave-one-out responsibilities are tried.
         """
         settings = recipe.settings
         rest, heldout = hold_out(table.sample, *settings.division)
         tunables = recipe.family.tunables(table.sample) if settings.tunes else []
-        of_one = [tunable for tunable in tunables if not isinstance(tunable, NOT_OF_ONE)]
         context = WatchedContext(settings, journal)
-        with context.part("tuned") as part:
-            start = context.once("tuned", tuned_fit, recipe, rest, heldout, of_one, part)
-        chosen = next((trial.values for trial in start.trials if trial.chosen), {})
+        usual = recipe.beta_range(table.sample).guess
+        single: list[tuning.Trial] = []
+        if settings.tunes and usual is None:
+            of_one = [tunable for tunable in tunables if not isinstance(tunable, NOT_OF_ONE)]
+            with context.part("tuned") as part:
+                start = context.once("tuned", tuned_fit, recipe, rest, heldout, of_one, part)
+            single = start.trials
         seeds = settings.seeds[:FEW]
         train = Table(rest, rest, table.schema)
         cache = None
@@ -274,14 +280,18 @@ class AveragedModels(MetaModel):
 
         record = journal.get_or_compute(("means",), tuning.TrialRecord[MeanPrediction])
         if settings.tunes:
+            chosen = next((trial.values for trial in single if trial.chosen), {})
             largest = recipe.with_values(chosen).equations.largest_beta
-            beta = min(LARGER_BETA * start.beta, largest)
+            if usual is None:
+                beta = min(LARGER_BETA * chosen["beta"], largest)
+            else:
+                beta = nearer_one(LARGER_BETA * usual, largest)
             of_mean = mean_tunables({**chosen, "beta": beta}, tunables, largest)
         else:
-            of_mean = [tuning.Candidates([{"beta": start.beta}])]
+            of_mean = [tuning.Candidates([{"beta": settings.beta}])]
         with context.part("mean") as part:
             best = tuning.tune(of_mean, settings.names, predict, record, part)
-        trials = [trial._replace(chosen=False) for trial in start.trials] + record.trials
+        trials = [trial._replace(chosen=False) for trial in single] + record.trials
         return TunedMean(best.values, trials, record.best)
 
     def _fit_members(
@@ -317,7 +327,7 @@ class MeanPrediction(NamedTuple):
     """Prediction of held-out tokens by the mean of a few members."""
 
     predicted: CachedPredictions
-    validation: Validation  # perplexity expected of all members, with the cache if there is one
+    validation: Validation  # expected of all members, with the cache if there is one
 
 
 class TunedMean(NamedTuple):
@@ -340,21 +350,27 @@ def mean_tunables(
             raised = partial(operator.mul, PRIOR_FACTOR)
             priors.append(tuning.Raised("component_prior", raised, N_PRIORS))
         if isinstance(tunable, tuning.LeaveOneOut):
-            candidates.append(tunable.usual_values(LARGER_BETA))
-    largest = min(largest_beta, 1.0)  # clusterings may have a larger beta already
-    nearer = tuning.Raised("beta", lambda beta: max(beta, min((beta + 1) / 2, largest)), N_BETAS)
-    return [tuning.Candidates(candidates), *priors, nearer]
+            values = tunable.usual_values(LARGER_BETA)
+            candidates.append({**values, "beta": nearer_one(values["beta"], largest_beta)})
+    nearer = partial(nearer_one, largest=largest_beta)
+    return [tuning.Candidates(candidates), *priors, tuning.Raised("beta", nearer, N_BETAS)]
+
+
+def nearer_one(beta: float, largest: float) -> float:
+    """Return the mean of beta and one, at most the largest; clusters may have a larger beta."""
+    return max(beta, min((beta + 1) / 2, largest, 1.0))
 
 
 def predicted_mean(
     models: Sequence[Factors], n_all: int, heldout: HeldOut, cache: CacheValidation | None
 ) -> MeanPrediction:
-    """Prediction of S models, whose perplexity is extrapolated to a mean of n_all.
+    """Prediction of S models, whose perplexity and smoothing are extrapolated to a mean of n_all.
 
     The log perplexity of a mean of s models is taken to be quadratic in 1 / s; the curve passes
-    through those of all S, of halves and of quarters.
+    through those of all S, of halves and of quarters. The smoothing falls as a power of s.
     """
     cells = [model.cells(heldout.X) for model in models]
+    n = len(cells)
 
     def mean_of(group: Sequence[Array]) -> MeanPrediction:
         predicted = CachedPredictions(np.mean(group, axis=0))
@@ -363,19 +379,21 @@ def predicted_mean(
             validation = validation._replace(perplexity=cache.perplexity(predicted))
         return MeanPrediction(predicted, validation)
 
-    def log_perplexity(size: int) -> float:
-        groups = [cells[at : at + size] for at in range(0, n - size + 1, size)]
-        return float(np.mean([np.log(mean_of(group).validation.perplexity) for group in groups]))
+    def log_validation(size: int) -> Array:
+        """Mean logarithms of perplexity and smoothing, of groups of neighbours in a circle."""
+        groups = [[cells[(at + i) % n] for i in range(size)] for at in range(n)]
+        return np.mean([np.log(mean_of(group).validation) for group in groups], axis=0)
 
     mean = mean_of(cells)
-    n = len(cells)
-    sizes = sorted({max(n // 4, 1), max(n // 2, 1), n})
-    logs = [*map(log_perplexity, sizes[:-1]), np.log(mean.validation.perplexity)]
+    sizes = sorted({-(-n // 4), -(-n // 2), n})
+    logs = np.array([*map(log_validation, sizes[:-1]), np.log(mean.validation)])
     if n == 1 or not np.all(np.isfinite(logs)):  # or a token has the probability zero
         return mean
-    curve = Polynomial.fit([1 / size for size in sizes], logs, len(sizes) - 1)
-    expected = float(np.exp(curve(1 / n_all)))
-    return mean._replace(validation=mean.validation._replace(perplexity=expected))
+    curve = Polynomial.fit([1 / size for size in sizes], logs[:, 0], len(sizes) - 1)
+    power = max(0.0, float(logs[0, 1] - logs[-1, 1]) / np.log(n / sizes[0]))
+    smoothing = mean.validation.smoothing * (n / n_all) ** power
+    expected = Validation(float(np.exp(curve(1 / n_all))), max(smoothing, LEAST_SMOOTHING))
+    return mean._replace(validation=expected)
 
 
 def _side_by_side(X: Block, *mixtures: Array) -> Array:

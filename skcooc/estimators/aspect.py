@@ -365,7 +365,9 @@ class AspectFamily(ModelFamily):
         return self.plain({**size, "leave_one_out": False})
 
     def beta_range(self, X: Block) -> TemperatureRange:
-        return self._predictive_range(X) if self.is_leave_one_out(UNTUNED) else ASPECT_TEMPERATURES
+        if self.is_leave_one_out(UNTUNED):
+            return self._predictive_range(X)
+        return ASPECT_TEMPERATURES._replace(guess=usual_values.usual_beta(X, self.n_components))
 
     def tunables(self, X: Block) -> list[tuning.Tunable]:
         usual = {name: self._pseudo_count(name, True) for name in usual_values.PSEUDO_COUNTS}
