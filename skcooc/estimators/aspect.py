@@ -72,7 +72,7 @@ class AspectModel(CooccurrenceEstimator):
     leave_one_out : bool or "auto", default="auto"
         Whether to subtract each token's expected count from its row and column before the E-step
         (predictive EM): for short rows and many topics. "auto" tries it if rows have fewer than 2 K
-        tokens on average, and keeps it if held-out perplexity falls.
+        tokens on average, and keeps it unless held-out perplexity rises by 0.3 %.
 
     row_prior : float > 0 or "auto", default="auto"
         Pseudo-count of P(z) in each row. With leave-one-out "auto" is 1 or, if better, 0.3.
