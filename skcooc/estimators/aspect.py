@@ -36,7 +36,7 @@ BURSTINESS = 100.0  # tokens: "auto"
 DEFAULT_TEMPERING: Tempering = "distinctive"
 MIN_GAIN_JOINT = 5e-3  # relative fall of perplexity that is worth flat shares of topics
 PREDICTIVE_STEP = 0.04  # between temperatures of leave-one-out models
-LOWER_BETA = 0.95  # share of their usual inverse temperature that is tried, too
+LOWER_BETA = 0.95  # share of their usual temperature, with smaller pseudo-counts of columns
 
 UNTUNED: tuning.Values = {}  # hyper-parameters as the user gave them
 
@@ -386,7 +386,8 @@ class AspectFamily(ModelFamily):
         tunables: list[tuning.Tunable] = [tuning.Pilot(pilot, n_pilot), temperature]
         if self.leave_one_out == "auto" and not self.annealed and usual_values.has_short_rows(X, K):
             beta = usual_values.usual_predictive_beta(X, K)
-            tunables.append(tuning.LeaveOneOut(beta, usual, [{"beta": LOWER_BETA}, *shares]))
+            lower = [{"beta": LOWER_BETA, **s} if "component_prior" in s else s for s in shares]
+            tunables.append(tuning.LeaveOneOut(beta, usual, lower))
         if self.component_prior == "auto":
             within = tuning.prior_range(X, K)
             tunables.append(tuning.ComponentPrior(within, only_thin=self.tunes_smoothing))
