@@ -326,6 +326,7 @@ class ComponentPrior:
     """Pseudo-count of columns at the best temperature without one; then a larger beta with it.
 
     No search for the temperature follows: short fits do not show that a larger beta overfits.
+    Leave-one-out models have a prior already.
     """
 
     within: TemperatureRange
