@@ -88,7 +88,7 @@ class TopicReport:
     >>> bible = load_bible()
     >>> report = fit_texts(bible.data[::4], n_components=4, names=bible.names[::4], random_state=0)
     >>> report
-    TopicReport(4 topics; X: 298 x 3,942)
+    TopicReport(4 topics; X: 298 x 3,936)
     >>> report.words("The priest burned the offering upon the altar")["word"].tolist()
     ['priest', 'burned', 'offering', 'altar']
     >>> report.explore("topics.html")  # doctest: +SKIP

@@ -78,7 +78,7 @@ def test_the_prior_is_that_of_the_best_probe():
         counts = CSRCounts(sp.csr_array(rest))
         tempering = probe.values.get("tempering", "distinctive")
         burn_in = EMStage(Aspects(6, "distinctive"), counts, 1.0, 8, 3e-6, start=topic_start)
-        stage = EMStage(Aspects(6, tempering, probe.prior), counts, probe.beta, 17, 3e-6)
+        stage = EMStage(Aspects(6, tempering, probe.prior), counts, probe.beta, 13, 3e-6)
         found = run_stages([burn_in, stage], make_solver("momentum"), seed=seed)
         s = probe.validation.smoothing
         P = (1 - s) * found.rows @ found.params.components.T + s * b
