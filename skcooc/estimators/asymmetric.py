@@ -75,9 +75,13 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         hard or leave-one-out clusters, annealing and coarsening.
 
     proportions : {"auto", "uniform", "estimated"}, default="auto"
-        Prior probabilities of the clusters. Uniform ones divide large clusters if sizes differ.
-        "auto" is "estimated", but "uniform" where ``object_weights="auto"`` is "counts". Hard
-        clusterings need "auto" or "uniform".
+        Prior probabilities of the clusters. Hard clusterings need "auto" or "uniform".
+
+        - "uniform": divides large clusters if sizes differ. Held-out tokens are predicted as well
+          or better.
+        - "estimated": finds clusters of different sizes. A new row of a few tokens tends to the
+          largest cluster.
+        - "auto": "estimated", but "uniform" where ``object_weights="auto"`` is "counts".
 
     leave_one_out : bool, default=False
         Whether to subtract a row's counts from the clusters before its E-step, with pseudo-counts

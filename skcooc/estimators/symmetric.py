@@ -105,8 +105,10 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         Trees of both sides: merges of two clusters, down to one cluster of rows and one of columns.
         Each loses the least integrated likelihood at its time. A merge has the ``axis`` (0: rows,
         1: columns), the numbers of both clusters, the ``first`` of which is that of the new one,
-        and the ``loss`` in nats, negative where fewer clusters are better.
-        :func:`skcooc.inspection.merge_clusters` cuts the trees. Not with ``tied=True``.
+        and the ``loss`` in nats, negative where fewer clusters are better. In the sizes of
+        clusters a row counts once, whatever its ``sample_weight``. See
+        :func:`skcooc.inspection.merge_clusters` and :func:`skcooc.inspection.to_linkage`. Not with
+        ``tied=True``.
     components_ : (C, M) array
         P(y_j given c).
     weights_ : (C,) array

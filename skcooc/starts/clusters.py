@@ -179,9 +179,9 @@ def hard_row_start(
     """
     weights = "sqrt" if model.object_weights == "counts" else model.object_weights
     soft = replace(model, hard=False, object_weights=weights, proportions="estimated")
-    fit = soft_fit(soft, swapped_start, X, rng, runner)
-    params, _ = model.start(X, rng)
-    return State(params._replace(components=fit.params.components), fit.rows)
+    params, rows = soft_fit(soft, swapped_start, X, rng, runner).state
+    uniform = np.full_like(params.weights, 1 / model.n_clusters)
+    return State(model.for_table(params._replace(weights=uniform), X), rows)
 
 
 def seeded_start(model: Mergeable, X: Counts, rng: np.random.Generator, runner: Runner) -> State:
