@@ -25,7 +25,14 @@ from skcooc.protocol.bases import BiclusterMixin
 from skcooc.protocol.scikit_learn import StrOptions
 from skcooc.simplex import first_largest
 from skcooc.starts.clusters import bigram_start, cocluster_start
-from skcooc.starts.coclusters import Blocks, Merge, best_sizes, search_start, settled_start
+from skcooc.starts.coclusters import (
+    Blocks,
+    Merge,
+    best_sizes,
+    is_searched,
+    search_start,
+    settled_start,
+)
 from skcooc.tables import Table
 
 # Ranges of beta: times the mean number of tokens of a row or column, and relative to the critical
@@ -40,7 +47,7 @@ class SearchedClusters(FixedModel):
 
     def for_table(self, X: Counts, columns: Array | None) -> FixedModel:
         equations = cast(CoClusters, self.equations)
-        return replace(self, equations=replace(equations, keeps_labels=hasattr(X, "take")))
+        return replace(self, equations=replace(equations, keeps_labels=is_searched(X)))
 
 
 @dataclass(eq=False, repr=False)

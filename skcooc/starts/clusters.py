@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from skcooc.counts import CSRCounts
 from skcooc.em import EMResult, OverRelaxation, State, increasing_beta
 from skcooc.em.annealing import mix_components, one_cluster_start
 from skcooc.em.solvers import PlainEM
@@ -22,7 +23,7 @@ from skcooc.equations.memberships import (
     usual_cluster_beta,
 )
 from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
-from skcooc.protocol import Array, Block, Counts, MergeableClusters, Params, Statistics
+from skcooc.protocol import Array, Counts, MergeableClusters, Params, Statistics
 from skcooc.starts import short_stage
 from skcooc.starts.swaps import swapped
 
@@ -92,7 +93,7 @@ def swapped_start(model: RowClusters, X: Counts, rng: np.random.Generator, runne
     start = best_start(uniform, X, rng, runner)
     if runner.max_iter < LEAST_MAX_ITER or runner.stopped:
         return start
-    if model.n_clusters < 3 or not hasattr(X, "take"):
+    if model.n_clusters < 3 or not isinstance(X, CSRCounts):
         return start
     of_size = SOFT, FIRM, CLEAR
     soft, firm, clear = inverse_temperatures(model, X, of_size, 3 * (USUAL_CRITICAL,))
@@ -102,11 +103,10 @@ def swapped_start(model: RowClusters, X: Counts, rng: np.random.Generator, runne
         runs = [runner.run([stage], rng, OverRelaxation(START_STEP_SIZE), s) for s in states]
         return sort_by_objective(runs)[0]
 
-    block = cast(Block, X)
-    evenly = swapped(uniform, block, soft, start, rng, runner)
+    evenly = swapped(uniform, X, soft, start, rng, runner)
     best = lowest([start, evenly], firm)
     if model.proportions == "estimated":
-        best = lowest([evenly, swapped(model, block, firm, best, rng, runner)], clear)
+        best = lowest([evenly, swapped(model, X, firm, best, rng, runner)], clear)
     params, rows = best
     return State(model.perturb(params, rng, SEPARATION), rows)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple, Self, cast
+from typing import NamedTuple, Self, TypeGuard, cast
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -564,12 +564,17 @@ def labels_of_search(
     return row_labels, column_labels
 
 
+def is_searched(X: Counts) -> TypeGuard[CSRCounts]:
+    """Whether clusters of a table are those of a search: it needs all tokens in memory."""
+    return isinstance(X, CSRCounts)
+
+
 def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner: Runner) -> State:
     """Return the clusters with the best ICL that a search finds; soft ones are blurred.
 
     A table that is not in memory begins with asymmetric clusterings.
     """
-    if not isinstance(X, CSRCounts):
+    if not is_searched(X):
         return cocluster_start(model, X, rng, runner)
     search = Search(
         int(rng.integers(2**31)),
@@ -593,7 +598,7 @@ def settled_start(
 
     Those of a table that is not in memory stay as they are.
     """
-    if not isinstance(X, CSRCounts):
+    if not is_searched(X):
         return State(model.for_table(state.params, X), state.rows)
     labels = first_largest(state.rows), first_largest(state.params.memberships)
     found = Partition(TwoSides.of_block(X, model.object_weights), *labels)
