@@ -3,23 +3,20 @@
 An experiment is a generator of rows: a function with the decorator :func:`experiment`, whose
 keyword parameters are its settings (data sets, seeds, numbers of components). A run with the
 default settings writes ``docs/results/<name>.json``: the rows, and all that is needed to judge them
-or to make them again. The site makes its tables from these files, and marks those whose code or
-data have changed since.
+or to make them again. The site makes its tables from these files, and marks those whose models or
+data give other results today: see `benchmarks.reference`.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib
 import inspect
-import io
 import json
 import os
 import platform
 import subprocess
 import sys
-import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,7 +26,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benchmarks import corpora
+from benchmarks import corpora, reference
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -121,68 +118,14 @@ def load(name: str) -> dict[str, Any]:
 
 
 def changes_since(record: Mapping[str, Any]) -> list[str]:
-    """Files of code or data that are not what they were when the record was made.
+    """Models that give other results than when the record was made, and data that differ.
 
-    Changes of comments and documentation do not count. A record without a list of its files is
-    from a time before there were such lists.
+    Of a record without the numbers of its models, nobody knows.
     """
-    if not record["code"]:
-        return list(SOURCES)
-    code = [path for path, digest in record["code"].items() if digest_of_code(path) != digest]
-    data = [name for name, digest in record["data"].items() if _has_changed(name, digest)]
-    return code + data
-
-
-@cache
-def digest_of_code(path: str) -> str:
-    """Digest of a module without its comments, documentation and messages; empty if it is gone.
-
-    Examples
-    --------
-    >>> digest_of_code("benchmarks/experiment.py") == digest_of_code("benchmarks/__main__.py")
-    False
-    >>> digest_of_code("benchmarks/no_such_file.py")
-    ''
-    """
-    if not (ROOT / path).is_file():
-        return ""
-    source = (ROOT / path).read_text(encoding="utf-8")
-    return hashlib.sha256(bare_code(source).encode()).hexdigest()[:12]
-
-
-def bare_code(source: str) -> str:
-    """What a module does: without comments, white space, and strings that contain a space.
-
-    Such strings are documentation and messages.
-
-    Examples
-    --------
-    >>> bare_code('def f():  # half of\\n    "Return pi."\\n    return 3.14 / 2\\n')
-    'deff():return3.14/2'
-    """
-    lines = [line.encode() for line in source.splitlines()]
-    spans = [
-        ((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))
-        for node in ast.walk(ast.parse(source))
-        if _is_prose(node)
-    ]
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start[0], len(token.line[: token.start[1]].encode())
-            spans.append(((row, column), (row, column + len(token.string.encode()))))
-    above: tuple[Any, ...] = (len(lines) + 1, 0)  # where the span begins that was cut last
-    for (first, start), (last, end) in sorted(set(spans), key=lambda span: span[1], reverse=True):
-        if (last, end) <= above:  # else it is within that one
-            lines[last - 1] = lines[first - 1][:start] + lines[last - 1][end:]
-            lines[first - 1 : last - 1] = []
-            above = (first, start)
-    return "".join("".join(line.decode().split()) for line in lines)
-
-
-def _is_prose(node: Any) -> bool:
-    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
-    texts = [part.value for part in parts if isinstance(part, ast.Constant)]
-    return any(isinstance(text, str) and " " in text for text in texts)
+    if "models" not in record:
+        return ["skcooc"]
+    models = reference.differing(record["models"], reference.stored())
+    return models + [name for name, digest in record["data"].items() if _has_changed(name, digest)]
 
 
 def unsaved_changes() -> list[str]:
@@ -205,7 +148,7 @@ def _record(
         "machine": machine(),
         "versions": {"python": platform.python_version(), **_versions()},
         "data": {name: _digest_of_data(name) for name in sorted(corpora.files_read)},
-        "code": {path: digest_of_code(path) for path in _loaded_code()},
+        "models": {name: reference.stored()[name] for name in _models_used()},
         "rows": rows,
     }
 
@@ -232,11 +175,11 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _loaded_code() -> list[str]:
-    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    paths = {Path(file).resolve() for file in files if file}
-    ours = (path.relative_to(ROOT) for path in paths if ROOT in path.parents)
-    return sorted(path.as_posix() for path in ours if path.parts[0] in SOURCES)
+def _models_used() -> list[str]:
+    """Models of the library that the modules of the experiment import."""
+    loaded = [module for name, module in sys.modules.items() if name.startswith("benchmarks.")]
+    names = {name for module in loaded if module is not reference for name in vars(module)}
+    return sorted(names & reference.stored().keys())
 
 
 def _digest_of_data(name: str) -> str:

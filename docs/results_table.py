@@ -11,8 +11,8 @@
     :best: min
     ```
 
-Under the table stand the commit, the date, the command and the machine; and, if code or data have
-changed since, that they have. `benchmarks.tables.Layout` has the meaning of the options.
+Under the table stand the commit, the date, the command and the machine; and, if its models give
+other results today, that they do. `benchmarks.tables.Layout` has the meaning of the options.
 """
 
 from typing import Any, ClassVar
@@ -56,12 +56,11 @@ def provenance(record: dict[str, Any]) -> str:
 
 
 def staleness(changes: list[str]) -> str:
-    """What has changed since; empty if nothing has."""
+    """What gives other results today; empty if nothing does."""
     if not changes:
         return ""
-    shown = ", ".join(f"`{name}`" for name in changes[:2])
-    more = f" and {len(changes) - 2} other files" if len(changes) > 2 else ""
-    return f"**Older than the code**: {shown}{more} changed since."
+    names = ", ".join(f"`{name}`" for name in changes)
+    return f"**Old**: {names} changed since."
 
 
 class Results(Directive):
@@ -98,7 +97,7 @@ class Results(Directive):
         except (OSError, ValueError, KeyError) as error:
             raise self.error(f"results of {name}: {error!r}") from error
         stale = staleness(changes_since(record))
-        box = nodes.container(classes=["results", "older"] if stale else ["results"])
+        box = nodes.container(classes=["results", "old"] if stale else ["results"])
         notes = ["", "{.provenance}", f"{provenance(record)}. {stale}".rstrip()]
         self.state.nested_parse(StringList([*lines, *notes], source=name), self.content_offset, box)
         return [box]

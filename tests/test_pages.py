@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import experiment, tables
+from benchmarks import experiment, reference, tables
 from skcooc import datasets
 
 ROOT = Path(__file__).parents[1]
@@ -59,7 +59,7 @@ def test_results_say_where_they_come_from(path):
     assert re.fullmatch(r"[0-9a-f]{40}", record["commit"])
     assert re.fullmatch(r"20\d\d-\d\d-\d\d", record["date"])
     assert record["command"].startswith(f"python -m benchmarks run {path.stem}")
-    assert {"question", "settings", "machine", "versions", "data", "code"} <= set(record)
+    assert {"question", "settings", "machine", "versions", "data"} <= set(record)
     assert commits() is None or record["commit"] in commits()
 
 
@@ -150,14 +150,26 @@ def test_every_figure_of_the_readme_comes_from_a_run():
     assert figures(added) - sources() - SETTINGS - VERSIONS == {"9,731", "12.5"}
 
 
-def test_a_result_is_older_once_its_code_or_data_change(monkeypatch, tmp_path):
-    record = {"code": {"benchmarks/tables.py": experiment.digest_of_code("benchmarks/tables.py")}}
-    record["data"] = {}
+def test_a_result_is_old_once_its_models_or_data_give_others(monkeypatch, tmp_path):
+    numbers = reference.stored()["AspectModel"]
+    record = {"models": {"AspectModel": numbers}, "data": {}}
     assert experiment.changes_since(record) == []
-    assert experiment.changes_since({"code": {}, "data": {}}) == ["skcooc", "benchmarks"]
-    changed = record | {"code": record["code"] | {"benchmarks/tables.py": "0", "gone.py": "1"}}
-    assert experiment.changes_since(changed) == ["benchmarks/tables.py", "gone.py"]
+    assert experiment.changes_since({"data": {}}) == ["skcooc"]
+    for factor, changes in ((1.005, []), (0.98, ["AspectModel"]), (1.02, ["AspectModel"])):
+        other = numbers | {"Bible, few": factor * numbers["Bible, few"]}
+        assert experiment.changes_since(record | {"models": {"AspectModel": other}}) == changes
+    gone = {"Removed": numbers, "RowMemory": reference.stored()["RowMemory"]}
+    assert experiment.changes_since(record | {"models": gone}) == ["Removed"]
     monkeypatch.setenv("SKCOOC_DATA", str(tmp_path))
     (tmp_path / "counts.npz").write_bytes(b"counts")
     assert experiment.changes_since(record | {"data": {"counts.npz": "0"}}) == ["counts.npz"]
     assert experiment.changes_since(record | {"data": {"absent.npz": "0"}}) == []
+
+
+@pytest.mark.parametrize("name", reference.MODELS)
+def test_models_give_the_numbers_that_are_stored(name):
+    today = reference.numbers([name])
+    assert reference.differing(today, reference.stored()) == [], (
+        f"{name} gives {today[name]}, before {reference.stored()[name]}. If this is meant, run "
+        f"python -m benchmarks.reference {name}: tables with older numbers are then marked as old."
+    )
