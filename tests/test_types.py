@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README", "docs/index", "docs/start/coming_from", "docs/start/faq")
+PAGES = ("README", "docs/index", "docs/start/coming_from")
 
 RIGHT = """
 from typing import Any, assert_type
