@@ -14,9 +14,9 @@ Row = Mapping[str, Any]
 class Layout:
     """What a table shows of rows of results.
 
-    A line for each combination of values of ``lines``. With ``columns``, a column for each
-    combination of theirs, and the ``values`` side by side in its cells; else a column for each of
-    the ``values``. Numbers are means over all rows of a cell.
+    A line for each combination of values of ``lines``. Without ``columns``, a column for each of
+    the ``values``; with them, a column for each combination of theirs, and a single value. Numbers
+    are means over all rows of a cell.
     """
 
     lines: Sequence[str]
@@ -40,30 +40,47 @@ def table(rows: Sequence[Row], layout: Layout) -> list[list[str]]:
     ['a', '**102** ± 1', '**202** ± 1']
     ['b', '152 ± 1', '252 ± 1']
     """
-    down, across = _combinations(rows, layout.lines), _combinations(rows, layout.columns)
-    cells = {
-        (left, top): [_numbers(rows, layout, left, top, value) for value in layout.values]
-        for left in down
-        for top in across
-    }
-    best = {
-        (top, n): _best([cells[left, top][n] for left in down], layout.best)
-        for top in across
-        for n in range(len(layout.values))
-    }
+    shown = cells(rows, layout)
     last = len(layout.formats) - 1
-    lines = [[*layout.lines, *_header(layout, across)]]
-    for left in down:
-        parts = [
-            [
-                _text(numbers, layout.formats[min(n, last)], layout.spread, best[top, n])
-                for n, numbers in enumerate(cells[left, top])
-            ]
-            for top in across
-        ]
-        joined = [" / ".join(part).strip(" /") for part in parts] if layout.columns else parts[0]
-        lines.append([str(value) for value in left] + joined)
-    return lines
+    texts = []
+    for n, column in enumerate(shown.values()):
+        form = layout.formats[0 if layout.columns else min(n, last)]
+        best = _best(list(column.values()), layout.best)
+        texts.append(
+            {left: _text(numbers, form, layout.spread, best) for left, numbers in column.items()}
+        )
+    lines = [
+        [*map(str, left), *(column.get(_title(left), "") for column in texts)]
+        for left in _combinations(rows, layout.lines)
+    ]
+    return [[*layout.lines, *shown], *lines]
+
+
+def cells(rows: Sequence[Row], layout: Layout) -> dict[str, dict[str, list[Any]]]:
+    """The numbers of each column, by the title of the line.
+
+    Examples
+    --------
+    >>> rows = [{"model": m, "K": K, "perplexity": 100 * K} for m in "ab" for K in (1, 2)]
+    >>> cells(rows, Layout(["model"], ["perplexity"], ["K"]))
+    {'K = 1': {'a': [100], 'b': [100]}, 'K = 2': {'a': [200], 'b': [200]}}
+    """
+    if layout.columns and len(layout.values) > 1:
+        raise ValueError(f"a table with columns shows one value, not {len(layout.values)}")
+    lines = _combinations(rows, layout.lines)
+    columns = [
+        (_header(layout, top) if layout.columns else value, top, value)
+        for top in _combinations(rows, layout.columns)
+        for value in layout.values
+    ]
+    found = {
+        title: {_title(left): _numbers(rows, layout, left, top, value) for left in lines}
+        for title, top, value in columns
+    }
+    return {
+        title: {line: numbers for line, numbers in column.items() if numbers}
+        for title, column in found.items()
+    }
 
 
 def markdown(lines: Sequence[Sequence[str]]) -> list[str]:
@@ -101,16 +118,15 @@ def _numbers(
     return [row[value] for row in found if row.get(value) is not None]
 
 
-def _header(layout: Layout, across: list[tuple[Any, ...]]) -> list[str]:
-    if not layout.columns:
-        return list(layout.values)
-    return [
-        ", ".join(
-            str(value) if isinstance(value, str) else f"{name} = {_short(value)}"
-            for name, value in zip(layout.columns, top, strict=True)
-        )
-        for top in across
-    ]
+def _title(left: Sequence[Any]) -> str:
+    return ", ".join(map(str, left))
+
+
+def _header(layout: Layout, top: Sequence[Any]) -> str:
+    return ", ".join(
+        value if isinstance(value, str) else f"{name} = {_short(value)}"
+        for name, value in zip(layout.columns, top, strict=True)
+    )
 
 
 def _best(cells: list[list[Any]], which: str) -> float | None:

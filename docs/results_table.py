@@ -1,4 +1,4 @@
-"""The directive ``results``: a table made from the JSON file of an experiment.
+"""The directives ``results`` and ``dots``: tables and plots made from the JSON of an experiment.
 
 .. code-block:: markdown
 
@@ -11,6 +11,15 @@
     :best: min
     ```
 
+    ```{dots} perplexity
+    :lines: model
+    :columns: data
+    :values: alone
+    :where: K = 32
+    ```
+
+With columns, each of the values has a table or plot of its own under its name.
+
 Under the table stand the commit, the date, the command and the machine; and, if its models give
 other results today, that they do. `benchmarks.tables.Layout` has the meaning of the options.
 """
@@ -20,9 +29,10 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 from docutils.statemachine import StringList
+from dot_plot import dot_plot
 
 from benchmarks.experiment import RESULTS, changes_since, load
-from benchmarks.tables import Layout, markdown, table
+from benchmarks.tables import Layout, cells, markdown, table
 
 
 def words(text: str | None) -> list[str]:
@@ -64,7 +74,7 @@ def staleness(changes: list[str]) -> str:
 
 
 class Results(Directive):
-    """A table from the rows of an experiment."""
+    """Tables of the rows of an experiment, and where they come from."""
 
     required_arguments = 1
     option_spec: ClassVar[dict[str, Any]] = {
@@ -78,32 +88,61 @@ class Results(Directive):
     }
 
     def run(self) -> list[nodes.Node]:
-        """Write the table as Markdown, and let the page's parser read it."""
+        """Write the tables as Markdown, and let the page's parser read them."""
         name = self.arguments[0]
         environment = self.state.document.settings.env
         environment.note_dependency(str(RESULTS / f"{name}.json"))
         try:
             record = load(name)
             rows = chosen(record["rows"], self.options.get("where", ""))
-            layout = Layout(
-                words(self.options["lines"]),
-                words(self.options["values"]),
-                words(self.options.get("columns")),
-                words(self.options.get("formats")) or ["g"],
-                "spread" in self.options,
-                self.options.get("best", ""),
-            )
-            lines = markdown(table(rows, layout))
+            parts = [self.show(rows, layout) for layout in self.layouts()]
         except (OSError, ValueError, KeyError) as error:
             raise self.error(f"results of {name}: {error!r}") from error
+        lines = [line for part in parts for line in part]
         stale = staleness(changes_since(record))
         box = nodes.container(classes=["results", "old"] if stale else ["results"])
         notes = ["", "{.provenance}", f"{provenance(record)}. {stale}".rstrip()]
         self.state.nested_parse(StringList([*lines, *notes], source=name), self.content_offset, box)
         return [box]
 
+    def layouts(self) -> list[Layout]:
+        """One for each of the values where there are columns, else one for all."""
+        values = words(self.options["values"])
+        formats = words(self.options.get("formats")) or ["g"]
+        columns = words(self.options.get("columns"))
+        formats += formats[-1:] * (len(values) - len(formats))
+        parts = [([value], [form]) for value, form in zip(values, formats, strict=True)]
+        return [
+            Layout(
+                words(self.options["lines"]),
+                layout_values,
+                columns,
+                layout_formats,
+                "spread" in self.options,
+                self.options.get("best", ""),
+            )
+            for layout_values, layout_formats in (parts if columns else [(values, formats)])
+        ]
+
+    def show(self, rows: list[dict[str, Any]], layout: Layout) -> list[str]:
+        """A table as Markdown, with a title where there are several."""
+        several = layout.columns and len(words(self.options["values"])) > 1
+        title = [f"**{layout.values[0]}**", ""] if several else []
+        return [*title, *markdown(table(rows, layout)), ""]
+
+
+class Dots(Results):
+    """A dot plot of the rows of an experiment."""
+
+    def show(self, rows: list[dict[str, Any]], layout: Layout) -> list[str]:
+        """The plot as SVG within the page."""
+        panels = cells(rows, layout)
+        plot = dot_plot(panels, f"{layout.values[0]} by {', '.join(layout.lines)}")
+        return ["```{raw} html", plot, "```", ""]
+
 
 def setup(app: Any) -> dict[str, bool]:
     """Register the directive."""
     app.add_directive("results", Results)
+    app.add_directive("dots", Dots)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
