@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from statistics import mean, stdev
 
-WIDTH, LABELS, GAP = 760, 270, 24  # px: of the figure, of the names, between panels
+WIDTH, LABELS, GAP = 760, 270, 36  # px: of the figure, of the names, between panels
 ROW, TOP, BOTTOM = 22, 52, 26  # px: of a method, above the rows and below
 PEERS = (
     *("LDA", "NMF", "CVB0", "LSA", "tomotopy", "topica", "gensim", "scikit-learn"),
@@ -20,17 +20,17 @@ KINDS = {"ours": "this library", "peer": "other libraries", "baseline": "no topi
 
 def kind_of(method: str) -> str:
     """Whether a method belongs to this library, to another, or does without topics."""
+    if "AspectModel" in method or "AveragedModels" in method:
+        return "ours"
     if any(name in method for name in PEERS):
         return "peer"
-    is_ours = "AspectModel" in method or "AveragedModels" in method
-    is_baseline = any(name in method for name in BASELINES)
-    return "baseline" if is_baseline and not is_ours else "ours"
+    return "baseline" if any(name in method for name in BASELINES) else "ours"
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Two to five round numbers between two others."""
+    """Two or more round numbers between two others."""
     step = 10.0 ** math.floor(math.log10((high - low) / 2))
-    step = next(step * k for k in (5, 2, 1, 0.5) if (high - low) / (step * k) >= 2)
+    step = next(step * k for k in (10, 5, 2, 1, 0.5) if (high - low) / (step * k) >= 2)
     return [step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
@@ -87,7 +87,7 @@ def _panel(
 
     bottom = max(rows.values()) + ROW / 2
     parts = [f'<text class="title" x="{left}" y="{TOP - 12}">{escape(name)}</text>']
-    for tick in ticks(low, high):
+    for tick in ticks(low + margin, high - margin):
         at = place(tick)
         parts.append(f'<line x1="{at}" x2="{at}" y1="{TOP - 4}" y2="{bottom}"/>')
         parts.append(f'<text x="{at}" y="{bottom + 17}" text-anchor="middle">{tick:g}</text>')

@@ -76,6 +76,7 @@ def staleness(changes: list[str]) -> str:
 class Results(Directive):
     """Tables of the rows of an experiment, and where they come from."""
 
+    has_provenance = True
     required_arguments = 1
     option_spec: ClassVar[dict[str, Any]] = {
         "lines": directives.unchanged_required,
@@ -101,8 +102,9 @@ class Results(Directive):
         lines = [line for part in parts for line in part]
         stale = staleness(changes_since(record))
         box = nodes.container(classes=["results", "old"] if stale else ["results"])
-        notes = ["", "{.provenance}", f"{provenance(record)}. {stale}".rstrip()]
-        self.state.nested_parse(StringList([*lines, *notes], source=name), self.content_offset, box)
+        if self.has_provenance:
+            lines += ["{.provenance}", f"{provenance(record)}. {stale}".rstrip()]
+        self.state.nested_parse(StringList(lines, source=name), self.content_offset, box)
         return [box]
 
     def layouts(self) -> list[Layout]:
@@ -132,7 +134,9 @@ class Results(Directive):
 
 
 class Dots(Results):
-    """A dot plot of the rows of an experiment."""
+    """Dot plots of the rows of an experiment, above the table that has their provenance."""
+
+    has_provenance = False
 
     def show(self, rows: list[dict[str, Any]], layout: Layout) -> list[str]:
         """The plot as SVG within the page."""

@@ -16,7 +16,7 @@ BUILT = {"_build", "auto_examples", "auto_tutorial", "generated", ".pytest_cache
 PAGES = sorted(path for path in ROOT.rglob("*.md") if not BUILT & set(path.relative_to(ROOT).parts))
 RESULTS = sorted(experiment.RESULTS.glob("*.json"))
 
-DIRECTIVE = r"```\{results\} (\S+)\n(.*?)```"
+DIRECTIVE = r"```\{(?:results|dots)\} (\S+)\n(.*?)```"
 
 
 def results_tables():
