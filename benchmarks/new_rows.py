@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.decomposition import NMF, LatentDirichletAllocation
 
 from benchmarks import corpora, peers
 from benchmarks.experiment import Row, experiment
+from benchmarks.process import seconds_of
 from skcooc import AspectModel
 from skcooc.metrics import perplexity, unigram
 
@@ -64,6 +68,51 @@ def new_rows(
                 }
                 found = {f: smoothed(others, P, background) for f, P in predictions.items()}
                 yield {"data": name, "seed": seed, "known tokens": n} | found
+
+
+@experiment(minutes=3, quick={"data": ["Cranfield"], "components": [8]}, needs=["tomotopy"])
+def transform_time(
+    data: Sequence[str] = ("CLASSIC3", "Reuters"), components: Sequence[int] = (32, 128)
+) -> Iterator[Row]:
+    """How long does a new document take, in a batch and alone?
+
+    One thread. A tenth of the documents is new. Microseconds of a document: of all in one call, and
+    the median of a hundred calls with one each. NMF has the Kullback-Leibler loss, LDA is batch
+    variational Bayes; all have their default settings.
+    """
+    warnings.simplefilter("ignore")
+    for name in data:
+        X = sp.csr_array(corpora.COLLECTIONS[name]().X, dtype=np.float32)
+        is_new = np.arange(X.shape[0]) % 10 == 0
+        train, new = X[~is_new], X[is_new]
+        for K in components:
+            chain = peers.gibbs_sampler(train, K, ALPHA / K, ETA)
+            chain.train(20, workers=1)
+            loss = {"beta_loss": "kullback-leibler", "solver": "mu"}
+            models = {
+                "AspectModel": AspectModel(K, random_state=0).fit(train).transform,
+                "scikit-learn NMF": NMF(K, **loss, random_state=0).fit(train).transform,
+                "scikit-learn LDA": LatentDirichletAllocation(K, random_state=0)
+                .fit(train)
+                .transform,
+                "tomotopy LDA": partial(inferred, chain),
+            }
+            for model, transform in models.items():
+                transform(new[:1])  # compiles
+                batch = min(seconds_of(transform, new) for _ in range(5)) / new.shape[0]
+                alone = np.median([seconds_of(transform, new[i : i + 1]) for i in range(100)])
+                microseconds = {"in a batch": 1e6 * batch, "alone": 1e6 * float(alone)}
+                yield {"data": name, "K": K, "model": model} | microseconds
+
+
+def inferred(model: Any, X: sp.csr_array) -> np.ndarray:
+    """Mixtures of new rows by tomotopy."""
+    made = [
+        model.make_doc([str(j) for j in np.repeat(X.indices[start:stop], counts)])
+        for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        if len(counts := X.data[start:stop].astype(int))
+    ]
+    return np.array(model.infer(made, workers=1)[0])
 
 
 def drawn(X: sp.csr_array, n: int, rng: np.random.Generator) -> tuple[sp.csr_array, sp.csr_array]:

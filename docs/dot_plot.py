@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from statistics import mean, stdev
 
-WIDTH, LABELS, GAP = 760, 270, 36  # px: of the figure, of the names, between panels
+WIDTH, LABELS, GAP = 790, 305, 36  # px: of the figure, of the names, between panels
 ROW, TOP, BOTTOM = 22, 52, 26  # px: of a method, above the rows and below
 PEERS = (
     *("LDA", "NMF", "CVB0", "LSA", "tomotopy", "topica", "gensim", "scikit-learn"),
