@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import operator
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -19,10 +20,11 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.base import A_MODEL, CooccurrenceEstimator, attributes, warm_starts
 from skcooc.ensemble.members import MetaModel, check_member
 from skcooc.fitting import Recipe, tuning
-from skcooc.fitting.context import FitContext, in_threads, split_threads
-from skcooc.fitting.fit import tuned_fit
+from skcooc.fitting.context import FitContext, in_threads, split_threads, threaded
+from skcooc.fitting.fit import learned_structure, tuned_fit
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
+from skcooc.fitting.short_fits import ShortFits
 from skcooc.fitting.watching import WatchedContext
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.memory import CacheValidation
@@ -32,7 +34,7 @@ from skcooc.heldout.validation import (
     chosen_smoothing,
     hold_out,
 )
-from skcooc.protocol import Array, Block, Capability, RandomState, TableLike
+from skcooc.protocol import Array, Block, Capability, Counts, Predictor, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 from skcooc.protocol.scikit_learn import Interval
 from skcooc.simplex import match_rows, normalise
@@ -219,7 +221,7 @@ class AveragedModels(MetaModel):
             )
             recipe = recipe.with_seeds(seeds)
             settings = recipe.settings
-            tuned = self._tune(recipe, table, inputs, journal) if settings.holds_out else None
+            tuned = self._tune(recipe, table, journal) if settings.holds_out else None
             values = tuned.values if tuned else {"beta": settings.beta}
             members = self._fit_members(table, inputs, values, seeds, journal)
         mixtures = counts.map_blocks(_side_by_side, *(member.embedding_ for member in members))
@@ -247,7 +249,6 @@ class AveragedModels(MetaModel):
         self,
         recipe: Recipe,
         table: Table,
-        inputs: attributes.Attributes,
         journal: Journal,
     ) -> TunedMean:
         """Tune what the mean of a few members needs.
@@ -267,16 +268,9 @@ class AveragedModels(MetaModel):
             with context.part("tuned") as part:
                 start = context.once("tuned", tuned_fit, recipe, rest, heldout, of_one, part)
             single = start.trials
-        seeds = settings.seeds[:FEW]
-        train = Table(rest, rest, table.schema)
         cache = None
         if self._cache is not None:
             cache = CacheValidation.from_tables(rest, heldout.X, self._cache)
-
-        def predict(values: tuning.Values, part: FitContext) -> MeanPrediction:
-            members = self._fit_members(train, inputs, values, seeds, Journal())
-            factors = [member.factors for member in members]
-            return predicted_mean(factors, len(settings.seeds), heldout, cache)
 
         record = journal.get_or_compute(("means",), tuning.TrialRecord[MeanPrediction])
         if settings.tunes:
@@ -289,10 +283,43 @@ class AveragedModels(MetaModel):
             of_mean = mean_tunables({**chosen, "beta": beta}, tunables, largest)
         else:
             of_mean = [tuning.Candidates([{"beta": settings.beta}])]
-        with context.part("mean") as part:
+        with context.part("mean") as part, ExitStack() as pools:
+            members = self._short_fits(settings.seeds[:FEW], table, rest, heldout, part, pools)
+
+            def predict(values: tuning.Values, trial: FitContext) -> MeanPrediction:
+                tasks = [(fits, values, trial, seed) for seed, fits in members.items()]
+                predicted = in_threads(_member_prediction, tasks, self.n_jobs)
+                return predicted_mean(predicted, len(settings.seeds), heldout, cache)
+
             best = tuning.tune(of_mean, settings.names, predict, record, part)
         trials = [trial._replace(chosen=False) for trial in single] + record.trials
         return TunedMean(best.values, trials, record.best)
+
+    def _short_fits(
+        self,
+        seeds: Sequence[int],
+        table: Table,
+        X: Block,
+        heldout: HeldOut,
+        context: FitContext,
+        pools: ExitStack,
+    ) -> dict[int, ShortFits]:
+        """Return the fits of a member for each seed, which share its start and its structure."""
+        _, n_inner = split_threads(self.n_jobs, len(seeds))
+        fits = {}
+        for seed in seeds:
+            member = self._member(seed, n_inner)
+            recipe = member.recipe().of_member().for_table(X, table.schema.column_names)
+            recipe = recipe.with_seeds(draw_seeds(seed, 1))
+            if recipe.structure is not None:
+                structure = learned_structure(recipe.settings, recipe.structure, X, None, context)
+                recipe = recipe.tuned(structure.model, recipe.settings.beta, structure.start)
+            fits[seed] = ShortFits(recipe, pools.enter_context(threaded(X, n_inner)), heldout)
+        return fits
+
+    def _member(self, seed: int, n_jobs: int) -> CooccurrenceEstimator:
+        shared = {"n_jobs": n_jobs, "n_init": 1, "max_iter": self.max_iter, "warm_start": False}
+        return clone(self.estimator).set_params(random_state=seed, **shared)
 
     def _fit_members(
         self,
@@ -303,10 +330,9 @@ class AveragedModels(MetaModel):
         journal: Journal,
     ) -> list[CooccurrenceEstimator]:
         _, n_inner = split_threads(self.n_jobs, len(seeds))
-        shared = {"n_jobs": n_inner, "n_init": 1, "max_iter": self.max_iter, "warm_start": False}
 
         def fit(number: int, seed: int) -> CooccurrenceEstimator:
-            member = clone(self.estimator).set_params(random_state=seed, **shared, **values)
+            member = self._member(seed, n_inner).set_params(**values)
             return journal.get_or_compute(
                 ("member", number), member.fit_short, table, inputs, checkpoint=True
             )
@@ -361,8 +387,20 @@ def nearer_one(beta: float, largest: float) -> float:
     return max(beta, min((beta + 1) / 2, largest, 1.0))
 
 
+def _member_prediction(
+    fits: ShortFits, values: tuning.Values, trial: FitContext, seed: int
+) -> CachedPredictions:
+    """Return what a member with these values predicts; its rows are of the last parameters."""
+    with trial.part(seed) as part:
+        result = fits.run(values, part)
+    model = fits.recipe.with_values(values).equations
+    last = cast(Counts, result.X)
+    rows, _ = last.expect(model, result.params, result.rows, result.beta)
+    return fits.heldout.predicted(model, result.params, rows)
+
+
 def predicted_mean(
-    models: Sequence[Factors], n_all: int, heldout: HeldOut, cache: CacheValidation | None
+    models: Sequence[Predictor], n_all: int, heldout: HeldOut, cache: CacheValidation | None
 ) -> MeanPrediction:
     """Prediction of S models, whose perplexity and smoothing are extrapolated to a mean of n_all.
 

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import starmap
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -16,6 +16,8 @@ from skcooc.em import EMResult, EMStage, EMState, Record, State, fit
 from skcooc.em.stages import Solver, StageSchedule
 from skcooc.fitting.recipe import Settings
 from skcooc.protocol import Counts, T
+
+C = TypeVar("C", bound=Counts)
 
 
 class FitContext:
@@ -95,6 +97,13 @@ class FitContext:
         with self.part("start", "start", n_blocks=first.X.n_blocks) as part:
             state = first.start(first.model, first.X, rng, part)
         return state, part.history
+
+
+@contextmanager
+def threaded(X: C, n_threads: int) -> Iterator[C]:
+    """Return the counts with a pool of threads, which is closed at the end."""
+    with threads(n_threads) as map:
+        yield X.with_threads(n_threads, map)
 
 
 def split_threads(n_jobs: int | None, n_tasks: int) -> tuple[int, int]:

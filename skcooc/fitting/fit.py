@@ -9,10 +9,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from skcooc.counts.passes import threads
 from skcooc.em import EMResult, EMState, Record, Split, State
 from skcooc.em.stages import Start
-from skcooc.fitting.context import FitContext, in_threads, split_threads
+from skcooc.fitting.context import FitContext, in_threads, split_threads, threaded
 from skcooc.fitting.recipe import Recipe, Settings, StructureLearner
 from skcooc.fitting.short_fits import ShortFit, ShortFits, with_best_row_prior
 from skcooc.fitting.stream import solve_rows
@@ -126,10 +125,9 @@ def tuned_fit(
     n_trials = sum(tunable.n_trials for tunable in tunables) + 1  # and of a varied one
     record = context.once("trials", TrialRecord[ShortFit])
     with (
-        threads(settings.n_threads) as map,
+        threaded(train, settings.n_threads) as X,
         context.part("search", "temperature search", n_trials) as search,
     ):
-        X = train.with_threads(settings.n_threads, map)
         short_fits = ShortFits(recipe.short(X), X, heldout)
         chosen = tune(tunables, settings.names, short_fits, record, search)
         best = record.best
@@ -166,8 +164,10 @@ def learned_structure(
 ) -> Tuned:
     """Learn the structure of the model from the tokens that are fitted."""
     rng = np.random.default_rng(settings.seeds[0])
-    with threads(settings.n_threads) as map, context.part("structure", "annealing") as part:
-        X = train.with_threads(settings.n_threads, map)
+    with (
+        threaded(train, settings.n_threads) as X,
+        context.part("structure", "annealing") as part,
+    ):
         model, start, splits = learner.learn(X, settings.solver, rng, heldout, part)
     return Tuned(model, np.nan, start, splits, history=part.history)
 
@@ -216,10 +216,10 @@ def one_run(
     settings, rng = recipe.settings, np.random.default_rng(recipe.settings.seeds[number])
     _, n_inner = split_threads(settings.n_jobs, recipe.n_parallel_runs)
     with (
-        threads(n_inner) as map,
+        threaded(X, n_inner) as X,
         context.part(f"run {number}", "EM", recipe.n_subtasks, X.n_blocks) as part,
     ):
-        X = part.with_progress(X.with_threads(n_inner, map))
+        X = part.with_progress(X)
         if best is None:
             stages, start = recipe.stages(X, heldout), None
         else:

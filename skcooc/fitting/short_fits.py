@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcooc.em import Record, State
+from skcooc.em import EMResult, Record, State
 from skcooc.em.stages import StageSchedule
 from skcooc.fitting.context import FitContext
 from skcooc.fitting.recipe import Recipe
@@ -44,13 +44,24 @@ class ShortFits:
     """
 
     def __init__(self, recipe: Recipe, X: Block, heldout: HeldOut) -> None:
-        self.recipe, self._X, self._heldout = recipe, X, heldout
+        self.recipe, self._X, self.heldout = recipe, X, heldout
         self._starts: dict[tuple[Sequence[float], Model], tuple[State, list[Record]]] = {}
         self._cache = None
         if recipe.settings.cache is not None:
             self._cache = CacheValidation.from_tables(X, heldout.X, recipe.settings.cache)
 
     def __call__(self, values: Values, context: FitContext) -> ShortFit:
+        result = self.run(values, context)
+        equations = self.recipe.with_values(values).equations
+        predicted = self.heldout.predicted(equations, result.params, result.rows)
+        validation = self.heldout.score(predicted)
+        if self._cache is not None:
+            product = self._cache.perplexity(predicted) * validation.perplexity
+            validation = validation._replace(perplexity=float(np.sqrt(product)))
+        return ShortFit(validation, predicted, result.state, result.history)
+
+    def run(self, values: Values, context: FitContext) -> EMResult:
+        """Return the end of EM with some values; its history begins with that of the start."""
         recipe = self.recipe.with_values(values)
         stages = recipe.stages(self._X)
         n_shared = 0  # stages before the temperature tried, such as a warm-up
@@ -64,12 +75,7 @@ class ShortFits:
         first = stages[n_shared].stage  # begins as the fit that continues the best of them
         start = start._replace(params=first.model.for_table(start.params, first.X))
         result = context.run(stages[n_shared:], self._rng, recipe.settings.solver, start)
-        predicted = self._heldout.predicted(recipe.equations, result.params, result.rows)
-        validation = self._heldout.score(predicted)
-        if self._cache is not None:
-            product = self._cache.perplexity(predicted) * validation.perplexity
-            validation = validation._replace(perplexity=float(np.sqrt(product)))
-        return ShortFit(validation, predicted, result.state, [*history, *context.history])
+        return result._replace(history=[*history, *context.history])
 
     def _start(
         self, stages: Sequence[StageSchedule], n_shared: int, context: FitContext
