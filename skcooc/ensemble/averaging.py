@@ -44,7 +44,7 @@ LARGER_BETA = 1.07  # factor of the inverse temperature of members: a mean overf
 FEW = 3  # members that are fitted to tune the mean of all
 # What is not tuned for a single fit: it is tuned for the mean, or the mean makes up for it.
 NOT_OF_ONE = tuning.ComponentPrior, tuning.LeaveOneOut, tuning.SmallerPseudoCounts, tuning.OneOf
-PRIOR_FACTOR, N_PRIORS, N_BETAS = 2.2, 1, 2  # trials of the mean, at most
+PRIOR_FACTOR, N_PRIORS, N_BETAS = 2.2, 1, 1  # trials of the mean, at most
 NEEDS: Mapping[Capability, str] = {"row states": "averages keep the mixtures of the training rows"}
 QUANTILES = 0.05, 0.95  # of the members, for intervals
 
@@ -279,7 +279,7 @@ class AveragedModels(MetaModel):
             if usual is None:
                 beta = min(LARGER_BETA * chosen["beta"], largest)
             else:
-                beta = nearer_one(LARGER_BETA * usual, largest)
+                beta = nearer_one(nearer_one(LARGER_BETA * usual, largest), largest)
             of_mean = mean_tunables({**chosen, "beta": beta}, tunables, largest)
         else:
             of_mean = [tuning.Candidates([{"beta": settings.beta}])]
@@ -374,7 +374,7 @@ def mean_tunables(
         if isinstance(tunable, tuning.ComponentPrior):
             candidates.append({**first, "component_prior": tunable.within.guess})
             raised = partial(operator.mul, PRIOR_FACTOR)
-            priors.append(tuning.Raised("component_prior", raised, N_PRIORS))
+            priors.append(tuning.Raised("component_prior", raised, N_PRIORS, tuning.MIN_GAIN))
         if isinstance(tunable, tuning.LeaveOneOut):
             values = tunable.usual_values(LARGER_BETA)
             candidates.append({**values, "beta": nearer_one(values["beta"], largest_beta)})

@@ -373,17 +373,24 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Raised:
-    """One parameter, raised step by step from the best values so far, as long as that gains."""
+    """One parameter, raised step by step from the best values so far, as long as that gains.
+
+    It is not raised where its value gains less than ``enough``, relative to trials without it.
+    """
 
     parameter: str
     next: Callable[[float], float]
     n_trials: int
+    enough: float = 0.0
     name: str = "mean"
     min_gain: float = 0.0
 
     def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
         best = _required(best)
         lowest = best.validation.perplexity
+        without = [t.validation.perplexity for t in so_far if self.parameter not in t.values]
+        if without and lowest > (1 - self.enough) * min(without):
+            return
         value = best.values.get(self.parameter, 0.0)
         for _ in range(self.n_trials):
             raised = self.next(value)
