@@ -15,6 +15,8 @@ from skcooc import (
     TriadicAspectModel,
 )
 from skcooc.counts import CSRCounts
+from skcooc.em.solvers import Momentum
+from skcooc.em.stages import PlainRunner, fit
 from skcooc.ensemble.averaging import LARGER_BETA, consensus, mean_tunables, predicted_mean
 from skcooc.equations.aspects import distinctive_shares, usual_beta
 from skcooc.equations.row_clusters import RowClusters
@@ -24,7 +26,6 @@ from skcooc.heldout import Factors, HeldOut
 from skcooc.inspection import describe, set_names
 from skcooc.model_selection import CountSplit, split_counts
 from skcooc.simplex import match_rows
-from skcooc.tables import Table, TableSchema
 from tests.cases import CLASSES, FAST
 from tests.tables import held_out, occupied, planted, refused
 
@@ -136,7 +137,7 @@ def test_the_mean_of_aspect_models_is_tuned_from_their_usual_temperature():
     (chosen,) = (trial for trial in mean.tuning_ if trial.chosen)
     usual = usual_beta(CSRCounts(HARD.astype(float)), 4)
     assert {trial.stage for trial in mean.tuning_} == {"mean"}
-    assert mean.tuning_[0].beta == pytest.approx(min((1 + 1.07 * usual) / 2, 1))
+    assert mean.tuning_[0].beta == pytest.approx(min((3 + 1.07 * usual) / 4, 1))
     assert mean.beta_ == chosen.beta == mean.estimators_[0].beta_
     assert mean.smoothing_ == chosen.validation.smoothing
 
@@ -196,19 +197,17 @@ def test_the_temperature_of_a_mean_only_rises():
         assert raised.next(2.0) == 2.0  # of clusters, which may be larger than one
 
 
-def test_priors_and_temperatures_of_a_mean_rise_while_that_gains():
-    mean = average(AspectModel(4)).fit(HARD)
-    means = [trial for trial in mean.tuning_ if trial.stage == "mean"]
-    priors = [trial.prior for trial in means]
-    raised = [at for at in range(1, len(means)) if priors[at] > priors[at - 1] > 0]
-    assert raised
-    for at in raised:
-        assert priors[at] == pytest.approx(2.2 * priors[at - 1])
-        assert means[at].beta == means[at - 1].beta
-    for before, trial, after in zip(means[:-2], means[1:-1], means[2:], strict=True):
-        if after.beta > trial.beta > before.beta:  # raised twice
-            assert after.beta == pytest.approx((1 + trial.beta) / 2)
-            assert trial.validation.perplexity < before.validation.perplexity
+@pytest.mark.parametrize(("n_components", "is_raised"), [(3, True), (8, False)])
+def test_a_prior_that_gains_a_percent_is_raised_and_then_the_temperature(n_components, is_raised):
+    first, prior, *raised, last = average(AspectModel(n_components)).fit(HARD).tuning_
+    gain = 1 - prior.validation.perplexity / first.validation.perplexity
+    assert (gain > 0.01) == bool(raised) == is_raised
+    for trial in raised:
+        assert trial.prior == pytest.approx(2.2 * prior.prior)
+        assert trial.beta == prior.beta == first.beta
+    best = min(first, prior, *raised, key=lambda trial: trial.loss)
+    assert last.prior == best.prior
+    assert last.beta == pytest.approx((1 + first.beta) / 2)
 
 
 @pytest.mark.parametrize("n", [2, 6])
@@ -218,12 +217,17 @@ def test_the_mean_is_validated_by_three_members(n):
     seeds = draw_seeds(0, n)
     rest, held = held_out(HARD.astype(float), 0.1, seeds[0])
     (chosen,) = (trial for trial in mean.tuning_ if trial.chosen)
-    values = {**chosen.values, "tempering": mean.estimators_[0].tempering_}
+    counts = CSRCounts(rest)
     predicted = []
     for seed in seeds[:3]:
-        member = AspectModel(4, **values, max_iter=20, random_state=seed)
-        member.fit_short(Table(*[CSRCounts(rest)] * 2, TableSchema(rest.shape)), {})
-        predicted.append(member.embedding_ @ member.components_)
+        recipe = AspectModel(4, max_iter=20).recipe().of_member().with_values(chosen.values)
+        stages = recipe.stages(counts)
+        rng = np.random.default_rng(draw_seeds(seed, 1)[0])
+        first = stages[0].stage
+        start = first.start(first.model, counts, rng, PlainRunner())
+        result = fit(stages, rng, Momentum(), start)
+        rows, _ = counts.expect(recipe.equations, *result.state, chosen.beta)
+        predicted.append(rows @ result.params.components.T)
     b = (rest.sum(axis=0) + 1) / (rest.sum() + HARD.shape[1])
     held = held.toarray()
 

@@ -519,6 +519,9 @@ def test_a_parameter_is_raised_from_the_best_candidate_as_long_as_that_gains():
     assert len(equal) == 2  # nothing is gained
     ended, _ = tried([candidates, Raised("component_prior", lambda prior: prior, 4)], loss)
     assert len(ended) == 3
+    for enough, n_trials in ((0.01, 6), (0.03, 3)):  # the first prior gains 1.9 %
+        few, _ = tried([candidates, replace(raised, enough=enough)], loss)
+        assert len(few) == n_trials
 
 
 @dataclass(eq=False, repr=False)
