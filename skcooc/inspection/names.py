@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, overload
@@ -24,7 +25,17 @@ from skcooc.protocol.scikit_learn import Interval
 
 SIZE = [Interval(Integral, 1, None, closed="left"), None]
 SEPARATOR = " · "  # between the columns of a name
+SURROGATE = re.compile("[\ud800-\udfff]")  # half of a pair: no character, and not to be encoded
 M = TypeVar("M")
+
+
+def escape_surrogates(text: str, backslash: str = "\\") -> str:
+    r"""A text without half surrogate pairs, as in JSON that was cut: they are written as escapes.
+
+    >>> print(escape_surrogates("tea \ud83d"))
+    tea \ud83d
+    """
+    return SURROGATE.sub(lambda match: f"{backslash}u{ord(match[0]):x}", text)
 
 
 class Mergeable(Protocol):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from skcooc.inspection.names import SEPARATOR
+from skcooc.inspection.names import SEPARATOR, escape_surrogates
 from skcooc.inspection.palette import topic_colors
 from skcooc.protocol import Array, AttributeHints
 
@@ -219,7 +219,7 @@ def draw_lines(
 def write(ax: Axes, x: float, y: float, text: str, **options: Any) -> Text:
     """Write a text in which $ does not begin a formula, by default centred at the height y."""
     options.setdefault("va", "center")
-    return ax.text(x, y, text, parse_math=False, **options)
+    return ax.text(x, y, escape_surrogates(text), parse_math=False, **options)
 
 
 def draw_legend(ax: Axes, handles: list[Artist], names: list[str], **options: Any) -> None:
@@ -247,11 +247,13 @@ def text_width(text: str, fontsize: float) -> float:
     from matplotlib.textpath import text_to_path
 
     font = FontProperties(size=fontsize)
+    text = escape_surrogates(text)
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
 def shorten(text: str, width: float, fontsize: float = FONT, *, cut: bool = False) -> str:
     """The text, cut with an ellipsis if ``cut`` or if it is wider than ``width`` points."""
+    text = escape_surrogates(text)
     if not cut and text_width(text, fontsize) <= width:
         return text
     lengths = range(1, len(text) + 1)
@@ -269,7 +271,7 @@ def fold(text: str, width: float, fontsize: float = FONT, n_lines: int = 2) -> l
     (['tea · cup'], ['tea', 'cup'])
     """
     lines = list[str]()
-    for name in text.split(SEPARATOR):
+    for name in escape_surrogates(text).split(SEPARATOR):
         longer = SEPARATOR.join([*lines[-1:], name])
         if lines and text_width(longer, fontsize) <= width:
             lines[-1] = longer

@@ -226,7 +226,7 @@ def test_texts_that_are_missing_numbers_or_hold_half_a_surrogate(model, tmp_path
     page.save(tmp_path / "topics.html")
     shown = pages.read_payload((tmp_path / "topics.html").read_text(encoding="utf-8"))
     found = ["".join(document["parts"]) for document in shown["documents"]]
-    assert found[:7] == ["tea ? cup", "", "", "", "1984", "2.5", texts[6]]
+    assert found[:7] == [r"tea \ud800 cup", "", "", "", "1984", "2.5", texts[6]]
     assert [document["name"] for document in shown["documents"]][1:5] == [
         "row 1",
         "row 2",
@@ -415,6 +415,19 @@ def test_blocks_with_their_pairs_and_names_of_both_sides():
     assert explore(model, X).shown["facts"]["sides"] is None
     for wrong in (("nouns",), ("adjectives", 3), "adjectives", "ab", ("", "nouns"), 2):
         refused("sides should be the names of rows and columns", explore, model, X, sides=wrong)
+
+
+def test_names_of_blocks_and_groups_with_half_a_surrogate_are_written_as_escapes():
+    rows = [f"row \ud83d {i}" for i in range(len(X))]
+    options = {"title": "\ud800", "groups": ["\udfff", "b"] * (len(X) // 2)}
+    page = explore(pages.two_sided(X), X, [*WORDS[:-1], "team \udc00"], rows, **options)
+    assert r"<h1>\ud800</h1>" in page.html
+    shown = pages.read_payload(page.html)
+    assert shown["documents"][0]["name"] == r"row \ud83d 0"
+    assert shown["groups"]["labels"] == ["b", r"\udfff"]
+    members = [name for side in ("row", "column") for _, names in shown["blocks"][f"{side}_members"]
+               for name in names]  # fmt: skip
+    assert {r"row \ud83d 3", r"team \udc00"} <= set(members)
 
 
 def test_rare_members_of_large_blocks_are_left_out_but_no_pair(monkeypatch):

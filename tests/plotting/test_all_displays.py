@@ -59,8 +59,8 @@ def make(name, word, n_topics=5):
 
 
 @pytest.mark.parametrize("display", DISPLAYS, ids=lambda one: one.__name__)
-def test_all_draw_fitted_models_on_given_axes_in_any_style_and_dollars_are_no_mathematics(display):
-    price = "$\\frac$"  # matplotlib raises where it takes this for a formula
+def test_all_draw_fitted_models_on_given_axes_in_any_style_with_any_name(display):
+    price = "$\\frac$\ud83d"  # no formula, and half a surrogate pair: matplotlib raises for both
     sides = {"sides": (price, price)} if display is plotting.AssociationDisplay else {}
     for method in (display.from_estimator, display.plot):
         assert inspect.signature(method).parameters["ax"].default is None

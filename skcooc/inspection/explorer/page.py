@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from skcooc.inspection.explorer.payload import Payload, payload, to_json
 from skcooc.inspection.models import Names, check_row_order, kind_of, read_view
-from skcooc.inspection.names import make_names, override_names
+from skcooc.inspection.names import escape_surrogates, make_names, override_names
 from skcooc.inspection.palette import topic_colors, topic_ranks
 from skcooc.protocol import AttributeHints, TableLike
 from skcooc.protocol.decorators import validated
@@ -78,7 +78,7 @@ class Explorer(AttributeHints):
             script="\n".join(_file(f"{name}.js") for name in SCRIPTS),
             payload=to_json({"title": self.title, **self.shown}),
         )
-        return str(page).encode("utf-8", "replace").decode()  # half surrogates cannot be written
+        return escape_surrogates(str(page))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the page into a file, such as "topics.html", at once; OSError if that fails."""
@@ -92,8 +92,9 @@ class Explorer(AttributeHints):
             os.replace(partial, path)
 
     def _repr_html_(self) -> str:
+        title = html.escape(escape_surrogates(self.title))
         return (
-            f'<iframe title="{html.escape(self.title)}" srcdoc="{html.escape(self.html)}" '
+            f'<iframe title="{title}" srcdoc="{html.escape(self.html)}" '
             'sandbox="allow-scripts allow-forms allow-downloads" '
             'style="width: 100%; height: 760px; border: 1px solid #8888"></iframe>'
         )

@@ -12,6 +12,7 @@ from skcooc.inspection.explorer import sections
 from skcooc.inspection.explorer.sections import PER_TOPIC, PageGroups, round_short
 from skcooc.inspection.features import most_representative
 from skcooc.inspection.models import ModelView, kind_of
+from skcooc.inspection.names import escape_surrogates
 from skcooc.inspection.palette import topic_ranks
 from skcooc.inspection.shares import FEW, RowTopics, compare_groups, row_topics
 from skcooc.inspection.similarity import map_positions
@@ -82,7 +83,7 @@ def payload(
 def to_json(value: object) -> str:
     """JSON that can be embedded in a script element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    text = text.encode("utf-8", "replace").decode()  # half a surrogate pair cannot be written
+    text = escape_surrogates(text, backslash="\\\\")  # JSON would make halves of the escapes
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 

@@ -16,6 +16,7 @@ from skcooc.heldout.scoring import score_rows
 from skcooc.inspection.features import cluster_orders
 from skcooc.inspection.groups import divide_by_label, divide_by_time, runs
 from skcooc.inspection.models import ModelView, call_on_counts, distributions
+from skcooc.inspection.names import escape_surrogates
 from skcooc.protocol import Array
 from skcooc.tables import as_counts
 
@@ -374,7 +375,8 @@ def _list_members(
     all clusters are named.
     """
     commonest = np.argsort(-sums, kind="stable")
-    room = np.cumsum([len(names[i].encode()) + 3 for i in commonest]) <= NAMES_ROOM
+    sizes = [len(escape_surrogates(names[i]).encode()) + 3 for i in commonest]
+    room = np.cumsum(sizes) <= NAMES_ROOM
     has_room = np.zeros(len(sums), dtype=bool)
     has_room[commonest[room]] = True
     has_room[needed] = True
