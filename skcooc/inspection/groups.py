@@ -16,6 +16,7 @@ from skcooc.protocol import Array, refuse_objects, warn
 from skcooc.protocol.scikit_learn import is_missing
 
 MOST_PERIODS = 12  # that are shown: of more, longer ones are chosen
+FEWEST_PERIODS, MANY_ROWS = 4, 30  # longer periods of as many rows are chosen if so many are left
 MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 FREQUENCIES = ("day", "week", *MONTHS)
 WIDE = 3.0  # steps between groups, in units of the (lower) median, above which a line is broken
@@ -298,21 +299,30 @@ def precision_of(days: Array) -> str:
 
 
 def shortest_period(days: Array) -> str:
-    """The shortest period with at most MOST_PERIODS values, or decades.
+    """The shortest period with at most MOST_PERIODS values, and a median of MANY_ROWS or more rows.
 
-    Days that all begin a month are months, and those that all begin a year are years.
+    If there is none, the longest that leaves FEWEST_PERIODS. Days that all begin a month are
+    months, and those that all begin a year are years.
 
-    >>> shortest_period(np.arange("2001-01", "2002-01", dtype="M8[M]").astype("M8[D]"))
-    'month'
+    >>> months = np.arange("2001-01", "2002-01", dtype="M8[M]").astype("M8[D]")
+    >>> shortest_period(months.repeat(30)), shortest_period(months.repeat(29))
+    ('month', 'quarter')
     """
     precision = precision_of(days)
     if precision == "day":
         alike = (f for f in ("year", "month") if (period_starts(days, f) == days).all())
         precision = next(alike, "day")
+    fitting = list[str]()
     for freq in FREQUENCIES[FREQUENCIES.index(precision) :]:
-        if len(np.unique(period_starts(days, freq))) <= MOST_PERIODS:
-            return freq
-    return FREQUENCIES[-1]
+        _, sizes = np.unique(period_starts(days, freq), return_counts=True)
+        if len(sizes) > MOST_PERIODS:
+            continue
+        if fitting and len(sizes) < FEWEST_PERIODS:
+            break
+        fitting.append(freq)
+        if np.median(sizes) >= MANY_ROWS:
+            break
+    return fitting[-1] if fitting else FREQUENCIES[-1]
 
 
 def period_starts(days: Array, freq: str) -> Array:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.stats import false_discovery_control, norm, t
+from scipy.stats import beta, false_discovery_control, norm, t
 from sklearn.utils import check_random_state, gen_batches
 
 from skcooc.inspection.frames import table_of
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 FEW = 5  # rows of a group, below which its share sets no scale
 BLOCK = 8_000_000  # numbers in the largest array
+SMALLEST_ERROR = 1e-6  # standard error of a share
 MOST_SEED = 2**31 - 1
 STEPS, TOLERANCE = 1000, 1e-6  # of EM for the mixture of a group
 UNIFORM = 0.01  # weight of equal shares in the mixture at which estimates are made linear
@@ -152,8 +153,8 @@ def topic_shares(
     (clusterings and trees), the share is the mean of P(z given x_i), weighted by tokens.
 
     Compare groups, not topics: a share depends on how many topics there are, and on which of them
-    take the words that all have in common. There are no intervals, as those of resampled rows leave
-    out this error; :func:`compare_shares` has intervals for differences.
+    take the words that all have in common. There are no intervals, because they would leave out
+    this error; :func:`compare_shares` has intervals for differences.
 
     Parameters
     ----------
@@ -177,8 +178,10 @@ def topic_shares(
         Counts of the rows: those fitted, which keep their ``sample_weight``, or other rows. None
         means that shares are means of mixtures, with a warning: differences come out too small.
     freq : {"auto", "day", "week", "month", "quarter", "year", "decade"}, default="auto"
-        Length of the periods of dates. "auto" means the shortest that gives at most 12 periods;
-        days that all begin a month are months, and those that all begin a year are years.
+        Length of the periods of dates. "auto" means the shortest that gives at most 12 periods, of
+        which the median has at least 30 rows. If there are too few rows for that, it means the
+        longest that leaves at least 4 periods. Days that all begin a month are months, and those
+        that all begin a year are years.
     backend : str, default="pandas"
         The library of the table; see :func:`describe`.
     names : sequence of K str, or dict of int to str, default=None
@@ -451,6 +454,40 @@ def compare_groups(
     linear = _differences(_sums(topics.linear, members), _sums(topics.tokens, members)[:, None])
     low, high = np.clip(ends - linear + (share - rest), -1, 1)
     return Differences(share, rest, low, high)
+
+
+def share_intervals(topics: RowTopics, members: list[Array], shares: Array, level: float) -> Array:
+    """Intervals of the shares (G, K) of topics in groups of rows, (2, G, K); NaN for one row.
+
+    Those of Korn and Graubard (1998) for proportions in clustered samples: Clopper and Pearson's
+    intervals with an effective number of tokens, at which a proportion would vary as the linear
+    estimate varies between rows, reduced as the t distribution demands for few rows. Shares nearer
+    to 0 or 1 than half a standard error have the number of one at that distance. The intervals
+    express the choice of rows, and take the topics as known.
+
+    E. L. Korn and B. I. Graubard, Confidence intervals for proportions with small expected number
+    of positive counts estimated from survey data, Survey Methodology 24, 193-201, 1998.
+    """
+    ends = np.full((2, *shares.shape), np.nan)
+    tail = (1 - level) / 2
+    for g, (rows, share) in enumerate(zip(members, shares, strict=True)):
+        n = len(rows)
+        if n == 1:
+            continue
+        joint = topics.linear[rows]
+        tokens = topics.tokens[rows]
+        total = tokens.sum()
+        residuals = joint - np.outer(tokens, joint.sum(axis=0) / total)
+        errors = np.sqrt(n / (n - 1) * (residuals**2).sum(axis=0)) / total
+        errors = np.maximum(errors, SMALLEST_ERROR)
+        least = np.minimum(errors / 2, 0.5)
+        p = np.clip(share, least, 1 - least)
+        sizes = p * (1 - p) / errors**2 * (norm.ppf(tail) / t.ppf(tail, n - 1)) ** 2
+        successes = share * sizes
+        failures = sizes - successes
+        ends[0, g] = np.where(share > 0, beta.ppf(tail, successes, failures + 1), 0)
+        ends[1, g] = np.where(share < 1, beta.ppf(1 - tail, successes + 1, failures), 1)
+    return ends
 
 
 def p_values(topics: RowTopics, members: list[Array], n_permutations: int, seed: int) -> Array:

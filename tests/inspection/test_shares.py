@@ -105,6 +105,44 @@ def test_shares_are_those_of_the_most_likely_mixture_of_all_tokens_of_a_group():
     assert np.abs(np.subtract(*pooled_and_literal(X, mean, LABELS))).max() > 0.05
 
 
+def test_intervals_of_shares_cover_planted_ones_also_of_few_rows():
+    """On other tables than those by which the method was chosen."""
+    for n, length in ((6, 90), (20, 30), (100, 150)):
+        covered = []
+        for seed in range(100, 120):
+            rng = np.random.default_rng(seed)
+            q = rng.dirichlet(np.full(300, 0.1), size=12)
+            sizes = rng.dirichlet(np.ones(12), size=3)
+            rows = np.concatenate([rng.dirichlet(2 * size, size=n) for size in sizes])
+            lengths = rng.integers(length // 3, 2 * length, size=len(rows))
+            X = np.array([rng.multinomial(m, p) for m, p in zip(lengths, rows @ q, strict=True)])
+            topics = shares.RowTopics(rows, X.astype(float), q)
+            members = np.split(np.arange(3 * n), 3)
+            share = topics.shares(members)
+            low, high = shares.share_intervals(topics, members, share, 0.95)
+            assert (low <= share).all()
+            assert (share <= high).all()
+            covered.append(((low <= sizes) & (sizes <= high)).mean())
+        assert 0.92 < np.mean(covered) < 0.98, n
+
+
+def test_intervals_of_shares_of_one_row_of_equal_rows_and_of_all():
+    mixtures, rows = drawn()
+    topics = topics_of(np.vstack([mixtures, *[mixtures[:1]] * 5]), np.r_[rows, [20.0] * 5])
+    members = [np.array([0]), np.arange(10, 15), np.arange(15)]
+    share = topics.shares(members)
+    low, high = shares.share_intervals(topics, members, share, 0.95)
+    assert np.isnan([low[0], high[0]]).all()
+    np.testing.assert_allclose(high[1] - low[1], 0, atol=1e-4)
+    narrow = shares.share_intervals(topics, members, share, 0.5)
+    assert (low[2] < narrow[0][2]).all()
+    assert (narrow[1][2] < high[2]).all()
+    certain = topics_of(np.eye(3)[[0] * 4], np.full(4, 9.0))  # shares of 1 and of 0
+    low, high = shares.share_intervals(certain, [np.arange(4)], np.eye(3)[:1], 0.95)
+    np.testing.assert_allclose(low, np.eye(3)[:1], atol=1e-4)
+    np.testing.assert_allclose(high, np.eye(3)[:1], atol=1e-4)
+
+
 def test_limits_one_row_in_each_group_and_all_rows_in_one():
     X, model = table_and_model()
     np.testing.assert_allclose(*pooled_and_literal(X, model, np.arange(10)), atol=5e-4)

@@ -145,10 +145,15 @@ def test_at_most_twelve_periods_or_intervals_remain_in_order():
         (12, "2024-05-31"), (70, "2024-05-27"), (300, "2024-05"), (900, "2024 Q2"),
         (4000, "2024"), (9000, "2020s"),
     ):  # fmt: skip
-        shown = divide_by_time(MAY + np.arange(n_days), np.ones(n_days))
+        shown = divide_by_time(MAY + np.arange(n_days).repeat(30), np.ones(30 * n_days))
         assert shown.labels[0] == label
         assert 3 <= len(shown.labels) <= 12
         assert (np.diff(shown.groups) > np.timedelta64(0)).all()
+    for step, n_days, label in (  # of few rows, as long as four periods remain
+        (1, 10, "2024-05-31"), (1, 40, "2024-05-27"), (1, 70, "2024-05"), (3, 300, "2024 Q2"),
+    ):  # fmt: skip
+        days = MAY + np.arange(0, n_days, step)
+        assert divide_by_time(days, np.ones(len(days))).labels[0] == label
     for years, labels in (
         (np.arange(1990, 2024).repeat(2), ["1990 – 1994", "1995 – 1999", "2000 – 2004"]),
         (np.arange(-3, 15), ["-4 – -3", "-2 – -1", "0 – 1"]),

@@ -122,7 +122,7 @@ def test_texts_are_legible_the_first_month_is_written_and_titles_have_no_dots_at
         assert_legible(display)
     months = np.datetime64("2023-11") + np.arange(60) % 12
     names = ["characteristics · extraordinarily · indeed", *"bcde"]
-    display = SharesDisplay.from_estimator(MODEL, months, topics=[0], names=names)
+    display = SharesDisplay.from_estimator(MODEL, months, freq="month", topics=[0], names=names)
     ticks = [text.get_text() for text in display.ax_.get_xticklabels()]
     assert ticks == ["2023-11", "2024-04", "2024-09"]
     lines = display.ax_.get_title("left").split("\n")

@@ -140,7 +140,8 @@ def explore(
     times : array-like of shape (N,), series, or dict or data frame of one column, default=None
         A number or a date of each row, such as the year; dates may be pandas periods, strings such
         as "2024-01", numbers such as 20240131, or Unix time. Dates are put into at most 12 periods,
-        and more than 12 numbers into at most 12 intervals of equal width; see :func:`topic_shares`.
+        longer ones if there are few rows, and more than 12 numbers into at most 12 intervals of
+        equal width; see :func:`topic_shares`.
         ValueError for anything else, and if no value tells which number is the day.
     names : sequence of K str, or dict of int to str, default=None
         Names of the topics, or of some of them; see :func:`name_topics` for the others. Names that
