@@ -16,7 +16,7 @@ from skcooc.protocol import Array, refuse_objects, warn
 from skcooc.protocol.scikit_learn import is_missing
 
 MOST_PERIODS = 12  # that are shown: of more, longer ones are chosen
-FEWEST_PERIODS, MANY_ROWS = 4, 30  # longer periods of as many rows are chosen if so many are left
+FEWEST_PERIODS, MANY_ROWS = 4, 100  # longer periods of as many rows are chosen if so many are left
 MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 FREQUENCIES = ("day", "week", *MONTHS)
 WIDE = 3.0  # steps between groups, in units of the (lower) median, above which a line is broken
@@ -305,7 +305,7 @@ def shortest_period(days: Array) -> str:
     months, and those that all begin a year are years.
 
     >>> months = np.arange("2001-01", "2002-01", dtype="M8[M]").astype("M8[D]")
-    >>> shortest_period(months.repeat(30)), shortest_period(months.repeat(29))
+    >>> shortest_period(months.repeat(100)), shortest_period(months.repeat(99))
     ('month', 'quarter')
     """
     precision = precision_of(days)

@@ -179,7 +179,7 @@ def topic_shares(
         means that shares are means of mixtures, with a warning: differences come out too small.
     freq : {"auto", "day", "week", "month", "quarter", "year", "decade"}, default="auto"
         Length of the periods of dates. "auto" means the shortest that gives at most 12 periods, of
-        which the median has at least 30 rows. If there are too few rows for that, it means the
+        which the median has at least 100 rows. If there are too few rows for that, it means the
         longest that leaves at least 4 periods. Days that all begin a month are months, and those
         that all begin a year are years.
     backend : str, default="pandas"

@@ -96,6 +96,11 @@ def test_shares_of_groups_rows_without_a_label_and_groups_of_one_row(model, page
         assert found["share"][g] == close(pooled.tolist())
         largest = model.embedding_[rows].argmax(axis=1).tolist()
         assert found["documents"][g] == close([largest.count(k) / len(rows) for k in range(3)])
+        for low, share, high in zip(
+            *(found[name][g] for name in ("low", "share", "high")), strict=True
+        ):
+            assert 0 <= low <= share <= high <= 1
+            assert high - low < 0.5
     differences = compare_shares(model, GROUPS, X=X, n_permutations=1, random_state=0)
     certain = differences[np.abs(differences["low"]) > 0.02]
     assert len(certain) > 3
@@ -107,6 +112,7 @@ def test_shares_of_groups_rows_without_a_label_and_groups_of_one_row(model, page
     found = explore(model, X, feature_names=WORDS, groups=groups).shown["groups"]
     assert (found["labels"], found["sizes"]) == (["many", "one"], [len(X) - 2, 1])
     assert found["above"] == [[0] * 3] * 2  # no interval
+    assert found["low"][1] == found["high"][1] == [None] * 3
     for given in ({"desk": groups}, pd.DataFrame({"desk": groups})):
         assert explore(model, X, groups=given).shown["groups"] == {**found, "name": "desk"}
 

@@ -4,10 +4,13 @@ Needs Playwright and a Chromium, as ``pip install playwright`` and Debian's pack
 """
 
 import contextlib
+import io
 import json
 import shutil
+from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skcooc.inspection import explore
@@ -242,7 +245,10 @@ def test_shares_at_one_glance_and_lines_break_where_a_month_is_left_out_or_has_o
     assert any(title.startswith("a long name that ends in north in much") for title in titles)
     assert not any("north in little" in title for title in titles)
     page.get_by_role("link", name="Over time", exact=True).click()
-    assert page.locator(".lines svg").count() == 3
+    curves = page.locator(".curves svg")
+    assert curves.count() == 3
+    assert curves.first.bounding_box()["width"] > 400
+    assert curves.first.locator(".range").count() == 4  # a month of one row has none
     page.goto(page.url.split("#")[0] + "#topic=0")
     page.reload()
     lines = [line.get_attribute("d") for line in page.locator(".curve .line").all()]
@@ -254,6 +260,65 @@ def test_shares_at_one_glance_and_lines_break_where_a_month_is_left_out_or_has_o
     assert page.locator(".curve text").last.evaluate(
         "(e) => e.getBBox().x + e.getBBox().width <= e.ownerSVGElement.clientWidth"
     )
+
+
+def test_columns_that_are_cut_are_counted_until_they_are_scrolled_to(open_page):
+    page = open_page("tree.html")
+    page.locator("#view-groups").click()
+    grid = page.locator(".heat")
+    assert grid.bounding_box()["width"] == page.locator("#views").bounding_box()["width"]
+    assert not page.locator(".hint").is_visible()
+    page = open_page("tree.html", "phone")
+    page.locator("#view-groups").click()
+    page.set_viewport_size({"width": 300, "height": 800})
+    page.locator(".hint").wait_for()
+    assert page.locator(".hint").inner_text().startswith("2 more columns: scroll")
+    page.locator(".scroll").evaluate("(box) => { box.scrollLeft = box.scrollWidth; }")
+    page.locator(".hint").wait_for(state="hidden")
+
+
+def saved(page, button):
+    with page.expect_download() as download:
+        button.click()
+    return download.value.suggested_filename, download.value.path().read_text(encoding="utf-8")
+
+
+def test_tables_are_saved_with_their_numbers_and_figures_as_they_are_seen(open_page):
+    page = open_page("tree.html", scheme="dark")
+    shown = json.loads(page.locator("#payload").text_content())
+    page.locator("#view-groups").click()
+    name, text = saved(page, page.get_by_role("button", name="Table (CSV)"))
+    assert name == "a-tree-nodes-by-group.csv"
+    table = pd.read_csv(io.StringIO(text))
+    assert set(table["group"]) == {"a", EVIL}
+    for _, line in table.iterrows():
+        k = [topic["name"] for topic in shown["topics"]].index(line["node"])
+        g = shown["groups"]["labels"].index(line["group"])
+        for column in ("share", "low", "high"):
+            assert line[column] == shown["groups"][column][g][k]
+    page.goto(page.url.split("#")[0] + "#topic=0")
+    page.reload()
+    _, text = saved(page, page.get_by_role("button", name="Table (CSV): Words"))
+    table = pd.read_csv(io.StringIO(text))
+    assert table.columns.tolist() == ["word", "probability", "lift", "also in"]
+    listed = dict.fromkeys(shown["features"][f][0] for f, *_ in shown["topics"][0]["features"])
+    assert set(table["word"]) <= set(listed)
+    ps = {shown["features"][f][0]: p for f, p, *_ in shown["topics"][0]["features"]}
+    assert table["probability"].tolist() == [ps[word] for word in table["word"]]
+    name, text = saved(page, page.get_by_role("button", name="Figure (SVG)"))
+    assert name.endswith("over-time.svg")
+    picture = ElementTree.fromstring(text)
+    background, *_ = picture
+    assert background.get("fill") == "rgb(21, 24, 28)"
+    circle = picture.find("{http://www.w3.org/2000/svg}circle")
+    drawn = page.locator(".curve circle").first
+    assert circle.get("fill") == drawn.evaluate("(point) => getComputedStyle(point).fill")
+    assert "class=" not in text
+    for view in ("topics", "documents", "about"):
+        page.locator(f"#view-{view}").click()
+        _, text = saved(page, page.get_by_role("button", name="Figure (SVG)"))
+        assert ElementTree.fromstring(text).get("viewBox")
+        assert "href=" not in text
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -297,7 +362,9 @@ def test_all_members_of_a_cluster_are_found_and_sides_have_their_names(open_page
     assert page.locator(".block h2").inner_text() == "Adjectives 0, nouns 0"
     nouns = page.locator(".members").nth(1).locator("li")
     assert nouns.count() == 40
-    page.locator(".members").nth(1).get_by_role("button").click()
+    more = page.locator(".members").nth(1).locator("button")
+    more.click()
+    assert not more.is_visible()
     assert {int(name.split()[1]) for name in nouns.all_text_contents()} == set(range(0, 400, 2))
     page.get_by_label("Filter nouns").fill("noun 39")
     assert set(nouns.all_text_contents()) == {f"noun {j}" for j in range(390, 400, 2)}

@@ -145,7 +145,7 @@ def test_at_most_twelve_periods_or_intervals_remain_in_order():
         (12, "2024-05-31"), (70, "2024-05-27"), (300, "2024-05"), (900, "2024 Q2"),
         (4000, "2024"), (9000, "2020s"),
     ):  # fmt: skip
-        shown = divide_by_time(MAY + np.arange(n_days).repeat(30), np.ones(30 * n_days))
+        shown = divide_by_time(MAY + np.arange(n_days).repeat(100), np.ones(100 * n_days))
         assert shown.labels[0] == label
         assert 3 <= len(shown.labels) <= 12
         assert (np.diff(shown.groups) > np.timedelta64(0)).all()

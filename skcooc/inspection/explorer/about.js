@@ -23,7 +23,7 @@ function aboutView() {
   }
   if (data.groups && data.groups.n > data.groups.labels.length) left.push(`The largest ${data.groups.labels.length} of ${count(data.groups.n)} groups are shown.`);
   const how = [
-    `The model is one of ${f.model}. The ${rowNouns} are ${f.fitted ? "those that it was fitted to" : "other ones than it was fitted to, folded in"}.`,
+    `The model is of the class ${f.model}. The ${rowNouns} are ${f.fitted ? "those that it was fitted to" : "new to it, and were folded in"}.`,
     data.facts.texts ? `A ${unit} is one occurrence of a ${feature}.` : null,
     `Perplexity is ${f.held_out ? "held out: half of each was folded in, and the other half scored" : "in sample"}. ` +
       `One of perplexity 100 is predicted as if each ${unit} were one of 100 equally likely ${columnNouns}.`,
@@ -32,9 +32,9 @@ function aboutView() {
       `${capital(LARGEST_IN)}: ${lower(LARGEST_MEANS)}`,
     `Probability of a ${feature}: its share in the ${units} of a ${noun}. Lift: this probability over that in all ${units}. ` +
       `Log-ratio: the natural logarithm of this probability over that in the other ${nouns}; 0 is as much, 0.69 twice as much.`,
-    `The slider ranks by relevance (Sievert and Shirley, 2014). The map of ${nouns} has Hellinger distances in two dimensions, as well as can be; its axes mean nothing.`,
+    `The slider ranks by relevance (Sievert and Shirley, 2014). The map of ${nouns} shows Hellinger distances as closely as two dimensions allow; its axes have no meaning.`,
     `The colour of a ${feature} is its most probable ${noun} where it stands.`,
-    "Whether differences between groups are more than chance, skcooc.inspection.compare_shares tests.",
+    "skcooc.inspection.compare_shares tests whether differences between groups are more than chance.",
     "Names that you give are kept in the address of the page: bookmark it, or export them.",
   ];
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, "About this page"),

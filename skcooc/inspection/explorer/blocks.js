@@ -5,9 +5,10 @@ function blocksView() {
   const narrow = room() < 700;
   const [left, top] = narrow ? [88, 84] : [118, 100];
   const right = narrow ? 24 : 40;
-  const width = Math.min(room(), left + 28 * columns.length + right);
+  const side = Math.max(28, Math.min(56, 480 / Math.max(rows.length, columns.length)));
+  const width = Math.min(room(), left + side * columns.length + right);
   const cell = (width - left - right) / columns.length;
-  const high = Math.min(cell, 28);
+  const high = Math.min(cell, side);
   const height = top + high * rows.length;
   const panel = el("section", { class: "block" });
   const cells = rows.map((c, i) => columns.map((d, j) => {
@@ -36,7 +37,7 @@ function blocksView() {
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, "Blocks"),
     el("p", { class: "quiet" }, `Clusters of ${rowNouns} from top to bottom, clusters of ${columnNouns} from left to right. Red blocks are observed ` +
       "more often than if both were independent, blue ones less often. Choose one, with the mouse or the arrow keys."),
-    scale(), el("div", { class: "beside" }, grid, panel));
+    scale(), el("div", { class: "beside" }, figure("Blocks", grid), panel));
 }
 
 // Of these blocks, the one with the most co-occurrences above those expected under independence.
@@ -83,7 +84,7 @@ function block(c, d) {
   const { row_members, column_members, joint, pairs, columns } = data.blocks;
   const [total, examples] = pairs[c * columns.length + d];
   const lines = examples.map(([i, j, n]) => el("tr", {}, el("td", {}, row_members[c][1][i]),
-    el("td", {}, column_members[d][1][j]), el("td", { class: "number" }, count(n))));
+    el("td", {}, column_members[d][1][j]), numberCell(n, count(n))));
   return el("div", {}, el("h2", {}, `${capital(clusterText("row", c))}, ${clusterText("column", d)}`),
     el("p", {}, `${capital(ratio(c, d))}; ${percent(joint[c][d])} of all ${units} by the model; ${plural(total, unit)} in the table.`),
     el("h3", {}, "Most frequent pairs"), lines.length

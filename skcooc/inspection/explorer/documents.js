@@ -90,9 +90,9 @@ function rowMap() {
     () => [[0, 14], [0, -6]]);
   const picture = el("div", {}, el("p", { class: "quiet" },
     `Each point is a ${rowNoun}, in the colour of its largest ${noun} and near the ${nouns} it is made of. Choose one to read it.`),
-  svg("svg", { class: "map rows", width: across, height, viewBox: `0 0 ${across} ${height}`, tabindex: "0",
+  figure(`Map of ${rowNouns}`, svg("svg", { class: "map rows", width: across, height, viewBox: `0 0 ${across} ${height}`, tabindex: "0",
     role: "application", "aria-label": `Map of ${rowNouns}: the arrows go from one to the next, Escape closes it`, onclick: picked, onkeydown: keys },
-  svg("g", {}, points), labelled(labels)));
+  svg("g", {}, points), labelled(labels))));
   mark(chosen);
   const light = (found) => points.forEach((point, number) => point.classList.toggle("pale", !found.has(number)));
   return { picture, opened: panel, light };
@@ -127,5 +127,5 @@ function errors() {
   return el("div", { class: "errors" },
     el("p", {}, `Perplexity of ${rowNouns}, one by one, ${where}. The median is ${small(median)}. ` +
       `The smaller, the better predicted: 100 is as if each ${unit} were one of 100 equally likely ${columnNouns}.`),
-    svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said }, bars, ticks));
+    figure(`Perplexity of ${rowNouns}`, svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said }, bars, ticks)));
 }

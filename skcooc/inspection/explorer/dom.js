@@ -59,14 +59,70 @@ function choice(id, options, value, change) {
   return select;
 }
 
-// Of a heading with a class, such as "number", both are given, and perhaps what it means.
-const table = (caption, head, rows) =>
-  el("table", {}, el("caption", { class: "unseen" }, caption),
+// A cell with a number as it is read, which is saved with all its digits.
+const numberCell = (value, text, kind = "") => el("td", { class: `number ${kind}`, "data-value": value }, text);
+
+// A table that can be saved: with the values of its cells, or with other records, a line each. Of a
+// heading with a class, such as "number", both are given, and perhaps what it means.
+function table(caption, head, rows, { kind = null, records = null } = {}) {
+  const grid = el("table", { class: kind }, el("caption", { class: "unseen" }, caption),
     el("thead", {}, el("tr", {}, head.map((cell) => {
-      const [text, kind, meaning] = [cell].flat();
-      return el(text ? "th" : "td", { scope: text ? "col" : null, class: kind, title: meaning }, text);
+      const [text, of, meaning] = [cell].flat();
+      return el(text ? "th" : "td", { scope: text ? "col" : null, class: of, title: meaning }, text);
     }))),
     el("tbody", {}, rows));
+  return el("div", {}, grid, csvButton(caption, records ?? (() => recordsOf(grid))));
+}
+
+// The cells of a table but those of its columns without a heading, which are bars.
+function recordsOf(grid) {
+  const headings = [...grid.tHead.rows[0].cells].map((cell) => cell.textContent);
+  const value = (cell) => cell.dataset.value ?? cell.textContent.replaceAll("\u200b", "").trim();
+  const lines = [...grid.tBodies[0].rows].map((row) => [...row.cells].map(value));
+  return [headings, ...lines].map((line) => line.filter((_, column) => headings[column]));
+}
+
+const quoted = (value) => {
+  const text = String(value ?? "");
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+
+const csvButton = (caption, records) => saveButton("Table (CSV)", caption, "csv", "text/csv",
+  () => `${records().map((line) => line.map(quoted).join(",")).join("\n")}\n`);
+
+// A figure that can be saved as it is seen.
+const figure = (caption, picture) => el("div", { class: "figure" }, picture,
+  saveButton("Figure (SVG)", caption, "svg", "image/svg+xml", () => standalone(picture)));
+
+const saveButton = (label, caption, ending, type, content) => el("div", { class: "save" },
+  el("button", { type: "button", "aria-label": `${label}: ${caption}`,
+    onclick: () => save(`${data.title} ${caption}`, ending, type, content()) }, label));
+
+function save(title, ending, type, content) {
+  const name = title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 80);
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  el("a", { href: url, download: `${name}.${ending}` }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+const DRAWN = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linejoin",
+  "paint-order", "font-family", "font-size", "text-anchor"];
+const OF_THE_PAGE = ["class", "href", "id", "tabindex", "data-number", "data-at"];
+
+// A picture without the page: its styles are attributes, and it has the background of the page.
+function standalone(picture) {
+  const copy = picture.cloneNode(true);
+  const nodes = (root) => [root, ...root.querySelectorAll("*")];
+  const originals = nodes(picture);
+  nodes(copy).forEach((node, i) => {
+    for (const name of OF_THE_PAGE) node.removeAttribute(name);
+    if (!node.matches("rect, circle, line, path, text")) return;
+    const style = getComputedStyle(originals[i]);
+    for (const name of DRAWN) node.setAttribute(name, style.getPropertyValue(name));
+  });
+  copy.prepend(svg("rect", { width: "100%", height: "100%", fill: getComputedStyle(document.body).backgroundColor }));
+  return new XMLSerializer().serializeToString(copy);
+}
 
 // What is made of items: the first ones, and more on demand.
 function paged(items, { first, more, within }, make) {

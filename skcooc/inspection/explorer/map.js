@@ -18,8 +18,8 @@ function topicMap(width) {
   return el("section", {},
     el("p", { class: "quiet" }, `Similar ${nouns} are near each other; areas are shares of the ${units}.` +
       (labels.length < byMass.length ? ` No room for ${plural(byMass.length - labels.length, "label")}.` : "")),
-    svg("svg", { class: "map", width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": `Map of ${nouns}` },
-      circles, labelled(labels)), pointed);
+    figure(`Map of ${nouns}`, svg("svg", { class: "map", width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": `Map of ${nouns}` },
+      circles, labelled(labels))), pointed);
 }
 
 function svgLink(k, said, point, circle) {

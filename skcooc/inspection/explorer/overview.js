@@ -4,8 +4,8 @@
 function opening() {
   const rows = (found) => found.map((k) => el("tr", {},
     el("th", { scope: "row" }, swatch(k), link({ topic: String(k) }, { id: `topic-${k}` }, nameOf(k)), massOf(k)),
-    el("td", { class: "number" }, percent(data.topics[k].weight)),
-    el("td", { class: "number" }, percent(data.topics[k].documents)), el("td", { class: "wide-only" }, further(k).flatMap((f, at) => [at ? ", " : "", el("span", { title: whereIs(f) }, data.features[f][0])]))));
+    numberCell(data.topics[k].weight, percent(data.topics[k].weight)),
+    numberCell(data.topics[k].documents, percent(data.topics[k].documents)), el("td", { class: "wide-only" }, further(k).flatMap((f, at) => [at ? ", " : "", el("span", { title: whereIs(f) }, data.features[f][0])]))));
   const list = el("div", { class: "all" });
   const show = () => {
     const found = byMass.filter((k) => matches(k, state.of));
@@ -61,47 +61,60 @@ function groupsView() {
   const { labels, sizes } = data.groups;
   const head = [noun, ["all", "number"], ...labels.map((label) => [breakable(label), "number"])];
   const rows = byMass.map((k) => el("tr", {}, el("th", { scope: "row" }, swatch(k), toTopic(k)),
-    el("td", { class: "number" }, percent(data.topics[k].weight)), labels.map((label, g) => heatCell(label, g, k))));
+    cell(k, data.topics[k].weight, null, percent(data.topics[k].weight), {}), labels.map((label, g) => heatCell(label, g, k))));
   const alone = sizes.some((n) => n === 1) ? " A group of one is not marked." : "";
+  const grid = table(`${capital(nouns)} by ${groupNoun}`, head, rows, { kind: "heat", records: () => shareRecords("groups", byMass) });
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, `${capital(nouns)} by ${groupNoun}`),
-    el("p", { class: "quiet" }, `The share of each ${noun} in the ${units} of each group; choose one to see its ${rowNouns}. Bold with ▲: characteristic, since the 95 % interval of ` +
+    el("p", { class: "quiet" }, `The share of each ${noun} in the ${units} of each group; choose one to see its ${rowNouns}. Bars: each ${noun} on a scale of its own. ` +
+      "Bold with ▲: characteristic, since the 95 % interval of " +
       `the difference from the other groups is above 0. Of many cells some are marked by chance.${alone}`),
     el("ul", { class: "legend quiet" }, `Of the share in all ${rowNouns}:`, [["h-2", "a quarter or less"], ["h-1", "half"], ["h1", "twice"],
       ["h2", "four times or more"]].map(([tone, text]) => el("li", {}, el("span", { class: `swatch ${tone}` }), text))),
-    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of shares" },
-      el("div", {}, heated(table(`Shares of ${nouns} in groups`, head, rows)))));
+    scrolling(grid.firstChild, "Table of shares"), grid.lastChild);
 }
 
-const heated = (grid) => { grid.classList.add("heat"); return grid; };
+// A table that may be wider than the page, with the number of columns that are cut.
+function scrolling(grid, label) {
+  const hint = el("p", { class: "quiet hint", hidden: true });
+  const box = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, grid);
+  const show = () => {
+    const end = box.getBoundingClientRect().right + 1;
+    const cut = [...grid.tHead.rows[0].cells].filter((cell) => cell.getBoundingClientRect().right > end).length;
+    box.classList.toggle("cut", cut > 0);
+    hint.hidden = cut === 0;
+    hint.textContent = `${plural(cut, "more column")}: scroll the table to the right →`;
+  };
+  box.addEventListener("scroll", show);
+  new ResizeObserver(show).observe(box);
+  return el("div", {}, hint, box);
+}
 
 const rough = (share) => (share > 0 && share < 0.00095 ? "<0.1\u00a0%" : percent(share));
+
+// A share above its bar, on the scale of its topic.
+function cell(k, share, tone, content, attributes) {
+  const mass = el("i", { class: `mass k${k}`, "aria-hidden": "true" });
+  mass.style.width = `${(100 * share) / Math.max(...data.groups.share.map((of) => of[k]), data.topics[k].weight, 1e-9)}%`;
+  return el("td", { class: `number ${tone ?? ""}`, ...attributes }, content, mass);
+}
 
 function heatCell(label, g, k) {
   const { documents, above } = data.groups;
   const share = data.groups.share[g][k];
   const { weight } = data.topics[k];
   const marked = above?.[g][k];
-  return el("td", { class: `number ${shade(share, weight)}${marked ? " marked" : ""}`,
-    title: `${nameOf(k)} in ${label}: ${percent(share)}; in all ${percent(weight)}; ${LARGEST_IN}: ${percent(documents[g][k])}` },
-  link({ view: "documents", topic: String(k), group: String(g), time: "", of: "", doc: "" }, {}, marked ? `▲ ${rough(share)}` : rough(share)));
+  const said = `${nameOf(k)} in ${label}: ${shareText("groups", g, k)}; in all ${percent(weight)}; ${LARGEST_IN}: ${percent(documents[g][k])}`;
+  return cell(k, share, `${shade(share, weight)}${marked ? " marked" : ""}`,
+    link({ view: "documents", topic: String(k), group: String(g), time: "", of: "", doc: "" }, {}, marked ? `▲ ${rough(share)}` : rough(share)),
+    { title: said });
 }
 
 function timesView() {
+  const n = Math.max(1, Math.floor(room() / 420));
+  const width = Math.floor((room() - 28 * (n - 1)) / n);
+  const curves = el("ul", { class: "curves" }, byMass.map((k) => el("li", {}, swatch(k), toTopic(k), curve(k, width))));
+  curves.style.gridTemplateColumns = `repeat(${n}, minmax(0, 1fr))`;
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, overTimes(`${capital(nouns)} over time`)),
-    el("p", { class: "quiet" }, `Each ${noun} on a scale of its own, from 0 to its peak. Lines break where there are no ${rowNouns}, or one alone.`),
-    el("ul", { class: "lines" }, byMass.map((k) => el("li", {}, swatch(k), toTopic(k), el("span", { class: "quiet" }, ` peak\u00a0${percent(peak(k))}`), spark(k)))));
-}
-
-function spark(k) {
-  const { share, at, labels } = data.times;
-  const [width, height, most, drawn] = [220, 44, peak(k), joined()];
-  const [first, last] = [drawn[0]?.[0] ?? 0, drawn.at(-1)?.at(-1) ?? 0]; // a time that is left out takes no room
-  const x = (g) => 3 + ((width - 6) * (at[g] - at[first])) / (at[last] - at[first] || 1);
-  const y = (g) => 3 + (height - 6) * (1 - Math.min(share[g][k], most) / most);
-  const said = `${nameOf(k)}: ${labels.map((label, g) => `${label} ${percent(share[g][k])}`).join(", ")}`;
-  return svg("svg", { class: `curve k${k}`, width, height: height + 14, viewBox: `0 0 ${width} ${height + 14}`, role: "img", "aria-label": said },
-    svg("g", { class: "axis" }, svg("line", { x1: 0, x2: width, y1: height - 3, y2: height - 3 }),
-      svg("text", { x: 0, y: height + 11 }, begin(labels[first])), svg("text", { x: width, y: height + 11, "text-anchor": "end" }, begin(labels[last]))),
-    drawn.map((piece) => (piece.length > 1 ? svg("path", { class: "line", d: path(piece.map((g) => [x(g), y(g)])) })
-      : svg("circle", { class: "point", cx: x(piece[0]), cy: y(piece[0]), r: 2.5 }))));
+    el("p", { class: "quiet" }, `Each ${noun} on a scale of its own.`), curveNote(), curves,
+    csvButton(`${capital(nouns)} over time`, () => shareRecords("times", byMass)));
 }

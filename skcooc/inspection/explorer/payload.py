@@ -14,7 +14,13 @@ from skcooc.inspection.features import most_representative
 from skcooc.inspection.models import ModelView, kind_of
 from skcooc.inspection.names import escape_surrogates
 from skcooc.inspection.palette import topic_ranks
-from skcooc.inspection.shares import FEW, RowTopics, compare_groups, row_topics
+from skcooc.inspection.shares import (
+    FEW,
+    RowTopics,
+    compare_groups,
+    row_topics,
+    share_intervals,
+)
 from skcooc.inspection.similarity import map_positions
 from skcooc.protocol import Array
 from skcooc.simplex import TWINS, nearest_other
@@ -153,7 +159,10 @@ def _division(topics: RowTopics, shown: PageGroups, rows: Array) -> Payload:
 
     A topic is characteristic of a group if the interval of its difference to the others is above 0.
     """
-    tables = {"share": topics.shares(shown.members), "documents": topics.documents(shown.members)}
+    share = topics.shares(shown.members)
+    low, high = share_intervals(topics, shown.members, share, sections.LEVEL)
+    documents = topics.documents(shown.members)
+    tables = {"share": share, "low": low, "high": high, "documents": documents}
     if shown.at is None and len(shown.members) > 1:
         differences = compare_groups(
             topics, shown.members, sections.N_RESAMPLES, sections.LEVEL, seed=0

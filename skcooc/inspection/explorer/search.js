@@ -24,7 +24,7 @@ function foundFeatures(wanted) {
 function featuresFound(found) {
   if (!found.length) return null;
   const rows = found.slice(0, 30).map(([name, share, topics]) => el("tr", {},
-    el("th", { scope: "row" }, name), el("td", { class: "number" }, percent(share)),
+    el("th", { scope: "row" }, name), numberCell(share, percent(share)),
     el("td", {}, topics.length ? el("ul", { class: "legend" }, topics.map(([k, posterior]) =>
       el("li", {}, swatch(k), toTopic(k), ` ${percent(posterior)}`))) : `spread over many ${nouns}`)));
   const note = found.length > 30 ? el("p", { class: "quiet" }, `The first 30 of ${count(found.length)}.`) : null;

@@ -79,7 +79,5 @@ function rename(k, name) {
 
 function exportNames() {
   const names = Object.fromEntries(data.topics.map((_, k) => [k, nameOf(k)]));
-  const url = URL.createObjectURL(new Blob([JSON.stringify(names, null, 2)], { type: "application/json" }));
-  el("a", { href: url, download: "names.json" }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
+  save("names", "json", "application/json", JSON.stringify(names, null, 2));
 }

@@ -118,15 +118,16 @@ function featureTable(k) {
     const mass = el("i", { class: "mass" });
     mass.style.width = `${(100 * p) / most}%`;
     return el("tr", {},
-      el("th", { scope: "row" }, link({ view: "search", q: name }, {}, name), seeds.includes(name) ? el("b", { class: "seed" }, "seed") : null),
+      el("th", { scope: "row", "data-value": name }, link({ view: "search", q: name }, {}, name), seeds.includes(name) ? el("b", { class: "seed" }, "seed") : null),
       el("td", { class: "wide" }, el("span", { class: "bars", "aria-hidden": "true" }, mass)),
-      el("td", { class: "number" }, percent(p)),
+      numberCell(p, percent(p)),
       members ? el("td", { class: "number spoken" }, `${percent(low)} to ${percent(high)}`) : null,
-      el("td", { class: "number" }, lifted ? `×${p / share >= 10 ? count(Math.round(p / share)) : (p / share).toFixed(1)}` : Math.log(p / rest).toFixed(2)),
+      lifted ? numberCell(p / share, `×${p / share >= 10 ? count(Math.round(p / share)) : (p / share).toFixed(1)}`)
+        : numberCell(Math.log(p / rest), Math.log(p / rest).toFixed(2)),
       el("td", { class: "elsewhere" }, topics.filter(([other]) => other !== k).map(([other, part]) =>
         link({ topic: String(other) }, { title: nameOf(other), "aria-label": `${nameOf(other)} ${percent(part)}` }, swatch(other), percent(part)))));
   });
   const names = ["probability", ...(members ? ["members"] : []), lifted ? "lift" : "log-ratio", "also in"];
   const heads = names.map((name) => [name, name === "also in" ? "elsewhere" : "number", MEANINGS[name]]);
-  return table(capital(columnNouns), [columnNoun, "", ...heads], rows);
+  return table(`${capital(columnNouns)} of ${nameOf(k)}`, [columnNoun, "", ...heads], rows);
 }
