@@ -111,12 +111,12 @@ def explore(
     """A page to look through a fitted model: one HTML file that needs nothing else.
 
     It shows the topics by their share of the tokens, with names that can be edited; the
-    columns and rows of each topic, and its share in groups and over time; the shares of all topics
-    in groups, marked if the interval is above the share in all rows; maps of the topics and of the
+    columns and rows of each topic, and its share in groups and over time, with 95 % intervals; the
+    shares of all topics in groups, marked if they are characteristic; maps of the topics and of the
     rows; the rows with their perplexities, and the words of texts coloured by topic; the tree of a
     `ClusterAbstraction`; the blocks of a `SymmetricClustering`; and a search. Each topic has one
-    colour, as in the displays of :mod:`skcooc.plotting`. Jinja2 is needed:
-    ``pip install 'skcooc[explore]'``.
+    colour, as in the displays of :mod:`skcooc.plotting`. Figures can be saved as SVG, and tables as
+    CSV. Jinja2 is needed: ``pip install 'skcooc[explore]'``.
 
     Parameters
     ----------
@@ -168,7 +168,9 @@ def explore(
     The slider of columns is Sievert and Shirley's relevance, t log(P(y given z) / P(y)) + (1 - t)
     log P(y given z), from t = 0 to t = 1; instead of P(y), it can compare with P(y given another
     topic). The map is scikit-learn's multidimensional scaling of Hellinger distances. The topic of
-    a word in a row is argmax_z P(z given x) P(y given z). Shares are those of :func:`topic_shares`.
+    a word in a row is argmax_z P(z given x) P(y given z). Shares are those of :func:`topic_shares`;
+    their intervals (Korn and Graubard 1998) express the variation between rows, and take the topics
+    as known.
 
     The perplexity of a row is exp(-mean log P(y given x)) of its tokens: in sample for the
     rows that were fitted, by the mixture smoothed as the model is. Of other rows, one half is
@@ -176,6 +178,9 @@ def explore(
 
     References
     ----------
+    E. L. Korn and B. I. Graubard, Confidence intervals for proportions with small expected number
+    of positive counts estimated from survey data, Survey Methodology 24, 193-201, 1998.
+
     C. Sievert and K. Shirley, LDAvis: A method for visualizing and interpreting topics, Workshop on
     Interactive Language Learning, Visualization, and Interfaces, 63-70, 2014.
 
