@@ -202,7 +202,7 @@ class AssociationDisplay(Display):
         self._draw_dots(frame, shrink)
         self._draw_words(frame, fontsize, shrink)
         self._draw_trees(frame, fontsize, shrink)
-        write = partial(canvas.write, self.ax_, fontsize=fontsize * shrink, color=NEUTRAL)
+        write = partial(canvas.write, self.ax_, fontsize=fontsize * shrink)
         for i, title in enumerate(titles):
             y = frame.label_y - frame.sign * i * LINE * fontsize
             write(frame.label_x, y, title, ha=frame.alignments[0])

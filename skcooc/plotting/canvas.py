@@ -38,7 +38,7 @@ Plot = Callable[Concatenate[D, P], D]
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Use the style of all displays: safe for the colour-blind, for light and for dark pages.
+    """Use the style of all displays: dark text, and colours that are safe for the colour-blind.
 
     ``with skcooc.plotting.style():`` applies it to other figures; changes of ``rcParams`` have
     precedence. ``matplotlib.style.use("skcooc.plotting.skcooc")`` sets it for the whole session.
@@ -102,14 +102,14 @@ class Display(AttributeHints):
         return self.ax_.figure
 
     def save(self, path: str | PathLike[str], **options: Any) -> None:
-        """Write the figure into a file, with a transparent background and 300 pixels an inch.
+        """Write the figure into a file, with 300 pixels an inch.
 
         Parameters
         ----------
         path : str or path
             Its ending is the format, as in "topics.svg".
         **options
-            Of ``matplotlib.figure.Figure.savefig``, such as ``facecolor="white"``.
+            Of ``matplotlib.figure.Figure.savefig``, such as ``transparent=True``.
         """
         with style():
             self.ax_.figure.savefig(path, **options)  # type: ignore[union-attr]
@@ -187,6 +187,13 @@ def topic_colours(ranks: Iterable[int]) -> list[str]:
     listed = list(ranks)
     colors = topic_colors(max(listed, default=-1) + 1, dark=opacity > 0 and max(rgb) < 0.5)
     return [colors[rank] for rank in listed]
+
+
+def ink() -> str:
+    """The colour of texts."""
+    import matplotlib
+
+    return str(matplotlib.rcParams["text.color"])
 
 
 def ink_on(colour: str) -> str:

@@ -12,6 +12,7 @@ from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import Order, component_features
 from skcooc.inspection.models import FACTORS, Names, names_by_number, unwrap
 from skcooc.inspection.names import override_names, user_names
+from skcooc.inspection.palette import topic_ranks
 from skcooc.plotting import canvas
 from skcooc.plotting.canvas import FONT, NEUTRAL, Display, styled
 from skcooc.protocol import Array, Estimator
@@ -25,6 +26,7 @@ LINE = 1.3  # height of a line of text
 APART = 0.45  # between texts one above the other
 GAP = 1.8  # between columns of texts
 AIR = 0.5  # between a text and a line, and around all
+DOT, BESIDE = 0.8, 0.35  # diameter of a node, and between it and its text
 LONGEST = 11.0  # width of a word, or of a name
 
 # AbstractionDisplay, in points
@@ -44,9 +46,9 @@ MIN_ROWS = 4
 class HierarchyDisplay(Display):
     """The tree of a hierarchy of clusters, each node with its characteristic columns.
 
-    The root is at the left; clusters are at the right, after their numbers. The width of a line is
-    the share of the tokens at a node and below it. On given axes, text is made smaller where
-    it would not fit. After figures 9 and 11 of Hofmann & Puzicha (1998).
+    The root is at the left; clusters are at the right, each in its colour and after its number. The
+    width of a line is the share of the tokens at a node and below it. On given axes, text is made
+    smaller where it would not fit. After figures 9 and 11 of Hofmann & Puzicha (1998).
 
     Parameters
     ----------
@@ -59,13 +61,16 @@ class HierarchyDisplay(Display):
     max_depth : int, default=None
         Largest depth drawn; an ellipsis marks omitted children. None means all.
     node_weights : (V,) array, default=None
-        Shares of the tokens, for the widths of the lines. None means thin lines.
+        Shares of the tokens, for the widths of the lines, and for the colours by rank. None means
+        thin lines.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     texts_, lines_ : dict of int to matplotlib Text, and matplotlib LineCollection
         The text of each node that is drawn, and lines between nodes and their children.
+    circles_ : matplotlib PathCollection
+        The nodes, in the order of the texts.
 
     Examples
     --------
@@ -142,13 +147,28 @@ class HierarchyDisplay(Display):
         spare = max(down - (high - low), 0) / 2
         self.ax_.set(xlim=(0, across), ylim=(low - spare, high + spare))
         self._draw_lines(y, starts, widths, fontsize)
+        self._draw_nodes(list(lines), y, starts, fontsize, shrink)
         self.texts_ = {}
         for v, text in lines.items():
-            x = starts[self.tree.depths[v]]
+            x = starts[self.tree.depths[v]] + (DOT + BESIDE) * fontsize
             self.texts_[v] = canvas.write(
                 self.ax_, x, y[v], "\n".join(text), fontsize=fontsize * shrink, linespacing=1.15
             )
         return self
+
+    def _draw_nodes(
+        self, nodes: list[int], y: Array, starts: Array, fontsize: float, shrink: float
+    ) -> None:
+        weights = np.zeros(self.tree.n_nodes) if self.node_weights is None else self.node_weights
+        colours = canvas.topic_colours(topic_ranks(weights))
+        self.circles_ = self.ax_.scatter(
+            starts[self.tree.depths[nodes]] + DOT * fontsize / 2,
+            y[nodes],
+            s=(DOT * fontsize * shrink) ** 2,
+            color=[colours[v] if v in self.tree.leaves else NEUTRAL for v in nodes],
+            linewidths=0,
+            zorder=3,
+        )
 
     def _lines(self, y: Array, fontsize: float) -> dict[int, list[str]]:
         """The text of each node, on as many lines as fit between its neighbours in the column."""
@@ -185,7 +205,8 @@ class HierarchyDisplay(Display):
     ) -> tuple[dict[int, float], Array]:
         """Width of each text, and start of the column of each depth."""
         widths = {
-            v: 1.07 * max(canvas.text_width(line, fontsize) for line in text)
+            v: (DOT + BESIDE) * fontsize
+            + 1.07 * max(canvas.text_width(line, fontsize) for line in text)
             for v, text in lines.items()
         }
         columns = np.zeros(self.tree.depths.max() + 1)
@@ -205,7 +226,7 @@ class HierarchyDisplay(Display):
             depth = self.tree.depths[node]
             begin = starts[depth] + widths[node] + air
             bar = starts[depth + 1] - GAP * fontsize / 2
-            end = starts[depth + 1] - air
+            end = starts[depth + 1] + DOT * fontsize / 2
             for child in self.tree.children(node).tolist():
                 segments[child] = np.array(
                     [(begin, y[node]), (bar, y[node]), (bar, y[child]), (end, y[child])]

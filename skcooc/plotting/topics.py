@@ -13,7 +13,7 @@ from skcooc.inspection.groups import RowGroups, runs
 from skcooc.inspection.models import FACTORS, Names, unwrap
 from skcooc.inspection.names import resolve_model, select_topics
 from skcooc.inspection.palette import topic_ranks
-from skcooc.inspection.shares import FEW, group_model
+from skcooc.inspection.shares import FEW, group_model, share_intervals
 from skcooc.inspection.similarity import map_positions
 from skcooc.plotting import canvas
 from skcooc.plotting.canvas import FONT, NEUTRAL, POINTS, Display, styled
@@ -30,6 +30,7 @@ GROUP_HEIGHT, LONGEST = 12.5, 100.0  # points: of a group, and longest name of i
 TITLE, AROUND = 125.0, 22.0  # points: width of a title and the air around it, the air
 NUMBERS = 36.0  # points: width of the numbers beside panels over time
 MAX_DATES = 4  # below a panel
+LEVEL = 0.95  # of the intervals of shares
 HEADROOM = 1.08  # length of an axis, in units of what it shows
 
 # TopicMapDisplay
@@ -151,9 +152,9 @@ class TopicsDisplay(Display):
     def _draw(self, ax: Axes, topic: Topic, n_words: int) -> None:
         y = np.arange(len(topic.features))
         ax.barh(y, topic.probabilities, height=0.7, color=canvas.topic_colours([topic.rank])[0])
-        ax.vlines(topic.unigram, y - 0.35, y + 0.35, color=NEUTRAL, linewidth=1.6)
+        ax.vlines(topic.unigram, y - 0.35, y + 0.35, color=canvas.ink(), linewidth=1.6)
         if topic.intervals is not None:
-            ax.hlines(y, *topic.intervals, color=NEUTRAL, linewidth=1.0)
+            ax.hlines(y, *topic.intervals, color=canvas.ink(), linewidth=1.0)
         words = [canvas.shorten(word, LONGEST) for word in topic.features]
         ax.set_yticks(y, words, fontsize=FONT, parse_math=False)
         ax.tick_params("y", length=0)
@@ -169,7 +170,9 @@ class SharesDisplay(Display):
     Each topic has a panel; a dashed line is its share of all tokens. Groups that are numbers
     or dates are joined by a line; others are a dot each. Panels have scales of their own, which
     small groups do not set: dots of groups of few rows are hollow, and an arrow at the edge marks
-    one beyond it. For intervals of differences see :func:`skcooc.inspection.compare_shares`.
+    one beyond it. Pale lines are 95 % intervals (Korn and Graubard 1998), which express the
+    variation between rows and take the topics as known; a group of one row has none. For intervals
+    of differences see :func:`skcooc.inspection.compare_shares`.
 
     Parameters
     ----------
@@ -183,11 +186,18 @@ class SharesDisplay(Display):
         Their shares of all tokens.
     ranks : sequence of K int, default=None
         Ranks of the topics among all of the model, which give their colours. None means 0 to K - 1.
+    intervals : (2, G, K) array, default=None
+        Lower and upper ends of intervals of the shares, or NaN.
 
     Attributes
     ----------
     axes_ : (K,) array of matplotlib Axes
     ax_, figure_ : the first Axes and the matplotlib Figure
+
+    References
+    ----------
+    E. L. Korn and B. I. Graubard, Confidence intervals for proportions with small expected number
+    of positive counts estimated from survey data, Survey Methodology 24, 193-201, 1998.
 
     Examples
     --------
@@ -202,13 +212,14 @@ class SharesDisplay(Display):
 
     def __init__(
         self, division: RowGroups, shares: Array, names: Sequence[str], overall: Array, *,
-        ranks: Sequence[int] | None = None,
+        ranks: Sequence[int] | None = None, intervals: Array | None = None,
     ) -> None:  # fmt: skip
         self.division = division
         self.shares = shares
         self.names = names
         self.overall = overall
         self.ranks = range(len(names)) if ranks is None else ranks
+        self.intervals = intervals
         self._sizes = np.array([len(rows) for rows in division.members])
 
     @classmethod
@@ -233,12 +244,15 @@ class SharesDisplay(Display):
         shown = select_topics(grouped.weights, topics)
         model = unwrap(model, *FACTORS).model
         weights = getattr(model, "ranking_weights_", grouped.weights)
+        members = grouped.division.members
+        shares = grouped.topics.shares(members)
         display = cls(
             grouped.division,
-            grouped.topics.shares(grouped.division.members)[:, shown],
+            shares[:, shown],
             [grouped.names[k] for k in shown],
             grouped.topics.overall[shown],
             ranks=topic_ranks(weights)[shown].tolist(),
+            intervals=share_intervals(grouped.topics, members, shares, LEVEL)[:, :, shown],
         )
         return display.plot(ax)
 
@@ -254,7 +268,7 @@ class SharesDisplay(Display):
         width = n_across * (SHARES_WIDTH + room)
         panels = -(-len(self.names) // n_across) * height
         name = self.division.name or "group"
-        label = canvas.fold(name, 0.9 * (width if ordered else panels), FONT + 1)
+        label = canvas.fold(name, 0.9 * width if ordered else 0.75 * panels, FONT + 1)
         across, up = (label, ["share of tokens"]) if ordered else (["share of tokens"], label)
         caption = [*across, *self._caption(width)]
         below = 1.45 * (FONT + 1) * (len(caption) - 1)
@@ -279,6 +293,8 @@ class SharesDisplay(Display):
     def _caption(self, width: float) -> list[str]:
         """What lines, dots and arrows mean, on lines of this width."""
         text = f"{'line' if self.division.ordered else 'dot'}: share; dashed: share in all rows"
+        if self.intervals is not None:
+            text += f"; pale: {LEVEL:.0%} interval"
         if self._sizes.min() < FEW:
             text += f"; hollow: fewer than {FEW} rows"
         if any(self._end(k) < self.shares[:, k].max() for k in range(len(self.names))):
@@ -287,9 +303,17 @@ class SharesDisplay(Display):
         return canvas.fold(text, 0.9 * width, FONT + 1, 6)
 
     def _end(self, k: int) -> float:
-        """The end of an axis: the largest share among groups with enough rows, or among all."""
+        """The end of an axis: of the intervals of groups with enough rows, or of all groups.
+
+        It is at most three times the largest share.
+        """
         large = self._sizes >= FEW
-        return HEADROOM * float(self.shares[large if large.any() else ~large, k].max()) or 1.0
+        shown = large if large.any() else ~large
+        share = float(self.shares[shown, k].max())
+        if self.intervals is None:
+            return HEADROOM * share or 1.0
+        high = np.nan_to_num(self.intervals[1, shown, k]).max()
+        return HEADROOM * min(max(share, high), 3 * share) or 1.0
 
     def _draw(self, ax: Axes, k: int, labels: Sequence[str]) -> None:
         """Draw shares upwards, joined by a line, if groups are ordered; else to the right."""
@@ -307,6 +331,9 @@ class SharesDisplay(Display):
 
         draw_overall = ax.axhline if ordered else ax.axvline
         draw_overall(self.overall[k], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
+        if self.intervals is not None:
+            draw = ax.vlines if ordered else ax.hlines
+            draw(places, *self.intervals[:, :, k], color=colour, linewidth=2, alpha=0.4)
         for run in runs(places) if ordered else ():
             plot(run, share[run], "-", color=colour)
         is_small = self._sizes < FEW

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.text import Text
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, KFold
@@ -243,18 +244,22 @@ def contrast(a, b):
     return (high + 0.05) / (low + 0.05)
 
 
-def test_the_style_is_visible_on_all_pages_and_restored():
+def test_texts_are_dark_or_of_a_dark_style_on_their_background_and_the_style_is_restored():
     with style():
-        text = matplotlib.rcParams["text.color"]
         assert len(set(colours())) == 7
     for page in (WHITE, DARK):
-        assert contrast(text, page) > 4
         assert contrast(NEUTRAL, page) > 3
-    assert contrast("black", DARK) < 2  # matplotlib's default colour
     before = dict(matplotlib.rcParams)
-    ax = PerplexityDisplay([CURVE]).plot().ax_
-    assert ax.figure.get_facecolor()[3] == ax.get_facecolor()[3] == 0
-    assert ax.lines[0].get_color() == "#0072B2"
+    for name in ("default", "dark_background"):
+        with plt.style.context(name):
+            ax = PerplexityDisplay([CURVE]).plot().ax_
+            texts = ax.figure.findobj(Text)
+            background = ax.figure.get_facecolor()
+        assert background == ax.get_facecolor() == (*to_rgb("w" if name == "default" else "k"), 1)
+        assert len(texts) > 10
+        for text in texts:
+            assert contrast(text.get_color(), background) > 12
+    assert PerplexityDisplay([CURVE]).plot().ax_.lines[0].get_color() == "#0072B2"
     assert dict(matplotlib.rcParams) == before
     with plt.style.context("skcooc.plotting.skcooc"):
         assert matplotlib.rcParams["svg.fonttype"] == "none"
@@ -277,7 +282,9 @@ def test_files_have_text_and_300_pixels_an_inch(tmp_path):
     pixels = plt.imread(tmp_path / "splits.png")
     width = display.figure_.get_size_inches()[0]
     assert pixels.shape[1] == pytest.approx(300 * width, abs=1)
-    assert pixels[0, 0, 3] == 0
+    assert pixels[0, 0].tolist() == [1, 1, 1, 1]
+    display.save(tmp_path / "splits.png", transparent=True)
+    assert plt.imread(tmp_path / "splits.png")[0, 0, 3] == 0
 
 
 LABELS = np.array([[0, 0, 1], [0, 2, 1]])

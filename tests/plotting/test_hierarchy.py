@@ -2,13 +2,16 @@ import re
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.colors import to_rgba
 
 from skcooc import AsymmetricClustering
 from skcooc.datasets import make_cooccurrences
 from skcooc.em import Split
 from skcooc.hierarchy import binary_tree, division, explicit_tree
 from skcooc.inspection import characteristic_features, top_features
-from skcooc.plotting import AbstractionDisplay, HierarchyDisplay, SplitsDisplay
+from skcooc.inspection.palette import topic_ranks
+from skcooc.plotting import AbstractionDisplay, HierarchyDisplay, SplitsDisplay, style
+from skcooc.plotting.canvas import NEUTRAL, topic_colours
 from skcooc.plotting.hierarchy import is_end, positions
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 from tests.plotting.common import assert_legible, outside, overlaps, text_boxes
@@ -124,6 +127,24 @@ def test_every_node_has_its_words_down_to_a_depth():
             cut = model.tree_.depths[node] == max_depth and node not in model.tree_.leaves
             assert text.get_text().endswith("…") == cut
         assert_legible(display)
+
+
+def test_clusters_have_the_colours_of_their_topics_where_their_lines_end():
+    model = hierarchy_model(8)
+    display = HierarchyDisplay.from_estimator(model)
+    with style():
+        colours = topic_colours(topic_ranks(model.node_weights_))
+    nodes = list(display.texts_)
+    places = dict(zip(nodes, display.circles_.get_offsets().tolist(), strict=True))
+    drawn = dict(zip(nodes, display.circles_.get_facecolors().tolist(), strict=True))
+    for node in nodes:
+        is_leaf = node in model.tree_.leaves
+        assert tuple(drawn[node]) == to_rgba(colours[node] if is_leaf else NEUTRAL)
+        left, height = display.texts_[node].get_position()
+        assert places[node][0] < left
+        assert places[node][1] == height
+    ends = [segment[-1].tolist() for segment in display.lines_.get_segments()]
+    assert sorted(ends) == sorted(place for node, place in places.items() if node != 0)
 
 
 def test_names_and_words_are_cut_one_by_one():

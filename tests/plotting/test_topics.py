@@ -9,6 +9,7 @@ from skcooc import AspectModel, AveragedModels
 from skcooc.inspection import characteristic_features, topic_shares
 from skcooc.inspection.groups import divide
 from skcooc.inspection.palette import topic_ranks
+from skcooc.inspection.shares import mean_topics, share_intervals
 from skcooc.inspection.similarity import map_positions
 from skcooc.plotting import SharesDisplay, StructureDisplay, TopicMapDisplay, TopicsDisplay, style
 from skcooc.plotting.canvas import topic_colours
@@ -73,6 +74,26 @@ def test_dots_are_the_shares_also_with_counts_and_of_a_consensus():
     columns = [int(word[1:]) for word in display.topics[0].features]
     lines = [[x for x, _ in line] for line in display.ax_.collections[1].get_segments()]
     np.testing.assert_allclose(lines, agreed.component_intervals_[:, 1, columns].T)
+
+
+def test_intervals_of_shares_are_those_of_rows_and_a_group_of_one_row_has_none():
+    groups = labels()
+    groups[0] = "one"
+    for by, axis in ((groups, 0), (np.where(groups == "one", 9, YEARS), 1)):
+        display = SharesDisplay.from_estimator(MODEL, by, topics=[3, 1])
+        topics = mean_topics(MODEL.embedding_, MODEL.row_distribution_)
+        members = display.division.members
+        ends = share_intervals(topics, members, topics.shares(members), 0.95)
+        for k, ax in zip([3, 1], display.axes_, strict=True):
+            lines = ax.collections[0].get_segments()
+            drawn = [line[:, axis] for line in lines if len(line)]
+            expected = [pair for pair in ends[:, :, k].T if not np.isnan(pair).any()]
+            np.testing.assert_allclose(drawn, expected)
+            assert len(drawn) == len(members) - 1
+            end = (ax.get_xlim(), ax.get_ylim())[axis][1]
+            assert end >= min(np.max(drawn), 3 * display.shares[:, 0].max())
+        caption = display.figure_.get_supxlabel().replace("\n", " ")
+        assert "pale: 95% interval" in caption
 
 
 def test_numbers_and_dates_are_across_and_gaps_are_not_bridged():
