@@ -25,6 +25,7 @@ from threadpoolctl import ThreadpoolController
 from skcooc.counts.lanes import (
     HALF,
     PAIR,
+    REGISTERS,
     U,
     add_scaled,
     aligned_array,
@@ -34,7 +35,9 @@ from skcooc.counts.lanes import (
     lanes,
     load,
     padded,
+    part_of_row,
     prefetch,
+    replace_by_log,
     store,
     without_padding,
 )
@@ -48,6 +51,7 @@ N_BANDS = 16  # at least, so that threads follow one another closely
 MAX_RUN = 2**16 - 1  # non-zeros of a run
 MAX_CODE = 255  # the largest count that is stored as a code
 PREFETCH = U(2)  # runs before its own, at which a column's factor is fetched
+AHEAD = U(4)  # non-zeros before its own, at which the factors and sums of a row are fetched
 LARGEST_BLOCK = 2**25 - 2**14  # bytes: glibc maps larger blocks in any case
 SHIFT = 8  # cache lines by which sums are shifted against the factors they are made of
 
@@ -262,7 +266,8 @@ class Bands:
     def log_likelihood(self, band: int, cells: Array, weights: Array | None) -> float:
         """sum n_ij log cell_ij over a band, rows by their weights, in nats."""
         (_, start, other), (_, stop, end) = self.limits[band : band + 2]
-        logs = np.log(cells[start:stop])
+        logs = cells[start:stop].copy()
+        replace_by_log(logs)
         if weights is not None:
             logs *= weights[self.rows_of(band)][self.rows[start:stop]]
         return float(log_sum(self.codes[start:stop], self.others[other:end], logs))
@@ -306,7 +311,7 @@ def mixture_runs(  # type: ignore[no-untyped-def]
     """
     number, weighted, summed = A.dtype.type, len(weights) > 0, len(sums) > 0
     zero, one, stop = number(0), number(1), U(tile[1, 0])
-    p, other = U(tile[0, 1]), U(tile[0, 2])
+    p, other, last = U(tile[0, 1]), U(tile[0, 2]), U(tile[1, 1]) - U(1)
     for run in range(U(tile[0, 0]), stop):
         target = run + PREFETCH if run + PREFETCH < stop else stop - U(1)
         j, target = U(columns[run]), U(columns[target])
@@ -318,20 +323,86 @@ def mixture_runs(  # type: ignore[no-untyped-def]
             of_column = load(lanes, sums, j)
         for _ in range(lengths[run]):
             i, n = U(rows[p]), number(codes[p])
+            if len(lanes[0]) > 1:  # shorter rows are near
+                ahead = U(rows[p + AHEAD if p + AHEAD < last else last])
+                prefetch(lanes, A, ahead)
+                prefetch(lanes, products, ahead)
             if n == zero:
                 n = others[other]
                 other += U(1)
-            a = load(lanes, A, i)
-            cell = dot(a, b)
+            cell = dot(load(lanes, A, i), b)
             w = n / cell if cell > 0 else zero
             cells[p] = cell if cell > 0 else one
             store(add_scaled(load(lanes, products, i), w, b), products, i)
             if weighted:
                 w *= weights[i]
-            of_column = add_scaled(of_column, w, a)
+            # Loaded again: there are too few registers for a third row.
+            of_column = add_scaled(of_column, w, load(lanes, A, i))
             p += U(1)
         if summed:
             store(of_column, sums, j)
+
+
+@compiled
+def wide_mixture_runs(  # type: ignore[no-untyped-def]
+    lanes,
+    part,
+    rows,
+    codes,
+    others,
+    columns,
+    lengths,
+    tile,
+    A,
+    B,
+    weights,
+    cells,
+    products,
+    sums,
+    ratios,
+):
+    """The same for rows that are too wide for the registers, with flat arrays.
+
+    First come the ratios of a run, which ``ratios`` (MAX_RUN,) holds, then sums in parts of rows.
+    """
+    number, weighted, summed = A.dtype.type, len(weights) > 0, len(sums) > 0
+    zero, one, stop = number(0), number(1), U(tile[1, 0])
+    start, other, last = U(tile[0, 1]), U(tile[0, 2]), U(tile[1, 1]) - U(1)
+    stride = U(len(lanes[0]) * len(lanes[1]))
+    width = U(len(part[0]) * len(part[1]))
+    for run in range(U(tile[0, 0]), stop):
+        target = run + PREFETCH if run + PREFETCH < stop else stop - U(1)
+        j, target = U(columns[run]) * stride, U(columns[target]) * stride
+        prefetch(lanes, B, target)
+        if summed:
+            prefetch(lanes, sums, target)
+        b = load(lanes, B, j)
+        end = start + U(lengths[run])
+        for p in range(start, end):
+            i, n = U(rows[p]) * stride, number(codes[p])
+            prefetch(lanes, A, U(rows[p + AHEAD if p + AHEAD < last else last]) * stride)
+            prefetch(lanes, products, i)
+            if n == zero:
+                n = others[other]
+                other += U(1)
+            cell = dot(load(lanes, A, i), b)
+            ratios[p - start] = n / cell if cell > 0 else zero
+            cells[p] = cell if cell > 0 else one
+        for first in range(U(0), stride, width):
+            b_part = load(part, B, j + first)
+            of_column = b_part
+            if summed:
+                of_column = load(part, sums, j + first)
+            for p in range(start, end):
+                i, w = U(rows[p]), ratios[p - start]
+                place = i * stride + first
+                store(add_scaled(load(part, products, place), w, b_part), products, place)
+                if weighted:
+                    w *= weights[i]
+                of_column = add_scaled(of_column, w, load(part, A, place))
+            if summed:
+                store(of_column, sums, j + first)
+        start = end
 
 
 @compiled
@@ -590,10 +661,18 @@ class FactorProducts(NonZeros):
 
         def mix(band: int, tile: Array) -> None:
             part = bands.rows_of(band)
-            factors = A[part], B, weights[part]
-            mixture_runs(vectors, *bands.non_zeros, tile, *factors, cells, rows[part], columns)
+            inputs = *bands.non_zeros, tile, A[part], B, weights[part]
+            mixture_runs(vectors, *inputs, cells, rows[part], columns)
 
-        log_likelihood = self.run_bands(bands, cells, A.shape[1], mix)
+        def mix_wide(band: int, tile: Array) -> None:
+            part = bands.rows_of(band)
+            inputs = *bands.non_zeros, tile, A[part].reshape(-1), B.reshape(-1), weights[part]
+            outputs = cells, rows[part].reshape(-1), columns.reshape(-1)
+            ratios = np.empty(MAX_RUN, self.dtype)
+            wide_mixture_runs(vectors, part_of_row(A), *inputs, *outputs, ratios)
+
+        loop = mix_wide if 2 * A.shape[1] * A.itemsize > REGISTERS else mix
+        log_likelihood = self.run_bands(bands, cells, A.shape[1], loop)
         columns = columns if columns.size else zeros_view(B)
         return Pass(rows[:, :n_components], columns[:, :n_components], log_likelihood)
 

@@ -55,7 +55,8 @@ def test_counts_of_texts_take_a_byte_and_no_others():
     assert sum(array.nbytes for array in arrays) == 3 * 255 + 6 * 128
 
 
-def test_the_passes_over_several_bands_equal_dense_arithmetic(height):
+@pytest.mark.parametrize("n_components", [3, 20, 260])  # of which the last exceed the registers
+def test_the_passes_over_several_bands_equal_dense_arithmetic(n_components, height):
     rng = np.random.default_rng(0)
     for n_ranges, weighted, others in (
         (1, False, 3),
@@ -68,14 +69,18 @@ def test_the_passes_over_several_bands_equal_dense_arithmetic(height):
         if others:
             X.data[::others] = 300.5 + np.arange(len(X.data[::others]))
         W = rng.uniform(0.5, 2, 40) if weighted else np.ones(40)
-        A, B = (rng.random((size, 3)) for size in X.shape)
+        A, B = (rng.random((size, n_components)) for size in X.shape)
+        A[0] = 0
         counts = CSRCounts(X, W if weighted else None)
         counts.n_ranges_for = lambda work, n_ranges=n_ranges: n_ranges
         mixture, cells, n = counts.mixture(A, B), A @ B.T, X.toarray()
+        n[0] = 0  # every component excludes this row
+        cells[0] = 1
         np.testing.assert_allclose(mixture.rows, (n / cells) @ B)
         np.testing.assert_allclose(mixture.columns, (W[:, None] * n / cells).T @ A)
         np.testing.assert_allclose(mixture.log_likelihood, (W[:, None] * n * np.log(cells)).sum())
         np.testing.assert_allclose(counts.tdot(A), n.T @ (W[:, None] * A), atol=1e-14)
+        np.testing.assert_array_equal(counts.as_new().mixture(A, B).rows, mixture.rows)
 
 
 def test_products_do_not_depend_on_threads(height):

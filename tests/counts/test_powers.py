@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skcooc.counts import CSRCounts, csr
-from skcooc.counts.lanes import power
+from skcooc.counts.lanes import power, replace_by_log
 from tests.tables import random_table
 
 TYPES = [np.float32, np.float64]
@@ -73,3 +73,14 @@ def test_threads_give_bitwise_the_same(monkeypatch):
             together = counts.with_threads(n_threads, pool.map).power(P, 0.8)
         np.testing.assert_array_equal(together, counts.power(P, 0.8))
     np.testing.assert_array_equal(P, before)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_logarithms_are_those_of_numpy(dtype):
+    info = np.finfo(dtype)
+    special = np.array([1, info.max, info.smallest_normal, np.inf, np.nan], dtype)
+    x = np.concatenate([np.maximum(magnitudes(dtype), info.smallest_normal), special])
+    logs = x.copy()
+    replace_by_log(logs)
+    np.testing.assert_allclose(logs, np.log(x), rtol=4 * info.eps)
+    np.testing.assert_array_equal(logs[-5], 0)
