@@ -42,7 +42,7 @@ from skcooc.counts.lanes import (
     store,
     without_padding,
 )
-from skcooc.counts.passes import PREFETCH, non_zeros, shifted_zeros
+from skcooc.counts.passes import AHEAD, PREFETCH, non_zeros, shifted_zeros
 from skcooc.protocol import Array, Block, Pass
 
 TINY = 1e-30  # what a probability of zero is divided by: a float32 can hold it
@@ -86,16 +86,25 @@ def leave_one_out_runs(  # type: ignore[no-untyped-def]
     zero, one, even = number(0), number(1), load(lanes, ones, U(0))
     per_total, p, other = load(lanes, per_totals, U(0)), U(tile[0, 1]), U(tile[0, 2])
     stop = U(tile[1, 0])
+    last = U(tile[1, 1]) - U(1)
     for run in range(U(tile[0, 0]), stop):
         target = run + PREFETCH if run + PREFETCH < stop else stop - U(1)
         j, target = U(columns[run]), U(columns[target])
         b, b_power, b_most = load(lanes, B, j), load(lanes, B_powers, j), load(lanes, B_most, j)
         prefetch(lanes, B, target)
+        prefetch(lanes, B_powers, target)
+        prefetch(lanes, B_most, target)
         prefetch(lanes, sums, target)
         of_column, end = load(lanes, sums, j), p + U(lengths[run])
         following = dot(load(lanes, A, U(rows[p])), b)
         for p in range(p, end):  # noqa: B020
             i, n, cell, cells[p] = U(rows[p]), number(codes[p]), following, one
+            if len(lanes[0]) > 1:  # shorter rows are near
+                ahead = U(rows[p + AHEAD if p + AHEAD < last else last])
+                prefetch(lanes, A, ahead)
+                prefetch(lanes, A_powers, ahead)
+                prefetch(lanes, A_most, ahead)
+                prefetch(lanes, products, ahead)
             if n == zero:
                 n = others[other]
                 other += U(1)
