@@ -11,7 +11,7 @@ of the non-zeros.
 A compiler that does not know the number of components makes a loop over them of every line, which
 loads and stores what could have stayed where it is. Here a row is a value of as many vectors as it
 takes, loaded once and stored when all is done: rows are padded with zeros to whole vectors. Loops
-are compiled for the number and width of these, which the types of a tuple tell numba: ``lanes(A)``.
+are compiled for the number and width of these, which the dtype of a row tells numba: ``lanes(A)``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 U = np.uintp  # unsigned indices: numba emits no code for negative ones
 Value: TypeAlias = ir.Value  # a number, or several, of the code that is made
-Lanes = tuple[tuple[int, ...], tuple[int, ...]]
+Lanes: TypeAlias = np.dtype[np.void]  # of a row, whose vectors are those of a subarray
 LINE = 64  # bytes of a vector, and of a line of the cache
 HALF = LINE // 2  # bytes of rows of few components
 PAIR = 2 * LINE  # bytes of a row that a loop of products takes at most
@@ -58,14 +58,14 @@ LOG_DENOMINATOR = (0.0058750953, 0.15464763, 0.9864943, 2.453006, 2.6126776, 1.0
 
 
 def lanes(table: Array) -> Lanes:
-    """Vectors of a padded row as a type for numba: a zero for each vector, one for each number.
+    """Vectors of a padded row as a dtype: their number, and that of their numbers.
 
-    >>> lanes(np.ones((1, 2))), lanes(np.ones((1, 16)))
-    (((0,), (0, 0)), ((0, 0), (0, 0, 0, 0, 0, 0, 0, 0)))
+    >>> lanes(np.ones((1, 2))).shape, lanes(np.ones((1, 16))).shape
+    ((1, 2), (2, 8))
     """
     n_columns = table.shape[1]
     width = min(LINE // table.itemsize, n_columns)
-    return (0,) * (n_columns // width), (0,) * width
+    return np.dtype((table.dtype, (n_columns // width, width)))
 
 
 def part_of_row(table: Array) -> Lanes:
@@ -131,9 +131,9 @@ def without_padding(table: Array, n_columns: int) -> Array:
 class Row(types.Type):
     """The type of a row for numba: ``count`` vectors of ``width`` numbers."""
 
-    def __init__(self, dtype: types.Float, lanes: types.Tuple) -> None:
+    def __init__(self, dtype: types.Float, shape: tuple[int, int]) -> None:
         self.dtype = dtype
-        self.count, self.width = map(len, lanes)
+        self.count, self.width = shape
         super().__init__(f"Row({dtype}, {self.count}, {self.width})")
 
     @property
@@ -152,7 +152,7 @@ class RowModel(models.PrimitiveModel):
 
 @intrinsic
 def load(typing, lanes, array, i):  # type: ignore[no-untyped-def]
-    row = Row(array.dtype, lanes)
+    row = Row(array.dtype, lanes.dtype.shape)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         places = _places(context, builder, row, array, *arguments[1:])
@@ -177,7 +177,7 @@ def store(typing, row, array, i):  # type: ignore[no-untyped-def]
 @intrinsic
 def prefetch(typing, lanes, array, i):  # type: ignore[no-untyped-def]
     """Load array[i] into the cache in the background."""
-    row = Row(array.dtype, lanes)
+    row = Row(array.dtype, lanes.dtype.shape)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         read, near, data = (ir.Constant(INT32, value) for value in (0, 3, 1))
@@ -253,12 +253,12 @@ def _places(
     context: BaseContext, builder: ir.IRBuilder, row: Row, kind: types.Array, array: Value, i: Value
 ) -> list[Value]:
     """Addresses of the vectors of a row of an array, or of those from a place of a flat one."""
-    array = context.make_array(kind)(context, builder, array)
+    fields = context.data_model_manager[kind]
     if kind.ndim > 1:
         size = ir.Constant(INDEX, row.dtype.bitwidth // 8)
-        stride = builder.sdiv(cgutils.unpack_tuple(builder, array.strides, 2)[0], size)
-        i = builder.mul(i, stride)
-    start = builder.gep(array.data, [i])
+        strides = fields.get(builder, array, "strides")
+        i = builder.mul(i, builder.sdiv(builder.extract_value(strides, 0), size))
+    start = builder.gep(fields.get(builder, array, "data"), [i])
     places = [builder.gep(start, [ir.Constant(INDEX, v * row.width)]) for v in range(row.count)]
     return [builder.bitcast(place, row.vector.as_pointer()) for place in places]
 

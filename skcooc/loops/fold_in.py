@@ -94,7 +94,8 @@ def solve_rows(  # type: ignore[no-untyped-def]
     one after the other. ``work`` are five vectors, and zeros.
     """
     indptr, indices, data = table
-    kind, n, width = B.dtype.type, U(len(otherwise)), U(len(line[1]))
+    kind, n = B.dtype.type, U(len(otherwise))
+    vectors = range(U(0), n, U(LINE // B.itemsize))
     zero, one, limit = kind(0), kind(1), np.sqrt(1.0 - power if power < 1 else 0.0)
     now, before, plain, last, powers, zeros = work[0], work[1], work[2], work[3], work[4], work[5]
     none = load(line, zeros, U(0))
@@ -104,7 +105,7 @@ def solve_rows(  # type: ignore[no-untyped-def]
             tokens += data[p]
         of_prior = kind(prior_shares[i])
         of_tokens = (one - of_prior) / tokens if of_prior > zero and tokens > zero else one
-        for k in range(U(0), n, width):
+        for k in vectors:
             initial = load(line, rows, i * n + k)
             store(initial, now, k)
             store(initial, before, k)
@@ -112,7 +113,7 @@ def solve_rows(  # type: ignore[no-untyped-def]
         for _ in range(max_iter):
             # A step of EM. The sums are those of n_p B_p / (B_p @ powers) over the entries p, four
             # at a time, so that powers and sums are loaded a quarter as often.
-            for k in range(U(0), n, width):
+            for k in vectors:
                 store(power_of_row((load(line, now, k),), (power, zero)), powers, k)
                 store(none, plain, k)
             for p in range(first, end, 4):
@@ -121,7 +122,7 @@ def solve_rows(  # type: ignore[no-untyped-def]
                 b, c = U(indices[p]) * n, U(indices[q]) * n
                 d, e = U(indices[r]) * n, U(indices[s]) * n
                 in_b, in_c, in_d, in_e = none, none, none, none
-                for k in range(U(0), n, width):
+                for k in vectors:
                     a = load(line, powers, k)
                     in_b = add_product((in_b, load(line, B, b + k), a), ())
                     in_c = add_product((in_c, load(line, B, c + k), a), ())
@@ -132,24 +133,24 @@ def solve_rows(  # type: ignore[no-untyped-def]
                 w = data[q] / w if w > zero and q > p else zero
                 x = data[r] / x if x > zero and r > p else zero
                 y = data[s] / y if y > zero and s > p else zero
-                for k in range(U(0), n, width):
+                for k in vectors:
                     sums = add_scaled(load(line, plain, k), v, load(line, B, b + k))
                     sums = add_scaled(sums, w, load(line, B, c + k))
                     sums = add_scaled(sums, x, load(line, B, d + k))
                     store(add_scaled(sums, y, load(line, B, e + k)), plain, k)
             in_all = none
-            for k in range(U(0), n, width):
+            for k in vectors:
                 terms = load(line, plain, k), load(line, powers, k), load(line, otherwise, k)
                 expected = with_prior(terms, (of_tokens, of_prior))
                 in_all = add_scaled(in_all, one, expected)
                 store(expected, plain, k)
             mass = total(in_all)
             if not mass > zero:  # the row has no tokens that components explain
-                for k in range(U(0), n, width):
+                for k in vectors:
                     store(load(line, otherwise, k), plain, k)
                 break
             peak, back = none, none
-            for k in range(U(0), n, width):
+            for k in vectors:
                 result = divided((load(line, plain, k),), (mass,))
                 store(result, plain, k)
                 moved = load(line, now, k), result, load(line, last, k)
@@ -163,7 +164,7 @@ def solve_rows(  # type: ignore[no-untyped-def]
             age += 1
             ratio = (1 - s) / (1 + s)
             steps, in_all = (kind(4 / ((1 + s) * (1 + s))), kind(ratio * ratio)), none
-            for k in range(U(0), n, width):
+            for k in vectors:
                 current, result = load(line, now, k), load(line, plain, k)
                 target = momentum_step((current, load(line, before, k), result), steps)
                 in_all = add_scaled(in_all, one, target)
@@ -171,9 +172,9 @@ def solve_rows(  # type: ignore[no-untyped-def]
                 store(result, last, k)
                 store(target, now, k)
             mass = total(in_all)
-            for k in range(U(0), n, width):
+            for k in vectors:
                 store(divided((load(line, now, k),), (mass,)), now, k)
-        for k in range(U(0), n, width):
+        for k in vectors:
             store(load(line, plain, k), rows, i * n + k)
 
 

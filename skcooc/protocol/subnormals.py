@@ -24,6 +24,7 @@ ARM = {"aarch64", "arm64"}
 PROCESSOR = platform.machine().lower()
 # Flush to zero and denormals are zero, bits 15 and 6 of MXCSR; or FZ, bit 24 of FPCR.
 FLUSH = 1 << 15 | 1 << 6 if PROCESSOR in X86 else 1 << 24
+ALL, NONE = -1, 0  # masks
 INT32 = ir.IntType(32)
 INT64 = ir.IntType(64)
 POINTER = ir.IntType(8).as_pointer()
@@ -72,15 +73,11 @@ def _call(builder: ir.IRBuilder, name: str, result: ir.Type, *arguments: ir.Valu
 
 
 @compiled
-def begin_flushing():  # type: ignore[no-untyped-def]
+def change_control_register(mask, bits):  # type: ignore[no-untyped-def]
+    """Keep the bits of the mask, set others, and return all as they were before."""
     before = control_register()
-    set_control_register(before | FLUSH)
+    set_control_register(before & mask | bits)
     return before
-
-
-@compiled
-def end_flushing(before):  # type: ignore[no-untyped-def]
-    set_control_register(before)
 
 
 @contextmanager
@@ -94,8 +91,8 @@ def flushed_subnormals() -> Iterator[None]:
     >>> bool((x + x).all())
     True
     """
-    before = begin_flushing()
+    before = change_control_register(ALL, FLUSH)
     try:
         yield
     finally:
-        end_flushing(before)
+        change_control_register(NONE, before)
