@@ -175,6 +175,17 @@ def store(typing, row, array, i):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
+def row_size(typing, lanes):  # type: ignore[no-untyped-def]
+    """Numbers of a padded row, which the compiler knows."""
+    count, width = lanes.dtype.shape
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return ir.Constant(INDEX, count * width)
+
+    return types.uintp(lanes), generate
+
+
+@intrinsic
 def prefetch(typing, lanes, array, i):  # type: ignore[no-untyped-def]
     """Load array[i] into the cache in the background."""
     row = Row(array.dtype, lanes.dtype.shape)

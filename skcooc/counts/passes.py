@@ -24,6 +24,7 @@ from threadpoolctl import ThreadpoolController
 
 from skcooc.counts.lanes import (
     HALF,
+    LINE,
     PAIR,
     REGISTERS,
     U,
@@ -38,6 +39,7 @@ from skcooc.counts.lanes import (
     part_of_row,
     prefetch,
     replace_by_log,
+    row_size,
     store,
     without_padding,
 )
@@ -323,7 +325,7 @@ def mixture_runs(  # type: ignore[no-untyped-def]
             of_column = load(lanes, sums, j)
         for _ in range(lengths[run]):
             i, n = U(rows[p]), number(codes[p])
-            if len(lanes[0]) > 1:  # shorter rows are near
+            if row_size(lanes) * A.itemsize > LINE:  # shorter rows are near
                 ahead = U(rows[p + AHEAD if p + AHEAD < last else last])
                 prefetch(lanes, A, ahead)
                 prefetch(lanes, products, ahead)
@@ -368,8 +370,7 @@ def wide_mixture_runs(  # type: ignore[no-untyped-def]
     number, weighted, summed = A.dtype.type, len(weights) > 0, len(sums) > 0
     zero, one, stop = number(0), number(1), U(tile[1, 0])
     start, other, last = U(tile[0, 1]), U(tile[0, 2]), U(tile[1, 1]) - U(1)
-    stride = U(len(lanes[0]) * len(lanes[1]))
-    width = U(len(part[0]) * len(part[1]))
+    stride, width = row_size(lanes), row_size(part)
     for run in range(U(tile[0, 0]), stop):
         target = run + PREFETCH if run + PREFETCH < stop else stop - U(1)
         j, target = U(columns[run]) * stride, U(columns[target]) * stride

@@ -28,6 +28,7 @@ import numpy as np
 
 from skcooc.counts.lanes import (
     HALF,
+    LINE,
     Numbers,
     U,
     add_scaled,
@@ -39,6 +40,7 @@ from skcooc.counts.lanes import (
     padded,
     prefetch,
     row_formula,
+    row_size,
     store,
     without_padding,
 )
@@ -99,7 +101,7 @@ def leave_one_out_runs(  # type: ignore[no-untyped-def]
         following = dot(load(lanes, A, U(rows[p])), b)
         for p in range(p, end):  # noqa: B020
             i, n, cell, cells[p] = U(rows[p]), number(codes[p]), following, one
-            if len(lanes[0]) > 1:  # shorter rows are near
+            if row_size(lanes) * A.itemsize > LINE:  # shorter rows are near
                 ahead = U(rows[p + AHEAD if p + AHEAD < last else last])
                 prefetch(lanes, A, ahead)
                 prefetch(lanes, A_powers, ahead)
