@@ -13,7 +13,7 @@ from scipy.special import digamma, gammaln
 
 from skcooc.counts import CSRCounts
 from skcooc.em.stages import EMStage, PlainRunner, Runner, State
-from skcooc.equations.coclusters import CoClusters
+from skcooc.equations.coclusters import CoClusters, log_association
 from skcooc.equations.memberships import ObjectWeights, row_factors, weight_unit
 from skcooc.loops.coclusters import count_blocks, exchange_items, merge_gains
 from skcooc.protocol import Array, Block, Counts, Rows
@@ -35,6 +35,8 @@ MAX_TRIES = 12  # without a gain, after which a search has converged
 MAX_ITER, TOL = 20, 1e-6
 WORK = 2**18  # non-zeros in all iterations, or in all tries of one; at least two of these are made
 SIZES_WORK = 8  # times this work where numbers are searched
+# Of the random rows in which a larger table is searched: non-zeros, and rows at least.
+SAMPLED_WORK, MIN_SAMPLED_ROWS = 2**21, 2**12
 LEAST_GAIN = 1e-6  # nats: less is rounding
 BLUR = 0.2  # share of uniform posteriors in those with which soft clusters begin
 LEAST_B = 2.0  # concentration of frequencies in clusters, above which these are a cluster's own
@@ -572,7 +574,8 @@ def is_searched(X: Counts) -> TypeGuard[CSRCounts]:
 def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner: Runner) -> State:
     """Return the clusters with the best ICL that a search finds; soft ones are blurred.
 
-    A table that is not in memory begins with asymmetric clusterings.
+    A large table is searched in a sample of its rows, before exchanges on all of them. One that is
+    not in memory begins with asymmetric clusterings.
     """
     if not is_searched(X):
         return cocluster_start(model, X, rng, runner)
@@ -583,7 +586,48 @@ def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner:
         discounts=model.hard,
         integrates=model.hard,
     )
-    return _state_of_labels(model, X, *labels_of_search(search, model, X, runner))
+    sample = sampled_rows(X, rng)
+    labels = labels_of_search(search, model, sample, runner)
+    if sample is not X:
+        labels = settled_labels(model, X, rng, most_likely_labels(X, sample, labels))
+    return _state_of_labels(model, X, *labels)
+
+
+def sampled_rows(X: CSRCounts, rng: np.random.Generator) -> CSRCounts:
+    """Return random rows with about ``SAMPLED_WORK`` non-zeros; X if it has no more."""
+    rows = np.flatnonzero(X.row_weights * X.row_sums)
+    n_sampled = max(MIN_SAMPLED_ROWS, SAMPLED_WORK * len(rows) // max(1, len(X.data)))
+    if n_sampled >= len(rows):
+        return X
+    return X.take(np.sort(rng.choice(rows, n_sampled, replace=False)))
+
+
+def most_likely_labels(
+    X: CSRCounts, sample: CSRCounts, labels: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    """Return the labels of all rows by the clusters of a sample, and those of columns."""
+    J = Partition(TwoSides.of_block(sample), *labels).blocks.J + A
+    column_clusters = np.eye(J.shape[1])[labels[1]]
+    column_clusters[sample.column_sums == 0] = 0
+    scores = X.dot(column_clusters) @ log_association(J / J.sum()).T
+    return first_largest(scores), labels[1]
+
+
+def settled_labels(
+    model: CoClusters, X: CSRCounts, rng: np.random.Generator, labels: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    """Return the labels of rows and columns after exchanges.
+
+    Those of hard clusters raise the ICL with which a search of hard clusters ends.
+    """
+    table = TwoSides.of_block(X, model.object_weights)
+    partition = Partition(table, *labels)
+    if model.hard:
+        concentration = concentration_of_rows(X, partition)
+        table = TwoSides.of_block(X, model.object_weights, concentration)
+        partition = with_best_frequencies(Partition(table, *labels))
+    row_labels, column_labels = partition.settled(rng, LAST_SWEEPS, keep=True).labels
+    return row_labels, column_labels
 
 
 def settled_start(
@@ -601,11 +645,7 @@ def settled_start(
     if not is_searched(X):
         return State(model.for_table(state.params, X), state.rows)
     labels = first_largest(state.rows), first_largest(state.params.memberships)
-    found = Partition(TwoSides.of_block(X, model.object_weights), *labels)
-    concentration = concentration_of_rows(X, found)
-    table = TwoSides.of_block(X, model.object_weights, concentration)
-    partition = with_best_frequencies(Partition(table, *labels))
-    return _state_of_labels(model, X, *partition.settled(rng, LAST_SWEEPS, keep=True).labels)
+    return _state_of_labels(model, X, *settled_labels(model, X, rng, labels))
 
 
 def _state_of_labels(

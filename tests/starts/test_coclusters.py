@@ -451,3 +451,38 @@ def test_large_tables_have_fewer_tries_and_iterations(monkeypatch):
         tried.clear()
     assert n_tried[0] == 2  # in the second iteration of two
     assert n_tried[1] >= MAX_TRIES
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_large_tables_are_searched_in_a_sample_of_rows_that_count(monkeypatch, hard):
+    table, labels, column_labels = diagonal_blocks(0, n_rows=2000, n_tokens=80_000)
+    weights = np.ones(len(labels))
+    weights[::2] = 0
+    searched = []
+
+    def spy(search, model, X, runner):
+        searched.append(X)
+        return labels_of_search(search, model, X, runner)
+
+    monkeypatch.setattr(starts, "labels_of_search", spy)
+    monkeypatch.setattr(starts, "SAMPLED_WORK", table.nnz // 5)
+    monkeypatch.setattr(starts, "MIN_SAMPLED_ROWS", 100)
+    X = CSRCounts(table, weights)
+    model = CoClusters(5, 5, hard=hard)
+    state = starts.search_start(model, X, np.random.default_rng(0), PlainRunner())
+    assert 190 <= searched[0].shape[0] <= 200  # a fifth of those that count and have tokens
+    assert searched[0].row_weights.all()
+    counted = weights > 0
+    found = state.rows.argmax(axis=1)
+    assert adjusted_rand_score(labels[counted], found[counted]) > 0.95
+    assert adjusted_rand_score(column_labels, state.params.memberships.argmax(axis=1)) > 0.95
+    starts.search_start(model, X.take(np.arange(100)), np.random.default_rng(0), PlainRunner())
+    assert searched[1].shape == (100, 100)
+
+
+def test_further_rows_join_the_clusters_of_a_sample():
+    table, labels, column_labels = diagonal_blocks(0, n_rows=1000, n_tokens=80_000)
+    X = CSRCounts(table)
+    sample = X.take(np.arange(200))
+    row_labels, _ = starts.most_likely_labels(X, sample, (labels[:200], column_labels))
+    assert (row_labels == labels)[X.row_sums > 0].mean() > 0.95
