@@ -32,53 +32,60 @@ FALLING = Interval(Real, 0, 1, closed="neither")
 ANNEALING: list[Any] = [FALLING, Interval(Real, 1, None, closed="neither"), None]
 
 SOLVER_LIST = "\n".join(
-    f'"{name}": {(kind.__doc__ or "").partition(".")[0]}.' for name, kind in SOLVERS.items()
+    f'- ``"{name}"``: {(kind.__doc__ or "").partition(".")[0]}.' for name, kind in SOLVERS.items()
 )
 PARAMETERS = {
     'proportions : {"uniform", "estimated"}': """\
-Prior probabilities of the clusters. "estimated" suits very different sizes; hard clusterings
-need "uniform".""",
+Prior probabilities of the clusters.
+
+- ``"uniform"``: the same for all clusters.
+- ``"estimated"``: estimated from the data. This suits clusters of very different sizes, but at
+  small beta it leaves some clusters empty.""",
     "coarsening : sequence of (N,) arrays of int or None": """\
-Nested groups of neighbouring rows, finest first, for multiscale optimisation; see
-``skcooc.image.grid_coarsening``.""",
+Nested groups of neighbouring rows, from the finest to the coarsest, for multiscale optimisation.
+Each array contains a group number for each row. See ``skcooc.image.grid_coarsening``.""",
     "max_iter : int": "Maximum number of EM iterations.",
     "tol : float": "Relative decrease of the free energy below which EM stops.",
-    "n_init : int": "Number of initialisations; the lowest free energy is kept.",
+    "n_init : int": "Number of initialisations. The fit with the lowest free energy is kept.",
     "solver : float in (0, 2) or str": f"""\
-Acceleration of EM: the step size of over-relaxed EM, or a name.
+Acceleration of EM: the step size of over-relaxed EM (1 is plain EM), or a name.
+
 {SOLVER_LIST}""",
     'smoothing : float in [0, 1) or "auto"': """\
-Weight of the add-one unigram in scored probabilities. "auto" estimates it on held-out tokens,
-if any; else it is 0.001.""",
+Weight of the unigram (overall column frequencies, after adding one to each count) in scored
+probabilities. "auto" estimates it on held-out tokens; without held-out tokens it is 0.001.""",
     "validation_fraction : float in (0, 1)": """\
-Share of the tokens held out for tuning and early stopping.""",
+Proportion of tokens to hold out for tuning and early stopping.""",
     "early_stopping : bool": """\
 Whether to stop when held-out perplexity no longer falls.""",
     "n_jobs : int or None": "Number of threads, as in joblib. Results do not depend on it.",
-    "warm_start : bool": "Whether ``fit`` continues the previous fit.",
+    "warm_start : bool": "Whether ``fit`` continues from the previous fit.",
     "random_state : int, RandomState instance or None": """\
-Seed of initialisations and held-out tokens.""",
+Seed of the initialisation and of the choice of held-out tokens.""",
 }
 
 ATTRIBUTES = {
     "row_distribution_ : (N,) array": "P(x_i).",
-    "component_distribution_ : (K,) array": "P(z_k), shares of the training tokens.",
+    "component_distribution_ : (K,) array": "P(z_k), the shares of the components in the tokens.",
     "column_embedding_ : (M, K) array": "P(z_k given y_j).",
     "row_components_ : (K, N) array": "P(x_i given z_k).",
-    "unigram_ : (M,) array": "Add-one distribution of all columns, used for smoothing.",
-    "beta_, smoothing_ : float": "Values used.",
+    "unigram_ : (M,) array": """\
+Overall column frequencies used for smoothing, after adding one to each count.""",
+    "beta_, smoothing_ : float": "Values of ``beta`` and ``smoothing`` used in the fit.",
     "tuning_ : list of Trial": """\
-Values tried on held-out tokens: ``stage``, ``values``, ``validation``, ``chosen``.""",
-    "n_iter_ : int": "Number of EM iterations, those of its start included.",
-    "converged_ : bool": "Whether ``tol`` was reached or early stopping stopped.",
-    "objective_ : float": "Free energy less the log prior, in nats.",
+Trials of the search for parameters set to "auto", each with the fields ``stage``, ``values``,
+``validation`` and ``chosen``.""",
+    "n_iter_ : int": "Number of EM iterations, including those of the initialisation.",
+    "converged_ : bool": "Whether the fit ended by ``tol`` or by early stopping.",
+    "objective_ : float": "Free energy minus the log prior, in nats.",
     "history_ : list of Record": """\
-Per iteration: ``beta``, ``free_energy``, ``validation_perplexity``, ``seconds``, and ``stage``:
-"start" for iterations of the fits from which this one starts, else "fit".""",
-    "n_parameters_ : int": "Number of free parameters of the rows, and of the columns with tokens.",
+One record per iteration, with the fields ``beta``, ``free_energy``, ``validation_perplexity``,
+``seconds`` and ``stage``. The stage is "start" in the initialisation and "fit" afterwards.""",
+    "n_parameters_ : int": "Number of free parameters of all rows and of the columns with tokens.",
     "n_features_in_ : int": "Number M of columns.",
-    "feature_names_in_ : (M,) array of str": "Names of the columns, if these are strings.",
-    "row_names_in_, column_names_in_ : arrays": "Names of any type, if X has names.",
+    "feature_names_in_ : (M,) array of str": "Names of the columns, if they are strings.",
+    "row_names_in_, column_names_in_ : arrays": """\
+Names of the rows and of the columns, of any type, if X has names.""",
 }
 
 

@@ -45,9 +45,9 @@ UNTUNED: tuning.Values = {}  # hyper-parameters as the user gave them
 class AspectModel(CooccurrenceEstimator):
     """Aspect model (pLSA): a topic model of counts, fitted by tempered EM.
 
-    Every token, an occurrence of column y_j in row x_i, has one of K topics. An inverse temperature
-    beta < 1 flattens their responsibilities and prevents overfitting. Read more in the
-    :doc:`user guide </guide/aspect_model>`.
+    A token is one occurrence of column y_j in row x_i. Every token has one of K topics. An inverse
+    temperature beta < 1 flattens the posterior probabilities of the topics (responsibilities) and
+    so prevents overfitting. Read more in the :doc:`user guide </guide/aspect_model>`.
 
     Parameters
     ----------
@@ -55,64 +55,80 @@ class AspectModel(CooccurrenceEstimator):
         Number K of topics. "auto" runs `ComponentSearchCV` first.
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature; 1 is maximum likelihood. "auto" tunes it on held-out tokens.
+        Inverse temperature, the exponent in the E-step. 1 is maximum likelihood. "auto" tunes it on
+        held-out tokens.
 
     tempering : {"auto", "distinctive", "joint", "likelihood"}, default="auto"
-        Prior of the topics that beta does not flatten: shares of the words that tell topics apart
-        ("distinctive"), P(z), as in [1]_ ("likelihood"), or none, which makes shares nearly equal
-        ("joint"). "auto" is "distinctive", unless "joint" lowers held-out perplexity by 0.5 %.
+        Prior probabilities of the topics in the E-step, to which the exponent beta does not apply.
+        They influence how large topics become.
+
+        - ``"distinctive"``: each topic's share of the words that tell topics apart.
+        - ``"likelihood"``: P(z), as in [1]_. Large topics tend to grow.
+        - ``"joint"``: no such prior. Topics become nearly equal in size.
+        - ``"auto"``: "distinctive", unless "joint" lowers held-out perplexity by 0.5 %.
 
     component_prior : float, (K, M) array or "auto", default="auto"
-        Pseudo-count of every column in every topic, for sparse data. Of the columns without tokens
-        it counts for as many as there are columns with a single token, and one more. "auto" is 0
-        unless a value lowers held-out perplexity by 1 %. An array, such as counts of an earlier
-        period, starts the topics; a DataFrame is matched by the names of its columns where X has
-        names (in a pipeline see `NamedCounts`), and columns that it lacks have the pseudo-count 0.
+        Pseudo-count of every column in every topic.
+
+        - float: the same for all topics and columns, for sparse data. Columns without tokens
+          together count as s + 1 columns, where s is the number of columns with a single token.
+        - array: for instance expected counts of an earlier period. The topics start from it. If X
+          has column names, a DataFrame is matched by name, and columns that it lacks get 0. In a
+          pipeline see `NamedCounts`.
+        - ``"auto"``: 0, unless a larger value lowers held-out perplexity by 1 %.
 
     leave_one_out : bool or "auto", default="auto"
         Whether to subtract each token's expected count from its row and column before the E-step
-        (predictive EM): for short rows and many topics. "auto" tries it if rows have fewer than 2 K
-        tokens on average, and keeps it unless held-out perplexity rises by 0.3 %.
+        (predictive EM). It helps if rows are short and topics many. "auto" tries it if rows contain
+        fewer than 2 K tokens on average, and keeps it unless held-out perplexity rises by 0.3 %.
 
     row_prior : float > 0 or "auto", default="auto"
-        Pseudo-count of P(z) in each row. With leave-one-out "auto" is 1 or, if better, 0.3.
-        Otherwise new rows have it, divided by their tokens; "auto" is tuned if beta is, else 2.
+        Pseudo-count of P(z) in each row. With leave-one-out it applies to every row. Without, it
+        applies to new rows only, divided by their number of tokens.
+
+        - ``"auto"`` with leave-one-out: 1, or 0.3 if that predicts better.
+        - ``"auto"`` without: tuned on held-out tokens if ``beta="auto"``, else 2.
 
     burstiness : float > 0, "auto" or None, default=None
-        Concentration a, in tokens, that discounts repetitions within a row [3]_; "auto" is 100.
-        For use inside `RowMemory`.
+        Concentration of a Dirichlet compound multinomial [3]_, in tokens. The smaller it is, the
+        less a repetition of a word within a row counts. "auto" is 100. Use it inside `RowMemory`.
 
     n_init : int, default=1
-        Number of EM runs; the best is kept. Further ones merge two topics and split another.
+        Number of EM runs; the best is kept. Each run after the first starts from the best so far,
+        merges two of its topics and splits another.
 
     annealing : float > 1, float in (0, 1) or None, default=None
-        Largest factor by which beta changes, for ``max_iter`` iterations each. Above 1 beta rises
-        from its critical value and topics split; below 1 it falls from 1.
+        Largest factor by which beta changes at a time. None keeps beta constant.
+
+        - above 1: beta rises from its critical value, with up to ``max_iter`` iterations at each
+          value, and topics split.
+        - below 1: beta falls from 1, with up to eight iterations at each value but the last.
 
     Attributes
     ----------
     n_components_, component_search_ : int and ComponentSearchCV
-        Number of topics, and the search for ``n_components="auto"``.
+        Number of topics, and the search that found it if ``n_components="auto"``.
     components_ : (K, M) array
         P(y_j given z_k).
     weights_ : (K,) array
-        P(z_k), the mixture of an empty row.
+        P(z_k), also the mixture weights of an empty row.
     embedding_ : (N, K) array
-        P(z_k given x_i) of the training rows; with leave-one-out folded in again.
+        P(z_k given x_i) of the training rows. With leave-one-out, the rows are folded in again
+        after the last iteration.
     component_prior_, row_prior_, leave_one_out_, tempering_ : float, float, bool, str
-        Values used.
+        Values used in the fit.
     splits_ : list of Split
-        Topics that split.
+        Topics that split, if ``annealing > 1``.
 
     See Also
     --------
-    skcooc.AveragedModels : Average of several fits; lower perplexity.
+    skcooc.AveragedModels : Average of several fits, with lower perplexity.
 
     Notes
     -----
     The model is P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k).
 
-    With leave-one-out or a distinctive prior the objective may rise.
+    With ``leave_one_out=True`` or ``tempering="distinctive"``, the objective may rise during EM.
 
     References
     ----------

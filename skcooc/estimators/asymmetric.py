@@ -51,78 +51,90 @@ N_TEMPERATURES = 4  # tried: predictions hardly change within a factor of 1.7
 class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     """Asymmetric clustering model (ACM): every row belongs to one of K clusters.
 
-    All tokens of a row come from the distribution of its cluster over the columns. If columns are
-    clustered, a row is a mixture of their clusters. Read more in the :doc:`user guide
-    </guide/asymmetric>`.
+    A cluster is a distribution over the columns, from which all tokens of its rows are drawn. With
+    ``axis="columns"`` the columns are clustered instead, and a row is a mixture of column clusters.
+    Read more in the :doc:`user guide </guide/asymmetric>`.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number K of clusters. "auto" needs a table in memory. Of rows it takes the number of row
-        clusters in the co-clusters with the best integrated likelihood, with less weight on
-        repeated tokens where rows are bursty; one means that the table has no structure. Of columns
-        it runs `ComponentSearchCV` first.
+        Number K of clusters. "auto" needs a table in memory.
+
+        - ``"auto"`` for rows: searches for the co-clustering with the highest integrated likelihood
+          and takes its number of row clusters. The search gives repeated tokens less weight if
+          rows are bursty. One cluster means that no structure was found.
+        - ``"auto"`` for columns: runs `ComponentSearchCV` first.
 
     hard : bool, default=False
-        Whether every row belongs to exactly one cluster; then beta has no effect.
+        Whether to assign every row to exactly one cluster. Beta then has no effect.
 
     axis : {"rows", "columns"}, default="rows"
-        What is clustered. With "columns", read "column" for "row" in the other parameters.
+        What to cluster. With "columns", read "column" for "row" in the other parameters.
 
     object_weights : {"auto", "counts", "sqrt", "equal"}, default="auto"
-        Weight of a row: its number of tokens (maximum likelihood), the square root of it, or the
-        same for all (distributional clustering [2]_). "auto" is "sqrt", but "counts" for columns,
-        hard or leave-one-out clusters, annealing and coarsening.
+        Weight of a row in the fit.
+
+        - ``"counts"``: its number of tokens (maximum likelihood).
+        - ``"sqrt"``: the square root of its number of tokens.
+        - ``"equal"``: the same for all rows (distributional clustering [2]_).
+        - ``"auto"``: "counts" for columns, hard or leave-one-out clusters, annealing and
+          coarsening; otherwise "sqrt".
 
     proportions : {"auto", "uniform", "estimated"}, default="auto"
         Prior probabilities of the clusters. Hard clusterings need "auto" or "uniform".
 
-        - "uniform": divides large clusters if sizes differ. Held-out tokens are predicted as well
-          or better.
-        - "estimated": finds clusters of different sizes. A new row of a few tokens tends to the
-          largest cluster.
-        - "auto": "estimated", but "uniform" where ``object_weights="auto"`` is "counts".
+        - ``"uniform"``: predicts held-out tokens as well or better, but divides large clusters if
+          sizes differ.
+        - ``"estimated"``: finds clusters of different sizes. New rows of a few tokens tend to be
+          assigned to the largest cluster.
+        - ``"auto"``: "uniform" if ``object_weights="auto"`` means "counts", otherwise "estimated".
 
     leave_one_out : bool, default=False
-        Whether to subtract a row's counts from the clusters before its E-step, with pseudo-counts
-        of 0.02 for columns. For many clusters and short rows; several times slower.
+        Whether to subtract a row's counts from the clusters before its E-step. Every column then
+        gets a pseudo-count of 0.02. Predictions improve if clusters are many or rows are short. The
+        fit takes several times as long.
 
     beta : float > 0 or "auto", default="auto"
-        Inverse temperature, at most 1 except with equal weights. The longer rows, the smaller the
-        best value (abstracts: 0.1). "auto" tunes it on held-out tokens. For soft clusters of rows
-        it is 6 divided by the mean number of tokens of a row, unless others predict better by 1 %.
+        Inverse temperature, the exponent in the E-step. It is at most 1, except with
+        ``object_weights="equal"``. The longer the rows, the smaller the best value: 0.1 or less for
+        abstracts. "auto" tunes it on held-out tokens. For soft clusters of rows, "auto" is 6
+        divided by the mean number of tokens of a row, unless another value predicts better by 1 %.
 
     annealing : float > 1, float in (0, 1) or None, default=None
-        Factor by which beta changes, for ``max_iter`` iterations each. Above 1, one cluster at the
-        critical beta splits; below 1, beta falls from 1. Hard clusterings need None.
+        Largest factor by which beta changes at a time. None, which hard clusterings need, keeps
+        beta constant.
+
+        - above 1: the fit starts with one cluster at the critical beta. Beta rises, with up to
+          ``max_iter`` iterations at each value, and clusters split.
+        - below 1: beta falls from 1, with up to eight iterations at each value but the last.
 
     Attributes
     ----------
     n_clusters_, component_search_ : int and ComponentSearchCV
-        Number of clusters, and the search for ``n_clusters="auto"`` of columns.
+        Number of clusters, and the search that found it if ``n_clusters="auto"`` for columns.
     object_weights_ : {"counts", "sqrt", "equal"}
-        Weights used.
+        Weights used in the fit.
     labels_ : (N,) array, or (M,) where columns are clustered
-        Most probable cluster of each training row, or of each column; without meaning where it
-        has no counts.
+        Most probable cluster of each training row, or of each column. Labels of empty rows and
+        columns are meaningless.
     posteriors_ : (N, K) array, or (M, K)
         P(c given x_i), or P(c given y_j).
     components_ : (K, M) array
         P(y_j given c).
     weights_ : (K,) array
-        P(c); share of the tokens where columns are clustered.
+        Prior probabilities P(c). If columns are clustered, each cluster's share of the tokens.
     embedding_ : (N, K) array
         P(c given x_i) of the training rows.
     splits_ : list of Split
-        Clusters that split, if ``annealing > 1``: ``beta`` and ``parts``.
+        Clusters that split, if ``annealing > 1``, with the fields ``beta`` and ``parts``.
 
     Notes
     -----
-    X must hold counts, unless weights are equal; then beta times the mean row sum is
-    the factor of the Kullback-Leibler divergences (nats).
+    X must contain counts, except with ``object_weights="equal"``. The E-step then multiplies
+    Kullback-Leibler divergences in nats by beta times the mean row sum.
 
-    With leave-one-out the objective may rise, and ``predict`` of the training rows can differ from
-    ``labels_``.
+    With ``leave_one_out=True`` the objective may rise during EM. Predicted labels of the training
+    rows can differ from ``labels_``.
 
     References
     ----------

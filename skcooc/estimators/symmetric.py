@@ -55,67 +55,77 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     """Symmetric clustering model (SCM): co-clustering of rows and columns.
 
     Every row belongs to one of C clusters and every column to one of D. How often a row and a
-    column occur together depends on their clusters alone. Read more in the :doc:`user guide
-    </guide/symmetric>`.
+    column occur together depends only on their clusters and on their own frequencies. Read more in
+    the :doc:`user guide </guide/symmetric>`.
 
     Parameters
     ----------
     n_row_clusters : int or "auto", default=8
-        Number C of row clusters. "auto", for both numbers, takes those with the best integrated
-        likelihood that a search finds, with less weight on repeated tokens where rows are bursty.
-        One cluster of each side means that the table has no structure. Needs ``tied=False``.
+        Number C of row clusters. "auto" searches for the co-clustering with the highest integrated
+        likelihood and takes its numbers of clusters. Set it for rows and columns together, with
+        ``tied=False``. The search gives repeated tokens less weight if rows are bursty. One cluster
+        on each side means that no structure was found.
 
     n_column_clusters : int or "auto", default=8
-        Number D of column clusters.
+        Number D of column clusters. See ``n_row_clusters`` for "auto".
 
     hard : bool, default=False
-        Whether every row and column belongs to exactly one cluster, for the largest integrated
-        likelihood that a search finds; beta has no effect. Where tables are not in memory, with
-        coarsening or ``tied=True``, for the largest mutual information.
+        Whether to assign every row and column to exactly one cluster. Beta then has no effect. A
+        search finds the labels with the highest integrated likelihood. With coarsening,
+        ``tied=True``, or a table that is not in memory, EM maximises the mutual information
+        instead.
 
     tied : bool, default=False
-        Whether rows and columns are the same items, as words: the class bigram model [2]_.
-        Needs a square X, ``hard=True`` and C = D.
+        Whether rows and columns are the same items, such as words, and share one clustering: the
+        class bigram model [2]_. Needs a square X, ``hard=True`` and C = D.
 
     object_weights : {"counts", "sqrt", "equal"}, default="counts"
-        Weight of a row: its tokens, the square root of them, or the same for all. The last two
-        exclude tying, annealing and coarsening.
+        Weight of a row in the fit. "sqrt" and "equal" cannot be combined with ``tied=True``,
+        annealing or coarsening.
+
+        - ``"counts"``: its number of tokens.
+        - ``"sqrt"``: the square root of its number of tokens.
+        - ``"equal"``: the same for all rows.
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature; smaller for longer rows and columns (abstracts: 0.2 to 0.5). "auto"
-        tunes it on held-out tokens.
+        Inverse temperature, the exponent in the E-step. The longer rows and columns are, the
+        smaller is the best value: 0.2 to 0.5 for abstracts. "auto" tunes it on held-out tokens.
 
     annealing : float > 1, float in (0, 1) or None, default=None
-        Factor by which beta changes, for ``max_iter`` iterations each. Above 1, the two initial
-        asymmetric clusterings are annealed from one cluster; below 1, beta falls from 1.
+        Largest factor by which beta changes at a time. None keeps beta constant.
+
+        - above 1: the fit starts from two asymmetric clusterings, of rows and of columns. Their
+          beta rises, with up to ``max_iter`` iterations at each value, and clusters split.
+        - below 1: beta falls from 1, with up to eight iterations at each value but the last.
 
     Attributes
     ----------
     n_row_clusters_, n_column_clusters_ : int
         Numbers of clusters.
     row_labels_, labels_, column_labels_ : (N,), (N,) and (M,) arrays
-        Most probable cluster of each training row, and of each column; without meaning where it
-        has no counts.
+        Most probable cluster of each training row (the first two are the same) and of each column.
+        Labels of empty rows and columns are meaningless.
     embedding_ : (N, C) array
         P(c given x_i) of the training rows.
     column_posteriors_ : (M, D) array
         P(d given y_j).
     rows_, columns_ : (C * D, N) and (C * D, M) arrays of bool
-        Rows and columns with counts of each pair of clusters; column clusters vary fastest.
+        Members of each pair of clusters, without empty rows and columns. Column clusters vary
+        fastest.
     joint_ : (C, D) array
-        pi_cd, share of the weighted tokens in each pair of clusters.
+        pi_cd, the share of the weighted tokens in each pair of clusters.
     association_ : (C, D) array
-        c_cd = pi_cd / (pi_c pi_d); 1 where the clusters are independent.
+        c_cd = pi_cd / (pi_c pi_d). 1 means that the clusters are independent.
     mutual_information_ : float
         sum_cd pi_cd log c_cd, in nats.
     merges_ : list of Merge
-        Trees of both sides: merges of two clusters, down to one cluster of rows and one of columns.
-        Each loses the least integrated likelihood at its time. A merge has the ``axis`` (0: rows,
-        1: columns), the numbers of both clusters, the ``first`` of which is that of the new one,
-        and the ``loss`` in nats, negative where fewer clusters are better. In the sizes of
-        clusters a row counts once, whatever its ``sample_weight``. See
-        :func:`skcooc.inspection.merge_clusters` and :func:`skcooc.inspection.to_linkage`. Not with
-        ``tied=True``.
+        Merges of two clusters in order, down to one cluster of rows and one of columns: a tree for
+        each side. Each merge loses as little integrated likelihood as possible. Its fields are
+        ``axis`` (0: rows, 1: columns), the cluster numbers ``first`` and ``second``, and ``loss``.
+        The merged cluster keeps the number ``first``. The loss is in nats, and negative if fewer
+        clusters are better. In the sizes of clusters each row counts once, whatever its
+        ``sample_weight``. Not available with ``tied=True``. See
+        :func:`skcooc.inspection.merge_clusters` and :func:`skcooc.inspection.to_linkage`.
     components_ : (C, M) array
         P(y_j given c).
     weights_ : (C,) array
@@ -123,12 +133,12 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     See Also
     --------
-    AsymmetricClustering : Clusters of one side; better predictions of the other.
+    AsymmetricClustering : Clusters of one side, which predict better.
 
     Notes
     -----
-    X must hold counts, not shares. With ``hard=True``, ``predict`` of the training rows can differ
-    from ``labels_``.
+    X must contain counts, not proportions. With ``hard=True``, predicted labels of the training
+    rows can differ from ``labels_``.
 
     References
     ----------
