@@ -79,25 +79,26 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
-        A DiskTable is fitted by EM, RowBlocks by stepwise EM as in ``partial_fit``: first a
-        sample of 10000 rows, then passes over all blocks until one improves by less than 0.1 %: in
-        the log-likelihood of held-out tokens where ``beta="auto"``, else in the free energy. Memory
-        does not grow with the number of rows, so rows are not kept: ``embedding_`` and other
-        attributes of rows are empty, and ``transform`` gives the mixtures block by block.
-        ``history_`` has a record for each pass after those of the sample. A warm start makes
-        further passes.
+        Tables on disk are either a DiskTable, which is fitted by EM, or RowBlocks, which are
+        fitted by stepwise EM as in ``partial_fit``. Stepwise EM starts from a fit to a sample of
+        10,000 rows. It then passes over all blocks until a pass improves the objective by less than
+        0.1 %. The objective is the log-likelihood of held-out tokens if ``beta="auto"``, and the
+        free energy otherwise. Rows of RowBlocks are not kept, so memory does not grow with their
+        number. Attributes of rows, such as ``embedding_``, are empty, and ``transform`` returns
+        the mixtures block by block. ``history_`` contains the records of the sample, followed by
+        one record for each pass. A warm start makes further passes.
 
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or a table on disk
-            Non-negative counts or weights, of shape (N, M). Use DiskTable or RowBlocks for
-            tables on disk. The workers of the current ``distributed.Client`` fit a dask array where
-            its blocks of rows are; attributes of rows such as ``embedding_`` are dask arrays, too.
+            Non-negative counts or weights, of shape (N, M). A table on disk is a DiskTable or
+            RowBlocks. A dask array is fitted by the workers of the current ``distributed.Client``.
+            Attributes of rows, such as ``embedding_``, are then dask arrays.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row, or of each token where X is Dyads. For RowBlocks it can be an array
-            on disk, such as ``numpy.load(..., mmap_mode="r")``. Not with dask arrays and
+            Weight of each row, or of each token if X is Dyads. For RowBlocks it can be an array on
+            disk, such as ``numpy.load(..., mmap_mode="r")``. Not supported for dask arrays and
             DiskTable.
 
         Returns
@@ -107,31 +108,33 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Where X is negative, not finite, empty or all zero; where a parameter is invalid, or
-            does not go with a table on disk or on workers.
+            If X is negative, not finite, empty or all zero. If a parameter is invalid, or does not
+            support tables on disk or on workers.
         RuntimeError
-            Where the blocks of a dask array kill the workers.
+            If the blocks of a dask array kill the workers.
         ConnectionError
-            Where the scheduler of a dask array is lost.
+            If the scheduler of a dask array is lost.
 
         Notes
         -----
-        Columns without tokens take no part in the fit: they do not slow it, and the model does not
-        depend on their number. At the end they get what a prior gives to new words, and smoothing.
+        Columns without tokens take no part in the fit. They do not slow it down, and the model does
+        not depend on their number. Afterwards they get the probability that a prior gives to new
+        words, and smoothing.
 
-        With ``early_stopping=True`` the parameters are those of the iteration with the lowest
-        held-out perplexity, and have not seen the held-out tokens; ``n_init`` runs are compared by
-        this perplexity. With ``beta="auto"`` the final fit has all tokens.
+        With ``early_stopping=True``, the result is the iteration with the lowest perplexity of
+        held-out tokens, which are not used in the fit. ``n_init`` runs are compared by this
+        perplexity. With ``beta="auto"``, the final fit uses all tokens.
 
         A warm start keeps the tuned values and makes no further initialisations. Rows keep their
-        mixtures by position if X has as many as before. If the previous call had
-        ``warm_start=True``, too, and X and all parameters but ``max_iter``, ``tol`` and ``n_init``
-        are the same, EM continues exactly: a hundred iterations and a hundred more are two hundred.
-        The first call needs ``max_iter`` of 60 or more for that, as it also limits the fits of the
-        start and what comes before the last stage. The estimator keeps up to two more arrays of the
-        shapes of ``embedding_`` and ``components_``, three of the latter without its empty columns
-        where X has such columns. With ``annealing`` below 1 it continues at
-        ``beta_``.
+        mixtures, by position, if X has as many rows as before. With ``annealing`` below 1 the fit
+        continues at ``beta_``.
+
+        A warm start can continue EM exactly: a hundred iterations and a hundred more equal two
+        hundred. For this, the previous call also needs ``warm_start=True`` and at least
+        ``max_iter=60``, because ``max_iter`` also limits the initialisation and all stages before
+        the last. X and all parameters except ``max_iter``, ``tol`` and ``n_init`` must be the same.
+        The estimator then keeps up to three more arrays of the shape of ``components_`` and two of
+        the shape of ``embedding_``.
         """
         if auto_sizes.has_auto_size(self):
             return auto_sizes.fit_with_searched_size(self, X, y, sample_weight)
@@ -193,7 +196,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     def aic(self, X: TableLike) -> float:
         """Akaike information criterion (AIC) of the model for X; lower is better.
 
-        AIC = 2 p - 2 log P(X) with p free parameters; see ``bic``.
+        AIC = 2 p - 2 log P(X), with p free parameters. See ``bic`` for log P(X) and a warning.
 
         Parameters
         ----------
@@ -210,20 +213,21 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     def bic(self, X: TableLike) -> float:
         """Bayesian information criterion (BIC) of the model for X; lower is better.
 
-        BIC = p log L - 2 log P(X) with p free parameters and L tokens. log P(X) is the sum of log
-        P(x_i, y_j) over the tokens, with log P(y_j given x_i) smoothed as in ``score`` and P(x_i) =
+        BIC = p log L - 2 log P(X), with p free parameters and L tokens. log P(X) is the sum of log
+        P(x_i, y_j) over the tokens. P(y_j given x_i) is smoothed as in ``score``, and P(x_i) =
         n_i / L.
 
-        The criteria score the tokens to which the rows were fitted, so only the penalty counts
-        against overfitting. They assume maximum likelihood and are heuristics with beta < 1,
-        smoothing, or posteriors of clusters. ``score`` uses held-out tokens, as do ``beta="auto"``
-        and a ``GridSearchCV`` with `CountSplit`.
+        AIC and BIC score the tokens to which the rows were fitted, so only their penalties prevent
+        overfitting. They assume maximum likelihood, and are heuristics with beta < 1, smoothing, or
+        posteriors of clusters. Held-out tokens are more reliable: use ``score``, ``beta="auto"``,
+        or ``GridSearchCV`` with `CountSplit`.
 
         Parameters
         ----------
         X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
-            Dyads are tokens of the training rows, with the mixtures fitted. Anything else is new
-            rows: they are folded in with all tokens and count as parameters.
+            Dyads are tokens of the training rows, scored with the fitted mixtures. Any other table
+            is treated as new rows. They are folded in with all tokens, and their mixtures count as
+            parameters.
 
         Returns
         -------
@@ -232,7 +236,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Where X has no tokens.
+            If X contains no tokens.
 
         Examples
         --------
@@ -251,7 +255,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
     @property
     def n_parameters_(self) -> int:
-        """Number of free parameters of P(x, y), of training rows and of columns with tokens."""
+        """Number of free parameters of P(x, y) for training rows and for columns with tokens."""
         check_is_fitted(self)
         if not len(self.embedding_):
             raise AttributeError(

@@ -101,14 +101,14 @@ class Predictions(MixturesMixin):
         Returns
         -------
         mixtures : (n, K) array
-            P(k given x_i); an empty row gets ``weights_``, where the model has them.
-            ``transform(X) @ components_`` is P(y given x). A lazy dask array where X is one.
+            P(k given x_i). An empty row gets ``weights_`` if the model has them. ``transform(X) @
+            components_`` is P(y given x). For a dask array, the result is a lazy dask array.
 
         Warns
         -----
         UserWarning
-            Where rows have no counts in the columns of the fit, such as texts without a known word:
-            their mixtures say nothing about them.
+            If rows have no counts in the columns of the fit, such as texts without a known word.
+            Their mixtures are meaningless.
         """
         check_is_fitted(self)
         if tables.is_out_of_core(X):
@@ -116,11 +116,12 @@ class Predictions(MixturesMixin):
         return self.fold_in(self._read_rows(X))
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
-        """Return the distributions over columns of mixtures.
+        """Return the distribution over the columns for each mixture.
 
         Parameters
         ----------
         Z : array-like of shape (n, K)
+            Mixtures, as from ``transform``.
 
         Returns
         -------
@@ -141,17 +142,18 @@ class Predictions(MixturesMixin):
         Parameters
         ----------
         n_samples : int, default=1
+            Number of tokens.
 
         Returns
         -------
         dyads : Dyads
-            Tokens of the training table, in random order.
+            Simulated tokens, with the rows and columns of the training table, in random order.
 
         Raises
         ------
         ValueError
-            Where ``n_samples`` is negative or no int, or the table was read in blocks, whose rows
-            are not kept.
+            If ``n_samples`` is negative or not an int. If the training table was read in blocks,
+            because its rows are not kept.
         """
         check_is_fitted(self)
         if not len(self.embedding_):
@@ -164,25 +166,26 @@ class Predictions(MixturesMixin):
     def score_samples(self, X: TableLike) -> Array:
         """Log-likelihood of held-out tokens, in nats per token.
 
-        For whole new rows see ``row_log_likelihood``.
+        To score whole new rows, use ``row_log_likelihood``.
 
         Parameters
         ----------
         X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
-            Dyads are tokens of the training rows. Anything else is new rows, scored by document
-            completion: half of the tokens of a row are folded in, the other half is scored.
+            Dyads are held-out tokens of the training rows. Any other table is treated as new rows,
+            which are scored by document completion: half of the tokens of a row are folded in, and
+            the other half is scored.
 
         Returns
         -------
         log_likelihood : (n_samples,) array
-            One value per token for Dyads; otherwise the mean over the scored tokens of each row,
-            zero where there are none.
+            For Dyads, one value per token. Otherwise the mean over the scored tokens of each row,
+            or zero if there are none.
 
         Warns
         -----
         UserWarning
-            Where most tokens of Dyads are in rows without training tokens, as in folds in the order
-            of the tokens.
+            If most tokens of Dyads are in rows without training tokens. This happens if tokens were
+            split in their original order instead of at random.
         """
         return self._score_samples(X)[0]
 
@@ -203,11 +206,14 @@ class Predictions(MixturesMixin):
         return scoring.weighted_mean(*self._score_samples(X))
 
     def perplexity(self, X: TableLike) -> float:
-        """Perplexity of held-out tokens, exp(-score(X)): the effective number of choices.
+        """Perplexity of held-out tokens, exp(-score(X)); lower is better.
+
+        It is the effective number of columns between which the model hesitates.
 
         Parameters
         ----------
         X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
+            As in ``score_samples``.
 
         Returns
         -------
@@ -216,7 +222,7 @@ class Predictions(MixturesMixin):
         Warns
         -----
         UserWarning
-            Where X is the training table, whose tokens are not held out. ``score``, which
+            If X is the training table, whose tokens are not held out. ``score``, which
             scikit-learn's searches call, does not warn.
         """
         self._warn_of_training_table(X)
@@ -244,14 +250,15 @@ class Predictions(MixturesMixin):
     def joint_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Array:
         """Return P(x_i, y_j) = P(x_i) sum_k P(z_k given x_i) P(y_j given z_k).
 
-        The sum over all rows and columns is one; smoothing is not applied.
+        The probabilities are not smoothed, and sum to one over all rows and columns.
 
         Parameters
         ----------
         rows, columns : array-likes
-            Names or positions of training rows and of columns, as in ``recommend``, broadcast like
-            NumPy indices: two lists of equal length are pairs, ``numpy.ix_(rows, columns)`` are all
-            pairs. Negative positions count from the end.
+            Names or positions of training rows and of columns, as in ``recommend``. They are
+            broadcast like NumPy indices: two lists of equal length select pairs, and
+            ``numpy.ix_(rows, columns)`` selects all combinations. Negative positions count from the
+            end.
 
         Returns
         -------
@@ -260,10 +267,10 @@ class Predictions(MixturesMixin):
         Raises
         ------
         IndexError
-            Where positions are not integers, cannot be broadcast, or are out of bounds.
+            If positions are not integers, cannot be broadcast, or are out of bounds.
         ValueError
-            Where names are unknown or repeated; where the table was read in blocks, whose rows are
-            not kept.
+            If names are unknown or repeated. If the training table was read in blocks, because its
+            rows are not kept.
 
         Examples
         --------
@@ -280,17 +287,19 @@ class Predictions(MixturesMixin):
     def row_log_likelihood(self, X: TableLike) -> Array:
         """Log-likelihood of *all* tokens of new rows, with mixtures summed out.
 
-        With a prior of finitely many mixtures theta_a with weights w_a it is
+        The prior of a new row is a finite set of mixtures theta_a with weights w_a. The
+        log-likelihood is
 
             log sum_a w_a prod_j P'(y_j given theta_a)^n_ij
 
-        where P' is theta_a @ P(y given z), smoothed as in ``score``. Models of row clusters have
-        one mixture for each cluster, with its prior probability; cluster centers are taken at their
-        means, and `ClusterAbstraction` has the node weights of each leaf. Other models use
-        ``embedding_`` with weights P(x_i). Inverse temperatures are not used.
+        where P' is theta_a @ P(y given z), smoothed as in ``score``. In models of row clusters the
+        prior contains one mixture for each cluster, weighted by the probability of the cluster. The
+        mixture is the mean center in `ClusteringProjection`, and the node weights of a leaf in
+        `ClusterAbstraction`. In other models the prior contains the rows of ``embedding_``,
+        weighted by P(x_i). Inverse temperatures are not used.
 
-        Unlike ``score_samples``, no token of a row is folded in. For training rows the value is too
-        high, since they are in the prior.
+        Unlike in ``score_samples``, no token of a row is folded in. For training rows the value is
+        too high, because the prior contains them.
 
         Parameters
         ----------
@@ -300,19 +309,19 @@ class Predictions(MixturesMixin):
         Returns
         -------
         log_likelihood : (n,) array of float64
-            Nats per row; -inf where the row is impossible, zero where it is empty. Divide by
-            ``X.sum(axis=1)`` to compare rows of different lengths.
+            Value of each row, in nats: zero if the row is empty, -inf if it is impossible. Divide
+            by ``X.sum(axis=1)`` to compare rows of different lengths.
 
         Raises
         ------
         ValueError
-            Where X is negative, not finite, or has other columns; where the prior needs training
-            rows, but the table was read in blocks.
+            If X is negative, not finite, or has other columns than the training table. If the prior
+            needs training rows, but the table was read in blocks.
 
         Notes
         -----
-        Time is proportional to the number of mixtures times (non-zeros of X + M K): clusters are
-        much faster than a large ``embedding_``.
+        Time is proportional to the number of mixtures times (non-zero entries of X + M K). Models
+        with clusters are therefore much faster than models with a large ``embedding_``.
 
         References
         ----------
@@ -347,45 +356,45 @@ class Predictions(MixturesMixin):
     def recommend(
         self, rows: ArrayLike | TableLike, n: int = 10, *, exclude_seen: bool = True
     ) -> Recommendations:
-        """Recommend the most probable columns of rows, as items for users.
+        """Recommend the most probable columns for each row, such as items for users.
 
-        Columns are ranked by P(y_j given x_i), smoothed as in ``score``; ties keep the order of the
-        table. Recommendations of a row do not depend on the other rows.
+        Columns are ranked by P(y_j given x_i), smoothed as in ``score``. Ties keep the order of the
+        table. Recommendations for a row do not depend on the other rows.
 
         Parameters
         ----------
         rows : int, str, array-like of shape (n_rows,), or table of shape (n_rows, M)
-            Training rows, by name where the table fitted has row names, such as the index of a data
-            frame, else by position; or counts of new rows, as in ``transform``. Positions are taken
-            where names are no numbers, too; ``row_names_in_[positions]`` are the names of any.
+            Training rows, or counts of new rows as in ``transform``. Select training rows by
+            name if the training table has row names, such as the index of a DataFrame, and
+            otherwise by position. If no name is a number, positions are accepted as well. If names
+            are numbers, ``row_names_in_[positions]`` converts positions to names.
         n : int, default=10
             Number of columns for each row.
         exclude_seen : bool, default=True
-            Whether to leave out the columns with counts in the row, in the training table or in the
-            new row.
+            Whether to leave out columns that already have counts in the row.
 
         Returns
         -------
         recommendations : Recommendations
             Named tuple of ``items`` and ``scores``, of shape (n_rows, n), or (n,) for a single row.
-            Items are names where the columns have names, else positions; scores are P(y_j given
-            x_i). Where fewer than n columns are left, the last items are None or -1 and their
-            scores NaN.
+            Items are column names if there are any, otherwise positions. Scores are P(y_j given
+            x_i). If fewer than n columns are left, the last items are None or -1, with NaN as
+            their scores.
 
         Raises
         ------
         ValueError
-            Where names are unknown, absent or repeated, or a number could be a name or a position;
-            where training rows or their non-zero columns are not kept (RowBlocks, DiskTable, dask
-            arrays); where n is no positive int, or new counts are invalid.
+            If a name is unknown or repeated, rows have no names, or a number could be a name or a
+            position. If the training rows or their non-zero columns were not kept (RowBlocks,
+            DiskTable, dask arrays). If n is not a positive int, or new counts are invalid.
         IndexError
-            Where positions are out of bounds or not integers.
+            If positions are out of bounds or not integers.
 
         Notes
         -----
-        A model fitted in memory keeps the non-zero cells of its table, sharing ``indices`` with a
-        CSR array given. Time is proportional to n_rows M K; about a million probabilities are in
-        memory at a time.
+        A model fitted in memory keeps the positions of the non-zero entries of its table. It shares
+        ``indices`` with X if X is a CSR array. Time is proportional to n_rows M K, and about a
+        million probabilities are in memory at a time.
 
         Examples
         --------
@@ -404,7 +413,7 @@ class Predictions(MixturesMixin):
 
     @property
     def component_distribution_(self) -> Array:
-        """Share of the tokens P(z) = sum_i P(x_i) P(z given x_i), (K,)."""
+        """Share of each component in the tokens, P(z) = sum_i P(x_i) P(z given x_i), (K,)."""
         return quantities.marginal(self).astype(self.embedding_.dtype)
 
     @property
@@ -424,7 +433,7 @@ class Predictions(MixturesMixin):
 
     @property
     def row_names_in_(self) -> Array:
-        """Names of the training rows, (N,); AttributeError where there are none."""
+        """Names of the training rows, (N,); AttributeError if there are none."""
         names = self._schema.row_names
         if names is None or len(names) != len(self.embedding_):
             raise AttributeError(f"{type(self).__name__} was fitted to rows without names.")
@@ -432,7 +441,7 @@ class Predictions(MixturesMixin):
 
     @property
     def column_names_in_(self) -> Array:
-        """Names of the columns, (M,), also numbers; AttributeError where there are none."""
+        """Names of the columns, (M,), strings or numbers; AttributeError if there are none."""
         names: Array | None = getattr(self, "feature_names_in_", self._schema.column_names)
         if names is None:
             raise AttributeError(f"{type(self).__name__} was fitted to columns without names.")

@@ -36,11 +36,12 @@ LOG_BOUNDS = (-7, 14), (-28, 7)  # beyond, all classes are equally probable, or 
 
 
 class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
-    """Classifier of rows of counts that learns from few labels, or seed words, and other rows.
+    """Semi-supervised classifier of counts: few labels, or seed words, and unlabelled rows.
 
-    Every class has topics of its own. A labelled row has only those of its class, and free ones; an
-    unlabelled row may have all. It is meant for few labels: with ten or more a class, compare it
-    with a linear classifier. Read more in the :doc:`how-to </howto/few_labels>`.
+    Every class has its own topics. A labelled row is a mixture of the topics of its class and of
+    free topics. An unlabelled row is a mixture of all topics. Use the classifier if you have few
+    labels. With ten or more per class, compare it with a linear classifier. Read more in the
+    :doc:`how-to </howto/few_labels>`.
 
     Parameters
     ----------
@@ -48,26 +49,26 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         Number of topics of each class.
 
     n_free_components : int, default=0
-        Number of topics that rows of all classes may have.
+        Number of topics that belong to no class and may occur in all rows.
 
     seed_features : dict of label to list of str or int, or None, default=None
-        Columns that are typical of a class, by its label: names, or positions. With them no row
-        needs a label.
+        For the label of a class, the names or positions of columns that are typical of it. If
+        seeds are given, rows do not need labels.
 
     feature_names : array-like of str of shape (M,), default=None
-        Names of the columns for ``seed_features`` where X has none, such as
-        ``vectorizer.get_feature_names_out()``. In a pipeline see `NamedCounts`.
+        Names of the columns, such as ``vectorizer.get_feature_names_out()``. ``seed_features``
+        needs them if X has no column names. In a pipeline see `NamedCounts`.
 
     beta : float in (0, 1] or "auto", default=0.8
-        Inverse temperature; "auto" tunes it on held-out tokens.
+        Inverse temperature, the exponent in the E-step. "auto" tunes it on held-out tokens.
 
     max_iter : int, default=20
-        Number of EM iterations. With more, topics predict words better, and classes worse.
+        Maximum number of EM iterations. More iterations predict words better and classes worse.
 
     cv : int, default=5
-        Number of folds for the calibration of probabilities. Each is a part of the labelled rows,
-        predicted by a further fit without its labels. 0 takes the shares of the classes in a row as
-        their probabilities.
+        Number of folds for the calibration of probabilities. For each fold, a further fit without
+        the labels of the fold predicts its rows. With 0 there is no calibration: the shares of the
+        classes in a row are their probabilities.
 
     n_jobs : int or None, default=None
         Number of threads, as in joblib. Results do not depend on it.
@@ -80,31 +81,31 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
     classes_ : (C,) array
         Labels of the classes.
     model_ : GuidedAspectModel
-        The fitted topics, with the classes as their names; functions of :mod:`skcooc.inspection`
-        take it, and not the classifier.
+        The fitted topic model, whose topics are named after the classes. Pass it, not the
+        classifier, to the functions of :mod:`skcooc.inspection`.
     components_ : (K, M) array
-        P(y_j given z_k): topics of the classes in the order of ``classes_``, then free ones.
+        P(y_j given z_k): topics of the classes in the order of ``classes_``, then free topics.
     embedding_ : (N, K) array
         P(z_k given x_i) of the training rows.
     calibration_ : tuple of float
-        Exponent and floor of ``predict_proba``.
+        Exponent and floor used by ``predict_proba``.
     n_iter_ : int
         Number of EM iterations.
     n_features_in_ : int
         Number M of columns.
     feature_names_in_ : (M,) array of str
-        Names of the columns, if these are strings.
+        Names of the columns, if they are strings.
 
     See Also
     --------
-    skcooc.GuidedAspectModel : Named topics that predict words as well as others do.
+    skcooc.GuidedAspectModel : Topic model with named topics, to predict words.
     skcooc.MixtureFeatures : Features for the classifiers of scikit-learn.
 
     Notes
     -----
-    EM with known zeros in P(z given x_i). The naive Bayes classifier of [1]_ also learns from
-    unlabelled rows, but there a row has one class, and here a token has one; and responsibilities
-    are tempered.
+    The model is fitted by tempered EM, with P(z given x_i) = 0 for the topics that a labelled row
+    cannot have. The naive Bayes classifier of [1]_ also learns from unlabelled rows, but it
+    assigns a class to each row, whereas this model assigns a topic to each token.
 
     References
     ----------
@@ -174,8 +175,9 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
             Non-negative counts.
         y : array-like of shape (N,), default=None
-            Labels; -1 (among numbers), None or NaN for rows without one. None: no row has one. A
-            Series has the rows of X in their order, if both name them.
+            Label of each row. Unlabelled rows have None, NaN or, if labels are numbers, -1. If y
+            itself is None, no row has a label. A Series that names the rows of X must list them in
+            the same order.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row, or of each token where X is Dyads.
 
@@ -186,7 +188,7 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Where X is negative, not finite, empty or all zero, or there is neither a label nor a
+            If X is negative, not finite, empty or all zero, or if there is neither a label nor a
             seed.
         """
         if tables.is_out_of_core(X):
@@ -283,7 +285,7 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         return normalise(shares, axis=1, otherwise=1 / n_classes)
 
     def predict_log_proba(self, X: TableLike) -> Array:
-        """Logarithms of the probabilities of the classes, (n, C); see :meth:`predict_proba`."""
+        """Log-probabilities of the classes, (n, C); see :meth:`predict_proba`."""
         shares = self._class_shares(np.ascontiguousarray(self.transform(X)), len(self.classes_))
         exponent, floor = self.calibration_
         logs: Array = log_softmax(exponent * np.log(shares + floor), axis=1)
@@ -292,8 +294,9 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: TableLike) -> Array:
         """Probabilities of the classes.
 
-        They are ~ (s_c + f)^a, where s_c is the share of the topics of class c in a row. Exponent a
-        and floor f maximise the likelihood of the labels that were hidden for the calibration.
+        The probability of class c is proportional to (s_c + f)^a, where s_c is the share of the
+        topics of the class in the row. The exponent a and the floor f maximise the likelihood of
+        labels that were held out for the calibration.
 
         Parameters
         ----------
@@ -311,13 +314,13 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         return self.classes_[first_largest(self.predict_proba(X))]
 
     def score(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Share of rows whose class is predicted.
+        """Accuracy: the share of rows whose class is predicted correctly.
 
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
         y : array-like of shape (n,)
-            Classes. ValueError if a Series has the rows of X in another order.
+            True classes. A Series that names the rows of X must list them in the same order.
         sample_weight : array-like of shape (n,), default=None
 
         Returns
@@ -337,7 +340,7 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         mixtures : (n, K) array
-            P(z given x_i): topics of the classes in the order of ``classes_``, then free ones.
+            P(z given x_i): topics of the classes in the order of ``classes_``, then free topics.
         """
         check_is_fitted(self)
         if tables.is_out_of_core(X):

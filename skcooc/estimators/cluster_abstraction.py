@@ -72,46 +72,54 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     """Cluster-abstraction model (CAM): row clusters are leaves of a tree.
 
     Every row belongs to the cluster at one leaf. Each of its tokens comes from a node on the path
-    from the root to that leaf: general words at the root, special words at the leaves. Read more in
-    the :doc:`user guide </guide/cluster_abstraction>`.
+    from the root to that leaf. The root holds general words, and the leaves hold specific ones.
+    Read more in the :doc:`user guide </guide/cluster_abstraction>`.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number K of leaves. "auto" takes the number of row clusters that
-        `AsymmetricClustering` does; not with an array as ``tree``.
+        Number K of leaves. "auto" searches for it as in `AsymmetricClustering`, and cannot be
+        combined with an array as ``tree``.
 
     tree : "binary", "annealed", "grown", or array-like of int, default="grown"
-        Topology. "grown" and "annealed" are learned while beta rises, from splits of this model or
-        of clusters without a tree, and have fewer leaves where more no longer predict better.
-        "binary" is balanced, also for tables that are not in memory. An array of K leaves is one of
-        these:
+        Topology of the tree. The tree is learned with "grown" and "annealed", which stop growing
+        when more leaves no longer predict better.
 
-        * the parent of each node, -1 for the root
-        * the pairs of nodes to join, (K - 1, 2), as ``AgglomerativeClustering.children_``
-        * a linkage matrix of SciPy, (K - 1, 4), whose heights have no effect
+        - ``"grown"``: follows the splits of this model while beta rises.
+        - ``"annealed"``: follows the splits of clusters without a tree while beta rises.
+        - ``"binary"``: balanced and fixed. Use it for tables that are not in memory.
+        - array of shape (V,): the parent of each node, -1 for the root.
+        - array of shape (K - 1, 2): the pairs of nodes to join, as in
+          ``AgglomerativeClustering.children_``.
+        - array of shape (K - 1, 4): a linkage matrix of SciPy. Its heights have no effect.
 
     abstraction : {"constant", "cluster", "row"}, default="cluster"
-        Whether all rows share the weights of the nodes on a path, each cluster has its own, or each
-        row, which predicts best and takes much longer.
+        Weights of the nodes on a path.
+
+        - ``"constant"``: equal weights.
+        - ``"cluster"``: one set of weights for each cluster.
+        - ``"row"``: one set of weights for each row. It predicts best and takes much longer.
 
     tempering : {"path", "joint"}, default="path"
-        Whether beta is an exponent of the likelihood of a row, summed over the nodes of the path,
-        or of the probability of a column at each node, before the sum ([1]_, equation 65).
+        Factors of the likelihood to which the exponent beta applies.
+
+        - ``"path"``: the probability of a token, summed over the nodes of the path.
+        - ``"joint"``: the probability of a column at each node, before the sum ([1]_, equation 65).
 
     proportions : {"uniform", "estimated"}, default="uniform"
-        Prior probabilities of the clusters. At small beta, estimated ones starve clusters. Hard
-        clusterings need "uniform".
+        Prior probabilities of the clusters. With "estimated", some clusters become empty at small
+        beta. Hard clusterings need "uniform".
 
     hard : bool, default=False
-        Whether every row belongs to its most probable leaf only; then beta has no effect.
+        Whether to assign every row to its most probable leaf. Beta then has no effect.
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature; the longer the rows, the smaller the best value (abstracts: about 0.1).
-        "auto" tunes it on held-out tokens.
+        Inverse temperature, the exponent in the E-step. The longer the rows, the smaller the best
+        value: about 0.1 for abstracts. "auto" tunes it on held-out tokens.
 
     row_iter : int, default=10
-        Maximum number of EM iterations of the stage "row", which overfits if it is long.
+        Maximum number of EM iterations with weights for each row (``abstraction="row"``). More
+        iterations overfit.
 
     Attributes
     ----------
@@ -120,19 +128,19 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     n_clusters_ : int
         Number K of leaves.
     splits_ : list of Split
-        Clusters that split, of learned trees.
+        Clusters that split, if the tree is learned.
     labels_ : (N,) array
-        Most probable cluster of each training row; cluster k is the leaf ``tree_.leaves[k]``. The
-        label of a row without counts means nothing.
+        Most probable cluster of each training row. Cluster k is the leaf ``tree_.leaves[k]``.
+        Labels of empty rows are meaningless.
     posteriors_ : (N, K) array
         P(c given x_i).
     components_ : (V, M) array
-        P(y_j given v) of every node.
+        P(y_j given v) for each of the V nodes.
     embedding_ : (N, V) array
         P(v given x_i) of the training rows.
     weights_, node_weights_ : (V,) arrays
-        P(v) of an empty row, and share of the tokens at each node, which data hardly determine (see
-        Notes).
+        P(v) of an empty row, and the share of the training tokens at each node. The data hardly
+        determine these shares (see Notes).
 
     See Also
     --------
@@ -140,12 +148,13 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
 
     Notes
     -----
-    EM goes through the stages "constant", "cluster" and "row" up to ``abstraction``; ``max_iter``
-    holds for each. For a tree of columns fit ``X.T``.
+    EM goes through the stages "constant", "cluster" and "row", up to ``abstraction``, each of at
+    most ``max_iter`` iterations. For a tree of columns fit ``X.T``.
 
-    The words of a node could as well be in all of its children: the likelihood is the same. So EM
-    ends near the equal weights of the levels with which it begins, and with few tokens leans to the
-    leaves, which have most parameters. Compare trees by their leaves and words, not by such shares.
+    Moving the words of a node into all of its children leaves the likelihood unchanged. EM
+    therefore ends near the equal weights with which it begins. With few tokens, it prefers the
+    leaves, which have the most parameters. Compare trees by their leaves and words, not by
+    ``node_weights_``.
 
     References
     ----------
@@ -210,7 +219,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         return np.asarray(self.row_distribution_ @ self.embedding_)
 
     def decision_path(self, X: TableLike) -> CSR:
-        """Return the nodes from the root to the most probable leaf of rows.
+        """Return the nodes on the path from the root to the most probable leaf of each row.
 
         Parameters
         ----------
@@ -219,6 +228,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         Returns
         -------
         indicator : CSR array of shape (n, V), bool
+            True for the nodes on the path of a row.
         """
         return sp.csr_array(self.tree_.above)[self.predict(X)]
 

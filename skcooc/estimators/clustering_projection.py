@@ -38,11 +38,11 @@ from skcooc.tables import Table
 
 @dataclass(eq=False, repr=False)
 class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
-    """Probabilistic clustering-projection (PCP): topics and row clusters, jointly.
+    """Probabilistic clustering-projection (PCP): topics and row clusters, fitted jointly.
 
-    A row belongs to one of C clusters. A cluster has a center, a distribution over K topics; every
-    token of its rows has a topic drawn from it. Weights and centers have Dirichlet priors;
-    variational EM fits the model. Read more in the :doc:`user guide
+    A row belongs to one of C clusters. The center of a cluster is a distribution over K topics,
+    from which the topic of every token in its rows is drawn. Cluster weights and centers have
+    Dirichlet priors. The model is fitted by variational EM. Read more in the :doc:`user guide
     </guide/clustering_projection>`.
 
     Parameters
@@ -51,67 +51,75 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         Number K of topics. "auto" runs `ComponentSearchCV` first and needs a table in memory.
 
     n_clusters : int or None, default=None
-        Initial number C of clusters; some may become empty. None is one for every row, as in [1]_.
-        To find classes of rows, give their number.
+        Initial number C of clusters, some of which may become empty. None starts with one cluster
+        for every row, as in [1]_. To find classes of rows, set it to their number.
 
     cluster_prior : float, default=1.0
-        alpha: the cluster weights have the prior Dir(alpha / C, ..., alpha / C). Small values empty
-        clusters, above all at small beta.
+        Parameter alpha of the prior Dir(alpha / C, ..., alpha / C) of the cluster weights. With
+        small values many clusters become empty, especially at small beta.
 
     center_prior : float, default=0.05
-        lambda: the centers have the prior Dir(lambda, ..., lambda).
+        Parameter lambda of the prior Dir(lambda, ..., lambda) of the centers.
 
     topic_prior : float, default=0.05
-        Pseudo-count of every occurring column in every topic.
+        Pseudo-count in every topic of every column that has tokens.
 
     update_priors : bool, default=False
         Whether to fit alpha and the entries of lambda in every iteration, by Newton's method.
 
     posterior : {"auto", "factorial", "structured"}, default="auto"
-        Approximation of the posterior: cluster and topics of a row independent ("factorial", [1]_),
-        or topics given the cluster ("structured": better clusters, more memory). "auto" is
-        "structured" if ``n_clusters`` is a number.
+        Approximation of the posterior.
+
+        - ``"factorial"``: the cluster of a row and the topics of its tokens are independent, as in
+          [1]_.
+        - ``"structured"``: the topics depend on the cluster. Clusters are better, and the fit needs
+          more memory.
+        - ``"auto"``: "structured" if ``n_clusters`` is a number, otherwise "factorial".
 
     inference : {"collapsed", "variational"}, default="collapsed"
-        How new rows get clusters: with topics summed out, or by the updates of [1]_ from there.
+        How to assign new rows to clusters.
+
+        - ``"collapsed"``: topics are summed out.
+        - ``"variational"``: the updates of [1]_, which start from the collapsed result.
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature, an exponent of the likelihood: of every token and its topic with the
-        factorial posterior, else of the row. 1 is the model of [1]_. "auto" tunes it on held-out
-        tokens.
+        Inverse temperature, an exponent of the likelihood. With the factorial posterior it applies
+        to each token and its topic, otherwise to the row. 1 is the model of [1]_. "auto" tunes it
+        on held-out tokens.
 
     annealing : float in (0, 1) or None, default=None
-        Factor by which beta falls during EM, from 1.
+        Factor by which beta falls at a time, starting from 1. None keeps beta constant.
 
     tol : float, default=1e-5
-        Relative increase of the bound below which EM stops; smaller values predict no better.
+        Relative increase of the variational bound below which EM stops. Smaller values do not
+        predict better.
 
     Attributes
     ----------
     n_components_, component_search_ : int and ComponentSearchCV
-        Number of topics, and the search for ``n_components="auto"``.
+        Number of topics, and the search that found it if ``n_components="auto"``.
     labels_ : (N,) array
-        Most probable cluster of each training row, in ``0 .. n_clusters_ - 1``. The label of a row
-        without counts means nothing.
+        Most probable cluster of each training row, from 0 to ``n_clusters_ - 1``. Labels of empty
+        rows are meaningless.
     n_clusters_ : int
-        Number of clusters that have rows.
+        Number of clusters that contain rows.
     cluster_centers_, cluster_weights_ : ``(n_clusters_, K)`` and ``(n_clusters_,)`` arrays
-        Means of the centers and of the cluster weights.
+        Posterior means of the centers and of the cluster weights.
     components_ : (K, M) array
         P(y_j given z_k).
     weights_ : (K,) array
-        P(z_k), the mixture of an empty row.
+        P(z_k), also the mixture weights of an empty row.
     embedding_ : (N, K) array
-        P(z_k given x_i) of the training rows: the mean center under the posterior of the cluster.
-        ``transform`` uses ``inference`` and differs.
+        P(z_k given x_i) of the training rows: the average of the centers, weighted by the posterior
+        of the cluster. ``transform`` follows ``inference``, so its results differ.
     lower_bound_ : float
-        Bound at the last E-step, -beta_ * objective_, in nats.
+        Variational bound at the last E-step, -beta_ * objective_, in nats.
     alpha_, lambda_ : float and (K,) array
-        Priors used.
+        Parameters of the priors used in the fit.
 
     See Also
     --------
-    skcooc.AspectModel : A mixture for every row; predicts better where topics are many.
+    skcooc.AspectModel : Mixture for every row, which predicts better with many topics.
     skcooc.AsymmetricClustering : Clusters of rows without topics.
 
     References
@@ -196,10 +204,10 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         return self._state.params.lambda_
 
     def project(self, X: TableLike) -> Array:
-        """Return the mean topics of the tokens of rows.
+        """Return the average topic probabilities of the tokens in each row.
 
-        ``transform`` gives the topics expected of further tokens of a row; ``project`` those of its
-        own tokens, sum_j n_ij phi_ijk / n_i, eq. (8) of Yu et al. (2005).
+        ``project`` describes the tokens that a row contains: sum_j n_ij phi_ijk / n_i, equation 8
+        of Yu et al. (2005). ``transform`` describes further tokens of the row.
 
         Parameters
         ----------
@@ -217,13 +225,13 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
     def bound(self, X: TableLike) -> Array:
         """Lower bounds of the log-likelihoods of whole new rows.
 
-        With ``inference="variational"``, the mean-field bound of eq. (5) of Yu et al. (2005):
-        exp(-bound(X).sum() / X.sum()) is the perplexity that they report. Otherwise clusters are
-        summed out: a tighter bound, not comparable with mean-field bounds such as LDA's. Topics are
-        smoothed as in ``score``.
+        With ``inference="variational"``, this is the mean-field bound of equation 5 of Yu et al.
+        (2005), and exp(-bound(X).sum() / X.sum()) is the perplexity that they report. With
+        ``inference="collapsed"`` the clusters are summed out. This bound is tighter and not
+        comparable with mean-field bounds such as LDA's. Topics are smoothed as in ``score``.
 
-        Weights and centers of clusters are uncertain here. ``row_log_likelihood`` takes their means
-        and is never smaller.
+        The bound takes the uncertainty of the cluster weights and centers into account.
+        ``row_log_likelihood`` uses their means and is never smaller.
 
         Parameters
         ----------
@@ -232,7 +240,7 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
         Returns
         -------
         bounds : (n,) array
-            Nats per row.
+            Bound of each row, in nats.
         """
         rows = self._read_rows(X, scored=True)
         _, params = self._fold_in_model()

@@ -34,96 +34,102 @@ NAMED_COUNTS = "put NamedCounts around the vectorizer, as in NamedCounts(CountVe
 
 @dataclass(eq=False, repr=False)
 class GuidedAspectModel(AspectModel):
-    """Aspect model guided by seed words, given topics, or groups of rows such as batches.
+    """Aspect model guided by seed words, known topics, or groups of rows such as batches.
 
-    Topics with seeds come first, then given ones, then free ones. Read more in the :doc:`user guide
-    </guide/guided>`.
+    Seeds are columns, such as words, that you declare typical of a topic. Topics with seeds come
+    first, then known topics, then free topics. Read more in the :doc:`user guide </guide/guided>`.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number K of topics: those with seeds, those given, and free ones.
+        Number K of topics: those with seeds, known ones and free ones.
 
     seed_features : dict of str to list of str or int, or None, default=None
-        For each topic to be found its name, and columns that are typical of it: their names, or
-        positions unless names are numbers. A column may be typical of several topics.
+        For the name of a topic, the names or positions of columns that are typical of it. If column
+        names are numbers, give names. A column may be a seed of several topics.
 
     seed_strength : float in [0, 1), default=0.05
-        Pseudo-counts of the seeds of a topic, together, as a share of the tokens of a topic of
-        average size. They are added in every iteration; with 0 the seeds only set the start. Counts
-        can outweigh them: seeds are no constraint.
+        Total pseudo-count of the seeds of a topic, relative to the tokens of a topic of average
+        size. It is added in every iteration. With 0, the seeds only determine the initial topics.
+        Seeds are not constraints: enough counts outweigh them.
 
     fixed_components : dict of str to (M,) array, (F, M) array or None, default=None
-        Topics that are given, such as those of another model, and stay as they are, scaled to sum
-        to one. Those of an array are named "given 0" and so on. A DataFrame, or a dict of Series,
-        is matched by the names of its columns where X has names; columns that it lacks are zero.
+        F known topics, such as those of another model. They are scaled to sum to one and then stay
+        unchanged. A dict names them; the topics of an array are named "given 0", "given 1" and so
+        on. If X has column names, a DataFrame or a dict of Series is matched by name. Columns that
+        it lacks are zero.
 
     group_effects : {"topics", "columns", "both"} or None, default=None
-        What depends on the ``groups`` of rows given to ``fit``. "topics": the prior of a row is the
-        shares of topics in its group, which helps rows of few tokens. "columns": each column has a
-        factor in each group, the same for all topics, such as the effect of a batch; mixtures are
-        estimated without it. "both": both.
+        What depends on the groups of rows that you pass to ``fit``.
+
+        - ``"topics"``: the mixture weights. The prior of a row is the average mixture of its group,
+          which helps if rows are short.
+        - ``"columns"``: the columns. Each has a factor in each group, such as a batch effect. It is
+          the same for all topics, and mixtures are estimated without it.
+        - ``"both"``: mixture weights and columns.
+        - ``None``: nothing.
 
     feature_names : array-like of str of shape (M,), default=None
-        Names of the columns for ``seed_features``, such as ``vectorizer.get_feature_names_out()``.
-        Needed where X has none, unless `NamedCounts` around the vectorizer gives them, which a
-        pipeline in a cross-validation needs: its folds have different columns.
+        Names of the columns, such as ``vectorizer.get_feature_names_out()``. ``seed_features``
+        needs them if X has no column names. In cross-validation of a pipeline, use `NamedCounts`
+        around the vectorizer instead, because the columns differ between folds.
 
     tempering : {"auto", "distinctive", "joint", "likelihood"}, default="auto"
-        See `AspectModel`. With seeds "auto" is "joint", so that a large free topic does not take
+        See `AspectModel`. With seeds, "auto" is "joint", so that a large free topic does not take
         the tokens of a small named one.
 
     component_prior, row_prior : see `AspectModel`, default="auto"
-        With ``group_effects`` "topics" or "both", ``row_prior`` is the pseudo-count of the shares
-        of the group in each row, fitted or new.
+        With ``group_effects`` "topics" or "both", ``row_prior`` is the pseudo-count of the average
+        mixture of the group, in training rows and new rows.
 
     leave_one_out, burstiness : see `AspectModel`
-        Off with ``group_effects``.
+        Cannot be combined with ``group_effects``.
 
     annealing : None, default=None
-        Known topics do not split.
+        Must be None, because known topics do not split.
 
     beta, n_init, max_iter, tol, solver : see `AspectModel`
-        Of the fit.
+        Control the EM algorithm.
 
     smoothing, validation_fraction, early_stopping : see `AspectModel`
-        Of held-out tokens.
+        Control the use of held-out tokens.
 
     n_jobs, warm_start, random_state : see `AspectModel`
-        Threads, and seed of the fit.
+        Number of threads, continued fits and the seed.
 
     Attributes
     ----------
     component_names_ : dict of int to str
-        Names of the topics with seeds and of those given, by their positions.
+        Names of the topics with seeds and of the known topics, by position.
     groups_ : (G,) array
-        Labels of the groups, sorted; with ``group_effects``, as are the next three.
+        Sorted labels of the groups. This and the next three attributes need ``group_effects``.
     row_groups_ : (N,) array of int
-        Position in ``groups_`` of the group of each row, or -1.
+        Position in ``groups_`` of the group of each row, or -1 for rows without a group.
     group_distribution_ : (G, K) array
-        P(z_k given g), shares of the topics in the groups, in the order of ``groups_``.
+        P(z_k given g), the shares of the topics in the groups, in the order of ``groups_``.
     column_factors_ : (G, M) array
-        Factors of the columns; 2 where the group has a column twice as often. Over the groups that
-        have the column their geometric mean is one, unless topics are given.
+        Factors of the columns. With a factor of 2, a column occurs twice as often in the group,
+        given the same topics. The geometric mean over the groups in which a column occurs is one,
+        unless there are known topics.
     components_ : (K, M) array
         P(y_j given z_k).
     weights_ : (K,) array
-        P(z_k), the mixture of an empty row.
+        P(z_k), also the mixture weights of an empty row.
     embedding_ : (N, K) array
-        P(z_k given x_i) of the training rows, without factors.
+        P(z_k given x_i) of the training rows, without the factors of the columns.
 
     See Also
     --------
-    skcooc.AspectClassifier : Labels of some rows.
-    skcooc.NamedCounts : Names of columns in a pipeline.
-    skcooc.inspection.share_effects : Effects of covariates.
+    skcooc.AspectClassifier : Classifier that learns from the labels of some rows.
+    skcooc.NamedCounts : Vectorizer that passes its column names on.
+    skcooc.inspection.share_effects : Effects of covariates on topics.
 
     Notes
     -----
-    Seeds are pseudo-counts [1]_. Factors s_gj are those of a Poisson model with means s_gj sum_k
+    Seeds are pseudo-counts [1]_. The factors s_gj belong to a Poisson model with means s_gj sum_k
     theta_ik P(y_j given z_k), as in models of single cells [2]_. They may absorb differences in
-    topics between groups. ``sample``, ``recommend``, ``joint_distribution``, ``row_log_likelihood``
-    and, of new rows, ``aic`` and ``bic`` leave factors out.
+    topics between groups. ``sample``, ``recommend``, ``joint_distribution`` and
+    ``row_log_likelihood`` ignore the factors. So do ``aic`` and ``bic`` of new rows.
 
     References
     ----------
@@ -200,14 +206,14 @@ class GuidedAspectModel(AspectModel):
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or a table on disk
-            Non-negative counts or weights, of shape (N, M); in memory where there are groups.
+            Non-negative counts or weights, of shape (N, M). With groups, X must be in memory.
         y : None
             Ignored. For labels see `AspectClassifier`.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row, or of each token where X is Dyads.
         groups : array-like of shape (N,), default=None
-            Label of each row, such as its batch; None or NaN where it is unknown. To be given if,
-            and only if, ``group_effects`` is set.
+            Label of each row, such as its batch; None or NaN if it is unknown. Needed if, and only
+            if, ``group_effects`` is set.
 
         Returns
         -------
@@ -216,16 +222,16 @@ class GuidedAspectModel(AspectModel):
         Raises
         ------
         ValueError
-            As by `AspectModel`; where none of the seeds of a topic is a column, no column of a
-            table of topics or pseudo-counts is one, ``n_components`` is less than the number of
-            topics with seeds and given ones, or only one of ``groups`` and ``group_effects`` is
-            given.
+            If X or a parameter is invalid, as for `AspectModel`. If X contains none of the seeds of
+            a topic, or none of the columns of ``fixed_components`` or ``component_prior``. If
+            ``n_components`` is less than the number of topics with seeds and known topics. If only
+            one of ``groups`` and ``group_effects`` is set.
 
         Warns
         -----
         UserWarning
-            Where some seeds, or columns of a table of topics or pseudo-counts, are no columns. They
-            are left out.
+            If X lacks some of the seeds, or some of the columns of ``fixed_components`` or
+            ``component_prior``. They are ignored.
         """
         if (groups is None) != (self.group_effects is None):
             raise ValueError(
@@ -266,7 +272,7 @@ class GuidedAspectModel(AspectModel):
         *,
         groups: ArrayLike | None = None,
     ) -> Array:
-        """Fit the model, and fold its rows in, (N, K); see :meth:`fit` and :meth:`transform`."""
+        """Fit the model and return the mixtures of its rows; see :meth:`fit`, :meth:`transform`."""
         return self.fit(X, y, sample_weight, groups=groups).transform(X, groups=groups)
 
     def transform(self, X: TableLike, *, groups: ArrayLike | None = None) -> Array:
@@ -277,8 +283,8 @@ class GuidedAspectModel(AspectModel):
         X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or a table in blocks
             Of shape (n, M).
         groups : array-like of shape (n,), default=None
-            Group of each row. A row whose group is unknown, None or NaN, has the shares of all rows
-            as its prior, and no factors.
+            Group of each row. If the group is None, NaN or was not in the training data, the prior
+            of the row is the average mixture of all rows, and no factors apply.
 
         Returns
         -------
@@ -288,7 +294,7 @@ class GuidedAspectModel(AspectModel):
         Warns
         -----
         UserWarning
-            Where the model has factors of columns and no groups are given.
+            If the model has factors of columns and ``groups`` is missing.
         """
         if tables.is_out_of_core(X) and groups is None:
             return super().transform(X)
@@ -296,17 +302,18 @@ class GuidedAspectModel(AspectModel):
 
     @available_if(lambda self: getattr(self, "_fitted_names", self._topic_names))
     def predict(self, X: TableLike, *, groups: ArrayLike | None = None) -> Array:
-        """Predict for each row the name of a topic with seeds, or a given one.
+        """Predict the most probable named topic of each row: one with seeds, or a known one.
 
-        Every row gets a name, also a row that is about none of these topics; see ``transform``. A
-        free topic z counts for the named ones with which it occurs: the name of row i is that with
-        the largest sum_z P(z given x_i) P(name given z), where P(name given z) ~ sum_i P(x_i) P(z
-        given x_i) P(name given x_i) over the training rows.
+        Every row gets a name, even if it contains none of these topics: check it with
+        ``transform``. A free topic counts towards the named topics with which it occurs in rows.
+        The prediction maximises sum_z P(z given x_i) P(name given z), where P(name given z) is
+        proportional to sum_i P(x_i) P(z given x_i) P(name given x_i) over the training rows.
 
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
         groups : array-like of shape (n,), default=None
+            Group of each row.
 
         Returns
         -------
@@ -315,7 +322,7 @@ class GuidedAspectModel(AspectModel):
         Raises
         ------
         ValueError
-            Where the training rows were not kept (table in blocks).
+            If the training table was read in blocks, because its rows are not kept.
         """
         check_is_fitted(self)
         if not len(self.embedding_):
@@ -335,7 +342,7 @@ class GuidedAspectModel(AspectModel):
         ----------
         X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
         groups : array-like of shape (n,), default=None
-            Of new rows; Dyads are of the training rows.
+            Group of each new row. Leave it out for Dyads, which are tokens of the training rows.
 
         Returns
         -------
@@ -351,7 +358,7 @@ class GuidedAspectModel(AspectModel):
         return scoring.weighted_mean(*self._scores(X, groups))
 
     def perplexity(self, X: TableLike, *, groups: ArrayLike | None = None) -> float:
-        """Perplexity of held-out tokens, exp(-score(X)): the effective number of choices.
+        """Perplexity of held-out tokens, exp(-score(X)).
 
         X and groups are as for :meth:`score_samples`.
         """

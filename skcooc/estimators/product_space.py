@@ -29,41 +29,46 @@ from skcooc.starts.topics import left_out_product_start, product_start
 class ProductSpaceMixture(CooccurrenceEstimator):
     """Product-space mixture model (PMM): topics are pairs of row and column topics.
 
-    A row has a distribution over C row topics, a row topic one over D column topics, and a column
-    topic one over the columns: fewer parameters than an aspect model with C D topics. Read more in
-    the :doc:`user guide </guide/product_space>`.
+    A row is a mixture of C row topics, a row topic is a mixture of D column topics, and a column
+    topic is a distribution over the columns. The model has fewer parameters than an aspect model
+    with C D topics. Read more in the :doc:`user guide </guide/product_space>`.
 
     Parameters
     ----------
     n_row_components : int or "auto", default=10
-        Number C of row topics. "auto", for both numbers, runs `ComponentSearchCV` first and needs a
-        table in memory.
+        Number C of row topics. "auto" runs `ComponentSearchCV` first and needs a table in memory.
+        Set it for rows and columns together.
 
     n_column_components : int or "auto", default=10
-        Number D of column topics.
+        Number D of column topics. See ``n_row_components`` for "auto".
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature. 1 is maximum likelihood, which overfits. "auto" tunes it on held-out
-        tokens and then fits all tokens.
+        Inverse temperature, the exponent in the E-step. 1 is maximum likelihood, which overfits.
+        "auto" tunes it on held-out tokens and then fits all tokens.
 
     tempering : {"joint", "likelihood"}, default="likelihood"
-        Whether beta is an exponent of P(c, d) P(x given c) P(y given d), or of P(x given c) P(y
-        given d) alone, as in [1]_. With "likelihood", topics stay distinct at smaller beta and
-        predict better, unlike in `AspectModel`.
+        Factors to which the exponent beta applies.
+
+        - ``"joint"``: P(c, d) P(x given c) P(y given d).
+        - ``"likelihood"``: P(x given c) P(y given d), as in [1]_. Topics stay distinct at smaller
+          beta and predict better, unlike in `AspectModel`.
 
     leave_one_out : bool, default=False
         Whether to subtract each token's expected count from its row and column before the E-step
-        (predictive EM), with pseudo-counts of 1 for a row and 0.02 for a column. Set it for many
-        short rows; it takes about twice as long.
+        (predictive EM). Pseudo-counts of 1 for a row and 0.02 for a column are added. It helps with
+        many short rows and takes about twice as long.
 
     annealing : float > 1, float in (0, 1) or None, default=None
-        Factor by which beta changes during EM. Above 1, the initial aspect model is annealed from
-        one topic, which splits; below 1, beta falls from 1.
+        Largest factor by which beta changes at a time. None keeps beta constant.
+
+        - above 1: the fit starts from an aspect model whose beta rises. It begins with one topic,
+          which splits.
+        - below 1: beta falls from 1.
 
     Attributes
     ----------
     n_row_components_, n_column_components_, component_search_ : int, int and ComponentSearchCV
-        Numbers of topics, and the search for them with ``n_row_components="auto"``.
+        Numbers of topics, and the search that found them if ``n_row_components="auto"``.
     components_ : (C, M) array
         P(y_j given c) = sum_d P(d given c) P(y_j given d).
     column_components_ : (D, M) array
@@ -71,7 +76,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     joint_ : (C, D) array
         P(c, d).
     weights_ : (C,) array
-        P(c), the mixture of an empty row.
+        P(c), also the mixture weights of an empty row.
     embedding_ : (N, C) array
         P(c given x_i) of the training rows.
 
@@ -84,9 +89,10 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     -----
     The model is P(y_j given x_i) = sum_cd P(c given x_i) P(d given c) P(y_j given d).
 
-    With leave-one-out the objective may rise: EM ends when it has not fallen for ten iterations.
-    New rows are folded in without it, so ``transform`` of the training rows is not ``embedding_``.
-    It excludes streams, blocks of rows and dask arrays.
+    With ``leave_one_out=True`` the objective may rise. EM ends when it has not fallen for ten
+    iterations. New rows are folded in without leave-one-out, so ``transform`` of the training rows
+    differs from ``embedding_``. Leave-one-out cannot be combined with ``partial_fit``, blocks of
+    rows or dask arrays.
 
     References
     ----------

@@ -44,8 +44,8 @@ class TriadicAspectModel(CooccurrenceEstimator):
 
         P(x, y, w) = sum_k P(z_k) P(x given z_k) P(y given z_k) P(w given z_k)
 
-    Tempered EM fits the model to `Triads`. It predicts the third index from the other two: P(w
-    given x, y). Put the index to predict last with ``Triads.transpose``. Read more in the
+    The model is fitted to `Triads` by tempered EM, and predicts the third index from the other
+    two: P(w given x, y). Put the index to predict last with ``Triads.transpose``. Read more in the
     :doc:`user guide </guide/triads>`.
 
     Parameters
@@ -54,25 +54,32 @@ class TriadicAspectModel(CooccurrenceEstimator):
         Number K of topics.
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature, the exponent of P(w given z). 1 is maximum likelihood, which overfits.
-        "auto" tunes it on held-out tokens, for the prediction of w, and then fits all tokens.
+        Inverse temperature, the exponent of P(w given z) in the E-step. 1 is maximum likelihood,
+        which overfits. "auto" tunes it for the prediction of w in held-out tokens, and then fits
+        all tokens.
 
     tempering : {"distinctive", "joint"}, default="distinctive"
-        What stands before the power: a topic's share of the values of w that tell topics apart, or
-        nothing, which makes shares of topics nearly equal.
+        Prior probabilities of the topics in the E-step, to which the exponent beta does not apply.
+
+        - ``"distinctive"``: each topic's share of the values of w that tell topics apart.
+        - ``"joint"``: no such prior. Topics become nearly equal in size.
 
     exponents : pair of floats in [0, 1], or "auto", default="auto"
-        Exponents, relative to beta, of P(x given z) and P(y given z) in the responsibilities; x and
-        y often carry the same information. With ``beta="auto"``, "auto" tunes them on held-out
-        tokens and keeps them if perplexity falls by 1 %; else they are (1, 1), the plain model.
+        Exponents of P(x given z) and P(y given z) in the E-step, relative to beta. Values below 1
+        help because x and y often carry the same information.
+
+        - ``(1, 1)``: the plain model. With (0, 1), x is ignored.
+        - ``"auto"``: (1, 1), unless ``beta="auto"`` and smaller exponents lower held-out perplexity
+          by 1 %.
 
     component_prior : float or "auto", default="auto"
-        Pseudo-count added to every value of w in every topic, for sparse data; the values of y get
-        as many in total. "auto" is 0 unless a value lowers held-out perplexity by 1 %.
+        Pseudo-count of every value of w in every topic, for sparse data. The values of y get the
+        same total. "auto" is 0, unless a larger value lowers held-out perplexity by 1 %.
 
     smoothing : float in [0, 1) or "auto", default="auto"
-        Weight of the add-one unigram of w in scored probabilities. "auto" estimates it on held-out
-        tokens, if any, else 0.001. Where y is new, the prediction is P(w given x).
+        Weight of the unigram of w (its overall frequencies, after adding one to each count) in
+        scored probabilities. "auto" estimates it on held-out tokens; without held-out tokens it is
+        0.001. If y is new, the prediction is P(w given x).
 
     Attributes
     ----------
@@ -83,18 +90,18 @@ class TriadicAspectModel(CooccurrenceEstimator):
     weights_ : (K,) array
         P(z_k).
     component_prior_, exponents_ : float and pair of floats
-        Pseudo-count and exponents used.
+        Pseudo-count and exponents used in the fit.
     embedding_ : (N, K) array
-        P(z_k given x_i) of the training rows (values of x); ``transform`` of the same tokens agrees
-        within tolerances.
+        P(z_k given x_i) of the training rows, which are the values of x. ``transform`` of the same
+        tokens agrees up to the tolerance of EM.
     column_embedding_ : (L, K) array
         P(z_k given w_l).
     unigram_ : (L,) array
-        Add-one distribution of w, used for smoothing.
+        Overall frequencies of w used for smoothing, after adding one to each count.
     n_features_in_ : int
         Number L of values of w.
     feature_names_in_ : (L,) array of str
-        Names of these values, where they are strings.
+        Names of the values of w, if they are strings.
 
     See Also
     --------
@@ -103,14 +110,14 @@ class TriadicAspectModel(CooccurrenceEstimator):
 
     Notes
     -----
-    With ``beta="auto"``, "auto" lowers the exponent of x, then that of y, and then raises beta.
-    Then it tries pseudo-counts of 0.001 to 0.5 of the mean expected count, if held-out tokens need
-    smoothing above 0.01. With exponents (0, 1) x is ignored.
+    The search for exponents lowers the exponent of x, then that of y, and then raises beta. If the
+    best smoothing is above 0.01, pseudo-counts from 0.001 to 0.5 times the mean expected count are
+    tried next.
 
     References
     ----------
     .. [1] T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT,
-       1998, equations 1-11: two indices; here with one factor more.
+       1998, equations 1-11, for two indices.
 
     Examples
     --------
@@ -182,9 +189,9 @@ class TriadicAspectModel(CooccurrenceEstimator):
         Raises
         ------
         TypeError
-            Where X is not Triads.
+            If X is not Triads.
         ValueError
-            Where X is empty, or a parameter is invalid.
+            If X is empty or a parameter is invalid.
         """
         return super().fit(X, y, sample_weight)
 
@@ -194,12 +201,12 @@ class TriadicAspectModel(CooccurrenceEstimator):
         Parameters
         ----------
         X : Triads
-            Table (n, M, L) with the second and third indices of the training table.
+            Table (n, M, L) with the same second and third indices as the training table.
 
         Returns
         -------
         mixtures : (n, K) array
-            P(z_k given x_i); an empty row gets ``weights_``. ``transform(X) @ components_`` is
+            P(z_k given x_i). An empty row gets ``weights_``. ``transform(X) @ components_`` is
             P(w_l given x_i).
         """
         return super().transform(X)
@@ -226,7 +233,7 @@ class TriadicAspectModel(CooccurrenceEstimator):
         return super().score(X, y)
 
     def perplexity(self, X: Triads) -> float:
-        """Perplexity exp(-score(X)): the effective number of choices of the third index."""
+        """Perplexity of the third index given the other two, exp(-score(X))."""
         return super().perplexity(X)
 
     @validated({"n_samples": [Interval(Integral, 0, None, closed="left")]})
@@ -236,6 +243,7 @@ class TriadicAspectModel(CooccurrenceEstimator):
         Parameters
         ----------
         n_samples : int, default=1
+            Number of tokens.
 
         Returns
         -------
