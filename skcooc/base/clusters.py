@@ -60,15 +60,15 @@ class RowClusterMixin(ClusterMixin):
 
     @property
     def labels_(self) -> Array:
-        """Most probable cluster of each training row, (N,); a dask array where X was one.
+        """Most probable cluster of each training row, (N,); a dask array if X was one.
 
-        The label of a row without counts means nothing: it is a member of no cluster.
+        Labels of empty rows are meaningless: such rows belong to no cluster.
         """
         return first_largest(self.embedding_)
 
     @available_if(_clusters_rows)
     def predict(self, X: TableLike) -> Array:
-        """Most probable cluster of rows.
+        """Most probable cluster of each row.
 
         Parameters
         ----------
@@ -78,14 +78,14 @@ class RowClusterMixin(ClusterMixin):
         Returns
         -------
         labels : (n,) array of int
-            Clusters numbered as in ``labels_``. A lazy dask array where X is one.
+            Clusters numbered as in ``labels_``. For a dask array, the result is a lazy dask array.
 
         Warns
         -----
         UserWarning
-            Where rows have no counts in the columns of the fit: their labels mean nothing.
-            ``predict_proba`` gives them the prior probabilities of the clusters, and ``transform``
-            gives ``weights_``.
+            If rows have no counts in the columns of the fit. Their labels are meaningless. For such
+            rows ``predict_proba`` returns the prior probabilities of the clusters, and
+            ``transform`` returns ``weights_``.
         """
         if is_out_of_core(X):
             return first_largest(self.predict_proba(X))
@@ -94,7 +94,7 @@ class RowClusterMixin(ClusterMixin):
 
     @available_if(_clusters_rows)
     def predict_proba(self, X: TableLike) -> Array:
-        """Posterior probabilities of the clusters of rows.
+        """Posterior probabilities of the clusters for each row.
 
         Parameters
         ----------
@@ -104,12 +104,12 @@ class RowClusterMixin(ClusterMixin):
         Returns
         -------
         posteriors : (n, C) array
-            A lazy dask array where X is one.
+            For a dask array, the result is a lazy dask array.
 
         Warns
         -----
         UserWarning
-            Where rows have no counts in the columns of the fit, as in ``predict``.
+            If rows have no counts in the columns of the fit, as in ``predict``.
         """
         check_is_fitted(self)
         if is_out_of_core(X):

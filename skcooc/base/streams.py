@@ -73,35 +73,40 @@ class Streams(Predictions):
     ) -> Self:
         """Update the model with a mini-batch of new rows.
 
-        The first call is ``fit``. Later calls, also after ``fit``, are steps of stepwise EM: ten
-        E-steps fold the rows in, their expected counts are averaged with those of earlier batches,
-        and the M-step uses the average. The t-th batch has weight t^-0.5, times its number of
-        tokens relative to the mean batch. The second batch is folded into components mixed half
-        with the unigram, since the first components know no other rows.
+        The first call equals ``fit``. Every later call, also after ``fit``, is one step of stepwise
+        EM. Ten E-steps fold the rows in. Their expected counts are averaged with those of earlier
+        batches, and the M-step uses the average. The t-th batch has weight t^-0.5 times its number
+        of tokens, relative to the average batch. For the second batch, the components are mixed
+        with equal parts of the unigram, because they were fitted to the first rows only.
 
-        Where ``beta="auto"``, beta is adapted: more rows allow a larger one. The share of tokens
-        that makes 1000 in the second batch, at most ``validation_fraction``, is held out of all
-        later ones and never learnt, also when a row comes again. The batch is folded in at the
-        current and at one neighbouring beta, and the one with the higher held-out likelihood is
-        kept. Steps are 1/25 of the range, less with fewer than 1000 held-out tokens.
-        ``smoothing="auto"`` is adapted, too; priors and a grown tree are kept.
+        With ``beta="auto"``, beta is adapted, because more rows allow a larger value. A share of
+        the tokens of each batch is held out and never learnt, even if a row comes again. The share
+        yields 1,000 tokens in the second batch, but is at most ``validation_fraction``. Each batch
+        is folded in at the current beta and at one neighbouring value, and the value with the
+        higher held-out likelihood is kept. The values differ by 1/25 of the range, or less with
+        fewer than 1,000 held-out tokens. ``smoothing="auto"`` is adapted as well. Priors and a
+        grown tree stay the same.
 
-        Attributes of rows, such as ``embedding_``, are those of the last batch without its held-out
-        tokens, as in scikit-learn's MiniBatchKMeans. ``history_`` has one record for each batch
-        after the first fit, with the held-out perplexity before the step.
+        As in scikit-learn's MiniBatchKMeans, attributes of rows, such as ``embedding_``, describe
+        the last batch, here without its held-out tokens. ``history_`` contains one record for each
+        batch after the first fit, with the held-out perplexity before the step.
 
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-            Non-negative counts or weights of new rows. Columns without counts so far are learnt.
+            Non-negative counts or weights of new rows. Columns that had no counts so far are learnt
+            as well.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row, or of each token where X is Dyads.
+            Weight of each row, or of each token if X is Dyads.
         by_name : bool, default=False
-            Whether columns are found by their names: X may have them in another order, without
-            those that have no counts, and with new ones, which are appended. In every component the
-            new columns start with their share of the tokens. Default: X needs the columns fitted.
+            Whether to match columns by name.
+
+            - ``False``: X needs the same columns as the first batch.
+            - ``True``: the columns of X may be in another order. X may lack columns without counts.
+              New columns are appended. In every component they start with their share of the
+              tokens.
 
         Returns
         -------
@@ -110,16 +115,16 @@ class Streams(Predictions):
         Raises
         ------
         ValueError
-            Where X is negative, not finite or empty, all zero in the first call, or has other
-            columns; where names of columns are missing or repeated, or none was fitted, and
-            ``by_name=True``; where the last fit was interrupted, or had other parameters of the
-            model or ones that cannot follow a stream.
+            If X is negative, not finite, empty, has other columns, or is all zero in the first
+            call. If ``by_name=True`` and column names are missing, in X or in the model, or are
+            repeated. If the last fit was interrupted. If parameters changed since the last fit, or
+            do not support mini-batches.
 
         Warns
         -----
         UserWarning
-            Where a later batch has no counts, such as texts without a known word: the model stays
-            as it is.
+            If a later batch contains no counts, such as texts without a known word. The model then
+            does not change.
 
         References
         ----------

@@ -53,32 +53,32 @@ QUANTILES = 0.05, 0.95  # of the members, for intervals
 class AveragedModels(MetaModel):
     """Average of the predictions of many short fits of one estimator.
 
-    Each of S members makes a few EM iterations from a start of its own. Their errors differ: the
-    mean
+    Each of S members makes a few EM iterations from its own initialisation. The average is
 
         P(y_j given x_i) = sum_s P_s(y_j given x_i) / S
 
-    predicts better than one fit to the end; sixteen members cost a few times as much. It is one
-    model with the components of all members side by side, and mixtures divided by S. Use it for
+    The errors of the members differ, so the average predicts better than a single converged fit.
+    Sixteen members cost a few times as much as one fit. The average is one model: it contains the
+    components of all members, and its mixtures are those of the members divided by S. Use it for
     prediction.
 
-    With ``beta="auto"`` in the estimator, means of three members are compared on held-out tokens:
-    with a larger beta than a single fit needs, with larger priors of the components, and with
-    leave-one-out responsibilities.
+    If the estimator has ``beta="auto"``, averages of three members are compared on held-out tokens.
+    They differ in beta, which may be larger than for a single fit, in the pseudo-counts of the
+    components, and in whether EM is leave-one-out.
 
     Read more in the :doc:`user guide </guide/averages>`.
 
     Parameters
     ----------
     estimator : estimator of this package
-        Clones are fitted, with other ``random_state``, ``n_jobs`` and ``max_iter``; ``n_init``,
-        ``tol`` and ``warm_start`` are ignored.
+        The model. Its clones are fitted. They use the ``max_iter``, ``n_jobs`` and
+        ``random_state`` below, and ignore ``n_init``, ``tol`` and ``warm_start``.
 
     n_estimators : int, default=16
-        Number S of members. The perplexity falls with it, ever more slowly.
+        Number S of members. Perplexity falls with each further member, but ever more slowly.
 
     max_iter : int, default=20
-        EM iterations of each member.
+        Number of EM iterations of each member.
 
     n_jobs : int, default=None
         Number of threads, in joblib's conventions. Results do not depend on it.
@@ -98,35 +98,36 @@ class AveragedModels(MetaModel):
     beta_ : float
         Inverse temperature of the members.
     smoothing_ : float
-        Smoothing of the mean: that of the estimator if it is a number; else estimated on held-out
-        tokens if the estimator holds some out; else 0.001.
+        Smoothing of the average. This is the ``smoothing`` of the estimator if it is a number.
+        Otherwise it is estimated on held-out tokens, or 0.001 if the estimator holds none out.
     consensus_ : Consensus
-        One model whose components are means of matching components of the members, with intervals;
-        for interpretation, see :func:`skcooc.inspection.describe`. Not available if members have
+        One model to interpret, whose components are averages of matching components of the members,
+        with intervals. See :func:`skcooc.inspection.describe`. Not available if members have
         different numbers of components.
     tuning_ : list of Trial
-        Trials of stage "mean" are means of three members: perplexity and smoothing are those
-        expected of all, in a `RowMemory` with its cache. Before them are the trials of a single fit
-        of a model whose usual beta is not known.
+        Trials on held-out tokens. In the stage "mean", a trial is an average of three members. Its
+        perplexity and smoothing are extrapolated to all members, and in a `RowMemory` include the
+        cache. Trials of single fits come first, for models without a first guess of beta.
     n_iter_ : int
         Total number of EM iterations of the members.
 
     See Also
     --------
-    RowMemory : A cache around it, for the best predictions.
-    InterpolatedModels : Different models.
+    RowMemory : Cache around a model or an average, for the best predictions.
+    InterpolatedModels : Weighted average of different models.
 
     Notes
     -----
-    Members are not fitted until convergence: to read topics, take one `AspectModel`.
+    Members are not fitted until convergence. To interpret topics, fit one `AspectModel`.
 
-    An interrupted fit resumes when ``fit`` is called with the same data and parameters; with
-    :class:`skcooc.callbacks.Checkpoint` also in another process, as ``read_checkpoint(path).fit``.
+    An interrupted fit resumes if you call ``fit`` again with the same data and parameters. With
+    :class:`skcooc.callbacks.Checkpoint` it also resumes in another process, by
+    ``read_checkpoint(path).fit``.
 
     References
     ----------
     T. Hofmann, Unsupervised learning by probabilistic latent semantic analysis, Machine Learning
-    42, 177-196, 2001, section 5: models with different numbers of components are combined there.
+    42, 177-196, 2001, section 5, which combines models with different numbers of components.
 
     Examples
     --------
@@ -178,12 +179,13 @@ class AveragedModels(MetaModel):
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or DiskTable
-            Non-negative counts or weights, of shape (N, M). Of a dask array or DiskTable a sample
-            of rows is used for tuning; all members have mixtures of all rows.
+            Non-negative counts or weights, of shape (N, M). For a dask array or DiskTable, a sample
+            of the rows is used for tuning, and all rows for the members.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each token if X is Dyads. Not with dask arrays and DiskTable.
+            Weight of each row, or of each token if X is Dyads. Not supported for dask arrays and
+            DiskTable.
 
         Returns
         -------
@@ -192,7 +194,7 @@ class AveragedModels(MetaModel):
         Raises
         ------
         ValueError
-            Where X is RowBlocks, or the estimator cannot be fitted to it.
+            If X is RowBlocks, or the estimator does not support this type of X.
         """
         self.estimator._validate_params()
         self.estimator.check_sizes()
@@ -441,36 +443,37 @@ def _side_by_side(X: Block, *mixtures: Array) -> Array:
 
 @dataclass(eq=False)
 class Consensus:
-    """One model from the members of an average: each component is the mean of S matching ones.
+    """One model from the members of an average: each component averages S matching ones.
 
-    Components of the members are matched, as by :func:`skcooc.inspection.topic_stability`, to those
-    of the member that agrees best with all others. The means, weighted by shares of the tokens, are
-    one model with K components that can be read like a single fit, as by
-    :func:`skcooc.inspection.describe`; intervals show how far the members differ. It predicts worse
-    than the average.
+    The reference is the member that agrees best with all others. The components of the other
+    members are matched to its components, as in :func:`skcooc.inspection.topic_stability`. Matching
+    components are averaged, weighted by their shares of the tokens. The result has K components and
+    can be interpreted like a single fit, for instance by :func:`skcooc.inspection.describe`.
+    Intervals show how much the members differ. The consensus predicts worse than the average.
 
     Attributes
     ----------
     components_ : (K, M) array
-        P(y_j given z_k), the mean of matched components.
+        P(y_j given z_k), the averages of matching components.
     component_intervals_ : (2, K, M) array
-        Quantiles 0.05 and 0.95 of the members.
+        Quantiles 0.05 and 0.95 of these probabilities over the members.
     embedding_ : (N, K) array
-        P(z_k given x_i) of the training rows, the mean over the members.
+        P(z_k given x_i) of the training rows, averaged over the members.
     row_distribution_ : (N,) array
         P(x_i).
     component_distribution_ : (K,) array
-        P(z_k), shares of the tokens.
+        P(z_k), the shares of the components in the tokens.
     distribution_intervals_ : (2, K) array
         Quantiles 0.05 and 0.95 of these shares over the members.
     affinity_ : (K,) array
-        Mean affinity of a component of the reference and its matches, one if there are none.
+        Average affinity of each component of the reference with its matches, as in
+        :func:`skcooc.inspection.topic_stability`. It is one if there is only one member.
     reference_ : int
         Index of the member to which the others are matched.
     feature_names_in_ : (M,) array or None
-        Names of the columns, if the average knows them.
+        Names of the columns, if there are any.
     component_names_ : dict of int to str
-        Names of components that the estimator was given, such as those of topics with seeds.
+        Names of components that you gave to the estimator, such as those of topics with seeds.
     """
 
     components_: Array
@@ -487,7 +490,7 @@ class Consensus:
 
     @property
     def row_names_in_(self) -> Array:
-        """Names of the training rows, (N,); AttributeError where there are none."""
+        """Names of the training rows, (N,); AttributeError if there are none."""
         if self._schema is None or self._schema.row_names is None:
             raise AttributeError("Consensus was fitted to rows without names.")
         return self._schema.row_names

@@ -25,48 +25,49 @@ from skcooc.tables import is_collection
 class MixtureFeatures(MixturesMixin, MetaEstimatorMixin, BaseEstimator):
     """Square roots of mixtures folded in at a small beta, as features for a classifier.
 
-    The mixture that predicts the words of a document best is nearly sparse: weak evidence for most
-    topics is lost. Folded in at an inverse temperature below that of the fit, rows keep a share of
-    every topic with some evidence. The features of a row are
+    The mixture that predicts the words of a document best is nearly sparse, so weak evidence for
+    most topics is lost. At an inverse temperature below that of the fit, a row keeps a share of
+    every topic for which there is some evidence. The features of a row are
 
-        phi_k(x) = sqrt(P_beta(z_k given x)),
+        phi_k(x) = sqrt(P_beta(z_k given x))
 
-    a point on the unit sphere, where Euclidean distances are Hellinger distances of mixtures times
-    the root of two. Training rows are folded in like new ones, so that their features have the same
-    distribution. Variances are small: scale features, for instance by
-    :class:`~sklearn.preprocessing.StandardScaler`.
+    They are a point on the unit sphere. Euclidean distances of features are the Hellinger distances
+    of mixtures times the square root of two. Training rows are folded in like new rows, so their
+    features have the same distribution. The features have small variances. Scale them, for
+    instance by :class:`~sklearn.preprocessing.StandardScaler`.
 
     Read more in the :doc:`how-to guide </howto/features>`.
 
     Parameters
     ----------
     estimator : estimator of this package
-        The model, fitted to counts; usually an `AspectModel`. Hard clusters stay hard.
+        The model, usually an `AspectModel`. A clone is fitted to the counts. Hard clusters stay
+        hard.
 
     beta : float in (0, 1], default=0.2
-        Inverse temperature of the fold-in. Between 0.1 and 0.4 accuracies hardly differ.
+        Inverse temperature of the fold-in. Accuracy hardly differs between 0.1 and 0.4.
 
     Attributes
     ----------
     estimator_ : fitted estimator
-        Its ``beta_`` is the inverse temperature of the fit.
+        The fitted model. Its ``beta_`` is the inverse temperature of the fit.
     n_features_in_ : int
         Number M of columns.
     feature_names_in_ : (M,) array of str
-        Names of the columns, where X has names.
+        Names of the columns, if X has names.
 
     Notes
     -----
-    To predict words or to interpret documents use the mixtures of the estimator, which maximise the
-    likelihood. For few features, principal components of the features of many topics are better
-    than few topics.
+    To predict words or to interpret documents, use the mixtures of the estimator, which maximise
+    the likelihood. If you need only a few features, fit many topics and take principal components
+    of their features. This works better than fitting a few topics.
 
     References
     ----------
     T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
-    section 5.1: EM at a temperature. T. Hofmann, Learning the similarity of documents: an
-    information-geometric approach to document retrieval and categorization, NIPS 12, 2000:
-    multinomials by their square roots.
+    section 5.1, for EM at a temperature. T. Hofmann, Learning the similarity of documents: an
+    information-geometric approach to document retrieval and categorization, NIPS 12, 2000, for
+    square roots of multinomials.
 
     Examples
     --------
@@ -107,7 +108,7 @@ class MixtureFeatures(MixturesMixin, MetaEstimatorMixin, BaseEstimator):
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each token if X is Dyads.
+            Weight of each row, or of each token if X is Dyads.
 
         Returns
         -------
@@ -133,8 +134,8 @@ class MixtureFeatures(MixturesMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         features : (n, K) array
-            Squares sum to one; an empty row gets the roots of ``weights_``. A dask array if X is
-            one.
+            The squares of a row sum to one. An empty row gets the square roots of ``weights_``. For
+            a dask array, the result is a dask array.
         """
         check_is_fitted(self)
         mixtures = self._warm.transform(X)

@@ -38,43 +38,44 @@ from skcooc.tables import Table, read_in_memory, with_names
 
 @dataclass(eq=False, repr=False)
 class InterpolatedModels(BaseComposition, MetaModel):  # set_params: the list, models, others
-    """Weighted mean of the predictions of different models.
+    """Weighted average of the predictions of different models.
 
-    Different models capture different structure of a table. Their mean
+    Different models capture different structure of a table. Their weighted average is
 
         P(y_j given x_i) = (1 - s) sum_m w_m P_m(y_j given x_i) + s b_j
 
-    includes each of them as a special case. The weights w_m and s (of the unigram b) maximise the
-    likelihood of held-out tokens; EM finds the single optimum. The mean is one model with the K
-    components of all models side by side, and mixtures multiplied by the weights.
+    The weights w_m of the models and the weight s of the unigram b maximise the likelihood of
+    held-out tokens. EM finds this optimum, which is unique. The average is one model: it contains
+    the K components of all models, and its mixtures are those of the models times their weights.
 
-    To estimate the weights, each model is fitted twice, to all but the held-out tokens and to all.
-    The validation part of the models' own tuning is not used: it is predicted by short fits only,
-    which are not representative of full ones.
+    Each model is fitted twice: without the held-out tokens, to estimate the weights, and then to
+    all tokens. The weights are not estimated on the tokens that a model holds out for its own
+    tuning, because only its short fits predict those tokens.
 
     Read more in the :doc:`user guide </guide/averages>`.
 
     Parameters
     ----------
     estimators : list of (str, estimator) tuples
-        The models and their names: estimators of this package, `AveragedModels`, or any
-        transformers with non-negative ``components_``, such as scikit-learn's
-        LatentDirichletAllocation and NMF. They keep their own ``n_jobs``.
+        Names and models. A model is an estimator of this package, `AveragedModels`, or any
+        transformer with non-negative ``components_``, such as scikit-learn's
+        LatentDirichletAllocation and NMF. Each keeps its own ``n_jobs``.
 
     validation_fraction : float, default=0.1
-        Share of the tokens held out to estimate the weights.
+        Proportion of tokens to hold out for estimating the weights.
 
     n_jobs : int, default=None
         Number of threads, in joblib's conventions. Results do not depend on it.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the held-out tokens, and of models whose own is None.
+        Seed of the choice of held-out tokens, and of models whose own seed is None.
 
     Attributes
     ----------
     estimators_, named_estimators_ : list, and Bunch by name, of fitted estimators
+        The fitted models.
     interpolation_weights_ : (n_estimators,) array
-        The w_m; their sum is one.
+        The weights w_m of the models. They sum to one.
     smoothing_ : float
         The weight s of the unigram, from 0.001 to 0.95.
     components_ : (K, M) array
@@ -84,12 +85,13 @@ class InterpolatedModels(BaseComposition, MetaModel):  # set_params: the list, m
 
     See Also
     --------
-    AveragedModels : Many fits of one model.
+    AveragedModels : Average of many fits of one model.
 
     Notes
     -----
-    An interrupted fit resumes when ``fit`` is called with the same data and parameters; with
-    :class:`skcooc.callbacks.Checkpoint` also in another process, as ``read_checkpoint(path).fit``.
+    An interrupted fit resumes if you call ``fit`` again with the same data and parameters. With
+    :class:`skcooc.callbacks.Checkpoint` it also resumes in another process, by
+    ``read_checkpoint(path).fit``.
 
     References
     ----------
@@ -97,7 +99,7 @@ class InterpolatedModels(BaseComposition, MetaModel):  # set_params: the list, m
     data, Pattern Recognition in Practice, 381-397, 1980.
 
     T. Hofmann, Unsupervised learning by probabilistic latent semantic analysis, Machine Learning
-    42, 177-196, 2001, section 5: models with different numbers of components are combined there.
+    42, 177-196, 2001, section 5, which combines models with different numbers of components.
 
     Examples
     --------
@@ -134,7 +136,7 @@ class InterpolatedModels(BaseComposition, MetaModel):  # set_params: the list, m
     }
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters; with ``deep`` also the models by name, and their parameters."""
+        """Return the parameters; with ``deep`` also the models by name and their parameters."""
         return dict(self._get_params("estimators", deep=deep))
 
     def set_params(self, **params: Any) -> Self:
@@ -153,7 +155,7 @@ class InterpolatedModels(BaseComposition, MetaModel):  # set_params: the list, m
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each token if X is Dyads. For estimators that take it.
+            Weight of each row, or of each token if X is Dyads. All models must support it.
 
         Returns
         -------
@@ -164,7 +166,7 @@ class InterpolatedModels(BaseComposition, MetaModel):  # set_params: the list, m
         TypeError
             If X is not in memory: a dask array, RowBlocks or a DiskTable.
         ValueError
-            If a model has negative components or takes no weights, or names are not unique.
+            If a model has negative components, does not support weights, or names are not unique.
         """
         check_in_memory(X, self)
         unseeded = members_of(self.estimators, type(self).__name__)

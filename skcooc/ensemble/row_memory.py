@@ -60,84 +60,98 @@ PURPOSE = (
 class RowMemory(MetaModel):
     """A within-document cache around any model: columns seen in a row are likely to recur.
 
-    Words are bursty: about half of the held-out words of a text occur in its known part already,
-    whatever its topics, which topic models ignore. As in cache language models a row predicts
+    Words are bursty: about half of the held-out words of a text already occur in its known part,
+    whatever its topics. Topic models ignore this. As in cache language models, a row with known
+    counts n_ij predicts
 
         P(y_j given x_i) = (max(n_ij - d, 0) + (a + d t_i) B_ij) / (n_i + a)
 
-    from its known counts n_ij, their sum n_i and its number t_i of distinct columns (for weights
-    below d, sum_l min(n_il, d) replaces d t_i). B_ij = (1 - s) P_ij + s b_j mixes the prediction of
-    the model with the background b, the distribution of document frequencies. This is the
-    prediction of a Pitman-Yor process with concentration a and discount d, with one table for each
-    known column of a row. A row without known counts is predicted by B alone.
+    n_i is the sum of the known counts, and t_i is the number of distinct columns in the row. B_ij =
+    (1 - s) P_ij + s b_j mixes the prediction P of the model with the background b, the
+    distribution of document frequencies. This is the prediction of a Pitman-Yor process with
+    concentration a and discount d, with one table for each known column of a row. A row without
+    known counts is predicted by B alone. If counts are weights below d, sum_l min(n_il, d) replaces
+    d t_i.
 
-    With ``neighbors`` the mean Q_i of the most similar training rows takes part in the prediction.
-    Its weight grows with the known tokens, and the model and b start from the unigram u of tokens:
+    With ``neighbors``, the average Q_i of the most similar training rows takes part in the
+    prediction. Its weight t w_i grows with the number of known tokens. With few known tokens, the
+    unigram u of tokens replaces the model and the background:
 
         B_ij = (1 - s) [(1 - t w_i) M_ij + t w_i Q_ij] + s b_ij,  w_i = n_i / (n_i + c)
         M_ij = (e^2 u_j + n_i^2 P_ij) / (e^2 + n_i^2),  b_ij = (c^2 u_j + n_i^2 b_j) / (c^2 + n_i^2)
 
-    The numbers are estimated together on the tokens that the estimator holds out to tune its
-    own hyper-parameters, c and e by predicting these tokens from a few others of their rows. If it
-    holds out none, a second copy is fitted to a part of the tokens. The hyper-parameters are chosen
-    by the geometric mean of perplexity with the cache and without, which ``estimator_.tuning_``
-    shows; those of `AveragedModels` by that with the cache.
-    The cache adds to predictions only: ``transform``, ``components_`` and the like are the model's.
+    The numbers a, d, s and t are estimated together on the tokens that the estimator holds out to
+    tune its own hyper-parameters. c and e are estimated by predicting these tokens from only a few
+    others of their rows. If the estimator holds out no tokens, a second copy of it is fitted to a
+    part of the tokens.
+
+    The hyper-parameters of the model are chosen by the geometric mean of its perplexities with and
+    without the cache, which ``estimator_.tuning_`` shows. Those of `AveragedModels` are chosen by
+    the perplexity with the cache.
+
+    The cache changes predictions only: ``transform``, ``components_`` and other attributes are
+    those of the model.
 
     Read more in the :doc:`user guide </guide/memory>`.
 
     Parameters
     ----------
     estimator : estimator or None, default=None
-        The model: an estimator of this package, `AveragedModels`, or any transformer with
-        non-negative ``components_``, such as scikit-learn's LatentDirichletAllocation and NMF.
-        None is the topic-free baseline P_ij = b_j, which every model should beat.
+        The model.
+
+        - estimator: an estimator of this package, `AveragedModels`, or any transformer with
+          non-negative ``components_``, such as scikit-learn's LatentDirichletAllocation and NMF.
+        - ``None``: the topic-free baseline P_ij = b_j, which every model should beat.
 
     concentration : float >= 0 or "auto", default="auto"
-        a, a pseudo-count of the prediction B: the larger, the smaller the effect of the row.
-        Usually 50 to 100 for texts, about 1 for word pairs.
+        Concentration a, the pseudo-count of the prediction B. The larger it is, the less the known
+        counts of a row matter. Estimates are usually 50 to 100 for texts and about 1 for word
+        pairs.
 
     discount : float in [0, 1] or "auto", default="auto"
-        d, the absolute discount of the count of every column, in favour of B.
+        Discount d, which is subtracted from the count of every column in favour of B.
 
     smoothing : float in [0, 1] or "auto", default="auto"
-        s, the weight of the background. It replaces the smoothing of the model.
+        Weight s of the background. It replaces the smoothing of the model.
 
     neighbors : int >= 0 or "auto", default=0
-        Number of similar rows that predict a row; see `skcooc.heldout.NearestRows`. "auto" is 50,
-        or 0 if they lower held-out perplexity by less than 0.5 % or the rows are not in memory.
+        Number of similar rows that predict a row. See `skcooc.heldout.NearestRows`. "auto" is 50 if
+        the rows are in memory and the neighbours lower held-out perplexity by at least 0.5 %, and
+        otherwise 0.
 
     validation_fraction : float, default=0.1
-        Share of the tokens held out if the estimator holds out none.
+        Proportion of tokens to hold out if the estimator holds out none.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the held-out tokens, and of an estimator whose own is None.
+        Seed of the choice of held-out tokens, and of an estimator whose own seed is None.
 
     Attributes
     ----------
     estimator_ : fitted estimator, or None
+        The fitted model.
     concentration_, discount_, smoothing_ : float
-        The a, d and s used.
+        Values of a, d and s used in predictions.
     neighbors_ : int
-        The number of neighbours used.
+        Number of neighbours used in predictions.
     neighbor_share_ : float
-        Their weight t in very long rows.
+        Weight t of the neighbours in very long rows.
     neighbor_tokens_ : float
-        The c: neighbours have half of this weight in rows with c known tokens. 0 without them.
+        Number c of known tokens at which the neighbours get half of their weight t. 0 without
+        neighbours.
     model_tokens_ : float
-        The e: the model counts as much as the unigram in rows with e known tokens. 0 without
-        neighbours or model.
+        Number e of known tokens at which the model and the unigram get the same weight. 0 without
+        neighbours or without a model.
     components_ : (K, M) array
         P(y_j given z_k) of the model.
     embedding_ : (N, K) array
         P(z_k given x_i) of the training rows.
     unigram_ : (M,) array
-        The background b_j: the number of training rows with a column, plus one, as a distribution;
-        for tables that are not in memory, of the sample of rows.
+        Background b_j: for each column the number of training rows in which it occurs, plus one,
+        scaled to sum to one. For tables that are not in memory, a sample of the rows is used.
 
     See Also
     --------
-    AveragedModels : The best model within it.
+    AveragedModels : The model that predicts best inside the cache.
 
     References
     ----------
@@ -197,14 +211,14 @@ class RowMemory(MetaModel):
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
-            Non-negative counts. A dask array or RowBlocks if the estimator takes them: the three
-            numbers are then estimated on a sample of rows, by predicting ``validation_fraction`` of
-            its tokens from the rest. The rows are not kept, so further tokens of them cannot be
-            scored.
+            Non-negative counts. A dask array or RowBlocks is possible if the estimator supports it.
+            The concentration, discount and smoothing are then estimated on a sample of rows, by
+            predicting ``validation_fraction`` of its tokens from the rest. The rows are not kept,
+            so Dyads, which are further tokens of these rows, cannot be scored.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each token if X is Dyads. For estimators that take it.
+            Weight of each row, or of each token if X is Dyads. The estimator must support it.
 
         Returns
         -------
@@ -213,10 +227,10 @@ class RowMemory(MetaModel):
         Raises
         ------
         TypeError
-            If a transformer of another library gets a table that is not in memory.
+            If X is not in memory and the estimator is a transformer of another library.
         ValueError
-            If the estimator has negative components or takes no weights; if neighbours are asked
-            for and the rows are not in memory.
+            If the estimator has negative components or does not support weights. If ``neighbors``
+            is positive and the rows are not in memory.
         """
         member_of(self.estimator)  # refuses some before X is read
         new = copy.copy(self)  # a fit that fails leaves self as it was
@@ -249,9 +263,9 @@ class RowMemory(MetaModel):
     ) -> Self:
         """Update with a batch of further rows.
 
-        The model is updated by its own ``partial_fit``. The three numbers are estimated by
-        predicting ``validation_fraction`` of the tokens of the batch from the rest; the background
-        is that of all batches.
+        The model is updated by its own ``partial_fit``. The concentration, discount and smoothing
+        are estimated by predicting ``validation_fraction`` of the tokens of the batch from the
+        rest. The background is that of all batches.
 
         Parameters
         ----------
@@ -260,10 +274,10 @@ class RowMemory(MetaModel):
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each token if X is Dyads.
+            Weight of each row, or of each token if X is Dyads.
         by_name : bool, default=False
-            Whether columns are found by their names, and new ones appended. Only estimators of this
-            package learn new ones.
+            Whether to match columns by name and append new ones. Only estimators of this package
+            can learn new columns.
 
         Returns
         -------
@@ -272,7 +286,7 @@ class RowMemory(MetaModel):
         Raises
         ------
         ValueError
-            As by ``fit``; where the estimator has other parameters than in the first batch.
+            As in ``fit``. If the parameters of the estimator changed since the first batch.
         """
         self._check_neighbors(False)
         new = copy.copy(self)

@@ -353,7 +353,7 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
 
     @property
     def column_names_in_(self) -> Array:
-        """Names of the columns, (M,), also numbers; AttributeError where there are none."""
+        """Names of the columns, (M,), strings or numbers; AttributeError if there are none."""
         return self.model_.column_names_in_
 
     def __sklearn_tags__(self) -> Tags:
