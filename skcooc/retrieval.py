@@ -28,20 +28,23 @@ N_NAMED = 5  # queries that a warning names
 
 
 class AspectRetriever(BaseEstimator):
-    """Rank documents by the words and by the topics that they share with a query.
+    """Rank documents by the words and the topics that they share with a query.
 
-    Two similarities are mixed with the weight a of the second,
+    The similarity of a query q and a document d is a weighted average of two cosines:
 
-        s(q, d) = (1 - a) cos(t_q, u_d) + a mean_K cos(e_q, e_d).
+        s(q, d) = (1 - a) cos(t_q, u_d) + a mean_K cos(e_q, e_d)
 
-    The first is a match of terms: t_x = f(x, w) idf_w, where f is the damped number of occurrences,
-    f = 1 + log n (n itself below one), and u_d = idf_w [(1 - l) f(d, w) / f(d) + l P(w given d)] is
-    a document whose words are smoothed by the topics with the weight l (PLSI-U). With l = 0 it is
-    the tf-idf cosine. The second is a match in the space of topics, averaged over models of
-    several sizes K (PLSI*): e_x = sum_w t_xw P(z given w), one step of EM from P(z), with the
-    weights of the terms in place of counts; the paper folds counts in until convergence. Then half
-    the mean of the documents found first is added to the terms of the query, and documents are
-    ranked again (feedback), which may harm the search for one known text.
+    The first cosine compares words. The weight of word w in a query is t_qw = f(q, w) idf_w, where
+    f = 1 + log n is the damped number n of its occurrences (f = n if n < 1). In a document it is
+    u_dw = idf_w [(1 - l) f(d, w) / f(d) + l P(w given d)], where the topics smooth the words with
+    weight l (PLSI-U). With l = 0 this is the cosine of tf-idf vectors.
+
+    The second cosine compares topics, averaged over models of several sizes K (PLSI*). The topics
+    are e_x = sum_w t_xw P(z given w). This is one EM step from P(z), with word weights instead of
+    counts. The paper folds counts in until convergence.
+
+    Finally, half the average of the first documents found is added to the words of the query, and
+    the documents are ranked again (feedback). Feedback may harm the search for one known text.
 
     Read more in the :doc:`how-to guide </howto/retrieval>`.
 
@@ -50,47 +53,51 @@ class AspectRetriever(BaseEstimator):
     n_components : int or sequence of int, default=(32, 48, 64, 80, 128)
         Number K of topics of each model.
     aspect_weight : float in [0, 1], default=0.4
-        Weight a of the match in the space of topics.
+        Weight a of the topics in the similarity.
     smoothing_weight : float in [0, 1], default=0.1
-        Weight l of P(w given d) in the terms of a document.
+        Weight l of P(w given d) in the words of a document.
     n_feedback : int, default=5
-        Number of documents found first whose terms join those of the query; 0 for none.
+        Number of first documents used for feedback. 0 turns feedback off.
     estimator : estimator of this package with ``n_components``, default=None
-        The model; a clone is fitted for each K. None means ``AspectModel(beta=0.75,
-        tol=1e-4)``, which is much faster than ``beta="auto"``. Its ``n_components``,
-        ``random_state`` and ``n_jobs`` are replaced.
+        The model. A clone is fitted for each K, with its own ``n_components`` and with the
+        ``random_state`` and ``n_jobs`` below. None means ``AspectModel(beta=0.75, tol=1e-4)``,
+        which is much faster than ``beta="auto"``.
     vectorizer : CountVectorizer or the like, default=None
-        Counts the words of texts, for `fit`, `kneighbors` and `similarity`; a clone is fitted. None
-        means that these take counts.
+        Counts the words of texts. A clone is fitted, and `fit`, `kneighbors` and `similarity` take
+        texts. With None, they take counts.
     n_jobs, random_state
         As for :class:`~skcooc.AspectModel`; default=None.
 
     Attributes
     ----------
     estimators_ : list of S fitted estimators
+        The fitted models.
     components_ : (S K, M) array
         P(w_j given z_k) of all models.
     embedding_ : (N, S K) array
-        P(z_k given d_i) of the documents under all models, divided by S; zeros for an empty one.
+        P(z_k given d_i) of the documents under all models, divided by S. Rows of empty documents
+        are zero.
     idf_ : (M,) array
-        log((N + 1) / (df_j + 1)) + 1 for a word in df_j documents, as in scikit-learn.
+        log((N + 1) / (df_j + 1)) + 1 for a word that occurs in df_j documents, as in scikit-learn.
     vectorizer_ : fitted vectorizer
-        Only if there is a ``vectorizer``.
+        The fitted clone, if there is a ``vectorizer``.
     n_features_in_, feature_names_in_ : int, and (M,) array of str
-        Number M of words, and their names, if the data has names that are strings.
+        Number M of words, and their names if they are strings.
     column_names_in_ : (M,) array
-        Names of any type, if the data has names.
+        Names of the words, of any type, if the data has names.
 
     Notes
     -----
-    Queries and documents without any word of the vocabulary have similarity zero to all.
-    ``benchmarks/retrieval.py`` compares with latent semantic indexing.
+    Queries and documents without any word of the vocabulary have similarity zero to all others.
+    ``benchmarks/retrieval.py`` compares the retriever with latent semantic indexing.
 
     References
     ----------
-    T. Hofmann, *Probabilistic latent semantic indexing*, SIGIR 1999: section 5, PLSI-U, PLSI-Q and
-    the combination of models of several sizes. J. J. Rocchio, *Relevance feedback in information
-    retrieval*, in G. Salton (ed.), The SMART retrieval system, 1971.
+    T. Hofmann, *Probabilistic latent semantic indexing*, SIGIR 1999, section 5, for PLSI-U, PLSI-Q
+    and the combination of models of several sizes.
+
+    J. J. Rocchio, *Relevance feedback in information retrieval*, in G. Salton (ed.), The SMART
+    retrieval system, 1971.
 
     Examples
     --------
@@ -152,8 +159,7 @@ class AspectRetriever(BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
-            How often each document has each word: counts, not tf-idf. With a ``vectorizer``, N
-            texts.
+            Counts of words in documents, not tf-idf. With a ``vectorizer``, N texts.
         y : None
             Ignored.
 
@@ -165,8 +171,13 @@ class AspectRetriever(BaseEstimator):
         Raises
         ------
         ValueError
-            If counts are negative or not finite, or there are texts without a vectorizer or counts
-            with one. Values that are no whole numbers raise a UserWarning.
+            If counts are negative or not finite. If X contains texts but there is no vectorizer, or
+            counts although there is one.
+
+        Warns
+        -----
+        UserWarning
+            If X contains values that are not whole numbers, such as tf-idf.
         """
         sizes = np.atleast_1d(self.n_components).tolist()
         if not sizes:
@@ -195,17 +206,22 @@ class AspectRetriever(BaseEstimator):
         return self
 
     def similarity(self, X: TableLike | Sequence[str]) -> Array:
-        """Similarity s(q, d) of queries and all documents.
+        """Similarity s(q, d) of each query and each document.
 
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-            How often each query has each word; with a ``vectorizer``, n texts.
+            Counts of words in queries. With a ``vectorizer``, n texts.
 
         Returns
         -------
         similarity : (n, N) array
-            Between zero and one; zero, with a UserWarning, for queries without a known word.
+            Between zero and one. Queries without a known word have similarity zero.
+
+        Warns
+        -----
+        UserWarning
+            If a query contains no known word.
         """
         check_is_fitted(self)
         return self._index.similarity(self._queries(X), self.n_feedback)
@@ -222,14 +238,14 @@ class AspectRetriever(BaseEstimator):
         n_neighbors : int, default=5
             Number of documents for each query.
         return_distance : bool, default=True
-            Whether to return the distances too.
+            Whether to return the distances as well.
 
         Returns
         -------
         distances : (n, n_neighbors) array
-            1 - s(q, d), ascending; only if ``return_distance`` is True.
+            1 - s(q, d), ascending. Only returned if ``return_distance`` is True.
         documents : (n, n_neighbors) array of int
-            Positions in the table fitted; ties are in the order of the table.
+            Positions of the documents in the training table. Ties keep the order of the table.
         """
         check_is_fitted(self)
         check_scalar(n_neighbors, "n_neighbors", Integral, min_val=1, max_val=len(self.embedding_))

@@ -23,7 +23,7 @@ class CountsMixin(TransformerMixin, auto_wrap_output_keys=None):
     def set_output(
         self, *, transform: Literal["default", "pandas", "polars"] | None = None
     ) -> Self:
-        """Do nothing: counts are sparse and have names; only later steps of a pipeline make frames.
+        """Do nothing, because counts stay sparse. Later steps of a pipeline return DataFrames.
 
         Parameters
         ----------
@@ -38,29 +38,32 @@ class CountsMixin(TransformerMixin, auto_wrap_output_keys=None):
 
 
 class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_output_keys=None):
-    """Counts of a vectorizer, with the names of their columns.
+    """Counts of a vectorizer, together with the names of the columns.
 
-    The vectorizers of scikit-learn return sparse arrays, which have no names. With ``NamedCounts``
-    around them, the models of this package know the words, as of a data frame: seeds, topics and
-    priors that are given by name also work in a pipeline whose vocabulary differs from fold to
-    fold, columns can be found by their names in `AspectModel.partial_fit`, and fitted models have
-    ``feature_names_in_``. Read more in the :doc:`how-to guide </howto/seed_words>`.
+    The vectorizers of scikit-learn return sparse arrays, which have no column names.
+    ``NamedCounts`` wraps a vectorizer and adds the names, so models of this package treat the
+    counts like a DataFrame. You can then pass seeds, topics and priors by name, even in a pipeline
+    whose vocabulary differs between folds. `AspectModel.partial_fit` can match columns by name, and
+    fitted models have ``feature_names_in_``. Read more in the :doc:`how-to guide
+    </howto/seed_words>`.
 
     Parameters
     ----------
     vectorizer : transformer with ``get_feature_names_out``
-        Such as ``CountVectorizer(min_df=5)``, a ``DictVectorizer``, a ``OneHotEncoder`` or a
-        ``FeatureUnion``; a clone is fitted. ``HashingVectorizer`` has no names.
+        The vectorizer, such as ``CountVectorizer(min_df=5)``, a ``DictVectorizer``, a
+        ``OneHotEncoder`` or a ``FeatureUnion``. A clone is fitted. ``HashingVectorizer`` is not
+        supported, because it has no names.
 
     Attributes
     ----------
     vectorizer_ : fitted transformer
+        The fitted clone.
 
     Notes
     -----
-    Names stay with rows that are selected, as by cross-validation, and with columns that are
-    selected, as by :class:`~sklearn.feature_selection.SelectKBest`, with copies, and in other
-    processes. Sums, transposes and stacked tables have none.
+    The names are kept if rows are selected, as in cross-validation, or columns, as by
+    :class:`~sklearn.feature_selection.SelectKBest`. Copies keep them as well, also in other
+    processes. Sums, transposes and stacked tables lose them.
 
     Examples
     --------
@@ -93,9 +96,9 @@ class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_outp
         Parameters
         ----------
         X : iterable of n samples
-            What the vectorizer takes, such as texts.
+            Input of the vectorizer, such as texts.
         y : array-like of shape (n,), default=None
-            For a vectorizer that selects columns.
+            Target for a vectorizer that selects columns.
 
         Returns
         -------
@@ -106,20 +109,20 @@ class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_outp
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit_transform(self, X: Any, y: ArrayLike | None = None) -> CSR:  # type: ignore[override]
-        """Fit the vectorizer, and count.
+        """Fit the vectorizer and return the counts.
 
         Parameters
         ----------
         X : iterable of n samples
-            What the vectorizer takes, such as texts.
+            Input of the vectorizer, such as texts.
         y : array-like of shape (n,), default=None
-            For a vectorizer that selects columns.
+            Target for a vectorizer that selects columns.
 
         Returns
         -------
         counts : CSR array of shape (n, M)
-            With the attributes ``column_names``, (M,), and ``row_names``, (n,): the index of X, if
-            it is of pandas and names rows.
+            The attribute ``column_names`` contains M names. ``row_names`` contains the index of X
+            if X is a pandas object whose index names the rows.
 
         Raises
         ------
@@ -137,29 +140,28 @@ class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_outp
         return self._named(counts, X)
 
     def transform(self, X: Any) -> CSR:
-        """Count.
+        """Return the counts.
 
         Parameters
         ----------
         X : iterable of n samples
-            What the vectorizer takes, such as texts.
+            Input of the vectorizer, such as texts.
 
         Returns
         -------
         counts : CSR array of shape (n, M)
-            With the attributes ``column_names``, (M,), and ``row_names``, (n,): the index of X, if
-            it is of pandas and names rows.
+            As returned by :meth:`fit_transform`.
         """
         check_is_fitted(self)
         return self._named(self.vectorizer_.transform(X), X)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
-        """Names of the columns.
+        """Return the names of the columns.
 
         Parameters
         ----------
         input_features : array-like of str, default=None
-            For the vectorizer.
+            Passed to the vectorizer.
 
         Returns
         -------

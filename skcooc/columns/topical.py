@@ -31,60 +31,60 @@ LARGEST_SHARE = 0.9  # of the tokens that is dropped without a warning
 
 
 class TopicalColumns(CountsMixin, SelectorMixin, BaseEstimator, auto_wrap_output_keys=None):
-    """Drop common columns, such as words that occur in texts of all topics alike.
+    """Drop common columns, such as words that occur equally in texts of all topics.
 
-    Common words blur topics, and make their shares too equal. ``CountVectorizer(max_df=0.25)``
-    drops them, but also the words of large topics. Here frequency alone decides nothing. Aspect
-    models are fitted to the counts, and a column y_j is judged by what its tokens tell about their
-    topic,
+    Common words blur topics and make their shares too equal. ``CountVectorizer(max_df=0.25)`` drops
+    them by frequency alone, and with them the words of large topics. This selector fits aspect
+    models to the counts and measures how much information a token of column y_j provides about its
+    topic:
 
-        KL(P(z given y_j) || P(z)) / H(P(z)),
+        KL(P(z given y_j) || P(z)) / H(P(z))
 
-    as a share of all there is to know. Columns that tell less than `min_information` in all models
-    are dropped, and models are fitted to the others, at most five times. Read more in the
-    :doc:`how-to guide </howto/texts>`.
+    0 means no information. Columns that determine the topic get 1 on average. Columns below
+    ``min_information`` in all models are dropped. Models are then fitted to the remaining columns,
+    at most five times. Read more in the :doc:`how-to guide </howto/texts>`.
 
     Parameters
     ----------
     min_information : float in [0, 1], default=0.1
-        Columns that tell less are dropped.
+        Columns with less information are dropped.
     min_row_share : float in [0, 1], default=0.02
-        Columns that fewer rows have, or fewer than 10 rows, stay: little is known about them, and
-        they do little harm.
+        Columns that occur in a smaller share of the rows, or in fewer than 10 rows, are always
+        kept. Their information is uncertain, and they do little harm.
     n_components : int or sequence of int, default=(4, 8)
-        Number of topics of each model. They need not be those that are looked for; two sizes are
-        safer than one, as a large topic may be found in several copies.
+        Number of topics of each model. It need not be the number of topics that you want to find.
+        Two models are safer than one, because one may contain copies of a large topic.
     random_state : int, RandomState instance or None, default=None
-        Seed of the models, and of the sample of 2,000 rows that they are fitted to.
+        Seed of the models, and of the sample of 2,000 rows to which they are fitted.
 
     Attributes
     ----------
     information_ : (M,) array
-        What each column tells, in the model in which it tells most; of a column that is dropped in
-        the last round that had it. NaN where nothing was fitted.
+        Information of each column, the largest over the models. For a dropped column it is that of
+        the last round before it was dropped. NaN if no model was fitted.
     row_shares_ : (M,) array
-        Share of the rows that have each column.
+        Share of the rows in which each column occurs.
     dropped_ : (n,) array of int
-        Columns that are dropped, those that tell most first: check these.
+        Positions of the dropped columns, sorted by decreasing information. Check the first ones.
     n_features_in_, feature_names_in_ : int, and (M,) array of str
-        Number M of columns, and their names, if the data has names that are strings.
+        Number M of columns, and their names if they are strings.
     column_names_in_ : (M,) array
-        Names of any type, if the data has names.
+        Names of the columns, of any type, if the data has names.
 
     See Also
     --------
-    skcooc.NamedCounts : Counts of a vectorizer with the names of columns, which a selection keeps.
+    skcooc.NamedCounts : Counts of a vectorizer with column names, which this selector keeps.
 
     Notes
     -----
-    Nothing is fitted or dropped if no column is frequent, if there are fewer than 1,000 tokens, or
-    no more columns than topics; a single topic tells nothing. Nothing is dropped either if the
-    topics do not predict: if the overall frequencies of the columns have more than half of the
-    weight in predictions (``smoothing_`` of `AspectModel`), as in a table without structure, topics
-    are chance. ``benchmarks/vocabulary.py`` compares with limits of frequency.
+    Nothing is dropped if no column is frequent, if there are fewer than 1,000 tokens, or if there
+    are no more columns than topics. A single topic provides no information. Nothing is dropped
+    either if the topics do not predict, as in a table without structure. This is the case if the
+    overall column frequencies get more than half of the weight in predictions (``smoothing_`` of
+    `AspectModel`). ``benchmarks/vocabulary.py`` compares this selector with limits on frequency.
 
-    Use a stop list as well: a word such as "thou" tells something about the topic, and yet nobody
-    wants to read it.
+    Use a list of stop words as well. A word such as "thou" provides information about the topic but
+    does not help to interpret it.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class TopicalColumns(CountsMixin, SelectorMixin, BaseEstimator, auto_wrap_output
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: TableLike, y: object = None) -> Self:
-        """Find the columns that tell little about the topic.
+        """Find the columns that provide little information about the topic.
 
         Parameters
         ----------
@@ -141,14 +141,14 @@ class TopicalColumns(CountsMixin, SelectorMixin, BaseEstimator, auto_wrap_output
         Raises
         ------
         ValueError
-            If X holds negative or missing values.
+            If X contains negative or missing values.
         TypeError
-            If X has tokens in place of columns, or is not in memory.
+            If X contains tokens instead of columns, or is not in memory.
 
         Warns
         -----
         UserWarning
-            If columns with over 90 % of the tokens are dropped.
+            If the dropped columns contain more than 90 % of the tokens.
         """
         sizes = np.atleast_1d(self.n_components)
         if sizes.ndim > 1 or not len(sizes) or sizes.dtype.kind not in "iu" or sizes.min() < 1:
@@ -203,7 +203,7 @@ class TopicalColumns(CountsMixin, SelectorMixin, BaseEstimator, auto_wrap_output
         return self
 
     def transform(self, X: TableLike) -> CSR:
-        """Select columns.
+        """Select the columns that are kept.
 
         Parameters
         ----------
@@ -213,7 +213,7 @@ class TopicalColumns(CountsMixin, SelectorMixin, BaseEstimator, auto_wrap_output
         Returns
         -------
         counts : CSR array of shape (n, m)
-            With the attributes ``row_names`` and ``column_names`` if X has names.
+            If X has names, they are the attributes ``row_names`` and ``column_names``.
         """
         check_is_fitted(self)
         support = self.get_support()

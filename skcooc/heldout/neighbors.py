@@ -83,33 +83,33 @@ class RowIndex:
 
 @dataclass(frozen=True)
 class NearestRows:
-    """Topic-free predictions: the mean of the most similar training rows.
+    """Topic-free predictions: the weighted average of the most similar training rows.
 
         P(y_j given x_i) = sum_l w_il n_lj / n_l
 
-    over the ``n_neighbors`` training rows l that are nearest by the cosine of log(1 + n) idf, with
-    weights w_il in proportion to the fourth power of the cosine. A row without similar rows is
-    predicted by the unigram. The idea is that of similarity-based smoothing [1]_ and of
+    The sum is over the ``n_neighbors`` training rows l with the largest cosines of log(1 + n) idf.
+    Their weights w_il are proportional to the fourth power of the cosine. A row without similar
+    rows is predicted by the unigram. The same idea underlies similarity-based smoothing [1]_ and
     nearest-neighbour language models [2]_. Read more in the :doc:`user guide </guide/memory>`.
 
     Parameters
     ----------
     known : (N, M) CSR array or RowIndex
-        Counts of the training rows. An index of them is worth it for several calls; ``max_rows`` is
-        then that of the index.
+        Counts of the training rows, or an index of them. Pass an index if you use the same rows
+        several times. ``max_rows`` is then that of the index.
     rows : (n, M) CSR array, default=None
-        Known counts of the rows to predict, without the tokens to be scored. None: the training
-        rows.
+        Known counts of the rows to predict, without the tokens to be scored. None means the
+        training rows.
     own : (n,) array of int, default=None
-        Position of each of these rows among the training rows, where it is no neighbour of its own;
-        None or -1 for new rows.
+        Position of each of these rows among the training rows, so that a row is not its own
+        neighbour. None or -1 for new rows.
     n_neighbors : int, default=50
         Number of neighbours.
     max_rows : int, default=None
-        Products of columns that are in more training rows than this do not count, which is faster
-        and changes few neighbours, since their idf is small. None is exact.
+        If set, columns that occur in more training rows than this are ignored in the cosines. This
+        is faster and changes few neighbours, because the idf of such columns is small.
     n_jobs : int, default=None
-        Number of threads, in joblib's conventions. The result is the same for any.
+        Number of threads, in joblib's conventions. Results do not depend on it.
 
     References
     ----------
@@ -150,7 +150,7 @@ class NearestRows:
 
     @cached_property
     def weights(self) -> CSR:
-        """Weights of the neighbours of each row, (n, N); the sum of a row is one, or zero."""
+        """Weights of the neighbours of each row, (n, N). Rows sum to one, or to zero."""
         index = self.index
         N = index.known.shape[0]
         queries = index.unit_rows(index.known if self.rows is None else self.rows)
@@ -176,7 +176,7 @@ class NearestRows:
         return sp.csr_array((cosines[mask], at[mask], ends), shape=(len(at), N))
 
     def cells(self, X: Block) -> Array:
-        """Probabilities of the non-zeros of X, (nnz,)."""
+        """Probabilities of the non-zero entries of X, (nnz,)."""
         train = self.index.known
         weights = self.weights
         table = X.table

@@ -16,7 +16,7 @@ EM_STEPS, EM_TOLERANCE = 1000, 1e-9  # of weights: maximum number, and least gai
 
 
 class Factors(NamedTuple):
-    """P(y_j given x_i) = A[i] @ B[j]: predictions of a fitted mixture model."""
+    """Predictions of a fitted mixture model, P(y_j given x_i) = A[i] @ B[j]."""
 
     A: Array  # (N, K): P(z given x) of the rows, such as ``embedding_``
     B: Array  # (M, K): P(y given z), such as ``components_.T``
@@ -44,7 +44,10 @@ class CachedPredictions(NamedTuple):
 
 
 class Interpolated(NamedTuple):
-    """Weighted mean of predictors of the same rows; see :func:`skcooc.metrics.best_weights`."""
+    """Weighted average of predictions of the same rows.
+
+    Use :func:`skcooc.metrics.best_weights` to estimate the weights.
+    """
 
     predictors: Sequence[Predictor]
     weights: Sequence[float]  # they sum to one
@@ -83,9 +86,10 @@ class Discounted:
         P(y_j given x_i) = (max(n_ij - d, 0) + (a + sum_l min(n_il, d)) P_lower(y_j given x_i))
                            / (n_i + a)
 
-    An empty row is predicted by the lower predictor alone. With a = 0 and, as lower predictor, the
-    number of rows that have each column it is the Kneser-Ney estimate. With d = 0 it is a Dirichlet
-    prior of weight a; with both, a Pitman-Yor process with one table per known column of a row.
+    An empty row is predicted by the lower predictor alone. With d = 0 this is a Dirichlet prior of
+    weight a. With positive a and d it is a Pitman-Yor process with one table per known column of a
+    row. With a = 0 it is the Kneser-Ney estimate, if the lower predictor is proportional to the
+    number of rows in which a column occurs.
 
     Read more in the :doc:`user guide </guide/heldout>`.
 
@@ -94,11 +98,11 @@ class Discounted:
     known : (N, M) CSR array
         Training counts n_ij.
     discount : float in [0, 1]
-        The d subtracted from each count; 0 keeps the relative frequencies.
+        Discount d, which is subtracted from each count.
     lower : predictor
-        Of the same rows.
+        Lower predictor of the same rows.
     concentration : float >= 0, default=0.0
-        The a: pseudo-count of the lower prediction in every row.
+        Concentration a, the pseudo-count of the lower predictor in every row.
 
     References
     ----------

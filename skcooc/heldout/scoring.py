@@ -81,18 +81,19 @@ def _exactly(P: Array) -> Array:
 
 @dataclass(frozen=True)
 class Unseen:
-    """Predictions for words new to the document, those without a known count.
+    """Predictions for words new to the document, which have no known count n_ij in it.
 
         P(y_j given x_i, unseen) = P(y_j given x_i) / (1 - sum_{l: n_il > 0} P(y_l given x_i))
 
-    where n_ij = 0, and zero elsewhere. A cache of the row does not change it.
+    The probability is zero for columns with a known count. A within-document cache does not change
+    these predictions.
 
     Parameters
     ----------
     known : counts of shape (N, M)
-        The n_ij; only their non-zeros matter.
+        Known counts n_ij. Only the positions of non-zero entries matter.
     predictor : predictor
-        Of the same rows.
+        Predictor of the same rows.
     """
 
     known: Block
@@ -107,9 +108,10 @@ class Unseen:
 
 
 class Parts(NamedTuple):
-    """Mean log-likelihoods, nats, of repeated words and of words new to the document.
+    """Mean log-likelihoods, in nats, of repeated words and of words new to the document.
 
-    The mean of all is ``seen_share * seen + (1 - seen_share) * unseen``; NaN for no tokens.
+    The mean of all tokens is ``seen_share * seen + (1 - seen_share) * unseen``. A part without
+    tokens is NaN.
     """
 
     seen_share: float  # share of tokens whose column the known part of the row has

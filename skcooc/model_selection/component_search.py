@@ -76,56 +76,68 @@ def _estimator_has(method: str) -> Callable[[BaseSearchCV], bool]:
 class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
     """Search for the number of components, clusters or leaves by cross-validation.
 
-    Every candidate is fitted to four fifths of the tokens (or the training part of each fold) and
-    to two halves. The choice is the smallest number whose log-likelihood of held-out tokens is
-    within 0.005 nats or a standard error (of differences in the same rows) of the best. Tokens are
-    predicted within a cache of their row (see `RowMemory`): alone, further components always gain
-    on texts, by storing repetitions. If the perplexity still falls at the largest candidate,
-    ``still_falling_`` is True, a warning says so, and the largest is taken. A warning also says
-    where no number predicts better than none.
+    Every candidate number is fitted to four fifths of the tokens, or to the training part of each
+    fold, and held-out tokens are predicted. The search chooses the smallest number whose mean
+    log-likelihood is within 0.005 nats, or within one standard error, of the best. The standard
+    error is that of the differences within rows. Every candidate is also fitted to each half of the
+    tokens, to show which components recur.
 
-    Fits of aspect models are warm-started: a few grow by splitting components, all others start
-    from a larger one, whose most similar components are merged. On texts a whole search costs 1 to
-    6 fits of the largest number tried; on tables with few tokens, where one fit takes 0.1 to 0.9 s,
-    up to 8. Other models are fitted from scratch. Hard clusterings are compared by the exact
-    integrated likelihood of all tokens (:func:`skcooc.metrics.integrated_complete_likelihood`), the
-    largest of several runs.
+    Tokens are predicted inside a within-document cache (see `RowMemory`). Without a cache, more
+    components always improve the prediction of texts, because they memorise repeated words. If
+    perplexity still falls at the largest candidate, the search chooses it, warns, and sets
+    ``still_falling_`` to True. It also warns if no number of components predicts better than the
+    unigram.
+
+    Fits of aspect models are warm-started. A few of them split components of a smaller fit. All
+    others merge the most similar components of a larger fit. On texts, a search takes as long as 1
+    to 6 fits of the largest number tried. On tables with few tokens, where one fit takes 0.1 to
+    0.9 s, it takes up to 8 fits. Other models are fitted from scratch.
+
+    Hard clusterings are compared by the exact integrated likelihood of all tokens
+    (:func:`skcooc.metrics.integrated_complete_likelihood`), the largest of several runs.
 
     Read more in the :doc:`how-to guide </howto/tune>`.
 
     Parameters
     ----------
     estimator : estimator
-        An estimator of skcooc with a number of components, clusters or leaves, or with one for each
-        side. Clones of it are fitted.
+        An estimator of this package with a number of components, clusters or leaves, or with two
+        numbers, for rows and columns. Its clones are fitted.
 
     candidates : sequence of int, sequence of pairs of int, or "auto", default="auto"
-        Numbers of components; pairs if both sides have one. "auto" tries 2, 3, 5, 8, 16, and so on
-        by doubling (both sides at once) until one is not better by more than a standard error; then
-        numbers around the best in ever shorter steps, down to one, or a 16th of it.
+        Numbers of components, or pairs of numbers for rows and columns. "auto" tries 2, 3, 5, 8, 16
+        and so on. It doubles the numbers, those of rows and columns together, until a fit is not
+        better by more than one standard error. It then tries numbers around the best, in ever
+        shorter steps, down to 1 or a 16th of the best.
 
     max_components : int, default=200
-        Largest number that "auto" tries, of each side.
+        Largest number of components that "auto" tries, for rows and for columns.
 
     cv : int, splitter or iterable, default=None
-        Folds of the tokens. None scores one fifth of the tokens. A number stands for `CountSplit`;
-        with 2, the halves that are compared are scored, too. A splitter gets
-        `Dyads`, which are sorted by row, so it has to shuffle them, as
-        `KFold(5, shuffle=True)` does.
+        Folds of the tokens.
+
+        - None: one fifth of the tokens is scored.
+        - int: number of folds of `CountSplit`. With 2, the folds also serve as the two halves.
+        - splitter: it gets `Dyads`, which are sorted by row, and therefore has to shuffle them, as
+          ``KFold(5, shuffle=True)`` does.
 
     n_runs : int, default=0
-        Number of initialisations with all tokens; for hard clusterings at least one.
+        Number of further fits to all tokens, from different initialisations. Hard clusterings are
+        fitted at least once.
 
     criterion : {"auto", "cache", "held_out", "unseen", "icl"}, default="auto"
-        What is compared.
+        Criterion by which numbers are compared.
 
-        - "cache": log-likelihood of held-out tokens within a cache of their row.
-        - "held_out": the same by the model alone. On texts the largest number is best.
-        - "unseen": by the model alone, in columns that are new to their rows.
-        - "icl": the integrated likelihood of a hard clustering.
-        - "auto": "icl" for hard clusterings, else "cache", unless components gain less than 8 % in
-          it of what they gain alone; then "unseen". Pairs of words gained 2 to 6 %, and rows that
-          mostly repeat their columns as little; texts gained 30 to 40 %.
+        - ``"cache"``: log-likelihood of held-out tokens, predicted with a within-document cache.
+        - ``"held_out"``: log-likelihood of held-out tokens, predicted by the model alone. On texts
+          the largest number is best.
+        - ``"unseen"``: log-likelihood of held-out tokens in columns that are new to their rows,
+          predicted by the model alone.
+        - ``"icl"``: integrated likelihood of a hard clustering.
+        - ``"auto"``: "icl" for hard clusterings. Otherwise "cache", unless components improve the
+          prediction with a cache by less than 8 % of what they improve it without; then "unseen".
+          This share was 2 to 6 % for word pairs, as low for rows that mostly repeat their columns,
+          and 30 to 40 % for texts.
 
     n_jobs : int, default=None
         Number of threads, in joblib's conventions. Results do not depend on it.
@@ -134,54 +146,70 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
         Whether to fit all data with the chosen number.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the fits and of the halves; of the last fit, where the estimator has none.
+        Seed of the fits and of the halves, and of the last fit if the estimator has no seed.
 
     Attributes
     ----------
     best_n_components_ : int or tuple of two int
-        The chosen number; the largest candidate if ``still_falling_``.
+        The chosen number, which is the largest candidate if ``still_falling_`` is True.
     still_falling_ : bool
-        Whether the largest candidate is better than all others by more than that.
+        Whether the largest candidate is better than all others by more than the margin above.
     criterion_ : {"cache", "held_out", "unseen", "icl"}
         The criterion used.
     cv_results_ : dict of arrays
-        A row for each candidate, from few components to many, by ``params`` and ``param_*``:
-        ``*_test_score``, mean log-likelihood of a held-out token in nats; ``*_cache_score``, the
-        same within a cache of the row, whose parameters are estimated on other held-out tokens;
-        ``*_unseen_score``, in columns that are new to their rows (`unseen_perplexity`);
-        ``error_*_score``, standard error of the difference from the best, paired over rows;
-        ``n_distinct``, mean number of components (over folds) with at least a tenth of an equal
-        share of the tokens and an affinity below 2/3 to all larger ones; ``half_agreement`` and
-        ``seed_agreement``, mean affinity of components of two halves and of two runs, matched as by
-        :func:`skcooc.inspection.topic_stability`; ``n_found_again``, number of distinct components
-        of one half that are distinct in the other, too, and have an affinity of 2/3 or more;
-        ``coherence``, mean :func:`skcooc.metrics.npmi_coherence`; ``beta``; ``icl`` of hard
-        clusterings; ``work``, components times iterations for one part of the data;
-        ``mean_*_time``, seconds for one part.
+        One entry per candidate, from few components to many, in each array. ``params`` and
+        ``param_*`` contain the candidates. The affinity of components is defined in
+        :func:`skcooc.inspection.topic_stability`.
+
+        - ``*_test_score``: mean log-likelihood of a held-out token, in nats.
+        - ``*_cache_score``: the same with a within-document cache, whose parameters are estimated
+          on other held-out tokens.
+        - ``*_unseen_score``: the same for columns that are new to their rows
+          (:func:`skcooc.metrics.unseen_perplexity`).
+        - ``error_*_score``: standard error of the difference from the best, paired over rows.
+        - ``n_distinct``: number of distinct components, averaged over folds. A component is
+          distinct if it has at least a tenth of an equal share of the tokens, and an affinity below
+          2/3 with every larger component.
+        - ``half_agreement`` and ``seed_agreement``: mean affinity of matching components of the two
+          halves, and of two runs.
+        - ``n_found_again``: number of distinct components of one half whose affinity with a
+          distinct component of the other half is at least 2/3.
+        - ``coherence``: mean :func:`skcooc.metrics.npmi_coherence`.
+        - ``beta``: inverse temperature.
+        - ``icl``: integrated likelihood of hard clusterings.
+        - ``work``: components times iterations, for one part of the data.
+        - ``mean_*_time``: seconds, for one part of the data.
     best_estimator_ : estimator
-        Fitted to all data; only with ``refit``.
+        Estimator fitted to all data, if ``refit=True``.
     refit_time_ : float
+        Time of the last fit, in seconds.
     best_params_ : dict
+        Parameters of the chosen candidate.
     best_index_ : int
+        Position of the chosen candidate in ``cv_results_``.
     best_score_ : float
-        Mean held-out score of the chosen number, in nats, by the criterion; by the model alone if
-        that is "icl".
+        Mean held-out score of the chosen number by the criterion, in nats. If the criterion is
+        "icl", it is the score of the model alone.
     n_splits_ : int
+        Number of folds.
     n_features_in_ : int
+        Number M of columns.
     feature_names_in_ : (M,) array of str
+        Names of the columns, if they are strings.
 
     Notes
     -----
-    An interrupted search resumes when ``fit`` is called with the same data and parameters; with
-    :class:`skcooc.callbacks.Checkpoint` also in another process, as ``read_checkpoint(path).fit``.
+    An interrupted search resumes if you call ``fit`` again with the same data and parameters. With
+    :class:`skcooc.callbacks.Checkpoint` it also resumes in another process, by
+    ``read_checkpoint(path).fit``.
 
-    Fits of the search tune only the temperature, on ``validation_fraction`` of each part; aspect
-    models go on with leave-one-out EM where that is better.
+    Fits of the search tune only the inverse temperature, on ``validation_fraction`` of each part.
+    Aspect models continue with leave-one-out EM if that is better.
 
     References
     ----------
     T. Hastie, R. Tibshirani and J. Friedman, The elements of statistical learning, 2009, section
-    7.10: the one-standard-error rule.
+    7.10, for the one-standard-error rule.
 
     Examples
     --------
@@ -236,7 +264,7 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: ArrayLike | None = None, **params: object) -> Self:
-        """Search, and fit all data with the chosen number.
+        """Search for the number of components and fit all data with it.
 
         Parameters
         ----------
@@ -245,7 +273,8 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
         y : None
             Ignored.
         **params : dict
-            For the ``fit`` of the estimator, such as ``sample_weight``, and ``groups`` of ``cv``.
+            Passed to the ``fit`` of the estimator, such as ``sample_weight``. ``groups`` is passed
+            to ``cv``.
 
         Returns
         -------
@@ -329,27 +358,28 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
         return self
 
     def summary(self) -> str:
-        """Table of all candidates, and a recommendation in one sentence.
+        """Return a table of all candidates, and a recommendation in one sentence.
 
         Returns
         -------
         text : str
-            A line for each candidate, and one for the topic-free unigram: held-out perplexity by
-            the model alone and with a cache of each row, integrated likelihood of hard
-            clusterings, agreement of components of two halves of the tokens, number of components
-            found in both, and number of distinct ones. A star marks the chosen candidate.
+            One line for each candidate and one for the unigram, which has no topics. The columns
+            are the held-out perplexity of the model alone and with a within-document cache, the
+            integrated likelihood of hard clusterings, the agreement between components of two
+            halves of the tokens, the number of components found in both halves, and the number of
+            distinct components. A star marks the chosen candidate.
         """
         check_is_fitted(self, "best_n_components_")
         return self._summary
 
     @available_if(_estimator_has("transform"))
     def fit_transform(self, X: TableLike, y: ArrayLike | None = None, **params: object) -> Array:
-        """Fit, and transform the same data; parameters are those of ``fit``."""
+        """Fit and transform the same data, with the parameters of ``fit``."""
         return self.fit(X, y, **params).transform(X)
 
     @available_if(_estimator_has("get_feature_names_out"))
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
-        """Names of the columns that ``transform`` returns."""
+        """Return the names of the columns that ``transform`` returns."""
         check_is_fitted(self)
         return self.best_estimator_.get_feature_names_out(input_features)
 
@@ -357,7 +387,7 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
     def set_output(
         self, *, transform: Literal["default", "pandas", "polars"] | None = None
     ) -> Self:
-        """Set the container that ``transform`` returns, as of the estimator itself."""
+        """Set the container that ``transform`` returns, as for the estimator itself."""
         self.estimator.set_output(transform=transform)
         if hasattr(self, "best_estimator_"):
             self.best_estimator_.set_output(transform=transform)

@@ -35,23 +35,25 @@ def split_counts(
 def split_counts(X: Any, test_size: float = 0.1, random_state: RandomState = None) -> Any:
     """Divide the tokens of a table into two tables of the same shape.
 
-    A count of n is n tokens, divided between both parts. To evaluate recommendations, hold out
-    whole cells instead: a cell divided here is known, so that mostly small counts would be tested.
+    A count of n represents n tokens, which are divided between the two tables. Do not use this to
+    evaluate recommendations: an item with tokens in both parts is already known. Hold out whole
+    cells instead.
 
     Parameters
     ----------
     X : Dyads, Triads, or array-like, sparse array or matrix, DataFrame of shape (N, M)
         Tokens or counts.
     test_size : float in (0, 1), default=0.1
-        Share of the tokens in the second part; for a matrix the expected share, since tokens are
-        drawn independently.
+        Proportion of tokens in the second table. For a matrix it is the expected proportion,
+        because each token is drawn independently.
     random_state : int, RandomState instance or None, default=None
+        Seed of the division.
 
     Returns
     -------
     X_train, X_test : Dyads, Triads, or CSR arrays of shape (N, M)
-        Integers if those of X are. CSR arrays keep the names of a data frame, or of `NamedCounts`:
-        models fit them, and ``Dyads`` take them, like a frame.
+        Counts are integers if those of X are. CSR arrays keep the names of a DataFrame or of
+        `NamedCounts`, and models and ``Dyads`` use these names.
 
     Raises
     ------
@@ -91,8 +93,8 @@ def split_counts(X: Any, test_size: float = 0.1, random_state: RandomState = Non
 class CountSplit(BaseCrossValidator):
     """Cross-validation over the tokens of each row.
 
-    Each row is divided evenly among the folds: numbers of tokens differ by at most one, so a row
-    with two tokens or more is part of every training set.
+    The tokens of each row are divided evenly among the folds: their numbers differ by at most one.
+    A row with two or more tokens is therefore part of every training set.
 
     Read more in the :doc:`user guide </guide/heldout>`.
 
@@ -101,6 +103,7 @@ class CountSplit(BaseCrossValidator):
     n_splits : int, default=10
         Number of folds, at least 2.
     random_state : int, RandomState instance or None, default=None
+        Seed of the division.
 
     Examples
     --------
@@ -123,12 +126,12 @@ class CountSplit(BaseCrossValidator):
     def split(
         self, X: Dyads | Triads, y: object = None, groups: object = None
     ) -> Iterator[tuple[Array, Array]]:
-        """Positions of the training and of the test tokens of each fold.
+        """Yield the positions of the training tokens and test tokens of each fold.
 
         Parameters
         ----------
         X : Dyads or Triads
-            The first way of Triads are their rows.
+            Tokens. The rows of Triads are their first index.
         y, groups : None
             Ignored.
 
@@ -139,7 +142,7 @@ class CountSplit(BaseCrossValidator):
         Raises
         ------
         TypeError
-            If X is neither Dyads nor Triads: the tokens of a matrix have no positions.
+            If X is neither Dyads nor Triads, because the tokens of a matrix have no positions.
         """
         if not isinstance(X, (Dyads, Triads)):
             raise TypeError(
