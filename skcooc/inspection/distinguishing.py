@@ -55,60 +55,64 @@ def distinguishing_features(
 ) -> Any:  # fmt: skip
     """Columns more frequent in a component than in the others, with log-ratios.
 
-    The ratio of a column y in component z, compared with all others together, is
+    The ratio of a column y in component z, compared with all other components together, is
 
-        [n_yz / n_z] / [(n_y - n_yz) / (n - n_z)],
+        [n_yz / n_z] / [(n_y - n_yz) / (n - n_z)]
 
-    with expected numbers n_yz of the tokens of y that are of z. It is estimated by maximum
-    likelihood given the fitted mixtures, and given how the other components share y among each
-    other: n_yz / n_y is the weight of one of two known distributions over rows. Half a
-    pseudo-count shrinks the ratios of rare columns. Intervals are those of the profile
-    likelihood, wider for bursty rows. Columns are sorted by lower ends, and those with a negative
-    lower end are left out.
+    where n_yz is the expected number of tokens of y that belong to z. The share n_yz / n_y is
+    estimated by maximum likelihood. The fitted mixtures are held fixed, and so are the relative
+    shares of the other components in y. Half a pseudo-count shrinks the ratios of rare columns.
+    Intervals are profile likelihood intervals, and are wider for bursty rows. Columns are sorted by
+    the lower ends of their intervals. Columns with a negative lower end are left out.
 
-    Intervals express the choice of rows, and not the uncertainty of the model. They are too narrow
-    for fitted mixtures, which are estimated purer than they are: read them as a ranking. The upper
-    end is practically infinite if the other components have nothing of a column.
+    Intervals express the sampling of rows, not the uncertainty of the model. They are too narrow
+    for fitted mixtures, because these are purer than the true ones. Use them to rank columns. The
+    upper end is practically infinite if a column does not occur in the other components.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``components_`` (K, M), K at least 2, and ``transform``, here or of another library; or
-        a pipeline or a search. Nodes of a hierarchy are components, too.
+        A model of this or another library with ``transform`` and at least two ``components_``
+        (K, M), or a pipeline or search with such a model inside. In a tree, the nodes are the
+        components.
     X : array-like, sparse array or matrix, DataFrame, Dyads of shape (n, M), or as a pipeline wants
-        Counts of the rows fitted, or of other rows, which are folded in.
+        Counts of the training rows, or of other rows, which are folded in.
     feature_names : array-like of shape (M,), default=None
-        Names of the columns; see :func:`top_features`.
+        Names of the columns. See :func:`top_features`.
     n_features : int, default=10
-        How many columns of each component at most.
+        Maximum number of columns for each component.
     level : float in (0, 1), default=0.95
         Coverage of the intervals.
     backend : str, default="pandas"
-        The library of the table; see :func:`describe`.
+        Library of the table. See :func:`describe`.
 
     Returns
     -------
-    table : data frame of that library
-        With a line for each column of each component: ``component`` and ``name`` (see
-        :func:`name_topics`), ``feature`` (the column), ``count`` (n_yz), ``probability`` (P(y given
-        z)), and ``log_ratio``, ``low`` and ``high`` (the estimate and its interval, in nats).
+    table : data frame
+        One line for each column of each component, with these fields:
+
+        - ``component`` and ``name``: number and name (:func:`name_topics`) of the component.
+        - ``feature``: name of the column y.
+        - ``count``: n_yz.
+        - ``probability``: P(y given z).
+        - ``log_ratio``, ``low`` and ``high``: estimate and interval, in nats.
 
     Raises
     ------
     ValueError
-        If there is only one component, ``feature_names`` has not M entries, or X has no
-        counts or other columns than the model.
+        If there is only one component. If the length of ``feature_names`` is not M. If X is empty,
+        or its columns are not those of the model.
 
     See Also
     --------
-    characteristic_features : Without a table of counts.
+    characteristic_features : Columns of each component, without a table of counts.
 
     References
     ----------
     P. Carbonetto, K. Luo, A. Sarkar, A. Hung, K. Tayeb, S. Pott and M. Stephens, GoM DE:
     interpreting structure in sequence count data with differential expression analysis allowing for
-    grades of membership, Genome Biology 24, 236, 2023: log-ratios with shrinkage, given fixed
-    mixtures; they compare a topic with the most similar one, and sample posteriors.
+    grades of membership, Genome Biology 24, 236, 2023, for log-ratios with shrinkage, given fixed
+    mixtures. They compare a topic with the most similar one, and sample from posteriors.
 
     P. McCullagh and J. A. Nelder, Generalized linear models, 2nd ed., 1989, chapter 9, for
     quasi-likelihoods.

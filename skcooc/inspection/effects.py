@@ -91,30 +91,34 @@ def share_effects(
     backend: str = "pandas", names: Names | None = None,
     random_state: RandomState = None,
 ) -> Any:  # fmt: skip
-    """Effects of numbers and categories on the share of each topic in a row.
+    """Effects of covariates on the share of each topic in a row.
 
-    The shares s_ik of the topics in row i are regressed on the columns of the design,
+    The shares s_ik of the topics in row i are regressed on the columns of the design:
 
-        s_ik = a_k + sum_d x_id b_kd + error,
+        s_ik = a_k + sum_d x_id b_kd + error
 
-    and b_kd is the effect on topic k of one unit of column d, or of a level against the reference
-    level. Effects on all topics add up to zero. With a single column of two levels it is the
-    difference of :func:`compare_shares`, but for the weights of rows.
+    b_kd is the effect on topic k of one unit of column d, or of one level compared with the
+    reference level. The effects on all topics sum to zero. For a single column of two levels the
+    effect is the difference in :func:`compare_shares`, except that rows are weighted differently.
 
-    Mixtures of single rows are shrunken, and so would be effects on them. Shares of rows are here
-    the linear estimates of :func:`compare_shares`, which are noisy but unbiased. Rows are weighted
-    by precision: n_i / (n_i + n_half) for n_i tokens, where n_half is the length at which the noise
-    of tokens has the variance of what else differs between rows. It maximises the normal
-    likelihood, for all topics together. Rows fitted keep their ``sample_weight`` as a factor.
+    **Shares.** The mixtures of single rows shrink towards the overall shares, which would bias the
+    effects. Therefore the linear estimates of :func:`compare_shares` are used, which are noisy but
+    unbiased. In clusterings and trees the share is P(z given x_i).
 
-    Standard errors are robust to unequal variances (HC3) and include the noise of tokens. Where
-    rows belong to one cluster each (clusterings and trees), the share is P(z given x_i), and its
-    variance m (1 - m) is added. Intervals are those of a t distribution, and not adjusted.
-    p-values are from permutations of the residuals of a regression without the column (Freedman and
-    Lane 1983), of the squared effect divided by its robust variance.
+    **Weights.** A row of n_i tokens has the weight n_i / (n_i + n_half). At the length n_half,
+    token noise has the same variance as all other differences between rows. n_half maximises the
+    normal likelihood of all topics together. For training rows, the weights are multiplied by their
+    ``sample_weight``.
 
-    Topics are taken as known, and rows as independent: answers of one person are not. The model has
-    to be fitted without the design. An effect is causal if the column was assigned at random.
+    **Tests.** Standard errors are robust to unequal variances (HC3) and include token noise. In
+    clusterings and trees the variance m (1 - m) of a share m is added. Intervals use the t
+    distribution and are not adjusted for the number of tests. p-values come from permutations of
+    the residuals of a regression without the column (Freedman and Lane 1983). The test statistic is
+    the squared effect divided by its robust variance.
+
+    The analysis treats the topics as known, and the rows as independent. Several answers of one
+    person are not independent. The model must be fitted without the design. An effect is causal
+    only if the column was assigned at random.
 
     Read more in the :doc:`how-to guide </howto/survey>`.
 
@@ -123,12 +127,15 @@ def share_effects(
     model : fitted estimator
         See :func:`topic_shares`.
     X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
-        Counts of the rows, fitted or others.
+        Counts of the training rows or of other rows.
     design : data frame, dict of columns, or array-like of shape (N,) or (N, p)
-        What is known of the rows. Numbers are used as they are, booleans as 0 and 1. Strings and
-        categories become a column for each level but the first in alphabetical order, or in that of
-        a categorical column: the reference level. An intercept is added. ValueError for missing
-        values, dates, constant columns, and those that others determine.
+        Covariates of the rows. An intercept is added. Missing values, dates, constant columns and
+        collinear columns raise a ValueError.
+
+        - numbers: used as they are.
+        - booleans: 0 and 1.
+        - strings and categories: one column for each level except the reference level. This is the
+          first level in alphabetical order, or in the order of a categorical column.
     feature_names, backend, names
         See :func:`topic_shares`.
     n_permutations : int or "auto", default="auto"
@@ -140,12 +147,18 @@ def share_effects(
 
     Returns
     -------
-    table : data frame of that library
-        With a line for each column of the design and topic: ``term`` (the column, or
-        "column=level"), ``component`` (the row of the topic in ``components_``), ``topic`` (its
-        name), ``effect``, ``std_error``, its interval, ``low`` to ``high``, ``p`` (two-sided),
-        ``p_adjusted`` (Benjamini and Hochberg) and ``n_tests`` (the number adjusted for, the same
-        on all lines). All but the effect are NaN for a level of a single row.
+    table : data frame
+        One line for each term and topic, with these fields:
+
+        - ``term``: the column of the design, or "column=level".
+        - ``component`` and ``topic``: number and name of the topic.
+        - ``effect`` and ``std_error``: estimated effect and its standard error.
+        - ``low`` and ``high``: interval of the effect.
+        - ``p`` and ``p_adjusted``: two-sided p-value, and the same adjusted for all lines by the
+          method of Benjamini and Hochberg.
+        - ``n_tests``: number of tests in the adjustment.
+
+        For a level that occurs in a single row, errors, intervals and p-values are NaN.
 
     References
     ----------

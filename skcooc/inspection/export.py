@@ -50,29 +50,31 @@ def export_text(
     model: Estimator, feature_names: ArrayLike | None = None, *,
     n_features: int = 5, order: Order = "characteristic",
 ) -> str:  # fmt: skip
-    """The hierarchy as text, a line for each node, in the style of scikit-learn.
+    """Return a tree as text with one line per node, as in scikit-learn.
 
-    Each line has the columns of a node and its share of all tokens; lines of leaves begin
-    with the number of the cluster and end with the number of its rows. Names set by
-    :func:`set_names` stand before the columns.
+    Each line shows the columns of a node and its share of all tokens. The line of a leaf also shows
+    the number of the cluster and the number of its rows. Names set by :func:`set_names` precede the
+    columns.
 
     Parameters
     ----------
     model : fitted ClusterAbstraction
-        With ``tree_``, ``components_`` (V, M), ``node_weights_`` (V,) and ``labels_`` (N,);
-        TypeError if it has no tree.
+        The tree. Other models raise a TypeError.
     feature_names : array-like of shape (M,), default=None
-        Names of the columns; see :func:`top_features`.
+        Names of the columns. See :func:`top_features`.
     n_features : int, default=5
-        How many of them on a line at most.
+        Maximum number of columns on each line.
     order : {"characteristic", "probable"}, default="characteristic"
-        Which columns: those that distinguish a node from its parent
-        (:func:`characteristic_features`), or the most probable ones.
+        Columns to show.
+
+        - ``"characteristic"``: columns that distinguish a node from its parent
+          (:func:`characteristic_features`).
+        - ``"probable"``: the most probable columns.
 
     Returns
     -------
     text : str
-        With a line end after every line.
+        The lines, each with a line end.
 
     Examples
     --------
@@ -109,24 +111,28 @@ def export_dict(
     model: Estimator, feature_names: ArrayLike | None = None, *,
     n_features: int = 10, order: Order = "characteristic",
 ) -> Node:  # fmt: skip
-    """The hierarchy as nested dictionaries, ready for :func:`json.dumps`.
+    """Return a tree as nested dictionaries, ready for :func:`json.dumps`.
 
-    NetworkX makes a graph of it: ``networkx.tree_graph(root, ident="node")``.
+    NetworkX converts the result to a graph: ``networkx.tree_graph(root, ident="node")``.
 
     Parameters
     ----------
     model, feature_names, order
         See :func:`export_text`.
     n_features : int, default=10
-        Maximal length of the lists of "features".
+        Maximum length of the lists of "features".
 
     Returns
     -------
     root : dict
-        With the keys "node", its number; "name", by :func:`name_topics`; "weight", its share of the
-        tokens; "features", its columns, each a dictionary of "name" and "probability"; and
-        "children", a list of such dictionaries. Leaves, whose list is empty, also have "cluster",
-        the number in ``labels_``, and "n_rows".
+        The root, with these keys:
+
+        - "node": number of the node.
+        - "name": name of the node, from :func:`name_topics`.
+        - "weight": its share of the tokens.
+        - "features": list of columns, each a dictionary of "name" and "probability".
+        - "children": list of dictionaries with the same keys, empty for a leaf.
+        - "cluster" and "n_rows": for a leaf, its number in ``labels_`` and its number of rows.
 
     Examples
     --------
@@ -167,28 +173,31 @@ def export_dict(
 
 @validated({"axis": [StrOptions({"rows", "columns"})]})
 def to_linkage(model: Estimator, *, axis: Literal["rows", "columns"] = "rows") -> Array:
-    """The tree as a linkage matrix, for ``scipy.cluster.hierarchy.dendrogram``.
+    """Return a tree as a linkage matrix, for ``scipy.cluster.hierarchy.dendrogram``.
 
-    A node with more than two children is joined step by step, at one height; a node with a single
-    child is skipped. The first two columns are ``children_`` of scikit-learn's
-    AgglomerativeClustering, the third is its ``distances_``.
+    A node with more than two children is joined step by step at the same height. A node with a
+    single child is skipped. The first two columns correspond to ``children_`` of scikit-learn's
+    AgglomerativeClustering, and the third to its ``distances_``.
 
     Parameters
     ----------
     model : fitted ClusterAbstraction or SymmetricClustering
-        With ``tree_`` or ``merges_``; TypeError if it is another model, AttributeError where
-        ``tied=True``.
+        The model with a tree. Other models raise a TypeError. A model with ``tied=True`` raises an
+        AttributeError.
     axis : {"rows", "columns"}, default="rows"
-        Side of a SymmetricClustering; other trees are of rows.
+        Side of a SymmetricClustering. A ClusterAbstraction has a tree of rows only.
 
     Returns
     -------
     linkage : (K - 1, 4) array
-        In each row the two clusters that are joined (0 to K - 1 are the leaves, numbered as in
-        ``labels_``, and K + i is the cluster of row i), the height, and the number of leaves.
-        Heights are the temperatures 1 / beta at which nodes split, if the tree was annealed, or
-        else the number of levels below a node. Those of a SymmetricClustering are nats of the
-        integrated likelihood that are lost by all merges up to this one, of either side.
+        Each row contains the two clusters that are joined, the height, and the number of leaves
+        below. Numbers from 0 to K - 1 are leaves, numbered as in ``labels_``. K + i is the cluster
+        that row i creates. The height depends on the model.
+
+        - ClusterAbstraction with a learned tree: the temperature 1 / beta at which a node split.
+        - ClusterAbstraction with a fixed tree: the number of levels below a node.
+        - SymmetricClustering: the integrated likelihood, in nats, that is lost by this merge and
+          all earlier merges of both sides.
 
     Examples
     --------
@@ -246,27 +255,32 @@ def _linkage_of_merges(merges: Sequence[Merge], n_clusters: int, axis: int) -> A
 def to_pyldavis(
     model: Estimator, X: TableLike, feature_names: ArrayLike | None = None
 ) -> dict[str, Array]:
-    """The arguments of ``pyLDAvis.prepare``, as plain arrays; needs no pyLDAvis.
+    """Return the arguments of ``pyLDAvis.prepare`` as plain arrays.
 
-    As pyLDAvis takes logarithms, probabilities of zero, as in clusterings, become 1e-12. It does
-    not show names of topics, and numbers them by size unless ``sort_topics=False``.
+    pyLDAvis need not be installed. Because it takes logarithms, probabilities of zero are replaced
+    by 1e-12. pyLDAvis does not show the names of topics, and numbers them by size unless
+    ``sort_topics=False``.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``components_`` (K, M) and ``transform``; those of other libraries need not be
-        normalised. pyLDAvis needs three components or more.
+        A model with ``transform`` and ``components_`` (K, M). Components of other libraries need
+        not be normalised. pyLDAvis needs at least three components.
     X : array-like, sparse array or matrix of shape (n, M)
-        Counts of the rows to show, usually those that were fitted; or the input of a pipeline.
+        Counts of the rows to show, usually the training rows, or the input of a pipeline.
     feature_names : array-like of shape (M,), default=None
-        Names of the columns; see :func:`top_features`.
+        Names of the columns. See :func:`top_features`.
 
     Returns
     -------
     arguments : dict
-        For ``pyLDAvis.prepare(**arguments)``: ``topic_term_dists`` (K, M), P(y given z);
-        ``doc_topic_dists`` (n, K), P(z given x); ``doc_lengths`` (n,) and ``term_frequency`` (M,),
-        the tokens of each row and column; and ``vocab`` (M,), the names of the columns.
+        Arguments for ``pyLDAvis.prepare(**arguments)``:
+
+        - ``topic_term_dists``: (K, M) array, P(y given z).
+        - ``doc_topic_dists``: (n, K) array, P(z given x).
+        - ``doc_lengths``: (n,) array, number of tokens of each row.
+        - ``term_frequency``: (M,) array, number of tokens of each column.
+        - ``vocab``: (M,) array, names of the columns.
 
     Examples
     --------

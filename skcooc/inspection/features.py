@@ -59,28 +59,28 @@ class SideClusters(NamedTuple):
 def top_features(
     model: Estimator, feature_names: ArrayLike | None = None, *, n_features: int = 10
 ) -> list[list[str]]:
-    """The most probable columns of each component.
+    """Return the most probable columns of each component.
 
-    Frequent columns are probable in many components: :func:`characteristic_features` returns
-    those that tell components apart.
+    Frequent columns are probable in many components. :func:`characteristic_features` returns
+    the columns that tell components apart.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``components_``; those of other libraries need not be normalised. Or a pipeline that
-        ends in one, a search, or another meta-estimator: all functions of this module use the
-        model inside. TypeError if there is none.
+        A model with ``components_``, or a pipeline, search or other meta-estimator with such a
+        model inside. Components of other libraries need not be normalised. If there is no such
+        model, a TypeError is raised.
     feature_names : array-like of shape (M,), default=None
-        Names of the columns, such as ``vectorizer.get_feature_names_out()``. None means those that
-        come out of the steps of a pipeline, else the names seen in ``fit``, and "x0", "x1", ...
-        where there were none. ValueError if there are not M.
+        Names of the columns, such as ``vectorizer.get_feature_names_out()``. None takes the names
+        from the steps of a pipeline, or those seen in ``fit``, or "x0", "x1", ... A length other
+        than M raises a ValueError.
     n_features : int, default=10
-        How many columns of each component; all where there are no more.
+        Maximum number of columns for each component.
 
     Returns
     -------
     names : list of K lists of str
-        By decreasing P(y given z); of equals, the column that comes first.
+        Columns by decreasing P(y given z). Ties keep the order of the columns.
 
     Examples
     --------
@@ -97,31 +97,30 @@ def top_features(
 def characteristic_features(
     model: Estimator, feature_names: ArrayLike | None = None, *, n_features: int = 10
 ) -> list[list[str]]:
-    """The columns most over-represented in each component, or in a node of a tree.
+    """Return the most over-represented columns of each component, or of each node of a tree.
 
-    Columns y are ranked by q_v(y) log(q_v(y) / m(y)), where m is the mean of q_v, the distribution
-    of the component, and q_u, the unigram of all tokens: their part in the divergence of q_v
-    from m, which is one half of the Jensen-Shannon divergence between q_v and q_u. In a hierarchy
-    every node but the root is compared to its parent instead. Unlike the divergence of q_v from
-    q_u, it is finite if the parent never generates a column, and does not favour rare columns. For
-    log-ratios with intervals see :func:`distinguishing_features`.
+    The distribution q_v of a component is compared with the distribution q_u of all tokens. In a
+    tree, every node except the root is compared with its parent instead. Columns y are ranked by
+    q_v(y) log(q_v(y) / m(y)), where m is the average of q_v and q_u. This is the contribution of
+    the column to the Jensen-Shannon divergence. It is finite even if q_u(y) = 0, and does not
+    favour rare columns. For log-ratios with intervals use :func:`distinguishing_features`.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``components_`` (V, M), ``embedding_`` (N, V), ``row_distribution_`` (N,), and perhaps
-        ``tree_``; TypeError if one is missing, as in other libraries. If a table was read in blocks
-        and no rows are kept, ``weights_`` are the sizes of the components.
+        A model with ``components_`` (V, M), ``embedding_`` (N, V) and ``row_distribution_`` (N,).
+        Other models, such as those of other libraries, raise a TypeError. If the table was read in
+        blocks, ``weights_`` are used as the sizes of the components.
     feature_names : array-like of shape (M,), default=None
-        Names of the columns; see :func:`top_features`.
+        Names of the columns. See :func:`top_features`.
     n_features : int, default=10
-        How many columns of each at most; columns that are no more probable than in the reference
-        are left out.
+        Maximum number of columns for each component. Columns that are not over-represented are left
+        out.
 
     Returns
     -------
     names : list of V lists of str
-        Most characteristic first.
+        Columns of each component, the most characteristic first.
 
     Examples
     --------
@@ -140,28 +139,30 @@ def characteristic_features(
 def representative_rows(
     model: Estimator, row_names: ArrayLike | None = None, *, n_rows: int = 5
 ) -> list[list[Hashable]]:
-    """The rows that most distinguish each component, cluster, or node of a hierarchy.
+    """Return the most representative rows of each component, cluster, or node of a tree.
 
-    Rows x are ranked by P(x given z) log(P(z given x) / P(z)), their part in the divergence of the
-    rows of component z from those of all tokens. A large share of z in x counts more, the
-    more tokens x has: neither a short row with a single token of z ranks high, nor a
-    long row in which z has its average share.
+    Rows x are ranked by P(x given z) log(P(z given x) / P(z)). This is the contribution of the row
+    to the divergence of P(x given z) from P(x). It is large if x contains many tokens and a large
+    share of them belongs to component z. It is small for short rows, and for long rows in which z
+    has its average share.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``embedding_`` (N, K), P(z given x), and ``row_distribution_`` (N,), P(x); TypeError if
-        one is missing.
+        A model with ``embedding_`` (N, K), P(z given x), and ``row_distribution_`` (N,), P(x).
+        Other models raise a TypeError.
     row_names : array-like of shape (N,), default=None
-        Names of the rows, such as titles. None means those of the table fitted, `Dyads` or a data
-        frame (``row_names_in_``), or else their positions. ValueError if there are not N.
+        Names of the rows, such as titles. None takes the names in the training table
+        (``row_names_in_``) if there are any, otherwise positions. A length other than N raises a
+        ValueError.
     n_rows : int, default=5
-        How many rows of each component at most; rows without tokens in it are left out.
+        Maximum number of rows for each component. Rows without tokens of the component are left
+        out.
 
     Returns
     -------
     rows : list of K lists
-        Names or positions, most representative first; of equals, the row that comes first.
+        Names or positions, the most representative first. Ties keep the order of the rows.
 
     Examples
     --------
