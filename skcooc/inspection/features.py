@@ -102,8 +102,9 @@ def characteristic_features(
     The distribution q_v of a component is compared with the distribution q_u of all tokens. In a
     tree, every node except the root is compared with its parent instead. Columns y are ranked by
     q_v(y) log(q_v(y) / m(y)), where m is the average of q_v and q_u. This is the contribution of
-    the column to the Jensen-Shannon divergence. It is finite even if q_u(y) = 0, and does not
-    favour rare columns. For log-ratios with intervals use :func:`distinguishing_features`.
+    the column to the divergence of q_v from m, one of the two terms of the Jensen-Shannon
+    divergence. It is finite even if q_u(y) = 0, and does not favour rare columns. For log-ratios
+    with intervals use :func:`distinguishing_features`.
 
     Parameters
     ----------

@@ -256,40 +256,42 @@ def names_by_number(names: Names | Mapping[str, str], n_topics: int) -> dict[int
 
 
 class Mixtures:
-    """Mixtures of rows, in place of a fitted model, to show rows that were not fitted.
+    """Mixtures of rows that replace a fitted model, to show rows that were not fitted.
 
-    Use ``Mixtures`` for new rows, with the mixtures that ``transform`` returns, or for rows whose
-    mixtures were kept and whose model was not. Functions and displays that need no columns take it
-    as a model, such as :func:`topic_shares` and :class:`skcooc.plotting.StructureDisplay`.
+    Use ``Mixtures`` for the mixtures that ``transform`` returns for new rows, or if you saved the
+    mixtures of rows but not the model. Functions and displays that do not need columns accept it
+    instead of a model, such as :func:`topic_shares` and :class:`skcooc.plotting.StructureDisplay`.
 
     Read more in the :doc:`how-to guide </howto/texts>`.
 
     Parameters
     ----------
     mixtures : array-like of shape (N, K)
-        P(topic given row); rows sum to one.
+        P(topic given row). Rows sum to one.
     n_tokens : array-like of shape (N,), default=None
-        Tokens of each row, such as ``X.sum(axis=1)``: the weights of rows in shares. None
-        means equal weights.
+        Number of tokens in each row, such as ``X.sum(axis=1)``. It is the weight of the row in
+        shares. None means equal weights.
     names : sequence of K str, or dict of int to str, default=None
-        Names of the topics, such as those that :func:`name_topics` makes of the model, instead of
-        numbers.
+        Names of the topics, such as those that :func:`name_topics` returns for the model. Topics
+        without names are numbered.
     like : fitted model, default=None
-        The model of these mixtures: topics keep the colours that they have in its displays.
+        Model of these mixtures. Topics then keep the colours of its displays.
 
     Attributes
     ----------
     embedding_ : (N, K) array
         The mixtures.
     row_distribution_ : (N,) array
-        P(row), the share of all tokens.
+        P(row), the share of each row in all tokens.
     components_ : (K, 0) array
-        No columns.
+        Empty, because there are no columns.
     component_names_ : dict of int to str
+        Names of the topics, by number.
     ranking_weights_ : (K,) array
-        Shares of the topics, of ``like`` if it is given, which rank them for their colours.
+        Shares of the topics, which determine their colours. They are those of ``like`` if it is
+        given.
     row_names_in_ : (N,) array
-        Names of the rows, if mixtures are a data frame with names of rows.
+        Names of the rows, if the mixtures are a DataFrame with row names.
 
     Examples
     --------

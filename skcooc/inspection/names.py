@@ -52,30 +52,29 @@ def name_topics(
     model: Estimator, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
     *, n_features: int = 3,
 ) -> list[str]:  # fmt: skip
-    """A name for each component, cluster or node: set, or of characteristic columns.
+    """Return a name for each component, cluster, or node of a tree.
 
-    Made names are all different, and different from those that :func:`set_names` has set. Larger
-    components come first: if a larger one already has the same name, further columns are added, and
-    finally the number. Clusters of rows of `SymmetricClustering` are named after their most
-    frequent rows, if rows have names.
+    A name that you set by :func:`set_names` is used as it is. All other names consist of
+    characteristic columns. They are unique: if a larger component has the same name, further
+    columns are added, and finally the number. Row clusters of `SymmetricClustering` are named after
+    their most frequent rows, if rows have names.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``components_`` (K, M), ``embedding_`` (N, K), ``row_distribution_`` (N,), and perhaps
-        ``tree_`` and ``component_names_``.
+        A model with ``components_`` (K, M), ``embedding_`` (N, K) and ``row_distribution_`` (N,).
     feature_names : array-like of shape (M,), default=None
-        Names of the columns; see :func:`top_features`.
+        Names of the columns. See :func:`top_features`.
     row_names : array-like of shape (N,), default=None
-        Names of the rows. None means those of the table fitted.
+        Names of the rows. None takes those of the training table.
     n_features : int, default=3
-        How many columns, or rows, make a name; ranked as in :func:`characteristic_features`.
-        ValueError below 1.
+        Number of columns, or rows, in a name. They are ranked as in
+        :func:`characteristic_features`. A number below 1 raises a ValueError.
 
     Returns
     -------
     names : list of K str
-        In the order of ``components_``.
+        Names in the order of ``components_``.
 
     Examples
     --------
@@ -101,23 +100,25 @@ def name_topics(
 def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
     """Name the components of a fitted model, for all functions and displays.
 
-    Names are kept in the attribute ``component_names_``, a dictionary by number, which is pickled
-    with the model and removed by another ``fit``. ``get_feature_names_out`` of models such as
-    AspectModel uses them, too. Names that the page of :func:`explore` exports can be set:
-    ``json.load(open("names.json"))``.
+    Names are stored in the attribute ``component_names_``, a dictionary by number. It is pickled
+    with the model and removed by the next ``fit``. ``get_feature_names_out`` of models such as
+    AspectModel uses the names as well. To set the names that a page of :func:`explore` exports,
+    pass ``json.load(open("names.json"))``.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``components_`` (K, M); or a pipeline or a search. Models inside get the names, too.
+        A model with ``components_`` (K, M), or a pipeline or search. Models inside get the names as
+        well.
     names : sequence of K str, dict of int to str, or None
-        Names of the components, or of some of them: the others keep theirs, such as of seeds and
-        classes. Keys may be strings, as in JSON. None removes the names. ValueError if one is given
-        twice or is empty, or a key is no component.
+        Names of the components. A dict names some components, and the others keep their names, such
+        as those of seeds and classes. Its keys may be strings, as in JSON. None removes the names.
+        Names that are empty or not unique, and unknown components, raise a ValueError.
 
     Returns
     -------
     model : the same object
+        The model, with names.
 
     Examples
     --------
@@ -148,26 +149,30 @@ def merge_topics(model: Estimator, groups: Sequence[Iterable[int]]) -> Any: ...
 def merge_topics(model: Estimator, groups: Sequence[Iterable[int]]) -> Any:
     """Merge the topics of each group in a copy of a fitted model.
 
-    A merged topic is the mean of its members, weighted by their shares of the tokens (of an
-    `AsymmetricClustering` by ``object_weights_``, with sample weights as if they were tokens), and
-    its share in a row is the sum of theirs. Nothing is fitted, so that predictions of different
-    topics become worse: compare held-out perplexities, ``merged.perplexity(X) /
-    model.perplexity(X)``. To continue the fit, set ``warm_start=True``; ``partial_fit`` needs a fit
-    first.
+    A merged topic is the average of its members, weighted by their shares of the tokens. In an
+    `AsymmetricClustering` the tokens are weighted by ``object_weights_`` and sample weights. The
+    share of a merged topic in a row is the sum of the shares of its members.
+
+    The model is not fitted again, so merging topics that differ makes predictions worse. Compare
+    the held-out perplexities, ``merged.perplexity(X) / model.perplexity(X)``. To continue the fit,
+    set ``warm_start=True``. To use ``partial_fit``, call ``fit`` first.
 
     Parameters
     ----------
     model : fitted AspectModel, or AsymmetricClustering of rows
-        Or a pipeline or a search with one inside. It is not changed. TypeError for other models.
+        The model, or a pipeline or search with such a model inside. It is not changed. Other models
+        raise a TypeError.
     groups : sequence of iterables of int
-        Numbers of the topics to merge, each in one group at most. Other topics remain as they are.
+        Numbers of the topics to merge. Each topic belongs to at most one group. Topics without a
+        group are not changed.
 
     Returns
     -------
     merged : fitted estimator
-        Of the same class, with components in the order of their first members, and their number as
-        ``n_components`` or ``n_clusters``. Names set are kept except for merged topics. There are
-        no ``history_``, ``objective_``, ``n_iter_``, ``converged_`` and ``splits_`` of a fit.
+        Estimator of the same class, with components in the order of their first members.
+        ``n_components`` or ``n_clusters`` is their number. Names that you set are kept, except
+        those of merged topics. The attributes ``history_``, ``objective_``, ``n_iter_``,
+        ``converged_`` and ``splits_``, which describe a fit, are missing.
 
     Examples
     --------
@@ -200,20 +205,22 @@ def drop_topics(model: Estimator, topics: Iterable[int]) -> Any: ...
 def drop_topics(model: Estimator, topics: Iterable[int]) -> Any:
     """Drop some topics, such as meaningless ones, from a copy of a fitted model.
 
-    The shares of the others are normalised, in every row and of all tokens. The others may
-    explain the rows much worse: compare ``perplexity`` of held-out tokens before and after.
+    The shares of the remaining topics are scaled to sum to one, in every row and over all tokens.
+    The remaining topics may explain the rows much worse. Compare ``perplexity`` of held-out tokens
+    before and after.
 
     Parameters
     ----------
     model : fitted AspectModel, or AsymmetricClustering of rows
         See :func:`merge_topics`.
     topics : iterable of int
-        Their numbers; ValueError for all topics, or one that there is not.
+        Numbers of the topics to drop. Unknown numbers, or all topics, raise a ValueError.
 
     Returns
     -------
     smaller : fitted estimator
-        As of :func:`merge_topics`. Rows without any of the others get their overall shares.
+        Estimator as returned by :func:`merge_topics`. A row that consists only of dropped topics
+        gets the overall shares of the remaining topics.
 
     Examples
     --------
@@ -237,32 +244,32 @@ def drop_topics(model: Estimator, topics: Iterable[int]) -> Any:
 def merge_clusters(
     model: Estimator, n_row_clusters: int | None = None, n_column_clusters: int | None = None
 ) -> Any:
-    """Cut the trees of a co-clustering: a copy of a fitted model with fewer clusters.
+    """Cut the trees of a co-clustering: return a copy of a fitted model with fewer clusters.
 
-    Clusters are merged in the order of ``merges_``. The copy can be read, drawn and applied to new
-    rows like the model itself, so that a table with many clusters can be described at any level of
-    its trees. Nothing is fitted.
+    Clusters are merged in the order of ``merges_``, without another fit. You can interpret and draw
+    the copy and apply it to new rows, like the model itself. So you can describe a table with many
+    clusters at any level of its trees.
 
     Parameters
     ----------
     model : fitted SymmetricClustering
-        Or a pipeline or a search with one inside. It is not changed. TypeError for other models,
-        AttributeError where ``tied=True``.
+        The model, or a pipeline or search with such a model inside. It is not changed. Other models
+        raise a TypeError. A model with ``tied=True`` raises an AttributeError.
     n_row_clusters, n_column_clusters : int, default=None
-        Numbers of clusters to keep. If one is None, both trees are cut at the same height, the
-        lowest at which the other side has its number. ValueError if both are None, or if the model
-        has fewer clusters.
+        Numbers of clusters to keep. If one is None, both trees are cut at the same height. It is
+        the lowest height at which the other side has the given number of clusters. A ValueError is
+        raised if both are None, or if the model has fewer clusters.
 
     Returns
     -------
     merged : fitted SymmetricClustering
-        With clusters in the order of their first members. Names set are kept except for merged
-        clusters. There are no ``history_``, ``objective_``, ``n_iter_`` and ``converged_`` of a
-        fit.
+        Model with clusters in the order of their first members. Names that you set are kept, except
+        those of merged clusters. The attributes ``history_``, ``objective_``, ``n_iter_`` and
+        ``converged_``, which describe a fit, are missing.
 
     See Also
     --------
-    to_linkage : The tree of one side, for SciPy.
+    to_linkage : Tree of one side, for SciPy.
 
     Examples
     --------

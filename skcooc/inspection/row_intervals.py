@@ -21,14 +21,14 @@ RIDGE = 1e-3  # curvature where topics cannot be told apart
 
 
 class MixtureIntervals(NamedTuple):
-    """Mixtures of N rows and K topics, and intervals of the shares in them.
+    """Mixtures of N rows over K topics, with an interval for each share.
 
     Read more in the :doc:`how-to guide </howto/survey>`.
 
     Attributes
     ----------
     mixtures : (N, K) array
-        The mixture of the largest likelihood. Rows sum to one.
+        Maximum-likelihood mixtures. Rows sum to one.
     low, high : (N, K) arrays
         Ends of the intervals, in [0, 1].
     """
@@ -48,44 +48,44 @@ class PaddedRows(NamedTuple):
 
 @validated(CHECKED)
 def mixture_intervals(model: Estimator, X: TableLike, *, level: float = 0.95) -> MixtureIntervals:
-    """Intervals of the mixture of topics of each row, P(z given x).
+    """Return an interval for the share of each topic in each row, P(z given x).
 
-    How well a row determines its mixture depends on its length and on how different the topics of
-    its words are. Mixtures of ``transform`` are shrunken by the temperature, and so are no centre
-    of an interval. Here a mixture s_i maximises the likelihood of the row, without tempering, with
-    topics as they are. Near it, the log-likelihood is a parabola, whose curvature is the observed
-    information
+    How precisely a row determines its mixture depends on its length and on how much the topics of
+    its words differ. Tempering shrinks the mixtures that ``transform`` returns, so they cannot be
+    centres of intervals. Here the mixture s_i maximises the likelihood of the row without
+    tempering, with the topics of the model. Near s_i, the log-likelihood is a parabola. Its
+    curvature is the observed information, in directions in which shares still sum to one:
 
-        H_i = sum_j n_ij phi_j phi_j' / p_ij^2,     p_ij = phi_j' s_i,  phi_jk = P(y_j given z_k),
+        H_i = sum_j n_ij phi_j phi_j' / p_ij^2,     p_ij = phi_j' s_i,  phi_jk = P(y_j given z_k)
 
-    in directions in which the shares keep the sum of one. Topics with no share in s_i keep none,
-    but for the one that the interval is of: it begins at zero, and the likelihood falls from
-    there. An interval is the shortest one in [0, 1] with the given part of the area below the
-    parabola's normal density, as for a normal mean that is known to be in [0, 1].
+    Topics whose share in s_i is zero keep this share, except the topic of the interval itself. Its
+    interval begins at zero, and the likelihood falls from there. An interval is the shortest one in
+    [0, 1] that contains the given part of the normal density of the parabola, truncated to [0, 1].
 
-    Words repeat within a row (burstiness). If counts vary as in a Dirichlet compound multinomial
-    with concentration a, the log-likelihood is divided by (n_i + a) / (1 + a); a is estimated from
-    the second moments of all counts.
+    Words repeat within a row (burstiness). The log-likelihood is therefore divided by (n_i + a) /
+    (1 + a), as for a Dirichlet compound multinomial with concentration a. The second moments of all
+    counts determine a.
 
-    Topics are taken as known. If they are, 95 % intervals cover 95 to 98 % of planted shares, and
-    92 to 95 % of those above 0.05; with topics of a fit 90 to 97 %, and 78 to 93 %, the fewer the
-    worse the topics are found.
+    The intervals treat the topics as known. If the topics are the true ones, 95 % intervals cover
+    95 to 98 % of all planted shares, and 92 to 95 % of the shares above 0.05. With fitted topics
+    they cover 90 to 97 % and 78 to 93 %. The less accurate the topics are, the lower the coverage.
 
     Parameters
     ----------
     model : fitted estimator
-        A topic model with ``components_`` (K, M) and ``transform``, or a pipeline or a search with
-        one inside. ValueError for clusterings and trees, whose rows have one cluster each.
+        A topic model with ``components_`` (K, M) and ``transform``, or a pipeline or search with
+        such a model inside. Clusterings and trees raise a ValueError, because each row has a single
+        cluster.
     X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
-        Counts of the rows, fitted or others.
+        Counts of the training rows or of other rows.
     level : float, default=0.95
         Coverage of each interval, in (0, 1).
 
     Returns
     -------
     intervals : MixtureIntervals
-        ``mixtures``, ``low`` and ``high``, of shape (N, K). A row without tokens has the mixture of
-        the model, and intervals from 0 to 1.
+        The arrays ``mixtures``, ``low`` and ``high``, of shape (N, K). An empty row gets the
+        mixture that the model gives to it, and intervals from 0 to 1.
 
     References
     ----------
