@@ -145,55 +145,67 @@ def topic_shares(
     X: TableLike | None = None, freq: str = "auto", backend: str = "pandas",
     names: Names | None = None,
 ) -> Any:  # fmt: skip
-    """Share of each topic in the tokens of each group of rows.
+    """Return the share of each topic in the tokens of each group of rows.
 
-    The tokens of a group are pooled, and its shares s maximise their likelihood,
-    sum_j n_gj log sum_k s_k P(y_j given z_k), where n_gj is the count of column j in the group: as
-    if the group were a single long row, without tempering. Where rows belong to one cluster each
-    (clusterings and trees), the share is the mean of P(z given x_i), weighted by tokens.
+    A group is treated like one long row with the pooled counts n_gj of column j. Its shares s
+    maximise the likelihood of these counts, without tempering:
 
-    Compare groups, not topics: a share depends on how many topics there are, and on which of them
-    take the words that all have in common. There are no intervals, because they would leave out
-    this error; :func:`compare_shares` has intervals for differences.
+        sum_j n_gj log sum_k s_k P(y_j given z_k)
+
+    In clusterings and trees, where each row belongs to one cluster, the share is the average of
+    P(z given x_i), weighted by tokens.
+
+    Compare groups, not topics. The size of a share depends on the number of topics, and on which
+    topics take the words that all have in common. Resampling rows does not capture this error, so
+    the table has no intervals. :func:`compare_shares` returns intervals for differences.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``components_`` (K, M) and ``transform``; or, without X, with ``embedding_`` (N, K) and
-        ``row_distribution_`` (N,), such as `Mixtures`. Or a pipeline or a search with one inside.
+        A model with ``components_`` (K, M) and ``transform``, or a pipeline or search with such a
+        model inside. Without X, a model with ``embedding_`` (N, K) and ``row_distribution_`` (N,),
+        such as `Mixtures`.
     by : array-like of shape (N,), series, or dict or data frame of one or two columns
-        A label, a number or a date of each row. Rows without one (None, NaN, NaT), and those
-        without tokens, are in no group. Each label and number is a group, in alphabetical or
-        numerical order or in that of a categorical series. Dates, and periods of pandas, are put
-        into periods, and those without rows are left out. Strings are dates if more than half of
-        those that are no numbers can be read, all in one format: "2024-05-31", "05/31/2024",
-        "31.5.2024", "May 2024", "Q2 2024", or the dates of mails. A pandas Categorical always holds
-        labels. With a ``freq`` numbers are dates as well: years, 20240531 or Unix time. Of two
-        columns the groups are the combinations that occur, with names such as "treated, 2019". A
-        warning tells of more groups than half of the rows. ValueError if a date cannot be read, or
-        if no value tells which number is the day.
+        The group of each row. Rows with None, NaN or NaT, and rows without tokens, belong to no
+        group. A warning is raised if there are more groups than half of the rows.
+
+        - labels: each label is a group. Groups are sorted alphabetically, or in the order of a
+          pandas Categorical, whose values are always labels.
+        - numbers: each number is a group. If ``freq`` is not "auto", numbers are dates: years, days
+          such as 20240531, or Unix time.
+        - dates, or periods of pandas: rows are grouped by periods. Periods without rows are left
+          out.
+        - strings: dates if more than half of those that are not numbers are dates in the same
+          format. Formats are "2024-05-31", "05/31/2024", "31.5.2024", "May 2024", "Q2 2024" and the
+          dates of e-mails. A ValueError is raised if a date cannot be read, or if it is unclear
+          which number is the day.
+        - two columns: groups are the combinations that occur, with names such as "treated, 2019".
     feature_names : array-like of shape (M,), default=None
-        Names of the columns, from which topics are named; see :func:`top_features`.
+        Names of the columns, which name the topics. See :func:`top_features`.
     X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
-        Counts of the rows: those fitted, which keep their ``sample_weight``, or other rows. None
-        means that shares are means of mixtures, with a warning: differences come out too small.
+        Counts of the training rows, which keep their ``sample_weight``, or of other rows. With
+        None, shares are averages of mixtures. Differences between groups are then too small, and a
+        warning is raised.
     freq : {"auto", "day", "week", "month", "quarter", "year", "decade"}, default="auto"
-        Length of the periods of dates. "auto" means the shortest that gives at most 12 periods, of
-        which the median has at least 100 rows. If there are too few rows for that, it means the
-        longest that leaves at least 4 periods. Days that all begin a month are months, and those
-        that all begin a year are years.
+        Length of the periods of dates. "auto" is the shortest length that gives at most 12 periods
+        with a median of at least 100 rows. If there are too few rows for that, it is the longest
+        that leaves at least 4 periods.
+        If all days are the first of a month or of a year, they stand for months or years.
     backend : str, default="pandas"
-        The library of the table; see :func:`describe`.
+        Library of the table. See :func:`describe`.
     names : sequence of K str, or dict of int to str, default=None
-        Names of the topics, or of some of them; the others have those of :func:`name_topics`.
+        Names of all topics, or of some. The other topics are named by :func:`name_topics`.
 
     Returns
     -------
-    table : data frame of that library
-        With a line for each group and topic: ``group`` (its label or number, or the first day of a
-        period), ``component`` (the row of the topic in ``components_``), ``topic`` (its name),
-        ``n_rows`` (rows of the group with tokens), ``share`` (of the tokens of the group), and
-        ``documents`` (share of the rows of the group whose largest topic this is).
+    table : data frame
+        One line for each group and topic, with these fields:
+
+        - ``group``: label or number of the group, or the first day of a period.
+        - ``component`` and ``topic``: number and name of the topic.
+        - ``n_rows``: number of rows of the group with tokens.
+        - ``share``: share of the topic in the tokens of the group.
+        - ``documents``: share of the rows of the group in which this topic is the largest.
 
     Examples
     --------
@@ -245,35 +257,39 @@ def compare_shares(
     backend: str = "pandas", names: Names | None = None,
     random_state: RandomState = None,
 ) -> Any:  # fmt: skip
-    """Test for differences between the share of a topic in a group and in all others.
+    """Test whether the share of a topic differs between a group and all other rows.
 
-    Shares are those of :func:`topic_shares`: the tokens of the group are pooled, and so are those
-    of all others. Of two groups only the first is listed, compared with the second.
+    Shares are those of :func:`topic_shares`, for the pooled tokens of the group and for those of
+    all other rows. Of two groups only the first is listed, compared with the second.
 
-    The null hypothesis is that the labels are independent of the rows. The statistic is the
-    difference of linear estimates of both shares, divided by its standard error, and is compared
-    with those of permuted labels (Chung and Romano 2013). A linear estimate is one Newton step from
-    the mixture of all rows: a sum over rows, so that no permutation needs a fit of its own. There
-    are as many tests as lines; ``p_adjusted`` is adjusted for all of them. Of the lines with
-    ``p_adjusted`` below 0.05 at most 5 % are expected to be false discoveries (Benjamini and
-    Hochberg 1995). Intervals are bootstrap percentiles of the linear difference over rows, centred
-    at the difference, expanded for small groups (Hesterberg 2015), and not adjusted.
+    **Tests.** The null hypothesis is that the labels are independent of the rows. The test
+    statistic is the difference between linear estimates of both shares, divided by its standard
+    error. It is compared with its values for permuted labels (Chung and Romano 2013). A linear
+    estimate is one Newton step from the mixture of all rows. It is a sum over rows, so permutations
+    need no fits. Each line of the table is one test, and ``p_adjusted`` is adjusted for all of
+    them. Of the lines with ``p_adjusted`` below 0.05, at most 5 % are expected to be false
+    discoveries (Benjamini and Hochberg 1995).
 
-    Tests and intervals express the choice of rows, and take the topics as known. They assume
-    independent rows: posts of one author, or chapters of one book, are not. The model has to be
-    fitted without the labels. For numbers and several covariates see :func:`share_effects`.
+    **Intervals.** They are bootstrap percentiles of the linear difference over rows, centred at the
+    difference and expanded for small groups (Hesterberg 2015). They are not adjusted.
+
+    Tests and intervals express the sampling of rows, and treat the topics as known. They assume
+    that rows are independent. Posts of one author, or chapters of one book, are not independent.
+    The model must be fitted without the labels. For numbers and for several covariates use
+    :func:`share_effects`.
 
     Parameters
     ----------
     model, by, feature_names, X, freq, backend, names
-        See :func:`topic_shares`; ValueError also if there is only one group, or if there are more
-        than half as many groups as rows, as of a measured number: see :func:`share_effects`. With
-        two columns, a combination is compared with all other rows.
+        See :func:`topic_shares`. With two columns in ``by``, a combination is compared with all
+        other rows. A ValueError is raised if there is only one group, or if there are more groups
+        than half of the rows. For measured numbers use :func:`share_effects`.
     n_resamples : int, default=200
         Number of resamples for the intervals.
     n_permutations : int or "auto", default="auto"
-        Number of permutations; the smallest p is 1 / (n_permutations + 1). "auto" is 999, or 40 for
-        each test if that is more, so that a single difference can have ``p_adjusted`` below 0.05.
+        Number of permutations. The smallest possible p-value is 1 / (n_permutations + 1). "auto" is
+        999, or 40 times the number of tests if that is larger. A single difference can then have
+        ``p_adjusted`` below 0.05.
     level : float, default=0.95
         Coverage of the intervals, in (0, 1).
     random_state : int, RandomState instance or None, default=None
@@ -281,13 +297,18 @@ def compare_shares(
 
     Returns
     -------
-    table : data frame of that library
-        With a line for each group and topic, the columns ``group``, ``component``, ``topic`` and
-        ``n_rows`` of :func:`topic_shares`, and ``share`` and ``rest`` (shares of the topic in the
-        group, and in all others together), ``difference`` (``share - rest``) with its interval,
-        ``low`` to ``high``, ``p`` (of the two-sided test), ``p_adjusted`` (Benjamini and Hochberg)
-        and ``n_tests`` (the number adjusted for, the same on all lines). Intervals and p are NaN if
-        the group, or the rest, is one row.
+    table : data frame
+        One line for each group and topic, with these fields:
+
+        - ``group``, ``component``, ``topic`` and ``n_rows``: as in :func:`topic_shares`.
+        - ``share`` and ``rest``: shares of the topic in the group and in all other rows.
+        - ``difference``: ``share - rest``.
+        - ``low`` and ``high``: interval of the difference.
+        - ``p`` and ``p_adjusted``: two-sided p-value, and the same adjusted for all lines by the
+          method of Benjamini and Hochberg.
+        - ``n_tests``: number of tests in the adjustment.
+
+        If the group or the rest consists of one row, intervals and p-values are NaN.
 
     References
     ----------

@@ -36,19 +36,19 @@ OFTEN = 0.5  # share of the runs
 def nearest_rows(
     embedding: ArrayLike, rows: ArrayLike, n_neighbors: int = 5
 ) -> tuple[Array, Array]:
-    """The rows whose mixtures are most similar to those of given rows.
+    """Return the rows whose mixtures are most similar to those of given rows.
 
-    Mixtures are compared by the Hellinger distance, sqrt(1 - sum_k sqrt(p_k q_k)): 0 if they are
-    equal, 1 if they have no component in common.
+    Mixtures are compared by the Hellinger distance, sqrt(1 - sum_k sqrt(p_k q_k)). It is 0 if they
+    are equal, and 1 if they have no component in common.
 
     Parameters
     ----------
     embedding : array-like of shape (N, K)
         P(k given x_i), such as ``embedding_`` or the result of ``transform``.
     rows : array-like of int of shape (n,)
-        Positions of the rows; a row is no neighbour of its own.
+        Positions of the rows. A row is not its own neighbour.
     n_neighbors : int, default=5
-        At most N - 1.
+        Number of neighbours of each row, at most N - 1.
 
     Returns
     -------
@@ -58,9 +58,8 @@ def nearest_rows(
     Warns
     -----
     UserWarning
-        Where mixed rows are exactly equal to others: duplicates, or rows without counts, all of
-        which have the same mixture. The neighbours of a row without counts mean nothing, also where
-        it is the only one.
+        If some rows with several topics have exactly equal mixtures. They are duplicates or empty
+        rows, which all have the same mixture. The neighbours of an empty row are meaningless.
 
     Examples
     --------
@@ -148,16 +147,16 @@ def order_by_similarity(mixtures: Array) -> list[int]:
 
 @dataclass(frozen=True)
 class TopicStability:
-    """The topics of one run, matched with those of all others; see `topic_stability`.
+    """The topics of one run, matched with those of all other runs; see `topic_stability`.
 
     Read more in the :doc:`how-to guide </howto/texts>`.
 
     Attributes
     ----------
     model : fitted estimator
-        The run whose topics agree best with those of all others.
+        The run whose topics agree best with those of all other runs.
     affinities : (n_runs - 1, K) array
-        Affinity of each of its topics and the one matched to it in every other run.
+        Affinity of each topic of this run with the matching topic of every other run.
     """
 
     model: FactorModel
@@ -165,12 +164,12 @@ class TopicStability:
 
     @property
     def affinity(self) -> Array:
-        """The mean affinity of each topic over the other runs, (K,)."""
+        """Mean affinity of each topic over the other runs, (K,)."""
         return self.affinities.mean(axis=0)
 
     @property
     def n_found(self) -> Array:
-        """Number of runs with each topic, its own included, (K,): an affinity of 0.8 or more."""
+        """Number of runs that contain each topic, (K,): this one and those with affinity >= 0.8."""
         return 1 + (self.affinities >= SAME_TOPIC).sum(axis=0)
 
     @property
@@ -202,34 +201,41 @@ def topic_stability(
     estimator: BaseEstimator, X: TableLike, n_runs: int = 10, *,
     random_state: RandomState = None, n_jobs: int | None = None,
 ) -> TopicStability:  # fmt: skip
-    """Fit a model from several starts, and find which of its topics recur.
+    """Fit a model from several initialisations and find which of its topics recur.
 
-    Topics are compared by what distinguishes them: their affinity is the cosine of their Pearson
-    residuals, (P(y given z) - m(y)) / sqrt(m(y)), from the mean m of all topics of two runs. It is
-    1 for the same topic, and about 0 for topics of noise, also where a few frequent columns make
-    all topics alike. (A single topic has the cosine of P(y) itself.) The topics of two runs are
-    matched by the Hungarian method, which maximises the sum of affinities. The run reported agrees
+    The affinity of two topics is the cosine of their Pearson residuals, (P(y given z) - m(y)) /
+    sqrt(m(y)), where m is the average of all topics of two runs. It is 1 for the same topic and
+    about 0 for topics of noise, even if a few frequent columns make all topics similar. For models
+    with a single topic it is the cosine of P(y given z). The topics of two runs are matched by the
+    Hungarian method, which maximises the sum of affinities. The reported run is the one that agrees
     best with all others.
 
     Parameters
     ----------
     estimator : estimator
-        With ``components_`` and ``random_state``, of this or of another library; or a pipeline that
-        ends in one. Clones are fitted.
+        An estimator of this or another library with ``components_`` and ``random_state``, or a
+        pipeline that ends in one. Its clones are fitted.
     X : array-like, sparse array or matrix of shape (N, M), or as a pipeline takes it
         Counts.
     n_runs : int, default=10
-        Number of starts, at least 2.
+        Number of initialisations, at least 2.
     random_state : int, RandomState instance or None, default=None
-        Seed of the starts.
+        Seed of the initialisations.
     n_jobs : int, default=None
         Number of threads for the runs. Results do not depend on it.
 
     Returns
     -------
     stability : TopicStability
-        ``affinity`` and ``n_found`` of each topic; ``always``, ``often``, ``seldom`` and ``once``,
-        the numbers of the topics found in so many runs; and ``model``, the fit reported.
+        Object with these attributes:
+
+        - ``model``: the reported run.
+        - ``affinity`` and ``n_found``: mean affinity of each topic, and the number of runs that
+          contain it.
+        - ``always``: topics found in all runs.
+        - ``often``: topics found in at least half of the runs, but not in all.
+        - ``seldom``: topics found in several runs, but in fewer than half.
+        - ``once``: topics found in no other run.
 
     Examples
     --------

@@ -54,77 +54,82 @@ def describe(
     order: Order = "characteristic", axis: Literal["rows", "columns"] = "rows",
     names: Names | None = None, backend: str = "pandas",
 ) -> Any:  # fmt: skip
-    """A table with a line for each component, cluster, or node of a hierarchy.
+    """Return a table with one line for each component, cluster, or node of a tree.
 
-    Some entries are lists of equal length. For one line per feature, as for a plot or a join, use
+    Some entries are lists of equal length. For one line per feature, use
     ``table.explode(["features", "probabilities"])`` of pandas or polars.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``components_`` (K, M), ``embedding_`` (N, K) and ``row_distribution_`` (N,); TypeError
-        if one is missing.
+        A model with ``components_`` (K, M), ``embedding_`` (N, K) and ``row_distribution_`` (N,).
+        Other models raise a TypeError.
     feature_names : array-like of shape (M,), default=None
         See :func:`top_features`.
     row_names : array-like of shape (N,), default=None
         See :func:`representative_rows`.
     X : array-like, sparse array or matrix, DataFrame of shape (N, M), or as a pipeline wants
-        The rows fitted. Shares are then those of :func:`topic_shares` and of `explore`, which pool
-        the tokens of all rows. None means that they are means of the mixtures of the rows.
+        The training rows. Shares are then those of :func:`topic_shares` and of `explore`, which
+        pool the tokens of all rows. With None, shares are averages of the mixtures of the rows.
     n_features, n_rows : int, default=10 and 3
-        How many columns and rows of each component at most.
+        Maximum numbers of columns and rows for each component.
     order : {"characteristic", "probable"}, default="characteristic"
-        Which columns: those that distinguish a component (:func:`characteristic_features`; there
-        may be fewer), or the most probable ones (:func:`top_features`). A single component has the
-        most probable ones.
+        Columns to list for each component.
+
+        - ``"characteristic"``: columns that distinguish the component
+          (:func:`characteristic_features`), which may be fewer than ``n_features``. If there is
+          only one component, the most probable columns.
+        - ``"probable"``: the most probable columns (:func:`top_features`).
     axis : {"rows", "columns"}, default="rows"
-        Which clusters; only `SymmetricClustering` has clusters of columns.
+        Clusters to describe. Only `SymmetricClustering` has clusters of columns.
     names : sequence of K str, or dict of int to str, default=None
-        Names of the components, or of some of them, for this table alone; the others have those of
-        :func:`name_topics`. :func:`set_names` keeps names.
+        Names of all components, or of some, for this table only. The other components are named by
+        :func:`name_topics`. To store names in the model, use :func:`set_names`.
     backend : str, default="pandas"
-        The library of the table: "pandas", "polars", "pyarrow" or another that narwhals knows.
-        ImportError if it is not installed, ValueError if narwhals does not know it.
+        Library of the table: "pandas", "polars", "pyarrow" or another that narwhals supports. A
+        library that is not installed raises an ImportError, and one that narwhals does not support
+        raises a ValueError.
 
     Returns
     -------
-    table : data frame of that library
-        With the columns
+    table : data frame
+        The table has these columns:
 
         component, name : int, str
-            The row in ``components_``, and what it is called.
+            Number (the row in ``components_``) and name of the component.
         share : float
-            Share of the tokens; without X, sum_i P(x_i) P(z given x_i). It differs from
-            ``weights_``, the prior, unless a table was read in blocks and no rows are kept.
+            Share of the component in the tokens. Without X it is sum_i P(x_i) P(z given x_i), or
+            ``weights_`` if the table was read in blocks.
         documents, n_rows : float, int
-            Share and number of the rows with tokens whose largest component this is.
+            Share and number of the rows with tokens in which this component is the largest.
         features, probabilities : lists of str and of float
-            Names of columns, best first, and P(y given z) of these.
+            Names of columns, the best first, and their probabilities P(y given z).
         rows : list
-            Names or positions of the most representative rows; see :func:`representative_rows`.
+            Names or positions of the most representative rows. See :func:`representative_rows`.
         nearest, distance : int, float
-            The most similar other component, and its Hellinger distance: 0 if they are equal, 1 if
-            they have no column in common. Not for a single component.
+            Most similar other component, and its Hellinger distance. The distance is 0 for equal
+            components, and 1 if they have no column in common. Missing if there is only one
+            component.
         intervals, affinity : list of pairs of float, and float
-            Intervals of these probabilities over the averaged models, and the mean affinity of the
-            component in them; only for the ``consensus_`` of `AveragedModels`.
+            Intervals of the probabilities over the averaged models, and the mean affinity of the
+            component with its matches in them. Only for the ``consensus_`` of `AveragedModels`.
         goes_with, associations : lists of str and of float
-            Names of the clusters of the other side that co-occur with it more often than by chance,
-            those with the largest part of the mutual information first, and c_cd, the ratios of
-            observed to expected co-occurrences; only for `SymmetricClustering`.
+            Names of the clusters of the other side that co-occur with this cluster more often than
+            by chance, and the ratios c_cd of observed to expected co-occurrences. The largest
+            contributions to the mutual information come first. Only for `SymmetricClustering`.
 
-        With ``axis="columns"``, features are the columns with the most tokens, n_columns is
-        the number of columns with tokens in the cluster, probabilities are P(y given d), and there
-        are no rows.
+        With ``axis="columns"``, ``features`` are the columns with the most tokens,
+        ``probabilities`` are P(y given d), and ``n_columns``, the number of columns with tokens in
+        the cluster, replaces ``n_rows``. There are no ``rows``.
 
     Warns
     -----
     UserWarning
-        Where two components that :func:`merge_topics` can merge have a distance below 0.2.
+        If two components that :func:`merge_topics` can merge have a distance below 0.2.
 
     See Also
     --------
-    merge_clusters : A co-clustering with fewer clusters, to be described in its place.
+    merge_clusters : Co-clustering with fewer clusters, to describe a coarser level.
 
     Examples
     --------

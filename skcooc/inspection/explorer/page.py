@@ -33,18 +33,18 @@ N_DESCRIBED = 5  # topics in the description of a page
 
 
 class Explorer(AttributeHints):
-    """A page that shows a fitted model; see `explore`. Notebooks show it in a frame.
+    """A page that shows a fitted model; see `explore`. Notebooks display it in a frame.
 
     Read more in the :doc:`how-to guide </howto/texts>`.
 
     Parameters
     ----------
     shown : dict
-        The content of the page, ready for JSON.
+        Content of the page, ready for JSON.
     title : str
-        Its heading.
+        Heading of the page.
     image : str, default=None
-        Address of a picture that is shown beside links to the page.
+        Address of a picture that is shown next to links to the page.
     """
 
     _instead: ClassVar[Mapping[str, str]] = dict.fromkeys(("show", "write_html"), "save(path)")
@@ -56,7 +56,7 @@ class Explorer(AttributeHints):
 
     @cached_property
     def html(self) -> str:
-        """The page, a document that needs no other file and no network."""
+        """The page as an HTML document that needs no other file and no network."""
         ranks = [topic["rank"] for topic in self.shown["topics"]]
         light, dark = (
             "".join(f".k{k} {{ --topic: {colors[rank]}; }}\n" for k, rank in enumerate(ranks))
@@ -81,7 +81,7 @@ class Explorer(AttributeHints):
         return escape_surrogates(str(page))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the page into a file, such as "topics.html", at once; OSError if that fails."""
+        """Write the page to a file, such as "topics.html"; OSError if that fails."""
         folder = Path(path).parent
         if not folder.is_dir():
             raise FileNotFoundError(f"There is no folder {str(folder)!r} to write the page into.")
@@ -108,73 +108,86 @@ def explore(
     names: Names | None = None, title: str | None = None, sides: tuple[str, str] | None = None,
     image: str | None = None, max_bytes: int = 2_000_000,
 ) -> Explorer:  # fmt: skip
-    """A page to look through a fitted model: one HTML file that needs nothing else.
+    """Return a page to explore a fitted model: one HTML file that works offline.
 
-    It shows the topics by their share of the tokens, with names that can be edited; the
-    columns and rows of each topic, and its share in groups and over time, with 95 % intervals; the
-    shares of all topics in groups, marked if they are characteristic; maps of the topics and of the
-    rows; the rows with their perplexities, and the words of texts coloured by topic; the tree of a
-    `ClusterAbstraction`; the blocks of a `SymmetricClustering`; and a search. Each topic has one
-    colour, as in the displays of :mod:`skcooc.plotting`. Figures can be saved as SVG, and tables as
-    CSV. Jinja2 is needed: ``pip install 'skcooc[explore]'``.
+    The page shows:
+
+    - the topics by their share of the tokens, with names that you can edit.
+    - the columns and rows of each topic, and its share in groups and over time, with 95 %
+      intervals.
+    - the shares of all topics in groups. A share is marked if its interval is above the share in
+      all rows.
+    - maps of the topics and of the rows.
+    - the rows with their perplexities, and texts whose words are coloured by topic.
+    - the tree of a `ClusterAbstraction`, and the blocks of a `SymmetricClustering`.
+    - a search.
+
+    Each topic has the same colour as in the displays of :mod:`skcooc.plotting`. Figures can be
+    saved as SVG, and tables as CSV. Jinja2 is needed: ``pip install 'skcooc[explore]'``.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``components_`` (K, M) and ``transform``, here or of another library; or a pipeline or
-        a search with one inside. Steps before it are applied to X, and give the names of columns.
+        A model of this or another library with ``components_`` (K, M) and ``transform``, or a
+        pipeline or search with such a model inside. The steps before the model are applied to X and
+        determine the names of the columns.
     X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
-        Counts of the rows to show: those fitted, or other rows, which are folded in.
+        Counts of the training rows, or of other rows, which are folded in.
     feature_names : array-like of shape (M,), default=None
-        See :func:`top_features`.
+        Names of the columns. See :func:`top_features`.
     row_names : array-like of shape (N,), default=None
-        Names of the rows, such as titles. None means those of the table fitted, of dyads, or the
-        index of a data frame; else the beginnings of the texts, or positions.
+        Names of the rows, such as titles. None takes the names in the training table or in X, such
+        as the index of a DataFrame. Without names, the beginnings of the texts or the positions are
+        shown.
     texts : sequence of N str, default=None
-        The texts of the rows; None or NaN for a missing one. None means X itself if a
-        pipeline takes texts; else rows are shown by their most frequent columns. ValueError for
-        bytes and lists.
+        Texts of the rows. A missing text is None or NaN. By default, texts are X itself if a
+        pipeline takes texts. Without texts, rows are shown by their most frequent columns. Bytes
+        and lists raise a ValueError.
     groups : array-like of shape (N,), series, or dict or data frame of one column, default=None
-        A label of each row, or None or NaN. The forty largest groups are shown. None means the
-        groups with which the rows were fitted, if there are any.
+        Label of each row, which may be None or NaN. The 40 largest groups are shown. By default,
+        the groups from the fit are shown, if there are any.
     times : array-like of shape (N,), series, or dict or data frame of one column, default=None
-        A number or a date of each row, such as the year; dates may be pandas periods, strings such
-        as "2024-01", numbers such as 20240131, or Unix time. Dates are put into at most 12 periods,
-        longer ones if there are few rows, and more than 12 numbers into at most 12 intervals of
-        equal width; see :func:`topic_shares`.
-        ValueError for anything else, and if no value tells which number is the day.
+        Number or date of each row, such as the year. Dates may be pandas periods, strings such as
+        "2024-01", numbers such as 20240131, or Unix time. They are grouped into at most 12 periods,
+        or fewer and longer ones if there are few rows.
+        More than 12 numbers are grouped into at most 12 intervals of equal width. See
+        :func:`topic_shares`. A ValueError is raised for other values, and if it is unclear which
+        number of a date is the day.
     names : sequence of K str, or dict of int to str, default=None
-        Names of the topics, or of some of them; see :func:`name_topics` for the others. Names that
-        the page exports can be read by ``json`` and given here, or kept by :func:`set_names`.
+        Names of all topics, or of some. The other topics are named by :func:`name_topics`. You can
+        read the names that a page exports with ``json`` and pass them here, or to
+        :func:`set_names`.
     title : str, default=None
-        The heading of the page.
+        Heading of the page.
     sides : pair of str, default=None
         Plural names of the rows and the columns, such as ("adjectives", "nouns"). None means
-        documents, or rows if there are no texts, and features.
+        "documents" (or "rows" without texts) and "features".
     image : str, default=None
-        Address of a picture, such as a screenshot beside the published page, that chats and social
-        networks show with a link to the page: "https://example.org/topics.png".
+        Address of a picture, such as "https://example.org/topics.png", that chats and social
+        networks show with a link to the page.
     max_bytes : int, default=2_000_000
-        Size of the page. Texts are cut evenly to keep it, and if that does not suffice, rows are
-        sampled, and texts left out; the page notes this, and whether it is larger nevertheless.
+        Maximum size of the page. If necessary, texts are shortened evenly. If that is not enough,
+        rows are sampled and texts are left out. The page says so, and also if it is still too
+        large.
 
     Returns
     -------
     explorer : Explorer
-        ``explorer.save("topics.html")`` writes the page; a notebook shows it.
+        The page. ``explorer.save("topics.html")`` writes it to a file, and notebooks display it.
 
     Notes
     -----
-    The slider of columns is Sievert and Shirley's relevance, t log(P(y given z) / P(y)) + (1 - t)
-    log P(y given z), from t = 0 to t = 1; instead of P(y), it can compare with P(y given another
-    topic). The map is scikit-learn's multidimensional scaling of Hellinger distances. The topic of
-    a word in a row is argmax_z P(z given x) P(y given z). Shares are those of :func:`topic_shares`;
-    their intervals (Korn and Graubard 1998) express the variation between rows, and take the topics
-    as known.
+    The slider for columns sets the weight t in the relevance of Sievert and Shirley, t log(P(y
+    given z) / P(y)) + (1 - t) log P(y given z), from 0 to 1. P(y) can be replaced by P(y given
+    another topic). The map shows Hellinger distances by scikit-learn's multidimensional scaling.
+    The topic of a word in a row is argmax_z P(z given x) P(y given z). Shares are those of
+    :func:`topic_shares`. Their intervals (Korn and Graubard 1998) express the variation between
+    rows, and take the topics as known.
 
-    The perplexity of a row is exp(-mean log P(y given x)) of its tokens: in sample for the
-    rows that were fitted, by the mixture smoothed as the model is. Of other rows, one half is
-    folded in and the other scored; without ``score_samples``, all is folded in and scored.
+    The perplexity of a row is exp(-mean log P(y given x)) of its tokens. For training rows it is
+    computed in sample, from the smoothed mixture. In other rows, one half of the tokens is folded
+    in and the other half is scored. If the model has no ``score_samples``, all tokens are folded in
+    and scored.
 
     References
     ----------
