@@ -33,9 +33,9 @@ E = TypeVar("E", bound="CooccurrenceEstimator")
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
-    """Base class of the estimators: a subclass is a dataclass with a recipe.
+    """Base class of the estimators. A subclass is a dataclass with a recipe.
 
-    Docstrings of subclasses get the paragraphs of shared parameters and attributes that they lack.
+    The docstring of a subclass is completed by the paragraphs of shared parameters and attributes.
     """
 
     beta: float | Literal["auto"] = "auto"
@@ -62,31 +62,22 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         cls.__doc__ = fill_docstring(cls.__doc__, "Attributes", ATTRIBUTES, {})
 
     def recipe(self) -> Recipe:
-        """Return the recipe of the model, for estimators that wrap this one.
+        """Return the recipe of the model, which meta-estimators use.
 
         Returns
         -------
         recipe : Recipe
-            Equations, their hyper-parameters, and the settings; without seeds.
+            Equations, their hyper-parameters and the settings, without seeds.
         """
         raise NotImplementedError
 
     def best_sizes(self, table: Table) -> dict[str, int] | None:
-        """Return the numbers of components that one search finds; None: fits are compared."""
+        """Return the numbers of components from one search; None if fits must be compared."""
         return None
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
-
-        Tables on disk are either a DiskTable, which is fitted by EM, or RowBlocks, which are
-        fitted by stepwise EM as in ``partial_fit``. Stepwise EM starts from a fit to a sample of
-        10,000 rows. It then passes over all blocks until a pass improves the objective by less than
-        0.1 %. The objective is the log-likelihood of held-out tokens if ``beta="auto"``, and the
-        free energy otherwise. Rows of RowBlocks are not kept, so memory does not grow with their
-        number. Attributes of rows, such as ``embedding_``, are empty, and ``transform`` returns
-        the mixtures block by block. ``history_`` contains the records of the sample, followed by
-        one record for each pass. A warm start makes further passes.
 
         Parameters
         ----------
@@ -117,24 +108,34 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
         Notes
         -----
-        Columns without tokens take no part in the fit. They do not slow it down, and the model does
-        not depend on their number. Afterwards they get the probability that a prior gives to new
-        words, and smoothing.
+        **Empty columns.** Columns without tokens take no part in the fit. They do not slow it down,
+        and the model does not depend on their number. Afterwards they get the probability that a
+        prior gives to new words, and smoothing.
 
-        With ``early_stopping=True``, the result is the iteration with the lowest perplexity of
-        held-out tokens, which are not used in the fit. ``n_init`` runs are compared by this
-        perplexity. With ``beta="auto"``, the final fit uses all tokens.
+        **Early stopping.** With ``early_stopping=True``, the result is the iteration with the
+        lowest perplexity of held-out tokens, which are not used in the fit. ``n_init`` runs are
+        compared by this perplexity. With ``beta="auto"``, the final fit uses all tokens.
 
-        A warm start keeps the tuned values and makes no further initialisations. Rows keep their
-        mixtures, by position, if X has as many rows as before. With ``annealing`` below 1 the fit
-        continues at ``beta_``.
+        **Tables on disk.** A DiskTable is fitted by EM. RowBlocks are fitted by stepwise EM, as in
+        ``partial_fit``. Stepwise EM starts from a fit to a sample of 10,000 rows. It then passes
+        over all blocks until a pass improves the objective by less than 0.1 %. The objective is the
+        log-likelihood of held-out tokens if ``beta="auto"``, and the free energy otherwise.
+
+        The rows of RowBlocks are not kept, so memory does not grow with their number. Attributes of
+        rows, such as ``embedding_``, are empty, and ``transform`` returns the mixtures block by
+        block. ``history_`` contains the records of the sample, followed by one record for each
+        pass. A warm start makes further passes.
+
+        **Warm starts.** A warm start keeps the tuned values and makes no further initialisations.
+        Rows keep their mixtures, by position, if X has as many rows as before. With ``annealing``
+        below 1 the fit continues at ``beta_``.
 
         A warm start can continue EM exactly: a hundred iterations and a hundred more equal two
         hundred. For this, the previous call also needs ``warm_start=True`` and at least
         ``max_iter=60``, because ``max_iter`` also limits the initialisation and all stages before
-        the last. X and all parameters except ``max_iter``, ``tol`` and ``n_init`` must be the same.
-        The estimator then keeps up to three more arrays of the shape of ``components_`` and two of
-        the shape of ``embedding_``.
+        the last. X and all parameters must be the same, except ``max_iter``, ``tol``, ``n_init``,
+        ``n_jobs`` and ``random_state``. The estimator then keeps up to three more arrays of the
+        shape of ``components_`` and two of the shape of ``embedding_``.
         """
         if auto_sizes.has_auto_size(self):
             return auto_sizes.fit_with_searched_size(self, X, y, sample_weight)
@@ -185,7 +186,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
     @with_callbacks
     def fit_short(self, table: Table, inputs: attributes.Attributes) -> Self:
-        """Fit to a checked table by ``max_iter`` iterations from a quick start, for an average.
+        """Fit to a checked table with ``max_iter`` iterations from a quick start, for an average.
 
         ``inputs`` are attributes of the input, such as ``n_features_in_``.
         """
@@ -314,7 +315,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         )
 
     def check_sizes(self) -> None:
-        """Raise ValueError where a number of components is not given."""
+        """Raise ValueError if a number of components is "auto"."""
         if auto_sizes.has_auto_size(self):
             name = self.size_parameters[0]
             raise ValueError(

@@ -76,7 +76,7 @@ Overall column frequencies used for smoothing, after adding one to each count.""
 Trials of the search for parameters set to "auto", each with the fields ``stage``, ``values``,
 ``validation`` and ``chosen``.""",
     "n_iter_ : int": "Number of EM iterations, including those of the initialisation.",
-    "converged_ : bool": "Whether the fit ended by ``tol`` or by early stopping.",
+    "converged_ : bool": "Whether ``tol`` or early stopping ended the fit.",
     "objective_ : float": "Free energy minus the log prior, in nats.",
     "history_ : list of Record": """\
 One record per iteration, with the fields ``beta``, ``free_energy``, ``validation_perplexity``,

@@ -418,14 +418,14 @@ class Predictions(MixturesMixin):
 
     @property
     def column_embedding_(self) -> Array:
-        """P(z given y_j), (M, K); rows sum to one."""
+        """P(z given y_j), (M, K). Rows sum to one."""
         P = quantities.marginal(self)
         posteriors = normalise((P[:, None] * self.components_).T, axis=1, otherwise=P)
         return posteriors.astype(self.components_.dtype)
 
     @property
     def row_components_(self) -> Array:
-        """P(x_i given z), (K, N); rows sum to one."""
+        """P(x_i given z), (K, N). Rows sum to one."""
         joint = (quantities.masses(self)[:, None] * self.embedding_).T
         mass = quantities.marginal(self)[:, None]
         P = np.where(mass > 0, joint / np.where(mass > 0, mass, 1), self.row_distribution_)
@@ -519,7 +519,7 @@ class Predictions(MixturesMixin):
         return scoring.score_rows(scored, self.predictor(known))
 
     def predictor(self, known: Block | None) -> Predictor:
-        """Return predictions for rows with these known counts; None is the training rows."""
+        """Return predictions for rows with known counts, or for the training rows if None."""
         if known is None:
             rows = np.asarray(self.embedding_)
             return self._make_predictor(rows, self._training_table(), np.arange(len(rows)))

@@ -160,7 +160,7 @@ class AveragedModels(MetaModel):
 
     @property
     def consensus_(self) -> Consensus:
-        """One model of matching components, with intervals over the members."""
+        """One model whose components average matching ones, with intervals over the members."""
         check_is_fitted(self)
         factors = [member.factors for member in self.estimators_]
         unnamed = consensus(factors, self.row_distribution_)

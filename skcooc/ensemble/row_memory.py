@@ -261,7 +261,7 @@ class RowMemory(MetaModel):
         *,
         by_name: bool = False,
     ) -> Self:
-        """Update with a batch of further rows.
+        """Update the model and the cache with a batch of further rows.
 
         The model is updated by its own ``partial_fit``. The concentration, discount and smoothing
         are estimated by predicting ``validation_fraction`` of the tokens of the batch from the

@@ -45,9 +45,10 @@ UNTUNED: tuning.Values = {}  # hyper-parameters as the user gave them
 class AspectModel(CooccurrenceEstimator):
     """Aspect model (pLSA): a topic model of counts, fitted by tempered EM.
 
-    A token is one occurrence of column y_j in row x_i. Every token has one of K topics. An inverse
-    temperature beta < 1 flattens the posterior probabilities of the topics (responsibilities) and
-    so prevents overfitting. Read more in the :doc:`user guide </guide/aspect_model>`.
+    A token is one occurrence of column y_j in row x_i. Every token belongs to one of K topics. An
+    inverse temperature beta < 1 flattens the posterior probabilities of the topics
+    (responsibilities), which prevents overfitting. Read more in the :doc:`user guide
+    </guide/aspect_model>`.
 
     Parameters
     ----------
@@ -83,11 +84,11 @@ class AspectModel(CooccurrenceEstimator):
         fewer than 2 K tokens on average, and keeps it unless held-out perplexity rises by 0.3 %.
 
     row_prior : float > 0 or "auto", default="auto"
-        Pseudo-count of P(z) in each row. With leave-one-out it applies to every row. Without, it
-        applies to new rows only, divided by their number of tokens.
+        Pseudo-count of P(z) in each row. With leave-one-out it applies to all rows. Otherwise it
+        applies to new rows only, and is divided by the number of tokens in the row.
 
         - ``"auto"`` with leave-one-out: 1, or 0.3 if that predicts better.
-        - ``"auto"`` without: tuned on held-out tokens if ``beta="auto"``, else 2.
+        - ``"auto"`` otherwise: tuned on held-out tokens if ``beta="auto"``, else 2.
 
     burstiness : float > 0, "auto" or None, default=None
         Concentration of a Dirichlet compound multinomial [3]_, in tokens. The smaller it is, the
@@ -178,7 +179,7 @@ class AspectModel(CooccurrenceEstimator):
 
     @property
     def component_prior_(self) -> float:
-        """Pseudo-count used; 0 where an array was given."""
+        """Pseudo-count used in the fit. It is 0 if ``component_prior`` is an array."""
         return float(self._fitted_model.component_prior)
 
     @property
@@ -192,11 +193,11 @@ class AspectModel(CooccurrenceEstimator):
 
     @property
     def row_prior_(self) -> float:
-        """Pseudo-count of a row; without leave-one-out of a new row, times its tokens."""
+        """Pseudo-count of a row. Without leave-one-out, new rows divide it by their tokens."""
         return float(self._fitted_model.row_prior)
 
     def merged(self, shares: Array) -> Self:
-        """Return a fitted model of L topics, sums of the K fitted ones by shares (K, L)."""
+        """Return a fitted model of L topics: topic k is divided among them by shares (K, L)."""
         has_rows = len(self.embedding_) > 0  # a table in blocks has none
         mass = self.component_distribution_ if has_rows else self._state.params.weights
         return self._with_merged_components(shares, mass)

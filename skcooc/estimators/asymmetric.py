@@ -197,7 +197,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         return {"columns": table.all_sums(table.counts) > 0}
 
     def merged(self, shares: Array) -> Self:
-        """Return a fitted model of L clusters, sums of the K fitted ones by shares (K, L)."""
+        """Return a fitted model of L clusters: cluster k is divided among them by shares (K, L)."""
         if not isinstance(self._fitted_model, RowClusters):
             raise TypeError(
                 "Clusters can be merged or dropped only with axis='rows' and leave_one_out=False; "

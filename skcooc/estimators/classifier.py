@@ -52,8 +52,8 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         Number of topics that belong to no class and may occur in all rows.
 
     seed_features : dict of label to list of str or int, or None, default=None
-        For the label of a class, the names or positions of columns that are typical of it. If
-        seeds are given, rows do not need labels.
+        Maps the label of a class to the columns that are typical of it, by name or position. With
+        seeds, rows do not need labels.
 
     feature_names : array-like of str of shape (M,), default=None
         Names of the columns, such as ``vectorizer.get_feature_names_out()``. ``seed_features``

@@ -187,7 +187,10 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
 
     @property
     def lower_bound_(self) -> float:
-        """Bound at the last E-step, eq. (5), in nats; of the power posterior at beta < 1."""
+        """Variational bound at the last E-step (equation 5), in nats.
+
+        At beta < 1 it is the bound for the power posterior.
+        """
         check_is_fitted(self)
         return -self.beta_ * self.objective_
 
@@ -199,7 +202,7 @@ class ClusteringProjection(RowClusterMixin, CooccurrenceEstimator):
 
     @property
     def lambda_(self) -> Array:
-        """Parameter of the prior Dir(lambda) of the centers, (K,)."""
+        """Parameters (K,) of the prior Dir(lambda) of the centers."""
         check_is_fitted(self)
         return self._state.params.lambda_
 

@@ -45,8 +45,8 @@ class GuidedAspectModel(AspectModel):
         Number K of topics: those with seeds, known ones and free ones.
 
     seed_features : dict of str to list of str or int, or None, default=None
-        For the name of a topic, the names or positions of columns that are typical of it. If column
-        names are numbers, give names. A column may be a seed of several topics.
+        Maps the name of a topic to the columns that are typical of it, by name or position. If
+        column names are numbers, numbers are names. A column may be a seed of several topics.
 
     seed_strength : float in [0, 1), default=0.05
         Total pseudo-count of the seeds of a topic, relative to the tokens of a topic of average
@@ -177,7 +177,7 @@ class GuidedAspectModel(AspectModel):
 
     @property
     def is_factorised(self) -> bool:  # type: ignore[override]
-        """Whether ``transform(X) @ components_`` is all that a fit would predict."""
+        """Whether predictions are ``transform(X) @ components_``, without column factors."""
         return self.group_effects not in ("columns", "both")
 
     @property

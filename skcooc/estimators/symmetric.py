@@ -222,7 +222,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         return Blocks(J, (sizes[0], sizes[1]), are_whole=False).tree()
 
     def merged_clusters(self, row_groups: Array, column_groups: Array) -> Self:
-        """Return a fitted model of groups of clusters, numbered from 0: (C,) and (D,) arrays."""
+        """Return a fitted model with merged clusters, given the group numbers (C,) and (D,)."""
         params, rows = self._state
         R = np.eye(row_groups.max() + 1, dtype=params.joint.dtype)[row_groups]
         S = np.eye(column_groups.max() + 1, dtype=params.joint.dtype)[column_groups]

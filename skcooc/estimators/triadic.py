@@ -283,7 +283,7 @@ class TriadicAspectModel(CooccurrenceEstimator):
         )
 
     def warm_state(self, recipe: Recipe, table: Table) -> State:
-        """Return the initial state; ValueError where values of the second index are new."""
+        """Return the initial state; ValueError if values of the second index are new."""
         observed = cast(Triples, table.counts).middle_sums
         is_fitted: Array = np.asarray(self.middle_components_.any(axis=0))
         if len(observed) != len(is_fitted) or ((observed > 0) & ~is_fitted).any():

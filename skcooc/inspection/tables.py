@@ -118,9 +118,10 @@ def describe(
             by chance, and the ratios c_cd of observed to expected co-occurrences. The largest
             contributions to the mutual information come first. Only for `SymmetricClustering`.
 
-        With ``axis="columns"``, ``features`` are the columns with the most tokens,
-        ``probabilities`` are P(y given d), and ``n_columns``, the number of columns with tokens in
-        the cluster, replaces ``n_rows``. There are no ``rows``.
+        With ``axis="columns"``, ``features`` are the columns of the cluster with the most tokens,
+        and ``probabilities`` are P(y given d). ``n_columns``, the number of columns with tokens in
+        the cluster, replaces ``documents`` and ``n_rows``. ``rows``, ``nearest`` and ``distance``
+        are missing.
 
     Warns
     -----
