@@ -59,9 +59,9 @@ class AspectRetriever(BaseEstimator):
     n_feedback : int, default=5
         Number of first documents used for feedback. 0 turns feedback off.
     estimator : estimator of this package with ``n_components``, default=None
-        The model. A clone is fitted for each K, with its own ``n_components`` and with the
-        ``random_state`` and ``n_jobs`` below. None means ``AspectModel(beta=0.75, tol=1e-4)``,
-        which is much faster than ``beta="auto"``.
+        The model. A clone is fitted for each K. Its ``n_components``, ``random_state`` and
+        ``n_jobs`` are replaced by those of the retriever. None means ``AspectModel(beta=0.75,
+        tol=1e-4)``, which is much faster than ``beta="auto"``.
     vectorizer : CountVectorizer or the like, default=None
         Counts the words of texts. A clone is fitted, and `fit`, `kneighbors` and `similarity` take
         texts. With None, they take counts.

@@ -73,11 +73,11 @@ class Streams(Predictions):
     ) -> Self:
         """Update the model with a mini-batch of new rows.
 
-        The first call equals ``fit``. Every later call, also after ``fit``, is one step of stepwise
-        EM. Ten E-steps fold the rows in. Their expected counts are averaged with those of earlier
-        batches, and the M-step uses the average. The t-th batch has weight t^-0.5 times its number
-        of tokens, relative to the average batch. For the second batch, the components are mixed
-        with equal parts of the unigram, because they were fitted to the first rows only.
+        The first call is the same as ``fit``. Every later call, also after ``fit``, is one step of
+        stepwise EM. Ten E-steps fold the rows in. Their expected counts are averaged with those of
+        earlier batches, and the M-step uses the average. The t-th batch has weight t^-0.5 times its
+        number of tokens, relative to the average batch. For the second batch, each component is
+        mixed half and half with the unigram, because it was fitted to the first rows only.
 
         With ``beta="auto"``, beta is adapted, because more rows allow a larger value. A share of
         the tokens of each batch is held out and never learnt, even if a row comes again. The share

@@ -53,7 +53,7 @@ class TopicalColumns(CountsMixin, SelectorMixin, BaseEstimator, auto_wrap_output
         kept. Their information is uncertain, and they do little harm.
     n_components : int or sequence of int, default=(4, 8)
         Number of topics of each model. It need not be the number of topics that you want to find.
-        Two models are safer than one, because one may contain copies of a large topic.
+        Two models are safer than one, which may contain several copies of a large topic.
     random_state : int, RandomState instance or None, default=None
         Seed of the models, and of the sample of 2,000 rows to which they are fitted.
 

@@ -63,7 +63,7 @@ class AveragedModels(MetaModel):
     prediction.
 
     If the estimator has ``beta="auto"``, averages of three members are compared on held-out tokens.
-    They differ in beta, which may be larger than for a single fit, in the pseudo-counts of the
+    They differ in beta, which is larger than for a single fit, in the pseudo-counts of the
     components, and in whether EM is leave-one-out.
 
     Read more in the :doc:`user guide </guide/averages>`.
@@ -106,8 +106,8 @@ class AveragedModels(MetaModel):
         different numbers of components.
     tuning_ : list of Trial
         Trials on held-out tokens. In the stage "mean", a trial is an average of three members. Its
-        perplexity and smoothing are extrapolated to all members, and in a `RowMemory` include the
-        cache. Trials of single fits come first, for models without a first guess of beta.
+        perplexity and smoothing are extrapolated to all members. Inside a `RowMemory` they include
+        the cache. For models without a first guess of beta, trials of single fits come first.
     n_iter_ : int
         Total number of EM iterations of the members.
 

@@ -114,7 +114,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         Number of clusters, and the search that found it if ``n_clusters="auto"`` for columns.
     object_weights_ : {"counts", "sqrt", "equal"}
         Weights used in the fit.
-    labels_ : (N,) array, or (M,) where columns are clustered
+    labels_ : (N,) array, or (M,) if columns are clustered
         Most probable cluster of each training row, or of each column. Labels of empty rows and
         columns are meaningless.
     posteriors_ : (N, K) array, or (M, K)

@@ -63,7 +63,7 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         Inverse temperature, the exponent in the E-step. "auto" tunes it on held-out tokens.
 
     max_iter : int, default=20
-        Maximum number of EM iterations. More iterations predict words better and classes worse.
+        Number of EM iterations. More iterations predict words better and classes worse.
 
     cv : int, default=5
         Number of folds for the calibration of probabilities. For each fold, a further fit without
@@ -179,7 +179,7 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
             itself is None, no row has a label. A Series that names the rows of X must list them in
             the same order.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row, or of each token where X is Dyads.
+            Weight of each row, or of each token if X is Dyads.
 
         Returns
         -------

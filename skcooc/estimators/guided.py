@@ -210,7 +210,7 @@ class GuidedAspectModel(AspectModel):
         y : None
             Ignored. For labels see `AspectClassifier`.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row, or of each token where X is Dyads.
+            Weight of each row, or of each token if X is Dyads.
         groups : array-like of shape (N,), default=None
             Label of each row, such as its batch; None or NaN if it is unknown. Needed if, and only
             if, ``group_effects`` is set.

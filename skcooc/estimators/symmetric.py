@@ -72,7 +72,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     hard : bool, default=False
         Whether to assign every row and column to exactly one cluster. Beta then has no effect. A
         search finds the labels with the highest integrated likelihood. With coarsening,
-        ``tied=True``, or a table that is not in memory, EM maximises the mutual information
+        ``tied=True``, or a table that is not in memory, the fit maximises the mutual information
         instead.
 
     tied : bool, default=False
