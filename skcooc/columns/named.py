@@ -52,7 +52,7 @@ class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_outp
     vectorizer : transformer with ``get_feature_names_out``
         The vectorizer, such as ``CountVectorizer(min_df=5)``, a ``DictVectorizer``, a
         ``OneHotEncoder`` or a ``FeatureUnion``. A clone is fitted. ``HashingVectorizer`` is not
-        supported, because it has no names.
+        supported, because it does not know the names.
 
     Attributes
     ----------

@@ -55,17 +55,17 @@ class GuidedAspectModel(AspectModel):
 
     fixed_components : dict of str to (M,) array, (F, M) array or None, default=None
         F known topics, such as those of another model. They are scaled to sum to one and then stay
-        unchanged. A dict names them; the topics of an array are named "given 0", "given 1" and so
-        on. If X has column names, a DataFrame or a dict of Series is matched by name. Columns that
-        it lacks are zero.
+        unchanged. The keys of a dict name them. The topics of an array are named "given 0",
+        "given 1" and so on. If X has column names, a DataFrame or a dict of Series is matched by
+        name, and columns that it lacks are zero.
 
     group_effects : {"topics", "columns", "both"} or None, default=None
         What depends on the groups of rows that you pass to ``fit``.
 
         - ``"topics"``: the mixture weights. The prior of a row is the average mixture of its group,
           which helps if rows are short.
-        - ``"columns"``: the columns. Each has a factor in each group, such as a batch effect. It is
-          the same for all topics, and mixtures are estimated without it.
+        - ``"columns"``: the columns. Each column gets a factor in each group, such as a batch
+          effect. The factor is the same for all topics, and mixtures are estimated without it.
         - ``"both"``: mixture weights and columns.
         - ``None``: nothing.
 
@@ -304,7 +304,7 @@ class GuidedAspectModel(AspectModel):
     def predict(self, X: TableLike, *, groups: ArrayLike | None = None) -> Array:
         """Predict the most probable named topic of each row: one with seeds, or a known one.
 
-        Every row gets a name, even if it contains none of these topics: check it with
+        Every row gets a name, even a row that contains none of these topics. To check this, use
         ``transform``. A free topic counts towards the named topics with which it occurs in rows.
         The prediction maximises sum_z P(z given x_i) P(name given z), where P(name given z) is
         proportional to sum_i P(x_i) P(z given x_i) P(name given x_i) over the training rows.

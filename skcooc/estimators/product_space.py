@@ -37,7 +37,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     ----------
     n_row_components : int or "auto", default=10
         Number C of row topics. "auto" runs `ComponentSearchCV` first and needs a table in memory.
-        Set it for rows and columns together.
+        Set "auto" for rows and columns together.
 
     n_column_components : int or "auto", default=10
         Number D of column topics. See ``n_row_components`` for "auto".

@@ -62,7 +62,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     ----------
     n_row_clusters : int or "auto", default=8
         Number C of row clusters. "auto" searches for the co-clustering with the highest integrated
-        likelihood and takes its numbers of clusters. Set it for rows and columns together, with
+        likelihood and takes its numbers of clusters. Set "auto" for rows and columns together, with
         ``tied=False``. The search gives repeated tokens less weight if rows are bursty. One cluster
         on each side means that no structure was found.
 
