@@ -34,15 +34,16 @@ NAMED_COUNTS = "put NamedCounts around the vectorizer, as in NamedCounts(CountVe
 
 @dataclass(eq=False, repr=False)
 class GuidedAspectModel(AspectModel):
-    """Aspect model guided by seed words, known topics, or groups of rows such as batches.
+    """Aspect model guided by seed words, given topics, or groups of rows such as batches.
 
-    Seeds are columns, such as words, that you declare typical of a topic. Topics with seeds come
-    first, then known topics, then free topics. Read more in the :doc:`user guide </guide/guided>`.
+    Seeds are columns, such as words, that you declare typical of a topic. Given topics are those of
+    another model, which the fit does not change. Topics with seeds come first, then given topics,
+    then free topics. Read more in the :doc:`user guide </guide/guided>`.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number K of topics: those with seeds, known ones and free ones.
+        Number K of topics: those with seeds, given ones and free ones.
 
     seed_features : dict of str to list of str or int, or None, default=None
         Maps the name of a topic to the columns that are typical of it, by name or position. If
@@ -54,7 +55,7 @@ class GuidedAspectModel(AspectModel):
         Seeds are not constraints: enough counts outweigh them.
 
     fixed_components : dict of str to (M,) array, (F, M) array or None, default=None
-        F known topics, such as those of another model. They are scaled to sum to one and then stay
+        F given topics, such as those of another model. They are scaled to sum to one and then stay
         unchanged. The keys of a dict name them. The topics of an array are named "given 0",
         "given 1" and so on. If X has column names, a DataFrame or a dict of Series is matched by
         name, and columns that it lacks are zero.
@@ -86,7 +87,7 @@ class GuidedAspectModel(AspectModel):
         Cannot be combined with ``group_effects``.
 
     annealing : None, default=None
-        Must be None, because known topics do not split.
+        Must be None, because seeded and given topics do not split.
 
     beta, n_init, max_iter, tol, solver : see `AspectModel`
         Control the EM algorithm.
@@ -100,7 +101,7 @@ class GuidedAspectModel(AspectModel):
     Attributes
     ----------
     component_names_ : dict of int to str
-        Names of the topics with seeds and of the known topics, by position.
+        Names of the topics with seeds and of the given topics, by position.
     groups_ : (G,) array
         Sorted labels of the groups. This and the next three attributes need ``group_effects``.
     row_groups_ : (N,) array of int
@@ -110,7 +111,7 @@ class GuidedAspectModel(AspectModel):
     column_factors_ : (G, M) array
         Factors of the columns. With a factor of 2, a column occurs twice as often in the group,
         given the same topics. The geometric mean over the groups in which a column occurs is one,
-        unless there are known topics.
+        unless there are given topics.
     components_ : (K, M) array
         P(y_j given z_k).
     weights_ : (K,) array
@@ -224,7 +225,7 @@ class GuidedAspectModel(AspectModel):
         ValueError
             If X or a parameter is invalid, as for `AspectModel`. If X contains none of the seeds of
             a topic, or none of the columns of ``fixed_components`` or ``component_prior``. If
-            ``n_components`` is less than the number of topics with seeds and known topics. If only
+            ``n_components`` is less than the number of topics with seeds and given topics. If only
             one of ``groups`` and ``group_effects`` is set.
 
         Warns
@@ -302,7 +303,7 @@ class GuidedAspectModel(AspectModel):
 
     @available_if(lambda self: getattr(self, "_fitted_names", self._topic_names))
     def predict(self, X: TableLike, *, groups: ArrayLike | None = None) -> Array:
-        """Predict the most probable named topic of each row: one with seeds, or a known one.
+        """Predict the most probable named topic of each row: one with seeds, or a given one.
 
         Every row gets a name, even a row that contains none of these topics. To check this, use
         ``transform``. A free topic counts towards the named topics with which it occurs in rows.
