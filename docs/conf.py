@@ -1,7 +1,9 @@
 """The documentation: one command of the README builds it, without a network."""
 
+import os
 import re
 import sys
+import tomllib
 import warnings
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from sphinx.util import inspect
 from sphinx_gallery.sorting import ExplicitOrder
 
 HERE = Path(__file__).parent
-sys.path += [str(HERE), str(HERE.parent)]  # mathml, results_table, benchmarks
+sys.path += [str(HERE), str(HERE.parent)]  # live_page, mathml, results_table, benchmarks
 
 import skcooc  # noqa: E402
 from benchmarks import corpora  # noqa: E402
@@ -20,7 +22,17 @@ author = "The skcooc developers"
 project_copyright = author
 version = release = skcooc.__version__
 
+# The addresses of the repository and of this site are in pyproject.toml, once there are any.
+_metadata = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+_addresses = _metadata.get("urls", {})
+_repository = [
+    {"name": name, "url": url, "icon": "fa-solid fa-code-branch"}
+    for name, url in _addresses.items()
+    if name == "Repository"
+]
+
 extensions = [
+    "live_page",
     "mathml",
     "myst_parser",
     "numpydoc",
@@ -28,6 +40,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = [
@@ -58,19 +71,30 @@ numpydoc_class_members_toctree = False
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "skcooc"
+html_baseurl = os.environ.get("READTHEDOCS_CANONICAL_URL", _addresses.get("Documentation", ""))
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_logo = html_favicon = "static/logo.svg"
+html_context = {"description": _metadata["description"], "html_baseurl": html_baseurl}
 html_show_sourcelink = False
 toc_object_entries_show_parents = "hide"  # room for the names of methods
 html_sidebars = {"changelog": [], "glossary": [], "papers": [], "auto_tutorial/*": []}
 html_theme_options = {
+    "logo": {"text": "skcooc"},
+    "icon_links": _repository,
     "header_links_before_dropdown": 6,
     "show_prev_next": False,
-    "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "navbar_start": ["navbar-logo", "version"],
+    "navbar_end": ["theme-switcher", "navbar-icon-links"],
+    "secondary_sidebar_items": {"**": ["page-toc", "sg_download_links"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+
+# Code is to be copied without its prompts, and what it prints not at all.
+copybutton_selector = ":not(.highlight-text, .sphx-glr-script-out) > div.highlight > pre"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 # Examples on research data, which are not part of the repository, need the folder with them.
 _on_research_data = [

@@ -1,7 +1,8 @@
 """Draw the pictures of the first page and of the README, in light and in dark.
 
-``python docs/landing.py`` draws those of an example, one picture of the three together, and a page
-of `explore` as a browser shows it, for which it needs Playwright and a Chromium;
+``python docs/landing.py`` draws those of an example, one picture of the three together, also as the
+card that chats show with a link, and a page of `explore` as a browser shows it, for which it needs
+Playwright and a Chromium;
 ``python docs/landing.py pictures`` or ``page`` draws one kind only.
 """
 
@@ -9,18 +10,14 @@ import runpy
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from check_site import browser
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.pipeline import make_pipeline
-
-from skcooc import AspectModel
-from skcooc.datasets import load_bible
-from skcooc.inspection import explore
+from live_page import bible_page
 
 DOCS = Path(__file__).parent
 NAMES = "topics", "coclusters", "tree"
@@ -35,15 +32,22 @@ def draw(scheme: str, style: str) -> None:
         example = runpy.run_path(str(DOCS / "examples" / "plot_at_a_glance.py"))
         for name, number in zip(NAMES, plt.get_fignums(), strict=True):
             save(plt.figure(number), name, scheme)
-        figure = plt.figure(figsize=(8.6, 4.0), layout="constrained")
-        panels = figure.subfigures(1, 3, wspace=0.03, width_ratios=(1, 1, 0.95))
-        example["draw_topics"](panels[0], n_words=2, largest=280)
-        example["draw_coclusters"](panels[1], n_words=2)
-        example["draw_tree"](panels[2], n_words=2, n_books=1, width=8.6)
-        for panel, title in zip(panels, TITLES, strict=True):
-            panel.suptitle(title, fontsize=10, weight="bold")
-        save(figure, "overview", scheme)
+        save(overview(example, height=4.0), "overview", scheme)
+        if scheme == "light":
+            overview(example, height=4.5).savefig(DOCS / "static" / "card.png", dpi=140)
         plt.close("all")
+
+
+def overview(example: dict[str, Any], height: float) -> plt.Figure:
+    """Draw the three pictures of the example side by side; height in inches."""
+    figure = plt.figure(figsize=(8.6, height), layout="constrained")
+    panels = figure.subfigures(1, 3, wspace=0.03, width_ratios=(1, 1, 0.95))
+    example["draw_topics"](panels[0], n_words=2, largest=280)
+    example["draw_coclusters"](panels[1], n_words=2)
+    example["draw_tree"](panels[2], n_words=2, n_books=1, width=8.6)
+    for panel, title in zip(panels, TITLES, strict=True):
+        panel.suptitle(title, fontsize=10, weight="bold")
+    return figure
 
 
 def save(figure: plt.Figure, name: str, scheme: str) -> None:
@@ -55,17 +59,8 @@ def path_of(name: str, scheme: str) -> Path:
 
 
 def photograph() -> None:
-    """Save the page of a model as a browser shows it: the shares of topics in sections."""
-    bible = load_bible()
-    vectorizer = CountVectorizer(stop_words="english", min_df=5, max_df=0.25)
-    pipeline = make_pipeline(vectorizer, AspectModel(16, random_state=0)).fit(bible.data)
-    page = explore(
-        pipeline,
-        bible.data,
-        row_names=bible.names,
-        groups={"section": bible.sections},
-        title="The Bible",
-    )
+    """Save the live page as a browser shows it: the shares of topics in sections."""
+    page = bible_page()
     with tempfile.TemporaryDirectory() as folder, browser() as chromium:
         page.save(f"{folder}/page.html")
         for scheme in STYLES:
