@@ -78,7 +78,9 @@ html_logo = html_favicon = "static/logo.svg"
 html_context = {"description": _metadata["description"], "html_baseurl": html_baseurl}
 html_show_sourcelink = False
 toc_object_entries_show_parents = "hide"  # room for the names of methods
-html_sidebars = {"changelog": [], "glossary": [], "papers": [], "auto_tutorial/*": []}
+html_sidebars = {
+    name: [] for name in ("auto_tutorial/*", "changelog", "glossary", "papers", "start/*")
+}
 html_theme_options = {
     "logo": {"text": "skcooc"},
     "icon_links": _repository,

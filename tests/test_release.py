@@ -59,6 +59,14 @@ def test_the_version_is_one():
     )
 
 
+def test_the_address_of_the_repository_is_one():
+    """None as long as there is none; pyproject.toml has it first."""
+    address = PROJECT.get("urls", {}).get("Repository")
+    for file, field in (("CITATION.cff", "repository-code"), (".ci/conda/meta.yaml", "  dev_url")):
+        stated = re.search(rf"^{field}: (\S+)$", read(file), re.MULTILINE)
+        assert (file, stated and stated[1]) == (file, address)
+
+
 def test_the_figures_of_the_paper_are_recorded():
     paper = read("paper/paper.md")
     rows = recorded()
