@@ -4,7 +4,7 @@ An HTML report of a topic model
 
 :func:`~skcooc.inspection.explore` writes a topic model into one HTML page: the words of each topic,
 its documents, its share in groups of documents, and a map. The page needs only a browser and no
-network. Below it stands in a frame; try *By section* and *Documents*.
+network. The page at the end of this example is live: try *By section* and *Documents*.
 """
 
 # %%
