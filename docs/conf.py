@@ -130,6 +130,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "write_computation_times": False,
+    "min_reported_time": 86_400,  # none: a search for "time" would find all examples
     "thumbnail_size": (360, 260),
     "abort_on_example_error": False,
     "remove_config_comments": True,
