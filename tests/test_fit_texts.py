@@ -300,10 +300,11 @@ def test_the_report_says_how_many_topics_were_fitted(tmp_path, capsys):
     printed = capsys.readouterr().out
     report = fit_texts(planted_texts(6)[0], random_state=0)
     assert (report.n_fitted, len(report.names)) == (8, 6)
-    assert "6 topics (8 fitted; 2 nearly equal ones were merged into others)" in printed
-    assert "60 common ones that tell little about a topic, the most doubtful first (common" in (
-        " ".join(printed.split())
-    )
+    merged = "8 topics were fitted, and 2 that were nearly equal to others were merged with them."
+    assert merged in printed
+    assert (
+        "common words that say little about a topic: 60 (the most doubtful first: common"
+    ) in " ".join(printed.split())
 
 
 def test_many_copies_are_a_note():

@@ -187,7 +187,7 @@ def read_counts(data: str | Path | None = None, **options: object) -> NamedCount
 
 def _fail_output(error: OSError | MemoryError) -> int:
     if isinstance(error, MemoryError):
-        cause = str(error) or "the table, or the model, is too large"
+        cause = str(error) or "the table or the model is too large"
         return _fail(f"not enough memory: {cause}", FAILED)
     return _fail(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
 

@@ -48,24 +48,24 @@ N_TOPICS = 3  # printed of each group
 HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with cache", "seconds")
 FORMS = ".3f", ".3f", "d", ",.1f", ",.1f", ".1f"  # of the numbers below these
 EXPLANATION = """\
-  perplexity: the number of equally likely choices that would leave the same doubt about a
-    held-out token; lower is better. The first line has no topics: a model that does not
-    beat it has learned nothing that helps to predict
-  beta: how sharply topics are kept apart; smaller values make them smoother
-  smoothing: the part of each prediction that is taken from the overall frequencies, so that
-    nothing is impossible; chosen on validation data, or 0.001. LDA needs none
-  with cache: each prediction also uses what the same row already holds (skcooc.RowMemory),
-    because words tend to repeat. Compare the models with the first line of this column
-  seconds: of the fit, in a first run with compilation. LDA, and models with --beta, are
-    fitted twice, as the cache needs a fit to a part of the data"""
+  perplexity: a model with a perplexity of 500 is as uncertain about a held-out token as if it
+    had to guess among 500 equally likely ones, so lower is better. The first line is a
+    baseline without topics; a model that does not beat it has learned nothing of use
+  beta: the inverse temperature of the fit; smaller values make topics smoother
+  smoothing: the part of each prediction that comes from the overall frequencies, so that
+    no token is impossible. It is tuned on validation data, or 0.001. LDA needs none
+  with cache: the model combined with a cache (skcooc.RowMemory), which makes a word or other
+    column more likely once a row has used it. Compare with the first line of this column
+  seconds: time to fit the model, including compilation in a first run. LDA, and models with
+    --beta, are fitted twice, because the cache needs a fit to a part of the data"""
 BETA = """\
-Tuned inverse temperature: beta = {beta:.3f}. It says how sharply topics are kept apart: smaller \
-values make them smoother, which usually predicts better. It is the value whose {fits} to a part \
-of the data predict the rest best. Perplexity is the number of equally likely choices that would \
-leave the same doubt, so lower is better."""
+Tuned inverse temperature: beta = {beta:.3f}. Smaller values make topics and clusters smoother. \
+For each value tried, a model was fitted to a part of the data, and its predictions of the rest \
+were scored by their perplexity. A perplexity of 500 means that the model is as uncertain as if it \
+had to guess among 500 equally likely tokens, so lower is better. The first {fits} gave:"""
 PRIOR = """\
-Pseudo-counts were tried as well, which help where data are sparse: "prior" is added to each \
-column in each topic, and "row prior", if listed, to the topics of each row."""
+Pseudo-counts were tried as well, because they help if the data are sparse. "prior" is added to \
+each column in each topic or cluster, and "row prior", if listed, to each topic in each row."""
 
 # Half a surrogate pair, as in JSON that was cut or in names of files, is written out.
 UNICODE: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
@@ -84,7 +84,7 @@ def report(
         _temperature(model),
         (line for note in result.notes for line in _wrapped(note)),
     ]
-    noun = f"{models.kind_of(model)}s"
+    noun = models.kind_of(model)
     is_divided = has_tree or len(result.shares) > 1  # else all rows have the same shares
     if is_divided:
         sections += [
@@ -95,7 +95,7 @@ def report(
         sections.append(_neighbors(table, model, rows))
     paragraphs = ["\n".join(map(_cut, section)) for section in sections]
     lines = "\n".join(f"  {printable(line)}" for line in python)  # not cut, to be copied
-    paragraphs.append(f"The same {noun} in Python\n\n{lines}")
+    paragraphs.append(f"The same {noun}s in Python\n\n{lines}")
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 
 
@@ -132,43 +132,41 @@ def _data(table: NamedCounts, options: Arguments) -> Iterator[str]:
     if empty := int((table.X.sum(axis=1) == 0).sum()):
         yield f"{rows} without any of these {columns}: {empty:,}"
     if table.counted is not None:
-        yield from textwrap.wrap(_dropped(table.counted, options), WIDTH)
+        yield from _dropped(table.counted, options)
 
 
-def _dropped(counted: CountedTexts, options: Arguments) -> str:
-    """The words that are dropped, in one sentence: those first that a reader should doubt."""
+def _dropped(counted: CountedTexts, options: Arguments) -> Iterator[str]:
+    """The words that are dropped, by reason: those first that a reader should doubt."""
     dropped = {words.reason: words for words in counted.dropped}
     parts = []
     if (common := dropped.get("common")) and common.words:
         parts.append(
-            f"{len(common.words):,} common ones that tell little about a topic, the most doubtful "
-            f"first{_examples(common)}; --max-df 1.0 keeps them"
+            f"common words that say little about a topic: {len(common.words):,} (the most "
+            f"doubtful first: {_examples(common)}); --max-df 1.0 keeps them"
         )
-    if counted.max_df is not None:
-        frequent = dropped["frequent"]
+    if counted.max_df is not None and (frequent := dropped["frequent"]).words:
         parts.append(
-            f"{len(frequent.words):,} in more documents than --max-df {counted.max_df}"
-            f"{_examples(frequent)}"
+            f"words in more documents than --max-df {counted.max_df} allows: "
+            f"{len(frequent.words):,} ({_examples(frequent)})"
         )
     if n_rare := len(dropped["rare"].words):
-        parts.append(f"{n_rare:,} in fewer than --min-df {counted.min_df}")
+        parts.append(f"words in fewer documents than --min-df {counted.min_df} allows: {n_rare:,}")
     if (short := dropped.get("short")) and short.words:
-        parts.append(f"{len(short.words):,} of a single letter{_examples(short)}")
-    if not parts:
-        return ""
-    besides = "" if options.stop_words == "none" else ", in addition to English stop words"
-    return f"words dropped{besides}: {', and '.join(parts)}"
+        parts.append(f"words of a single letter: {len(short.words):,} ({_examples(short)})")
+    if parts:
+        besides = "" if options.stop_words == "none" else ", in addition to English stop words"
+        yield f"words dropped{besides}:"
+    for part in parts:
+        yield from _wrapped(part)
 
 
 def _examples(dropped: DroppedWords) -> str:
-    if not dropped.words:
-        return ""
     listed = zip(dropped.words[:N_DROPPED], dropped.shares.tolist(), strict=False)
     names = [word if share != share else f"{word} {100 * share:.0f} %" for word, share in listed]
     if not np.isnan(dropped.shares[0]):
         names[0] += " of the documents"
     more = ", ..." if len(dropped.words) > N_DROPPED else ""
-    return f" ({', '.join(names)}{more})"
+    return f"{', '.join(names)}{more}"
 
 
 def comparison_table(entries: Sequence[Entry], options: Arguments) -> str:
@@ -197,9 +195,9 @@ def _temperature(model: BaseEstimator) -> Iterator[str]:
     if not trials:
         return
     first = trials[0]
-    fits = "fits"
+    fits = "values"
     if first.n_components is not None:
-        fits = f"short fits with {first.n_components} components"
+        fits = f"values, in short fits with {first.n_components} components,"
     yield from textwrap.wrap(BETA.format(beta=model.beta_, fits=fits), WIDTH)
     same_stage = [trial for trial in trials if trial.stage == first.stage]
     yield from _trials({"beta": "9.3f"}, same_stage)
@@ -226,15 +224,16 @@ def _trials(forms: dict[str, str], trials: list[Any]) -> Iterator[str]:
 def _components(table: NamedCounts, result: TopicReport, options: Arguments) -> Iterator[str]:
     model = result.model
     has_members = hasattr(model, "column_labels_")
-    listed = "most frequent ones" if has_members else f"{ORDERS[options.order]} {table.kinds[1]}"
-    head = f"{models.kind_of(model).capitalize()}s, most frequent first: share"
+    noun = models.kind_of(model)
+    head = f"{noun.capitalize()}s, most frequent first: share of the tokens,"
     if has_members:
-        yield f"{head}, {listed}"
+        yield f"{head} most frequent members"
         yield ""
         yield from _members(table, model, options.top)
         return
-    yield f"{head} of the tokens,"
-    yield f"  share of the {table.kinds[0]} with these as the largest, {listed}"
+    yield head
+    yield f"  share of the {table.kinds[0]} in which the {noun} is the largest,"
+    yield f"  {ORDERS[options.order]} {table.kinds[1]}"
     yield ""
     names = table.column_names
     features = component_features(Unwrapped(model), names, options.top, options.order)
@@ -250,13 +249,14 @@ def _components(table: NamedCounts, result: TopicReport, options: Arguments) -> 
         n_merged = result.n_fitted - size
         yield ""
         merged = (
-            "1 nearly equal one was merged into another"
+            "1 that was nearly equal to another was merged with it"
             if n_merged == 1
-            else f"{n_merged} nearly equal ones were merged into others"
+            else f"{n_merged} that were nearly equal to others were merged with them"
         )
-        yield (
-            f"{size} topic{'s' if size > 1 else ''} ({result.n_fitted} fitted; {merged}). "
-            "--components sets the number"
+        yield from textwrap.wrap(
+            f"{result.n_fitted} topics were fitted, and {merged}. Use --components to set the "
+            "number yourself.",
+            WIDTH,
         )
     elif result.equal_topics:
         first, second = (result.names[k] for k in result.equal_topics[0])
@@ -264,8 +264,8 @@ def _components(table: NamedCounts, result: TopicReport, options: Arguments) -> 
         suffix = f", and {n_more} more pair{'s' if n_more > 1 else ''}" if n_more else ""
         yield ""
         yield from textwrap.wrap(
-            f"Nearly equal topics: {first!r} and {second!r}{suffix}. Ask for fewer: --components "
-            f"{n_distinct(model.components_)}",
+            f"Nearly equal topics: {first!r} and {second!r}{suffix}. Fit fewer topics with "
+            f"--components {n_distinct(model.components_)}.",
             WIDTH,
         )
 
@@ -278,7 +278,7 @@ def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
         associated = associated_clusters(model.joint_ if side == 0 else model.joint_.T)
         if side == 1:
             yield ""
-        yield f"  {kind}; in brackets the most associated clusters of {table.kinds[1 - side]}"
+        yield f"  {kind}, with the most associated clusters of {table.kinds[1 - side]} in brackets"
         for c in np.argsort(-sides[side].weights).tolist():
             words = " ".join(names[side][sides[side].members[c][:n]])
             clusters = ", ".join(map(str, associated[c][0][:2].tolist()))
@@ -288,7 +288,7 @@ def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
 
 def _tree(table: NamedCounts, model: TreeModel, options: Arguments) -> Iterator[str]:
     words = f"{ORDERS[options.order]} {table.kinds[1]}"
-    yield f"Tree of clusters: {words} of each node, share"
+    yield f"Tree of clusters: {words} of each node, and its share of the tokens"
     yield ""
     for n in range(options.top, 0, -1):
         lines = inspection.export_text(
@@ -300,8 +300,8 @@ def _tree(table: NamedCounts, model: TreeModel, options: Arguments) -> Iterator[
 
 
 def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Iterator[str]:
-    yield f"Nearest {table.kinds[0]} by their topics (Hellinger distance: 0 for the same mixture of"
-    yield "  topics, 1 for none in common)"
+    yield f"Nearest {table.kinds[0]} by their topics, with the Hellinger distance:"
+    yield "  0 for the same mixture of topics, 1 for no topic in common"
     filled = np.flatnonzero(table.X.sum(axis=1) > 0)  # rows without counts all equal the prior
     n_neighbors = min(N_NEIGHBORS, len(filled) - 1)
     places = np.searchsorted(filled, rows)
@@ -318,8 +318,8 @@ def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Itera
     if doubts:
         yield ""
         yield (
-            f"  Some {table.kinds[0]} have the very mixture of another one: they are duplicates, "
-            f"or have few {table.kinds[1]}"
+            f"  Some {table.kinds[0]} have exactly the same mixture: they are duplicates, or "
+            f"contain few {table.kinds[1]}"
         )
 
 
@@ -327,13 +327,16 @@ def _shares_by_division(division: Division, noun: str, rows: str) -> Iterator[st
     """The largest topics of the largest groups, or of all times, in their order."""
     n_topics = min(N_TOPICS, len(division.topics))
     n_groups = len(division.labels)
-    yield f"Shares by {division.name}: the {n_topics} largest {noun}, in percent of the tokens, and"
     are_times = division.name == "time"
-    skipped = f"; periods without {rows} are left out" if are_times else ""
-    yield f"  share of the {rows} with these as the largest{skipped}"
+    unit = "period" if are_times else "group"
+    head = f"Shares by {division.name}: the {n_topics} largest {noun}s of each {unit}"
+    yield f"{head}, with their share of the tokens"
+    yield f"  and the share of the {rows} in which they are the largest"
+    if are_times:
+        yield f"  periods without {rows} are left out"
     n_shown = n_groups if are_times else N_GROUPS
     if n_groups > n_shown:
-        yield f"  the {n_shown} largest of {n_groups} groups, by name"
+        yield f"  the {n_shown} largest of {n_groups} groups are shown, sorted by name"
     for g in sorted(np.argsort(-np.array(division.sizes), kind="stable")[:n_shown].tolist()):
         yield ""
         yield f"  {division.labels[g]} ({rows}: {division.sizes[g]:,})"
@@ -343,7 +346,7 @@ def _shares_by_division(division: Division, noun: str, rows: str) -> Iterator[st
             yield f"    {share:5.1f} %  {documents:5.1f} %  {division.topics[k]}"
     if n_groups > n_shown:
         yield ""
-        yield f"  and {n_groups - n_shown} smaller groups; --output writes all"
+        yield f"  {n_groups - n_shown} smaller groups are not shown; --output writes all groups"
 
 
 def paths_to_write(options: Arguments) -> list[Path]:
@@ -362,7 +365,10 @@ def check_paths(options: Arguments) -> None:
         page = options.html.resolve()
         for result in (path.resolve() for path in paths[:-1]):
             if page == result or page in result.parents or result in page.parents:
-                raise InputError(f"--html {options.html} would replace what -o writes: rename it")
+                raise InputError(
+                    f"--html {options.html} would overwrite a file that --output writes: choose "
+                    "another path for the page"
+                )
     # Only an attempt shows names that are too long, and file systems that do not take files.
     if options.output is not None:
         with all_or_none(options.output, "results"):
@@ -385,11 +391,12 @@ def check_path(path: Path, options: Arguments) -> None:
     for source in filter(None, read):
         if path.resolve() == source.resolve():
             raise InputError(
-                f"{path}: an input file, which would be overwritten: choose another path"
+                f"{path}: this is an input file, which would be overwritten: choose another path"
             )
         if source.is_dir() and path.resolve().is_relative_to(source.resolve()):
             raise InputError(
-                f"{path}: in {source}, whose files are all read as texts: choose another folder"
+                f"{path}: this is in {source}, whose files are all read as texts: choose another "
+                "folder"
             )
 
 

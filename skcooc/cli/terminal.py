@@ -27,13 +27,16 @@ Item = TypeVar("Item")
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 DESCRIPTION = """\
-Fit a topic model or a clustering to co-occurrence data, and report what it finds.
+Find topics or clusters in texts, in pairs such as user and item, or in a matrix of counts,
+and print a report.
 
-Without DATA, it fits the chapters of the King James Bible, which is part of the package."""
+Without DATA, the command analyses the chapters of the King James Bible, which comes with the
+package."""
 
 MODELS_HELP = """\
-aspect, product-space: topic models; asymmetric, projection: clusters of rows; symmetric: clusters
-of rows and of columns; abstraction: a tree of clusters (default: %(default)s)"""
+aspect and product-space find topics, asymmetric and projection find clusters of rows, symmetric
+finds clusters of rows and of columns, and abstraction finds a tree of clusters of rows (default:
+%(default)s)"""
 
 # Options that say what is read, and how: columns of records, names of matrices, limits of texts.
 FIELDS = (
@@ -48,41 +51,45 @@ MAX_ITER = 500
 
 EPILOG = """\
 DATA is one of
-  a folder        texts, one document a file
-  FILE            texts, one document a line, unless all lines have the fields of a table
+  a folder        texts, one document per file
+  FILE            texts, one document per line, or a table if all lines have equally many fields
   FILE.csv, .tsv  a table with a header line: texts, pairs such as user and item, or a matrix
-  FILE.jsonl      one object a line; also .ndjson, and .json, or an array of objects in .json
-  FILE.parquet    a data frame (needs pyarrow or polars); its index gives names of rows
+  FILE.jsonl      a table with one JSON object per line; .ndjson and .json are read as well
+  FILE.json       a table as an array of JSON objects
+  FILE.parquet    a table (needs pyarrow or polars); the index of a pandas frame names the rows
   FILE.npz, .npy  a matrix of counts, written by scipy.sparse.save_npz or numpy.save
   FILE.mtx        a matrix of counts in Matrix Market format
-  docword.X.txt   a bag of words of the UCI repository, with vocab.X.txt beside it
-Except for .npz, .npy, .parquet and folders, files may be compressed, as in FILE.csv.gz.
+  docword.X.txt   a bag of words in the format of the UCI repository, with vocab.X.txt beside it
+All files except .npz, .npy and .parquet may be compressed with gzip, as in FILE.csv.gz.
 
-A table is a matrix of counts if it has at least 10 columns, most of them of numbers, or if its
-first column holds distinct names and at least two others hold numbers. Empty cells are zeros. Rows
-are named by a column of distinct texts, or of numbers with a name like user_id or #OTU ID. Other
-texts are left out, and so are a row and a column of totals; the report says so. If numbers may be
-names or measurements instead of counts, the error asks for --names, --drop or --matrix. Other
-tables hold pairs, of the first two columns; if others may be meant, the error asks for --row and
---column.
+A table is read as texts if one column holds much longer texts than the others. It is read as a
+matrix of counts if it has at least 10 columns and most of them hold numbers, or if the first column
+holds distinct names and at least two others hold numbers. Empty cells of a matrix are zeros. Its
+rows are named by a column of distinct texts, or of numbers with a name such as user_id or #OTU ID.
+Other columns of text, and a row or column of totals, are left out, and the report says so. Any
+other table is read as pairs of its first two columns. If the command cannot tell which columns are
+meant, it stops and asks for --names, --drop, --matrix, or --row and --column.
 
---seeds names a file with typical words of topics: lines such as "cars: car, engine", or JSON such
-as {"cars": ["car", "engine"]}, which words with commas need. Further topics are free.
+--seeds reads a file with typical words of topics that you know. Each line names a topic and lists
+its words, as in "cars: car, engine". For words that contain commas, write the file as JSON, as in
+{"cars": ["car", "engine"]}. All other topics are found without seeds.
 
-With --compare a part of the counts of each row is held out for testing, and models are fitted to
-the others. Perplexity is exp(-mean log P(column | row)) of the test data: the effective number of
-columns among which a model hesitates; lower is better. "With cache" is the perplexity of the model
-combined with a within-document cache (skcooc.RowMemory), because words tend to repeat.
+--compare holds out a part of the counts of each row for testing, and fits several models to the
+rest. Perplexity is exp(-mean log P(column | row)) of the test data. It is the effective number of
+columns that a model hesitates between, so lower is better. "with cache" is the perplexity of the
+model combined with a within-document cache (skcooc.RowMemory), which makes words more likely once
+a row has used them.
 
-Names are written to .csv files as they are: to a spreadsheet, = + - @ at their start are formulas.
+Names are written to .csv files unchanged. A spreadsheet reads a name that starts with = + - or @
+as a formula.
 
-The report goes to stdout, progress to stderr if it is a terminal. Output files are written before
-the report, all or none; --compare adds its table to summary.json. If the reader of the report, such
-as head, goes away, the files are written nevertheless.
+The report goes to stdout. Progress goes to stderr, if that is a terminal. Output files are written
+before the report is printed, either all of them or none. --compare adds its table to summary.json.
+The files are complete even if the report is cut off, as by "| head".
 
 The exit code is 0 for success, 2 for wrong arguments or unusable data, 1 if output cannot be
-written or memory is not enough, 130 if interrupted, and 141 if the reader of the report has gone
-away. Errors are one line on stderr.
+written or memory runs out, 130 if the command is interrupted, and 141 if the program that reads the
+report has closed the pipe. Each error is one line on stderr.
 
 examples
   skcooc
@@ -153,7 +160,7 @@ def argument(name: str, value: str) -> str:
 class _Once(argparse.Action):
     def __call__(self, parser, namespace, values, option_string=None):  # type: ignore[no-untyped-def]
         if getattr(namespace, self.dest) is not None:
-            raise argparse.ArgumentError(self, "given twice")
+            raise argparse.ArgumentError(self, "given twice: keep one of them")
         setattr(namespace, self.dest, values)
 
 
@@ -180,9 +187,12 @@ def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Arguments:
     options = parser.parse_args(argv)
     for name in ("seeds", "batch"):
         if getattr(options, name) is not None and options.model != "aspect":
-            parser.error(f"--{name} needs --model aspect, not {options.model}")
+            parser.error(f"--{name} works with --model aspect only, not with {options.model}")
     if options.compare and options.batch is not None:
-        parser.error("--compare does not go with --batch: models with factors have no cache")
+        parser.error(
+            "--compare cannot be combined with --batch, because models with factors of batches "
+            "have no cache: leave one of them out"
+        )
     if options.test_size is None:
         options.test_size = TEST_SIZE
     elif not options.compare:
@@ -191,45 +201,56 @@ def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Arguments:
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", nargs="?", type=_path, metavar="DATA", help="see below")
+    parser.add_argument(
+        "data", nargs="?", type=_path, metavar="DATA", help="file or folder to read, see below"
+    )
     group = parser.add_argument_group("columns (tables: .csv, .tsv, .jsonl, .json, .parquet)")
     named = partial(group.add_argument, metavar="NAME", action=_Once)
-    named("--text", help="text column (default: detected)")
+    named("--text", help="column that holds the texts (default: detected)")
     named(
         "--group",
         help=(
-            "with texts: column of groups, to compare their shares of topics; of a list, the first"
+            "for texts: column of groups, to compare their shares of topics (a list counts as its "
+            "first item)"
         ),
     )
     named(
         "--batch",
         help=(
-            "with texts: column of batches, such as sources, whose own words are to make no topics"
+            "for texts: column of batches, such as sources; words typical of one batch then do not "
+            "form a topic"
         ),
     )
     named(
         "--time",
         help=(
-            "with texts: column of times, numbers or dates such as 2024-05-31, 05/31/2024 or those "
-            "of mails, divided into at most twelve periods"
+            "for texts: column of times, to follow topics over at most twelve periods; numbers, or "
+            "dates such as 2024-05-31, 05/31/2024 or those of e-mails"
         ),
     )
     named(
         "--row",
         help=(
-            "with pairs: column of rows (default: the first but the counts); with texts: column of "
-            "names (default: title, subject, name, headline or id, if its values are distinct)"
+            "for pairs: column whose values become the rows (default: the first that holds no "
+            "counts); for texts: column with their names (default: title, subject, name, headline "
+            "or id, if its values are distinct)"
         ),
     )
-    named("--column", help="with pairs: column of columns (default: the second but the counts)")
+    named(
+        "--column",
+        help=(
+            "for pairs: column whose values become the columns (default: the second that holds no "
+            "counts)"
+        ),
+    )
     named(
         "--count",
         help=(
-            "with pairs: column of counts "
-            "(default: count, n, freq or weight; else each line is one)"
+            "for pairs: column of counts (default: a column named count, n, freq or weight; "
+            "without one, each line counts once)"
         ),
     )
-    named("--names", help="with a matrix: column of the names of rows (default: detected)")
+    named("--names", help="for a matrix: column with the names of its rows (default: detected)")
     switch = partial(group.add_argument, action="store_const", const=True)
     switch("--matrix", help="the table is a matrix, and all its numbers are counts")
     group.add_argument(
@@ -241,7 +262,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         action=_Once,
         help=(
             "for a table without a header line: names of all its columns, as in user,item,count, "
-            "or none to number them"
+            'or "none" to number them'
         ),
     )
     matrices = parser.add_argument_group("matrices").add_argument
@@ -250,13 +271,13 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
             f"--{side}-names",
             type=_path,
             metavar="FILE",
-            help=f"file with names of the {side}s, one a line",
+            help=f"file with the names of the {side}s, one per line",
         )
     matrices(
         "--transpose",
         action="store_const",
         const=True,
-        help="exchange rows and columns; --row-names are those of the new rows",
+        help="exchange rows and columns; --row-names then names the new rows",
     )
     parser.add_argument_group("text files").add_argument(
         "--encoding",
@@ -264,7 +285,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=(
             "encoding of DATA and of files with names or seeds, such as cp1252 or gb18030 "
-            "(default: UTF-8, or UTF-16 where its mark comes first)"
+            "(default: UTF-8, or UTF-16 if the file begins with a byte order mark)"
         ),
     )
     texts = parser.add_argument_group("texts").add_argument
@@ -273,22 +294,22 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     limits(
         "--min-df",
         help=(
-            "drop words in fewer documents: a number, or a share below 1 "
-            "(default: 5; 2 for fewer than 1000 documents, 1 for fewer than 100)"
+            "drop words that occur in fewer than N documents; a share such as 0.01 is possible as "
+            "well (default: 5, with fewer than 1000 documents 2, with fewer than 100 documents 1)"
         ),
     )
     limits(
         "--max-df",
         help=(
-            "drop words in more documents, such as 0.5 (default: drop frequent words that tell "
-            "little about a topic; 1.0 keeps all)"
+            "drop words that occur in more than N documents, or in more than a share such as 0.5 "
+            "(default: drop only those frequent words that say little about a topic; 1.0 keeps all)"
         ),
     )
     texts(
         "--token-pattern",
         type=_pattern,
         metavar="REGEX",
-        help="regular expression of words (default: words of two letters or more, in any script)",
+        help="regular expression for a word (default: two letters or more, in any script)",
     )
 
 
@@ -302,22 +323,25 @@ def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
         default=0,
         metavar="K",
         help=(
-            "number of topics or clusters, at most a tenth of the rows by default: of topics 4, 8, "
-            "16 or 32, as long as held-out perplexity falls, and nearly equal ones are merged; of "
-            "other models 32"
+            "number of topics or clusters (default: for aspect, 4, 8, 16 and 32 topics are tried "
+            "until held-out perplexity stops falling, and nearly equal topics are merged; for "
+            "other models 32; always at most a tenth of the number of rows)"
         ),
     )
     add(
         "--seeds",
         type=_path,
         metavar="FILE",
-        help="file with typical words of named topics (--model aspect); see below",
+        help="file with topics that you know and their typical words (--model aspect); see below",
     )
     add(
         "--beta",
         type=_beta,
         default="auto",
-        help='inverse temperature in (0, 1], or "auto" to tune it (default: auto)',
+        help=(
+            "inverse temperature, above 0 and at most 1: smaller values make topics smoother "
+            '(default: "auto", which tunes it)'
+        ),
     )
     add(
         "--max-iter",
@@ -329,22 +353,31 @@ def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
     add(
         "--compare",
         action="store_true",
-        help="compare held-out perplexities: with the topic-free baseline, other fits, and LDA",
+        help=(
+            "compare the held-out perplexity of the model with that of a topic-free baseline, of "
+            "other fits, and of LDA"
+        ),
     )
     add(
         "--test-size",
         type=_share,
         metavar="SHARE",
-        help=f"with --compare: share of the counts held out, at most 0.5 (default: {TEST_SIZE})",
+        help=f"with --compare: share of the counts to hold out, at most 0.5 (default: {TEST_SIZE})",
     )
     add(
         "--seed",
         type=_seed,
         default=0,
         metavar="N",
-        help="random seed of the test data and of initialisations (default: %(default)s)",
+        help="random seed for initialisations and the choice of test data (default: %(default)s)",
     )
-    add("--jobs", type=_jobs, default=-1, metavar="N", help="threads (default: -1, all cores)")
+    add(
+        "--jobs",
+        type=_jobs,
+        default=-1,
+        metavar="N",
+        help="number of threads (default: -1, all cores)",
+    )
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
@@ -354,14 +387,14 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         type=_positive,
         default=10,
         metavar="N",
-        help="words shown of each topic (default: 10)",
+        help="number of words to show for each topic (default: 10)",
     )
     add(
         "--order",
         choices=["characteristic", "probable"],
         default="characteristic",
         help=(
-            "order of words: the most characteristic, or the most probable first "
+            "which words of a topic come first: the most characteristic or the most probable "
             "(default: %(default)s)"
         ),
     )
@@ -370,7 +403,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="ROW",
-        help="name of a row whose nearest rows are shown; can be repeated",
+        help="show the rows nearest to the row of this name; can be repeated",
     )
     add(
         "-o",
@@ -379,21 +412,21 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help=(
             "write components.csv, embedding.csv, summary.json and model.joblib into this folder, "
-            "with --group and --time also shares_by_group.csv and shares_by_time.csv"
+            "and with --group or --time also shares_by_group.csv or shares_by_time.csv"
         ),
     )
     add(
         "--html",
         type=_path,
         metavar="FILE",
-        help="write an HTML page to explore the model, such as topics.html (needs Jinja2)",
+        help="write a web page to explore the model, such as topics.html (needs Jinja2)",
     )
     add("--title", metavar="TEXT", help="heading of the page (default: the name of DATA)")
     add(
         "--no-progress",
         dest="progress",
         action="store_false",
-        help="print nothing but errors on stderr",
+        help="print only errors on stderr",
     )
 
 
@@ -415,9 +448,9 @@ def _number(expected: str, kind: type, accept: Callable[[float], bool]) -> Calla
 _positive = _number("a positive whole number", int, lambda n: n >= 1)
 _seed = _number("a whole number from 0 to 2^32 - 1", int, lambda n: 0 <= n < 2**32)
 _jobs = _number("a whole number other than 0", int, lambda n: n != 0)
-_share = _number("a number in (0, 0.5]", float, lambda s: 0 < s <= 0.5)
-_temperature = _number('a number in (0, 1] or "auto"', float, lambda b: 0 < b <= 1)
-_frequency = _number("a positive number or a share", float, lambda s: 0 < s <= 1)
+_share = _number("a number above 0 and at most 0.5", float, lambda s: 0 < s <= 0.5)
+_temperature = _number('a number above 0 and at most 1, or "auto"', float, lambda b: 0 < b <= 1)
+_frequency = _number("a positive whole number or a share up to 1", float, lambda s: 0 < s <= 1)
 
 
 def _beta(text: str) -> float | str:
@@ -429,7 +462,8 @@ def _encoding(name: str) -> str:
         "".encode(name)
     except LookupError as error:
         raise argparse.ArgumentTypeError(
-            f"{name!r} is no encoding of texts; usual ones are utf-8, utf-16, cp1252 and gb18030"
+            f"{name!r} is not an encoding of texts; common ones are utf-8, utf-16, cp1252 and "
+            "gb18030"
         ) from error
     return name
 
@@ -438,7 +472,9 @@ def _pattern(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from error
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a valid regular expression: {error}"
+        ) from error
     return text
 
 

@@ -446,7 +446,7 @@ REFUSED = {
         "polish.txt": "żółw łódź źdźbło\n".encode("cp1250")
     },
     "not utf-16 text": {"no_mark.txt": (LINES, "--encoding", "utf-16")},
-    "argument --encoding: 'rot13' is no encoding of texts": {
+    "argument --encoding: 'rot13' is not an encoding of texts": {
         "rot.txt": (LINES, "--encoding", "rot13")
     },
     "--encoding applies to text files only": {

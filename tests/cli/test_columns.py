@@ -296,13 +296,14 @@ def test_rows_without_a_label_are_in_no_group_and_the_largest_are_printed(run, e
     assert "  10 (documents: 11)\n" in out
     assert "  21 (documents: 1)\n" in out
     assert re.search(r"11 \(documents: 1\)\n    100\.0 %  100\.0 %  \w", out)
-    assert "and 8 smaller groups; --output writes all" in out
+    assert "8 smaller groups are not shown; --output writes all groups" in out
     days = [(*a[:3], 30240501 + i % 3) for i, a in enumerate(ARTICLES)]
     out = run(written(tmp_path / "a.csv", HEADER, days), "--beta", ".8", "--time", "date")
     assert all(f"  3024050{day} (documents: 10)" in out for day in (1, 2, 3))
 
 
-FREQUENT = "1 in more documents than --max-df 0.5 (common 100 % of the documents), and "
+RARE = "words in fewer documents than --min-df 3 allows: 45"
+FREQUENT = "words in more documents than --max-df 0.5 allows: 1 (common 100 % of the documents)"
 
 
 def test_texts_without_a_group_are_counted_and_only_dropped_words_are_told(run, tmp_path):
@@ -311,7 +312,7 @@ def test_texts_without_a_group_are_counted_and_only_dropped_words_are_told(run, 
     out = run(path, "--beta", ".8", "--group", HEADER[2], "--stop-words", "none")
     assert f"without a group (--group {HEADER[2]}), in no group: 20" in out
     assert "stop words" not in out
-    assert "0 in fewer" not in out
+    assert "words in fewer documents" not in out
     lists = [
         {"text": text, "desk": ["home", "sports"][: 1 + i % 2]} for i, text in enumerate(DOCUMENTS)
     ]
@@ -325,15 +326,16 @@ def test_words_left_out_are_counted_and_pages_have_headings(run, texts, monkeypa
         "\n".join(f"common {text} rare{i} pair{i // 2}" for i, text in enumerate(DOCUMENTS))
     )
     arguments = texts, "--beta", ".8", "--min-df", "3"
-    for limit, expected in (((), ""), (("--max-df", "0.5"), FREQUENT)):
+    for limit, expected in (
+        ((), [RARE]), (("--max-df", "0.5"), [FREQUENT, RARE]), (("--max-df", "1.0"), [RARE])
+    ):  # fmt: skip
         out = run(*arguments, *limit)
-        told = " ".join(out.split("words dropped, ")[1].split("\n\n")[0].split())
-        assert told == f"in addition to English stop words: {expected}45 in fewer than --min-df 3"
-    every = " ".join(run(*arguments, "--max-df", "1.0").split())
-    assert "0 in more documents than --max-df 1.0, and 45 in fewer" in every
+        header, *told = out.split("words dropped, ")[1].split("\n\n")[0].splitlines()
+        assert header == "in addition to English stop words:"
+        assert [line.strip() for line in told] == expected
     monkeypatch.setattr(import_module("skcooc.cli.report"), "N_DROPPED", 2)
     few = run(*arguments, "--max-df", "9")
-    frequent = re.search(r"stop words: 10 in .* --max-df 9 \((.*?)\)", " ".join(few.split()))[1]
+    frequent = re.search(r"--max-df 9 allows: 10 \((.*?)\)", " ".join(few.split()))[1]
     assert re.fullmatch(r"common 100 % of the documents, \w+ 33 %, \.\.\.", frequent)
     page = tmp_path / "topics.html"
     run(texts, "--beta", ".8", "--html", page)

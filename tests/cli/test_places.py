@@ -41,7 +41,7 @@ def test_what_is_read_is_not_written_over(error, npz, tmp_path):
         ("-o", tmp_path, "--column-names", names, "--row-names", rows),
         ("-o", tmp_path, "--seeds", names),
     ):
-        assert "an input file, which would be overwritten" in error(npz, *options)
+        assert "this is an input file, which would be overwritten" in error(npz, *options)
         assert everything(tmp_path) == before
 
 
@@ -108,8 +108,8 @@ def test_outputs_do_not_replace_each_other(error, npz, tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to("out")
     for page in (out, out / "summary.json", out / "model.joblib" / "page.html", tmp_path / "link"):
         message = error(npz, "-o", out, "--html", page)
-        assert f"--html {page} would replace what -o writes" in message
-    assert "would replace" in error(npz, "-o", out / "more", "--html", out)
+        assert f"--html {page} would overwrite a file that --output writes" in message
+    assert "would overwrite" in error(npz, "-o", out / "more", "--html", out)
     assert not out.exists()
 
 
@@ -192,7 +192,7 @@ def test_bad_input_is_one_line(error, npz, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err == expected
     exhausted.side_effect = MemoryError()
     assert main([str(npz)]) == 1
-    expected = "skcooc: error: not enough memory: the table, or the model, is too large\n"
+    expected = "skcooc: error: not enough memory: the table or the model is too large\n"
     assert capsys.readouterr().err == expected
     assert printable("\u202eabc\x9b\n") == "\\u202eabc\\x9b\\n"
     names = "a.csv", "a.npz", "a.parquet", "a.txt", "a.json"

@@ -207,7 +207,7 @@ def test_the_command_line_has_both_sides(tmp_path, capsys):
     assert main([str(path), "--model", "symmetric", "-k", "3", *to]) == 0
     out = capsys.readouterr().out
     assert "9 values of adjective, 8 values of noun" in out
-    after = out.split("most frequent ones")[1]
+    after = out.split("most frequent members")[1]
     assert all(after.count(name) == 1 for name in ADJECTIVES + NOUNS)
     assert '"sides":["values of adjective","values of noun"]' in page.read_text(encoding="utf-8")
     for file in ("components.csv", "embedding.csv"):  # clusters have the names of the page
