@@ -132,16 +132,16 @@ def _run(options: Arguments, out: SafeStream, outputs: Outputs) -> None:
     written: list[str] = []
     messages: list[str] = []
     if options.output is not None:
-        with outputs.next(), screen.step("writing"):
+        with outputs.next(), screen.step("writing files"):
             written = write(options.output, table, result, python)
             messages.append(f"Written to {printable(str(options.output))}: {', '.join(written)}")
     if options.html is not None:
         doubts: list[str] = []
-        with outputs.next(), screen.step("page"), collected(doubts):
+        with outputs.next(), screen.step("writing the page"), collected(doubts):
             write_page(options.html, result)
             messages.append(f"Written: {printable(str(options.html))}")
         result.notes.extend(note for note in doubts if note not in result.notes)
-    with screen.step("report"):
+    with screen.step("preparing the report"):
         text = report(table, result, options, python)
     screen.announce("")  # a blank line after the bars
     say("".join([text, *(f"\n{message}\n" for message in messages)]), out)

@@ -27,7 +27,10 @@ def count_records(records: Records, options: Arguments, screen: Screen) -> Named
     of_texts = first_given(options, "text", "group", "time", "batch", *LIMITS)
     of_pairs = first_given(options, "column", "count")
     if of_matrix and (option := of_texts or of_pairs or first_given(options, "row")):
-        raise InputError(f"{records.path}: {of_matrix} is for matrices, and {option} is not")
+        raise InputError(
+            f"{records.path}: {of_matrix} applies to matrices only, and {option} does not: leave "
+            "one of them out"
+        )
     records = _without(records, options.drop or ())
     _check_header(records, options)
     if of_matrix:
@@ -55,7 +58,7 @@ def _without(records: Records, dropped: Sequence[str]) -> Records:
         records.column(name)  # InputError if there is none
     columns = [column for column in records.columns if column.name not in dropped]
     if not columns:
-        raise InputError(f"{records.path}: --drop leaves no column")
+        raise InputError(f"{records.path}: --drop leaves out all columns: keep some of them")
     index = tuple(name for name in records.index if name not in dropped)
     return replace(records, columns=columns, index=index)
 
@@ -78,9 +81,10 @@ def _check_header(records: Records, options: Arguments) -> None:
     if is_record:
         first = texts.excerpt(", ".join(column.name for column in columns))
         raise InputError(
-            f"{records.path}: the first line, {first}, does not look like a header with names "
-            "of columns: add one, or give --header NAMES, such as user,item,count, or --header "
-            "none for a matrix; if it is the header, give --matrix, --text, or --row and --column"
+            f"{records.path}: the first line, {first}, does not look like a header with the names "
+            "of the columns: add a header, or give --header NAMES, such as user,item,count, or "
+            "--header none for a matrix; if it is the header, give --matrix, --text, or --row and "
+            "--column"
         )
 
 
@@ -89,8 +93,7 @@ def _count_texts(records: Records, text: str, options: Arguments, screen: Screen
         raise InputError(f"{records.path}: {option} applies to pairs only, not to --text")
     if any(isinstance(value, dict) for value in records.column(text).values):
         raise InputError(
-            f"{records.path}: {text!r} holds objects, whose names are no words: write their texts "
-            "as strings"
+            f"{records.path}: {text!r} holds objects instead of texts: write each text as a string"
         )
     values = records.column(text).strings
     if row := options.row or _title_field(records, text):
@@ -105,16 +108,17 @@ def _count_texts(records: Records, text: str, options: Arguments, screen: Screen
     times = None if options.time is None else _parse_times(records, options.time)
     notes = table.notes
     if groups is not None and (n_missing := sum(label is None for label in groups)):
-        notes = (*notes, f"without a group (--group {options.group}), in no group: {n_missing:,}")
+        notes = (*notes, f"documents without a group (--group {options.group}): {n_missing:,}")
     if options.group is not None:
         values = records.column(options.group).values
         if n_lists := sum(isinstance(value, list) and len(value) > 1 for value in values):
             notes = (
                 *notes,
-                f"with several groups (--group {options.group}), in the first of them: {n_lists:,}",
+                f"documents with several groups, counted in the first (--group {options.group}): "
+                f"{n_lists:,}",
             )
     if times is not None and (n_missing := int((times != times).sum())):
-        notes = (*notes, f"without a time (--time {options.time}), in no period: {n_missing:,}")
+        notes = (*notes, f"documents without a time (--time {options.time}): {n_missing:,}")
     return replace(table, groups=groups, batches=batches, times=times, notes=notes)
 
 

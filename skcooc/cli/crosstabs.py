@@ -38,8 +38,9 @@ def is_wide(records: Records) -> bool:
     longest = max(records.columns, key=lambda column: column.mean_words)
     if longest.mean_words >= MIN_LONG:
         raise InputError(
-            f"{records.path}: {n_numbers} columns of numbers, and texts in {longest.name!r}: give "
-            f"{argument('text', longest.name)}, or --matrix if the numbers are the counts"
+            f"{records.path}: there are {n_numbers} columns of numbers, but also texts in "
+            f"{longest.name!r}: give {argument('text', longest.name)} for topics of the texts, or "
+            "--matrix if the numbers are counts"
         )
     return True
 
@@ -66,20 +67,22 @@ def count_matrix(records: Records, options: Arguments) -> NamedCounts:
     columns = _divide(records, options)
     if not columns.counts:
         raise InputError(
-            f"{records.path}: no columns of numbers: a matrix needs counts, such as 1 for a mark"
+            f"{records.path}: there are no columns of numbers: a matrix needs counts, such as 1 "
+            "instead of a mark"
         )
     X = np.column_stack([column.numbers for column in columns.counts])
     names = [column.name for column in columns.counts]
     rows = [", ".join(values) for values in zip(*(c.strings for c in columns.names), strict=True)]
     if unnamed := [i for i, row in enumerate(rows) if not row.strip(" ,")]:
         raise InputError(
-            f"{records.place(unnamed[0])}: no name of the row in {listed(columns.names)}"
+            f"{records.place(unnamed[0])}: this row has no name in "
+            f"{listed(columns.names)}; fill it in"
         )
     notes = []
     if rows and (options.column_names if options.transpose else options.row_names) is None:
         note = f"rows are named by {listed(columns.names)}"
         n_repeated = len(rows) - len(set(rows))
-        notes.append(f"{note}, which repeats {n_repeated} names" if n_repeated else note)
+        notes.append(f"{note}, where {n_repeated} names are repeated" if n_repeated else note)
     if columns.left_out:
         notes.append(f"left out: {listed(columns.left_out)}")
     if not options.matrix:
@@ -125,10 +128,10 @@ def _refuse_number(records: Records, column: Column, position: int) -> NoReturn:
     value = column.strings[position]
     advice = "write numbers such as 1234.5, and leave cells without a count empty"
     if position == 0 and not is_nearly_number(value):
-        advice = "remove this line if it holds units, or names once more"
+        advice = "remove this line if it holds units or repeats the names"
     raise InputError(
-        f"{records.place(position)}: {value!r} of {column.name!r} is not a number: {advice}, or "
-        f"leave the column out by {argument('drop', column.name)}"
+        f"{records.place(position)}: {value!r} in column {column.name!r} is not a number: "
+        f"{advice}, or leave the column out with {argument('drop', column.name)}"
     )
 
 
@@ -174,7 +177,7 @@ def _check_identifiers(records: Records, counts: Sequence[Column]) -> None:
         options = " ".join(argument("drop", c.name) for c in counts[:2])
         raise InputError(
             f"{records.path}: {listed(counts[:2])} may name the rows together, as two levels of an "
-            f"index: join them in one column of texts, leave them out by {options}, or give "
+            f"index: join them in one column of texts, leave them out with {options}, or give "
             "--matrix if they hold counts"
         )
 
@@ -193,7 +196,7 @@ def _check_measures(records: Records, counts: Sequence[Column]) -> None:
         options = " ".join(argument("drop", c.name) for c in suspects[:N_LISTED])
         raise InputError(
             f"{records.path}: {listed(suspects)} may hold measurements or labels, not counts: "
-            f"leave these out by {options}, or give --matrix if they hold counts"
+            f"leave them out with {options}, or give --matrix if they hold counts"
         )
 
 
@@ -216,10 +219,10 @@ def _without_totals(
         if not np.allclose(table.sum(axis=1), 2 * table[:, total]):
             way = argument("drop", name) if axis else "remove its line"
             raise InputError(
-                f"{path}: {side} {name!r} is the sum of others: leave it out ({way}), and "
-                "whatever else is not counted beside them, or give --matrix if all are counts"
+                f"{path}: {side} {name!r} is the sum of some other {side}s: leave it out ({way}), "
+                f"and all {side}s that do not hold counts, or give --matrix if all hold counts"
             )
-        notes.append(f"left out: the {side} {name!r}, as it has the totals")
+        notes.append(f"left out: the {side} {name!r}, because it holds totals")
         remaining.append([label for i, label in enumerate(labels) if i != total])
         X = np.delete(X, total, axis)
     return X, remaining, notes

@@ -83,17 +83,21 @@ def read_bag_of_words(path: Path, text: str, options: Arguments) -> NamedCounts:
             warnings.simplefilter("error", DeprecationWarning)  # of text that is no number
             numbers = np.fromstring(text, dtype=np.int64, sep=" ")
     except (ValueError, DeprecationWarning) as error:
-        raise InputError(f"{path}: not whole numbers below its three header lines") from error
+        raise InputError(
+            f"{path}: all values below the three header lines must be whole numbers"
+        ) from error
     n, m, size = numbers[:3].tolist()
     triples = numbers[3:]
     if len(triples) != 3 * size:
         raise InputError(
-            f"{path}: {len(triples) / 3:g} lines of document, word and count, but the third line "
-            f"promises {size}"
+            f"{path}: there are {len(triples) / 3:g} lines of document, word and count, but the "
+            f"third line announces {size}"
         )
     i, j, counts = triples.reshape(-1, 3).T
     if size and not (1 <= i.min() <= i.max() <= n and 1 <= j.min() <= j.max() <= m):
-        raise InputError(f"{path}: documents or words are not numbered from 1 to {n} and {m}")
+        raise InputError(
+            f"{path}: documents must be numbered from 1 to {n}, and words from 1 to {m}"
+        )
     if max(n, m) > MAX_NAMES:
         raise InputError(f"{path}: {n} x {m}, but at most {MAX_NAMES} rows or columns can be named")
     X = sp.coo_array((counts, (i - 1, j - 1)), shape=(n, m))

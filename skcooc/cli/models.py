@@ -52,7 +52,7 @@ def with_components(options: Arguments, table: NamedCounts, screen: Screen) -> A
         return options
     if options.model != "aspect":
         return replace(options, components=largest_size(table.X))
-    with screen.step("number of topics"):
+    with screen.step("choosing the number of topics"):
         size = find_size(table.X, **_parameters(table, options))
     return replace(options, components=max(size, len(table.seeds or ())))
 

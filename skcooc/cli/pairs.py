@@ -40,8 +40,8 @@ def count_pairs(records: Records, options: Arguments) -> NamedCounts:
         )
     if may_be_counts and len(sizes) == math.prod(shape) and not np.ptp(sizes):
         raise InputError(
-            f"{records.path}: all values of {row.name!r} occur equally often with all of "
-            f"{column.name!r}: if the counts are in another column, name it, as by "
+            f"{records.path}: each value of {row.name!r} occurs equally often with each value of "
+            f"{column.name!r}: if another column holds the counts, name it, as in "
             f"{argument('count', may_be_counts[0].name)}"
         )
     note = f"not used: {listed(unused)}"
@@ -71,13 +71,15 @@ def _columns_of_pairs(records: Records, options: Arguments) -> tuple[Column, Col
     sides = [c for c in columns if c.name != name]
     if len(sides) < 2:
         raise InputError(
-            f"{records.path}: one column, {(sides or columns)[0].name!r}, but pairs need two "
-            "besides counts; if it holds texts, name it with --text"
+            f"{records.path}: there is only one column, {(sides or columns)[0].name!r}, but pairs "
+            "need two besides counts; if it holds texts, name it with --text"
         )
     row = sides[0] if options.row is None else records.column(options.row)
     column = sides[1] if options.column is None else records.column(options.column)
     if row is column:
-        raise InputError(f"{records.path}: rows and columns are both {row.name!r}")
+        raise InputError(
+            f"{records.path}: --row and --column are both {row.name!r}: name two different columns"
+        )
     return row, column, None if name is None else records.column(name)
 
 
@@ -85,24 +87,24 @@ def _check_names(records: Records, *pair: Column, is_chosen: bool) -> None:
     """Raise InputError if columns have no name for each record, or no name twice."""
     for name in (column.name for column in pair if column.has_lists):
         raise InputError(
-            f"{records.path}: lists in {name!r}: write a record for each item, such as by "
+            f"{records.path}: {name!r} holds lists: write a record for each item, such as with "
             f"df.explode({name!r})"
         )
     for column in pair:
         name = column.name
         if n_empty := column.strings.count(""):
             position = column.strings.index("")
-            advice = "remove these"
+            advice = "remove these records"
             if position > 0 and 2 * n_empty > len(records):
-                advice += f" or, if cells were merged, fill them by df[{name!r}].ffill()"
+                advice += f" or, if cells were merged, fill them with df[{name!r}].ffill()"
             raise InputError(
                 f"{records.place(position)}: no value of {name!r}, in {n_empty} of {len(records)} "
-                f"records; {advice}"
+                f"records: {advice}"
             )
         if not is_chosen and len(records) > 2 and column.is_distinct:
             raise InputError(
                 f"{records.path}: each value of {name!r} occurs only once, but models need "
-                f"repeated values: leave it out by {argument('drop', name)}, name a column of "
+                f"repeated values: leave it out with {argument('drop', name)}, name a column of "
                 "texts with --text, or those of pairs with --row and --column; if each column "
                 "holds counts, give --matrix"
             )
@@ -127,7 +129,9 @@ def _check_pair(
         f"{argument('row', example[0].name)} {argument('column', example[1].name)}"
     )
     if len(may_be_counts) >= 2 and (row.may_hold_counts or column.may_hold_counts):
-        raise InputError(f"{path}: pairs or a matrix of counts: {advice}, or give --matrix")
+        raise InputError(
+            f"{path}: this may hold pairs or a matrix of counts: {advice}, or give --matrix"
+        )
     if measures := [c for c in (row, column) if c.holds_measures]:
         raise InputError(f"{path}: {listed(measures)} may hold times or measurements: {advice}")
     values = set(column.strings)
@@ -135,12 +139,12 @@ def _check_pair(
     if shared := [c for c in names if 2 * len(values.intersection(c.strings)) > len(values)]:
         raise InputError(
             f"{path}: {listed([column, *shared])} hold the same values: if they are lists, write "
-            f"a line for each value, as by df.melt, or {advice}"
+            f"a line for each value, as with df.melt, or {advice}"
         )
     if is_alias:
         raise InputError(
-            f"{path}: a value of {row.name!r} or {column.name!r} occurs with one value of the "
-            f"other only, as if one named or grouped the other: {advice}"
+            f"{path}: each value of {row.name!r} or of {column.name!r} occurs with a single value "
+            f"of the other column, as if one column named or grouped the other: {advice}"
         )
 
 

@@ -23,7 +23,7 @@ SEEDS = 'use lines such as "cars: car, engine", or {"cars": ["car", "engine"]}'
 def read(options: Arguments, screen: Screen) -> NamedCounts:
     """The data that the options ask for; InputError if they cannot be read or used."""
     if options.data is None and (option := first_given(options, *FIELDS, *NAMES, "encoding")):
-        raise InputError(f"{option} needs DATA")
+        raise InputError(f"{option} needs DATA: give a file or folder")
     if options.data is None:
         table = texts.validate(texts.read_bible(options, screen))
     else:
@@ -33,8 +33,8 @@ def read(options: Arguments, screen: Screen) -> NamedCounts:
     seeds = read_seeds(options.seeds, options.encoding, table.column_names, table.kinds[1])
     if 0 < options.components < len(seeds):
         raise InputError(
-            f"{options.seeds}: {len(seeds)} topics are named, but --components is "
-            f"{options.components}"
+            f"{options.seeds}: the file names {len(seeds)} topics, but --components is "
+            f"{options.components}: give at least {len(seeds)}, or name fewer topics"
         )
     return replace(table, seeds=seeds)
 
@@ -97,15 +97,17 @@ def read_seeds(
     topics = list((_from_json if text.lstrip().startswith("{") else _from_lines)(path, text))
     seeds = dict(topics)
     if not seeds:
-        raise InputError(f"{path}: no topics: {SEEDS}")
+        raise InputError(f"{path}: the file names no topics: {SEEDS}")
     if len(seeds) < len(topics):
-        raise InputError(f"{path}: a topic is named twice in {', '.join(n for n, _ in topics)}")
+        raise InputError(
+            f"{path}: two topics have the same name in {', '.join(n for n, _ in topics)}"
+        )
     columns = set(columns)
     if unknown := [(word, name) for name, words in topics for word in words if word not in columns]:
         listed = ", ".join(f"{word!r} of {name!r}" for word, name in unknown)
         raise InputError(
-            f"{path}: not among the {kind} of the data: {listed}; remove these, or see --min-df, "
-            "--max-df and --stop-words, which drop words"
+            f"{path}: these seeds are not among the {kind} of the data: {listed}; remove them, or "
+            "check --min-df, --max-df and --stop-words, which drop words"
         )
     return seeds
 
@@ -118,7 +120,7 @@ def _from_json(path: Path, text: str) -> Iterator[tuple[str, list[str]]]:
     for name, words in topics:
         is_list = isinstance(words, list) and all(isinstance(word, str) for word in words)
         if not (name.strip() and is_list and words):
-            raise InputError(f"{path}: {name!r} is no topic with a list of names: {SEEDS}")
+            raise InputError(f"{path}: {name!r} is not a topic with a list of words: {SEEDS}")
         yield name, words
 
 
@@ -128,5 +130,7 @@ def _from_lines(path: Path, text: str) -> Iterator[tuple[str, list[str]]]:
             name, _, words = line.partition(":")
             listed = [word.strip() for word in words.split(",") if word.strip()]
             if not (name.strip() and listed):
-                raise InputError(f"{path}, line {number}: no topic with names: {SEEDS}")
+                raise InputError(
+                    f"{path}, line {number}: this is not a topic with its words: {SEEDS}"
+                )
             yield name.strip(), listed

@@ -65,7 +65,7 @@ class Records:
         """The column of this name; InputError if there is none."""
         if name not in self._by_name:
             columns = ", ".join(self._by_name)
-            raise InputError(f"{self.path}: no column {name!r}; the columns are {columns}")
+            raise InputError(f"{self.path}: there is no column {name!r}; the columns are {columns}")
         return self._by_name[name]
 
 
@@ -136,8 +136,8 @@ def _parse_delimited(
         numbers.pop(0)
         if len(names) == 1 and any(separator in names[0] for separator in ALL_SEPARATORS):
             raise InputError(
-                f"{path}: one column, {names[0]!r}, with a separator in its name: is the suffix "
-                "right?"
+                f"{path}: there is only one column, {names[0]!r}, with a separator in its name: is "
+                "the suffix of the file right?"
             )
         if len(names) > 1 and records and all(len(f) == len(names) + 1 for f in records):
             if any(fields[-1] for fields in records):
@@ -162,7 +162,7 @@ def _parse_delimited(
         first = texts.excerpt(", ".join(column.name for column in columns))
         raise InputError(
             f"{path}: a name occurs twice in {source}, {first}: rename one, or remove lines above "
-            "the header; without a header, give --header NAMES, or --header none for a matrix"
+            "the header; if there is no header, give --header NAMES, or --header none for a matrix"
         )
     return make_records(path, columns, numbers, "line", has_line_of_names=header is None)
 
@@ -319,7 +319,7 @@ def make_records(
 ) -> Records:
     """Records of these columns; InputError if there are none."""
     if not len(numbers):
-        raise InputError(f"{path}: no records")
+        raise InputError(f"{path}: the table has no records")
     if not columns:
         raise InputError(f"{path}: no named values in any of {len(numbers)} records")
     return Records(path, columns, unit, numbers, index, has_line_of_names)
@@ -331,8 +331,8 @@ def check_thousands(path: Path, columns: Sequence[Column]) -> None:
     if decimals and all(THOUSANDS.fullmatch(value) for value, _ in decimals):
         value, name = decimals[0]
         raise InputError(
-            f"{path}: {value!r} of {name!r} may be a thousand or a fraction: write it as "
-            f"{value.replace('.', '')} or {value}0"
+            f"{path}: {value!r} in {name!r} may be a number above a thousand or a fraction: "
+            f"write it as {value.replace('.', '')} or {value}0"
         )
 
 

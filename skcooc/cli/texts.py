@@ -26,25 +26,31 @@ from skcooc.tables.pairs import MAX_TOKENS
 MIN_TOKENS = 100  # a tenth of them is held out, and a tenth of the rest once more
 LETTER = re.compile(r"[^\W\d_]")
 TERMS = re.compile(r"\S+( \d+:[-+.\de]+)+ *")  # of a line in the format of svmlight or lda-c
-SPREADSHEET = "save the sheet as .csv, or pandas.read_excel(path).to_csv('x.csv', index=False)"
-IN_R = "write it in R by Matrix::writeMM(x, 'x.mtx') or write.csv(x, 'x.csv')"
-MARKUP = "extract its text, one document a file or a line, and name it .txt"
-SINGLE_CELL = "write it by scipy.io.mmwrite('x.mtx', adata.X), with names in files of lines"
-PICKLE = "write the table in Python by df.to_parquet('x.parquet') or scipy.sparse.save_npz"
+SPREADSHEET = "save the sheet as .csv, or run pandas.read_excel(path).to_csv('x.csv', index=False)"
+IN_R = "write it in R with Matrix::writeMM(x, 'x.mtx') or write.csv(x, 'x.csv')"
+MARKUP = "extract the text, one document per file or per line, and save it as .txt"
+SINGLE_CELL = "write it with scipy.io.mmwrite('x.mtx', adata.X), and the names to text files"
+PICKLE = "write the table in Python with df.to_parquet('x.parquet') or scipy.sparse.save_npz"
 CONVERSIONS = {  # of files that hold no texts, by suffix
-    ".h5ad": f"fit cells in Python, by skcooc.anndata.fit_topics, or {SINGLE_CELL}",
-    ".loom": f"read it by anndata.io.read_loom and {SINGLE_CELL}",
-    ".h5": f"read it, as by scanpy.read_10x_h5 or pandas.read_hdf, and {SINGLE_CELL}",
-    ".hdf5": "read it by h5py or pandas.read_hdf and write .npz, .csv or .parquet",
-    ".biom": "convert it by biom convert -i x.biom -o x.tsv --to-tsv",
-    ".qza": "export it by qiime tools export, then biom convert --to-tsv",
+    ".h5ad": f"fit cells in Python with skcooc.anndata.fit_topics, or {SINGLE_CELL}",
+    ".loom": f"read it with anndata.io.read_loom and {SINGLE_CELL}",
+    ".h5": f"read it with scanpy.read_10x_h5 or pandas.read_hdf, and {SINGLE_CELL}",
+    ".hdf5": "read it with h5py or pandas.read_hdf and write .npz, .csv or .parquet",
+    ".biom": "convert it with biom convert -i x.biom -o x.tsv --to-tsv",
+    ".qza": "export it with qiime tools export, then run biom convert --to-tsv",
     **dict.fromkeys((".rds", ".rda", ".rdata"), IN_R),
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), SPREADSHEET),
     **dict.fromkeys((".pkl", ".pickle", ".joblib"), PICKLE),
-    **dict.fromkeys((".feather", ".arrow"), "pandas.read_feather(path).to_parquet('x.parquet')"),
-    **dict.fromkeys((".dta", ".sav", ".sas7bdat"), "read it by pandas and write .csv or .parquet"),
-    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), "pandas.read_sql(...).to_parquet('x.parquet')"),
-    ".mat": "read it by scipy.io.loadmat and write it by scipy.sparse.save_npz",
+    **dict.fromkeys(
+        (".feather", ".arrow"), "run pandas.read_feather(path).to_parquet('x.parquet')"
+    ),
+    **dict.fromkeys(
+        (".dta", ".sav", ".sas7bdat"), "read it with pandas and write .csv or .parquet"
+    ),
+    **dict.fromkeys(
+        (".db", ".sqlite", ".sqlite3"), "run pandas.read_sql(...).to_parquet('x.parquet')"
+    ),
+    ".mat": "read it with scipy.io.loadmat and write it with scipy.sparse.save_npz",
     **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".bz2", ".xz", ".zst"), "unpack it"),
     **dict.fromkeys((".html", ".htm", ".xml", ".pdf", ".docx", ".doc", ".epub", ".rtf"), MARKUP),
 }
@@ -116,8 +122,8 @@ def validate(table: NamedCounts) -> NamedCounts:
         n_tokens = np.ceil(X.data).sum(dtype=np.float64)
     if not MIN_TOKENS <= n_tokens <= MAX_TOKENS:
         raise InputError(
-            f"{table.title}: counts sum to {n_tokens:.10g}; need {MIN_TOKENS} to {MAX_TOKENS}, to "
-            "hold out a part of them"
+            f"{table.title}: counts sum to {n_tokens:.10g}; they must sum to at least {MIN_TOKENS} "
+            f"and at most {MAX_TOKENS}"
         )
     is_observed = X.sum(axis=1) > 0
     divided = {"--group": table.groups, "--time": table.times, "--batch": table.batches}
@@ -157,25 +163,25 @@ def count_lines(path: Path, text: str, options: Arguments, screen: Screen) -> Na
     numbered = [(i, line) for i, line in enumerate(split_lines(text), 1) if line.strip()]
     if numbered and all(TERMS.fullmatch(line) for _, line in numbered):
         raise InputError(
-            f"{path}: terms with their counts, not texts: convert it by "
+            f"{path}: the lines hold terms with their counts, not texts: convert the file with "
             "sklearn.datasets.load_svmlight_file and scipy.sparse.save_npz"
         )
     if numbered and all(line.rstrip().endswith("}") for _, line in numbered):
         raise InputError(
-            f"{path}: edges with attributes, or JSON, not texts: write edges with their weights by "
-            "networkx.write_weighted_edgelist, or name JSON lines .jsonl"
+            f"{path}: the lines hold edges with attributes, or JSON, not texts: write edges with "
+            "networkx.write_weighted_edgelist, or give a file of JSON lines the suffix .jsonl"
         )
     n_commas = sum(line.count(",") for _, line in numbered)
     has_letters = any(LETTER.search(line) for _, line in numbered)
     if numbered and not has_letters:
         raise InputError(
-            f"{path}: numbers, not texts: a table needs as many fields in each line, and baskets "
-            "of items a line for each basket and item"
+            f"{path}: the lines hold numbers, not texts: a table needs the same number of fields "
+            "in each line, and baskets of items need a line for each basket and item"
         )
     if numbered and n_commas >= len(numbered) and not any(", " in line for _, line in numbered):
         raise InputError(
-            f"{path}: items between commas, not texts: write a line for each basket and item, "
-            "below a header line, and name the file .csv"
+            f"{path}: the lines hold items between commas, not texts: write a line for each basket "
+            "and item, below a header line, and give the file the suffix .csv"
         )
     names = [f"{i}: {excerpt(line)}" for i, line in numbered]
     return count_words([line for _, line in numbered], names, str(path), options, screen)
@@ -213,7 +219,7 @@ def read_text(path: Path, encoding: str | None) -> str:
             line = next(line for line in data.split(b"\n") if not line.isascii()).decode(guess)
             start = next(i for i, character in enumerate(line) if not character.isascii())
             sample = excerpt(line[max(0, start - EXCERPT // 2) :])
-            message += f": give --encoding {guess} if this is right: {sample!r}"
+            message += f": give --encoding {guess} if this looks right: {sample!r}"
         else:
             message += (
                 ": give --encoding, such as cp1252 (Western Europe) or cp1250 (Central Europe)"
@@ -222,14 +228,14 @@ def read_text(path: Path, encoding: str | None) -> str:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     if "\0" in text:
-        raise InputError(f"{path}: not a text file: it has null characters")
+        raise InputError(f"{path}: not a text file: it contains null characters")
     return text
 
 
 def check_ends(path: Path) -> None:
     """Raise InputError for a named pipe, as its writer may never come; OSError without a file."""
     if S_ISFIFO(path.stat().st_mode) and path.absolute().parts[1] not in ("dev", "proc"):
-        raise InputError(f"{path}: a named pipe: give it as /dev/stdin")
+        raise InputError(f"{path}: this is a named pipe: give it as /dev/stdin")
 
 
 def count_words(
@@ -262,8 +268,8 @@ def count_words(
             if value is not None
         ]
         raise InputError(
-            f"{title}: no words are left in {len(texts)} documents with {' '.join(limits)}: relax "
-            "these"
+            f"{title}: no words are left in {len(texts)} documents with {' '.join(limits)}: change "
+            "these options"
         ) from error
     kinds = "documents", "words"
     return NamedCounts(counted.X, names, counted.words, title, kinds, examples, texts, counted)

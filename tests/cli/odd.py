@@ -402,7 +402,7 @@ REFUSED = {
     "no column 'user'; the columns are a, b": {"no_row.csv": (b"a,b\n1,2\n", "--row", "user")},
     "no column 'body'": {"no_such_text.csv": (GOOD, "--text", "body")},
     "no column 'desk'": {"no_such_group.csv": (GOOD, "--group", "desk")},
-    "both 'b'": {"one_for_both.csv": (b"a,b\n1,2\n", "--row", "b")},
+    "--row and --column are both 'b'": {"one_for_both.csv": (b"a,b\n1,2\n", "--row", "b")},
     "argument --text: given twice": {"named_twice.csv": (GOOD, *NAMED, "--text", "id")},
     "--count applies to pairs": {"text_and_count.csv": (GOOD, *NAMED, "--count", "id")},
     "--column applies to pairs": {"text_and_column.csv": (GOOD, *NAMED, "--column", "id")},
@@ -430,16 +430,16 @@ REFUSED = {
         **dict.fromkeys(("m.csv", "m.txt", "m.npz", "m.parquet", "-"), lambda path: None),
         "link.csv": link("nowhere"),
     },
-    "(byte 13): give --encoding cp1252 if this is right: '1,café'": {
+    "(byte 13): give --encoding cp1252 if this looks right: '1,café'": {
         "latin.csv": "id,text\n1,caf\xe9\n".encode("latin-1")
     },
-    "--encoding cp1252 if this is right: 'd word word word word café'": {
+    "--encoding cp1252 if this looks right: 'd word word word word café'": {
         "long_latin.txt": f"{'word ' * 40}café\n".encode("cp1252")
     },
-    "--encoding gb18030 if this is right: '今天天气很好'": {
+    "--encoding gb18030 if this looks right: '今天天气很好'": {
         "chinese.txt": "word\n今天天气很好\n".encode("gb18030")
     },
-    "--encoding shift_jis if this is right: '日本の首都は東京です'": {
+    "--encoding shift_jis if this looks right: '日本の首都は東京です'": {
         "japanese.txt": "word\n日本の首都は東京です\n".encode("shift_jis")
     },
     "not UTF-8 text (byte 0): give --encoding, such as cp1252": {
@@ -455,15 +455,15 @@ REFUSED = {
     },
     "File name too long": {"n" * 300 + ".csv": lambda path: None},
     "ymbolic link": {"loop.csv": link("loop.csv")},
-    "cells.h5ad: not a text file: fit cells in Python, by skcooc.anndata.fit_topics": {
+    "cells.h5ad: not a text file: fit cells in Python with skcooc.anndata.fit_topics": {
         "cells.h5ad": b"\x89HDF\r\n\x1a\n" + b"\0" * 99
     },
-    "not a text file: convert it by biom convert": {"otus.biom": b"{}"},
+    "not a text file: convert it with biom convert": {"otus.biom": b"{}"},
     "not a text file: save the sheet as .csv": {"sheet.xlsx": zipped(GOOD)},
     "not a text file: write it in R": {"table.rds": b"\x1f\x8b", "TABLE.RData": b"\x1f\x8b"},
-    "not a text file: read it by anndata.io.read_loom": {"cells.loom": b"\x89HDF"},
-    "not a text file: read it, as by scanpy.read_10x_h5": {"cells.h5": b"\x89HDF"},
-    "page.html: not a text file: extract its text": {
+    "not a text file: read it with anndata.io.read_loom": {"cells.loom": b"\x89HDF"},
+    "not a text file: read it with scanpy.read_10x_h5": {"cells.h5": b"\x89HDF"},
+    "page.html: not a text file: extract the text": {
         "page.html": b"<p>word word</p>",
         "pages": folder({"a.txt": b"word", "page.html": b"<p>word</p>"}),
     },
@@ -484,10 +484,10 @@ REFUSED = {
     "about.csv: a table in a folder of texts": {
         "texts": folder({"a.txt": LINES, "b/about.csv": GOOD}),
     },
-    "'messages' holds objects, whose names are no words": {
+    "'messages' holds objects instead of texts": {
         "chats.jsonl": jsonl([{"id": i, "messages": {"role": d}} for i, d in enumerate(DOCUMENTS)]),
     },
-    "lists in 'items': write a record for each item, such as by df.explode('items')": {
+    "'items' holds lists: write a record for each item, such as with df.explode('items')": {
         "baskets.jsonl": jsonl([{"user": f"u{i % 3}", "items": ["a", "b"]} for i in range(90)]),
     },
     "twice in the header, Table 1, ,: rename one, or remove lines above": {
@@ -536,7 +536,7 @@ def with_column(records, position, name, values):
 
 
 REFUSED |= {
-    "line 2: 'kg' of 'w1' is not a number: remove this line if it holds units, or names once": {
+    "line 2: 'kg' in column 'w1' is not a number: remove this line if it holds units or repeats": {
         "units.csv": table(
             [[f"w{j}" for j in range(12)], ["kg"] * 12, *(range(i, i + 12) for i in range(9))]
         ),
@@ -545,11 +545,11 @@ REFUSED |= {
         "titled.csv": b"Table 1\nx,y,count\na,b,3\n",
         "noted.csv": table([*COUNTED, ("Source: office",)]),
     },
-    "remove these or, if cells were merged, fill them by df['x'].ffill()": {
+    "remove these records or, if cells were merged, fill them with df['x'].ffill()": {
         "merged.csv": b"x,y\n" + b"a,b\n,c\n,d\n" * 9,
     },
     "a name occurs twice in the header, 1, 1, 5: ": {"bare.csv": b"1,1,5\n1,2,4\n" * 9},
-    "without a header, give --header NAMES": {"bare.tsv": b"a\ta\t5\na\tb\t4\n" * 9},
+    "if there is no header, give --header NAMES": {"bare.tsv": b"a\ta\t5\na\tb\t4\n" * 9},
     "'item 1', 'item 2' hold the same values: if they are lists, write a line for each value": {
         "lists.csv": table(LISTS_IN_COLUMNS),
     },
@@ -565,21 +565,21 @@ REFUSED |= {
     "'height' may hold times or measurements": {
         "heights.csv": with_column(SPECIES, 1, "height", (0.5, 1.75, 2)),
     },
-    "as if one named or grouped the other: name the columns of pairs with --row and --column, as "
-    "in --row plot --column species": {
+    "as if one column named or grouped the other: name the columns of pairs with --row and "
+    "--column, as in --row plot --column species": {
         "aliases.csv": with_column(SPECIES, 1, "title", [f"plot {i}" for i in range(9)]),
         "groups.csv": with_column(SPECIES, 1, "region", ["east", "west", "east"]),
     },
-    "if the counts are in another column, name it, as by --count 'reads of it'": {
+    "if another column holds the counts, name it, as in --count 'reads of it'": {
         "crossed.csv": with_column(SPECIES, 2, "reads of it", (1, 2, 3, 5, 8, 13, 21)),
     },
-    "'1.234' of 'count' may be a thousand or a fraction: write it as 1234 or 1.2340": {
+    "may be a number above a thousand or a fraction: write it as 1234 or 1.2340": {
         "thousands.csv": counts("1.234"),
     },
-    "leave it out by --drop '#1', name": {
+    "leave it out with --drop '#1', name": {
         "numbered.csv": with_column(SPECIES, 0, "#1", [f"n{i}" for i in range(90)]),
     },
-    "no columns of numbers: a matrix needs counts, such as 1 for a mark": {
+    "no columns of numbers: a matrix needs counts, such as 1 instead of a mark": {
         "marks.csv": (
             table([("x", "a", "b"), *((f"r{i}", "x" * (i % 2), "x") for i in range(9))]),
             "--matrix",

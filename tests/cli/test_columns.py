@@ -223,7 +223,7 @@ def test_times_are_a_series_of_at_most_twelve_periods(run, tmp_path):
         assert "single row" not in out
     few = [(*a[:3], "" if i % 3 else "2024-05-31") for i, a in enumerate(ARTICLES)]
     out = run(written(tmp_path / "a.csv", HEADER, few), "--beta", ".8", "--time", "date")
-    assert "without a time (--time date), in no period: 20" in out
+    assert "documents without a time (--time date): 20" in out
     decades = [(*a[:3], 1700 + 11 * i) for i, a in enumerate(ARTICLES)]
     out = run(written(tmp_path / "a.csv", HEADER, decades), "--beta", ".8", "--time", "date")
     assert len(re.findall(r"^  \d{4} – \d{4} \(documents", out, re.MULTILINE)) == 7
@@ -310,7 +310,7 @@ def test_texts_without_a_group_are_counted_and_only_dropped_words_are_told(run, 
     some = [(*a[:2], "" if i % 3 else a[2], a[3]) for i, a in enumerate(ARTICLES)]
     path = written(tmp_path / "a.csv", HEADER, some)
     out = run(path, "--beta", ".8", "--group", HEADER[2], "--stop-words", "none")
-    assert f"without a group (--group {HEADER[2]}), in no group: 20" in out
+    assert f"documents without a group (--group {HEADER[2]}): 20" in out
     assert "stop words" not in out
     assert "words in fewer documents" not in out
     lists = [
@@ -318,7 +318,7 @@ def test_texts_without_a_group_are_counted_and_only_dropped_words_are_told(run, 
     ]
     pd.DataFrame(lists).to_json(tmp_path / "a.jsonl", orient="records", lines=True)
     out = run(tmp_path / "a.jsonl", "--beta", ".8", "--text", "text", "--group", "desk")
-    assert "with several groups (--group desk), in the first of them: 15" in out
+    assert "documents with several groups, counted in the first (--group desk): 15" in out
 
 
 def test_words_left_out_are_counted_and_pages_have_headings(run, texts, monkeypatch, tmp_path):

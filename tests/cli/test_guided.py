@@ -73,14 +73,17 @@ def test_bad_seeds_are_refused(error, texts, tmp_path):
     for content, expected in (
         ("", "no topics: use lines such as"),
         ("{}", "no topics: use lines such as"),
-        ("music: piano\nfood\n", "line 2: no topic with names"),
-        (": piano", "line 1: no topic with names"),
-        ("music: piano\nmusic: harp", "a topic is named twice in music, music"),
-        ('{"a": ["harp"], "a": ["soup"]}', "a topic is named twice in a, a"),
-        *((f'{{"a": {v}}}', "'a' is no topic") for v in ('"harp"', "[]", '{"b": "harp"}', "[1]")),
+        ("music: piano\nfood\n", "line 2: this is not a topic with its words"),
+        (": piano", "line 1: this is not a topic with its words"),
+        ("music: piano\nmusic: harp", "two topics have the same name in music, music"),
+        ('{"a": ["harp"], "a": ["soup"]}', "two topics have the same name in a, a"),
+        *(
+            (f'{{"a": {v}}}', "'a' is not a topic")
+            for v in ('"harp"', "[]", '{"b": "harp"}', "[1]")
+        ),
         ('{"a": ["harp"]', "not JSON"),
-        ("a: harp, drums\nb: Soup", "'drums' of 'a', 'Soup' of 'b'; remove these"),
-        ("a: cat\nb: dog\nc: harp\nd: soup", "4 topics are named, but --components is 3"),
+        ("a: harp, drums\nb: Soup", "'drums' of 'a', 'Soup' of 'b'; remove them"),
+        ("a: cat\nb: dog\nc: harp\nd: soup", "the file names 4 topics, but --components is 3"),
     ):
         path.write_text(content)
         assert expected in error(texts, "--seeds", path)

@@ -112,7 +112,7 @@ def test_what_comes_through_a_pipe(tmp_path, monkeypatch, capsys):
     os.close(write)
     assert ended([f"/dev/fd/{read}", "-o", "out"]) == 2
     os.close(read)
-    told = f"skcooc: error: /dev/fd/{read}: not a text file: it has null characters\n"
+    told = f"skcooc: error: /dev/fd/{read}: not a text file: it contains null characters\n"
     assert (capsys.readouterr(), contents(tmp_path)) == (("", told), {})
 
 

@@ -127,7 +127,7 @@ def test_a_comparison_that_fails_loses_no_files(
     assert main([*FAST, *arguments]) == (130 if error is KeyboardInterrupt else 1)
     out, err = capsys.readouterr()
     assert "Written to out" in out
-    expected = "interrupted" if error is KeyboardInterrupt else "not enough memory: the table, or"
+    expected = "interrupted" if error is KeyboardInterrupt else "not enough memory: the table or"
     assert err.startswith(f"skcooc: error: {expected}")
     all_is_written()
 

@@ -88,7 +88,7 @@ def test_years_in_the_first_column_name_rows_and_two_columns_that_may_are_refuse
         assert_is_frame(read("a.csv", csv(years)), map(str, range(1980, 2020)))
     levels = pd.MultiIndex.from_product([range(8), range(5)], names=["user", "week"])
     message = (
-        "'user', 'week' may name the rows together.* leave them out by --drop user --drop week"
+        "'user', 'week' may name the rows together.* leave them out with --drop user --drop week"
     )
     refused(message, read, "a.csv", csv(FRAME.set_axis(levels)), error=InputError)
     assert_is_frame(read("a.csv", csv(FRAME.set_axis(levels.map("{0[0]}-{0[1]}".format)))),
@@ -150,9 +150,9 @@ def test_columns_of_texts_beside_counts_are_names_or_left_out(read):
     assert_is_frame(table, [f"s{i // 4}, p{i % 4}" for i in range(40)])
     assert table.notes == ("rows are named by 'site', 'plot'",)
     table = read("a.csv", csv(sites, index=False), drop=["plot"])
-    assert table.notes == ("rows are named by 'site', which repeats 30 names",)
+    assert table.notes == ("rows are named by 'site', where 30 names are repeated",)
     texts = csv(FRAME.assign(body=[text * 2 for text in DOCUMENTS + DOCUMENTS[:10]]))
-    message = "12 columns of numbers, and texts in 'body': give --text body, or --matrix"
+    message = "12 columns of numbers, but also texts in 'body': give --text body"
     refused(message, read, "a.csv", texts, error=InputError)
     assert read("a.csv", texts, text="body").texts is not None
     assert_is_frame(read("a.csv", texts, matrix=True))
@@ -174,8 +174,8 @@ def test_tables_of_few_columns_are_matrices_if_they_can_be_nothing_else(read):
     assert transposed.column_names == NAMES
     pairs = csv(PLAYS, index=False)
     assert read("a.csv", pairs).X.sum() == len(PLAYS)
-    refused("--matrix is for matrices, and --row is not", read, "a.csv", pairs, matrix=True,
-            row="user", error=InputError)  # fmt: skip
+    refused("--matrix applies to matrices only, and --row does not", read, "a.csv", pairs,
+            matrix=True, row="user", error=InputError)  # fmt: skip
 
 
 def test_measurements_totals_and_what_only_looks_like_numbers(read):
@@ -193,13 +193,13 @@ def test_measurements_totals_and_what_only_looks_like_numbers(read):
         totals.loc[name] = totals.sum()
         table = read("a.csv", csv(totals))
         assert_is_frame(table)
-        assert f"left out: the column '{name}', as it has the totals" in table.notes
-        assert f"left out: the row '{name}', as it has the totals" in table.notes
+        assert f"left out: the column '{name}', because it holds totals" in table.notes
+        assert f"left out: the row '{name}', because it holds totals" in table.notes
     for wrong in ("1,234", "1.234,5", "0,5", "12%", "12 %", "NA", "nan", "-"):
         for where in (slice(None), slice(3)):
             frame = FRAME.astype(object)
             frame.iloc[where, 2] = wrong
-            refused(f"line 2: '{wrong}' of 's2' is not a number", read, "a.csv", csv(frame),
+            refused(f"line 2: '{wrong}' in column 's2' is not a number", read, "a.csv", csv(frame),
                     error=InputError)  # fmt: skip
     np.testing.assert_array_equal(read("a.csv", csv(FRAME > 0)).X.toarray(), COUNTS > 0)
 
@@ -234,9 +234,7 @@ def test_files_without_a_header_line_are_refused_and_read_with_header(read):
         ("a.edgelist", comments + csv(named, sep=" ", header=False, index=False), "a,b,plays"),
         ("named.csv", commas, "user,item,plays"),
     ):
-        message = (
-            "does not look like a header with names of columns: add one, or give --header NAMES"
-        )
+        message = "does not look like a header with the names of the columns: add a header, or"
         refused(message, read, name, content, error=InputError)
         table = read(name, content, header=header, count="plays")
         assert table.X.shape == expected.shape
@@ -270,7 +268,7 @@ def test_tables_of_programs_and_spreadsheets(read):
     shared = FRAME.reset_index(names="Group")
     shared.insert(1, "numOtus", 12)
     shared.insert(0, "label", 0.03)
-    message = "may hold measurements or labels, not counts: leave these out by --drop {},"
+    message = "may hold measurements or labels, not counts: leave them out with --drop {},"
     content = csv(shared, sep="\t", index=False)
     options = "label --drop numOtus"
     refused(message.format(options), read, "a.shared", content, error=InputError)
@@ -304,9 +302,15 @@ def test_bags_of_words_and_dense_arrays(read, tmp_path):
     (tmp_path / "vocab.x.txt").write_text("\n".join(COLUMNS) + "\n")
     assert read("docword.x.txt", content).column_names == COLUMNS
     assert read("docword.x.txt.gz", gzip.compress(content)).column_names == COLUMNS
-    refused("the third line promises", read, "docword.x.txt", content[:-9], error=InputError)
+    refused("the third line announces", read, "docword.x.txt", content[:-9], error=InputError)
     wrong = content.replace(b"\n40 ", b"\n41 ")
-    refused("not numbered from 1 to 40 and 12", read, "docword.x.txt", wrong, error=InputError)
+    refused(
+        "must be numbered from 1 to 40, and words from 1 to 12",
+        read,
+        "docword.x.txt",
+        wrong,
+        error=InputError,
+    )
     np.save(tmp_path / "a.npy", COUNTS)
     np.testing.assert_array_equal(read_counts(tmp_path / "a.npy").X.toarray(), COUNTS)
     np.save(tmp_path / "a.npy", COUNTS.astype(str))
@@ -361,17 +365,19 @@ def test_totals_are_left_out_wherever_they_are_and_partial_ones_refused(read):
     totals = pd.concat([pd.DataFrame([totals.sum()], index=["Everywhere"]), totals])
     table = read("a.csv", csv(totals))
     assert_is_frame(table)
-    assert "left out: the column 'Total', as it has the totals" in table.notes
-    assert "left out: the row 'Everywhere', as it has the totals" in table.notes
+    assert "left out: the column 'Total', because it holds totals" in table.notes
+    assert "left out: the row 'Everywhere', because it holds totals" in table.notes
     valid = FRAME.copy()
     valid.insert(0, "Valid votes", COUNTS.sum(axis=1))
     valid.insert(0, "Registered", COUNTS.sum(axis=1) + 9)
     for frame in (valid, valid[[*COLUMNS, "Valid votes", "Registered"]]):
-        message = r"column 'Valid votes' is the sum of others: .*\(--drop 'Valid votes'\)"
+        message = (
+            r"column 'Valid votes' is the sum of some other columns: .*\(--drop 'Valid votes'\)"
+        )
         refused(message, read, "a.csv", csv(frame), error=InputError)
         assert read("a.csv", csv(frame), matrix=True).X.shape == (40, 14)
     halves = [FRAME[:25], FRAME[:25].sum().to_frame("East").T, FRAME[25:]]
-    message = r"row 'East' is the sum of others: leave it out \(remove its line\)"
+    message = r"row 'East' is the sum of some other rows: leave it out \(remove its line\)"
     refused(message, read, "a.csv", csv(pd.concat(halves)), error=InputError)
     twice = FRAME[["s0", "s1", "s2"]].assign(s1=FRAME.s0)
     assert read("a.csv", csv(twice)).X.shape == (40, 3)
@@ -385,12 +391,18 @@ def test_shares_labels_and_thousands_beside_counts_are_refused(read):
     labelled = FRAME.assign(Prediction=[0, 1] * 20)
     refused("--drop Prediction,", read, "a.csv", csv(labelled), error=InputError)
     thousands = (FRAME + 1).map("{}.125".format)
-    refused("may be a thousand or a fraction", read, "a.csv", csv(thousands), error=InputError)
+    refused(
+        "may be a number above a thousand or a fraction",
+        read,
+        "a.csv",
+        csv(thousands),
+        error=InputError,
+    )
     assert_is_frame(read("a.csv", csv(thousands + "0")), counts=COUNTS + 1.125)
     for wrong in ("3,5", "1,234", "NA"):
         few = FRAME[["s0", "s1", "s2"]].astype(object)
         few.iloc[3, 1] = wrong
-        message = f"line 5: '{wrong}' of 's1' is not a number"
+        message = f"line 5: '{wrong}' in column 's1' is not a number"
         refused(message, read, "a.csv", csv(few), error=InputError)
 
 
