@@ -110,8 +110,8 @@ def vectorizer_for(texts: Sequence[str], **options: Any) -> CountVectorizer:
     if not has_no_blanks(texts):
         return CountVectorizer(token_pattern=WORD, **options)
     warn(
-        "The texts have no blanks between words: pairs of neighbouring letters are counted. For "
-        "topics of words, separate the words first, as by jieba, janome or pythainlp."
+        "The texts have no blanks between words, so pairs of neighbouring letters are counted. To "
+        "count words, separate them first, for example with jieba, janome or pythainlp."
     )
     return CountVectorizer(tokenizer=pairs_of_letters, token_pattern=None, **options)
 

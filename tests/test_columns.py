@@ -148,7 +148,7 @@ def test_tables_of_priors_and_topics_are_matched_by_name():
         refused("None of the .* columns of .*, such as 'no w.*', is a column", unknown.fit, X)
         twice = with_names(sp.csr_array(X), [NAMES[1], *NAMES[1:]])
         refused("names repeat", clone(model).set_params(**{name: shuffled}).fit, twice)
-        with pytest.warns(UserWarning, match="and X has none: values are matched by position"):
+        with pytest.warns(UserWarning, match="but X has none: values are matched by position"):
             clone(model).set_params(**{name: scale * topics}).fit(sp.csr_array(X))
         pipeline = make_pipeline(NamedCounts(CountVectorizer(min_df=5)), fewer)
         with pytest.warns(UserWarning, match="such as"):

@@ -58,7 +58,7 @@ def test_pairs_frames_weights_and_dtypes():
         assert same_table(dyads.schema, expected.schema)
         np.testing.assert_array_equal(np.asarray(dyads), np.asarray(expected))
     assert len(Dyads.from_frame(pairs, "adjective", "noun", count=None)) == 3
-    with pytest.warns(UserWarning, match="Column 'n' is taken as counts"):
+    with pytest.warns(UserWarning, match="Column 'n' is used as counts"):
         assert len(Dyads.from_frame(pairs, "adjective", "noun")) == 6
     dyads = Dyads.from_pairs(["b", "a", "b"], ["x", "y", "w"], [1, 2, 1])
     assert [dyads.row_names[i] for i in dyads.rows] == ["b", "a", "a", "b"]
@@ -126,7 +126,7 @@ def test_new_observations_are_placed_by_names_and_unknown_names_cause_a_warning(
     refused("inconsistent numbers", Triads.from_triples, ["b"], ["d"], ["e"], [1, 2], like=triads)
     with pytest.raises(TypeError, match="like should be the Triads fitted, got Dyads"):
         Triads.from_triples(["b"], ["d"], ["e"], like=train)
-    with pytest.raises(TypeError, match=r"1 of 1 counts are no numbers, .* '1', str\."):
+    with pytest.raises(TypeError, match=r"1 of 1 counts are not numbers, .* '1', str\."):
         Triads.from_triples(["b"], ["d"], ["e"], ["1"])
     alike = Dyads(np.eye(2), row_names=["ann", "ann"], column_names=["tea", "ale"])
     refused("several rows of the same name", Dyads.from_pairs, ["ann"], ["tea"], like=alike)

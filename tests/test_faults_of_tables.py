@@ -394,7 +394,7 @@ def test_values_of_other_rows_are_refused():
     frame = pd.DataFrame(RNG.poisson(2.0, (12, 8)), index=[f"r{i}" for i in range(12)])
     values = pd.Series(list("ababababaabb"), frame.index)
     X, y = frame.drop("r3"), values.drop("r7")
-    told = "has the index of other rows, with 'r3' for the row 'r4'"
+    told = "has the index of other rows, such as 'r3' for the row 'r4'"
     model = AspectModel(2, beta=0.9, max_iter=5, random_state=0).fit(X)
     refused(f"^y {told}", AspectClassifier().fit, X, y)
     refused(f"^sample_weight {told}", model.fit, X, sample_weight=y == "a")
@@ -413,7 +413,7 @@ def test_values_of_columns_are_no_values_of_rows():
     frame = pd.DataFrame(RNG.poisson(2.0, (8, 8)), list("abcdefgh"), list("stuvwxyz"))
     values = pd.Series(list("mmmmnnnn"), frame.columns)
     model = AspectModel(2, beta=0.9, max_iter=5, random_state=0).fit(frame)
-    told = "has the index of the columns of X, such as 's', and is one of rows: give X.T"
+    told = "should have a value for each row, but its index is that of the columns of X"
     for X in (frame, Dyads(frame)):
         refused(f"^y {told}", AspectClassifier().fit, X, values[::-1])
     refused(f"^by {told}", compare_shares, model, values, X=frame)

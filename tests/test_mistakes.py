@@ -332,7 +332,7 @@ OTHER_CALLS = {  # what to write instead, or what is wrong: calls
     ],
     "np.argsort(-items)": [lambda: metrics.recall_at_k(X, MIXTURES)],
     "'skcooc.tables.dyads.Dyads' or None": [lambda: metrics.make_ranking_scorer(X)],
-    "become counts by scikit-learn's OneHotEncoder": [
+    "use scikit-learn's OneHotEncoder": [
         lambda: FEW.fit(pd.DataFrame({"q1": ["never", "often"], "q2": ["yes", "no"]}))
     ],
     "give X.X, or X.data, which are counted first": [lambda: FEW.fit(make_cooccurrences(9, 9, 2))],
@@ -365,7 +365,7 @@ OTHER_CALLS = {  # what to write instead, or what is wrong: calls
     "pandas.to_numeric": [lambda: pairs(PAIRS.astype(str), count="n")],
     "count='n', or count=None": [lambda: pairs(), lambda: pairs(PAIRS.assign(weight=1))],
     "'user', 'user' should be different columns": [lambda: Dyads.from_frame(PAIRS, "user", "user")],
-    "Of columns themselves make Dyads.from_pairs": [
+    "To give the columns themselves, use Dyads.from_pairs": [
         lambda: Dyads.from_frame(PAIRS, PAIRS["user"], PAIRS["item"])
     ],
     "Read files first": [lambda: pairs("pairs.csv")],

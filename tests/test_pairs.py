@@ -72,7 +72,7 @@ def test_columns_with_a_usual_name_of_counts_are_taken_with_a_warning():
         dyads, messages = read(frame)
         check_counts(dyads)
         advice = f"give count={name!r}, or count=None if each line is one token."
-        assert messages == [f"Column {name!r} is taken as counts: {advice}"]
+        assert messages == [f"Column {name!r} is used as counts: {advice}"]
         assert read(frame, name)[1] == []
         assert len(read(frame, None)[0]) in {len(COUNTED), TABLE.size}  # lines
 
@@ -187,8 +187,8 @@ def test_counts_that_are_wrong_are_numbered_with_the_first_position():
         (None, r"1 of 3 counts are missing \(NaN\), the first at position 1", ValueError),
         (-1, "1 of 3 counts are negative, the first at position 1", ValueError),
         (np.inf, "1 of 3 counts are infinite, the first at position 1", ValueError),
-        ("many", "1 of 3 counts are no numbers, the first at position 1: 'many', str", TypeError),
-        (pd.Timestamp("2020-01-01"), "1 of 3 counts are no numbers.* Timestamp", TypeError),
+        ("many", "1 of 3 counts are not numbers, the first at position 1: 'many', str", TypeError),
+        (pd.Timestamp("2020-01-01"), "1 of 3 counts are not numbers.* Timestamp", TypeError),
     ]:
         refused(message, Dyads.from_pairs, list("abc"), list("xyz"), [1, value, 1], error=error)
         triples = list("abc"), list("xyz"), list("uvw")
@@ -199,7 +199,7 @@ def test_counts_that_are_wrong_are_numbered_with_the_first_position():
         np.array(["1", "2", "3"]),
         np.array([1j, 2, 3]),
     ):
-        message = r"3 of 3 counts are no numbers, .* names come first, and counts last"
+        message = r"3 of 3 counts are not numbers, .* Names come first, and counts last"
         refused(message, Dyads.from_pairs, list("abc"), [1, 2, 3], values, error=TypeError)
     nullable = pd.array([1, None, 2], dtype="Int64")
     for missing in (nullable, np.ma.array([1, 2, 3], mask=[False, True, False])):
@@ -328,7 +328,7 @@ def test_times_are_no_counts():
 
 @pytest.mark.parametrize("missing", ["nan", "NaN", "None", "<NA>", "NaT"])
 def test_missing_values_that_became_strings_are_doubted(missing):
-    with pytest.warns(UserWarning, match=f"rows has the name '{missing}', as missing"):
+    with pytest.warns(UserWarning, match=f"rows has the name '{missing}', as if missing"):
         Dyads.from_pairs(["ann", missing], ["tea", "ale"])
     with warnings.catch_warnings(action="error"):
         Dyads.from_pairs(range(2000), [missing] + 1999 * ["tea"])
@@ -336,7 +336,7 @@ def test_missing_values_that_became_strings_are_doubted(missing):
 
 def test_lists_written_as_one_name_are_doubted():
     for several in ("tea, ale", "ale|tea", "ale;rum;tea"):
-        with pytest.warns(UserWarning, match="columns has .* and its parts as names"):
+        with pytest.warns(UserWarning, match="columns has .* and its parts are names as well"):
             Dyads.from_pairs(range(4), ["tea", "ale", "rum", several])
     with warnings.catch_warnings(action="error"):
         Dyads.from_pairs(range(4), ["tea", "Paris, Texas", "Texas", "tea, rum"])

@@ -45,7 +45,7 @@ def test_bad_groups_are_refused():
     refused(r"groups has the shape \(2,\); it must be \(3,\)", row_groups, ["a", "b"], 3)
     refused(r"groups has the shape \(3, 1\)", row_groups, np.zeros((3, 1)), 3)
     refused("groups has values of several types", row_groups, ["a", 1, "b"], 3)
-    refused("no value that is not missing", row_groups, [None, np.nan], 2)
+    refused("All values of groups are missing", row_groups, [None, np.nan], 2)
     refused(r"it must be \(2,\)", known_groups, ["a"], np.array(["a"], dtype=object), 2)
 
 

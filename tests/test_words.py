@@ -93,7 +93,9 @@ def test_a_vectorizer_for_texts():
 
 def test_a_vectorizer_for_texts_without_blanks_says_so_and_pickles():
     texts = ["物流很快质量很好"]
-    with pytest.warns(UserWarning, match="no blanks between words: pairs of neighbouring letters"):
+    with pytest.warns(
+        UserWarning, match="no blanks between words, so pairs of neighbouring letters"
+    ):
         vectorizer = vectorizer_for(texts, stop_words="english")
     copy = pickle.loads(pickle.dumps(vectorizer.fit(texts)))
     assert copy.get_feature_names_out().tolist() == sorted(pairs_of_letters(texts[0]))

@@ -32,8 +32,8 @@ REMEDIES = (  # parts of messages of scikit-learn and NumPy, which values are me
     (
         "Negative values",
         lambda x: x < 0,
-        "Counts must be 0 or more. From HashingVectorizer? Use alternate_sign=False. Centred, "
-        "scaled or embedded? Give the counts themselves.",
+        "Counts must be 0 or more. If X is from HashingVectorizer, use alternate_sign=False. If X "
+        "was centred, scaled or embedded, give the counts themselves.",
     ),
     (
         "contains NaN",
@@ -41,12 +41,12 @@ REMEDIES = (  # parts of messages of scikit-learn and NumPy, which values are me
         "A pair that never occurs has the count 0: X.fillna(0), numpy.nan_to_num(X), or "
         "pivot_table(..., fill_value=0).",
     ),
-    ("infinity or a value", np.isinf, "Logarithms of 0? Give the counts themselves."),
+    ("infinity or a value", np.isinf, "If these are logarithms of 0, give the counts themselves."),
     (
         "array element with a sequence|with dim 3",
         None,
-        "Count lists of tokens by CountVectorizer(analyzer=list), and gensim's pairs of id and "
-        "count by gensim.matutils.corpus2csc(X).T; stack rows of numbers by numpy.vstack(X).",
+        "Count lists of tokens with CountVectorizer(analyzer=list). Convert a corpus of gensim "
+        "with gensim.matutils.corpus2csc(X).T, and a list of rows with numpy.vstack(X).",
     ),
     (
         "real number, not '",
@@ -62,28 +62,28 @@ REMEDIES = (  # parts of messages of scikit-learn and NumPy, which values are me
     (
         "2-dimensional container",
         None,
-        "A Series of counts by pair, as of groupby(...).size(), becomes a table by "
+        "If X is a Series of counts of pairs, as from groupby(...).size(), make it a table with "
         "X.unstack(fill_value=0).",
     ),
     (
         "fill value must be 0",
         None,
-        "It is the count of all cells that are not stored: give X.fillna(0) if it is NaN, "
-        "otherwise X.sparse.to_dense().",
+        "The fill value is the count of all cells that are not stored. If it is NaN, give "
+        "X.fillna(0), otherwise X.sparse.to_dense().",
     ),
-    ("Complex data", None, "Give real numbers, such as by numpy.abs(X)."),
+    ("Complex data", None, "Give real numbers, such as numpy.abs(X)."),
     (
         "features, but .* is expecting",
         None,
-        "Count new texts by transform of the vectorizer that was fitted. If rows and columns are "
-        "exchanged, give X.T.",
+        "Count new texts with the transform method of the fitted vectorizer. If rows and columns "
+        "are exchanged, give X.T.",
     ),
     (
         "feature names should match",
         None,
-        "Take the columns of the fit, with 0 where one is missing and without new ones: "
-        "X.reindex(columns=model.column_names_in_, fill_value=0); Dyads take like=train. A stream "
-        "learns new columns by partial_fit(X, by_name=True).",
+        "Give the columns of the fit, with 0 for missing ones and without new ones: "
+        "X.reindex(columns=model.column_names_in_, fill_value=0), or Dyads made with like=train. "
+        "To learn new columns in a stream, use partial_fit(X, by_name=True).",
     ),
 )
 
@@ -108,7 +108,7 @@ def explained(X: Any) -> Iterator[None]:
             if formatted := _formatted_number(message):
                 raise TextsError(
                     f"X holds numbers written as texts, such as {formatted!r}: read them as "
-                    "numbers, as by pandas.read_csv(..., thousands=',', decimal='.'), and remove "
+                    "numbers, with pandas.read_csv(..., thousands=',', decimal='.'), and remove "
                     "'%' and units."
                 ) from None
             raise TextsError(f"{TEXTS}{_without_numbers(X)}") from None  # without the text itself
@@ -149,9 +149,9 @@ def _without_numbers(X: Any) -> str:
     if not names:
         return ""
     return (
-        f" No numbers are in {_few(names)}: leave these columns out, if they are no pairs, or make "
-        "names of rows of them, as by X.set_index(name); "
-        "categories, such as answers, become counts by scikit-learn's OneHotEncoder."
+        f" There are no numbers in {_few(names)}: leave these columns out unless they are pairs, "
+        "or make them the names of the rows with X.set_index(name). To count categories, such as "
+        "answers, use scikit-learn's OneHotEncoder."
     )
 
 
@@ -254,9 +254,9 @@ def _with_checked_arrays(X: Any) -> Any:
     else:
         indices = (X.offsets,) if X.format == "dia" else (X.indptr, X.indices)
     if not all(isinstance(array, np.ndarray) for array in (X.data, *indices)):
-        raise ValueError("some are no arrays")
+        raise ValueError("some of them are not arrays")
     if not all(array.dtype.kind in "iu" for array in indices):
-        raise ValueError("some are no integers")
+        raise ValueError("some of them are not integers")
     if not X.dtype.isnative:
         X.data = X.data.astype(X.dtype.newbyteorder("="))
     if X.format == "coo":
@@ -332,6 +332,6 @@ def check_total(total: float) -> None:
         raise ValueError(
             f"The weighted counts of X add up to {total:.3g}; they must add up to a number "
             f"from {MIN_TOTAL:g} to 2^53 = {MAX_TOTAL:.3g}, above which floating point numbers "
-            "cannot count single tokens. Multiply X by a constant, or leave out what is no count, "
-            "such as times and identifiers."
+            "cannot count single tokens. Multiply X by a constant, or leave out values that are "
+            "not counts, such as times and identifiers."
         )

@@ -42,23 +42,23 @@ def doubts(
 
     >>> from scipy import sparse
     >>> list(doubts(sparse.csr_array([[9.0, 3, 5], [6, 1, 3], [3, 2, 2]])))
-    ["Row 0 is the sum of all others: leave totals out, as by pandas.crosstab's margins=False."]
+    ['Row 0 is the sum of all others: leave totals out (margins=False in pandas.crosstab).']
     """
     if not table.nnz:
         return
     if kind := transformed(table):
         yield (
-            f"X holds {kind}. The models are for counts: perplexity, smoothing and the temperature "
-            "have their meaning with numbers of tokens only. Give the counts themselves: of texts "
-            "those of CountVectorizer, or of HashingVectorizer(norm=None)."
+            f"X holds {kind}. The models need counts: perplexity, smoothing and the temperature "
+            "are meaningful only for numbers of tokens. Give the counts themselves: for texts, "
+            "those of CountVectorizer or HashingVectorizer(norm=None)."
         )
     column_sums = table.sum(axis=0, dtype=np.float64)
     n_tokens = f"{column_sums.sum():,.10g}"
     if _may_be_answers(table):
         yield (
-            f"X holds numbers from 1 to {table.data.max():g} in all cells, as answers or codes of "
-            f"categories, which are read as counts of {n_tokens} tokens. They become counts by "
-            "scikit-learn's OneHotEncoder."
+            f"X holds numbers from 1 to {table.data.max():g} in all cells, which are read as "
+            f"counts of {n_tokens} tokens. If they are answers or codes of categories, count these "
+            "with scikit-learn's OneHotEncoder."
         )
     has_texts = row_names is not None and any(isinstance(name, str) for name in row_names.tolist())
     if not (of_tokens or has_texts) and _may_be_pairs(table, column_names):
@@ -70,8 +70,8 @@ def doubts(
     identifiers = _identifiers(table, column_names, column_sums)
     for j in identifiers:
         yield (
-            f"Column {_name(column_names, j)} seems to number or identify the rows, and is "
-            "counted. Make it the names of the rows, as by X.set_index(name) or "
+            f"Column {_name(column_names, j)} seems to number or identify the rows, but is read "
+            "as counts. Make it the names of the rows, with X.set_index(name) or "
             "pandas.read_csv(..., index_col=0), or leave it out."
         )
     row_sums = table.sum(axis=1, dtype=np.float64)
@@ -81,17 +81,17 @@ def doubts(
     share = column_sums[_n_rows_with(table) == 1].sum() / max(column_sums.sum(), 1e-30)
     if share > LARGEST_SHARE_ALONE and table.shape[0] >= MIN_ROWS_ALONE:
         yield (
-            f"{100 * share:.0f} % of the tokens of X are in columns that only one row has, so that "
-            "rows have next to nothing in common. If X counts words, separate them by blanks, as "
-            "a tokenizer does, or count pairs of letters by CountVectorizer(analyzer='char', "
-            "ngram_range=(2, 2)); if columns are exact values, such as times or amounts, make "
-            "classes of them."
+            f"{100 * share:.0f} % of the tokens of X are in columns that occur in one row only, "
+            "so rows have almost nothing in common. If X counts words, separate them by blanks, as "
+            "a tokenizer does, or count pairs of letters with CountVectorizer(analyzer='char', "
+            "ngram_range=(2, 2)). If columns are exact values, such as times or amounts, group "
+            "them into classes."
         )
     if _is_one_half(table, row_names, column_names):
         yield (
-            "All counts of X are on one side of its diagonal: if they are mutual, as of pairs of "
-            "words or edges listed once, the other half is missing. Give X + X.T, or list each "
-            "pair in both directions."
+            "All counts of X are on one side of its diagonal. If pairs have no direction, such as "
+            "pairs of words or edges that are listed once, the other half is missing: give "
+            "X + X.T, or list each pair in both directions."
         )
 
 
@@ -99,27 +99,27 @@ def doubts_about_names(names: Array, n_pairs: Array, side: str) -> Iterator[str]
     """Messages on distinct names, of so many pairs, that seem misspelt, missing or lists of names.
 
     >>> next(doubts_about_names(np.array(["nan", "tea"]), np.array([2, 7]), "columns"))
-    "columns has the name 'nan', as missing values that became strings: leave them out by dropna()."
+    "columns has the name 'nan', as if missing values became strings: leave them out with dropna()."
     """
     places = {name: i for i, name in enumerate(names.tolist()) if isinstance(name, str)}
     for name in MISSING_AS_STRINGS & places.keys():
         if n_pairs[places[name]] >= MIN_MISSING * n_pairs.sum():  # else it may be a word
             yield (
-                f"{side} has the name {name!r}, as missing values that became strings: leave them "
-                "out by dropna()."
+                f"{side} has the name {name!r}, as if missing values became strings: leave them "
+                "out with dropna()."
             )
     for name in places:
         if name != name.strip() and name.strip() in places:
             yield (
                 f"{side} has both {name.strip()!r} and {name!r}, which are counted as different "
-                "names: remove blanks by .str.strip()."
+                "names: remove blanks with .str.strip()."
             )
             break
     lists = [name for name in places if _is_list(name, places)]
     if lists and len(lists) >= MIN_LISTS * len(places):
         yield (
-            f"{side} has {lists[0]!r}, and its parts as names: if it is a list, divide it, as by "
-            ".str.split() and .explode()."
+            f"{side} has the name {lists[0]!r}, and its parts are names as well: if it is a list, "
+            "split it with .str.split() and .explode()."
         )
 
 
@@ -193,8 +193,8 @@ def _wrong_line(
         line = lines[[i]].toarray().ravel()
         if np.count_nonzero(line) >= MIN_TOTALS and np.allclose(2 * line, sums_across, rtol=1e-5):
             yield (
-                f"{side} {_name(names, i)} is the sum of all others: leave totals out, as by "
-                "pandas.crosstab's margins=False."
+                f"{side} {_name(names, i)} is the sum of all others: leave totals out "
+                "(margins=False in pandas.crosstab)."
             )
 
 

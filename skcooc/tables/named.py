@@ -82,7 +82,7 @@ def in_columns_of_table(
         return values
     if columns is None:
         warn(
-            f"{parameter} has names of columns, such as {names[0]!r}, and X has none: values are "
+            f"{parameter} has names of columns, such as {names[0]!r}, but X has none: values are "
             "matched by position. Fit a data frame or counts of NamedCounts, or give a NumPy array."
         )
         return values
@@ -102,8 +102,8 @@ def in_columns_of_table(
         )
     if len(unknown):
         warn(
-            f"{len(unknown)} of the {len(places)} columns of {parameter} are no columns of X, such "
-            f"as {names[unknown[0]]!r}: they are left out."
+            f"{len(unknown)} of the {len(places)} columns of {parameter} are not in X, such as "
+            f"{names[unknown[0]]!r}: they are left out."
         )
     aligned = np.zeros((*values.shape[:-1], len(columns)), dtype=values.dtype)
     aligned[..., places[places >= 0]] = values[..., places >= 0]

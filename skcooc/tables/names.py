@@ -153,8 +153,8 @@ def check_index(X: Any, **arguments: Any) -> None:
         are_rows = rows is not None and labels == set(as_names(rows).tolist())
         if labels == set(columns.tolist()) and not are_rows:
             raise ValueError(
-                f"{name} has the index of the columns of X, such as {columns[0]!r}, and is one of "
-                "rows: give X.T, if rows and columns are exchanged."
+                f"{name} should have a value for each row, but its index is that of the columns "
+                f"of X, such as {columns[0]!r}: if rows and columns are exchanged, give X.T."
             )
 
 
@@ -172,7 +172,7 @@ def check_order(index: Any, **arguments: Any) -> None:
             continue
         if in_another_order(index, values.index):
             raise ValueError(
-                f"{name} has the index of the rows in another order, and its values are matched "
+                f"{name} has the index of the rows in another order, but its values are matched "
                 f"by position. Give {name}.loc[index of rows], or {name}.to_numpy() if the order "
                 "is right."
             )
@@ -183,8 +183,8 @@ def check_order(index: Any, **arguments: Any) -> None:
         if differing and not set(rows).isdisjoint(labels):
             row, label = differing[0]
             raise ValueError(
-                f"{name} has the index of other rows, with {label!r} for the row {row!r}, and its "
-                f"values are matched by position. Give {name}.reindex(index of rows), or "
+                f"{name} has the index of other rows, such as {label!r} for the row {row!r}, but "
+                f"its values are matched by position. Give {name}.reindex(index of rows), or "
                 f"{name}.to_numpy() if the order is right."
             )
 

@@ -47,13 +47,13 @@ def read_columns(frame: Any, names: Sequence[Any], count: Any) -> list[Any]:
     for name in (*names, count):
         if isinstance(name, list) or bool(getattr(name, "ndim", False)):
             raise TypeError(
-                f"Give names of columns, got {type(name).__name__}. Of columns themselves make "
-                f"{_constructor(names)}."
+                f"Give names of columns, got {type(name).__name__}. To give the columns "
+                f"themselves, use {_constructor(names)}."
             )
     chosen = names if count is None or count == "auto" else (*names, count)
     if len(set(chosen)) < len(chosen):
         raise ValueError(
-            f"{_few(chosen)} should be different columns: rows, columns and counts name one twice."
+            f"{_few(chosen)} should be different columns, but one of them is named twice."
         )
     if hasattr(frame, "iloc") and getattr(frame, "ndim", 2) == 1:
         return _read_series(frame, names, count)
@@ -74,7 +74,7 @@ def _read_series(series: Any, names: Sequence[Any], count: Any) -> list[Any]:
     if unknown := [name for name in names if name not in levels]:
         raise ValueError(
             f"frame is a Series, whose index has the level(s) {_few(levels)} and not "
-            f"{_few(unknown)}: give a data frame, such as by frame.reset_index()."
+            f"{_few(unknown)}: give a data frame, such as frame.reset_index()."
         )
     if count is not None and count not in ("auto", series.name):
         raise ValueError(
@@ -90,7 +90,7 @@ def _as_frame(frame: Any, names: Sequence[Any]) -> Any:
     if isinstance(frame, str | bytes | PathLike):
         raise TypeError(
             f"frame should be a data frame, got {kind} {str(frame)[:60]!r}. Read files first, such "
-            "as by pandas.read_csv; the names of columns come after the frame."
+            "as with pandas.read_csv; the names of columns come after the frame."
         )
     if sp.issparse(frame):
         raise TypeError(f"frame is a table of counts, {kind}: give Dyads(frame).")
@@ -190,7 +190,7 @@ def _find_counts(frame: Any, used: Sequence[Any]) -> Any:
         )
     if names:
         warn(
-            f"Column {names[0]!r} is taken as counts: give count={names[0]!r}, or count=None if "
+            f"Column {names[0]!r} is used as counts: give count={names[0]!r}, or count=None if "
             "each line is one token."
         )
         return names[0]
@@ -229,20 +229,20 @@ def check_complete(names: Any, side: str) -> Array:
             raise
         raise ValueError(
             f"{n_lists} of {len(values)} {side} are lists of names: give a line for each name, "
-            "such as by frame.explode('items')."
+            "such as with frame.explode('items')."
         ) from None
     if array.ndim != 1:
         raise ValueError(
-            f"{side} has shape {array.shape}: give a list of names, one of each pair. "
-            "Columns of an array of pairs are pairs[:, 0] and pairs[:, 1]; lists of names become "
-            "lines by frame.explode('items')."
+            f"{side} has shape {array.shape}: give a list of names, one of each pair. For an array "
+            "of pairs, give pairs[:, 0] and pairs[:, 1]. For lists of names, make a line for each "
+            "name with frame.explode('items')."
         )
     if np.ma.is_masked(names):
         missing = missing | np.ma.getmaskarray(names)
     if missing.any():
         raise ValueError(
             f"{missing.sum()} of {len(array)} {side} have no name, the first at position "
-            f"{missing.argmax()}: leave these out, or read names as strings, such as by "
+            f"{missing.argmax()}: leave these out, or read names as strings, such as with "
             "pandas.read_csv(..., keep_default_na=False)."
         )
     return array
@@ -312,9 +312,9 @@ def _as_numbers(counts: Array) -> Array:
     if is_other.any():
         first = counts[is_other.argmax()]
         raise TypeError(
-            f"{is_other.sum()} of {len(counts)} counts are no numbers, the first at position "
+            f"{is_other.sum()} of {len(counts)} counts are not numbers, the first at position "
             f"{is_other.argmax()}: {str(first)[:60]!r}, {type(first).__name__}. Give numbers, such "
-            "as by pandas.to_numeric; names come first, and counts last."
+            "as from pandas.to_numeric. Names come first, and counts last."
         )
     with without_overflow("counts"):
         return np.where(missing, np.nan, counts).astype(np.float64)
@@ -395,5 +395,5 @@ def _difference_of_types(labels: Array, unknown: list[Any]) -> str:
     if expected == actual:
         return ""
     conversion = CONVERSIONS.get((actual, expected))
-    advice = f", such as by {conversion}" if conversion else ""
+    advice = f", such as with {conversion}" if conversion else ""
     return f"are of type {expected} in the table and {actual} here: convert them{advice}"

@@ -80,16 +80,16 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
     if is_collection(X):
         refuse_containers(X)  # of xarray, which are collections as well
         raise TypeError(
-            f"{type(X).__name__} is a dask collection, which fit, transform and predict of the "
-            "estimators take, as an array in blocks of rows. Elsewhere give its blocks, as in "
+            f"{type(X).__name__} is a dask collection. Only fit, transform and predict of the "
+            "estimators take it, as an array in blocks of rows. Elsewhere give its blocks, as in "
             "X.map_blocks(estimator.score_samples, dtype=float, drop_axis=1)."
         )
     if isinstance(X, Triads):
         raise TypeError(THREE_INDICES)
     if isinstance(X, RowBlocks | DiskTable):
         raise TypeError(
-            f"{type(X).__name__} is a table in blocks, which fit, transform and predict of the "
-            "estimators take. Elsewhere give its blocks, one at a time, as in "
+            f"{type(X).__name__} is a table in blocks. Only fit, transform and predict of the "
+            "estimators take it. Elsewhere give its blocks, one at a time, as in "
             "[estimator.score_samples(block) for block in X]."
         )
     with explained(X):
@@ -277,15 +277,15 @@ def _warn_of_unknown_rows(rows: Array, n_rows: int, scored: bool) -> None:
     if len(rows) == n_rows > 0:
         warn(
             f"{f'None of the {n_rows} rows of X has' if n_rows > 1 else 'The row of X has no'} "
-            "counts in the columns of the fit: the result is that of an empty row, and says "
-            "nothing. If there should be some, do the columns of X mean the same as in the fit, in "
-            "the same order? Count new texts by transform of the vectorizer that was fitted."
+            "counts in the columns of the fit: the result is that of an empty row, and means "
+            "nothing. Check that the columns of X are those of the fit, in the same order. Count "
+            "new texts with the transform method of the fitted vectorizer."
         )
     elif len(rows) and not scored:
         warn(
             f"{len(rows)} of {n_rows} rows {'have' if len(rows) > 1 else 'has'} no counts in the "
             f"columns of the fit, such as row {rows[0]}: the result of such rows is that of an "
-            "empty row, and says nothing about them. Leave them out, or mark them as unknown."
+            "empty row, and means nothing. Leave them out, or mark them as unknown."
         )
 
 
@@ -425,7 +425,7 @@ def read_batch(
         fitted = _distinct(getattr(estimator, "column_names_in_", None), type(estimator).__name__)
     table = read_in_memory(estimator, X, sample_weight, reset=by_name, needs_tokens=False)
     if not table.sample.weighted_counts.any():
-        remedy = "" if by_name else " New columns are learnt by partial_fit(X, by_name=True)."
+        remedy = "" if by_name else " To learn new columns, use partial_fit(X, by_name=True)."
         warn(
             f"partial_fit makes no step: the {table.sample.shape[0]} rows of X have no counts in "
             f"its {table.n_columns} columns.{remedy}"
@@ -441,7 +441,7 @@ def read_batch(
         raise ValueError(
             f"by_name=True finds columns by their names, but none of the {len(names)} columns of "
             f"X, such as {names[0]!r}, is one of the {len(fitted)} fitted, such as {fitted[0]!r}. "
-            "Are names spelt alike in both, and rows and columns not exchanged?"
+            "Check the spelling of the names, and whether rows and columns are exchanged."
         )
     places[new] = len(fitted) + np.arange(np.count_nonzero(new))
     columns = np.concatenate([fitted, names[new]])
@@ -556,7 +556,7 @@ def row_groups(groups: ArrayLike, n_rows: int, labels: Array | None = None) -> t
     values = _check_groups(groups, n_rows)
     missing = is_missing(values)
     if missing.all():
-        raise ValueError("groups has no value that is not missing.")
+        raise ValueError("All values of groups are missing: give labels.")
     try:
         labels, codes = np.unique(values[~missing], return_inverse=True)
     except TypeError:

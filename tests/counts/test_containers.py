@@ -207,7 +207,7 @@ def test_cells_that_sparse_frames_leave_out_are_zero():
     ones = FRAME.astype(pd.SparseDtype(float, 1))
     for X, cure in ((unknown, unknown.fillna(0)), (ones, ones.sparse.to_dense())):
         for call in CALLS:
-            refused(r"X\.fillna\(0\) if it is NaN, otherwise X\.sparse\.to_dense", call, X)
+            refused(r"If it is NaN, give X\.fillna\(0\), otherwise X\.sparse\.to_dense", call, X)
         np.testing.assert_array_equal(Dyads(cure).to_csr().toarray(), TABLE)
 
 
