@@ -130,8 +130,8 @@ def fit_topics(
     names = adata.var_names[genes]
     if isinstance(X, RowBlocks) and not hasattr(model, "partial_fit"):
         raise TypeError(
-            f"{type(model).__name__} has no partial_fit, by which cells in a file are fitted: "
-            "bring them into memory, by adata.to_memory()."
+            f"{type(model).__name__} has no partial_fit, which is needed to fit cells in a file: "
+            "load them into memory with adata.to_memory()."
         )
     if batch_key is None and getattr(model, "group_effects", None):
         raise TypeError(f"{model} needs the batches of the cells: give batch_key.")
@@ -230,7 +230,7 @@ def _batches(adata: AnnData, model: BaseEstimator, batch_key: str | None) -> Arr
             f'group_effects="columns"), got {model}.'
         )
     if batch_key not in adata.obs:
-        raise KeyError(f"batch_key={batch_key!r} is no column of adata.obs.")
+        raise KeyError(f"batch_key={batch_key!r} is not a column of adata.obs.")
     batches = adata.obs[batch_key].astype(object)
     return np.asarray(batches.where(batches.notna(), None), dtype=object)
 
@@ -255,8 +255,8 @@ def _add(
     columns = genes_of_columns(unwrapped, adata.var_names[genes])
     if columns is None:
         warn(
-            f"The steps before {type(model).__name__} do not say by get_feature_names_out which "
-            "genes its columns are: adata.varm has no topics."
+            f"The steps before {type(model).__name__} lack get_feature_names_out, so that the "
+            "genes of its columns are unknown: no topics are written to adata.varm."
         )
     else:
         by_gene = np.zeros((adata.n_vars, mixtures.shape[1]), dtype=mixtures.dtype)
@@ -308,7 +308,7 @@ def get_entry(entries: Mapping[str, Any], key: str, kind: str, name: str) -> Any
     """The value of a key; KeyError with all keys if it is missing."""
     if key not in entries:
         keys = ", ".join(repr(entry) for entry in entries if entry is not None) or "none"
-        raise KeyError(f"There is no {kind} {key!r} in {name}. There: {keys}.")
+        raise KeyError(f"There is no {kind} {key!r} in {name}, which has: {keys}.")
     return entries[key]
 
 

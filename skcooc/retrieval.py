@@ -287,7 +287,7 @@ class AspectRetriever(BaseEstimator):
             ) from error
         if (table.data % 1).any():
             warn(
-                "X has values that are no whole numbers, such as tf-idf. AspectRetriever takes "
+                "X has values that are not whole numbers, such as tf-idf. AspectRetriever takes "
                 "counts, and weights words automatically."
             )
         return table

@@ -134,8 +134,8 @@ def test_warm_starts_resume_finished_fits_do_not_nor_other_parameters_and_data(t
     for name, value in {"beta": 0.5, "max_iter": 20, "solver": 1.0}.items():
         refused(f"changed: {name}. Set warm", copied(half).set_params(**{name: value}).fit, X)
     for other in (X[::-1], 2 * X):
-        refused("parameters; changed: X", copied(half).fit, other)
-    refused("needs a completed fit.*Save a stream by joblib", copied(half).partial_fit, X)
+        refused("parameters, but these have changed: X", copied(half).fit, other)
+    refused("needs a completed fit.*use joblib", copied(half).partial_fit, X)
     copied(half).set_params(warm_start=False, beta=0.5).fit(2 * X)
 
 
@@ -152,8 +152,8 @@ def test_a_search_resumes_from_any_trial(tmp_path):
         with pytest.raises(NotFittedError):
             half.transform(X)
         for changed in ({"max_iter": 20}, {"n_components": 4}):
-            refused("parameters; changed:", copied(half).set_params(**changed).fit, X)
-        refused("parameters; changed: X", copied(half).fit, 2 * X)
+            refused("parameters, but these have changed:", copied(half).set_params(**changed).fit, X)
+        refused("parameters, but these have changed: X", copied(half).fit, 2 * X)
         assert_same(half.fit(X), whole)
 
 
@@ -166,7 +166,7 @@ def test_a_stream_resumes(tmp_path, monkeypatch):
     for at in (2, 4, 6, 8):  # in the sample, after the first pass, the third, the last
         half = interrupted(clone(estimator), blocks, tmp_path / "model", at=at, every=2)
         assert_same(copied(half).fit(blocks), whole)
-    refused("parameters; changed: X", half.fit, RowBlocks([X[:60]]))
+    refused("parameters, but these have changed: X", half.fit, RowBlocks([X[:60]]))
 
 
 def test_a_stop_in_the_sample_of_a_table_in_blocks_is_one_of_the_whole_fit(monkeypatch):

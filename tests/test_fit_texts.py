@@ -222,16 +222,16 @@ def test_bad_input_is_refused_before_any_work(monkeypatch):
         (((frame,), {}), "name its column of texts, such as text='body'"),
         (((frame, "text"), {}), "There is no column 'text' for texts. Its columns are 'body', 'de"),
         (((frame, "body"), {"group": "desks"}), "no column 'desks' for group"),
-        (((DOCUMENTS, "body"), {}), "texts is no data frame: list"),
+        (((DOCUMENTS, "body"), {}), "texts is not a data frame, got list"),
         (((DOCUMENTS,), {"group": "desk"}), "group='desk' names a column"),
         (((DOCUMENTS,), {"group": ["a"]}), "group has 1 values, but there are 30 texts"),
         (((DOCUMENTS[:1],), {}), "There are 1 texts"),
         (((DOCUMENTS,), {"group": 30 * [None]}), "group has no label"),
-        (((DOCUMENTS,), {"model": AspectModel(3), "n_components": 3}), "model does not go with"),
+        (((DOCUMENTS,), {"model": AspectModel(3), "n_components": 3}), "model cannot be combined with"),
         ((([b"a", b"b"],), {}), "decode it"),
-        (((DOCUMENTS,), {"time": ["yesterday"] * 30}), "'yesterday' .row 0. is no date"),
+        (((DOCUMENTS,), {"time": ["yesterday"] * 30}), "'yesterday' .row 0. is not a date"),
         (((DOCUMENTS,), {"min_df": -1}), "min_df"),
-        (((DOCUMENTS,), {"token_pattern": "("}), "is no regular expression: missing"),
+        (((DOCUMENTS,), {"token_pattern": "("}), "is not a valid regular expression: missing"),
         (((DOCUMENTS,), {"n_components": 0}), "n_components"),
     ):
         positional, named = arguments
@@ -322,7 +322,7 @@ def test_a_single_topic_that_is_left_is_doubted(tmp_path, capsys):
     pd.DataFrame({"text": texts, "desk": ["a", "b"] * len(texts[::2])}).to_csv(path, index=False)
     assert main([str(path), "--beta", "0.05", "--group", "desk", "--max-df", "1.0"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "All 4 topics that were fitted are nearly equal, so that one is left" in printed
-    assert "try 0.8 (--beta 0.8). This is paid for with worse predictions" in printed
+    assert "All 4 topics that were fitted are nearly equal. They were merged into one" in printed
+    assert "try 0.8 (--beta 0.8). Held-out words are then predicted worse" in printed
     assert "Shares by group" not in printed
     assert "Nearest documents" not in printed

@@ -132,7 +132,7 @@ def test_names_of_columns_come_from_the_table_or_from_the_user():
 
 
 def test_unknown_seeds_are_said():
-    with pytest.warns(UserWarning, match="2 of the seeds are no columns of X, such as 'rain'"):
+    with pytest.warns(UserWarning, match="2 of the seeds are not columns of X, such as 'rain'"):
         found = seeded(seeds={"sky": [*SEEDS["sky"], "rain", M], "sea": SEEDS["sea"]}).fit(X)
     assert_same(found, with_seeds())
     for given, unknown in {"'rain'": {"rain"}, "none": [], "-1": [-1], f"{M}": [M]}.items():
@@ -393,12 +393,12 @@ def test_groups_and_effects_go_together_and_fit():
     refused(r"groups has the shape \(79,\)", grouped().fit, X, groups=GROUPS[1:])
     refused(r"groups has the shape \(5,\)", with_batches().transform, X, groups=GROUPS[:5])
     for whole in (AveragedModels, RowMemory):
-        refused("knows no groups of rows", whole(grouped("topics")).fit, X)
+        refused("does not take groups of rows", whole(grouped("topics")).fit, X)
     mixed = GROUPS.copy()
     mixed[0] = 1
     refused("values of several types", grouped().fit, X, groups=mixed)
     left_out, bursty = grouped(leave_one_out=True), grouped(burstiness=9.0)
-    refused("does not go with leave_one_out=True", left_out.fit, X, groups=GROUPS)
+    refused("cannot be combined with leave_one_out=True", left_out.fit, X, groups=GROUPS)
     refused("burstiness=None", bursty.fit, X, groups=GROUPS)
     for name in ("column_factors_", "group_distribution_"):
         assert not hasattr(with_seeds(), name)
@@ -530,7 +530,7 @@ def test_an_earlier_fit_can_get_expected_counts():
 
 
 def test_what_does_not_suit_is_refused():
-    refused("set annealing=None, got 0.9", seeded(annealing=0.9).fit, X)
+    refused("annealing=0.9 splits topics, .* set annealing=None", seeded(annealing=0.9).fit, X)
 
 
 # Streams, tables on disk and meta-estimators.

@@ -351,7 +351,7 @@ def test_further_batches_are_for_the_model_of_the_first(estimator):
         model = begin(RowMemory(clone(estimator), random_state=0), BURSTY[:30])
         before = model.components_
         model.set_params(estimator__n_components=5)
-        refused("first batch; changed: n_components", model.partial_fit, BURSTY[30:])
+        refused("first batch, but these have changed: n_components", model.partial_fit, BURSTY[30:])
         model.set_params(estimator=MiniBatchNMF(3))
         refused("model of the first batch, .*; got MiniBatchNMF", model.partial_fit, BURSTY[30:])
         np.testing.assert_array_equal(model.components_, before)

@@ -287,7 +287,7 @@ OTHER_CALLS = {  # what to write instead, or what is wrong: calls
     ],
     "a model that is not fitted yet, got ndarray": [lambda: inspection.topic_stability(X, FEW)],
     "by is None": [lambda: inspection.compare_shares(fitted(), None)],
-    "many have a single row. Give labels that several rows share": [
+    "many groups have a single row. Give labels that several rows share": [
         lambda: inspection.topic_shares(fitted(), MIXTURES[:, 0] + np.arange(80) / 99, X=FRAME)
     ],
     "two topics or more": [lambda: inspection.merge_topics(fitted(), [[0]])],

@@ -66,7 +66,7 @@ def test_clusters_are_softened_and_bad_parameters_keep_the_fit(features):
         refused(r"The '(beta|estimator)' parameter", known.fit, X)
         np.testing.assert_array_equal(known.transform(NEW), expected)
     grouped = GuidedAspectModel(2, group_effects="topics")
-    refused("A meta-estimator knows no groups", MixtureFeatures(grouped).fit, X)
+    refused("A meta-estimator does not take groups", MixtureFeatures(grouped).fit, X)
 
 
 @pytest.mark.filterwarnings("ignore")

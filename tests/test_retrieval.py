@@ -188,7 +188,7 @@ def test_texts_are_counted_and_a_warning_lists_queries_without_any_known_word():
 def test_a_warning_for_tf_idf_instead_of_counts():
     tf_idf, model = TfidfVectorizer().fit_transform(TEXTS), retriever(2)
     for method in (model.fit, model.similarity, model.kneighbors):
-        with pytest.warns(UserWarning, match="no whole numbers, such as tf-idf") as caught:
+        with pytest.warns(UserWarning, match="not whole numbers, such as tf-idf") as caught:
             method(tf_idf)
         files = [w.filename for w in caught if "such as tf-idf" in str(w.message)]
         assert files == [__file__]

@@ -141,8 +141,8 @@ class Streams(Predictions):
         check_batch(self, self._fitted_parameters)
         if self._unfinished is not None:
             raise ValueError(
-                "partial_fit needs a completed fit, and this is a checkpoint of fit. Fit anew. "
-                "Save a stream by joblib.dump."
+                "partial_fit needs a completed fit, but this model is a checkpoint of fit. Fit "
+                "anew. To save a stream, use joblib.dump."
             )
         if self._stream is None:
             raise ValueError("partial_fit needs a fit whose parameters allow streams. Fit anew.")

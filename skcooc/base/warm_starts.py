@@ -173,8 +173,8 @@ def check_as_before(estimator: BaseEstimator, fitted: Parameters, same_table: bo
         changed.append("X")
     if changed:
         raise ValueError(
-            "An interrupted fit resumes with the same table and parameters; changed: "
-            f"{', '.join(changed)}. {REMEDY}"
+            "An interrupted fit resumes with the same table and parameters, but these have "
+            f"changed: {', '.join(changed)}. {REMEDY}"
         )
 
 
@@ -182,8 +182,8 @@ def check_batch(estimator: BaseEstimator, fitted: Parameters) -> None:
     """Raise ValueError where a further batch has other parameters than the first."""
     if changed := changed_parameters(estimator, fitted, OF_BATCHES):
         raise ValueError(
-            "partial_fit goes on with the parameters of the first batch; changed: "
-            f"{', '.join(changed)}. Set them back, or fit anew."
+            "partial_fit continues with the parameters of the first batch, but these have "
+            f"changed: {', '.join(changed)}. Set them back, or fit anew."
         )
 
 

@@ -193,7 +193,7 @@ class TopicalColumns(CountsMixin, SelectorMixin, BaseEstimator, auto_wrap_output
         share = sums[dropped].sum() / max(sums.sum(), 1.0)
         if share > LARGEST_SHARE:
             warn(
-                f"{len(dropped)} columns with {100 * share:.0f} % of the tokens tell little about "
+                f"{len(dropped)} columns with {100 * share:.0f} % of the tokens say little about "
                 "a topic, and are dropped. If they are of interest, lower min_information, "
                 f"which is {self.min_information:g}, or leave TopicalColumns out."
             )

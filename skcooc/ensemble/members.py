@@ -158,7 +158,7 @@ class TransformerMember:
         if coefficients.min(initial=0) < 0 or components.min() < 0:
             raise ValueError(
                 f"{type(self.estimator).__name__} has negative components or coefficients, which "
-                "give no probabilities."
+                "do not give probabilities: use a non-negative model."
             )
         if not self.are_mixtures:
             coefficients = coefficients * components.sum(axis=1)
@@ -169,8 +169,8 @@ class TransformerMember:
     ) -> TransformerMember:
         if sample_weight is not None:
             raise ValueError(
-                f"sample_weight is given, but {type(self.estimator).__name__} is no estimator of "
-                "skcooc: repeat rows, or multiply their counts."
+                f"sample_weight is given, but {type(self.estimator).__name__} is not an estimator "
+                "of skcooc: repeat rows, or multiply their counts."
             )
         table = without_zeros(X.table)  # NMF of scikit-learn refuses stored zeros
         fitted = fit(table)
@@ -216,7 +216,7 @@ def member_of(estimator: BaseEstimator | None, cache: CacheParameters | None = N
     if not isinstance(estimator, Predictions):
         if get_tags(estimator).target_tags.required:
             raise ValueError(
-                f"{type(estimator).__name__} learns from labels, which a meta-estimator lacks: "
+                f"{type(estimator).__name__} learns from labels, but a meta-estimator has none: "
                 "give a model without labels, or its seed_features."
             )
         return TransformerMember(estimator)
@@ -227,8 +227,8 @@ def member_of(estimator: BaseEstimator | None, cache: CacheParameters | None = N
 def check_without_groups(estimator: Predictions) -> None:
     if effects := getattr(estimator, "group_effects", None):
         raise ValueError(
-            f"A meta-estimator knows no groups of rows, which group_effects={effects!r} needs: set "
-            f"group_effects=None, or fit {type(estimator).__name__} alone."
+            f"A meta-estimator does not take groups of rows, but group_effects={effects!r} needs "
+            f"them: set group_effects=None, or fit {type(estimator).__name__} by itself."
         )
 
 
@@ -237,7 +237,8 @@ def check_member(estimator: Predictions) -> None:
     if not estimator.is_factorised:
         raise ValueError(
             f"{type(estimator).__name__} predicts more than the product of its mixtures and "
-            "components, and a meta-estimator uses only that product: make it the outermost."
+            "components, but a meta-estimator uses only that product: make "
+            f"{type(estimator).__name__} the outermost estimator."
         )
 
 

@@ -298,8 +298,8 @@ class RowMemory(MetaModel):
             fitted = self.estimator_
             if estimator is None or type(estimator) is not type(fitted):
                 raise ValueError(
-                    f"partial_fit goes on with the model of the first batch, {fitted!r}; got "
-                    f"{estimator!r}. Set it back, or fit anew."
+                    f"partial_fit continues with the model of the first batch, {fitted!r}; got "
+                    f"{estimator!r}. Set the first one again, or fit anew."
                 )
             warm_starts.check_batch(estimator, fitted.get_params(deep=False))
             batch = read_batch(new, X, sample_weight, by_name=by_name)
@@ -482,8 +482,8 @@ class RowMemory(MetaModel):
     def _training_rows(self) -> RowIndex:
         if self._known is None:
             raise ValueError(
-                "X has further tokens of training rows, which are not kept: they were read in "
-                "blocks, from a dask array or by partial_fit. Give new rows as a matrix."
+                "X holds tokens of training rows, but these rows were not kept, because they were "
+                "read in blocks, from a dask array or by partial_fit. Give new rows as a matrix."
             )
         return self._known
 

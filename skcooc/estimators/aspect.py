@@ -211,13 +211,14 @@ class AspectModel(CooccurrenceEstimator):
             )
         if family.is_guided and self.annealing is not None:
             raise ValueError(
-                f"Known topics do not split: set annealing=None, got {self.annealing}."
+                f"annealing={self.annealing} splits topics, but known topics cannot be split: set "
+                "annealing=None."
             )
         concentration = BURSTINESS if self.burstiness == "auto" else self.burstiness
         if concentration is not None and self.early_stopping:
             raise ValueError(
-                "early_stopping=True validates without the cache of each row that burstiness "
-                "is for: set burstiness=None."
+                "early_stopping=True cannot be combined with burstiness, which is for models with "
+                "a cache, because it validates without one: set burstiness=None."
             )
         plain = family.plain(UNTUNED)
         variations: list[Variation] = []

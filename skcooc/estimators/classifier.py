@@ -219,8 +219,8 @@ class AspectClassifier(MixturesMixin, ClassifierMixin, BaseEstimator):
         if len(classes) == 1 and has_unlabelled:
             (name,) = classes.tolist()
             warn(
-                f"There is one class, {name!r}, as -1, None and NaN in y are no labels. If -1 is a "
-                f"class, too, give y == {name!r}."
+                f"There is only one class, {name!r}, because -1, None and NaN in y stand for rows "
+                f"without a label. If -1 is a class as well, give y == {name!r}."
             )
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = tables.read_in_memory(new, X, sample_weight)

@@ -392,7 +392,7 @@ class GuidedAspectModel(AspectModel):
         if self.group_effects is not None:
             if self.leave_one_out is True or self.burstiness is not None:
                 raise ValueError(
-                    "group_effects does not go with leave_one_out=True or burstiness: set "
+                    "group_effects cannot be combined with leave_one_out=True or burstiness: set "
                     'leave_one_out="auto" and burstiness=None.'
                 )
             family = replace(family, leave_one_out=False)
@@ -446,7 +446,7 @@ class GuidedAspectModel(AspectModel):
         if groups is None:
             if self._has_factors:
                 warn(
-                    "The columns have factors of groups, such as batches, and groups are not "
+                    "The columns have factors of groups, such as batches, but groups are not "
                     "given: the factors are left out. Give groups, with None where one is unknown."
                 )
             return rows
@@ -578,7 +578,7 @@ class GuidedFamily(AspectFamily):
         if unknown:
             name = _in_other_case(unknown, names)
             warn(
-                f"{len(unknown)} of the seeds are no columns of X, such as {unknown[0]!r}"
+                f"{len(unknown)} of the seeds are not columns of X, such as {unknown[0]!r}"
                 f"{f'; X has {name}' if name else ''}. They are left out."
             )
         return seeds

@@ -312,9 +312,9 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         if self.tied and not (rows is None or columns is None or np.array_equal(rows, columns)):
             raise ValueError(
                 "tied=True needs rows and columns that are the same items in the same order, but "
-                "their names differ. Take all items on both: names = X.index.union(X.columns) and "
-                "X.reindex(index=names, columns=names, fill_value=0). Pairs become such a frame X "
-                "by pandas.crosstab(rows, columns)."
+                "their names differ. Use all items on both sides: names = "
+                "X.index.union(X.columns) and X.reindex(index=names, columns=names, "
+                "fill_value=0). For pairs, pandas.crosstab(rows, columns) makes such a frame X."
             )
         return table, inputs
 

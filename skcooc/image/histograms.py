@@ -268,7 +268,7 @@ def contrasts(image: Array) -> Iterator[Array]:
 def check_image(X: ArrayLike) -> Array:
     """An image as an array of floats, (H, W, C); C is 1 for grey."""
     if isinstance(X, str | PathLike):
-        raise TypeError(f"image is a path, {str(X)!r}: read it, as by matplotlib.pyplot.imread.")
+        raise TypeError(f"image is a path, {str(X)!r}: read it, as with matplotlib.pyplot.imread.")
     if np.ma.is_masked(X):
         raise ValueError("image has masked pixels, which are unknown: cut them off or fill them.")
     values = np.asarray(X)

@@ -64,8 +64,8 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
     """
     if not len(weights):
         raise ValueError(
-            "The model keeps no rows, as after fits of blocks: give "
-            "Mixtures(model.transform(X), n_tokens) in its place."
+            "The training rows were not kept, because the model was fitted to blocks: give "
+            "Mixtures(model.transform(X), n_tokens) instead of the model."
         )
     if (factors := columns_by_name(by)) is None:
         columns = [read_labels(by)]
@@ -85,7 +85,7 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
                 column = column.as_times()
             except ValueError as error:
                 raise ValueError(
-                    f"{error} Labels stay as they are in a pandas.Categorical."
+                    f"{error} If these are labels and not dates, give a pandas.Categorical."
                 ) from error
         divisions.append(group_rows(column, weights, period))
     if len(divisions) == 1:
@@ -203,8 +203,8 @@ def warn_of_many(division: RowGroups, parameter: str) -> None:
     if n > max(FEW_GROUPS, n_rows / 2) and division.groups.dtype.kind != "M":
         warn(
             f"{parameter}: {n_rows} rows are in {n} groups, such as {division.labels[0]!r}, so "
-            "that many have a single row. Give labels that several rows share, and numbers as "
-            "intervals, as by pandas.cut(..., 10)."
+            "many groups have a single row. Give labels that several rows share. Divide numbers "
+            "into intervals, such as with pandas.cut(..., 10)."
         )
 
 

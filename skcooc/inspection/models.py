@@ -79,7 +79,7 @@ class Unwrapped:
             if hasattr(step, "build_analyzer") and getattr(X, "ndim", 1) == 2:
                 raise TypeError(
                     f"X is a table, but {type(step).__name__}, a step of the pipeline, takes "
-                    "texts: give these, or the model without it."
+                    "texts: give texts, or the model without this step."
                 )
             X = step.transform(X)
         return X
@@ -236,8 +236,7 @@ def check_names(
             else ""
         )
         raise ValueError(
-            f"{parameter} are the names that the model knows, in another order{source}: "
-            "leave them out."
+            f"{parameter} has the names of the fit in another order{source}: leave {parameter} out."
         )
     return checked
 
@@ -473,8 +472,8 @@ def read_view(
         raise ValueError(f"{type(model).__name__} has no transform: X should be the table fitted.")
     if not fitted and hasattr(model, "column_factors_"):
         raise ValueError(
-            "The model has factors of columns for groups of rows, and those of other rows are not "
-            "known: give the rows fitted."
+            "The model has factors of columns for groups of rows, but the groups of other rows "
+            "are not known: give the rows fitted."
         )
     known_names = getattr(model, "row_names_in_", table_names) if fitted else table_names
     check_order(X.index if hasattr(X, "iloc") else known_names, **values)

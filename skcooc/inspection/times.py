@@ -58,11 +58,11 @@ class Texts:
         others = np.flatnonzero(~mask)
         if not len(others):
             return
-        example = f", as {self.values[np.argmax(mask)]!r} is" if mask.any() else ""
+        example = f" like {self.values[np.argmax(mask)]!r}" if mask.any() else ""
         first = others[0]
         raise ValueError(
-            f"{self.parameter}: {self.values[first]!r} ({self.place(int(self.rows[first]))}) is no "
-            f"{kind}{example}; {len(others)} of {len(mask)} values are none. Write dates as "
+            f"{self.parameter}: {self.values[first]!r} ({self.place(int(self.rows[first]))}) is "
+            f"not a {kind}{example}; {len(others)} of {len(mask)} values are not. Write dates as "
             '2024-05-31, and leave missing ones empty (None, NaN or "").'
         )
 
@@ -189,7 +189,7 @@ def _parse(texts: Texts, only_dates: bool) -> Array:
             if date and other and date != other:
                 raise ValueError(
                     f"{texts.parameter}: {text!r} may be {date[0]} or {other[0]}, and no value "
-                    "tells which number is the day: write dates as 2024-05-31, as by "
+                    "shows which number is the day: write dates as 2024-05-31, such as with "
                     f"pandas.to_datetime(..., format={DAY_FIRST[0]!r}), or {MONTH_FIRST[0]!r}."
                 )
     return _as_array(dates)

@@ -255,9 +255,11 @@ def _positions(names: Array | None, items: Array) -> Array:
     if np.issubdtype(items.dtype, np.integer):
         return items.astype(np.intp, copy=False)
     if names is None:
-        raise ValueError("items are names, but X has no names of columns: give Dyads that have.")
+        raise ValueError("items are names, but X has no names of columns: give Dyads with names.")
     columns = find_names(names, items).reshape(items.shape)
     unknown = (columns < 0) & (items != None)  # noqa: E711
     if unknown.any():
-        raise ValueError(f"items should be columns of X, as {items[unknown].tolist()[0]!r} is not.")
+        raise ValueError(
+            f"items should be columns of X, but {items[unknown].tolist()[0]!r} is not."
+        )
     return columns

@@ -180,8 +180,7 @@ def _check_texts(X: Iterable[str]) -> list[str]:
     for text in texts:
         if not isinstance(text, str):
             raise ValueError(
-                f"X should be texts, which the vectorizers of a search count, but one of its items "
-                f"is of type {type(text).__name__}."
+                f"X should be texts, but one of its items is of type {type(text).__name__}."
             )
     return texts
 

@@ -122,9 +122,9 @@ def npmi_coherence(
     if absent:
         warn(
             f"{len(set(absent))} of the {len({name for names in top for name in names})} top "
-            f"columns of the topics never occur in X, such as {absent[0]!r}: their pairs count -1 "
-            "and say nothing about the topics. Take a corpus that has them, counted by the "
-            "vectorizer that was fitted."
+            f"columns of the topics never occur in X, such as {absent[0]!r}: their pairs count "
+            "as -1 and say nothing about the topics. Use a corpus that contains them, counted "
+            "with the fitted vectorizer."
         )
     return np.array([_coherence(occurs, topic) for topic in places])
 

@@ -75,9 +75,9 @@ def check_predictor(predictor: Predictor) -> Predictor:
     """The predictor; TypeError if it is something else, such as a model."""
     if not hasattr(predictor, "cells"):
         raise TypeError(
-            f"{type(predictor).__name__} is no predictor: of a model, give "
-            "skcooc.heldout.Factors(model.transform(X_known), model.components_.T); in function "
-            "calls, X stands first."
+            f"{type(predictor).__name__} is not a predictor. For a model, give "
+            "skcooc.heldout.Factors(model.transform(X_known), model.components_.T). X is the "
+            "first argument."
         )
     return predictor
 

@@ -76,9 +76,9 @@ def sizes_of(estimator: BaseEstimator) -> tuple[str, ...]:
     if not names or not hasattr(estimator, "aic"):  # TriadicAspectModel has none
         raise TypeError(
             "ComponentSearchCV needs an estimator of skcooc for tables of two ways, with a number "
-            f"of components or clusters, got {estimator!r}. Of a pipeline search its last step, "
-            "given what the steps before return; or make it AspectModel('auto'), which searches "
-            "inside."
+            f"of components or clusters, got {estimator!r}. For a pipeline, search over its last "
+            "step with the output of the steps before it, or make the last step "
+            "AspectModel('auto'), which searches inside the pipeline."
         )
     if estimator.get_params(deep=False).get("tied", False):
         raise TypeError(

@@ -615,4 +615,6 @@ def _column(names: Array, feature: str | int) -> int:
         return int(columns[0])
     if isinstance(feature, (int, np.integer)) and -len(names) <= feature < len(names):
         return int(feature)
-    raise ValueError(f"feature={feature!r} is no name or position of the {len(names)} columns.")
+    raise ValueError(
+        f"feature={feature!r} is not a name or position of one of the {len(names)} columns."
+    )

@@ -111,9 +111,9 @@ def _note_of_copies(texts: Sequence[str]) -> list[str]:
     text, frequency = frequencies.most_common(1)[0]
     return [
         f"{n_copies:,} of {n:,} texts ({n_copies / n:.0%}) are copies of others; the most frequent "
-        f"occurs {frequency:,} times: {excerpt(text)!r}. All copies count in topics and shares. "
-        "They may raise the number of topics, as words that are held out are still in the copies. "
-        "Remove them first if they should not count."
+        f"occurs {frequency:,} times: {excerpt(text)!r}. Copies count in topics and shares like "
+        "other texts. They can raise the number of topics, because words held out of one text are "
+        "still in its copies. Remove copies first if they should not count."
     ]
 
 
@@ -124,7 +124,7 @@ def _fit_vectorizer(
     all_words = clone(vectorizer).set_params(min_df=1, max_df=1.0)
     message = (
         f"No words are left in {len(texts)} texts with min_df={vectorizer.min_df} and "
-        f"max_df={vectorizer.max_df}: relax these, or stop_words."
+        f"max_df={vectorizer.max_df}: change these, or stop_words."
     )
     try:
         X = all_words.fit_transform(texts)

@@ -385,11 +385,11 @@ def fit_report(
         model = merge_copies(model)
         if len(model.components_) == 1 < n_fitted:
             note = (
-                f"All {n_fitted} topics that were fitted are nearly equal, so that one is left and "
-                "shares tell nothing. Perhaps the texts have no topics, or are too short or few to "
-                "show them. A larger beta separates topics more, even where there are none: it "
-                f"is {model.beta_:.2g} now, try 0.8 (--beta 0.8). This is paid for with worse "
-                "predictions of held-out words, so check whether the topics make sense."
+                f"All {n_fitted} topics that were fitted are nearly equal. They were merged into "
+                "one, so shares of topics mean nothing. Perhaps the texts have no topics, or are "
+                "too few or too short to show them. A larger beta separates topics more, even if "
+                f"there are none: it is {model.beta_:.2g} now, try 0.8 (--beta 0.8). Held-out "
+                "words are then predicted worse, so check whether the topics make sense."
             )
             notes = (*notes, note)
     if counts is not None:

@@ -142,7 +142,7 @@ def fit_texts(
             re.compile(token_pattern)
         except re.error as error:
             raise ValueError(
-                f"token_pattern={token_pattern!r} is no regular expression: {error}."
+                f"token_pattern={token_pattern!r} is not a valid regular expression: {error}."
             ) from error
     if model is not None:
         refuse_class(model, "model")
@@ -153,7 +153,8 @@ def fit_texts(
             )
         if n_components is not None or seeds is not None or columns["batch"] is not None:
             raise ValueError(
-                "model does not go with n_components, seeds and batch: set them in the model."
+                "model cannot be combined with n_components, seeds or batch: set these in the "
+                "model itself."
             )
     stop_list = stop_words if stop_words is None or isinstance(stop_words, str) else [*stop_words]
     counts = count_texts(
@@ -222,7 +223,8 @@ def _read_columns(
         raise TypeError("texts is a lazy frame: give texts.collect().")
     if not is_frame and text is not None:
         raise ValueError(
-            f"text={text!r} names a column, but texts is no data frame: {type(texts).__name__}."
+            f"text={text!r} names a column, but texts is not a data frame, got "
+            f"{type(texts).__name__}."
         )
     if is_frame and text is None:
         raise ValueError(
@@ -234,7 +236,8 @@ def _read_columns(
         if isinstance(value, str) and (is_frame or name != "texts"):
             if not is_frame:
                 raise ValueError(
-                    f"{name}={value!r} names a column, but texts is no data frame: give the values."
+                    f"{name}={value!r} names a column, but texts is not a data frame: give the "
+                    "values."
                 )
             if value not in frame.columns:
                 raise ValueError(

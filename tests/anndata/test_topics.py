@@ -98,7 +98,7 @@ def test_steps_of_a_pipeline_say_which_genes_they_keep(adata, X):
     np.testing.assert_array_equal(reversed_.varm["topics"][::-1], adata.varm["topics"])
     pipeline = make_pipeline(FunctionTransformer(accept_sparse=True), model())
     del adata.varm["topics"]
-    with pytest.warns(UserWarning, match="do not say by get_feature_names_out which genes"):
+    with pytest.warns(UserWarning, match="lack get_feature_names_out, so that the genes"):
         fit_topics(adata, pipeline)
     assert adata.obsm["X_topics"].shape == (60, 3)
     assert "topics" not in adata.varm
@@ -147,8 +147,12 @@ def test_bad_options_and_models_without_mixtures_are_refused_before_the_fit(adat
         message = r"adata should be an AnnData, got csr_matrix: .*skcooc\[anndata\]"
         refused(message, add, sp.csr_matrix(adata.X), model(), error=TypeError)
     for options, error, message in (
-        ({"layer": "raw"}, KeyError, r"no layer 'raw' in adata\.layers\. There: 'counts'"),
-        ({"mask_var": "hv"}, KeyError, r"no column 'hv' in adata\.var\. There: 'highly_variable'"),
+        ({"layer": "raw"}, KeyError, r"no layer 'raw' in adata\.layers, which has: 'counts'"),
+        (
+            {"mask_var": "hv"},
+            KeyError,
+            r"no column 'hv' in adata\.var, which has: 'highly_variable'",
+        ),
         ({"mask_var": np.zeros(40, dtype=bool)}, ValueError, "mask_var selects no gene"),
         ({"mask_var": [True]}, ValueError, r"shape \(40,\), or a column of adata.var, got bool of"),
         ({"mask_var": np.arange(40)}, ValueError, "mask_var should be bool"),
@@ -414,7 +418,7 @@ def test_batches_of_cells_fitted_and_of_further_ones(adata, backed, monkeypatch)
     with pytest.warns(UserWarning, match="groups are not given"):
         add_topics(adata, found)
     assert np.abs(adata.obsm["X_topics"] - corrected).max() > 1e-3
-    with pytest.raises(KeyError, match="is no column of adata"):
+    with pytest.raises(KeyError, match="is not a column of adata"):
         add_topics(adata, found, batch_key="run")
     with pytest.raises(TypeError, match="needs a model of groups"):
         add_topics(adata, fit_topics(adata, model()), batch_key="batch")

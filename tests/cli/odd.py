@@ -409,18 +409,22 @@ REFUSED = {
     "--group applies to texts": {"groups_of_pairs.csv": (table(PAIRS), "--group", "user")},
     "no text with words has a value for --group": {"no_groups.csv": (beside(""), *GROUP)},
     "no text with words has a value for --time": {"no_times.csv": (beside(""), *TIME)},
-    "--time more: 'soon' (line 2) is no date or number; 30 of 30 values are none": {
+    "--time more: 'soon' (line 2) is not a date or number; 30 of 30 values are not": {
         "words_as_times.csv": (beside("soon"), *TIME)
     },
-    "'May 5' (line 3) is no date, as '2024-05' is": {
+    "'May 5' (line 3) is not a date like '2024-05'": {
         "mixed.csv": (beside("2024-05", "May 5", "2024-06"), *TIME)
     },
-    "'now' (line 2) is no date, as '2024' is; 1 of 30": {"now.csv": (beside("now", "2024"), *TIME)},
-    "'inf' (line 2) is no number below 5e+12": {"infinite_times.csv": (beside("inf", "1"), *TIME)},
-    "'1e308' (line 2) is no number below 5e+12": {
+    "'now' (line 2) is not a date like '2024'; 1 of 30": {
+        "now.csv": (beside("now", "2024"), *TIME)
+    },
+    "'inf' (line 2) is not a number below 5e+12": {
+        "infinite_times.csv": (beside("inf", "1"), *TIME)
+    },
+    "'1e308' (line 2) is not a number below 5e+12": {
         "huge_times.csv": (beside("1e308", "-1e308", "1"), *TIME)
     },
-    "(line 2) is no date": {
+    "(line 2) is not a date": {
         "beyond_time.csv": (beside("99999999999999-01-01", "2024-01-01"), *TIME)
     },
     "'05/06/2024' may be 2024-06-05 or 2024-05-06": {

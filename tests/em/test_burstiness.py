@@ -197,7 +197,7 @@ def test_it_goes_with_leave_one_out():
 
 def test_what_makes_no_sense_is_refused():
     for params, table, message in (
-        ({"early_stopping": True}, X, "early_stopping=True validates without"),
+        ({"early_stopping": True}, X, "early_stopping=True cannot be combined"),
         ({"burstiness": 0.0}, X, "The 'burstiness' parameter of AspectModel must be"),
         ({}, RowBlocks([X]), "burstiness replaces counts"),
     ):

@@ -135,7 +135,7 @@ def test_times_are_dates_or_numbers():
     months = ["2024-02", None, "2024-01"]
     for given in (months, pd.PeriodIndex(months, freq="M")):
         assert sections.groups_by_time(given, everything[:3]).labels == ["2024-01", "2024-02"]
-    with pytest.raises(ValueError, match=r"times: 'soon' \(row 0\) is no date, as '2024-01' is"):
+    with pytest.raises(ValueError, match=r"times: 'soon' \(row 0\) is not a date like '2024-01'"):
         sections.groups_by_time(np.array(["soon", "2024-01"]), everything[:2])
 
 
@@ -335,8 +335,8 @@ def test_bad_input_and_without_jinja(model, monkeypatch):
         ({"texts": ["a"]}, ValueError, "texts has 1 entries, but X has 24 rows"),
         ({"groups": ["a"]}, ValueError, r"groups has shape \(1,\), but there are 24 rows"),
         ({"times": [1]}, ValueError, r"times has shape \(1,\)"),
-        ({"times": GROUPS}, ValueError, r"times: 'a' \(row 0\) is no date or number"),
-        ({"times": [-np.inf, *range(1, len(X))]}, ValueError, "'-inf' .* is no number below"),
+        ({"times": GROUPS}, ValueError, r"times: 'a' \(row 0\) is not a date or number"),
+        ({"times": [-np.inf, *range(1, len(X))]}, ValueError, "'-inf' .* is not a number below"),
         ({"names": ["a"]}, ValueError, "3 topics"),
         ({"names": {3: "a"}}, ValueError, "topics are 0 to 2"),
         ({"feature_names": ["a"]}, ValueError, "10 columns"),

@@ -58,9 +58,9 @@ def test_names_seen_in_fit_are_used_and_rare_columns_are_not_characteristic():
     model = AspectModel(2, beta=1, random_state=0, tol=1e-3).fit(dyads)
     assert set(top_features(model, n_features=7)[0]) == set(seen)
     assert set(top_features(model, given, n_features=7)[0]) == set(given)
-    with pytest.raises(ValueError, match="feature_names are the names that the model knows"):
+    with pytest.raises(ValueError, match="feature_names has the names of the fit in another order"):
         top_features(model, seen[::-1])
-    with pytest.raises(ValueError, match="row_names are the names that the model knows"):
+    with pytest.raises(ValueError, match="row_names has the names of the fit in another order"):
         representative_rows(model, rows[::-1])
     halves = [f"row {i % 2}" for i in range(len(rows))]  # no names, but groups
     model.fit(Dyads(X, row_names=halves))

@@ -242,7 +242,7 @@ def test_counts_of_pipelines_of_new_rows_and_of_other_libraries():
     blocks = RowBlocks([X])
     refused("X is a RowBlocks: give rows", topic_shares, model, labels, X=blocks, error=TypeError)
     without_rows = AspectModel(3, beta=0.9, max_iter=3, random_state=0).fit(blocks)
-    refused("The model keeps no rows", topic_shares, without_rows, labels)
+    refused("The training rows were not kept", topic_shares, without_rows, labels)
     refused("X has 9 features, but the model has 40", topic_shares, nmf, labels, X=X[:, :9])
     refused("by has shape", topic_shares, model, labels[:9], X=counts)
     mixtures = Mixtures(model.embedding_)
@@ -568,14 +568,14 @@ def test_bad_input():
         ([None] * 4, "auto", "no label for any row"),
         ([0.5, -np.inf, 1, 2], "auto", "by has infinite numbers: give NaN for rows without"),
         (pd.Series([1, 2, np.inf, np.nan]), "auto", "by has infinite numbers"),
-        (list("abcd"), "month", r"by: 'a' \(row 0\) is no date or number; 4 of 4 values"),
-        (["2024-01", "2024-13"] * 2, "month", r"by: '2024-13' \(row 1\) is no date"),
+        (list("abcd"), "month", r"by: 'a' \(row 0\) is not a date or number; 4 of 4 values"),
+        (["2024-01", "2024-13"] * 2, "month", r"by: '2024-13' \(row 1\) is not a date"),
         (np.arange(4).astype("datetime64[D]"), "hour", "freq='hour' should be"),
         (dict.fromkeys("abc", [1] * 4), "auto", r"3 columns, \['a', 'b', 'c'\]: give one or two"),
         (pd.DataFrame(dict.fromkeys("abc", [1] * 4)), "auto", "3 columns"),
         ({}, "auto", "by has 0 columns"),
         ({"a": [1, 1, None, None], "b": [None, None, 1, 1]}, "auto", "label in both columns"),
-        ({"a": [1] * 4, "b": list("cdcd")}, "month", r"by: '1' \(row 0\) is no date"),
+        ({"a": [1] * 4, "b": list("cdcd")}, "month", r"by: '1' \(row 0\) is not a date"),
     ):
         refused(message, divide, by, ROWS, freq)
     hint = r"by is a string; give the labels, such as adata\.obs\['cell_type'\]"

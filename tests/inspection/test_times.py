@@ -101,17 +101,17 @@ def test_empty_texts_are_missing():
 def test_the_first_that_is_no_date_is_named():
     texts = [*written("%m/%d/%Y"), "soon", "later"]
     message = (
-        r"times: 'soon' \(row 30\) is no date, as '\d\d/\d\d/2024' is; 2 of 32 values are none"
+        r"times: 'soon' \(row 30\) is not a date like '\d\d/\d\d/2024'; 2 of 32 values are not"
     )
     refused(message, read, texts)
-    message = r"by: 'soon' \(row 30\) is no date.* values are none\. .* in a pandas\.Categorical"
+    message = r"by: 'soon' \(row 30\) is not a date.* values are not\. .* give a pandas\.Categorical"
     refused(message, divide, texts, np.ones(32))
     with pytest.warns(UserWarning, match="32 rows are in 32 groups, such as '05/31/2024'"):
         divide(pd.Categorical(texts, texts), np.ones(32))
-    refused(r"'30\.2\.2024' \(row 1\) is no date", read, ["1.2.2024", "30.2.2024", "28.2.2024"])
+    refused(r"'30\.2\.2024' \(row 1\) is not a date", read, ["1.2.2024", "30.2.2024", "28.2.2024"])
     refused(r"'0' \(row 1\) is no Unix time in seconds", read, [1717113600, 0, 1717113600])
-    refused(r"'x' \(row 2\) is no number, as '[12]' is", read, ["1", "2", "x"])
-    refused(r"'a' \(row 0\) is no date or number; 2 of 2 values", read, ["a", "b"])
+    refused(r"'x' \(row 2\) is not a number like '[12]'", read, ["1", "2", "x"])
+    refused(r"'a' \(row 0\) is not a date or number; 2 of 2 values", read, ["a", "b"])
 
 
 def test_day_and_month_that_cannot_be_told_apart_are_asked_for():
@@ -126,18 +126,22 @@ def test_day_and_month_that_cannot_be_told_apart_are_asked_for():
     assert read([*texts, "06/13/2024"])[0] == "2024-05-06"
     assert read(["05.06.2024"]) == ["2024-06-05"]  # with points, the day comes first
     assert read(["06/06/2024"]) == ["2024-06-06"]
-    refused(r"'12/31/2024' \(row 2\) is no date", read, ["31/12/2024", "30/12/2024", "12/31/2024"])
+    refused(
+        r"'12/31/2024' \(row 2\) is not a date", read, ["31/12/2024", "30/12/2024", "12/31/2024"]
+    )
 
 
 def test_numbers_that_are_no_dates():
     assert read(np.arange(1980, 2020))[0] == "1980.0"
     assert read([12345678, 123456]) == ["12345678.0", "123456.0"]
-    refused(r"by: '7' \(row 0\) is no date", divide, [7, 8], np.ones(2), "year")
+    refused(r"by: '7' \(row 0\) is not a date", divide, [7, 8], np.ones(2), "year")
     nanoseconds = STAMPS.astype("datetime64[ns]").astype(int)
     for values in (nanoseconds, written("%Y%m%d233000"), [np.inf, 1]):
-        refused(r"times: '.*' \(row 0\) is no number below 5e\+12", read, values)
+        refused(r"times: '.*' \(row 0\) is not a number below 5e\+12", read, values)
     for form in ("%m/%d/%y", "%d.%m.%y", "%G-W%V-%u"):
-        refused(r"\(row 0\) is no date or number; 30 of 30 .* as 2024-05-31", read, written(form))
+        refused(
+            r"\(row 0\) is not a date or number; 30 of 30 .* as 2024-05-31", read, written(form)
+        )
 
 
 def test_at_most_twelve_periods_or_intervals_remain_in_order():
@@ -188,7 +192,7 @@ def test_the_same_dates_in_all_functions():
 
 def test_more_groups_than_half_of_the_rows_warn():
     many = [str(i % 16) for i in range(30)]
-    message = "by: 30 rows are in 16 groups, such as '0', so that many have a single row"
+    message = "by: 30 rows are in 16 groups, such as '0', so many groups have a single row"
     for by in (many, list(map(int, many)), [f"a{i}" for i in many], {"x": many[::-1]}):
         with pytest.warns(UserWarning, match=message.replace("'0'", "'a?0'")):
             divide(by, np.ones(30))

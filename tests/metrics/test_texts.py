@@ -140,7 +140,7 @@ def test_what_is_no_text_scorer_is_refused():
     for X in (frame, "one text", REFERENCE.transform(TEST), frame.to_numpy()):
         refused("X should be texts, one for each row", SCORER, pipeline, X)
     for X in ([text.split() for text in TEST], [None, *TEST]):
-        refused("X should be texts, which the vectorizers", SCORER, pipeline, X)
+        refused("X should be texts, but one of its items", SCORER, pipeline, X)
     model = clone(MODEL).fit(REFERENCE.transform(TRAIN))
     refused("AspectModel has none: give a pipeline", SCORER, model, TEST)
     refused("Pipeline has none: give a pipeline", SCORER, make_pipeline(model), TEST)

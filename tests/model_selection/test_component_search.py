@@ -410,7 +410,7 @@ def test_without_folds_a_fifth_is_scored():
 REFUSED = [
     (RowMemory(), {}, TypeError, "needs an estimator of skcooc for tables of two ways"),
     (TriadicAspectModel(2), {}, TypeError, "needs an estimator of skcooc for tables of two ways"),
-    (make_pipeline(AspectModel()), {}, TypeError, "Of a pipeline search its last step"),
+    (make_pipeline(AspectModel()), {}, TypeError, "For a pipeline, search over its last"),
     (SymmetricClustering(hard=True, tied=True), {}, TypeError, "has one clustering of both sides"),
     (TINY, {"candidates": []}, ValueError, "candidates should be numbers, at least 1"),
     (TINY, {"candidates": [0, 2]}, ValueError, "candidates should be numbers, at least 1"),

@@ -138,7 +138,7 @@ def test_bad_parameters_and_data():
     for search, error, message in (
         (search_of(LogisticRegression()), TypeError, "needs an estimator of skcooc for tables of"),
         (search_of(TriadicAspectModel(2)), TypeError, "needs an estimator of skcooc for tables of"),
-        (search_of(make_pipeline(MODEL)), TypeError, "Of a pipeline search its last step"),
+        (search_of(make_pipeline(MODEL)), TypeError, "For a pipeline, search over its last"),
         (search_of(candidates="best"), ValueError, "The 'candidates' parameter"),
         (search_of(criterion="bic"), ValueError, "The 'criterion' parameter"),
         (search_of(criterion="icl"), ValueError, "is for hard clusterings: set hard=True"),
