@@ -152,7 +152,9 @@ def test_a_search_resumes_from_any_trial(tmp_path):
         with pytest.raises(NotFittedError):
             half.transform(X)
         for changed in ({"max_iter": 20}, {"n_components": 4}):
-            refused("parameters, but these have changed:", copied(half).set_params(**changed).fit, X)
+            refused(
+                "parameters, but these have changed:", copied(half).set_params(**changed).fit, X
+            )
         refused("parameters, but these have changed: X", copied(half).fit, 2 * X)
         assert_same(half.fit(X), whole)
 

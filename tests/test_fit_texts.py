@@ -227,7 +227,10 @@ def test_bad_input_is_refused_before_any_work(monkeypatch):
         (((DOCUMENTS,), {"group": ["a"]}), "group has 1 values, but there are 30 texts"),
         (((DOCUMENTS[:1],), {}), "There are 1 texts"),
         (((DOCUMENTS,), {"group": 30 * [None]}), "group has no label"),
-        (((DOCUMENTS,), {"model": AspectModel(3), "n_components": 3}), "model cannot be combined with"),
+        (
+            ((DOCUMENTS,), {"model": AspectModel(3), "n_components": 3}),
+            "model cannot be combined with",
+        ),
         ((([b"a", b"b"],), {}), "decode it"),
         (((DOCUMENTS,), {"time": ["yesterday"] * 30}), "'yesterday' .row 0. is not a date"),
         (((DOCUMENTS,), {"min_df": -1}), "min_df"),

@@ -104,12 +104,14 @@ def test_the_first_that_is_no_date_is_named():
         r"times: 'soon' \(row 30\) is not a date like '\d\d/\d\d/2024'; 2 of 32 values are not"
     )
     refused(message, read, texts)
-    message = r"by: 'soon' \(row 30\) is not a date.* values are not\. .* give a pandas\.Categorical"
+    message = (
+        r"by: 'soon' \(row 30\) is not a date.* values are not\. .* give a pandas\.Categorical"
+    )
     refused(message, divide, texts, np.ones(32))
     with pytest.warns(UserWarning, match="32 rows are in 32 groups, such as '05/31/2024'"):
         divide(pd.Categorical(texts, texts), np.ones(32))
     refused(r"'30\.2\.2024' \(row 1\) is not a date", read, ["1.2.2024", "30.2.2024", "28.2.2024"])
-    refused(r"'0' \(row 1\) is no Unix time in seconds", read, [1717113600, 0, 1717113600])
+    refused(r"'0' \(row 1\) is not a Unix time in seconds", read, [1717113600, 0, 1717113600])
     refused(r"'x' \(row 2\) is not a number like '[12]'", read, ["1", "2", "x"])
     refused(r"'a' \(row 0\) is not a date or number; 2 of 2 values", read, ["a", "b"])
 

@@ -281,7 +281,7 @@ def test_items_by_names_and_invalid_ones():
         assert metric(HELD_OUT, ITEMS.astype(np.uint32)) == metric(HELD_OUT, ITEMS)
     refused("X has no names of columns", recall_at_k, HELD_OUT, named)
     for unknown in (np.where(ITEMS == 3, "zoe", named), np.full(ITEMS.shape, "zoe")):
-        refused(", as 'zoe' is not", recall_at_k, test, unknown)
+        refused(", but 'zoe' is not", recall_at_k, test, unknown)
     for items, k, match in (
         (ITEMS[:3], 10, r"items of shape \(3, 25\) do not hold k=10"),
         (ITEMS[:, :5], 10, r"do not hold k=10"),
