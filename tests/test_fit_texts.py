@@ -326,6 +326,15 @@ def test_a_single_topic_that_is_left_is_doubted(tmp_path, capsys):
     assert main([str(path), "--beta", "0.05", "--group", "desk", "--max-df", "1.0"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "All 4 topics that were fitted are nearly equal. They were merged into one" in printed
-    assert "try 0.8 (--beta 0.8). Held-out words are then predicted worse" in printed
+    assert "try 0.8 (--beta 0.8). Held-out tokens are then predicted worse" in printed
     assert "Shares by group" not in printed
     assert "Nearest documents" not in printed
+
+
+def test_no_smaller_beta_is_advised_as_a_larger_one(tmp_path, capsys):
+    path = tmp_path / "a.txt"
+    path.write_text("apples bread cheese dates eggs figs\n" * 60)
+    assert main([str(path), "--beta", "0.9", "--max-df", "1.0"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "They were merged into one" in printed
+    assert "A larger beta" not in printed

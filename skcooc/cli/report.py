@@ -95,7 +95,8 @@ def report(
         sections.append(_neighbors(table, model, rows))
     paragraphs = ["\n".join(map(_cut, section)) for section in sections]
     lines = "\n".join(f"  {printable(line)}" for line in python)  # not cut, to be copied
-    paragraphs.append(f"The same {noun}s in Python\n\n{lines}")
+    result_name = "tree" if has_tree else f"{noun}s"
+    paragraphs.append(f"The same {result_name} in Python\n\n{lines}")
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 
 

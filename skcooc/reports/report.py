@@ -32,6 +32,7 @@ from skcooc.tables import with_names
 # Counted words of a text, on average, below which topics are fitted with leave-one-out. Otherwise
 # 4 topics may seem as good as 8, where 32 are far better.
 SHORT = 10
+SEPARATING = 0.8  # beta to try where topics are nearly equal
 
 
 class TimedFit(NamedTuple):
@@ -386,11 +387,15 @@ def fit_report(
         if len(model.components_) == 1 < n_fitted:
             note = (
                 f"All {n_fitted} topics that were fitted are nearly equal. They were merged into "
-                "one, so shares of topics mean nothing. Perhaps the texts have no topics, or are "
-                "too few or too short to show them. A larger beta separates topics more, even if "
-                f"there are none: it is {model.beta_:.2g} now, try 0.8 (--beta 0.8). Held-out "
-                "words are then predicted worse, so check whether the topics make sense."
+                "one, so shares of topics mean nothing. Perhaps the data contain no topics, or too "
+                "few tokens to show them."
             )
+            if model.beta_ < SEPARATING:
+                note += (
+                    " A larger beta separates topics more, even if there are none: it is "
+                    f"{model.beta_:.2g} now, try {SEPARATING} (--beta {SEPARATING}). Held-out "
+                    "tokens are then predicted worse, so check whether the topics make sense."
+                )
             notes = (*notes, note)
     if counts is not None:
         notes = (*counts.notes, *notes)
