@@ -120,7 +120,7 @@ def test_clusters_as_check_clustering_does():
         assert set(labels) <= set(range(n_clusters))
 
 
-NO_COUNTS = "labels of such .* mean nothing, and they are members of no cluster"
+NO_COUNTS = "labels of such .* mean nothing, and describe lists them in no cluster"
 
 
 def sparse_table():

@@ -143,8 +143,8 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: 
             if n_empty := np.count_nonzero(~have_counts):
                 warn(
                     f"{n_empty} of {len(have_counts)} {side} {'have' if n_empty > 1 else 'has'} no "
-                    f"counts: labels of such {side} mean nothing, and they are members of no "
-                    "cluster in describe. Leave them out of X.",
+                    f"counts: labels of such {side} mean nothing, and describe lists them in no "
+                    "cluster. Leave them out of X.",
                     TableWarning,
                 )
     sizes = [getattr(estimator, name) for name in estimator.size_parameters]
@@ -155,13 +155,13 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: 
         if recipe.equations.largest_beta == 1 and (estimator.beta_ == 1 or estimator.tuning_):
             mean = table.counts.column_sums.sum() / table.counts.shape[0]
             remedy = (
-                f"X has {mean:.3g} tokens a row. If the data have more, X holds shares or other "
-                "small values: give the counts themselves."
+                f"X has {mean:.3g} tokens per row. If there should be more, X holds shares or "
+                "other small values: give the counts themselves."
             )
         warn(
-            f"All {len(estimator.components_)} components are the unigram: at "
-            f"beta={estimator.beta_:.3g} the model has collapsed, or rows and columns are "
-            f"independent. {remedy}",
+            f"All {len(estimator.components_)} components equal the unigram: either the model has "
+            f"collapsed at beta={estimator.beta_:.3g}, or rows and columns are independent. "
+            f"{remedy}",
             ConvergenceWarning,
         )
     elif message := _too_many_components(estimator, table.schema.shape):
@@ -181,9 +181,9 @@ def _too_many_components(estimator: BaseEstimator, shape: tuple[int, ...]) -> st
         side = min(divided, key=lambda side: sizes[side])
         if (size := getattr(estimator, name)) > (n_items := sizes[side]):
             return (
-                f"{name}={size}, but X has {n_items} {side if n_items > 1 else side[:-1]}, so that "
-                f"some have nothing to describe: set {name} to much less. If a row of X is a pair, "
-                "such as user and item, use Dyads.from_frame."
+                f"{name}={size}, but X has {n_items} {side if n_items > 1 else side[:-1]}: set "
+                f"{name} to a much smaller number. If a row of X is a pair, such as user and item, "
+                "use Dyads.from_frame."
             )
     return None
 

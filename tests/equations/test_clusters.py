@@ -267,7 +267,7 @@ def test_clusters_are_found_in_rows_of_any_sum(axis):
 
 def test_temperatures_up_to_one_find_no_clusters_in_distributions(monkeypatch):
     monkeypatch.setattr(RowClusters, "largest_beta", 1.0)
-    with pytest.warns(UserWarning, match="are the unigram"):
+    with pytest.warns(UserWarning, match="equal the unigram"):
         assert agreement(ROWS) < 0.7
     assert agreement(COUNTS) == 1
 

@@ -46,7 +46,7 @@ def test_hot_models_collapse_to_the_unigram_and_say_so():
         (sk.ProductSpaceMixture(3, 4, tempering="joint", beta=0.05), unigram(X)),
         (sk.ProductSpaceMixture(3, 4, tempering="likelihood", beta=0.05), unigram(X)),
     ):
-        with pytest.warns(ConvergenceWarning, match="All 3 components are the unigram.*larger b"):
+        with pytest.warns(ConvergenceWarning, match="All 3 components equal the unigram.*larger b"):
             model.set_params(random_state=0).fit(X)
         np.testing.assert_allclose(model.components_, np.tile(expected, (3, 1)), atol=1e-3)
     np.testing.assert_allclose(equal.posteriors_, 1 / 3, atol=1e-2)

@@ -92,7 +92,7 @@ def test_more_aspects_than_the_table_has():
         ProductSpaceMixture(3, 1, random_state=0).fit(X)
     for tempering, sizes in (("joint", (4, 2)), ("likelihood", (2, 4))):
         model = ProductSpaceMixture(*sizes, beta=0.8, tempering=tempering, random_state=0)
-        with pytest.warns(UserWarning, match="components are the unigram"):
+        with pytest.warns(UserWarning, match="components equal the unigram"):
             model.fit(X)
         expected = np.tile(X[0] / X[0].sum(), (sizes[0], 1))
         np.testing.assert_allclose(model.components_, expected, atol=0.01)
