@@ -236,13 +236,13 @@ SOLVERS: tuple[Any, ...] = ("em", 1.8, "momentum")
 def races(X: CSRCounts, K: int, beta: float, seed: int, max_iter: int) -> Iterator[Row]:
     """One row for each solver, from one start."""
     model, rng = Aspects(K), np.random.default_rng(seed)
-    first = fit([to_the_end(model, X, 1.0, WARMUP_ITERATIONS)], rng, make_solver("em"))
-    start = State(first.params, first.rows)
+    warmup = to_the_end(model, X, 1.0, WARMUP_ITERATIONS)
+    start = fit([warmup], rng, make_solver("em"), State(*model.start(X, rng))).state
     histories = {}
     for name in SOLVERS:
-        fit([to_the_end(model, X, beta, 2)], rng, make_solver(name), start=start)  # compiles
+        fit([to_the_end(model, X, beta, 2)], rng, make_solver(name), start)  # compiles
         stage = to_the_end(model, X, beta, max_iter)
-        histories[name] = fit([stage], rng, make_solver(name), start=start).history
+        histories[name] = fit([stage], rng, make_solver(name), start).history
     energies = {
         name: np.array([record.free_energy for record in history])
         for name, history in histories.items()

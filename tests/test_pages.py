@@ -5,10 +5,11 @@ import re
 import subprocess
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
-from benchmarks import experiment, reference, tables
+from benchmarks import experiment, planted_news, reference, tables
 from skcooc import datasets
 
 ROOT = Path(__file__).parents[1]
@@ -72,58 +73,40 @@ def test_every_result_belongs_to_an_experiment_that_runs_in_a_short_form():
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-LINES = {
-    "unigram (no topics)": "unigram (topic-free)",
-    "mean of the 50 nearest documents (no topics)": "50 nearest rows (topic-free)",
-    "LDA, 16 chains averaged": "tomotopy LDA, tuned, 16 chains",
-    "**`AspectModel`**, one default fit": "AspectModel()",
-    "**`AveragedModels`**, 16 short fits": "AveragedModels",
-    "`AveragedModels` and the 50 nearest documents": "AveragedModels + 50 nearest rows",
-}
+SHAPES = "even", "dominated", "common words"
 
 
-def recorded():
-    """The cells of each line of the table of the README, and of word pairs after them."""
-    layout = tables.Layout(["model"], ["alone", "with cache"], ["data", "K"], [".0f"])
-    header, *lines = tables.table(experiment.load("perplexity")["rows"], layout)
-    columns = "Cranfield, K = 128", "CLASSIC3, K = 32", "Brown pairs, K = 32"
-    shown = [header.index(column) for column in columns]
-    found = {line[0]: " / ".join(line[i] for i in shown).split(" / ") for line in lines}
-    return {name: found[model] for name, model in LINES.items()}
+def planted_errors():
+    """Mean and worst error of planted shares by method, for each kind of texts."""
+    rows = experiment.load("planted-news")["rows"]
+    layout = tables.Layout(["method"], ["error"], ["shape"])
+    shown = tables.cells(rows, layout)
+    return {
+        method: [f"{fmean(column[method]):.2f} ({max(column[method]):.2f})" for column in columns]
+        for columns in [[shown[shape] for shape in SHAPES]]
+        for method in columns[0]
+    }
+
+
+def microseconds():
+    """Of a new document in a batch, by model; CLASSIC3 and 32 topics."""
+    rows = experiment.load("transform-time")["rows"]
+    return {
+        row["model"]: f"{row['in a batch']:,.0f}"
+        for row in rows
+        if (row["data"], row["K"]) == ("CLASSIC3", 32)
+    }
 
 
 def test_the_table_of_the_readme_has_the_recorded_figures():
-    for name, cells in recorded().items():
-        assert f"| {name} | {' | '.join(cells[:4])} |" in README
-
-
-# What the README concludes from the table: (better, worse) in all of these columns.
-CONCLUSIONS = {
-    "Alone, an average of short fits is better than as many averaged chains of LDA": (
-        "**`AveragedModels`**, 16 short fits", "LDA, 16 chains averaged", [0, 2],
-    ),
-    "One default fit is worse than such averages": (
-        "LDA, 16 chains averaged", "**`AspectModel`**, one default fit", range(4),
-    ),
-    "With few topics, a topic-free baseline is better than topics alone": (
-        "mean of the 50 nearest documents (no topics)", "**`AveragedModels`**, 16 short fits", [2],
-    ),
-    "combines all of them and is the best": (
-        "`AveragedModels` and the 50 nearest documents", "LDA, 16 chains averaged", range(4),
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence", CONCLUSIONS)
-def test_the_readme_concludes_what_is_recorded(sentence):
-    better, worse, columns = CONCLUSIONS[sentence]
-    assert sentence in " ".join(README.split())
-    cells = {name: [float(cell) for cell in line] for name, line in recorded().items()}
-    assert all(cells[better][column] < cells[worse][column] for column in columns)
+    for method, cells in planted_errors().items():
+        assert re.search(
+            rf"\| \W*{re.escape(method)}\W* \| {re.escape(' | '.join(cells))} \|", README
+        )
 
 
 FIGURE = r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)"
-SETTINGS = {"16", "128", "32"}  # numbers of topics
+SETTINGS = {"16", "32"}  # numbers of topics
 VERSIONS = {"3.11", "1.7"}
 
 
@@ -137,16 +120,16 @@ def figures(page):
 
 def sources():
     """Numbers that are recorded or counted, or that an example prints: a test compares these."""
-    names = [*LINES, *LINES.values()]
     printed = " ".join(re.findall(r"```text\n(.*?)```", README, re.DOTALL))
-    known = {figure for text in (printed, *names) for figure in re.findall(FIGURE, text)}
+    recorded = " ".join([*map(" ".join, planted_errors().values()), *microseconds().values()])
     chapters = f"{len(datasets.load_bible().data):,}"
-    return known | {chapters} | {cell for line in recorded().values() for cell in line}
+    news = f"{planted_news.N_TEXTS:,}", str(planted_news.N_SPARE)
+    return {*re.findall(FIGURE, f"{printed} {recorded}"), chapters, *news}
 
 
 def test_every_figure_of_the_readme_comes_from_a_run():
     assert figures(README) <= sources() | SETTINGS | VERSIONS
-    added = README.replace("lower is better", "lower is better than 9,731 or 12.5")
+    added = README.replace("counts are pooled", "counts are pooled, 9,731 or 12.5")
     assert figures(added) - sources() - SETTINGS - VERSIONS == {"9,731", "12.5"}
 
 
