@@ -28,10 +28,18 @@ def kind_of(method: str) -> str:
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Two or more round numbers between two others."""
+    """Two or more round numbers between two others; powers of ten where these are far apart."""
+    if is_logarithmic(low, high):
+        powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+        return [10.0**power for power in powers]
     step = 10.0 ** math.floor(math.log10((high - low) / 2))
     step = next(step * k for k in (10, 5, 2, 1, 0.5) if (high - low) / (step * k) >= 2)
     return [step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def is_logarithmic(low: float, high: float) -> bool:
+    """Whether numbers are far apart: a hundredfold."""
+    return 0 < 100 * low < high
 
 
 def dot_plot(panels: dict[str, dict[str, Sequence[float]]], title: str) -> str:
@@ -79,15 +87,18 @@ def _panel(
     }
     low = min(middle - spread for middle, spread in spans.values())
     high = max(middle + spread for middle, spread in spans.values())
-    margin = (high - low) / 20 or 1.0
-    low, high = low - margin, high + margin
+    scale = math.log if is_logarithmic(low, high) else float
+    first, last = scale(low), scale(high)
+    margin = (last - first) / 20 or 1.0
 
     def place(value: float) -> float:
-        return round(left + width * (value - low) / (high - low), 1)
+        return round(
+            left + width * (scale(value) - first + margin) / (last - first + 2 * margin), 1
+        )
 
     bottom = max(rows.values()) + ROW / 2
     parts = [f'<text class="title" x="{left}" y="{TOP - 12}">{escape(name)}</text>']
-    for tick in ticks(low + margin, high - margin):
+    for tick in ticks(low, high) if low < high else [low]:
         at = place(tick)
         parts.append(f'<line x1="{at}" x2="{at}" y1="{TOP - 4}" y2="{bottom}"/>')
         parts.append(f'<text x="{at}" y="{bottom + 17}" text-anchor="middle">{tick:g}</text>')
