@@ -81,11 +81,11 @@ class Streams(Predictions):
 
         With ``beta="auto"``, beta is adapted, because more rows allow a larger value. A share of
         the tokens of each batch is held out and never learnt, even if a row comes again. The share
-        yields 1,000 tokens in the second batch, but is at most ``validation_fraction``. Each batch
-        is folded in at the current beta and at one neighbouring value, and the value with the
-        higher held-out likelihood is kept. The values differ by 1/25 of the range, or less with
-        fewer than 1,000 held-out tokens. ``smoothing="auto"`` is adapted as well. Priors and a
-        grown tree stay the same.
+        is 1,000 tokens of the second batch, but at most ``validation_fraction``. Each batch is
+        folded in at the current beta and at one neighbouring value, and the value with the higher
+        held-out likelihood is kept. The values differ by 1/25 of the range, or less with fewer than
+        1,000 held-out tokens. ``smoothing="auto"`` is adapted as well. Priors and a grown tree stay
+        the same.
 
         As in scikit-learn's MiniBatchKMeans, attributes of rows, such as ``embedding_``, describe
         the last batch, here without its held-out tokens. ``history_`` contains one record for each

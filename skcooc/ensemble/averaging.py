@@ -63,16 +63,16 @@ class AveragedModels(MetaModel):
     prediction.
 
     If the estimator has ``beta="auto"``, averages of three members are compared on held-out tokens.
-    They differ in beta, which is larger than for a single fit, in the pseudo-counts of the
-    components, and in whether EM is leave-one-out.
+    This chooses beta, the pseudo-counts of the components, and whether EM is leave-one-out. Beta
+    is larger than for a single fit.
 
     Read more in the :doc:`user guide </guide/averages>`.
 
     Parameters
     ----------
     estimator : estimator of this package
-        The model. Its clones are fitted. They use the ``max_iter``, ``n_jobs`` and
-        ``random_state`` below, and ignore ``n_init``, ``tol`` and ``warm_start``.
+        Model whose clones are fitted. They use the ``max_iter``, ``n_jobs`` and ``random_state``
+        below, and ignore ``n_init``, ``tol`` and ``warm_start``.
 
     n_estimators : int, default=16
         Number S of members. Perplexity falls with each further member, but ever more slowly.

@@ -74,8 +74,8 @@ class RowMemory(MetaModel):
     d t_i.
 
     With ``neighbors``, the average Q_i of the most similar training rows takes part in the
-    prediction. Its weight t w_i grows with the number of known tokens. With few known tokens, the
-    unigram u of tokens replaces the model and the background:
+    prediction. Its weight t w_i grows with the number of known tokens. The fewer known tokens there
+    are, the more weight the unigram u of tokens gets in the model and in the background:
 
         B_ij = (1 - s) [(1 - t w_i) M_ij + t w_i Q_ij] + s b_ij,  w_i = n_i / (n_i + c)
         M_ij = (e^2 u_j + n_i^2 P_ij) / (e^2 + n_i^2),  b_ij = (c^2 u_j + n_i^2 b_j) / (c^2 + n_i^2)
@@ -86,8 +86,8 @@ class RowMemory(MetaModel):
     part of the tokens.
 
     The hyper-parameters of the model are chosen by the geometric mean of its perplexities with and
-    without the cache, which ``estimator_.tuning_`` shows. Those of `AveragedModels` are chosen by
-    the perplexity with the cache.
+    without the cache. ``estimator_.tuning_`` shows this mean. The hyper-parameters of
+    `AveragedModels` are chosen by the perplexity with the cache.
 
     The cache changes predictions only: ``transform``, ``components_`` and other attributes are
     those of the model.

@@ -71,8 +71,9 @@ class AspectModel(CooccurrenceEstimator):
     component_prior : float, (K, M) array or "auto", default="auto"
         Pseudo-count of every column in every topic.
 
-        - float: the same for all topics and columns, for sparse data. Columns without tokens
-          together count as s + 1 columns, where s is the number of columns with a single token.
+        - float: the same for all topics and columns, for sparse data. All columns without tokens
+          together get the pseudo-count of s + 1 columns, where s is the number of columns with a
+          single token.
         - array: for instance expected counts of an earlier period. The topics start from it. If X
           has column names, a DataFrame is matched by name, and columns that it lacks get 0. In a
           pipeline see `NamedCounts`.
@@ -193,7 +194,7 @@ class AspectModel(CooccurrenceEstimator):
 
     @property
     def row_prior_(self) -> float:
-        """Pseudo-count of a row. Without leave-one-out, new rows divide it by their tokens."""
+        """Pseudo-count of a row. Without leave-one-out it is divided by the tokens of a new row."""
         return float(self._fitted_model.row_prior)
 
     def merged(self, shares: Array) -> Self:

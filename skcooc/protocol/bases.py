@@ -161,7 +161,7 @@ class EstimatorHints(AttributeHints, _Estimator):
         Raises
         ------
         ValueError
-            Where a name is unknown; the message suggests a parameter.
+            If a name is unknown. The message suggests a parameter.
         """
         valid = self._get_param_names()
         for name in params.keys() - valid:
