@@ -139,7 +139,7 @@ PRINTED = Bunch(**runpy.run_path(str(DOCS / "check_code.py")))
 
 def test_the_readme_prints_what_it_says():
     """So do all pages, whose code .ci/run runs."""
-    assert sum(bool(stated) for _, stated in PRINTED.printed_blocks(README)) >= 2
+    assert sum(bool(stated) for _, stated in PRINTED.printed_blocks(README)) >= 1
     assert list(PRINTED.other_blocks(DOCS.parent / "README.md")) == []
 
 
