@@ -11,7 +11,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from skcooc import AspectModel, ClusterAbstraction, fit_texts
 from skcooc.cli import main
-from skcooc.inspection import topic_shares
+from skcooc.inspection import set_names, topic_shares
 from skcooc.reports.sizes import find_size, merge_copies
 from tests.cli.odd import DOCUMENTS, TOPICS
 from tests.inspection.pages import read_payload
@@ -96,11 +96,29 @@ def test_topics_are_in_the_order_of_their_shares_everywhere(library):
     for column in ("component", "topic"):
         expected = report.topics["component" if column == "component" else "name"].to_list()
         assert report.shares_by_group[column].to_list() == 2 * expected
-    assert report.by_group.topics == names
     by_half = report.shares_by(["x", "y"] * 100)
     assert by_half["share"].to_list() == report.shares_by_group["share"].to_list()
     if library is pd:
         assert report.topics.index.tolist() == [0, 1, 2, 3]
+
+
+def test_names_that_are_set_later_are_those_of_all_tables():
+    report = fit_texts(FRAME, "body", group="desk", time="date", **FAST)
+    tables = {
+        "topics": lambda: report.topics["name"],
+        "group": lambda: report.shares_by_group["topic"],
+        "time": lambda: report.shares_by_time["topic"],
+        "by": lambda: report.shares_by(FRAME["desk"])["topic"],
+        "label": lambda: report.label()["topic"].dropna(),
+        "new": lambda: report.label(DOCUMENTS)["topic"],
+        "words": lambda: report.words(0)["topic"].dropna(),
+    }
+    for names in (["a", "b", "c"], ["x", "y", "z"]):
+        set_names(report.pipeline, names)
+        assert report.names == names
+        assert {key: set(table()) - set(names) for key, table in tables.items()} == dict.fromkeys(
+            tables, set()
+        )
 
 
 def test_short_texts_do_not_lose_their_topics():

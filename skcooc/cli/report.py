@@ -88,7 +88,8 @@ def report(
     is_divided = has_tree or len(result.shares) > 1  # else all rows have the same shares
     if is_divided:
         sections += [
-            _shares_by_division(division, noun, table.kinds[0]) for division in result.divisions
+            _shares_by_division(division, result.names, noun, table.kinds[0])
+            for division in result.divisions
         ]
     if is_divided and not is_clusterer(model):  # all rows of a cluster are equally near
         rows = _example_rows(table, result, options.nearest)
@@ -324,9 +325,11 @@ def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Itera
         )
 
 
-def _shares_by_division(division: Division, noun: str, rows: str) -> Iterator[str]:
+def _shares_by_division(
+    division: Division, names: Sequence[str], noun: str, rows: str
+) -> Iterator[str]:
     """The largest topics of the largest groups, or of all times, in their order."""
-    n_topics = min(N_TOPICS, len(division.topics))
+    n_topics = min(N_TOPICS, len(names))
     n_groups = len(division.labels)
     are_times = division.name == "time"
     unit = "period" if are_times else "group"
@@ -344,7 +347,7 @@ def _shares_by_division(division: Division, noun: str, rows: str) -> Iterator[st
         for k in np.argsort(-division.share[g], kind="stable")[:n_topics].tolist():
             share = 100 * division.share[g, k]
             documents = 100 * division.documents[g, k]
-            yield f"    {share:5.1f} %  {documents:5.1f} %  {division.topics[k]}"
+            yield f"    {share:5.1f} %  {documents:5.1f} %  {names[division.components[k]]}"
     if n_groups > n_shown:
         yield ""
         yield f"  {n_groups - n_shown} smaller groups are not shown; --output writes all groups"
@@ -431,12 +434,14 @@ def write(
     given x); ``model.joblib`` includes the vectorizer of texts.
     """
     model = result.model
+    names = result.names
     shares = {
-        f"shares_by_{division.name}.csv": _share_lines(division) for division in result.divisions
+        f"shares_by_{division.name}.csv": _share_lines(division, names)
+        for division in result.divisions
     }
     with all_or_none(folder, "results") as partial:
-        columns = _matrix_lines(result.names, table.column_names, model.components_.T)
-        rows = _matrix_lines(result.names, table.row_names, model.embedding_)
+        columns = _matrix_lines(names, table.column_names, model.components_.T)
+        rows = _matrix_lines(names, table.row_names, model.embedding_)
         tables = {"components.csv": columns, "embedding.csv": rows, **shares}
         for name, lines in tables.items():
             with (partial / name).open("w", newline="", **UNICODE) as file:
@@ -469,13 +474,13 @@ def _matrix_lines(
         yield [name, *(f"{value:.6g}" for value in line)]
 
 
-def _share_lines(division: Division) -> Iterator[tuple[str, ...]]:
+def _share_lines(division: Division, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """A header and a line for each group and topic."""
     yield division.name, "topic", "share", "documents"
     for g, label in enumerate(division.labels):
-        for k, topic in enumerate(division.topics):
+        for k, component in enumerate(division.components):
             shares = division.share[g, k], division.documents[g, k]
-            yield label, topic, *(f"{share:.6g}" for share in shares)
+            yield label, names[component], *(f"{share:.6g}" for share in shares)
 
 
 def page_title(table: NamedCounts, options: Arguments) -> str:

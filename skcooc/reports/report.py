@@ -49,7 +49,6 @@ class Division:
     values: Array  # (G,): labels, numbers, or the first days of periods
     sizes: list[int]  # rows of each
     components: list[int]  # numbers of the K topics, the largest in all rows first
-    topics: list[str]  # their names
     share: Array  # (G, K): of the tokens
     documents: Array  # (G, K): of the rows, by their largest topic
 
@@ -120,9 +119,9 @@ class TopicReport:
     def pipeline(self) -> Pipeline:
         return Pipeline([*self.steps, ("model", self.model)])
 
-    @cached_property
+    @property
     def names(self) -> list[str]:
-        """Names of the K topics."""
+        """Names of the K topics, with those set by :func:`skcooc.inspection.set_names`."""
         return inspection.name_topics(self.model, self.column_names, self.row_names)
 
     @cached_property
@@ -153,7 +152,7 @@ class TopicReport:
         """Pairs of topics that are nearly equal, the nearest first."""
         return twins(self.model.components_) if hasattr(self.model, "merged") else []
 
-    @cached_property
+    @property
     def topics(self) -> Any:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", TWINS, UserWarning)
@@ -178,11 +177,11 @@ class TopicReport:
     def divisions(self) -> list[Division]:
         return [division for division in (self.by_group, self.by_time) if division is not None]
 
-    @cached_property
+    @property
     def shares_by_group(self) -> Any:
         return None if self.by_group is None else self._frame(self.by_group)
 
-    @cached_property
+    @property
     def shares_by_time(self) -> Any:
         return None if self.by_time is None else self._frame(self.by_time)
 
@@ -249,7 +248,7 @@ class TopicReport:
             listed = text_list(texts)
             counts = models.unwrap(self.pipeline, "components_").table(listed)
             has_words = np.asarray(counts.sum(axis=1)).ravel() > 0
-            mixtures = np.full((len(listed), len(self.names)), np.nan)
+            mixtures = np.full((len(listed), len(self.model.components_)), np.nan)
             if has_words.any():
                 mixtures[has_words] = models.call_on_counts(
                     self.model, "transform", counts[has_words]
@@ -257,8 +256,9 @@ class TopicReport:
             index = index_of(texts)
         largest = np.where(has_words, np.nan_to_num(mixtures).argmax(axis=1), -1).tolist()
         shares = np.where(has_words, mixtures.max(axis=1), np.nan)
-        names = [self.names[k] if k >= 0 else None for k in largest]
-        table = table_of({"topic": names, "share": shares}, self.backend)
+        names = self.names
+        topics = [names[k] if k >= 0 else None for k in largest]
+        table = table_of({"topic": topics, "share": shares}, self.backend)
         return table if index is None else table.set_axis(index)
 
     def words(self, text: int | str) -> Any:
@@ -289,8 +289,9 @@ class TopicReport:
             view = replace(self.view, texts=self.texts, analyzer=analyzer)
         limit = len(view.texts[text]) if view.texts else 0
         parts, topics = document_parts(view, text, limit, column_finder(view))
-        names = [self.names[k] if k >= 0 else None for k in topics]
-        return table_of({"word": parts[1::2], "topic": names}, self.backend)
+        names = self.names
+        topics = [names[k] if k >= 0 else None for k in topics]
+        return table_of({"word": parts[1::2], "topic": topics}, self.backend)
 
     def shares_by(self, by: Any, freq: str = "auto") -> Any:
         """Shares of the topics by another division, or of whole texts whose sections were fitted.
@@ -320,16 +321,17 @@ class TopicReport:
             rows.groups,
             [len(members) for members in rows.members],
             components,
-            [self.names[k] for k in components],
             self.row_topics.shares(rows.members)[:, components],
             self.row_topics.documents(rows.members)[:, components],
         )
 
     def _frame(self, division: Division) -> Any:
+        names = self.names
+        topics = [names[k] for k in division.components]
         columns: dict[str, Any] = {
-            **keys_of_lines(division.name, division.values, division.topics),
+            **keys_of_lines(division.name, division.values, topics),
             "component": np.tile(division.components, len(division.labels)),
-            "n_rows": np.repeat(division.sizes, len(division.topics)),
+            "n_rows": np.repeat(division.sizes, len(topics)),
             "share": division.share.ravel(),
             "documents": division.documents.ravel(),
         }
