@@ -101,7 +101,8 @@ def describe(
             Share of the component in the tokens. Without X it is sum_i P(x_i) P(z given x_i), or
             ``weights_`` if the table was read in blocks.
         documents, n_rows : float, int
-            Share and number of the rows with tokens in which this component is the largest.
+            Share and number of the rows with tokens in which this component is the largest. If the
+            table was read in blocks, the rows are not kept: they are NaN and 0.
         features, probabilities : lists of str and of float
             Names of columns, the best first, and their probabilities P(y given z).
         rows : list
@@ -155,7 +156,7 @@ def describe(
         "component": np.arange(len(P)),
         "name": override_names(names, automatic),
         "share": topic_weights(inner) if X is None else overall_shares(model, X),
-        "documents": n_largest / max(n_largest.sum(), 1),
+        "documents": n_largest / (n_largest.sum() or np.nan),  # no rows are kept of blocks
         "n_rows": n_largest,
         "features": [[str(word) for word in words[best]] for best in top],
         "probabilities": [p[best].tolist() for p, best in zip(P, top, strict=True)],

@@ -149,6 +149,9 @@ def test_names_of_rows_are_kept_if_the_table_has_them_and_name_clusters(both):
     assert aspects.recommend("adjective 2", 1).items.shape == (1,)
     for nameless in (BLOCKS, FRAME.reset_index(drop=True), skcooc.RowBlocks([BLOCKS])):
         assert not hasattr(aspects.fit(nameless), "row_names_in_")
+    in_blocks = describe(aspects)  # keeps no rows
+    assert in_blocks["documents"].isna().all()
+    assert not in_blocks["n_rows"].any()
     shown = first_rows(both, n_rows=9)
     assert shown == first_rows(both, ADJECTIVES, n_rows=9)
     assert describe(both)["rows"].tolist() == [rows[:3] for rows in shown]
