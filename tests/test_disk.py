@@ -112,7 +112,7 @@ def test_an_invalid_table_is_refused_and_leaves_no_files(tmp_path, table):
         refused(reason, save_table, tmp_path / "other", blocks)
     with pytest.raises(KeyboardInterrupt):
         save_table(tmp_path / "other", interrupted())
-    with pytest.raises(FileExistsError):
+    with pytest.raises(FileExistsError, match="give another path, or delete it"):
         save_table(tmp_path / "table", [X])
     with pytest.raises(FileNotFoundError):
         open_table(tmp_path / "other")

@@ -143,10 +143,10 @@ def test_missing_names_are_counted_and_names_of_all_kinds_are_sorted():
         sides = {"rows": ["a", "b", "c"], "columns": ["x", "y", "z"]}
         sides[side] = np.array(sides[side], dtype=object)
         sides[side][1] = missing
-        message = rf"1 of 3 {side} have no name, the first at position 1"
+        message = rf"1 of 3 names of {side} are missing, the first at position 1"
         refused(message, Dyads.from_pairs, **sides)
-    refused("1 of 2 rows have no name", Dyads.from_pairs, [1.0, np.nan], ["x", "y"])
-    with pytest.raises(ValueError, match="1 of 2 columns have no name"):
+    refused("1 of 2 names of rows are missing", Dyads.from_pairs, [1.0, np.nan], ["x", "y"])
+    with pytest.raises(ValueError, match="1 of 2 names of columns are missing"):
         Dyads.from_pairs([1, 2], np.array(["2026-11-23", "NaT"], dtype="datetime64[ns]"))
     names = {"user": ["bob", "ann", "bob"], "item": ["tea", "tea", "ale"]}
     frames = [pd.DataFrame(names).astype(kind) for kind in ("object", "string", "category")]
@@ -199,7 +199,13 @@ def test_frames_and_counts_of_triads():
     assert len(Triads.from_frame(FRAME, "who", "what", "when", None)) == 3
     with pytest.raises(ValueError, match="'where' is not a column of the frame, which has 'who'"):
         Triads.from_frame(FRAME, "who", "what", "where")
-    refused("1 of 2 third have no name", Triads.from_triples, ["a", "b"], ["c", "d"], ["e", None])
+    refused(
+        "1 of 2 names of third are missing",
+        Triads.from_triples,
+        ["a", "b"],
+        ["c", "d"],
+        ["e", None],
+    )
     assert same_table(triads.schema, triads[:1].schema)
     assert not same_table(triads.schema, triads.transpose(1, 0, 2).schema)
     triads = Triads([0, 1], [0, 1], [1, 0], [2.5, 1.0], shape=(3, 2, 2))

@@ -82,7 +82,7 @@ def test_the_only_other_column_of_numbers_is_not_left_out_in_silence():
         frame = COUNTED.set_axis(pd.Index(["user", "item", name], tupleize_cols=False), axis=1)
         dyads, messages = read(frame)
         assert len(dyads) == len(frame)
-        advice = f"give count={name!r}, or count=None if each line is one token."
+        advice = f"give count={name!r} if it holds counts, or count=None if each line is one token."
         assert messages == [f"Column {name!r} is not used: {advice}"]
         check_counts(read(frame, name)[0])
         assert len(read(frame.reset_index())[1]) == 1
@@ -222,7 +222,10 @@ def test_pairs_in_place_of_rows_are_noticed():
         assert Dyads.from_pairs(rows, ["u", "v"]).table_shape == (2, 2)
     masked = np.ma.array([1, 2], mask=[False, True])
     refused(
-        "1 of 2 rows have no name, the first at position 1", Dyads.from_pairs, masked, ["x", "y"]
+        "1 of 2 names of rows are missing, the first at position 1",
+        Dyads.from_pairs,
+        masked,
+        ["x", "y"],
     )
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base.quantities import NoRowsError, positions
+from skcooc.base.quantities import positions
 from skcooc.heldout.scoring import Ranked, ranked
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.tables import all_cells, as_names, observed_cells
@@ -83,7 +83,10 @@ def recommend(
 
 def _query_of_training_rows(model: Predictions, rows: ArrayLike, exclude_seen: bool) -> Query:
     if not len(model.embedding_):
-        raise NoRowsError
+        raise ValueError(
+            "The training rows are not kept where a table is read in blocks. Give counts as a "
+            "matrix."
+        )
     schema = model._schema
     if exclude_seen and schema.seen is None:
         raise ValueError(

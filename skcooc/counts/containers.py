@@ -81,7 +81,10 @@ def refuse_containers(X: object, name: str = "X") -> None:
 def refuse_other_objects(X: Any, name: str) -> None:
     """Raise TypeError if X is no sequence or array, or one of dicts, sets or tables."""
     if not any(hasattr(X, attribute) for attribute in LIKE_ARRAYS):
-        raise TypeError(f"{name} is of type {_type_name(X)}, not a table of counts: give {TABLES}.")
+        blocks = " For blocks of rows, see skcooc.RowBlocks." if hasattr(X, "__iter__") else ""
+        raise TypeError(
+            f"{name} is of type {_type_name(X)}, not a table of counts: give {TABLES}.{blocks}"
+        )
     entries = X.flat if isinstance(X, np.ndarray) else X
     is_vector = (isinstance(X, np.ndarray) or hasattr(X, "iloc")) and X.ndim < 2
     first = next(iter(entries), None) if isinstance(X, list | tuple) or is_vector else None

@@ -161,6 +161,9 @@ def _has_all(model: Any, attributes: Sequence[str]) -> bool:
 
 def _hints(model: Any, attributes: Sequence[str]) -> Iterator[str]:
     """Yield ends of an error message that say where an estimator with all attributes is."""
+    pipeline = getattr(model, "pipeline", None)  # of a TopicReport
+    if pipeline is not None and _has_all(pipeline[-1], attributes):
+        yield ", but its pipeline has: give report.pipeline."
     for i, (name, step) in enumerate(getattr(model, "steps", ())):
         if _has_all(step, attributes):
             yield f", but its step {name!r} has: give the pipeline up to it, [:{i + 1}]."

@@ -283,7 +283,7 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
     path.parent.mkdir(parents=True, exist_ok=True)
     with exclusive(path) as partial:
         if os.path.lexists(path):
-            raise FileExistsError(f"{path} exists already.")
+            raise FileExistsError(f"{path} exists already: give another path, or delete it first.")
         partial.mkdir()
         checked = check_widths(map(_canonical, check_columns(as_blocks(blocks))))
         _write(partial, regroup_rows(checked, MAX_BAND_HEIGHT))

@@ -196,8 +196,8 @@ def _find_counts(frame: Any, used: Sequence[Any]) -> Any:
         return names[0]
     if len(candidates) == 1 and _holds_numbers(frame[candidates[0]]):
         warn(
-            f"Column {candidates[0]!r} is not used: give count={candidates[0]!r}, or count=None if "
-            "each line is one token."
+            f"Column {candidates[0]!r} is not used: give count={candidates[0]!r} if it holds "
+            "counts, or count=None if each line is one token."
         )
     return None
 
@@ -241,8 +241,8 @@ def check_complete(names: Any, side: str) -> Array:
         missing = missing | np.ma.getmaskarray(names)
     if missing.any():
         raise ValueError(
-            f"{missing.sum()} of {len(array)} {side} have no name, the first at position "
-            f"{missing.argmax()}: leave these out, or read names as strings, such as with "
+            f"{missing.sum()} of {len(array)} names of {side} are missing, the first at position "
+            f"{missing.argmax()}: leave these pairs out, or read names as strings, such as with "
             "pandas.read_csv(..., keep_default_na=False)."
         )
     return array

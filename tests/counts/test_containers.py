@@ -154,6 +154,11 @@ def test_classes_are_known_by_name_and_not_read(kind, tmp_path):
         assert str(error.value) == f"{TYPE.format(f'{kind[0]}.Other')}{advice}."
 
 
+def test_blocks_of_rows_are_refused_with_the_class_that_takes_them():
+    for call in CALLS[:2]:
+        refused("For blocks of rows, see skcooc.RowBlocks", call, iter([TABLE]), error=TypeError)
+
+
 def test_rows_of_other_types_are_refused_with_a_cure_that_works():
     sets = [set(row.index[row > 0]) for _, row in FRAME.iterrows()]
     parts = [sp.csr_array(TABLE[:4]), sp.csr_array(TABLE[4:])]

@@ -93,10 +93,12 @@ def test_the_outermost_estimator_with_all_attributes_or_none():
         refused(type(given).__name__, unwrap, given, "components_", error=NotFittedError)
     unmatched = piped(LogisticRegression(), aspects()).fit(TEXTS, LABELS)
     without_model = GridSearchCV(aspects(), {"beta": [0.9]}, cv=2, refit=False).fit(X)
+    report = skcooc.fit_texts(TEXTS, n_components=2, beta=0.9, random_state=0)
     for given, message in (
         (None, "NoneType has no components_"),
         (X, "ndarray has no components_"),
         (LogisticRegression().fit(X, LABELS), "LogisticRegression has no components_"),
+        (report, "TopicReport has no components_, but its pipeline has: give report.pipeline"),
         (unmatched, r"no components_, but its step 'aspectmodel' has: give .*\[:2\]\."),
         (without_model, "GridSearchCV has no components_, for it was fitted with refit=False"),
     ):
