@@ -269,7 +269,7 @@ def merge_clusters(
 
     See Also
     --------
-    to_linkage : Tree of one side, for SciPy.
+    to_linkage : Tree of one side, or of a ClusterAbstraction, for SciPy, which can cut it.
 
     Examples
     --------
