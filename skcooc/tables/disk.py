@@ -253,7 +253,8 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
 
     An integer up to 255 takes one byte and its row two; six more are shared by all rows, of 4096,
     that have the same column. Other counts take one byte more than their type. Zeros are not
-    stored, and repeated cells are added up.
+    stored, and repeated cells are added up. Names of rows and columns are not stored: pass them to
+    functions such as :func:`skcooc.inspection.describe`.
 
     Parameters
     ----------
