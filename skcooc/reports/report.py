@@ -288,9 +288,9 @@ class TopicReport:
         else:
             view = replace(self.view, texts=self.texts, analyzer=analyzer)
         limit = len(view.texts[text]) if view.texts else 0
-        parts, topics = document_parts(view, text, limit, column_finder(view))
+        parts, numbers = document_parts(view, text, limit, column_finder(view))
         names = self.names
-        topics = [names[k] if k >= 0 else None for k in topics]
+        topics = [names[k] if k >= 0 else None for k in numbers]
         return table_of({"word": parts[1::2], "topic": topics}, self.backend)
 
     def shares_by(self, by: Any, freq: str = "auto") -> Any:

@@ -157,14 +157,16 @@ def is_out_of_core(X: TableLike) -> bool:
 def check_feature_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> None:
     """Keep the column names of Dyads if they are strings, or compare them with those of the fit."""
     fitted = getattr(estimator, "feature_names_in_", None)
-    if names is None or not all(isinstance(name, str) for name in names):
+    if not reset and (names is None or fitted is None or np.array_equal(fitted, names)):
+        return
+    if names is not None and not all(isinstance(name, str) for name in names):
         names = None
+    if not reset and names is not None:
+        raise ValueError(OTHER_NAMES)
     if reset and fitted is not None:
         del estimator.feature_names_in_
     if reset and names is not None:
         estimator.feature_names_in_ = names.astype(object)
-    if not reset and not (names is None or fitted is None or np.array_equal(fitted, names)):
-        raise ValueError(OTHER_NAMES)
 
 
 def check_weights(sample_weight: ArrayLike | None, X: CSR | Array, **options: bool) -> Array:
