@@ -20,7 +20,7 @@ from skcooc import AspectModel, RowBlocks, delayed_rows, open_table, save_table
 from skcooc.counts import CSRCounts
 from skcooc.counts.passes import threads
 from skcooc.datasets import make_cooccurrences
-from skcooc.em import fit, make_solver
+from skcooc.em import State, fit, make_solver
 from skcooc.equations.aspects import Aspects
 
 
@@ -235,11 +235,13 @@ def workers(
                 places = {"threads in memory": near, "Dask workers": far.with_threads(2, run)}
                 seconds: dict[str, list[float]] = {name: [] for name in places}
                 energy = {}
+                model = Aspects(K)
                 for _ in range(turns):
                     for name, counts in places.items():
-                        stage = to_the_end(Aspects(K), counts, 0.9, 6)
-                        rng, solver = np.random.default_rng(0), make_solver("momentum")
-                        history = fit([stage], rng, solver).history
+                        rng = np.random.default_rng(0)
+                        start = State(*model.start(counts, rng))
+                        stage = to_the_end(model, counts, 0.9, 6)
+                        history = fit([stage], rng, make_solver("momentum"), start).history
                         seconds[name] += [record.seconds for record in history[1:]]
                         energy[name] = history[-1].free_energy
             for name in places:
