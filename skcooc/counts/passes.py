@@ -7,9 +7,11 @@ often than once for every non-zero, and in order of the columns.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from ctypes import CDLL
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import pairwise
@@ -54,7 +56,9 @@ MAX_RUN = 2**16 - 1  # non-zeros of a run
 MAX_CODE = 255  # the largest count that is stored as a code
 PREFETCH = U(2)  # runs before its own, at which a column's factor is fetched
 AHEAD = U(4)  # non-zeros before its own, at which the factors and sums of a row are fetched
-LARGEST_BLOCK = 2**25 - 2**14  # bytes: glibc maps larger blocks in any case
+LARGEST_BLOCK = 2**25  # bytes: glibc maps larger blocks in any case
+M_TRIM_THRESHOLD = -1  # of malloc.h
+M_MMAP_THRESHOLD = -3
 SHIFT = 8  # cache lines by which sums are shifted against the factors they are made of
 
 
@@ -75,14 +79,14 @@ def threads(n_threads: int) -> Iterator[Map]:
 
 @cache
 def keep_freed_memory() -> None:
-    """Make the C library keep the memory that a step of EM frees, for the arrays of the next step.
+    """Make glibc keep the memory that a step of EM frees, for the arrays of the next step.
 
-    glibc gives memory back to the system where more is free than twice the largest block that was
-    freed so far. With arrays of half a megabyte each step would fault its pages in again, for a
-    quarter of its time. So a large block is freed here, whose pages are never touched. With other
-    libraries this changes nothing.
+    With its usual thresholds, and with those of Dask's workers, arrays of half a megabyte and more
+    go back to the system, and each step faults their pages in again, for a quarter of its time.
     """
-    np.empty(LARGEST_BLOCK, np.uint8)
+    if sys.platform == "linux" and (mallopt := getattr(CDLL(None), "mallopt", None)):
+        mallopt(M_MMAP_THRESHOLD, LARGEST_BLOCK)
+        mallopt(M_TRIM_THRESHOLD, 2 * LARGEST_BLOCK)
 
 
 class _OneBlasThread:
