@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple, Self, cast
 from uuid import uuid4
@@ -36,7 +36,7 @@ PERSIST_EVERY = 10  # E-steps at least, after which states are given to the sche
 sizeof.register(CSRCounts, lambda X: X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
 
 
-def submit(client: Client, tasks: Iterable[Delayed]) -> list[Future]:
+def submit(client: Client, tasks: Iterable[Delayed | Future]) -> list[Future]:
     large = {"distributed.admin.large-graph-warning-threshold": 2**62}
     with explain_failures(), dask.config.set(large):
         check_running(client)
@@ -151,9 +151,11 @@ def product(rows: Any, by: Any) -> Any:
 class DaskCounts:
     """A table whose blocks of rows lie on the workers of a Dask cluster, as futures of CSRCounts.
 
-    An E-step is one task for each block. Parameters are sent to the scheduler, and workers pass
-    them on. Statistics are added up in a tree that depends on the number of blocks alone, so that
-    results do not depend on the workers, and are fetched. States of the rows stay on the workers.
+    An E-step is one task for each block. It is sent together with the longer step before it, since
+    tasks and messages cost more than the pass over a small block. Parameters are sent to the
+    scheduler, and workers pass them on. Statistics are added up in a tree that depends on the
+    number of blocks alone, so that results do not depend on the workers, and are fetched. States
+    of the rows stay on the workers.
 
     If a worker is lost, the scheduler recomputes its counts from X, and its states from the
     parameters of all steps before, which it keeps. Once these are more than the states, N K
@@ -185,21 +187,21 @@ class DaskCounts:
         mass = float(self.column_sums.sum())
         step = shared_value(partial(_expect, model=model, params=params, beta=beta, mass=mass))
         call = delayed(operator.call, pure=False, nout=2)
-        parts = [call(step, X, piece) for X, piece in self._zip_blocks(rows)]
-        total = tree_sum(task(add_statistics), [part[1] for part in parts])
-        empty = task(_no_rows)(parts[0][0])
-        *futures, total, empty = submit(self.client, [*(part[0] for part in parts), total, empty])
-        stats, empty = gather(self.client, [total, empty])
-        return cast(Rows, States(self, futures, empty)), stats
+        pieces = rows.pieces if isinstance(rows, States) else self._pieces(rows)
+        steps = [call(step, X, piece) for X, piece in zip(self.blocks, pieces, strict=True)]
+        total = tree_sum(task(add_statistics), [stats for _, stats in steps])
+        *sent, total = submit(self.client, [*pieces, *(new for new, _ in steps), total])
+        if isinstance(rows, States):
+            rows.pieces = sent[: len(pieces)]
+        (stats,) = gather(self.client, [total])
+        return cast(Rows, States(self, sent[len(pieces) :])), stats
 
     def map_row_ranges(self, function: Callable[..., object], *states: Rows) -> Rows:
-        futures = submit(self.client, self._tasks(partial(_filled, function), *states))
-        return cast(Rows, States(self, futures, np.empty((0, *states[0].shape[1:]), self.dtype)))
+        filled = task(partial(_with_one_thread, partial(_filled, function)))
+        return cast(Rows, States(self, [filled(*block) for block in self._zip_blocks(*states)]))
 
     def map_blocks(self, function: Callable[..., Rows], *states: Rows) -> Rows:
-        parts = self._tasks(function, *states)
-        *futures, empty = submit(self.client, [*parts, task(_no_rows)(parts[0])])
-        return cast(Rows, States(self, futures, gather(self.client, [empty])[0]))
+        return cast(Rows, States(self, submit(self.client, self._tasks(function, *states))))
 
     def total(self, function: Callable[..., Array], *states: Rows) -> Array:
         added = tree_sum(task(operator.add), self._tasks(function, *states))
@@ -275,22 +277,43 @@ class DaskCounts:
 
 
 class States:
-    """States of the rows of all blocks, (N, k), on the workers: a future for each block."""
+    """States of the rows of all blocks, (N, k), on the workers: a future for each block.
 
-    def __init__(self, counts: DaskCounts, futures: list[Future], empty: Array) -> None:
-        self.futures = futures
-        self.empty = empty
-        self.dtype = empty.dtype
-        self.shape = counts.shape[0], *empty.shape[1:]
+    Tasks of a longer step wait, and are sent with those of the next E-step.
+    """
+
+    def __init__(self, counts: DaskCounts, pieces: Sequence[Future | Delayed]) -> None:
+        self.pieces = pieces
         self._counts = counts
         counts.kept_states.add(self)
+
+    @property
+    def futures(self) -> list[Future]:
+        if isinstance(self.pieces[0], Delayed):
+            self.pieces = submit(self._counts.client, self.pieces)
+        return cast(list[Future], self.pieces)
+
+    @cached_property
+    def empty(self) -> Array:
+        """Array of the same width and type, without rows."""
+        empty: Array = self._counts._results([task(_no_rows)(self.futures[0])])[0]
+        return empty
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.empty.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._counts.shape[0], *self.empty.shape[1:]
 
     def persist(self) -> None:
         """Give the states to the scheduler, so that no earlier step is needed to restore them."""
         client = self._counts.client
-        for place, future in enumerate(self.futures):  # one by one, to save memory
+        futures = self.futures
+        for place, future in enumerate(futures):  # one by one, to save memory
             (block,) = gather(client, [future])
-            self.futures[place : place + 1] = submit(client, [shared_value(block)])
+            futures[place : place + 1] = submit(client, [shared_value(block)])
 
     def __reduce__(self) -> Any:
         # An array, so that a checkpoint outlives the cluster.
@@ -298,8 +321,7 @@ class States:
 
     def __matmul__(self, D: Array) -> Rows:
         products = [task(product)(future, D) for future in self.futures]
-        futures = submit(self._counts.client, products)
-        return cast(Rows, States(self._counts, futures, self.empty @ D))
+        return cast(Rows, States(self._counts, submit(self._counts.client, products)))
 
 
 class Facts(NamedTuple):

@@ -55,6 +55,24 @@ def test_equal_blocks_are_the_same_bit_by_bit(workers):
     np.testing.assert_array_equal(far.collect_rows(one.rows), two.rows)
 
 
+def test_an_iteration_is_sent_at_once(workers, monkeypatch):
+    """Longer steps are sent with the E-steps after them: nine messages of tasks, not 17."""
+    far = counts_on_workers.load(workers, in_blocks(X, 100), "AspectModel")
+    model = Aspects(3)
+    start = State(*model.start(far, np.random.default_rng(0)))
+    messages = []
+    submit = counts_on_workers.submit
+
+    def counted(client, tasks):
+        messages.append(client)
+        return submit(client, tasks)
+
+    monkeypatch.setattr(counts_on_workers, "submit", counted)
+    stage = EMStage(model, far, 0.9, 9, -np.inf)
+    fit([stage], np.random.default_rng(0), make_solver(1.8), start=start)
+    assert len(messages) == 9
+
+
 def test_the_scheduler_knows_the_size_of_blocks(workers):
     far = counts_on_workers.load(workers, in_blocks(X, 100), "AspectModel")
     told = [workers.cluster.scheduler.tasks[block.key].nbytes for block in far.blocks]
