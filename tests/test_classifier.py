@@ -129,7 +129,7 @@ def test_bad_labels_are_refused():
 
 
 def test_one_class_and_one_label():
-    with pytest.warns(UserWarning, match="one class, 1, as -1.*give y == 1"):
+    with pytest.warns(UserWarning, match="one class, 1, because -1.*y == 1"):
         one = AspectClassifier(random_state=0).fit(X, np.where(FEW == 1, 1, -1))
     assert set(one.predict(X)) == {1}
     np.testing.assert_array_equal(one.predict_proba(X), np.ones((N, 1)))

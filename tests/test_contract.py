@@ -129,7 +129,7 @@ def test_empty_rows_and_columns_and_odd_tables(estimator):
     assert np.isfinite([model.score(holes), model.score(new)]).all()
     column = X[:, [int(X.sum(axis=0).argmax())]]
     with warnings.catch_warnings(action="error"):  # one column: nothing to collapse to
-        warnings.filterwarnings("ignore", "n_.* but X has 1 column,")
+        warnings.filterwarnings("ignore", "n_.* but X has 1 column:")
         warnings.filterwarnings("ignore", ".* rows have no counts: labels")
         single = fitted(estimator, column, max_iter=100)
         assert single.score(column) == pytest.approx(0)

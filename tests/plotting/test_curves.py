@@ -332,7 +332,7 @@ searched = cache(lambda: AspectModel(2, tol=1e-2, random_state=0).fit(COUNTS[:9]
 def test_invalid_input_searches_and_images():
     for display, arguments, error, message in (
         *(
-            (AbstractionDisplay, (hierarchy_model, feature), ValueError, "position of the 30")
+            (AbstractionDisplay, (hierarchy_model, feature), ValueError, "of one of the 30")
             for feature in ("x99", 30, -31, 1.5)
         ),
         (AbstractionDisplay, (NEVER_X1, "x1"), ValueError, "'x1'"),
