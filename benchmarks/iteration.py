@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import corpora, peers
 from benchmarks.experiment import Row, experiment
-from benchmarks.process import seconds_of
+from benchmarks.process import cpu_seconds_of, seconds_of
 from skcooc.counts import CSRCounts
 from skcooc.counts.passes import balanced_ranges, threads
 from skcooc.em import EMStage, State, fit, make_solver
@@ -40,10 +40,10 @@ def iteration(
     """How long is an EM iteration, beside the iterations of other libraries?
 
     Float32; every figure is the least of several after a warm-up, and ours is measured again beside
-    each peer. Peers have one thread. For scikit-learn and topica it is the difference between fits
-    of two numbers of iterations, for tomotopy a sweep; neither sampler optimises its priors.
-    "Gather" is the time that fetching the factors of each non-zero takes, row by row and then
-    column by column: about that of the memory.
+    each peer. Peers have one thread, and their seconds are those of the processor. For scikit-learn
+    and topica it is the difference between fits of two numbers of iterations, for tomotopy a sweep;
+    neither sampler optimises its priors. "Gather" is the time that fetching the factors of each
+    non-zero takes, row by row and then column by column: about that of the memory.
     """
     warnings.simplefilter("ignore")
     others = {
@@ -114,8 +114,10 @@ def gather_both_ways(X: CSRCounts, A: np.ndarray, B: np.ndarray, run: Any) -> No
 
 
 def seconds_of_each(make: Callable[[int], Callable[[], Any]], few: int, many: int) -> float:
-    """Seconds of an iteration, from the fastest runs of few and of many."""
-    short, long = (min(seconds_of(make(n_iter)) for _ in range(ROUNDS)) for n_iter in (few, many))
+    """Seconds of the processor for an iteration, from the fastest runs of few and of many."""
+    short, long = (
+        min(cpu_seconds_of(make(n_iter)) for _ in range(ROUNDS)) for n_iter in (few, many)
+    )
     return (long - short) / (many - few)
 
 
@@ -155,7 +157,7 @@ def tomotopy(X: Any, n_components: int) -> float:
     """Seconds of a sweep of the collapsed Gibbs sampler."""
     model = peers.gibbs_sampler(X, n_components, alpha=1 / n_components, eta=0.1, optimise=0)
     model.train(2, workers=1)
-    return min(seconds_of(lambda: model.train(1, workers=1)) for _ in range(5))
+    return min(cpu_seconds_of(lambda: model.train(1, workers=1)) for _ in range(5))
 
 
 def documents(X: Any) -> list[list[str]]:
