@@ -13,6 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
+from math import isclose
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -184,7 +185,7 @@ def differing(old: Mapping[str, Numbers], new: Mapping[str, Numbers]) -> list[st
         name
         for name, before in old.items()
         if before.keys() != new.get(name, {}).keys()
-        or any(abs(new[name][key] - one) > TOLERANCE * abs(one) for key, one in before.items())
+        or not all(isclose(new[name][key], one, rel_tol=TOLERANCE) for key, one in before.items())
     ]
 
 

@@ -14,12 +14,12 @@ PEERS = (
     *("KMeans", "k-means", "Coclust", "logistic", "Bayes"),
     *("squares", "personalised", "similar", "tf-idf"),
 )
-BASELINES = "unigram", "topic-free", "popular", "nearest"
-KINDS = {"ours": "this library", "peer": "other libraries", "baseline": "no topics"}
+BASELINES = "unigram", "topic-free", "popular", "nearest", "gather"
+KINDS = {"ours": "this library", "peer": "other libraries", "baseline": "baselines"}
 
 
 def kind_of(method: str) -> str:
-    """Whether a method belongs to this library, to another, or does without topics."""
+    """Whether a method belongs to this library or to another, or is a baseline without topics."""
     if "AspectModel" in method or "AveragedModels" in method:
         return "ours"
     if any(name in method for name in PEERS):
@@ -90,11 +90,10 @@ def _panel(
     scale = math.log if is_logarithmic(low, high) else float
     first, last = scale(low), scale(high)
     margin = (last - first) / 20 or 1.0
+    unit = width / (last - first + 2 * margin)
 
     def place(value: float) -> float:
-        return round(
-            left + width * (scale(value) - first + margin) / (last - first + 2 * margin), 1
-        )
+        return round(left + unit * (scale(value) - first + margin), 1)
 
     bottom = max(rows.values()) + ROW / 2
     parts = [f'<text class="title" x="{left}" y="{TOP - 12}">{escape(name)}</text>']

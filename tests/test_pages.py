@@ -2,12 +2,14 @@
 
 import json
 import re
+import runpy
 import subprocess
 from functools import cache
 from pathlib import Path
 from statistics import fmean
 
 import pytest
+from sklearn.utils import Bunch
 
 from benchmarks import experiment, planted_news, reference, tables
 from skcooc import datasets
@@ -73,6 +75,39 @@ def test_every_result_belongs_to_an_experiment_that_runs_in_a_short_form():
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PLOT = Bunch(**runpy.run_path(str(ROOT / "docs" / "dot_plot.py")))
+
+
+def test_dots_stand_at_the_means_in_the_colour_of_their_kind():
+    numbers = {"AspectModel": [1.0, 3.0], "LDA": [6.0], "unigram": [12.0]}
+    plot = PLOT.dot_plot({"texts": numbers}, "error by method")
+    dots = re.findall(r'<circle class="(\w+)" cx="([\d.]+)" cy="[\d.]+" r="4.5"/>', plot)[3:]
+    kinds, places = zip(*dots, strict=True)  # after those of the legend
+    assert kinds == ("ours", "peer", "baseline")
+    first, second, third = map(float, places)
+    assert (second - first) / (third - first) == pytest.approx(0.4, abs=0.01)
+    assert plot.count("<line class=") == 1  # only the first has a spread
+    far = PLOT.dot_plot({"texts": {"a": [0.1], "b": [1.0], "c": [100.0]}}, "logarithmic")
+    places = re.findall(r'<circle class="ours" cx="([\d.]+)"', far)[1:]
+    first, second, third = map(float, places)
+    assert (second - first) / (third - first) == pytest.approx(1 / 3, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("method", "kind"),
+    [
+        ("pLSA: AspectModel(beta=1)", "ours"),
+        ("AveragedModels + 50 nearest rows", "ours"),
+        ("50 nearest rows (topic-free)", "baseline"),
+        ("gather alone", "baseline"),
+        ("logistic regression, topics", "peer"),
+        ("MixtureFeatures", "ours"),
+    ],
+)
+def test_methods_are_of_three_kinds(method, kind):
+    assert PLOT.kind_of(method) == kind
+
+
 SHAPES = "even", "dominated", "common words"
 METHODS = {  # each library in the better of two forms
     "**`fit_texts`**": "fit_texts",
