@@ -160,20 +160,11 @@ def tomotopy(X: Any, n_components: int) -> float:
     return min(cpu_seconds_of(lambda: model.train(1, workers=1)) for _ in range(5))
 
 
-def documents(X: Any) -> list[list[str]]:
-    """The tokens of each row: positions of columns, as words."""
-    words = np.arange(X.shape[1]).astype(str)
-    return [
-        np.repeat(words[X.indices[start:stop]], X.data[start:stop].astype(int)).tolist()
-        for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True)
-    ]
-
-
 def topica(sampler: str, X: Any, n_components: int) -> float:
     """Seconds of a sweep of one of topica's samplers."""
     from topica import LDA, Corpus  # only these peers need it
 
-    corpus = Corpus.from_documents(documents(X))
+    corpus = Corpus.from_documents(peers.documents(X))
 
     def make(sweeps: int) -> Any:
         model = LDA(n_components, optimize_interval=0, sampler=sampler, seed=0)
@@ -186,7 +177,7 @@ def topica_nmf(X: Any, n_components: int) -> float:
     """Seconds of an update of topica's NMF."""
     from topica import NMF, Corpus
 
-    corpus = Corpus.from_documents(documents(X))
+    corpus = Corpus.from_documents(peers.documents(X))
 
     def make(n_iter: int) -> Any:
         model = NMF(

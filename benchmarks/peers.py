@@ -99,6 +99,15 @@ def as_distributions(W: np.ndarray, H: np.ndarray) -> Factors:
     return Factors(mixtures, shares(H, otherwise=uniform))
 
 
+def documents(X: Any) -> list[list[str]]:
+    """The tokens of each row: positions of columns, as words."""
+    words = np.arange(X.shape[1]).astype(str)
+    return [
+        np.repeat(words[X.indices[start:stop]], X.data[start:stop].astype(int)).tolist()
+        for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    ]
+
+
 def gibbs_sampler(
     X: Any, n_components: int, alpha: float, eta: float, optimise: int = 10, seed: int = 0
 ) -> Any:

@@ -12,7 +12,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from benchmarks import peers
 from benchmarks.experiment import Row, experiment
-from benchmarks.iteration import documents
 from skcooc import fit_texts
 from skcooc.protocol import Array
 
@@ -126,7 +125,7 @@ def topica(X: Any, K: int, seed: int) -> tuple[Array, Array]:
     """topica's LDA with its defaults: 1,000 sweeps, optimised priors, mean of five samples."""
     from topica import LDA, Corpus
 
-    model = LDA(K, seed=seed).fit(Corpus.from_documents(documents(X)))
+    model = LDA(K, seed=seed).fit(Corpus.from_documents(peers.documents(X)))
     components = np.zeros((K, X.shape[1]))
     components[:, [int(word) for word in model.vocabulary]] = model.topic_word
     return np.asarray(model.doc_topic), components
