@@ -296,9 +296,11 @@ def seed_clusters(objects: CSR, overall: Array, n_clusters: int, rng: np.random.
         best = int(reachable.sum(axis=0).argmax())
         reached = reachable[:, best]
         seeds.append(candidates[best])
-    noise = rng.uniform(1 - NOISE, 1 + NOISE, (len(overall), n_clusters))
-    single = objects[seeds].toarray().T * reciprocals(sizes[seeds])
-    return UNIGRAM_SHARE * overall[:, None] * noise + (1 - UNIGRAM_SHARE) * single
+    clusters = rng.uniform(1 - NOISE, 1 + NOISE, (len(overall), n_clusters))
+    clusters *= UNIGRAM_SHARE * overall[:, None]
+    single = scaled_rows(objects[seeds], reciprocals(sizes[seeds])).tocoo()
+    clusters[single.col, single.row] += (1 - UNIGRAM_SHARE) * single.data
+    return clusters
 
 
 def scaled_rows(objects: CSR, factors: Array) -> CSR:
