@@ -52,6 +52,7 @@ Method = Callable[[sp.csr_array, int, int], Found]  # counts, K, seed
 
 @experiment(
     minutes=12,
+    models=["AspectModel", "AveragedModels"],
     quick={"folds": ["strong"], "depths": [1000], "methods": ["AspectModel"], "seeds": [0]},
 )
 def cells(
@@ -97,7 +98,7 @@ def cells(
                         yield from (case | row for row in rankings(data, found.model))
 
 
-@experiment(minutes=8, quick={"seeds": [100], "starts": [0, 1]})
+@experiment(minutes=8, models=["AspectModel"], quick={"seeds": [100], "starts": [0, 1]})
 def activities(
     fold: str = "moderate",
     molecules: int = 3000,
@@ -307,7 +308,12 @@ METHODS: dict[str, Method] = {
 SLOW = {"AveragedModels (consensus)", "LDA"}
 
 
-@experiment(minutes=3, quick={"methods": ["AspectModel"], "seeds": [0]}, needs=["scanpy"])
+@experiment(
+    minutes=3,
+    models=["AspectModel", "AsymmetricClustering", "AveragedModels"],
+    quick={"methods": ["AspectModel"], "seeds": [0]},
+    needs=["scanpy"],
+)
 def blood_cells(
     methods: Sequence[str] = (), K: int = 10, seeds: Sequence[int] = (0, 1, 2, 3, 4)
 ) -> Iterator[Row]:

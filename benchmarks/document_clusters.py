@@ -50,6 +50,7 @@ class Task(NamedTuple):
 
 @experiment(
     minutes=25,
+    models=["AspectModel", "AsymmetricClustering", "SymmetricClustering"],
     quick={
         "data": ["Reuters"],
         "methods": ["AsymmetricClustering", "KMeans, tf-idf"],

@@ -45,6 +45,7 @@ class Experiment:
     question: str
     rows: Callable[..., Iterator[Row]]
     minutes: float  # with the default settings on two cores
+    models: tuple[str, ...]  # those of `benchmarks.reference` that its results depend on
     quick: Mapping[str, Any]  # settings with which it only shows that it runs
     needs: tuple[str, ...]  # packages beyond the extra "benchmark"
 
@@ -58,7 +59,7 @@ _experiments: dict[str, Experiment] = {}
 
 
 def experiment(
-    minutes: float, quick: Mapping[str, Any], needs: Iterable[str] = ()
+    minutes: float, models: Iterable[str], quick: Mapping[str, Any], needs: Iterable[str] = ()
 ) -> Callable[[Callable[..., Iterator[Row]]], Callable[..., Iterator[Row]]]:
     """Register a generator of rows; its first line of documentation is the question."""
 
@@ -67,7 +68,7 @@ def experiment(
         question = (inspect.getdoc(rows) or "").partition("\n")[0]
         module = inspect.getmodulename(rows.__code__.co_filename) or ""
         _experiments[name] = Experiment(
-            name, module, question, rows, minutes, dict(quick), tuple(needs)
+            name, module, question, rows, minutes, tuple(models), dict(quick), tuple(needs)
         )
         return rows
 
@@ -148,7 +149,7 @@ def _record(
         "machine": machine(),
         "versions": {"python": platform.python_version(), **_versions()},
         "data": {name: _digest_of_data(name) for name in sorted(corpora.files_read)},
-        "models": {name: reference.stored()[name] for name in _models_used()},
+        "models": {name: reference.stored()[name] for name in chosen.models},
         "rows": rows,
     }
 
@@ -173,13 +174,6 @@ def _versions() -> dict[str, str]:
             except PackageNotFoundError:
                 continue
     return found
-
-
-def _models_used() -> list[str]:
-    """Models of the library that the modules of the experiment import."""
-    loaded = [module for name, module in sys.modules.items() if name.startswith("benchmarks.")]
-    names = {name for module in loaded if module is not reference for name in vars(module)}
-    return sorted(names & reference.stored().keys())
 
 
 def _digest_of_data(name: str) -> str:

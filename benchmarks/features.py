@@ -32,6 +32,7 @@ Half = tuple[sp.csr_array, np.ndarray]
 
 @experiment(
     minutes=15,
+    models=["AspectModel"],
     quick={"data": ["CLASSIC3"], "methods": ["LSA", "MixtureFeatures"], "seeds": [0]},
 )
 def features(
@@ -120,7 +121,7 @@ def scored(transformer: Any, train: Half, test: Half) -> tuple[float, float]:
     return float(search.fit(A, train[1]).score(B, test[1])), seconds
 
 
-@experiment(minutes=4, quick={"seeds": [0]})
+@experiment(minutes=4, models=["AspectModel", "AsymmetricClustering"], quick={"seeds": [0]})
 def strange_documents(seeds: Sequence[int] = (0, 1, 2, 3, 4)) -> Iterator[Row]:
     """Are abstracts of NeurIPS found among those of Cranfield, and by which score?
 

@@ -32,7 +32,12 @@ PRIOR, RAISED = 0.03, 1.0  # of LDA: eta of a word, and of a seed
 TYPES, ACTIVITIES, BATCHES, GENES = 6, 2, 3, 800
 
 
-@experiment(minutes=2, quick={"components": 6, "seeds": [0]}, needs=["tomotopy"])
+@experiment(
+    minutes=2,
+    models=["AspectClassifier", "AspectModel", "GuidedAspectModel", "RowMemory"],
+    quick={"components": 6, "seeds": [0]},
+    needs=["tomotopy"],
+)
 def seed_words(components: int = 12, seeds: Sequence[int] = tuple(range(10))) -> Iterator[Row]:
     """Do named topics find the documents that they name?
 
@@ -103,7 +108,9 @@ def seeded_lda(
     return peers.posterior_means(model, X)
 
 
-@experiment(minutes=3, quick={"n_labels": [5], "seeds": [0]})
+@experiment(
+    minutes=3, models=["AspectClassifier", "AspectModel"], quick={"n_labels": [5], "seeds": [0]}
+)
 def few_labels(
     data: Sequence[str] = ("4 newsgroups", "20 newsgroups", "Reuters", "CLASSIC3"),
     n_labels: Sequence[int] = (5, 20, 80),
@@ -170,7 +177,9 @@ def classifiers(X: sp.csr_array, seed: int) -> dict[str, tuple[Any, Any]]:
     }
 
 
-@experiment(minutes=3, quick={"seeds": [0], "known": [3]})
+@experiment(
+    minutes=3, models=["AspectModel", "GuidedAspectModel"], quick={"seeds": [0], "known": [3]}
+)
 def groups_of_new_rows(
     components: int = 32, known: Sequence[int] = (3, 10, 30), seeds: Sequence[int] = (0, 1, 2, 3, 4)
 ) -> Iterator[Row]:
@@ -213,7 +222,11 @@ def groups_of_new_rows(
             yield row
 
 
-@experiment(minutes=2, quick={"seeds": [100], "effects": [[0.3, 0]]})
+@experiment(
+    minutes=2,
+    models=["AspectModel", "GuidedAspectModel"],
+    quick={"seeds": [100], "effects": [[0.3, 0]]},
+)
 def batches(
     effects: Sequence[tuple[float, float]] = ((0, 0), (0.3, 0), (0.6, 0), (0.6, 4)),
     seeds: Sequence[int] = (100, 101, 102, 103, 104),

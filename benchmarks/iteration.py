@@ -28,6 +28,7 @@ ROUNDS = 2  # of fits whose difference is taken
 
 @experiment(
     minutes=15,
+    models=["AspectModel"],
     quick={"data": ["Cranfield"], "components": [8], "threads": [1], "repeats": 3},
     needs=["topica"],
 )
@@ -193,7 +194,11 @@ def topica_nmf(X: Any, n_components: int) -> float:
     return seconds_of_each(make, 2, 8)
 
 
-@experiment(minutes=5, quick={"data": ["Cranfield"], "K": 8, "seeds": [0], "max_iter": 60})
+@experiment(
+    minutes=5,
+    models=["AspectModel"],
+    quick={"data": ["Cranfield"], "K": 8, "seeds": [0], "max_iter": 60},
+)
 def solvers(
     data: Sequence[str] = ("Cranfield", "CLASSIC3"),
     betas: Sequence[float] = (0.8, 1.0),

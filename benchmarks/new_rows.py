@@ -25,6 +25,7 @@ FOLD_IN_STEPS = 50
 
 @experiment(
     minutes=25,
+    models=["AspectModel"],
     quick={"data": ["Cranfield"], "components": 4, "seeds": [0], "known": [1, 5]},
     needs=["tomotopy"],
 )
@@ -70,7 +71,12 @@ def new_rows(
                 yield {"data": name, "seed": seed, "known tokens": n} | found
 
 
-@experiment(minutes=3, quick={"data": ["Cranfield"], "components": [8]}, needs=["tomotopy"])
+@experiment(
+    minutes=3,
+    models=["AspectModel"],
+    quick={"data": ["Cranfield"], "components": [8]},
+    needs=["tomotopy"],
+)
 def transform_time(
     data: Sequence[str] = ("CLASSIC3", "Reuters"), components: Sequence[int] = (32, 128)
 ) -> Iterator[Row]:

@@ -90,6 +90,10 @@ UNIGRAMS = {"Cranfield": 685.0, "Brown pairs": 639.0}
 
 @experiment(
     minutes=60,
+    models=[
+        "AspectModel", "AsymmetricClustering", "ClusterAbstraction", "RowMemory",
+        "SymmetricClustering",
+    ],
     quick={
         "data": ["Cranfield"], "models": ["AsymmetricClustering"], "components": [8], "folds": 1,
     },
@@ -194,7 +198,11 @@ PANELS = {
 }
 
 
-@experiment(minutes=10, quick={"data": ["Cranfield"], "K": 4, "max_iter": 5})
+@experiment(
+    minutes=10,
+    models=["AspectModel", "AsymmetricClustering", "ClusterAbstraction", "SymmetricClustering"],
+    quick={"data": ["Cranfield"], "K": 4, "max_iter": 5},
+)
 def papers_curves(
     data: Sequence[str] = ("Cranfield", "Bible bigrams"), K: int = 32, max_iter: int = 120
 ) -> Iterator[Row]:

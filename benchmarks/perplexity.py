@@ -362,6 +362,7 @@ def most_frequent(X: sp.csr_array, n_words: int) -> sp.csr_array:
 
 @experiment(
     minutes=30,
+    models=["AspectModel", "AsymmetricClustering", "AveragedModels", "RowMemory"],
     quick={"data": [["Cranfield", 4]], "seeds": [0]},
     needs=["tomotopy"],
 )

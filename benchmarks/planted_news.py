@@ -37,7 +37,12 @@ N_SPARE = 4  # topics of other libraries for the common words
 STEPS = 60  # of NMF and of variational LDA
 
 
-@experiment(minutes=15, quick={"shapes": ["even"], "seeds": [0]}, needs=["tomotopy", "topica"])
+@experiment(
+    minutes=15,
+    models=["fit_texts"],
+    quick={"shapes": ["even"], "seeds": [0]},
+    needs=["tomotopy", "topica"],
+)
 def planted_news(
     shapes: Sequence[str] = tuple(SHAPES),
     seeds: Sequence[int] = (100, 101, 102, 103, 104),

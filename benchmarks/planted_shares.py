@@ -24,7 +24,7 @@ SETTINGS = {
 }
 
 
-@experiment(minutes=4, quick={"tables": [[8, 0.5]], "seeds": [0]})
+@experiment(minutes=4, models=["AspectModel"], quick={"tables": [[8, 0.5]], "seeds": [0]})
 def planted_shares(
     tables: Sequence[tuple[int, float]] = ((8, 0), (8, 0.2), (8, 0.5), (8, 0.7), (20, 0.5)),
     seeds: Sequence[int] = (100, 101, 102, 103, 104),
@@ -64,7 +64,7 @@ def planted_shares(
                 }
 
 
-@experiment(minutes=3, quick={"common": [0.5], "seeds": [100]})
+@experiment(minutes=3, models=["AspectModel"], quick={"common": [0.5], "seeds": [100]})
 def group_shares(
     common: Sequence[float] = (0.2, 0.5, 0.7),
     K: int = 8,

@@ -46,7 +46,11 @@ Setting = dict[str, Any]
 QUICK = {"data": ["Reuters"], "methods": ["AspectModel(beta=1)"], "seeds": [0]}
 
 
-@experiment(minutes=60, quick={**QUICK, "components": [5]})
+@experiment(
+    minutes=60,
+    models=["AspectModel", "ClusteringProjection", "RowMemory"],
+    quick={**QUICK, "components": [5]},
+)
 def projection_perplexity(
     data: Sequence[str] = ("4 newsgroups", "Reuters"),
     components: Sequence[int] = (5, 10, 20, 30, 50),
@@ -76,7 +80,9 @@ def projection_perplexity(
                 yield {**case, "K": K, "model": method, **row}
 
 
-@experiment(minutes=25, quick={**QUICK, "repetitions": 2})
+@experiment(
+    minutes=25, models=["AspectModel", "ClusteringProjection"], quick={**QUICK, "repetitions": 2}
+)
 def projection_classifier(
     data: Sequence[str] = ("4 newsgroups", "Reuters"),
     methods: Sequence[str] = (),
@@ -102,7 +108,11 @@ def projection_classifier(
                     yield row | {"accuracy": accuracy, "balanced accuracy": balanced}
 
 
-@experiment(minutes=15, quick={**QUICK, "components": [5]})
+@experiment(
+    minutes=15,
+    models=["AsymmetricClustering", "ClusteringProjection", "SymmetricClustering"],
+    quick={**QUICK, "components": [5]},
+)
 def projection_clusters(
     data: Sequence[str] = ("4 newsgroups", "Reuters"),
     components: Sequence[int] = (10, 20),

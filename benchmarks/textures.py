@@ -47,7 +47,7 @@ class Images(NamedTuple):
     model: TextureSegmenter
 
 
-@experiment(minutes=25, quick={"images": ["Brodatz"], "seeds": [0]})
+@experiment(minutes=25, models=["TextureSegmenter"], quick={"images": ["Brodatz"], "seeds": [0]})
 def textures(
     images: Sequence[str] = (
         "Brodatz",

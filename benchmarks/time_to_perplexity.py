@@ -24,6 +24,7 @@ Step = tuple[float, Factors]  # seconds so far, and a factorisation
 
 @experiment(
     minutes=20,
+    models=["AspectModel", "RowMemory"],
     quick={"data": "Reuters", "K": 8, "sweeps": 60, "word_priors": [0.1], "seeds": [0]},
 )
 def time_to_perplexity(

@@ -18,7 +18,11 @@ from skcooc.model_selection import split_counts
 TOP = 10  # words of a node
 
 
-@experiment(minutes=6, quick={"data": ["Cranfield"], "components": [8], "seeds": [0]})
+@experiment(
+    minutes=6,
+    models=["AsymmetricClustering", "ClusterAbstraction", "RowMemory"],
+    quick={"data": ["Cranfield"], "components": [8], "seeds": [0]},
+)
 def trees(
     data: Sequence[str] = ("Cranfield", "CLASSIC3"),
     components: Sequence[int] = (8, 32),
@@ -61,7 +65,7 @@ def nodes_at(model: ClusterAbstraction, level: int) -> np.ndarray:
     return nodes
 
 
-@experiment(minutes=6, quick={"titles": ["cluster"], "seeds": [0]})
+@experiment(minutes=6, models=["ClusterAbstraction"], quick={"titles": ["cluster"], "seeds": [0]})
 def tree_words(
     titles: Sequence[str] = ("cluster", "neural network"),
     n_clusters: int = 32,

@@ -40,7 +40,11 @@ LEAVE_ONE_OUT = {
 }
 
 
-@experiment(minutes=10, quick={"data": [["Cranfield", 4]], "seeds": [0], "betas": [0.8, 1.0]})
+@experiment(
+    minutes=10,
+    models=["AspectModel", "RowMemory"],
+    quick={"data": [["Cranfield", 4]], "seeds": [0], "betas": [0.8, 1.0]},
+)
 def temperature(
     data: Sequence[tuple[str, int]] = (
         ("Cranfield", 8),
@@ -114,7 +118,11 @@ def planted(K: int, seed: int, background: float, burstiness: float | None) -> s
     return sp.csr_array(rng.multinomial(totals, P).astype(np.float32))
 
 
-@experiment(minutes=15, quick={"numbers": [3], "seeds": [0], "kinds": ["topics"]})
+@experiment(
+    minutes=15,
+    models=["AspectModel", "AsymmetricClustering", "ComponentSearchCV", "SymmetricClustering"],
+    quick={"numbers": [3], "seeds": [0], "kinds": ["topics"]},
+)
 def planted_components(
     numbers: Sequence[int] = (5, 12, 30),
     kinds: Sequence[str] = (
@@ -173,7 +181,11 @@ def planted_components(
                 }
 
 
-@experiment(minutes=8, quick={"data": ["Cranfield"], "K": 8, "seeds": [0]})
+@experiment(
+    minutes=8,
+    models=["AspectModel", "RowMemory"],
+    quick={"data": ["Cranfield"], "K": 8, "seeds": [0]},
+)
 def leave_one_out(
     data: Sequence[str] = ("Cranfield", "CLASSIC3", "Reuters", "Brown pairs"),
     K: int = 128,

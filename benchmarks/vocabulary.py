@@ -49,7 +49,11 @@ CORPORA = {
 }
 
 
-@experiment(minutes=6, quick={"corpora": ["60 % common words"], "seeds": [0]})
+@experiment(
+    minutes=6,
+    models=["AspectModel", "TopicalColumns"],
+    quick={"corpora": ["60 % common words"], "seeds": [0]},
+)
 def vocabulary(
     corpora: Sequence[str] = tuple(CORPORA), seeds: Sequence[int] = (100, 101, 102)
 ) -> Iterator[Row]:

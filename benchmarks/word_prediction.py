@@ -193,7 +193,11 @@ TASKS: dict[str, Callable[[Sequence[int], int], Iterator[tuple[str, Task, Any]]]
 }
 
 
-@experiment(minutes=60, quick={"data": ["Brown pairs"], "components": [4], "seeds": [0]})
+@experiment(
+    minutes=60,
+    models=["AspectModel", "RowMemory", "SymmetricClustering"],
+    quick={"data": ["Brown pairs"], "components": [4], "seeds": [0]},
+)
 def language(
     data: Sequence[str] = tuple(TASKS),
     components: Sequence[int] = (32, 128),
@@ -225,6 +229,7 @@ TRIPLES: dict[str, Callable[[], Triads]] = {
 
 @experiment(
     minutes=30,
+    models=["AspectModel", "RowMemory", "TriadicAspectModel"],
     quick={"tasks": [["Reuters: category, word, next word", 0]], "components": 4, "seeds": [0]},
 )
 def triads(

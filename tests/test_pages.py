@@ -197,6 +197,15 @@ def test_a_result_is_old_once_its_models_or_data_give_others(monkeypatch, tmp_pa
     assert experiment.changes_since(record | {"data": {"absent.npz": "0"}}) == []
 
 
+def test_a_record_has_the_numbers_of_the_models_that_its_experiment_names():
+    named = {name: set(one.models) for name, one in experiment.experiments().items()}
+    assert set().union(*named.values()) <= reference.MODELS.keys()
+    records = [json.loads(path.read_text()) for path in experiment.RESULTS.glob("*.json")]
+    for record in records:
+        if "models" in record:
+            assert record["models"].keys() == named[record["name"]], record["name"]
+
+
 @pytest.mark.parametrize("name", reference.MODELS)
 def test_models_give_the_numbers_that_are_stored(name):
     today = reference.numbers([name])
