@@ -64,7 +64,7 @@ class EachIteration:
     def on_fit_task_end(
         self, estimator: Any, context: Any, *, fitted_estimator: Any = None
     ) -> bool:
-        """Let the function see the end of an iteration."""
-        if context.task_name == "iteration":
+        """Let the function see the end of an iteration; those of trials show no estimator."""
+        if context.task_name == "iteration" and fitted_estimator is not None:
             self._action(fitted_estimator)
         return False

@@ -30,6 +30,7 @@ from skcooc.inspection.features import (
     row_clusters,
 )
 from skcooc.inspection.models import TreeModel, Unwrapped
+from skcooc.inspection.names import cluster_names
 from skcooc.protocol import Array, FactorModel
 from skcooc.protocol.locks import check_regular, exclusive
 from skcooc.reports.counting import CountedTexts, DroppedWords
@@ -70,7 +71,12 @@ each column in each topic or cluster, and "row prior", if listed, to each topic 
 # Half a surrogate pair, as in JSON that was cut or in names of files, is written out.
 UNICODE: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
 RESULTS = "components.csv", "embedding.csv", "summary.json", "model.joblib"
-SHARES = {"shares_by_group.csv", "shares_by_time.csv"}  # where there are groups or times
+SOME_RESULTS = {  # of clusterings, and where there are groups or times
+    "row_clusters.csv",
+    "column_clusters.csv",
+    "shares_by_group.csv",
+    "shares_by_time.csv",
+}
 
 
 def report(
@@ -357,7 +363,7 @@ def paths_to_write(options: Arguments) -> list[Path]:
     pages = [] if options.html is None else [options.html]
     if options.output is None:
         return pages
-    return [*(options.output / name for name in (*RESULTS, *SHARES)), *pages]
+    return [*(options.output / name for name in (*RESULTS, *SOME_RESULTS)), *pages]
 
 
 def check_paths(options: Arguments) -> None:
@@ -435,22 +441,22 @@ def write(
     """
     model = result.model
     names = result.names
-    shares = {
+    some = _cluster_lines(table, result) | {
         f"shares_by_{division.name}.csv": _share_lines(division, names)
         for division in result.divisions
     }
     with all_or_none(folder, "results") as partial:
         columns = _matrix_lines(names, table.column_names, model.components_.T)
         rows = _matrix_lines(names, table.row_names, model.embedding_)
-        tables = {"components.csv": columns, "embedding.csv": rows, **shares}
+        tables = {"components.csv": columns, "embedding.csv": rows, **some}
         for name, lines in tables.items():
             with (partial / name).open("w", newline="", **UNICODE) as file:
                 csv.writer(file).writerows(lines)
         write_summary(partial, table, result, [], python)
         joblib.dump(result.pipeline if result.steps else model, partial / "model.joblib")
-    for name in SHARES - shares.keys():  # of an earlier model
+    for name in SOME_RESULTS - some.keys():  # of an earlier model
         (folder / name).unlink(missing_ok=True)
-    return [*RESULTS, *shares]
+    return [*RESULTS, *some]
 
 
 def write_summary(
@@ -472,6 +478,31 @@ def _matrix_lines(
     yield ["name", *header]
     for name, line in zip(names, values.tolist(), strict=True):
         yield [name, *(f"{value:.6g}" for value in line)]
+
+
+def _cluster_lines(table: NamedCounts, result: TopicReport) -> dict[str, Iterator[tuple[str, ...]]]:
+    """A line for each row, and column, with the number and the name of its cluster."""
+    model: Any = result.model
+    if not hasattr(model, "labels_"):
+        return {}
+    names = result.names
+    if hasattr(model, "tree_"):
+        names = [names[v] for v in model.tree_.leaves]
+    elif models.kind_of(model) == "topic":  # which have clusters of rows beside them
+        names = [f"cluster {c}" for c in range(model.n_clusters_)]
+    sides = {"row_clusters.csv": (table.row_names, model.labels_, names)}
+    if hasattr(model, "column_labels_"):
+        names = cluster_names(column_clusters(model), np.array(table.column_names, dtype=object))
+        sides["column_clusters.csv"] = table.column_names, model.column_labels_, names
+    return {file: _labelled(*side) for file, side in sides.items()}
+
+
+def _labelled(
+    members: Sequence[str], labels: Array, names: Sequence[str]
+) -> Iterator[tuple[str, ...]]:
+    yield "name", "cluster", "cluster_name"
+    for member, label in zip(members, labels.tolist(), strict=True):
+        yield member, str(label), names[label]
 
 
 def _share_lines(division: Division, names: Sequence[str]) -> Iterator[tuple[str, ...]]:

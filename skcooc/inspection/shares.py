@@ -394,11 +394,6 @@ def row_topics(view: ModelView) -> RowTopics:
     return RowTopics(view.mixtures, counts[:, in_topics], view.components[:, in_topics])
 
 
-def overall_shares(model: Any, X: TableLike) -> Array:
-    """Shares of the topics in all tokens of rows, (K,), as the shares of groups are found."""
-    return row_topics(read_view(model, X)).overall
-
-
 def mean_topics(mixtures: Array, tokens: Array) -> RowTopics:
     """Row topics whose shares are means of mixtures (N, K), weighted by tokens (N,)."""
     return RowTopics(mixtures, tokens[:, None] * mixtures, np.eye(mixtures.shape[1]))

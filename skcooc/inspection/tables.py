@@ -11,9 +11,18 @@ from numpy.typing import ArrayLike
 from skcooc.inspection import features
 from skcooc.inspection.features import ORDER, Order
 from skcooc.inspection.frames import table_of
-from skcooc.inspection.models import FACTORS, HOW_MANY, Names, rows_by_topic, topic_weights, unwrap
+from skcooc.inspection.models import (
+    FACTORS,
+    HOW_MANY,
+    Mixtures,
+    Names,
+    read_view,
+    rows_by_topic,
+    topic_weights,
+    unwrap,
+)
 from skcooc.inspection.names import cluster_names, name_topics, override_names
-from skcooc.inspection.shares import overall_shares
+from skcooc.inspection.shares import names_of_view, row_topics
 from skcooc.protocol import Array, Estimator, TableLike, warn
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.scikit_learn import StrOptions
@@ -69,8 +78,9 @@ def describe(
     row_names : array-like of shape (N,), default=None
         See :func:`representative_rows`.
     X : array-like, sparse array or matrix, DataFrame of shape (N, M), or as a pipeline wants
-        The training rows. Shares are then those of :func:`topic_shares` and of `explore`, which
-        pool the tokens of all rows. With None, shares are averages of the mixtures of the rows.
+        The training rows, or others. Shares are then those of :func:`topic_shares` and of
+        `explore`, which pool the tokens of all rows. ``documents``, ``n_rows`` and ``rows`` are
+        those of ``X``. With None, shares are averages of the mixtures of the training rows.
     n_features, n_rows : int, default=10 and 3
         Maximum numbers of columns and rows for each component.
     order : {"characteristic", "probable"}, default="characteristic"
@@ -102,7 +112,7 @@ def describe(
             ``weights_`` if the table was read in blocks.
         documents, n_rows : float, int
             Share and number of the rows with tokens in which this component is the largest. If the
-            table was read in blocks, the rows are not kept: they are NaN and 0.
+            table was read in blocks, the rows are not kept: without X they are NaN and 0.
         features, probabilities : lists of str and of float
             Names of columns, the best first, and their probabilities P(y given z).
         rows : list
@@ -146,21 +156,29 @@ def describe(
     unwrapped = AXES[axis](model, *FACTORS)
     inner: Any = unwrapped.model
     words = unwrapped.column_names(feature_names)
-    automatic = name_topics(inner, words, row_names)
+    seen, shares = inner, topic_weights(inner)
+    if X is None:
+        automatic = name_topics(inner, words, row_names)
+    else:
+        view = read_view(model, X, feature_names, row_names)
+        shares, automatic = row_topics(view).overall, names_of_view(view, None)
+        if not view.fitted:  # as of a model whose table was read in blocks
+            seen = Mixtures(view.mixtures, view.fitted_weights * view.row_sums)
+            row_names = view.rows if view.has_row_names else None
     if axis == "columns":
         return table_of(_column_side(inner, words, automatic, n_features, names), backend)
     P = inner.components_
-    n_largest = rows_by_topic(inner)
+    n_largest = rows_by_topic(seen)
     top = features.rank_columns(inner, n_features, order)
     columns: Columns = {
         "component": np.arange(len(P)),
         "name": override_names(names, automatic),
-        "share": topic_weights(inner) if X is None else overall_shares(model, X),
+        "share": shares,
         "documents": n_largest / (n_largest.sum() or np.nan),  # no rows are kept of blocks
         "n_rows": n_largest,
         "features": [[str(word) for word in words[best]] for best in top],
         "probabilities": [p[best].tolist() for p, best in zip(P, top, strict=True)],
-        "rows": features.representative_rows(inner, row_names, n_rows=n_rows),
+        "rows": features.representative_rows(seen, row_names, n_rows=n_rows),
     }
     if len(P) > 1:
         columns["nearest"], columns["distance"] = nearest_other(P)

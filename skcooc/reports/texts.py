@@ -66,7 +66,8 @@ def fit_texts(
         The column of a frame that holds the texts.
     group, time, names, batch : str, or array-like of shape (N,), default=None
         Columns of the frame by name, or their values: labels to compare shares by; numbers or dates
-        to follow shares over; names of the texts, by default their beginnings; and sources, such as
+        to follow shares over (in periods of another length: ``report.shares_by``); names of the
+        texts, by default their beginnings; and sources, such as
         agencies, whose own words are to make no topics. Texts without a label (None, NaN) are in no
         group.
     seeds : dict of str to sequence of str, default=None

@@ -219,6 +219,27 @@ def test_output_of_texts_and_of_a_matrix(summary, texts, tmp_path, X):
     assert alone.transform(X).shape == (30, 3)
 
 
+@pytest.mark.parametrize("kind", ["symmetric", "abstraction", "asymmetric", "projection"])
+def test_clusters_are_written_for_rows_and_columns(kind, summary, texts, tmp_path):
+    _, found, pipeline = summary(texts, "--model", kind, "--components", "2")
+    model, labels = pipeline[-1], {"row_clusters.csv": pipeline[-1].labels_}
+    if kind == "symmetric":
+        labels["column_clusters.csv"] = model.column_labels_
+    folder = tmp_path / "new" / "out"
+    assert {file.name for file in folder.glob("*_clusters.csv")} == labels.keys()
+    for file, expected in labels.items():
+        header, *lines = csv.reader((folder / file).open(newline=""))
+        assert header == ["name", "cluster", "cluster_name"]
+        assert [int(line[1]) for line in lines] == expected.tolist()
+    with (folder / "row_clusters.csv").open(newline="") as file:
+        names = {int(line["cluster"]): line["cluster_name"] for line in csv.DictReader(file)}
+    leaves = model.tree_.leaves if kind == "abstraction" else range(len(model.components_))
+    given = {c: found["names"][v] for c, v in enumerate(leaves)}
+    assert names.items() <= given.items() or kind == "projection"
+    summary(texts)  # has no clusters
+    assert not list(folder.glob("*_clusters.csv"))
+
+
 def test_help_and_version_and_as_a_program(capsys, npz, monkeypatch):
     for argument, text in (("--help", "--beta"), ("--version", "skcooc ")):
         with pytest.raises(SystemExit) as exit:

@@ -152,6 +152,11 @@ def test_names_of_rows_are_kept_if_the_table_has_them_and_name_clusters(both):
     in_blocks = describe(aspects)  # keeps no rows
     assert in_blocks["documents"].isna().all()
     assert not in_blocks["n_rows"].any()
+    with_rows = describe(aspects, X=FRAME)
+    mixtures = aspects.transform(FRAME)
+    assert with_rows["n_rows"].tolist() == np.bincount(mixtures.argmax(1), minlength=2).tolist()
+    assert {row for rows in with_rows["rows"] for row in rows} <= set(ADJECTIVES)
+    assert with_rows["rows"].map(len).tolist() == [3, 3]
     shown = first_rows(both, n_rows=9)
     assert shown == first_rows(both, ADJECTIVES, n_rows=9)
     assert describe(both)["rows"].tolist() == [rows[:3] for rows in shown]
