@@ -178,6 +178,8 @@ class DaskCounts:
         self.persist_every = max(PERSIST_EVERY, math.ceil(np.divide(*self.shape)))
 
     capabilities = OUT_OF_CORE
+    n_threads = 1
+    map_ranges: Map = staticmethod(map)
 
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
         self.n_steps += 1
@@ -246,6 +248,8 @@ class DaskCounts:
 
     def with_threads(self, n_threads: int, map: Map) -> Self:
         new = copy.copy(self)
+        new.n_threads = n_threads
+        new.map_ranges = map
         new.kept_states = WeakSet()
         new.n_steps = 0
         return new

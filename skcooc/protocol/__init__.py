@@ -184,6 +184,9 @@ class Counts(Protocol):
     def collect_rows(self, states: Rows) -> Array:
         """Return states of these rows as an array for users, which outlives the counts."""
 
+    n_threads: int  # of passes on this machine
+    map_ranges: Map
+
     def with_threads(self, n_threads: int, map: Map) -> Self:
         """Return a view whose passes use these threads."""
 

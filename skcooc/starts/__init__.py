@@ -1,8 +1,30 @@
 """Starts: where a fit of a model begins. They run EM, within the limits of the fit."""
 
+from typing import TypeVar
+
+import numpy as np
+
+from skcooc.counts import CSRCounts
 from skcooc.em import EMStage
 from skcooc.em.stages import Runner
-from skcooc.protocol import Counts, Model
+from skcooc.protocol import Array, Block, Counts, Model
+
+C = TypeVar("C", bound=Counts)
+
+
+def sampled_rows(X: C, rng: np.random.Generator, n_non_zeros: int, min_rows: int) -> C | CSRCounts:
+    """Return random rows with about so many non-zeros, or more rows; X if it has no more."""
+    density = X.total(_n_non_zeros)[0] / X.shape[0]
+    n_rows = max(min_rows, int(n_non_zeros / max(1, density)))
+    if n_rows >= X.shape[0]:
+        return X
+    sample = X.draw(n_rows, int(rng.integers(2**63)))
+    weights = None if (sample.weights == 1).all() else sample.weights
+    return CSRCounts(sample.rows, weights, n_threads=X.n_threads, map=X.map_ranges)
+
+
+def _n_non_zeros(X: Block) -> Array:
+    return np.array([len(X.indices)])
 
 
 def short_stage(

@@ -18,7 +18,7 @@ from skcooc.equations.memberships import ObjectWeights, row_factors, weight_unit
 from skcooc.loops.coclusters import count_blocks, exchange_items, merge_gains
 from skcooc.protocol import Array, Block, Counts, Rows
 from skcooc.simplex import first_largest
-from skcooc.starts import short_stage
+from skcooc.starts import sampled_rows, short_stage
 from skcooc.starts.clusters import cocluster_start
 
 A = 0.5  # pseudo-count of a pair of clusters, and of a cluster: Jeffreys' prior
@@ -35,8 +35,7 @@ MAX_TRIES = 12  # without a gain, after which a search has converged
 MAX_ITER, TOL = 20, 1e-6
 WORK = 2**18  # non-zeros in all iterations, or in all tries of one; at least two of these are made
 SIZES_WORK = 8  # times this work where numbers are searched
-# Of the random rows in which a larger table is searched: non-zeros, and rows at least.
-SAMPLED_WORK, MIN_SAMPLED_ROWS = 2**21, 2**12
+SAMPLED_WORK, MIN_SAMPLED_ROWS = 2**21, 2**12  # in which a larger table is searched
 LEAST_GAIN = 1e-6  # nats: less is rounding
 BLUR = 0.2  # share of uniform posteriors in those with which soft clusters begin
 LEAST_B = 2.0  # concentration of frequencies in clusters, above which these are a cluster's own
@@ -586,20 +585,11 @@ def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner:
         discounts=model.hard,
         integrates=model.hard,
     )
-    sample = sampled_rows(X, rng)
+    sample = sampled_rows(X, rng, SAMPLED_WORK, MIN_SAMPLED_ROWS)
     labels = labels_of_search(search, model, sample, runner)
     if sample is not X:
         labels = settled_labels(model, X, rng, most_likely_labels(X, sample, labels))
     return _state_of_labels(model, X, *labels)
-
-
-def sampled_rows(X: CSRCounts, rng: np.random.Generator) -> CSRCounts:
-    """Return random rows with about ``SAMPLED_WORK`` non-zeros; X if it has no more."""
-    rows = np.flatnonzero(X.row_weights * X.row_sums)
-    n_sampled = max(MIN_SAMPLED_ROWS, SAMPLED_WORK * len(rows) // max(1, len(X.data)))
-    if n_sampled >= len(rows):
-        return X
-    return X.take(np.sort(rng.choice(rows, n_sampled, replace=False)))
 
 
 def most_likely_labels(

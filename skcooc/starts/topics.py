@@ -18,7 +18,7 @@ from skcooc.equations.projections import Projections
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.protocol import Array, Counts
 from skcooc.simplex import hellinger, mix_with
-from skcooc.starts import short_stage
+from skcooc.starts import sampled_rows, short_stage
 from skcooc.starts.clusters import best_start, short_start, soft_fit
 
 CLUSTER_UNIGRAM_SHARE = 0.5  # of the unigram in a first topic; the rest is a cluster of rows
@@ -26,6 +26,9 @@ ROW_UNIGRAM_SHARE = 0.1  # the same where the rest is a single row
 # Topics for each one of the model, and their iterations at beta = 1, before the cheapest merge.
 SPARE, SPARE_ITERATIONS = 2, 8
 COPY_DISTANCE = 0.05  # Hellinger distance up to which clusters of rows are copies of one
+# Non-zeros of a large table from which topics are merged, and rows for each, at least. Half of the
+# non-zeros predict 0.2 % worse, and a quarter of the rows 0.5 %.
+SAMPLED_WORK, ROWS_OF_A_TOPIC = 2**22, 256
 MERGED_UNIGRAM_SHARE = 1e-2  # of the unigram after merging, so that no column is impossible
 # Fits of aspects from which other models start.
 START_BETA, START_ITERATIONS, START_TOL, START_STEP_SIZE = 0.85, 60, 1e-5, 1.8
@@ -48,7 +51,11 @@ def topic_start(
 
 
 def merged_topics(n_topics: int, X: Counts, rng: np.random.Generator, runner: Runner) -> Array:
-    """Return P(y_j given z_k) of a short fit of more topics, merged to ``n_topics``, (M, K)."""
+    """Return P(y_j given z_k) of a short fit of more topics, merged to ``n_topics``, (M, K).
+
+    It is made in a sample of the rows of a large table.
+    """
+    X = sampled_rows(X, rng, SAMPLED_WORK, ROWS_OF_A_TOPIC * n_topics)
     larger = Aspects(SPARE * n_topics)
     clusters = RowClusters(larger.n_components)
     distributions = short_start(clusters, X, rng, runner).params.components

@@ -7,9 +7,13 @@ from sklearn.preprocessing import normalize
 from skcooc import AspectModel
 from skcooc.base.attributes import is_collapsed
 from skcooc.counts import CSRCounts
+from skcooc.datasets import make_cooccurrences
 from skcooc.em.stages import PlainRunner, equations_start
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.product_aspects import ProductAspects
+from skcooc.simplex import hellinger
+from skcooc.starts import topics
+from skcooc.starts.clusters import short_start
 from skcooc.starts.topics import product_start, topic_start
 from tests.equations.literal_product_aspects import random_state
 from tests.equations.running import run
@@ -38,6 +42,33 @@ def test_initial_clusters_recover_planted_aspects(monkeypatch):
     assert np.median(list(worst_found())) > 0.8
     monkeypatch.setattr("skcooc.estimators.aspect.topic_start", equations_start)
     assert np.median(list(worst_found())) < 0.5
+
+
+def test_topics_of_a_large_table_are_merged_in_a_sample_of_its_rows(monkeypatch):
+    data = make_cooccurrences(1000, 60, 4, n_tokens=100_000, random_state=0)
+    shapes = []
+
+    def start_of(X, n_non_zeros):
+        monkeypatch.setattr(topics, "SAMPLED_WORK", n_non_zeros)
+        monkeypatch.setattr(topics, "ROWS_OF_A_TOPIC", 25)
+        return topic_start(Aspects(4), X, np.random.default_rng(0), PlainRunner())
+
+    def recorded(model, X, *rest):
+        shapes.append(X.shape)
+        return short_start(model, X, *rest)
+
+    monkeypatch.setattr(topics, "short_start", recorded)
+    counts = sp.csr_array(data.X.astype(float))
+    params, rows = start_of(CSRCounts(counts), counts.nnz // 5 + 1)
+    assert len(rows) == 1000
+    distances = hellinger(np.vstack([params.components.T, data.components]))[:4, 4:]
+    assert distances[linear_sum_assignment(distances)].max() < 0.15
+    order = np.random.default_rng(1).permutation(1000)
+    mixed = CSRCounts(counts[order], np.ones(1000))
+    np.testing.assert_array_equal(start_of(mixed, counts.nnz // 5 + 1)[0].components, params.components)
+    start_of(CSRCounts(counts), 1)
+    start_of(CSRCounts(counts), counts.nnz)
+    assert shapes == [(200, 60), (200, 60), (100, 60), (1000, 60)]
 
 
 def test_no_component_begins_with_a_zero():
