@@ -143,6 +143,18 @@ def test_a_column_of_topics_is_missing_where_no_word_is_known(report):
     assert report.label(["42"])["topic"].isna().tolist() == [True]
 
 
+def test_missing_texts_are_empty_for_the_pipeline_as_for_the_report(report):
+    given = report.pipeline.transform(["cat dog cow", "", ""])
+    missing = report.pipeline.transform(["cat dog cow", None, np.nan])
+    np.testing.assert_array_equal(given, missing)
+    shares = topic_shares(report.pipeline, FRAME["desk"], X=FRAME["body"])
+    line = ["group", "component"]
+    pd.testing.assert_frame_equal(
+        shares.sort_values(line, ignore_index=True),
+        report.shares_by_group.sort_values(line, ignore_index=True),
+    )
+
+
 def test_a_word_has_a_topic_in_its_text(report):
     words = report.words("The cat and the DOG, of 1990")
     assert words["word"].tolist() == ["cat", "DOG"]
@@ -224,6 +236,10 @@ def test_words_that_are_not_counted_have_a_reason():
 def test_another_model_batches_and_seeds():
     report = fit_texts(DOCUMENTS, model=ClusterAbstraction(3, random_state=0))
     assert report.topics["share"].sum() == pytest.approx(1)
+    leaves = np.array(report.names, dtype=object)[report.model.tree_.leaves]
+    assert report.label()["topic"].tolist() == leaves[report.model.labels_].tolist()
+    assert report.label(DOCUMENTS[:9])["topic"].tolist() == report.label()["topic"][:9].tolist()
+    assert report.label()["share"].min() > 1 / 3
     sources = ["a", "b"] * 15
     texts = [text + " press agency" * (i % 2) for i, text in enumerate(DOCUMENTS)]
     report = fit_texts(texts, batch=sources, seeds={"animals": ["cat"]}, **FAST)

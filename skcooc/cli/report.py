@@ -481,28 +481,29 @@ def _matrix_lines(
 
 
 def _cluster_lines(table: NamedCounts, result: TopicReport) -> dict[str, Iterator[tuple[str, ...]]]:
-    """A line for each row, and column, with the number and the name of its cluster."""
+    """A line for each row, and column, with the number and the name of its cluster, if any."""
     model: Any = result.model
     if not hasattr(model, "labels_"):
         return {}
-    names = result.names
-    if hasattr(model, "tree_"):
-        names = [names[v] for v in model.tree_.leaves]
-    elif models.kind_of(model) == "topic":  # which have clusters of rows beside them
+    names = result.leaf_names
+    if models.kind_of(model) == "topic":  # which has clusters of rows beside the topics
         names = [f"cluster {c}" for c in range(model.n_clusters_)]
-    sides = {"row_clusters.csv": (table.row_names, model.labels_, names)}
+    counts = table.X.sum(axis=1)
+    files = {"row_clusters.csv": _labelled(table.row_names, counts, model.labels_, names)}
     if hasattr(model, "column_labels_"):
         names = cluster_names(column_clusters(model), np.array(table.column_names, dtype=object))
-        sides["column_clusters.csv"] = table.column_names, model.column_labels_, names
-    return {file: _labelled(*side) for file, side in sides.items()}
+        columns = table.column_names, table.X.sum(axis=0), model.column_labels_
+        files["column_clusters.csv"] = _labelled(*columns, names)
+    return files
 
 
 def _labelled(
-    members: Sequence[str], labels: Array, names: Sequence[str]
+    members: Sequence[str], counts: Array, labels: Array, names: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
+    """A header, and the cluster of each member that has counts."""
     yield "name", "cluster", "cluster_name"
-    for member, label in zip(members, labels.tolist(), strict=True):
-        yield member, str(label), names[label]
+    for member, count, label in zip(members, counts, labels.tolist(), strict=True):
+        yield (member, str(label), names[label]) if count else (member, "", "")
 
 
 def _share_lines(division: Division, names: Sequence[str]) -> Iterator[tuple[str, ...]]:

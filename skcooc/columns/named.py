@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.protocol import CSR, Array
 from skcooc.protocol.bases import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from skcooc.protocol.decorators import available_if, fit_context
-from skcooc.protocol.scikit_learn import HasMethods
+from skcooc.protocol.scikit_learn import HasMethods, is_pandas_na
 from skcooc.tables import row_names_of, with_names
 
 
@@ -96,7 +96,7 @@ class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_outp
         Parameters
         ----------
         X : iterable of n samples
-            Input of the vectorizer, such as texts.
+            Input of the vectorizer, such as texts. Missing texts (None, NaN) are empty.
         y : array-like of shape (n,), default=None
             Target for a vectorizer that selects columns.
 
@@ -114,7 +114,7 @@ class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_outp
         Parameters
         ----------
         X : iterable of n samples
-            Input of the vectorizer, such as texts.
+            Input of the vectorizer, such as texts. Missing texts (None, NaN) are empty.
         y : array-like of shape (n,), default=None
             Target for a vectorizer that selects columns.
 
@@ -135,7 +135,7 @@ class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_outp
                 "columns have no names. Take CountVectorizer, or leave NamedCounts out."
             )
         vectorizer = clone(self.vectorizer)
-        counts = vectorizer.fit_transform(X, y)
+        counts = vectorizer.fit_transform(self._texts(X), y)
         self.vectorizer_ = vectorizer
         return self._named(counts, X)
 
@@ -145,7 +145,7 @@ class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_outp
         Parameters
         ----------
         X : iterable of n samples
-            Input of the vectorizer, such as texts.
+            Input of the vectorizer, such as texts. Missing texts (None, NaN) are empty.
 
         Returns
         -------
@@ -153,7 +153,7 @@ class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_outp
             As returned by :meth:`fit_transform`.
         """
         check_is_fitted(self)
-        return self._named(self.vectorizer_.transform(X), X)
+        return self._named(self.vectorizer_.transform(self._texts(X)), X)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Return the names of the columns.
@@ -179,6 +179,12 @@ class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_outp
         analyzer : callable
         """
         return getattr(self, "vectorizer_", self.vectorizer).build_analyzer()
+
+    def _texts(self, X: Any) -> Any:
+        """Texts with empty ones for those missing; the input of other vectorizers."""
+        if isinstance(X, str) or not hasattr(self.vectorizer, "build_analyzer"):
+            return X
+        return ["" if text is None or is_pandas_na(text) or text != text else text for text in X]
 
     def _named(self, counts: Any, X: Any) -> CSR:
         table = check_array(

@@ -175,16 +175,24 @@ def _hints(model: Any, attributes: Sequence[str]) -> Iterator[str]:
         yield ", for it was fitted with refit=False and keeps no model."
 
 
+def keeps_rows(model: Any) -> bool:
+    """Whether a model has all rows that were fitted: not after blocks, nor after `partial_fit`."""
+    stream = getattr(model, "_stream", None)
+    return len(model.embedding_) > 0 and (stream is None or stream.averages.n_batches == 1)
+
+
 def topic_weights(model: FactorModel) -> Array:
-    """Share of the tokens of each topic, (K,); P(z) if no rows are kept."""
-    if not len(model.embedding_):
+    """Share of the tokens of each topic, (K,); P(z) if the rows are not kept."""
+    if not keeps_rows(model):
         return np.asarray(unwrap(model, "weights_").model.weights_, dtype=np.float64)
     shares = np.asarray(model.row_distribution_) @ np.asarray(model.embedding_)
     return np.asarray(shares, dtype=np.float64)
 
 
 def rows_by_topic(model: FactorModel) -> Array:
-    """Number of the rows with tokens whose largest topic is each, (K,)."""
+    """Number of the rows with tokens whose largest topic is each, (K,); zeros without rows."""
+    if not keeps_rows(model):
+        return np.zeros(len(model.components_), dtype=int)
     has_tokens = np.asarray(model.row_distribution_) > 0
     largest = np.asarray(model.embedding_)[has_tokens].argmax(axis=1)
     return np.bincount(largest, minlength=len(model.components_))

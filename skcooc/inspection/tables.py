@@ -16,6 +16,7 @@ from skcooc.inspection.models import (
     HOW_MANY,
     Mixtures,
     Names,
+    keeps_rows,
     read_view,
     rows_by_topic,
     topic_weights,
@@ -109,14 +110,16 @@ def describe(
             Number (the row in ``components_``) and name of the component.
         share : float
             Share of the component in the tokens. Without X it is sum_i P(x_i) P(z given x_i), or
-            ``weights_`` if the table was read in blocks.
+            ``weights_`` after blocks of rows or `partial_fit`.
         documents, n_rows : float, int
-            Share and number of the rows with tokens in which this component is the largest. If the
-            table was read in blocks, the rows are not kept: without X they are NaN and 0.
+            Share and number of the rows with tokens in which this component is the largest. After
+            blocks of rows or `partial_fit`, which do not keep all rows, they are NaN and 0 without
+            X.
         features, probabilities : lists of str and of float
             Names of columns, the best first, and their probabilities P(y given z).
         rows : list
             Names or positions of the most representative rows. See :func:`representative_rows`.
+            Empty where ``n_rows`` is 0 for want of rows.
         nearest, distance : int, float
             Most similar other component, and its Hellinger distance. The distance is 0 for equal
             components, and 1 if they have no column in common. Missing if there is only one
@@ -178,7 +181,11 @@ def describe(
         "n_rows": n_largest,
         "features": [[str(word) for word in words[best]] for best in top],
         "probabilities": [p[best].tolist() for p, best in zip(P, top, strict=True)],
-        "rows": features.representative_rows(seen, row_names, n_rows=n_rows),
+        "rows": (
+            features.representative_rows(seen, row_names, n_rows=n_rows)
+            if keeps_rows(seen)
+            else [[] for _ in P]
+        ),
     }
     if len(P) > 1:
         columns["nearest"], columns["distance"] = nearest_other(P)

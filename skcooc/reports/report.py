@@ -124,6 +124,13 @@ class TopicReport:
         """Names of the K topics, with those set by :func:`skcooc.inspection.set_names`."""
         return inspection.name_topics(self.model, self.column_names, self.row_names)
 
+    @property
+    def leaf_names(self) -> list[str]:
+        """Names of the topics to which texts belong: of a tree its leaves, the clusters."""
+        names = self.names
+        tree = getattr(self.model, "tree_", None)
+        return names if tree is None else [names[v] for v in tree.leaves]
+
     @cached_property
     def view(self) -> ModelView:
         return models.read_view(self.model, self.X, self.column_names, self.row_names)
@@ -226,7 +233,10 @@ class TopicReport:
         return page
 
     def label(self, texts: Any = None) -> Any:
-        """The largest topic of each text, as columns for a data frame.
+        """The largest topic of each text, or its cluster, as columns for a data frame.
+
+        With ``seeds`` this may be a topic without a name of yours; ``pipeline.predict`` returns
+        the most probable one of the named topics.
 
         Parameters
         ----------
@@ -236,27 +246,27 @@ class TopicReport:
         Returns
         -------
         table : data frame
-            With the columns ``topic``, the name, and ``share``, that of the topic in the text;
-            missing where a text has no known word. It has the index of the texts, of pandas:
-            ``frame.join(report.label())``.
+            With the columns ``topic``, the name, and ``share``, that of the topic in the text, or
+            the probability of the cluster; missing where a text has no known word. It has the index
+            of the texts, of pandas: ``frame.join(report.label())``.
         """
+        names = self.leaf_names
+        is_tree = hasattr(self.model, "tree_")
         if texts is None:
-            mixtures = self.view.mixtures
+            mixtures = self.model.posteriors_ if is_tree else self.view.mixtures
             has_words = self.view.row_sums > 0
             index = self.index
         else:
             listed = text_list(texts)
             counts = models.unwrap(self.pipeline, "components_").table(listed)
             has_words = np.asarray(counts.sum(axis=1)).ravel() > 0
-            mixtures = np.full((len(listed), len(self.model.components_)), np.nan)
+            mixtures = np.full((len(listed), len(names)), np.nan)
             if has_words.any():
-                mixtures[has_words] = models.call_on_counts(
-                    self.model, "transform", counts[has_words]
-                )
+                method = "predict_proba" if is_tree else "transform"
+                mixtures[has_words] = models.call_on_counts(self.model, method, counts[has_words])
             index = index_of(texts)
         largest = np.where(has_words, np.nan_to_num(mixtures).argmax(axis=1), -1).tolist()
         shares = np.where(has_words, mixtures.max(axis=1), np.nan)
-        names = self.names
         topics = [names[k] if k >= 0 else None for k in largest]
         table = table_of({"topic": topics, "share": shares}, self.backend)
         return table if index is None else table.set_axis(index)

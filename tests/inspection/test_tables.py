@@ -48,7 +48,7 @@ from skcooc.plotting import AssociationDisplay, HierarchyDisplay, SplitsDisplay
 from tests.inspection import pages
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 from tests.plotting.test_hierarchy import SPLITS
-from tests.tables import refused
+from tests.tables import planted, refused
 
 COLUMNS = [
     "component", "name", "share", "documents", "n_rows", "features", "probabilities", "rows"
@@ -135,6 +135,22 @@ def test_columns_are_characteristic_unless_probable_ones_are_asked_for(model):
     assert characteristic_features(alone) == expected
     np.testing.assert_allclose(describe(alone)["share"], model.weights_)
     assert name_topics(alone, n_features=2) == [" · ".join(names[:2]) for names in expected]
+
+
+def test_shares_after_batches_are_those_of_all_of_them():
+    X = planted(4, 20_000, n_rows=400).X
+    rare = np.argsort(X[:, [0]].sum(axis=1))  # so that batches differ
+    model = skcooc.AspectModel(4, random_state=0)
+    for first in range(0, 400, 100):
+        model.partial_fit(X[rare[first : first + 100]])
+    table = describe(model)
+    with_rows = describe(model, X=X)
+    np.testing.assert_allclose(table["share"], with_rows["share"], atol=0.05)
+    assert table["documents"].isna().all()
+    assert not table["n_rows"].any()
+    assert not any(table["rows"])
+    assert with_rows["n_rows"].sum() == 400
+    assert describe(model.fit(X))["n_rows"].sum() == 400
 
 
 @pytest.fixture(scope="module")

@@ -65,7 +65,9 @@ def test_topics_of_a_large_table_are_merged_in_a_sample_of_its_rows(monkeypatch)
     assert distances[linear_sum_assignment(distances)].max() < 0.15
     order = np.random.default_rng(1).permutation(1000)
     mixed = CSRCounts(counts[order], np.ones(1000))
-    np.testing.assert_array_equal(start_of(mixed, counts.nnz // 5 + 1)[0].components, params.components)
+    np.testing.assert_array_equal(
+        start_of(mixed, counts.nnz // 5 + 1)[0].components, params.components
+    )
     start_of(CSRCounts(counts), 1)
     start_of(CSRCounts(counts), counts.nnz)
     assert shapes == [(200, 60), (200, 60), (100, 60), (1000, 60)]
