@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import Tags, check_array, get_tags
@@ -137,6 +139,7 @@ class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_outp
         vectorizer = clone(self.vectorizer)
         counts = vectorizer.fit_transform(self._texts(X), y)
         self.vectorizer_ = vectorizer
+        self.__dict__.pop("_names", None)
         return self._named(counts, X)
 
     def transform(self, X: Any) -> CSR:
@@ -180,6 +183,11 @@ class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_outp
         """
         return getattr(self, "vectorizer_", self.vectorizer).build_analyzer()
 
+    @cached_property
+    def _names(self) -> Array:
+        """Names of the columns, kept, as CountVectorizer sorts them each time."""
+        return np.asarray(self.vectorizer_.get_feature_names_out())
+
     def _texts(self, X: Any) -> Any:
         """Texts with empty ones for those missing; the input of other vectorizers."""
         if isinstance(X, str) or not hasattr(self.vectorizer, "build_analyzer"):
@@ -190,7 +198,7 @@ class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_outp
         table = check_array(
             counts, accept_sparse="csr", ensure_min_samples=0, ensure_min_features=0
         )
-        return with_names(table, self.vectorizer_.get_feature_names_out(), row_names_of(X))
+        return with_names(table, self._names, row_names_of(X))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
