@@ -55,8 +55,12 @@ def provenance(record: dict[str, Any]) -> str:
     """With which commit, when, how and on what the table was measured."""
     commit, machine = record["commit"][:7], record["machine"]
     seeds = record["settings"].get("seeds")
+    later = [
+        f", {part['rows']} at commit {part['commit'][:7]} on {part['date']}"
+        for part in record.get("later", ())
+    ]
     parts = [
-        f"Measured at commit {commit} on {record['date']}",
+        f"Measured at commit {commit} on {record['date']}{''.join(later)}",
         f"`{record['command']}`",
         f"seeds {', '.join(map(str, seeds))}" if seeds else "",
         f"{machine['cores']} cores of {machine['processor']}",
