@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import gammaln
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc import Dyads, SymmetricClustering
 from skcooc.counts import CSRCounts
+from skcooc.datasets import load_bible
 from skcooc.em.stages import EMStage, PlainRunner, State
 from skcooc.equations.coclusters import CoClusters
 from skcooc.inspection import to_linkage
@@ -478,6 +480,38 @@ def test_large_tables_are_searched_in_a_sample_of_rows_that_count(monkeypatch, h
     assert adjusted_rand_score(column_labels, state.params.memberships.argmax(axis=1)) > 0.95
     starts.search_start(model, X.take(np.arange(100)), np.random.default_rng(0), PlainRunner())
     assert searched[1].shape == (100, 100)
+
+
+@pytest.mark.parametrize("rows", ["books", "chapters"])
+def test_repeated_tokens_count_where_they_are_associations(rows):
+    bible = load_bible()
+    texts = {}
+    names = bible.groups if rows == "books" else bible.names
+    for name, chapter in zip(names, bible.data, strict=True):
+        texts[name] = f"{texts.get(name, '')} {chapter}"
+    words = CountVectorizer(stop_words="english", min_df=5, max_df=0.8)
+    X = CSRCounts(sp.csr_array(words.fit_transform(texts.values()).astype(float)))
+    sizes = (6, 12)
+    of_all, of_first = (
+        starts.labels_of_search(
+            Search(0, sizes, discounts=discounts), CoClusters(*sizes), X, PlainRunner()
+        )
+        for discounts in (False, True)
+    )
+    state = starts.search_start(
+        CoClusters(*sizes, hard=True), X, np.random.default_rng(0), PlainRunner()
+    )
+    chosen = state.rows.argmax(axis=1), state.params.memberships.argmax(axis=1)
+    explained = [
+        Partition(TwoSides.of_block(X), *labels).mutual_information
+        for labels in (of_all, of_first, chosen)
+    ]
+    if rows == "books":
+        assert explained[1] < 0.7 * explained[0]
+        assert explained[2] > 0.95 * explained[0]
+    else:  # words that repeat in a chapter are no association
+        assert explained[1] > 0.85 * explained[0]
+        assert explained[2] == pytest.approx(explained[1], rel=0.05)
 
 
 def test_further_rows_join_the_clusters_of_a_sample():
