@@ -141,6 +141,8 @@ def test_a_column_of_topics_is_missing_where_no_word_is_known(report):
     assert new.index.tolist() == [7, 8, 9]
     assert new["topic"].isna().tolist() == [False, True, True]
     assert report.label(["42"])["topic"].isna().tolist() == [True]
+    assert report.label([]).columns.tolist() == ["topic", "share"]
+    assert report.label([]).empty
 
 
 def test_missing_texts_are_empty_for_the_pipeline_as_for_the_report(report):
@@ -181,6 +183,7 @@ def test_frames_are_of_the_library_of_the_texts():
     for table in (report.topics, report.shares_by_group, report.dropped, report.label()):
         assert isinstance(table, pl.DataFrame)
     assert report.label()["topic"].null_count() == 1
+    assert report.label()["share"].null_count() == 1
     assert frame.with_columns(report.label()).shape == (31, 4)
     listed = fit_texts(frame["body"].to_list(), group=frame["desk"], **FAST)
     np.testing.assert_array_equal(listed.shares, report.shares)

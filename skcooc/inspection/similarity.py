@@ -30,6 +30,7 @@ from skcooc.tables import row_names_of
 
 SAME_TOPIC = 0.8  # affinity from which topics of two runs are the same
 OFTEN = 0.5  # share of the runs
+SAME_RUN = 1e-3  # difference of components, relative to the largest, up to which runs are equal
 
 
 @validated({"n_neighbors": [Interval(Integral, 1, None, closed="left")]})
@@ -237,6 +238,11 @@ def topic_stability(
         - ``seldom``: topics found in several runs, but in fewer than half.
         - ``once``: topics found in no other run.
 
+    Warns
+    -----
+    UserWarning
+        If all runs are the same, because the estimator does not begin at random.
+
     Examples
     --------
     >>> from skcooc import AspectModel, datasets, inspection
@@ -256,6 +262,13 @@ def topic_stability(
     run = delayed(lambda seed: clone(estimator).set_params(**dict.fromkeys(seeded, seed)).fit(X))
     models = Parallel(n_jobs=n_jobs, require="sharedmem")(run(seed) for seed in seeds)
     components = [np.asarray(unwrap(model, "components_").model.components_) for model in models]
+    first = components[0]
+    if len(first) > 1 and all(np.abs(q - first).max() < SAME_RUN * first.max() for q in components):
+        warn(
+            f"All {n_runs} runs found the same components in the same order: fits of this "
+            f"{type(estimator).__name__} do not depend on random_state, so they tell nothing about "
+            "stability. For NMF, set init='random'."
+        )
     # Of run s, the affinities of its topics with those of each other run.
     affinities = [
         np.array([match_rows(q, other)[1] for t, other in enumerate(components) if t != s])

@@ -258,16 +258,18 @@ class TopicReport:
             index = self.index
         else:
             listed = text_list(texts)
-            counts = models.unwrap(self.pipeline, "components_").table(listed)
+            unwrapped = models.unwrap(self.pipeline, "components_")
+            counts = unwrapped.table(listed) if listed else self.X[:0]
             has_words = np.asarray(counts.sum(axis=1)).ravel() > 0
             mixtures = np.full((len(listed), len(names)), np.nan)
             if has_words.any():
                 method = "predict_proba" if is_tree else "transform"
                 mixtures[has_words] = models.call_on_counts(self.model, method, counts[has_words])
             index = index_of(texts)
-        largest = np.where(has_words, np.nan_to_num(mixtures).argmax(axis=1), -1).tolist()
-        shares = np.where(has_words, mixtures.max(axis=1), np.nan)
-        topics = [names[k] if k >= 0 else None for k in largest]
+        largest = np.nan_to_num(mixtures).argmax(axis=1)
+        largest_shares = mixtures.max(axis=1).tolist()
+        topics = [names[k] if known else None for k, known in zip(largest, has_words, strict=True)]
+        shares = [s if known else None for s, known in zip(largest_shares, has_words, strict=True)]
         table = table_of({"topic": topics, "share": shares}, self.backend)
         return table if index is None else table.set_axis(index)
 
@@ -389,9 +391,8 @@ def fit_report(
 
     ``counts`` are those of texts, from which X is; ``content`` are fields of `TopicReport`.
     """
-    if counts is not None:  # names also tell that these are no pairs or ratings
-        row_names = np.array(content["row_names"], dtype=object)
-        X = with_names(X, np.array(counts.words, dtype=object), row_names)
+    names = (np.array(content[side], dtype=object) for side in ("column_names", "row_names"))
+    X = with_names(X, *names)
     notes = timed_fit(model, X, batches).notes
     n_fitted = len(model.components_)
     if merge:

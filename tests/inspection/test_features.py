@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
@@ -242,6 +242,16 @@ def test_topics_of_noise_are_not_found_again_and_planted_ones_are_though_all_loo
     assert cosines(noise_topics := unstable.model.components_, noise_topics).min() > 0.99  # a twin
     one = topic_stability(AspectModel(1, beta=1.0), planted, 2, random_state=0)
     np.testing.assert_array_equal(one.n_found, 2)
+
+
+def test_runs_that_do_not_begin_at_random_are_no_sign_of_stability():
+    X = planted(3, 6000).X
+    with pytest.warns(UserWarning, match="fits of this NMF do not depend on random_state"):
+        topic_stability(NMF(3, max_iter=500), X, 3, random_state=0)
+    for model in (NMF(3, init="random", max_iter=500), AspectModel(3), AspectModel(1)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            topic_stability(model, X, 3, random_state=0)
 
 
 def test_planted_topics_are_always_found_with_any_number_of_threads_and_starts_differ():
