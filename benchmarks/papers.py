@@ -56,7 +56,9 @@ FAMILIES = {
         "SMM", _with(AspectModel, leave_one_out=False, component_prior=0.02)
     ),
     "AspectModel(leave_one_out=True)": Family("SMM", _with(AspectModel, leave_one_out=True)),
-    "AsymmetricClustering": Family("ACM", _with(AsymmetricClustering, object_weights="counts")),
+    "AsymmetricClustering": Family(
+        "ACM", _with(AsymmetricClustering, object_weights="counts", proportions="uniform")
+    ),
     "ClusterAbstraction": Family("HACM", ClusterAbstraction),
     'ClusterAbstraction(abstraction="row")': Family(
         "HACM", _with(ClusterAbstraction, abstraction="row")

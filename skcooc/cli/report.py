@@ -71,7 +71,7 @@ each column in each topic or cluster, and "row prior", if listed, to each topic 
 # Half a surrogate pair, as in JSON that was cut or in names of files, is written out.
 UNICODE: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
 RESULTS = "components.csv", "embedding.csv", "summary.json", "model.joblib"
-SOME_RESULTS = {  # of clusterings, and where there are groups or times
+EXTRA_RESULTS = {  # of clusterings, and where there are groups or times
     "row_clusters.csv",
     "column_clusters.csv",
     "shares_by_group.csv",
@@ -363,7 +363,7 @@ def paths_to_write(options: Arguments) -> list[Path]:
     pages = [] if options.html is None else [options.html]
     if options.output is None:
         return pages
-    return [*(options.output / name for name in (*RESULTS, *SOME_RESULTS)), *pages]
+    return [*(options.output / name for name in (*RESULTS, *EXTRA_RESULTS)), *pages]
 
 
 def check_paths(options: Arguments) -> None:
@@ -441,22 +441,22 @@ def write(
     """
     model = result.model
     names = result.names
-    some = _cluster_lines(table, result) | {
+    extra = _cluster_lines(table, result) | {
         f"shares_by_{division.name}.csv": _share_lines(division, names)
         for division in result.divisions
     }
     with all_or_none(folder, "results") as partial:
         columns = _matrix_lines(names, table.column_names, model.components_.T)
         rows = _matrix_lines(names, table.row_names, model.embedding_)
-        tables = {"components.csv": columns, "embedding.csv": rows, **some}
+        tables = {"components.csv": columns, "embedding.csv": rows, **extra}
         for name, lines in tables.items():
             with (partial / name).open("w", newline="", **UNICODE) as file:
                 csv.writer(file).writerows(lines)
         write_summary(partial, table, result, [], python)
         joblib.dump(result.pipeline if result.steps else model, partial / "model.joblib")
-    for name in SOME_RESULTS - some.keys():  # of an earlier model
+    for name in EXTRA_RESULTS - extra.keys():  # of an earlier model
         (folder / name).unlink(missing_ok=True)
-    return [*RESULTS, *some]
+    return [*RESULTS, *extra]
 
 
 def write_summary(

@@ -159,19 +159,21 @@ def describe(
     unwrapped = AXES[axis](model, *FACTORS)
     inner: Any = unwrapped.model
     words = unwrapped.column_names(feature_names)
-    seen, shares = inner, topic_weights(inner)
+    shown = inner
+    shares = topic_weights(inner)
     if X is None:
         automatic = name_topics(inner, words, row_names)
     else:
         view = read_view(model, X, feature_names, row_names)
-        shares, automatic = row_topics(view).overall, names_of_view(view, None)
+        shares = row_topics(view).overall
+        automatic = names_of_view(view, None)
         if not view.fitted:  # as of a model whose table was read in blocks
-            seen = Mixtures(view.mixtures, view.fitted_weights * view.row_sums)
+            shown = Mixtures(view.mixtures, view.fitted_weights * view.row_sums)
             row_names = view.rows if view.has_row_names else None
     if axis == "columns":
         return table_of(_column_side(inner, words, automatic, n_features, names), backend)
     P = inner.components_
-    n_largest = rows_by_topic(seen)
+    n_largest = rows_by_topic(shown)
     top = features.rank_columns(inner, n_features, order)
     columns: Columns = {
         "component": np.arange(len(P)),
@@ -182,8 +184,8 @@ def describe(
         "features": [[str(word) for word in words[best]] for best in top],
         "probabilities": [p[best].tolist() for p, best in zip(P, top, strict=True)],
         "rows": (
-            features.representative_rows(seen, row_names, n_rows=n_rows)
-            if keeps_rows(seen)
+            features.representative_rows(shown, row_names, n_rows=n_rows)
+            if keeps_rows(shown)
             else [[] for _ in P]
         ),
     }

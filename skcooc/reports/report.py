@@ -268,8 +268,9 @@ class TopicReport:
             index = index_of(texts)
         largest = np.nan_to_num(mixtures).argmax(axis=1)
         largest_shares = mixtures.max(axis=1).tolist()
-        topics = [names[k] if known else None for k, known in zip(largest, has_words, strict=True)]
-        shares = [s if known else None for s, known in zip(largest_shares, has_words, strict=True)]
+        rows = range(len(mixtures))
+        topics = [names[largest[i]] if has_words[i] else None for i in rows]
+        shares = [largest_shares[i] if has_words[i] else None for i in rows]
         table = table_of({"topic": topics, "share": shares}, self.backend)
         return table if index is None else table.set_axis(index)
 

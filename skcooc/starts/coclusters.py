@@ -35,12 +35,12 @@ MAX_TRIES = 12  # without a gain, after which a search has converged
 MAX_ITER, TOL = 20, 1e-6
 WORK = 2**18  # non-zeros in all iterations, or in all tries of one; at least two of these are made
 SIZES_WORK = 8  # times this work where numbers are searched
-SAMPLED_WORK, MIN_SAMPLED_ROWS = 2**21, 2**12  # in which a larger table is searched
+SAMPLED_WORK, MIN_SAMPLED_ROWS = 2**21, 2**12  # non-zeros and rows to search a larger table in
 LEAST_GAIN = 1e-6  # nats: less is rounding
 BLUR = 0.2  # share of uniform posteriors in those with which soft clusters begin
 LEAST_B = 2.0  # concentration of frequencies in clusters, above which these are a cluster's own
 LOG_B = -5.0, 8.0  # range of the logarithms of concentrations of frequencies
-LARGEST_LOSS = 0.11  # of mutual information by discounts
+LARGEST_LOSS = 0.11  # of mutual information, by which discounts of bursty rows are right
 LARGEST_CONCENTRATION = 1000.0  # of bursty rows: in others tokens repeat by chance
 
 
