@@ -40,7 +40,7 @@ LEAST_GAIN = 1e-6  # nats: less is rounding
 BLUR = 0.2  # share of uniform posteriors in those with which soft clusters begin
 LEAST_B = 2.0  # concentration of frequencies in clusters, above which these are a cluster's own
 LOG_B = -5.0, 8.0  # range of the logarithms of concentrations of frequencies
-LARGEST_LOSS = 0.11  # of mutual information, by which discounts of bursty rows are right
+LARGEST_LOSS = 0.15  # of mutual information, by which discounts of bursty rows are right
 LARGEST_CONCENTRATION = 1000.0  # of bursty rows: in others tokens repeat by chance
 
 
@@ -450,23 +450,14 @@ def concentration_of_rows(X: CSRCounts, partition: Partition) -> float:
     return concentration if concentration < LARGEST_CONCENTRATION else np.inf
 
 
-def repeats_associate(X: CSRCounts, partition: Partition) -> bool:
+def repeats_associate(partition: Partition, discounted: Partition) -> bool:
     """Whether tokens repeat because clusters are associated, and not because rows are bursty.
 
-    Then clusters of discounted counts explain much less of all counts than others that begin with
-    the same labels do: of pairs of words a seventh less or more, of documents at most a tenth.
+    Then clusters of discounted counts explain much less of all counts than others do: of pairs of
+    words a quarter less or more, of documents at most a tenth.
     """
-    concentration = concentration_of_rows(X, partition)
-    if np.isinf(concentration):
-        return False
-
-    def explained(table: TwoSides) -> float:
-        rng = np.random.default_rng(0)
-        labels = Partition(table, *partition.labels).settled(rng, LAST_SWEEPS, keep=True).labels
-        return Partition(partition.X, *labels).mutual_information
-
-    discounted = TwoSides.of_block(X, concentration=concentration)
-    return explained(discounted) < (1 - LARGEST_LOSS) * explained(partition.X)
+    of_all = Partition(partition.X, *discounted.labels)
+    return of_all.mutual_information < (1 - LARGEST_LOSS) * partition.mutual_information
 
 
 @dataclass
@@ -534,9 +525,16 @@ class Search:
         if self.discounts:
             self.concentration = concentration_of_rows(X, first)
         if np.isfinite(self.concentration):
-            table = self._table_of(X)
-            first = Partition(table, *first.labels).reduced(rng, self.sizes)
-        states = [first, *(self._new(table, factor, rng) for factor in WIDE[1:])]
+            discounted = Partition(self._table_of(X), *first.labels).reduced(rng, self.sizes)
+            discounted = self._best(discounted, rng)
+            if self.sizes is None or not repeats_associate(first, discounted):
+                return discounted
+            self.concentration = np.inf
+        return self._best(first, rng)
+
+    def _best(self, first: Partition, rng: np.random.Generator) -> Partition:
+        """Return the best of a state and of others of the same table."""
+        states = [first, *(self._new(first.X, factor, rng) for factor in WIDE[1:])]
         return max(states, key=lambda partition: partition.blocks.icl)
 
     def _new(self, table: TwoSides, factor: int, rng: np.random.Generator) -> Partition:
@@ -613,8 +611,6 @@ def search_start(model: CoClusters, X: Counts, rng: np.random.Generator, runner:
     )
     sample = sampled_rows(X, rng, SAMPLED_WORK, MIN_SAMPLED_ROWS)
     labels = labels_of_search(search, model, sample, runner)
-    if model.hard and repeats_associate(sample, Partition(TwoSides.of_block(sample), *labels)):
-        labels = labels_of_search(replace(search, discounts=False), model, sample, runner)
     if sample is not X:
         labels = settled_labels(model, X, rng, most_likely_labels(X, sample, labels))
     return _state_of_labels(model, X, *labels)
@@ -638,14 +634,21 @@ def settled_labels(
 
     Those of hard clusters raise the ICL with which a search of hard clusters ends.
     """
-    table = TwoSides.of_block(X, model.object_weights)
-    partition = Partition(table, *labels)
-    if model.hard:
-        if not repeats_associate(X, partition):
-            concentration = concentration_of_rows(X, partition)
-            table = TwoSides.of_block(X, model.object_weights, concentration)
-        partition = with_best_frequencies(Partition(table, *labels))
-    row_labels, column_labels = partition.settled(rng, LAST_SWEEPS, keep=True).labels
+    partition = Partition(TwoSides.of_block(X, model.object_weights), *labels)
+    if not model.hard:
+        row_labels, column_labels = partition.settled(rng, LAST_SWEEPS, keep=True).labels
+        return row_labels, column_labels
+
+    def settled(concentration: float) -> Partition:
+        table = TwoSides.of_block(X, model.object_weights, concentration)
+        begun = with_best_frequencies(Partition(table, *labels))
+        return begun.settled(rng, LAST_SWEEPS, keep=True)
+
+    concentration = concentration_of_rows(X, partition)
+    result = settled(concentration)
+    if np.isfinite(concentration) and repeats_associate(partition, result):
+        result = settled(np.inf)
+    row_labels, column_labels = result.labels
     return row_labels, column_labels
 
 
