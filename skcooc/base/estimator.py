@@ -339,6 +339,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         params, rows = self._state
         model, params = self._fitted_model.merge(params, mass.astype(shares.dtype), shares)
         rows = normalise(np.asarray(rows) @ shares, axis=1, otherwise=params.weights)
+        if not self._has_all_rows:  # those of the last batch would pass for all
+            rows = rows[:0]
         sizes = {self.size_parameters[0]: shares.shape[1]}
         return self._with_state(model, State(params, rows), sizes)
 
@@ -357,7 +359,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
                 self.beta_,
                 self.smoothing_,
                 self.unigram_,
-                self.row_distribution_,
+                self.row_distribution_[: len(state.rows)],
             ),
             "_fitted_parameters": copy.deepcopy(new.get_params(deep=False)),
             "tuning_": self.tuning_,

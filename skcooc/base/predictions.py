@@ -412,6 +412,12 @@ class Predictions(MixturesMixin):
         return recommendations.recommend(self, rows, n, exclude_seen=exclude_seen)
 
     @property
+    def _has_all_rows(self) -> bool:
+        """Whether the rows are all those fitted: not after blocks, nor after several batches."""
+        stream = self._stream
+        return len(self.embedding_) > 0 and (stream is None or stream.averages.n_batches == 1)
+
+    @property
     def component_distribution_(self) -> Array:
         """Share of each component in the tokens, P(z) = sum_i P(x_i) P(z given x_i), (K,)."""
         return quantities.marginal(self).astype(self.embedding_.dtype)

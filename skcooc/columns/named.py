@@ -192,7 +192,7 @@ class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_outp
         """Texts with empty ones for those missing; the input of other vectorizers."""
         if isinstance(X, str) or not hasattr(self.vectorizer, "build_analyzer"):
             return X
-        return ["" if text is None or is_pandas_na(text) or text != text else text for text in X]
+        return ["" if _is_missing(text) else text for text in X]
 
     def _named(self, counts: Any, X: Any) -> CSR:
         table = check_array(
@@ -204,3 +204,7 @@ class NamedCounts(CountsMixin, MetaEstimatorMixin, BaseEstimator, auto_wrap_outp
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.vectorizer).input_tags
         return tags
+
+
+def _is_missing(text: object) -> bool:
+    return text is None or is_pandas_na(text) or (isinstance(text, float) and np.isnan(text))

@@ -199,8 +199,8 @@ class AspectModel(CooccurrenceEstimator):
 
     def merged(self, shares: Array) -> Self:
         """Return a fitted model of L topics: topic k is divided among them by shares (K, L)."""
-        has_rows = len(self.embedding_) > 0  # a table in blocks has none
-        mass = self.component_distribution_ if has_rows else self._state.params.weights
+        weights = self._state.params.weights
+        mass = self.component_distribution_ if self._has_all_rows else weights
         return self._with_merged_components(shares, mass)
 
     def recipe(self) -> Recipe:

@@ -177,8 +177,7 @@ def _hints(model: Any, attributes: Sequence[str]) -> Iterator[str]:
 
 def keeps_rows(model: Any) -> bool:
     """Whether a model has all rows that were fitted: not after blocks, nor after `partial_fit`."""
-    stream = getattr(model, "_stream", None)
-    return len(model.embedding_) > 0 and (stream is None or stream.averages.n_batches == 1)
+    return bool(getattr(model, "_has_all_rows", len(model.embedding_) > 0))
 
 
 def topic_weights(model: FactorModel) -> Array:

@@ -119,7 +119,7 @@ def describe(
             Names of columns, the best first, and their probabilities P(y given z).
         rows : list
             Names or positions of the most representative rows. See :func:`representative_rows`.
-            Empty where ``n_rows`` is 0 for want of rows.
+            Empty if the model does not keep its rows.
         nearest, distance : int, float
             Most similar other component, and its Hellinger distance. The distance is 0 for equal
             components, and 1 if they have no column in common. Missing if there is only one

@@ -50,12 +50,12 @@ def topic_start(
     return State(*model.from_components(X, plain.initial_components(X, rng, usual)))
 
 
-def merged_topics(n_topics: int, X: Counts, rng: np.random.Generator, runner: Runner) -> Array:
+def merged_topics(n_topics: int, table: Counts, rng: np.random.Generator, runner: Runner) -> Array:
     """Return P(y_j given z_k) of a short fit of more topics, merged to ``n_topics``, (M, K).
 
     It is made in a sample of the rows of a large table.
     """
-    X = sampled_rows(X, rng, SAMPLED_WORK, ROWS_OF_A_TOPIC * n_topics)
+    X = sampled_rows(table, rng, SAMPLED_WORK, ROWS_OF_A_TOPIC * n_topics)
     larger = Aspects(SPARE * n_topics)
     clusters = RowClusters(larger.n_components)
     distributions = short_start(clusters, X, rng, runner).params.components
@@ -70,7 +70,7 @@ def merged_topics(n_topics: int, X: Counts, rng: np.random.Generator, runner: Ru
     state = runner.run([stage], rng, OverRelaxation(START_STEP_SIZE), start).state
     shares = merging_shares(larger, X, state, n_topics)
     merged = larger.mix_components(state.params, shares).components
-    return mix_with(merged, unigram, MERGED_UNIGRAM_SHARE)
+    return mix_with(merged, unigram_of(table), MERGED_UNIGRAM_SHARE)
 
 
 def row_start(

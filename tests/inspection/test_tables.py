@@ -31,10 +31,12 @@ from skcooc.hierarchy import Tree, binary_tree, division, explicit_tree
 from skcooc.inspection import (
     characteristic_features,
     describe,
+    drop_topics,
     explore,
     export,
     export_dict,
     export_text,
+    merge_topics,
     name_topics,
     set_names,
     to_linkage,
@@ -150,6 +152,10 @@ def test_shares_after_batches_are_those_of_all_of_them():
     assert not table["n_rows"].any()
     assert not any(table["rows"])
     assert with_rows["n_rows"].sum() == 400
+    for fewer in (merge_topics(model, [[0, 1]]), drop_topics(model, [0])):
+        shares = describe(fewer, X=X)["share"]
+        np.testing.assert_allclose(describe(fewer)["share"], shares, atol=0.1)
+        assert describe(fewer)["documents"].isna().all()
     assert describe(model.fit(X))["n_rows"].sum() == 400
 
 
