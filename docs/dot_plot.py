@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from statistics import mean, stdev
 
-WIDTH, LABELS, GAP = 790, 305, 36  # px: of the figure, of the names, between panels
+WIDTH, LETTER, GAP = 790, 7.2, 36  # px: of the figure, of a letter of a name, between panels
 ROW, TOP, BOTTOM = 22, 52, 26  # px: of a method, above the rows and below
 PEERS = (
     *("LDA", "NMF", "CVB0", "LSA", "tomotopy", "topica", "gensim", "scikit-learn"),
@@ -57,24 +57,23 @@ def dot_plot(panels: dict[str, dict[str, Sequence[float]]], title: str) -> str:
     svg : str
     """
     methods = list(dict.fromkeys(method for panel in panels.values() for method in panel))
-    width = (WIDTH - LABELS - GAP * (len(panels) - 1)) / len(panels)
+    left = round(LETTER * max(map(len, methods))) + 14
+    width = (WIDTH - left - GAP * (len(panels) - 1)) / len(panels)
     height = TOP + ROW * len(methods) + BOTTOM
     parts = [
         f'<svg class="dots" role="img" viewBox="0 0 {WIDTH} {height}" '
         f'xmlns="http://www.w3.org/2000/svg"><title>{escape(title)}</title>'
     ]
-    x = LABELS
+    x = left
     for kind in dict.fromkeys(map(kind_of, methods)):
         parts.append(f'<circle class="{kind}" cx="{x}" cy="9" r="4.5"/>')
         parts.append(f'<text x="{x + 9}" y="13">{KINDS[kind]}</text>')
         x += 130
     rows = {method: TOP + ROW * n + ROW / 2 for n, method in enumerate(methods)}
     for method, y in rows.items():
-        parts.append(
-            f'<text x="{LABELS - 14}" y="{y + 4}" text-anchor="end">{escape(method)}</text>'
-        )
+        parts.append(f'<text x="{left - 14}" y="{y + 4}" text-anchor="end">{escape(method)}</text>')
     for n, (name, panel) in enumerate(panels.items()):
-        parts += _panel(name, panel, rows, LABELS + n * (width + GAP), width)
+        parts += _panel(name, panel, rows, left + n * (width + GAP), width)
     return "".join([*parts, "</svg>"])
 
 

@@ -87,6 +87,9 @@ def test_dots_stand_at_the_means_in_the_colour_of_their_kind():
     first, second, third = map(float, places)
     assert (second - first) / (third - first) == pytest.approx(0.4, abs=0.01)
     assert plot.count("<line class=") == 1  # only the first has a spread
+    name = 'AsymmetricClustering(object_weights="counts")'
+    long = PLOT.dot_plot({"texts": {name: [1.0], "LDA": [2.0]}}, "long names")
+    assert all(float(x) > 7 * len(name) for x in re.findall(r'x="(\d+)"[^>]*"end"', long))
     far = PLOT.dot_plot({"texts": {"a": [0.1], "b": [1.0], "c": [100.0]}}, "logarithmic")
     places = re.findall(r'<circle class="ours" cx="([\d.]+)"', far)[1:]
     first, second, third = map(float, places)
