@@ -24,6 +24,7 @@ from skcooc import (
 from skcooc.counts import CSRCounts
 from skcooc.counts import disk as disk_counts
 from skcooc.fitting.watching import BlockTasks
+from skcooc.protocol import TableWarning
 from skcooc.tables import CheckedBlocks, disk
 from skcooc.tables.disk import FACTS, FILES, MAGIC
 from tests.contract import assert_same_fit
@@ -170,7 +171,7 @@ def test_a_missing_file_and_another_format_are_told(tmp_path):
     magic = b"skcooc table, format 0"
     line = b"%s %08x\n" % (magic, zlib.crc32(magic + content))
     (tmp_path / "table" / disk.FACTS).write_bytes(line + content)
-    refused("is a skcooc table, format 0; .* reads .* format 2", open_table, tmp_path / "table")
+    refused("is a skcooc table, format 0; .* reads .* format 3", open_table, tmp_path / "table")
 
 
 @pytest.mark.skipif(not MAPS.exists(), reason="reads the memory maps of the process")
@@ -413,6 +414,36 @@ def test_places_outside_of_the_table_are_refused_though_checksums_agree(name, va
     table = open_table(tmp_path / "table")
     refused("is a damaged table: the content does not fit", list, table)
     refused("is a damaged table: the content does not fit", AspectModel(2).fit, table)
+
+
+NAMES = ["tea", "été", "\udc80", ""], [5, 1, 2, 0], [0.5, 1, 2, 3]
+
+
+@pytest.mark.parametrize("names", NAMES, ids=["strings", "integers", "floats"])
+def test_names_of_columns_are_stored(names, tmp_path):
+    frame = pd.DataFrame(np.arange(80).reshape(20, 4) % 7, columns=names)
+    save_table(tmp_path / "table", [frame[:9], frame[9:]])
+    table = open_table(tmp_path / "table")
+    assert table.column_names.tolist() == names
+    for X in table, RowBlocks(table):
+        model = AspectModel(2, beta=0.9, max_iter=2, random_state=0).fit(X)
+        assert model.column_names_in_.tolist() == names
+        assert model.transform(table).shape == (20, 2)
+        refused("The feature names should match", model.transform, frame[names[::-1]])
+
+
+def test_a_fit_to_a_table_without_names_has_none(table, tmp_path):
+    frame = pd.DataFrame(np.ones((20, 4)), columns=list("abcd"))
+    model = AspectModel(2, beta=0.9, max_iter=2, random_state=0).fit(frame)
+    assert not hasattr(model.fit(table), "feature_names_in_")
+    dates = frame.set_axis(pd.date_range("2026-01-01", periods=4), axis=1)
+    refused("Only strings and numbers .* names of columns", save_table, tmp_path / "dates", [dates])
+
+
+def test_a_column_that_numbers_the_rows_is_doubted_before_it_is_written(tmp_path):
+    frame = pd.DataFrame(random_table().toarray()).assign(id=range(12))
+    with pytest.warns(TableWarning, match="'id' seems to number or identify the rows"):
+        save_table(tmp_path / "table", [frame.set_axis(frame.columns.astype(str), axis=1)])
 
 
 def test_an_empty_path_is_refused():

@@ -346,6 +346,16 @@ def test_the_report_says_how_many_topics_were_fitted(tmp_path, capsys):
     ) in " ".join(printed.split())
 
 
+def test_the_largest_number_that_is_tried_is_a_note(monkeypatch):
+    for module in "sizes", "report":
+        monkeypatch.setattr(f"skcooc.reports.{module}.LADDER", (4, 8))
+    with pytest.warns(UserWarning, match="8 topics, the largest number .* n_components=16"):
+        report = fit_texts(planted_texts(8)[0], random_state=0)
+    assert len(report.names) == 8
+    assert not fit_texts(planted_texts(6)[0], random_state=0).notes  # two are merged
+    assert not fit_texts(planted_texts(8)[0], n_components=8, random_state=0).notes
+
+
 def test_many_copies_are_a_note():
     texts = planted_texts(4)[0]
     with pytest.warns(UserWarning, match=r"100 of 500 texts \(20%\) are copies of others"):

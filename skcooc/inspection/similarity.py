@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
@@ -10,6 +10,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.neighbors import NearestNeighbors
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import svd_flip
 
@@ -214,8 +215,9 @@ def topic_stability(
     Parameters
     ----------
     estimator : estimator
-        An estimator of this or another library with ``components_`` and ``random_state``, or a
-        pipeline that ends in one. Its clones are fitted.
+        An estimator of this or another library with ``components_`` and ``random_state``. Its
+        clones are fitted. In a pipeline, the steps before it are fitted once, so that all runs have
+        the same columns.
     X : array-like, sparse array or matrix of shape (N, M), or as a pipeline takes it
         Counts.
     n_runs : int, default=10
@@ -258,8 +260,15 @@ def topic_stability(
         kind = type(estimator).__name__
         raise TypeError(f"estimator should be a model that is not fitted yet, got {kind}.")
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_runs).tolist()
-    seeded = [name for name in estimator.get_params() if name.rpartition("__")[2] == "random_state"]
-    run = delayed(lambda seed: clone(estimator).set_params(**dict.fromkeys(seeded, seed)).fit(X))
+    if isinstance(estimator, Pipeline) and len(estimator) > 1:
+        pipeline = clone(estimator)
+        steps = _seeded(pipeline[:-1], seeds[0])
+        stability = topic_stability(
+            estimator[-1], steps.fit_transform(X), n_runs, random_state=random_state, n_jobs=n_jobs
+        )
+        pipeline.steps = [*steps.steps, (pipeline.steps[-1][0], stability.model)]
+        return replace(stability, model=pipeline)
+    run = delayed(lambda seed: _seeded(clone(estimator), seed).fit(X))
     models = Parallel(n_jobs=n_jobs, require="sharedmem")(run(seed) for seed in seeds)
     components = [np.asarray(unwrap(model, "components_").model.components_) for model in models]
     first = components[0]
@@ -276,3 +285,8 @@ def topic_stability(
     ]
     best = int(np.argmax([of_run.mean() for of_run in affinities]))
     return TopicStability(models[best], affinities[best])
+
+
+def _seeded(estimator: BaseEstimator, seed: int) -> BaseEstimator:
+    names = (name for name in estimator.get_params() if name.rpartition("__")[2] == "random_state")
+    return estimator.set_params(**dict.fromkeys(names, seed))

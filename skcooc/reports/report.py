@@ -26,7 +26,7 @@ from skcooc.inspection.shares import RowTopics, keys_of_lines, row_topics
 from skcooc.protocol import CSR, Array
 from skcooc.reports.counting import CountedTexts, DroppedWords
 from skcooc.reports.notes import TWINS, collected
-from skcooc.reports.sizes import merge_copies, twins
+from skcooc.reports.sizes import LADDER, merge_copies, twins
 from skcooc.tables import with_names
 
 # Counted words of a text, on average, below which topics are fitted with leave-one-out. Otherwise
@@ -410,6 +410,13 @@ def fit_report(
                     f"{model.beta_:.2g} now, try {SEPARATING} (--beta {SEPARATING}). Held-out "
                     "tokens are then predicted worse, so check whether the topics make sense."
                 )
+            notes = (*notes, note)
+        elif len(model.components_) == LADDER[-1]:
+            note = (
+                f"There are {LADDER[-1]} topics, the largest number that is tried, and none are "
+                "nearly equal. To see whether more topics show further themes, set the number: "
+                f"n_components={2 * LADDER[-1]} (--components {2 * LADDER[-1]})."
+            )
             notes = (*notes, note)
     if counts is not None:
         notes = (*counts.notes, *notes)

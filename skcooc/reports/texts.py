@@ -75,7 +75,7 @@ def fit_texts(
     n_components : int, default=None
         Number of topics. None tries 4, 8, 16 and 32 (at most a tenth of the texts) as long as
         held-out perplexity falls by 1 %, and then merges topics whose Hellinger distance is below
-        0.4. A number is kept, and a note names nearly equal topics.
+        0.4; a note says if 32 remain. A number is kept, and a note names nearly equal topics.
     model : estimator, default=None
         Another model, such as ``ClusterAbstraction(32)``; a clone is fitted. None means an
         `AspectModel`, or a `GuidedAspectModel` where there are seeds or batches.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import pickle
 import tokenize
@@ -26,13 +27,16 @@ from skcooc.counts import (
     float_table,
     without_zeros,
 )
-from skcooc.protocol import CSR, Array, TableLike
+from skcooc.protocol import CSR, Array, TableLike, TableWarning, warn
 from skcooc.protocol.decorators import validated
 from skcooc.protocol.locks import exclusive
 from skcooc.tables.blocks import POSITIVE, as_blocks, check_columns
+from skcooc.tables.doubts import doubts
 from skcooc.tables.dyads import as_table
+from skcooc.tables.named import with_names
+from skcooc.tables.names import checked_names, column_names_of
 
-MAGIC = b"skcooc table, format 2"  # first in the file of facts; the number is raised at changes
+MAGIC = b"skcooc table, format 3"  # first in the file of facts; the number is raised at changes
 FACTS = "facts.bin"  # a line with format and checksum, and an .npz
 HEADER = 128  # bytes of an .npy file before its numbers
 FILES = "rows", "codes", "others", "lengths", "columns"  # arrays of Bands, in their order
@@ -51,6 +55,7 @@ FACT_KINDS = {
     "row_sums": ("f", 1),
     "column_sums": ("f", 1),
     "n_tokens": ("f", 0),
+    "column_names": ("u", 1),  # JSON
 }
 # Errors of the readers of NumPy and SciPy for a file that is not what its name says.
 UNREADABLE = (
@@ -93,6 +98,8 @@ class DiskTable:
         Floating point type of the counts.
     batch_size : int
         Number of rows of a block.
+    column_names : (M,) array, or None
+        Names of the columns, if the tables that were written have names.
 
     See Also
     --------
@@ -112,6 +119,8 @@ class DiskTable:
         self._headers = facts["headers"].tolist()
         self._checksums = facts["checksums"]
         self._sums = facts["row_sums"], facts["column_sums"], float(facts["n_tokens"])
+        names = json.loads(facts["column_names"].tobytes())
+        self.column_names = checked_names(names, n_columns, "column_names")
         self.nnz = int(self._limits[-1, 1])
         self.dtype: np.dtype[np.floating] = self._open_files("r")[2].dtype
 
@@ -130,7 +139,8 @@ class DiskTable:
 
     def __iter__(self) -> Iterator[CSR]:
         bands = map(self._read_band, range(len(self._limits) - 1))
-        yield from regroup_rows((band.to_csr() for band in bands), self.batch_size)
+        for block in regroup_rows((band.to_csr() for band in bands), self.batch_size):
+            yield with_names(block, self.column_names)
 
     def __repr__(self) -> str:
         return f"<DiskTable: {self.nnz} counts of a table of shape {self.shape}>"
@@ -253,8 +263,8 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
 
     An integer up to 255 takes one byte and its row two; six more are shared by all rows, of 4096,
     that have the same column. Other counts take one byte more than their type. Zeros are not
-    stored, and repeated cells are added up. Names of rows and columns are not stored: pass them to
-    functions such as :func:`skcooc.inspection.describe`.
+    stored, and repeated cells are added up. Names of columns are those of the first block: of a
+    data frame, or of counts of :class:`~skcooc.NamedCounts`. Names of rows are not stored.
 
     Parameters
     ----------
@@ -272,7 +282,13 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
         If another process is writing to it.
     ValueError
         If ``path`` is empty, there are no blocks, their columns differ in number or names, or are
-        more than 2^31 - 1, or counts are negative, not finite or all zero.
+        more than 2^31 - 1, or counts are negative, not finite or all zero. If names of columns are
+        neither strings nor numbers.
+
+    Warns
+    -----
+    TableWarning
+        If the first rows seem to hold something else than counts, such as a column of identifiers.
 
     See Also
     --------
@@ -286,8 +302,11 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
         if os.path.lexists(path):
             raise FileExistsError(f"{path} exists already: give another path, or delete it first.")
         partial.mkdir()
-        checked = check_widths(map(_canonical, check_columns(as_blocks(blocks))))
-        _write(partial, regroup_rows(checked, MAX_BAND_HEIGHT))
+        named = iter(check_columns(as_blocks(blocks)))
+        if (first := next(named, None)) is None:
+            raise ValueError("Found no block: a table needs at least one.")
+        checked = check_widths(map(_canonical, chain([first], named)))
+        _write(partial, regroup_rows(checked, MAX_BAND_HEIGHT), column_names_of(first))
         os.replace(partial, path)
 
 
@@ -349,8 +368,6 @@ def check_widths(blocks: Iterable[CSR]) -> Iterator[CSR]:
                 f"Got {block.shape[1]} after {n_columns}."
             )
         yield block
-    if n_columns is None:
-        raise ValueError("Found no block: a table needs at least one.")
 
 
 def regroup_rows(blocks: Iterable[CSR], n_rows: int) -> Iterator[CSR]:
@@ -370,9 +387,19 @@ def regroup_rows(blocks: Iterable[CSR], n_rows: int) -> Iterator[CSR]:
         yield sp.vstack(parts, format="csr")
 
 
-def _write(folder: Path, blocks: Iterator[CSR]) -> None:
+def _write(folder: Path, blocks: Iterator[CSR], column_names: Array | None) -> None:
     if (first := next(blocks, None)) is None:
         raise ValueError("No block has a row: a table needs at least one token.")
+    listed = None if column_names is None else column_names.tolist()
+    try:
+        names = json.dumps(listed)
+    except TypeError as error:
+        raise ValueError(
+            f"Only strings and numbers can be stored as names of columns ({error}). Rename the "
+            "columns, such as by frame.columns.astype(str)."
+        ) from error
+    for message in doubts(first, None, column_names):
+        warn(message, TableWarning)
     kinds = np.uint16, np.uint8, first.dtype, np.uint16, np.int32
     files = [
         GrowingArray(folder / f"{name}.npy", np.dtype(kind))
@@ -407,6 +434,7 @@ def _write(folder: Path, blocks: Iterator[CSR]) -> None:
         row_sums=np.concatenate(row_sums),
         column_sums=column_sums,
         n_tokens=n_tokens,
+        column_names=np.frombuffer(names.encode(), dtype=np.uint8),
     )
     facts = content.getvalue()
     (folder / FACTS).write_bytes(MAGIC + b" " + _checksum(MAGIC + facts) + b"\n" + facts)

@@ -261,7 +261,7 @@ def read(
     counts = _counts_of(estimator, X, needs, sample_weight)
     n_rows = SAMPLE_ROWS if searches else 1
     sample = CSRCounts(counts.sample(n_rows, random_generator(random_state)))
-    return Table(counts, sample, TableSchema(counts.shape))
+    return Table(counts, sample, TableSchema(counts.shape, column_names=column_names_of(X)).copy())
 
 
 def read_rows(estimator: BaseEstimator, X: TableLike, *, scored: bool = False) -> NewRows:
@@ -504,7 +504,7 @@ def _counts_of(
         if not counts.column_sums.any():
             raise _no_tokens(estimator, counts.shape)
     estimator.n_features_in_ = counts.shape[1]
-    vars(estimator).pop("feature_names_in_", None)
+    check_feature_names(estimator, column_names_of(X), reset=True)
     check_total(float(np.sum(counts.column_sums)))
     return counts
 

@@ -8,9 +8,11 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
-from skcooc import AspectModel, AsymmetricClustering, Dyads
+from skcooc import AspectModel, AsymmetricClustering, Dyads, TopicalColumns
+from skcooc.datasets import load_bible
 from skcooc.hierarchy import binary_tree
 from skcooc.inspection import (
     TopicStability,
@@ -252,6 +254,17 @@ def test_runs_that_do_not_begin_at_random_are_no_sign_of_stability():
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)
             topic_stability(model, X, 3, random_state=0)
+
+
+def test_steps_of_a_pipeline_that_choose_columns_at_random_are_fitted_once():
+    texts = load_bible().data[::4]
+    pipeline = make_pipeline(CountVectorizer(min_df=5), TopicalColumns(), AspectModel(4))
+    stability = topic_stability(pipeline, texts, 3, random_state=0)
+    assert stability.affinities.shape == (2, 4)
+    fitted = stability.model
+    assert len(fitted[:-1].get_feature_names_out()) == fitted[-1].n_features_in_
+    assert fitted.transform(texts[:3]).shape == (3, 4)
+    assert not hasattr(pipeline[0], "vocabulary_")
 
 
 def test_planted_topics_are_always_found_with_any_number_of_threads_and_starts_differ():
