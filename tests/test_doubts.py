@@ -112,6 +112,19 @@ def test_a_column_of_identifiers_is_doubted(name):
     assert not any("identify the rows" in m for m in warned(frame))
 
 
+def test_a_measurement_among_counts_is_doubted():
+    frame = pd.DataFrame(X, columns=[f"item{j}" for j in range(X.shape[1])])
+    table = frame.assign(pH=RNG.normal(6.5, 0.5, len(X)).round(1), depth=RNG.random(len(X)))
+    for use in (ASPECTS.fit, Dyads):
+        assert any("are read as counts: 'pH', 'depth'." in m for m in warned(table, use))
+    assert any("are read as counts: 60." in m for m in warned(table.to_numpy()[:, :61]))
+    stars = np.where(X, RNG.integers(1, 11, X.shape) / 2, 0)
+    by_row = X * RNG.choice([0.5, 1, 2], (len(X), 1))
+    sublinear = np.where(X, 1 + np.log(np.maximum(X, 1)), 0)
+    for table in (X, X / 2, stars, by_row, sublinear, X[:, :2] * [0.7, 1]):
+        assert not any("are read as counts: " in m for m in warned(table))
+
+
 def test_one_half_of_a_symmetric_table_is_doubted():
     whole = RNG.poisson(2.0, (30, 30))
     whole += whole.T

@@ -52,6 +52,12 @@ def doubts(
             "are meaningful only for numbers of tokens. Give the counts themselves: for texts, "
             "those of CountVectorizer or HashingVectorizer(norm=None)."
         )
+    elif measurements := _measurements(table):
+        names = ", ".join(_name(column_names, j) for j in measurements)
+        yield (
+            f"Among columns of integers, these hold fractions, and are read as counts: {names}. If "
+            "they are measurements, leave them out."
+        )
     column_sums = table.sum(axis=0, dtype=np.float64)
     n_tokens = f"{column_sums.sum():,.10g}"
     if _may_be_answers(table):
@@ -173,6 +179,18 @@ def _identifiers(table: CSR, names: Array | None, sums: Array) -> list[int]:
         if has_name or steps.max() == 1 or (np.diff(values) > 0).all():
             columns.append(j)
     return columns
+
+
+def _measurements(table: CSR) -> list[int]:
+    """A few columns of fractions among columns of integers; none if one has more integers."""
+    n_cells = np.bincount(table.indices, table.data != 0, minlength=table.shape[1])
+    is_fraction = table.data != np.rint(table.data)
+    n_fractions = np.bincount(table.indices, is_fraction, minlength=table.shape[1])
+    columns = np.flatnonzero(n_fractions)
+    if 2 * len(columns) >= np.count_nonzero(n_cells) or len(columns) > MOST_FIELDS:
+        return []
+    is_measured = 2 * n_fractions[columns] >= n_cells[columns]
+    return columns.tolist() if is_measured.all() else []
 
 
 def _wrong_line(
