@@ -507,12 +507,13 @@ def _labelled(
 
 
 def _share_lines(division: Division, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """A header and a line for each group and topic."""
-    yield division.name, "topic", "share", "documents"
+    """A header and a line for each group and topic, as in `TopicReport.shares_by_group`."""
+    yield division.name, "component", "topic", "n_rows", "share", "low", "high", "documents"
     for g, label in enumerate(division.labels):
         for k, component in enumerate(division.components):
-            shares = division.share[g, k], division.documents[g, k]
-            yield label, names[component], *(f"{share:.6g}" for share in shares)
+            shares = division.share[g, k], *division.intervals[:, g, k], division.documents[g, k]
+            numbers = ("" if np.isnan(share) else f"{share:.6g}" for share in shares)
+            yield label, str(component), names[component], str(division.sizes[g]), *numbers
 
 
 def page_title(table: NamedCounts, options: Arguments) -> str:

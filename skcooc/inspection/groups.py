@@ -185,6 +185,8 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
             raise ValueError(
                 f"{column.parameter} has infinite numbers: give NaN for rows without a label."
             )
+        if values.dtype.kind == "f" and (values == np.clip(np.rint(values), -LARGEST_WHOLE, LARGEST_WHOLE)).all():
+            values = values.astype(np.int64)  # as years, of which some are missing
         order = column.order
         if order is None and values.dtype.kind == "U":
             with contextlib.suppress(ValueError):  # strings that are all numbers

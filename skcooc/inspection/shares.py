@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+LEVEL = 0.95  # of the intervals of shares
 FEW = 5  # rows of a group, below which its share sets no scale
 BLOCK = 8_000_000  # numbers in the largest array
 SMALLEST_ERROR = 1e-6  # standard error of a share
@@ -156,8 +157,9 @@ def topic_shares(
     P(z given x_i), weighted by tokens.
 
     Compare groups, not topics. The size of a share depends on the number of topics, and on which
-    topics take the words that all have in common. Resampling rows does not capture this error, so
-    the table has no intervals. :func:`compare_shares` returns intervals for differences.
+    topics take the words that all have in common. The intervals do not contain this error: they
+    express the choice of rows, and take the topics as known (Korn and Graubard 1998). For
+    differences between groups, use :func:`compare_shares`.
 
     Parameters
     ----------
@@ -205,7 +207,13 @@ def topic_shares(
         - ``component`` and ``topic``: number and name of the topic.
         - ``n_rows``: number of rows of the group with tokens.
         - ``share``: share of the topic in the tokens of the group.
+        - ``low`` and ``high``: ends of its 95 % interval, NaN for a group of one row.
         - ``documents``: share of the rows of the group in which this topic is the largest.
+
+    References
+    ----------
+    E. L. Korn and B. I. Graubard, Confidence intervals for proportions with small expected number
+    of positive counts estimated from survey data, Survey Methodology 24, 193-201, 1998.
 
     Examples
     --------
@@ -219,9 +227,13 @@ def topic_shares(
     """
     grouped = group_model(model, by, feature_names, freq, names, X)
     members = grouped.division.members
+    shares = grouped.topics.shares(members)
+    low, high = share_intervals(grouped.topics, members, shares)
     columns = {
         **_line_keys(grouped),
-        "share": grouped.topics.shares(members).ravel(),
+        "share": shares.ravel(),
+        "low": low.ravel(),
+        "high": high.ravel(),
         "documents": grouped.topics.documents(members).ravel(),
     }
     return table_of(columns, backend)
@@ -472,7 +484,9 @@ def compare_groups(
     return Differences(share, rest, low, high)
 
 
-def share_intervals(topics: RowTopics, members: list[Array], shares: Array, level: float) -> Array:
+def share_intervals(
+    topics: RowTopics, members: list[Array], shares: Array, level: float = LEVEL
+) -> Array:
     """Intervals of the shares (G, K) of topics in groups of rows, (2, G, K); NaN for one row.
 
     Those of Korn and Graubard (1998) for proportions in clustered samples: Clopper and Pearson's

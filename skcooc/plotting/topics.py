@@ -13,7 +13,7 @@ from skcooc.inspection.groups import RowGroups, runs
 from skcooc.inspection.models import FACTORS, Names, unwrap
 from skcooc.inspection.names import resolve_model, select_topics
 from skcooc.inspection.palette import topic_ranks
-from skcooc.inspection.shares import FEW, group_model, share_intervals
+from skcooc.inspection.shares import FEW, LEVEL, group_model, share_intervals
 from skcooc.inspection.similarity import map_positions
 from skcooc.plotting import canvas
 from skcooc.plotting.canvas import FONT, NEUTRAL, POINTS, Display, styled
@@ -30,7 +30,6 @@ GROUP_HEIGHT, LONGEST = 12.5, 100.0  # points: of a group, and longest name of i
 TITLE, AROUND = 125.0, 22.0  # points: width of a title and the air around it, the air
 NUMBERS = 36.0  # points: width of the numbers beside panels over time
 MAX_DATES = 4  # below a panel
-LEVEL = 0.95  # of the intervals of shares
 HEADROOM = 1.08  # length of an axis, in units of what it shows
 
 # TopicMapDisplay
@@ -252,7 +251,7 @@ class SharesDisplay(Display):
             [grouped.names[k] for k in shown],
             grouped.topics.overall[shown],
             ranks=topic_ranks(weights)[shown].tolist(),
-            intervals=share_intervals(grouped.topics, members, shares, LEVEL)[:, :, shown],
+            intervals=share_intervals(grouped.topics, members, shares)[:, :, shown],
         )
         return display.plot(ax)
 

@@ -22,7 +22,7 @@ from skcooc.inspection.explorer.sections import column_finder, document_parts
 from skcooc.inspection.frames import table_of
 from skcooc.inspection.groups import RowGroups, divide, divide_by_label, divide_by_time
 from skcooc.inspection.models import ModelView
-from skcooc.inspection.shares import RowTopics, keys_of_lines, row_topics
+from skcooc.inspection.shares import RowTopics, keys_of_lines, row_topics, share_intervals
 from skcooc.protocol import CSR, Array
 from skcooc.reports.counting import CountedTexts, DroppedWords
 from skcooc.reports.notes import TWINS, collected
@@ -50,6 +50,7 @@ class Division:
     sizes: list[int]  # rows of each
     components: list[int]  # numbers of the K topics, the largest in all rows first
     share: Array  # (G, K): of the tokens
+    intervals: Array  # (2, G, K)
     documents: Array  # (G, K): of the rows, by their largest topic
 
 
@@ -70,8 +71,9 @@ class TopicReport:
         those of :func:`skcooc.inspection.topic_shares`, as in ``shares_by_group`` and on the page.
     shares_by_group, shares_by_time : data frame or None
         A line for each group, or period, and topic: ``group`` or ``time``, ``component``,
-        ``topic``, ``n_rows``, ``share`` (of the tokens) and ``documents`` (share of the texts with
-        this as their largest topic). Topics are in the order of ``topics``.
+        ``topic``, ``n_rows``, ``share`` (of the tokens), its 95 % interval from ``low`` to ``high``
+        and ``documents`` (share of the texts with this as their largest topic). Topics are in the
+        order of ``topics``.
     dropped : data frame
         Words that are not counted, those to doubt first: ``word``, ``reason`` and ``documents``,
         the share of the texts that have it. Reasons are "common" (in texts of all topics alike),
@@ -328,13 +330,16 @@ class TopicReport:
 
     def _division(self, name: str, rows: RowGroups) -> Division:
         components = self.order.tolist()
+        shares = self.row_topics.shares(rows.members)
+        intervals = share_intervals(self.row_topics, rows.members, shares)
         return Division(
             name,
             rows.labels,
             rows.groups,
             [len(members) for members in rows.members],
             components,
-            self.row_topics.shares(rows.members)[:, components],
+            shares[:, components],
+            intervals[:, :, components],
             self.row_topics.documents(rows.members)[:, components],
         )
 
@@ -346,6 +351,8 @@ class TopicReport:
             "component": np.tile(division.components, len(division.labels)),
             "n_rows": np.repeat(division.sizes, len(topics)),
             "share": division.share.ravel(),
+            "low": division.intervals[0].ravel(),
+            "high": division.intervals[1].ravel(),
             "documents": division.documents.ravel(),
         }
         return table_of(columns, self.backend)

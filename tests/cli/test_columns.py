@@ -187,16 +187,19 @@ def test_the_report_and_a_file_have_the_shares_by_group_and_time(run, tmp_path):
     assert "  home (documents: 20)" in sections(out)
     assert "  2024-02-05 (documents: 10)" in sections(out)
     header, *lines = csv.reader((folder / "shares_by_group.csv").open(newline=""))
-    assert header == ["group", "topic", "share", "documents"]
+    fields = ["group", "component", "topic", "n_rows", "share", "low", "high", "documents"]
+    assert header == fields
     names = next(csv.reader((folder / "components.csv").open(newline="")))[1:]
-    assert [line[:2] for line in lines] == [[g, name] for g in ("home", "sport") for name in names]
+    assert [line[:3:2] for line in lines] == [[g, name] for g in ("home", "sport") for name in names]
     pipeline, of_home = joblib.load(folder / "model.joblib"), np.arange(30) % 3 > 0
     counts = pipeline[:-1].transform([a[1] for a in ARTICLES]).toarray()[of_home].sum(axis=0)
-    found = np.array([line[2:] for line in lines], dtype=float)
+    found = np.array([line[4:] for line in lines], dtype=float)
+    assert (found[:, 1] <= found[:, 0]).all()
+    assert (found[:, 0] <= found[:, 2]).all()
     pooled = pooled_mixtures(counts[None], pipeline[-1].components_)[0]
     np.testing.assert_allclose(found[:3, 0], pooled, rtol=1e-4, atol=1e-6)
     largest = np.bincount(pipeline[-1].embedding_[of_home].argmax(axis=1), minlength=3)
-    np.testing.assert_allclose(found[:3, 1], largest / 20, rtol=1e-5)
+    np.testing.assert_allclose(found[:3, 3], largest / 20, rtol=1e-5)
     times = (folder / "shares_by_time.csv").read_text().splitlines()
     assert [times[0][:4], *(line[:10] for line in times[1::3])] == [
         "time", "2024-01-05", "2024-02-05", "2024-03-05"
@@ -204,7 +207,7 @@ def test_the_report_and_a_file_have_the_shares_by_group_and_time(run, tmp_path):
     run(path, *arguments, "--model", "symmetric")  # whose clusters are named after rows
     names = next(csv.reader((folder / "components.csv").open(newline="")))[1:]
     _, *lines = csv.reader((folder / "shares_by_group.csv").open(newline=""))
-    assert [line[1] for line in lines[:3]] == names
+    assert [line[2] for line in lines[:3]] == names
 
 
 def test_times_are_a_series_of_at_most_twelve_periods(run, tmp_path):

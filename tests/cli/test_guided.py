@@ -38,7 +38,7 @@ def test_topics_with_seeds_carry_their_names(summary, articles, seeds, tmp_path)
     assert found["parameters"]["seed_features"] == SEEDS
     header = next(csv.reader((tmp_path / "new/out/components.csv").open(newline="")))
     assert header == ["name", *found["names"]]
-    assert "home,music," in (tmp_path / "new/out/shares_by_group.csv").read_text()
+    assert "home,0,music," in (tmp_path / "new/out/shares_by_group.csv").read_text()
     shown = read_payload((tmp_path / "a.html").read_text(encoding="utf-8"))
     assert {"music", "food"} < {topic["name"] for topic in shown["topics"]}
 

@@ -297,7 +297,12 @@ def test_shares_without_counts_are_those_of_a_loop_over_rows():
         assert documents == pytest.approx(largest.count(k) / len(largest))
     pipeline = Pipeline([("as it is", "passthrough"), ("model", model)])
     table = topic_shares(pipeline, LABELS, backend="polars")
-    assert table.columns == ["group", "component", "topic", "n_rows", "share", "documents"]
+    fields = ["group", "component", "topic", "n_rows", "share", "low", "high", "documents"]
+    assert table.columns == fields
+    topics = shares.mean_topics(model.embedding_, model.row_distribution_)
+    members = [np.flatnonzero(np.array(LABELS) == group) for group in "abc"]
+    ends = shares.share_intervals(topics, members, topics.shares(members), 0.95)
+    np.testing.assert_allclose(table.select("low", "high").to_numpy().T, ends.reshape(2, -1))
 
 
 def literal_resamples(topics, members, n_resamples, seed, topic):

@@ -16,6 +16,7 @@ from skcooc.inspection.names import escape_surrogates
 from skcooc.inspection.palette import topic_ranks
 from skcooc.inspection.shares import (
     FEW,
+    LEVEL,
     RowTopics,
     compare_groups,
     row_topics,
@@ -160,12 +161,12 @@ def _division(topics: RowTopics, shown: PageGroups, rows: Array) -> Payload:
     A topic is characteristic of a group if the interval of its difference to the others is above 0.
     """
     share = topics.shares(shown.members)
-    low, high = share_intervals(topics, shown.members, share, sections.LEVEL)
+    low, high = share_intervals(topics, shown.members, share)
     documents = topics.documents(shown.members)
     tables = {"share": share, "low": low, "high": high, "documents": documents}
     if shown.at is None and len(shown.members) > 1:
         differences = compare_groups(
-            topics, shown.members, sections.N_RESAMPLES, sections.LEVEL, seed=0
+            topics, shown.members, sections.N_RESAMPLES, LEVEL, seed=0
         )
         tables["above"] = (differences.low > 0).astype(float)
     groups = {i: g for g, members in enumerate(shown.members) for i in members.tolist()}

@@ -34,7 +34,7 @@ N_COLUMNS = 15  # columns of a row without a text
 WORD = re.compile(r"\w+(?:[-'’]\w+)*")
 PART = re.compile(r"\w+")
 
-N_RESAMPLES, LEVEL = 200, 0.95  # of intervals
+N_RESAMPLES = 200  # of intervals
 MOST_GROUPS = 40  # the largest are shown
 
 AT_LEAVES = 10  # rows of a leaf
