@@ -185,7 +185,7 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
             raise ValueError(
                 f"{column.parameter} has infinite numbers: give NaN for rows without a label."
             )
-        if values.dtype.kind == "f" and (values == np.clip(np.rint(values), -LARGEST_WHOLE, LARGEST_WHOLE)).all():
+        if values.dtype.kind == "f" and _are_whole(values).all():
             values = values.astype(np.int64)  # as years, of which some are missing
         order = column.order
         if order is None and values.dtype.kind == "U":
@@ -196,6 +196,10 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
         names = number_labels(groups) if is_float else list(map(str, groups))
     members = [rows[numbers == g] for g in range(len(groups))]
     return RowGroups(members, groups, names, column.name)
+
+
+def _are_whole(numbers: Array) -> Array:
+    return (numbers == np.round(numbers)) & (np.abs(numbers) < LARGEST_WHOLE)
 
 
 def warn_of_many(division: RowGroups, parameter: str) -> None:
@@ -216,7 +220,7 @@ def number_labels(numbers: Array) -> list[str]:
     >>> number_labels(np.array([0.1 + 0.2, 2001])), number_labels(np.array([20240531.0, 20240601]))
     (['0.3', '2001'], ['20240531', '20240601'])
     """
-    forms = [".0f" if x == np.round(x) and abs(x) < LARGEST_WHOLE else "" for x in numbers]
+    forms = [".0f" if is_whole else "" for is_whole in _are_whole(numbers)]
     labels = (
         [format(x, form or f".{digits}g") for x, form in zip(numbers, forms, strict=True)]
         for digits in range(6, 18)

@@ -165,9 +165,7 @@ def _division(topics: RowTopics, shown: PageGroups, rows: Array) -> Payload:
     documents = topics.documents(shown.members)
     tables = {"share": share, "low": low, "high": high, "documents": documents}
     if shown.at is None and len(shown.members) > 1:
-        differences = compare_groups(
-            topics, shown.members, sections.N_RESAMPLES, LEVEL, seed=0
-        )
+        differences = compare_groups(topics, shown.members, sections.N_RESAMPLES, LEVEL, seed=0)
         tables["above"] = (differences.low > 0).astype(float)
     groups = {i: g for g, members in enumerate(shown.members) for i in members.tolist()}
     return {
