@@ -23,6 +23,7 @@ from skcooc import (
 )
 from skcooc.counts import CSRCounts
 from skcooc.counts import disk as disk_counts
+from skcooc.datasets import make_cooccurrences
 from skcooc.fitting.watching import BlockTasks
 from skcooc.protocol import TableWarning
 from skcooc.tables import CheckedBlocks, disk
@@ -205,6 +206,22 @@ def test_a_fit_is_that_in_memory_with_any_number_of_threads(table, estimator, mo
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 100)
     threaded = clone(estimator).set_params(n_jobs=2).fit(table)
     assert_same_fit(model, threaded)
+
+
+@pytest.mark.parametrize(
+    "estimator", [AspectModel(10, random_state=0), AsymmetricClustering(10, random_state=0)]
+)
+def test_smoothing_suits_a_fit_to_all_rows_and_not_to_the_sample(estimator, tmp_path, monkeypatch):
+    monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 200)
+    rows = make_cooccurrences(3000, 400, 10, n_tokens=60_000, random_state=0).X
+    save_table(tmp_path / "large", [rows[:2000]])
+    model = clone(estimator).fit(open_table(tmp_path / "large"))
+    found = model.perplexity(rows[2000:])
+    perplexities = []
+    for smoothing in np.geomspace(0.001, 0.9, 8):
+        model.smoothing_ = smoothing
+        perplexities.append(model.perplexity(rows[2000:]))
+    assert found < 1.005 * min(perplexities) < 0.9 * max(perplexities)
 
 
 def test_a_fit_goes_on_and_its_rows_can_be_folded_in(table, monkeypatch):

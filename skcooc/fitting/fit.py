@@ -65,23 +65,46 @@ def fit_table(recipe: Recipe, X: Counts, sample: Block, context: FitContext) -> 
     tunables = recipe.family.tunables(sample) if settings.tunes else []
     with context.part("tuned") as part:
         tuned = context.once("tuned", tuned_fit, recipe, train, heldout, tunables, part)
-    if sample.shape[0] < X.shape[0]:  # most rows would begin at their prior: see continued_start
+    is_part = sample.shape[0] < X.shape[0]
+    if is_part:  # most rows would begin at their prior: see continued_start
         tuned = replace(tuned, state=None, short_history=[])
     context.note(tuned, settings.smoothing)
     X, judge = (train, heldout) if settings.early_stopping else (X, None)
-    del train  # the final fit needs the memory
+    if not is_part:
+        del train  # the final fit needs the memory
     run = best_run(recipe.tuned(tuned.model, tuned.beta, tuned.start), tuned, X, judge, context)
+    validation = run.validation or tuned.validation
+    if is_part and heldout is not None:
+        validation = validation_on_sample(tuned.model, run, sample, train, heldout)
     predicted = judge.predicted(tuned.model, run.params, run.rows) if judge else tuned.predicted
     mass, row_distribution = token_distribution(X)
     return Fit(
         **vars(tuned),
         run=run._replace(rows=X.collect_rows(run.rows)),
-        smoothing=chosen_smoothing(settings.smoothing, run.validation or tuned.validation),
+        smoothing=chosen_smoothing(settings.smoothing, validation),
         X=X,
         mass=mass,
         row_distribution=row_distribution,
         heldout_predictions=predicted and HeldOutPredictions(settings.division, predicted),
     )
+
+
+def validation_on_sample(
+    model: Model, run: EMResult, sample: Block, train: Block, heldout: HeldOut
+) -> Validation:
+    """Validate a fit to all rows on tokens that were held out of a sample of them.
+
+    These tokens were fitted: what they gave to the statistics is taken out, before an M-step.
+    """
+    equations = model.fold_in_equations(run.params)
+    states = [solve_rows(*equations, run.beta, X.as_new()) for X in (sample, train)]
+    of_sample, of_train = (
+        model.expect(X, run.params, rows, run.beta)[1]
+        for X, rows in zip((sample, train), states, strict=True)
+    )
+    parts = zip(cast(Any, run.stats), cast(Any, of_sample), cast(Any, of_train), strict=True)
+    stats = type(run.stats)(*(np.maximum(all_rows - a + b, 0) for all_rows, a, b in parts))
+    return heldout(model, model.maximize(stats, run.params, run.beta), states[1])
 
 
 def token_distribution(X: Counts) -> tuple[float, Array]:

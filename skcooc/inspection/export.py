@@ -7,8 +7,8 @@ from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import xlogy
 
-from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import ORDER, Order, rank_columns
 from skcooc.inspection.models import (
     FACTORS,
@@ -194,8 +194,10 @@ def to_linkage(model: Estimator, *, axis: Literal["rows", "columns"] = "rows") -
         below. Numbers from 0 to K - 1 are leaves, numbered as in ``labels_``. K + i is the cluster
         that row i creates. The height depends on the model.
 
-        - ClusterAbstraction with a learned tree: the temperature 1 / beta at which a node split.
-        - ClusterAbstraction with a fixed tree: the number of levels below a node.
+        - ClusterAbstraction: the mutual information of clusters and columns, in nats per token,
+          that is lost by this merge and all earlier ones. Of the nodes whose children are merged,
+          the one that loses least is next. Clusters count by their tokens, or equally if the model
+          kept no rows.
         - SymmetricClustering: the integrated likelihood, in nats, that is lost by this merge and
           all earlier merges of both sides.
 
@@ -205,9 +207,9 @@ def to_linkage(model: Estimator, *, axis: Literal["rows", "columns"] = "rows") -
     >>> from skcooc import ClusterAbstraction, inspection
     >>> X = [[8, 4, 0, 0], [8, 4, 0, 1], [0, 0, 3, 9], [1, 0, 9, 3]]
     >>> model = ClusterAbstraction(3, tree="binary", beta=0.8, random_state=0).fit(X)
-    >>> inspection.to_linkage(model)
-    array([[1., 2., 1., 2.],
-           [0., 3., 2., 3.]])
+    >>> inspection.to_linkage(model).round(2)
+    array([[1.  , 2.  , 0.37, 2.  ],
+           [0.  , 3.  , 0.62, 3.  ]])
     >>> dendrogram(inspection.to_linkage(model), no_plot=True)["ivl"]
     ['0', '1', '2']
     """
@@ -219,21 +221,42 @@ def to_linkage(model: Estimator, *, axis: Literal["rows", "columns"] = "rows") -
     if axis == "columns":
         raise ValueError(f"The tree of {type(model).__name__} is of rows: give axis='rows'.")
     tree = model.tree_
-    splits = getattr(model, "splits_", None)
-    heights = 1 / division(splits).betas if splits else _levels(tree)
     cluster = {leaf: c for c, leaf in enumerate(tree.leaves.tolist())}  # of a node
     sizes = [1] * len(cluster)
     rows = []
-    inner = [node for node in tree.preorder[::-1].tolist() if node not in cluster]
-    for node in sorted(inner, key=lambda node: float(heights[node])):
+    losses = _losses(model)
+    height = 0.0
+    while len(cluster) < tree.n_nodes:
+        ready = [
+            node
+            for node in range(tree.n_nodes)
+            if node not in cluster and cluster.keys() >= {*tree.children(node).tolist()}
+        ]
+        node = min(ready, key=losses.__getitem__)
+        height += losses[node]
         first, *siblings = (cluster[child] for child in tree.children(node).tolist())
         for sibling in siblings:
             size = sizes[first] + sizes[sibling]
-            rows.append((*sorted((first, sibling)), heights[node], size))
+            rows.append((*sorted((first, sibling)), height, size))
             first = len(sizes)
             sizes.append(size)
         cluster[node] = first
     return np.array(rows, dtype=float).reshape(-1, 4)
+
+
+def _losses(model: TreeModel) -> list[float]:
+    """Mutual information that is lost where the children of each node merge, in nats per token."""
+    tree = model.tree_
+    tokens = model.posteriors_ * np.asarray(model.row_distribution_)[:, None]
+    nodes = (tokens.T @ model.embedding_) * tree.above if len(tokens) else tree.above
+    joint = tree.above.T @ (nodes @ model.components_)  # of all rows below a node, (V, M)
+    joint /= joint[tree.preorder[0]].sum()
+    masses = joint.sum(axis=1)
+    entropies = xlogy(masses, masses) - xlogy(joint, joint).sum(axis=1)
+    of_children = (entropies[tree.children(node)].sum() for node in range(tree.n_nodes))
+    return [
+        max(0.0, float(whole - parts)) for whole, parts in zip(entropies, of_children, strict=True)
+    ]
 
 
 def _linkage_of_merges(merges: Sequence[Merge], n_clusters: int, axis: int) -> Array:
@@ -307,12 +330,3 @@ def cluster_sizes(model: TreeModel) -> Array:
     """Number of the rows with tokens in each cluster of a hierarchy, (K,)."""
     has_tokens = np.asarray(model.row_distribution_) > 0
     return np.bincount(np.asarray(model.labels_)[has_tokens], minlength=len(model.tree_.leaves))
-
-
-def _levels(tree: Tree) -> Array:
-    """The largest number of edges from each node down to a leaf, (V,)."""
-    levels = np.zeros(tree.n_nodes)
-    for node in tree.preorder[:0:-1]:  # all but the root
-        above = tree.parents[node]
-        levels[above] = max(levels[above], levels[node] + 1)
-    return levels

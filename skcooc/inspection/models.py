@@ -63,6 +63,7 @@ class TreeModel(FactorModel, Protocol):
     tree_: Tree
     node_weights_: Array  # (V,): P(v)
     labels_: Array  # (N,): cluster of each row
+    posteriors_: Array  # (N, K): P(c given x)
 
 
 @dataclass(frozen=True)

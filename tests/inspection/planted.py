@@ -37,5 +37,6 @@ def stand_in(tree=None, n_rows=40, n_columns=30, **attributes):
         "row_distribution_": row_distribution,
         "node_weights_": row_distribution @ embedding,
         "labels_": labels,
+        "posteriors_": np.eye(len(tree.leaves))[labels],
     }
     return SimpleNamespace(**drawn | attributes)

@@ -27,13 +27,12 @@ from skcooc import (
 )
 from skcooc.anndata import add_topics
 from skcooc.cli import main
-from skcooc.hierarchy import Tree, binary_tree, division, explicit_tree
+from skcooc.hierarchy import Tree, binary_tree, explicit_tree
 from skcooc.inspection import (
     characteristic_features,
     describe,
     drop_topics,
     explore,
-    export,
     export_dict,
     export_text,
     merge_topics,
@@ -428,21 +427,42 @@ def test_linkages_have_every_node_as_a_cluster(tree):
     assert all(group in joined_groups(Z, K) for group in below)
 
 
-def test_heights_of_linkages_are_levels_or_temperatures(monkeypatch):
-    assert to_linkage(stand_in(CHAIN))[:, 2].tolist() == [1, 2, 3, 3]
-    tree, _, betas = division(SPLITS)
-    Z = to_linkage(stand_in(tree, splits_=SPLITS))
-    np.testing.assert_allclose(np.unique(Z[:, 2]), np.unique(1 / betas[np.isfinite(betas)]))
-    assert is_monotonic(Z)
+def information(model, groups):
+    """Mutual information of groups of clusters and columns, in nats, by a loop over rows."""
+    joint = np.zeros((len(groups), model.components_.shape[1]))
+    for share, weights, label in zip(
+        model.row_distribution_, model.embedding_, model.labels_, strict=True
+    ):
+        (number,) = (g for g, group in enumerate(groups) if label in group)
+        joint[number] += share * weights @ model.components_
+    independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+    return (joint * np.log(joint / independent)).sum()
+
+
+def test_heights_of_linkages_are_the_information_lost():
+    for model in (stand_in(binary_tree(7)), stand_in(SINGLE), hierarchy_model(4, tree="grown")):
+        Z, K = to_linkage(model), len(model.tree_.leaves)
+        model = SimpleNamespace(**vars(stand_in(model.tree_)) | vars(model))
+        model.embedding_ = model.embedding_ * model.tree_.above[model.labels_]
+        groups = {k: {k} for k in range(K)}
+        before = information(model, [*groups.values()])
+        for i, (first, second, height, _) in enumerate(Z):
+            groups[K + i] = groups.pop(int(first)) | groups.pop(int(second))
+            lost = before - information(model, [*groups.values()])
+            is_step = i + 1 < len(Z) and Z[i + 1, 2] == height  # of a node with several children
+            assert is_step or lost == pytest.approx(height, rel=1e-3, abs=1e-9)
+        n_branching = np.count_nonzero(np.bincount(model.tree_.parents + 1)[1:] > 1)
+        assert len(np.unique(Z[:, 2])) == n_branching
+    without_rows = stand_in(binary_tree(4), n_rows=0)
+    assert is_monotonic(to_linkage(without_rows))
+
+
+def test_a_linkage_is_a_tree():
     Z = to_linkage(stand_in(binary_tree(6)))
     again = to_linkage(stand_in(explicit_tree(Z[:, :2].astype(int))))
     one, two = (set(map(frozenset, joined_groups(rows, 6))) for rows in (Z, again))
     assert one == two
     assert to_linkage(stand_in(binary_tree(1))).shape == (0, 4)
-    # A broken twin: heights the wrong way round.
-    monkeypatch.setattr(export, "_levels", lambda tree: -1.0 * tree.depths[::-1])
-    with pytest.raises(KeyError):
-        to_linkage(stand_in(CHAIN))
 
 
 COUNTS = np.random.default_rng(0).poisson(1.0, (30, 15))
