@@ -83,7 +83,7 @@ REMEDIES = (  # parts of messages of scikit-learn and NumPy, which values are me
         None,
         "Give the columns of the fit, with 0 for missing ones and without new ones: "
         "X.reindex(columns=model.column_names_in_, fill_value=0), Dyads made with like=train, or "
-        "counts of CountVectorizer(vocabulary=model.column_names_in_). "
+        "counts of NamedCounts(CountVectorizer(vocabulary=model.column_names_in_)). "
         "To learn new columns in a stream, use partial_fit(X, by_name=True).",
     ),
 )

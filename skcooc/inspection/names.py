@@ -101,9 +101,12 @@ def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
     """Name the components of a fitted model, for all functions and displays.
 
     Names are stored in the attribute ``component_names_``, a dictionary by number. It is pickled
-    with the model and removed by the next ``fit``. ``get_feature_names_out`` of models such as
-    AspectModel uses the names as well. To set the names that a page of :func:`explore` exports,
-    pass ``json.load(open("names.json"))``.
+    with the model and removed by the next ``fit``. To set the names that a page of :func:`explore`
+    exports, pass ``json.load(open("names.json"))``.
+
+    ``get_feature_names_out`` of models such as AspectModel uses the names as well. After
+    ``set_output``, later steps of a pipeline expect the names with which they were fitted: fit them
+    again, or set the names in a copy of the model.
 
     Parameters
     ----------
