@@ -130,7 +130,7 @@ def test_words_are_the_most_frequent_members_also_of_tied_and_empty_clusters():
     assert set(display.column_texts_) == {0, 1}
     long = rows._replace(words=[["undergraduate", "postgraduate", "graduate"], [60 * "w"]])
     texts = AssociationDisplay(joint[:, :2], rows, long).plot().column_texts_
-    assert texts[0].get_text() == "0: undergraduate"  # a twin with all is too tall
+    assert texts[0].get_text() == "0: undergraduate, postgraduate"  # not all: too tall
     assert texts[1].get_text().endswith("w…")
 
 
