@@ -210,7 +210,8 @@ def test_as_many_topics_as_there_are_and_common_words_are_told(n_topics):
 
 def test_a_number_that_is_asked_for_is_fitted():
     texts, _ = planted_texts(4)
-    report = fit_texts(texts, n_components=12, random_state=0)
+    with pytest.warns(UserWarning, match="Nearly equal topics: .* Fit fewer topics: n_comp"):
+        report = fit_texts(texts, n_components=12, random_state=0)
     assert len(report.names) == report.n_fitted == 12
     assert report.equal_topics
     assert len(merge_copies(report.model).components_) < 12
@@ -232,7 +233,7 @@ def test_words_that_are_not_counted_have_a_reason():
     assert "cat" not in words.index
     rare = fit_texts(texts, max_df=1.0, min_df=11, token_pattern=r"\w+", **FAST)
     assert "x" in rare.column_names
-    assert not any("pairs" in note for note in rare.notes)  # a table of two words is none of pairs
+    assert not any("rows are pairs" in note for note in rare.notes)  # of two words
     assert set(rare.dropped["word"]) >= {"rarea", "rareb", "rarec"}
 
 

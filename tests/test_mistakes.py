@@ -14,7 +14,6 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import (
     CountVectorizer,
     HashingVectorizer,
-    TfidfTransformer,
     TfidfVectorizer,
 )
 from sklearn.model_selection import GridSearchCV
@@ -90,9 +89,6 @@ def similarities():
 
 MISTAKES = {
     "fit tf-idf": lambda: fit_counted(TfidfVectorizer()),
-    "fit tf-idf that is not normalised": lambda: FEW.fit(
-        TfidfTransformer(norm=None).fit_transform(X)
-    ),
     "fit a normalised HashingVectorizer": lambda: fit_counted(
         HashingVectorizer(n_features=64, alternate_sign=False)
     ),
@@ -102,7 +98,6 @@ MISTAKES = {
     "fit scanpy's normalised logarithms": lambda: FEW.fit(np.log1p(shares(1e4))),
     "cluster by a similarity matrix": lambda: AsymmetricClustering().fit(similarities()),
     "centre the columns": lambda: FEW.fit(X - X.mean(axis=0)),
-    "take logarithms of zeros": lambda: FEW.fit(np.where(X, X, np.inf)),
     "pivot without fill_value": lambda: FEW.fit(
         PAIRS.pivot(index="user", columns="item", values="n")
     ),
@@ -111,7 +106,6 @@ MISTAKES = {
     "fit a corpus of gensim": lambda: FEW.fit([[(0, 1), (3, 2)], [(1, 1)]]),
     "fit dicts of counts": lambda: FEW.fit([{"cat": 1}, {"dog": 2}]),
     "fit a frame of pairs": lambda: FEW.fit(PAIRS),
-    "give pairs to Dyads": lambda: Dyads([("ann", "tea"), ("bob", "ale")]),
     "give pairs of numbers to Dyads": lambda: Dyads(np.argwhere(X)),
     "pairs whose counts have an unusual name": lambda: Dyads.from_frame(
         PAIRS.rename(columns={"n": "plays"}), "user", "item"
@@ -124,6 +118,7 @@ MISTAKES = {
     "keep a column of names": lambda: FEW.fit(FRAME.assign(id="name")),
     "keep a column of dates": lambda: FEW.fit(FRAME.assign(date=pd.Timestamp("2020-01-01"))),
     "keep a column of row numbers": lambda: FEW.fit(FRAME.assign(id=range(len(X)))),
+    "keep a column of measurements": lambda: FEW.fit(FRAME.assign(pH=np.linspace(6, 8, len(X)))),
     "keep the totals of a crosstab": lambda: FEW.fit(
         pd.crosstab(PAIRS["user"], PAIRS["item"], margins=True)
     ),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skcooc.protocol import Array
-from skcooc.tables.names import is_name_of_ids
+from skcooc.tables.names import is_name_of_ids, is_name_of_measure
 
 # A field of texts has long values that differ; names of things are short or repeated.
 MIN_WORDS = 5  # in the mean
@@ -33,12 +33,6 @@ TITLES = "title", "subject", "name", "headline", "id"  # fields whose values nam
 PANDAS_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 LABEL = re.compile(
     "batch|block|class|cluster|group|label|plot|prediction|replicate|target", re.IGNORECASE
-)
-MEASURE = re.compile(
-    "age|altitude|chr|date|day|depth|duration|elevation|end|lat|latitude|length|lon|long|longitude|"
-    "month|numotus|ph|price|ratings?|score|stars|start|sum|temp|temperature|time|timestamp|totals?|"
-    "year|.*%.*",
-    re.IGNORECASE,
 )
 
 
@@ -160,8 +154,7 @@ class Column:
     @property
     def has_name_of_measures(self) -> bool:
         """Whether it is called like a column of measurements or labels."""
-        name = self.name.strip()
-        return bool(MEASURE.fullmatch(name) or LABEL.fullmatch(name))
+        return is_name_of_measure(self.name) or LABEL.fullmatch(self.name.strip()) is not None
 
     @property
     def may_hold_counts(self) -> bool:
@@ -174,8 +167,7 @@ class Column:
         sample = self.first(N_SAMPLE)
         if sample.holds_dates:
             return True
-        is_named = MEASURE.fullmatch(self.name.strip()) is not None
-        return sample.is_number and (is_named or not sample.is_whole)
+        return sample.is_number and (is_name_of_measure(self.name) or not sample.is_whole)
 
     def first(self, size: int) -> Column:
         """The column of the first records."""

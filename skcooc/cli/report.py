@@ -36,7 +36,6 @@ from skcooc.protocol.locks import check_regular, exclusive
 from skcooc.reports.counting import CountedTexts, DroppedWords
 from skcooc.reports.notes import collected
 from skcooc.reports.report import Division, TopicReport
-from skcooc.reports.sizes import n_distinct
 
 WIDTH = 96
 LONGEST = 200  # of a line with a name in it
@@ -264,16 +263,6 @@ def _components(table: NamedCounts, result: TopicReport, options: Arguments) -> 
         yield from textwrap.wrap(
             f"{result.n_fitted} topics were fitted, and {merged}. Use --components to set the "
             "number yourself.",
-            WIDTH,
-        )
-    elif result.equal_topics:
-        first, second = (result.names[k] for k in result.equal_topics[0])
-        n_more = len(result.equal_topics) - 1
-        suffix = f", and {n_more} more pair{'s' if n_more > 1 else ''}" if n_more else ""
-        yield ""
-        yield from textwrap.wrap(
-            f"Nearly equal topics: {first!r} and {second!r}{suffix}. Fit fewer topics with "
-            f"--components {n_distinct(model.components_)}.",
             WIDTH,
         )
 

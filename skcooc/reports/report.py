@@ -26,7 +26,7 @@ from skcooc.inspection.shares import RowTopics, keys_of_lines, row_topics, share
 from skcooc.protocol import CSR, Array
 from skcooc.reports.counting import CountedTexts, DroppedWords
 from skcooc.reports.notes import TWINS, collected
-from skcooc.reports.sizes import LADDER, merge_copies, twins
+from skcooc.reports.sizes import LADDER, merge_copies, n_distinct, twins
 from skcooc.tables import with_names
 
 # Counted words of a text, on average, below which topics are fitted with leave-one-out. Otherwise
@@ -429,6 +429,15 @@ def fit_report(
         notes = (*counts.notes, *notes)
         content |= {"steps": counts.steps, "dropped_words": counts.dropped}
     report = TopicReport(model, X, n_fitted=n_fitted, notes=[*notes], **content)
+    if report.equal_topics:
+        first, second = (report.names[k] for k in report.equal_topics[0])
+        n_more = len(report.equal_topics) - 1
+        suffix = f", and {n_more} more pair{'s' if n_more > 1 else ''}" if n_more else ""
+        n_components = n_distinct(model.components_)
+        report.notes.append(
+            f"Nearly equal topics: {first!r} and {second!r}{suffix}. Fit fewer topics: "
+            f"n_components={n_components} (--components {n_components})."
+        )
     with collected(report.notes):
         _ = report.divisions  # found now, as doubts about groups are notes
     return report

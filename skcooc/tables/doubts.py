@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Container, Iterator
+from itertools import takewhile
 
 import numpy as np
 
 from skcooc.counts import without_zeros
 from skcooc.protocol import CSR, Array
-from skcooc.tables.names import is_name_of_ids
+from skcooc.tables.names import is_name_of_ids, is_name_of_measure
 
 CHECKED_ROWS = 300  # of tables that may hold no counts
 LARGEST_COUNT, LARGEST_SHARE = 8e3, 1.2e6  # of counts, and of shares, whose logarithms are taken
@@ -52,11 +53,11 @@ def doubts(
             "are meaningful only for numbers of tokens. Give the counts themselves: for texts, "
             "those of CountVectorizer or HashingVectorizer(norm=None)."
         )
-    elif measurements := _measurements(table):
+    elif measurements := _measurements(table, column_names):
         names = ", ".join(_name(column_names, j) for j in measurements)
         yield (
-            f"Among columns of integers, these hold fractions, and are read as counts: {names}. If "
-            "they are measurements, leave them out."
+            f"Columns that may hold measurements are read as counts: {names}. If they are "
+            "measurements, leave them out."
         )
     column_sums = table.sum(axis=0, dtype=np.float64)
     n_tokens = f"{column_sums.sum():,.10g}"
@@ -181,16 +182,30 @@ def _identifiers(table: CSR, names: Array | None, sums: Array) -> list[int]:
     return columns
 
 
-def _measurements(table: CSR) -> list[int]:
-    """A few columns of fractions among columns of integers; none if one has more integers."""
+def _measurements(table: CSR, names: Array | None) -> list[int]:
+    """Columns that may be measurements: by their names, at the ends of the table, or by fractions.
+
+    At the ends of a sorted vocabulary may be any word. There are fractions in a few columns, and in
+    most of their cells.
+    """
+    listed = [] if names is None else names.tolist()
+    if len(set(map(type, listed))) == 1 and listed != sorted(listed):
+        columns = range(len(listed))
+        named = {
+            j
+            for ends in (columns, columns[::-1])
+            for j in takewhile(lambda j: is_name_of_measure(listed[j]), ends)
+        }
+        if 0 < len(named) < len(listed):
+            return sorted(named)
     n_cells = np.bincount(table.indices, table.data != 0, minlength=table.shape[1])
     is_fraction = table.data != np.rint(table.data)
     n_fractions = np.bincount(table.indices, is_fraction, minlength=table.shape[1])
-    columns = np.flatnonzero(n_fractions)
-    if 2 * len(columns) >= np.count_nonzero(n_cells) or len(columns) > MOST_FIELDS:
+    fractional = np.flatnonzero(n_fractions)
+    if 2 * len(fractional) >= np.count_nonzero(n_cells) or len(fractional) > MOST_FIELDS:
         return []
-    is_measured = 2 * n_fractions[columns] >= n_cells[columns]
-    return columns.tolist() if is_measured.all() else []
+    is_measured = 2 * n_fractions[fractional] >= n_cells[fractional]
+    return fractional.tolist() if is_measured.all() else []
 
 
 def _wrong_line(

@@ -19,6 +19,13 @@ NAME_OF_IDS = re.compile(
     r"(^|[\W_])(id|ID)$|[a-z]I[dD]$|^Unnamed: \d+$|^(__index_level_\d+__|level_\d+|index)$"
 )
 
+MEASURE = re.compile(
+    "age|altitude|chr|date|day|depth|duration|elevation|end|lat|latitude|length|lon|long|longitude|"
+    "month|numotus|ph|price|ratings?|score|stars|start|sum|temp|temperature|time|timestamp|totals?|"
+    "year|.*%.*|.+[ _.](mm|cm|km|mg|kg|ml|pct|percent|usd|eur)",
+    re.IGNORECASE,
+)
+
 
 def same_names(first: ArrayLike, second: ArrayLike) -> bool:
     """True if names are the same in the same order, where missing names are equal."""
@@ -238,6 +245,15 @@ def is_name_of_ids(name: object) -> bool:
     ['user_id', '#OTU ID', 'Unnamed: 0']
     """
     return isinstance(name, str) and NAME_OF_IDS.search(name.strip()) is not None
+
+
+def is_name_of_measure(name: object) -> bool:
+    """Whether a column is called like a measurement; words may have such names, too.
+
+    >>> [name for name in ("Age", "body_mm", "agent") if is_name_of_measure(name)]
+    ['Age', 'body_mm']
+    """
+    return isinstance(name, str) and MEASURE.fullmatch(name.strip()) is not None
 
 
 def columns_of(frame: Any, default: Any = None) -> Any:
