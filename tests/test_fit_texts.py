@@ -385,3 +385,12 @@ def test_no_smaller_beta_is_advised_as_a_larger_one(tmp_path, capsys):
     printed = " ".join(capsys.readouterr().out.split())
     assert "They were merged into one" in printed
     assert "A larger beta" not in printed
+
+
+def test_texts_whose_words_are_all_dropped_are_a_note():
+    texts = [*planted_texts(4)[0], *["kyōto ōsaka", "nara"] * 10, "", ""]
+    with pytest.warns(UserWarning, match="20 of 422 texts have no word that is counted"):
+        report = fit_texts(texts, n_components=4, max_iter=5, stop_words=["kyōto", "ōsaka", "nara"])
+    assert report.label()["topic"][-22:].isna().all()
+    few = [*planted_texts(4)[0], "nara", ""]
+    assert not fit_texts(few, n_components=4, max_iter=50, stop_words=["nara"]).notes

@@ -7,15 +7,17 @@ permutations are matrix products. Topics are computed in blocks, with the same d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
+from scipy.special import gammaln
 from scipy.stats import beta, false_discovery_control, norm, t
 from sklearn.utils import check_random_state, gen_batches
 
@@ -301,7 +303,8 @@ def compare_shares(
     n_permutations : int or "auto", default="auto"
         Number of permutations. The smallest possible p-value is 1 / (n_permutations + 1). "auto" is
         999, or 40 times the number of tests if that is larger. A single difference can then have
-        ``p_adjusted`` below 0.05.
+        ``p_adjusted`` below 0.05. If there are no more divisions of the rows into such groups than
+        permutations, all of them are compared, and the test is exact.
     level : float, default=0.95
         Coverage of the intervals, in (0, 1).
     random_state : int, RandomState instance or None, default=None
@@ -526,7 +529,7 @@ def p_values(topics: RowTopics, members: list[Array], n_permutations: int, seed:
 
     The statistic is the difference divided by its standard error, so that groups with longer or
     more variable rows can be compared (Chung and Romano 2013). NaN if a group or the rest has one
-    row.
+    row. All divisions into groups are compared if there are no more than ``n_permutations``.
     """
     rows = np.concatenate(members)
     sizes = np.array([len(of_group) for of_group in members])
@@ -537,6 +540,11 @@ def p_values(topics: RowTopics, members: list[Array], n_permutations: int, seed:
         joint = linear[:, batch]
         table = np.column_stack([joint, joint**2, joint * totals[:, None], totals, totals**2])
         observed = _statistic(_group_sums(np.arange(len(rows))[None], sizes, table))
+        if n_divisions(sizes) <= n_permutations:
+            orders = np.array(list(divisions(tuple(range(len(rows))), sizes.tolist())))
+            permuted = _statistic(_group_sums(orders, sizes, table))
+            p[:, batch] = (permuted >= observed * (1 - 1e-9)).mean(axis=0)
+            continue
         larger = np.zeros(observed.shape[1:])
         rng = np.random.default_rng(seed)
         at_once = max(1, BLOCK // max(table.size, len(rows)))
@@ -547,6 +555,27 @@ def p_values(topics: RowTopics, members: list[Array], n_permutations: int, seed:
         p[:, batch] = (1 + larger) / (1 + n_permutations)
     p[np.minimum(sizes, sizes.sum() - sizes) < 2] = np.nan
     return p
+
+
+def n_divisions(sizes: Array) -> float:
+    """Number of divisions of rows into groups of these sizes; inf if it is too large."""
+    with np.errstate(over="ignore"):
+        return float(np.exp(gammaln(sizes.sum() + 1) - gammaln(sizes + 1).sum()).round())
+
+
+def divisions(rows: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """All divisions of rows into groups of these sizes, which follow each other.
+
+    >>> list(divisions((0, 1, 2), [2, 1]))
+    [(0, 1, 2), (0, 2, 1), (1, 2, 0)]
+    """
+    if not sizes:
+        yield ()
+        return
+    for first in combinations(rows, sizes[0]):
+        rest = tuple(row for row in rows if row not in first)
+        for others in divisions(rest, sizes[1:]):
+            yield first + others
 
 
 def _resamples(

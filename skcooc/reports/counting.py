@@ -19,6 +19,7 @@ from skcooc.tables import with_names
 from skcooc.words import short_words, vectorizer_for
 
 COPIES = 0.1  # share of the texts that are told
+WORDLESS = 0.01  # share of the texts that are told
 MANY = 1000, 100  # texts, from which a word has to be in 5 of them, and in 2
 EXCERPT = 50  # characters of a text that name it
 
@@ -87,6 +88,7 @@ def count_texts(
         common = selector.dropped_
         shares = selector.row_shares_[common]
         dropped.insert(0, DroppedWords("common", every_word[common].tolist(), shares))
+    notes += _note_of_wordless(texts, X)
     if token_pattern is None:
         short = [word for word, _ in short_words(texts).most_common()]
         dropped.append(DroppedWords("short", short, np.full(len(short), np.nan)))
@@ -114,6 +116,19 @@ def _note_of_copies(texts: Sequence[str]) -> list[str]:
         f"occurs {frequency:,} times: {excerpt(text)!r}. Copies count in topics and shares like "
         "other texts. They can raise the number of topics, because words held out of one text are "
         "still in its copies. Remove copies first if they should not count."
+    ]
+
+
+def _note_of_wordless(texts: Sequence[str], X: CSR) -> list[str]:
+    """A note if many texts, though not empty, have no counted word."""
+    empty = np.flatnonzero(X.sum(axis=1) == 0).tolist()
+    wordless = [texts[i] for i in empty if texts[i].strip()]
+    if len(wordless) <= WORDLESS * len(texts):
+        return []
+    return [
+        f"{len(wordless):,} of {len(texts):,} texts have no word that is counted, such as "
+        f"{excerpt(wordless[0])!r}. They belong to no topic, and are in no share. Count more "
+        "words, by a lower min_df or fewer stop words, or fit texts of each language on their own."
     ]
 
 

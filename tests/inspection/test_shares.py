@@ -585,3 +585,19 @@ def test_bad_input():
         refused(message, divide, by, ROWS, freq)
     hint = r"by is a string; give the labels, such as adata\.obs\['cell_type'\]"
     refused(hint, divide, "cell_type", ROWS, error=TypeError)
+
+
+def test_few_divisions_are_all_compared():
+    rng = np.random.default_rng(0)
+    topics = topics_of(rng.dirichlet(np.ones(3), 6), rng.integers(20, 60, 6).astype(float))
+    members = [np.arange(3), np.arange(3, 6)]
+    exact = shares.p_values(topics, members, 20, 0)
+    np.testing.assert_allclose(20 * exact, np.round(20 * exact))
+    assert exact.min() >= 0.1  # of an extreme division and its opposite
+    np.testing.assert_array_equal(exact, shares.p_values(topics, members, 999, 1))
+    drawn = [shares.p_values(topics, members, 19, seed) for seed in range(400)]
+    np.testing.assert_allclose(np.mean(drawn, axis=0), (1 + 19 * exact) / 20, atol=0.02)
+    for sizes in ([3, 3], [2, 1, 2], [4]):
+        found = list(shares.divisions(tuple(range(sum(sizes))), sizes))
+        assert len(set(found)) == len(found) == shares.n_divisions(np.array(sizes))
+    assert shares.n_divisions(np.array([2000, 2000])) == np.inf
