@@ -21,13 +21,19 @@ from skcooc.reports.report import TimedFit, text_parameters, timed_fit, topic_mo
 from skcooc.reports.sizes import find_size, largest_size
 from skcooc.tables.dyads import Dyads
 
+
+def co_clusters(size: int, **params: Any) -> BaseEstimator:
+    """A co-clustering with so many clusters on both sides; 0: the numbers are searched."""
+    return skcooc.SymmetricClustering(size or "auto", size or "auto", **params)
+
+
 # Takes the number of components first, then the parameters that all estimators share, by name.
 MODELS: dict[str, Callable[..., BaseEstimator]] = {
     "aspect": topic_model,
     "product-space": lambda size, **params: skcooc.ProductSpaceMixture(size, size, **params),
     "asymmetric": skcooc.AsymmetricClustering,
     "projection": skcooc.ClusteringProjection,
-    "symmetric": lambda size, **params: skcooc.SymmetricClustering(size, size, **params),
+    "symmetric": co_clusters,
     "abstraction": skcooc.ClusterAbstraction,
 }
 
@@ -47,8 +53,11 @@ class Entry:
 
 
 def with_components(options: Arguments, table: NamedCounts, screen: Screen) -> Arguments:
-    """The options with a number of components, which depends on the data if it is not given."""
-    if options.components:
+    """The options with a number of components, which depends on the data if it is not given.
+
+    Numbers of co-clusters of pairs and matrices are searched by their fit.
+    """
+    if options.components or (options.model == "symmetric" and table.texts is None):
         return options
     if options.model != "aspect":
         return replace(options, components=largest_size(table.X))
@@ -193,7 +202,9 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> list[Entr
     label = "LDA of scikit-learn, defaults"
     with screen.step(label):
         lda = LatentDirichletAllocation(
-            options.components, n_jobs=options.jobs, random_state=options.seed
+            options.components or len(memory.estimator_.components_),
+            n_jobs=options.jobs,
+            random_state=options.seed,
         )
         clone(lda).set_params(max_iter=1).fit(train)  # starts its processes, which is not timed
         memory = RowMemory(lda, random_state=options.seed)

@@ -186,7 +186,8 @@ def comparison_table(entries: Sequence[Entry], options: Arguments) -> str:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     lines.insert(1, tuple("-" * width for width in widths))
     held_out = f"{100 * options.test_size:g} % of the tokens"
-    text = [f"Test perplexity, {options.components} components: {held_out} are held out", ""]
+    size = f", {options.components} components" if options.components else ""
+    text = [f"Test perplexity{size}: {held_out} are held out", ""]
     for label, *numbers in lines:
         aligned = [cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True)]
         text.append("  " + "  ".join([label.ljust(widths[0]), *aligned]))

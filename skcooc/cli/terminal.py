@@ -128,7 +128,7 @@ class Arguments:
     token_pattern: str | None
     seeds: Path | None
     model: str
-    components: int  # 0: it depends on the rows
+    components: int  # 0: it depends on the data
     beta: float | Literal["auto"]
     max_iter: int
     compare: bool
@@ -325,7 +325,8 @@ def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
         help=(
             "number of topics or clusters (default: for aspect, 4, 8, 16 and 32 topics are tried "
             "until held-out perplexity stops falling, and nearly equal topics are merged; for "
-            "other models 32; always at most a tenth of the number of rows)"
+            "symmetric, of pairs and matrices, the numbers of both sides are searched; otherwise "
+            "32; at most a tenth of the number of rows)"
         ),
     )
     add(
