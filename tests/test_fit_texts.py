@@ -282,6 +282,10 @@ def test_bad_input_is_refused_before_any_work(monkeypatch):
         ((pl.DataFrame(lists).lazy(), {"text": "body"}), "texts.collect()"),
     ):
         refused(expected, fit_texts, arguments[0], error=TypeError, **arguments[1])
+    lists = pd.DataFrame({"text": DOCUMENTS, "cat": [["a"], ["b", "a"]] * (len(DOCUMENTS) // 2)})
+    for column in (lists["cat"], pl.from_pandas(lists)["cat"]):
+        message = "group has several labels for a row, such as .* the first"
+        refused(message, fit_texts, DOCUMENTS, group=column, error=TypeError)
 
 
 def test_doubts_are_notes_and_warnings_once():

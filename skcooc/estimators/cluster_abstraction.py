@@ -93,6 +93,9 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
           ``AgglomerativeClustering.children_``.
         - array of shape (K - 1, 4): a linkage matrix of SciPy. Its heights have no effect.
 
+        Only the shape of a tree is used. Its leaves get the clusters of the fit, with similar ones
+        below the same nodes, and not those from which you made the tree.
+
     abstraction : {"constant", "cluster", "row"}, default="cluster"
         Weights of the nodes on a path.
 

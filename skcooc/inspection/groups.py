@@ -269,6 +269,12 @@ def read_labels(by: Any, parameter: str = "by") -> Labels:
         is_array = hasattr(column, "__array__")
         values = np.asarray(column) if is_array else np.array(list(column), dtype=object)
         order = getattr(column, "categories", None)  # of a pandas Categorical
+    kinds = list | set | dict | np.ndarray
+    if values.dtype == object and (lists := [v for v in values if isinstance(v, kinds)]):
+        raise TypeError(
+            f"{parameter} has several labels for a row, such as {lists[0]!r}: give one for each, "
+            "such as the first, column.str[0]."
+        )
     if values.dtype.kind == "m":
         raise ValueError(f"{parameter} has durations: give numbers, as of Series.dt.days.")
     return Labels(values, None if name is None else str(name), order, parameter)

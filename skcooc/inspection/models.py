@@ -252,6 +252,22 @@ def check_names(
     return checked
 
 
+def names_of_nodes(names: Mapping[Any, str], tree: Tree) -> dict[Any, str]:
+    """Names by numbers of nodes; ValueError for a number that may be that of a leaf's cluster.
+
+    Nodes are called "node 3" or "cluster 3", as in the output of `export_text`.
+    """
+    nodes = {f"cluster {c}": leaf for c, leaf in enumerate(tree.leaves.tolist())}
+    nodes |= {f"node {v}": v for v in range(tree.n_nodes)}
+    for key in names:
+        if isinstance(key, Integral) and int(key) < len(tree.leaves):
+            raise ValueError(
+                f"{key} may be the number of a cluster, as in labels_, or of a node, as in "
+                f"components_: write 'cluster {key}' or 'node {key}'."
+            )
+    return {nodes.get(str(key), key): name for key, name in names.items()}
+
+
 def names_by_number(names: Names | Mapping[str, str], n_topics: int) -> dict[int, str]:
     """Names of some topics by number; ValueError for other topics or a wrong length."""
     if not isinstance(names, Mapping):

@@ -115,7 +115,9 @@ def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
         well.
     names : sequence of K str, dict of int to str, or None
         Names of the components. A dict names some components, and the others keep their names, such
-        as those of seeds and classes. Its keys may be strings, as in JSON. None removes the names.
+        as those of seeds and classes. Its keys may be strings, as in JSON. In a tree, write
+        ``"cluster 3"`` for a leaf, numbered as in ``labels_``, or ``"node 3"``. None removes the
+        names.
         Names that are empty or not unique, and unknown components, raise a ValueError.
 
     Returns
@@ -133,6 +135,8 @@ def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
     array(['one', 'other'], dtype=object)
     """
     outermost = models.unwrap(model, "components_").model
+    if isinstance(names, Mapping) and hasattr(outermost, "tree_"):
+        names = models.names_of_nodes(names, outermost.tree_)
     numbered = {} if names is None else models.names_by_number(names, len(outermost.components_))
     inside = [layer.model for layer in models.layers(outermost)]
     inside = [inner for inner in inside if hasattr(inner, "components_")]

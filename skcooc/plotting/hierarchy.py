@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import Order, component_features
-from skcooc.inspection.models import FACTORS, Names, names_by_number, unwrap
+from skcooc.inspection.models import FACTORS, Names, names_by_number, names_of_nodes, unwrap
 from skcooc.inspection.names import override_names, user_names
 from skcooc.inspection.palette import topic_ranks
 from skcooc.plotting import canvas
@@ -108,8 +108,8 @@ class HierarchyDisplay(Display):
         feature_names, n_features, order
             Columns of each node; see :func:`skcooc.inspection.export_text`.
         names : sequence of V or K str, or dict of int to str, default=None
-            Names of all V nodes, of the K leaves, or of some nodes by number. None means those of
-            :func:`skcooc.inspection.set_names`, if any.
+            Names of all V nodes, of the K leaves, or of some, such as ``{"cluster 0": "laws"}``.
+            None means those of :func:`skcooc.inspection.set_names`, if any.
         ax, fontsize : matplotlib Axes, default=None; float, default=9
             Where to draw; None means a new figure, as large as the tree. Size of texts in points.
         max_depth : int, default=None
@@ -557,13 +557,13 @@ def _n_clusters(splits: Sequence[Any]) -> int:
 def node_names(tree: Tree, names: Names) -> dict[int, str]:
     """Names by the numbers of nodes; ValueError where a sequence is not as long as it should be."""
     if isinstance(names, Mapping):
-        return names_by_number(names, tree.n_nodes)
+        return names_by_number(names_of_nodes(names, tree), tree.n_nodes)
     n_leaves = len(tree.leaves)
     if isinstance(names, str) or len(names) not in (tree.n_nodes, n_leaves):
         n = 1 if isinstance(names, str) else len(names)
         raise ValueError(
             f"names has {n} entries, but the tree has {tree.n_nodes} nodes and {n_leaves} leaves: "
-            "give one for each node or for each leaf, or a dict with numbers of nodes."
+            "give one for each node or for each leaf, or a dict such as {'cluster 0': name}."
         )
     nodes = tree.leaves.tolist() if len(names) == n_leaves else range(tree.n_nodes)
     return names_by_number(dict(zip(nodes, names, strict=True)), tree.n_nodes)

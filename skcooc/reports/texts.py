@@ -119,7 +119,7 @@ def fit_texts(
     >>> bible = load_bible()
     >>> report = fit_texts(bible.data, group=bible.sections, n_components=8, random_state=0)
     >>> report.topics[["name", "share"]].shape, report.shares_by_group.shape
-    ((8, 2), (64, 6))
+    ((8, 2), (64, 8))
     >>> report.label(["The Lord is my shepherd", "42"])["topic"].isna().tolist()
     [False, True]
     """

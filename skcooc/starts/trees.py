@@ -35,14 +35,16 @@ def tree_start(
 ) -> State:
     """Return the nodes (M, V) of a learned tree, or else sums of clusters of rows.
 
-    These clusters lie at the leaves by similarity.
+    These clusters lie at the leaves by similarity, in the order in which a tree is drawn.
     """
     noise = model.noise(X, rng)
     if nodes is None:
         clusters = RowClusters(len(model.tree.leaves))
         params, rows = best_start(clusters, X, rng, runner)
         overlaps = clusters.overlaps(X, params, rows)
-        order = list(ward_groups(overlaps, 1)[0])
+        drawn = model.tree.preorder[np.isin(model.tree.preorder, model.tree.leaves)]
+        order = np.empty(len(drawn), dtype=int)
+        order[np.searchsorted(model.tree.leaves, drawn)] = list(ward_groups(overlaps, 1)[0])
         nodes = (params.components[:, order] * overlaps.diagonal()[order]) @ model.tree.above
     return State(*model.from_nodes(X, nodes, noise))
 

@@ -316,14 +316,16 @@ def test_names_of_nodes_stand_before_their_words():
     short, words = stand_in(binary_tree(5), splits_=SPLITS), [f"w{j}" for j in range(30)]
     plain = skcooc.inspection.export_text(short, words).splitlines()
     root, leaf = short.tree_.preorder[0], short.tree_.leaves[2]
-    set_names(short, {root: "all of it", leaf: "a leaf"})
+    refused("0 may be the number of a cluster.*'cluster 0' or 'node 0'", set_names, short, {0: "a"})
+    set_names(short, {f"node {root}": "all of it", "cluster 2": "a leaf"})
+    assert short.component_names_ == {root: "all of it", leaf: "a leaf"}
     lines = skcooc.inspection.export_text(short, words).splitlines()
     assert lines[0] == plain[0].replace("|--- ", "|--- all of it: ")
     assert lines[1:] == [line.replace("cluster 2: ", "cluster 2: a leaf: ") for line in plain[1:]]
     drawn = HierarchyDisplay.from_estimator(short, words)
     assert drawn.texts_[root].get_text().startswith("all of it: ")
     assert drawn.texts_[leaf].get_text().startswith("2: a leaf: ")
-    given = HierarchyDisplay.from_estimator(short, words, names={0: "other"}, n_features=0)
+    given = HierarchyDisplay.from_estimator(short, words, names={"node 0": "other"}, n_features=0)
     assert given.texts_[0].get_text() == "other"
     words_of = top_features(short, words, n_features=3)
     labels = SplitsDisplay.from_estimator(short, words, order="probable").labels

@@ -251,7 +251,8 @@ def test_names_of_leaves_or_of_nodes_and_lists_of_another_length_are_refused():
     tree = binary_tree(4)
     model = stand_in(tree)
     names = np.array(["tea", "wine", "ale", "milk"])
-    for named in (names, names.tolist(), dict(zip(tree.leaves.tolist(), names, strict=True))):
+    of_clusters = {f"cluster {c}": name for c, name in enumerate(names)}
+    for named in (names, names.tolist(), of_clusters):
         display = HierarchyDisplay.from_estimator(model, names=named)
         assert {node: str(name) for node, name in display.names.items()} == dict(
             zip(tree.leaves.tolist(), names.tolist(), strict=True)

@@ -22,6 +22,24 @@ def test_trees_begin_with_the_clusters():
         assert adjusted_rand_score(data.labels, model.labels_) == 1
 
 
+@pytest.mark.parametrize("pairs", [[[0, 1], [2, 3]], [[0, 2], [1, 3]], [[0, 3], [1, 2]]])
+def test_similar_clusters_are_below_the_same_node_whatever_the_numbers_of_leaves(pairs):
+    rng = np.random.default_rng(0)
+    topics = np.full((4, 60), 0.2)
+    topics[:2, :10] = 2
+    topics[2:, 10:20] = 2
+    for k in range(4):
+        topics[k, 20 + 10 * k : 30 + 10 * k] = 3
+    topics /= topics.sum(axis=1, keepdims=True)
+    planted = np.repeat(range(4), 50)
+    X = np.array([rng.multinomial(80, topics[k]) for k in planted])
+    for seed in range(2):
+        model = ClusterAbstraction(4, tree=[*pairs, [4, 5]], random_state=seed).fit(X)
+        assert adjusted_rand_score(planted, model.labels_) == 1
+        groups = {frozenset(planted[np.isin(model.labels_, pair)]) for pair in pairs}
+        assert groups == {frozenset({0, 1}), frozenset({2, 3})}
+
+
 def grown(X, heldout=None):
     """A tree of at most four clusters."""
     rng = np.random.default_rng(0)
