@@ -439,9 +439,9 @@ def find_fitted_genes(adata: AnnData, model: Any) -> Array:
         hint = (
             "Are names of one kind in both, such as symbols or identifiers?"
             if len(missing) == len(fitted)
-            else "Fit to the genes that both have; or, if these genes were measured and have no "
-            "counts, add them: anndata.concat([adata, cells_fitted[:0]], join='outer', "
-            "fill_value=0)."
+            else "If these genes were measured and have no counts, add them: "
+            "anndata.concat([adata, cells_fitted[:0]], join='outer', fill_value=0). Otherwise fit "
+            "to the genes that both have; GuidedAspectModel(fixed_components=...) keeps the topics."
         )
         raise ValueError(
             f"The feature names should match those that were passed during fit: adata lacks "

@@ -29,6 +29,7 @@ from skcooc.tables import Dyads, Table, row_groups
 
 GroupEffects: TypeAlias = Literal["topics", "columns", "both"]
 Column: TypeAlias = "str | int"
+N_LISTED = 8  # seeds in a message
 NAMED_COUNTS = "put NamedCounts around the vectorizer, as in NamedCounts(CountVectorizer())"
 
 
@@ -577,8 +578,9 @@ class GuidedFamily(AspectFamily):
             seeds[[*index], n_per_name * k : n_per_name * (k + 1)] = 1 / len(index)
         if unknown:
             name = _in_other_case(unknown, names)
+            listed = ", ".join(map(repr, unknown[:N_LISTED]))
             warn(
-                f"{len(unknown)} of the seeds are not columns of X, such as {unknown[0]!r}"
+                f"{len(unknown)} of the seeds are not columns of X, such as {listed}"
                 f"{f'; X has {name}' if name else ''}. They are left out."
             )
         return seeds
