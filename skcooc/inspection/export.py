@@ -208,7 +208,7 @@ def to_linkage(model: Estimator, *, axis: Literal["rows", "columns"] = "rows") -
     >>> X = [[8, 4, 0, 0], [8, 4, 0, 1], [0, 0, 3, 9], [1, 0, 9, 3]]
     >>> model = ClusterAbstraction(3, tree="binary", beta=0.8, random_state=0).fit(X)
     >>> inspection.to_linkage(model).round(2)
-    array([[1.  , 2.  , 0.37, 2.  ],
+    array([[1.  , 2.  , 0.08, 2.  ],
            [0.  , 3.  , 0.62, 3.  ]])
     >>> dendrogram(inspection.to_linkage(model), no_plot=True)["ivl"]
     ['0', '1', '2']
