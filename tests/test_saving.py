@@ -200,6 +200,19 @@ def test_functions_are_pickled_by_their_names(tmp_path):
             assert [*copies(value, tmp_path)] == [value] * 3, name
 
 
+def test_a_model_with_seeds_is_not_much_larger_than_one_without():
+    X = make_cooccurrences(200, 3000, 8, n_tokens=60_000, random_state=0).X
+    model = skcooc.GuidedAspectModel(8, seed_features={"a": [0, 1]}, random_state=0).fit(X)
+    pickled = pickle.dumps(model)
+    plain = skcooc.AspectModel(8, random_state=0).fit(X)
+    assert len(pickled) < 1.2 * len(pickle.dumps(plain))
+    again = pickle.loads(pickled)
+    guides = (fitted._fitted_model.guide for fitted in (model, again))
+    for first, second in zip(*(vars(guide).items() for guide in guides), strict=True):
+        np.testing.assert_equal(first, second)
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
+
+
 def test_pickles_hold_the_components_once_and_those_that_were_changed():
     X = make_cooccurrences(60, 40, n_components=3, random_state=0).X
     model = skcooc.AspectModel(3, beta=0.9, random_state=0).fit(X)

@@ -52,6 +52,17 @@ class Guide:
         """Columns and aspects with seeds or pseudo-counts, of components that are not fixed."""
         return np.nonzero((self.seeds + self.counts) * ~self.is_fixed)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: sparse arrays in place of those that are mostly zero."""
+        names = "seeds", "fixed_components", "counts"
+        arrays = {name: vars(self)[name] for name in names}
+        mostly_zero = {k: v for k, v in arrays.items() if 2 * np.count_nonzero(v) < v.size}
+        return vars(self) | {name: sp.csr_array(v) for name, v in mostly_zero.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        dense = {name: v.toarray() if sp.issparse(v) else v for name, v in state.items()}
+        vars(self).update(dense)
+
     @classmethod
     def empty(cls, shape: tuple[int, int] = (0, 0)) -> Self:
         """Return a guide that knows nothing about aspects of this shape, (M, K)."""
