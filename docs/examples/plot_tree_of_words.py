@@ -32,10 +32,10 @@ print(f"{model.n_clusters_} clusters, {model.tree_.n_nodes} nodes, beta {model.b
 # share of the tokens at a node and below it. Every cluster has the name of its most frequent book.
 from skcooc.plotting import AbstractionDisplay, HierarchyDisplay, SplitsDisplay, style
 
-names = {}
-for cluster, leaf in enumerate(model.tree_.leaves):
+names = []
+for cluster in range(model.n_clusters_):
     books = np.array(bible.groups)[model.labels_ == cluster]
-    names[leaf] = Counter(books).most_common(1)[0][0]
+    names.append(Counter(books).most_common(1)[0][0])
 HierarchyDisplay.from_estimator(model, words, n_features=3, names=names)
 plt.show()
 

@@ -518,8 +518,8 @@ def share_intervals(
         sizes = p * (1 - p) / errors**2 * (norm.ppf(tail) / t.ppf(tail, n - 1)) ** 2
         successes = share * sizes
         failures = sizes - successes
-        is_seen = share > SMALLEST_ERROR
-        ends[0, g] = np.where(is_seen, beta.ppf(tail, successes, failures + 1), 0)
+        low = beta.ppf(tail, successes, failures + 1)
+        ends[0, g] = np.where(low > SMALLEST_ERROR, low, 0)
         ends[1, g] = np.where(share < 1, beta.ppf(1 - tail, successes + 1, failures), 1)
     return ends
 

@@ -185,19 +185,20 @@ def _identifiers(table: CSR, names: Array | None, sums: Array) -> list[int]:
 def _measurements(table: CSR, names: Array | None) -> list[int]:
     """Columns that may be measurements: by their names, at the ends of the table, or by fractions.
 
-    At the ends of a sorted vocabulary may be any word. There are fractions in a few columns, and in
-    most of their cells.
+    At the ends of a sorted vocabulary may be any word, but they do not begin alike, as "site_01"
+    and "site_02". There are fractions in a few columns, and in most of their cells.
     """
     listed = [] if names is None else names.tolist()
-    if len(set(map(type, listed))) == 1 and listed != sorted(listed):
+    if all(isinstance(name, str) for name in listed):
         columns = range(len(listed))
         named = {
             j
             for ends in (columns, columns[::-1])
             for j in takewhile(lambda j: is_name_of_measure(listed[j]), ends)
         }
-        if 0 < len(named) < len(listed):
-            return sorted(named)
+        others = [name for j, name in enumerate(listed) if j not in named]
+        if named and (listed != sorted(listed) or len({name[:1] for name in others}) == 1):
+            return sorted(named) if others else []
     n_cells = np.bincount(table.indices, table.data != 0, minlength=table.shape[1])
     is_fraction = table.data != np.rint(table.data)
     n_fractions = np.bincount(table.indices, is_fraction, minlength=table.shape[1])
