@@ -16,7 +16,7 @@ from skcooc.heldout.scoring import ranked
 from skcooc.tables import NameIndex
 from tests.cases import CLASSES, META
 from tests.contract import fitted
-from tests.tables import refused
+from tests.tables import planted, refused
 
 RNG = np.random.default_rng(0)
 X = sp.csr_array(RNG.poisson(0.7 + 2 * (np.arange(14)[:, None] % 3 == np.arange(6) % 3)) * 1.0)
@@ -48,6 +48,15 @@ def assert_is_literal(found, P, n, left_out):
         columns, values = zip(*literal(p, n, out), strict=True)
         np.testing.assert_allclose(scores, values, rtol=1e-6)
         assert items.tolist() == list(columns)
+
+
+def test_positions_of_rows_mean_nothing_after_several_batches():
+    X = planted(n_tokens=3000).X
+    model = AspectModel(3, beta=0.9, max_iter=4, random_state=0).fit(X[:40])
+    assert len(model.recommend([0, 1], 2).items) == 2
+    model.partial_fit(X[40:])
+    refused("Positions of training rows would be those of the last batch", model.recommend, [0], 2)
+    assert len(model.recommend(X[:3], 2).items) == 3
 
 
 @pytest.mark.parametrize("estimator", [*CLASSES, *META], ids=repr)

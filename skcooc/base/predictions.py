@@ -85,7 +85,7 @@ class Predictions(MixturesMixin):
     _mass: float  # tokens of the fit, weights of rows included
     _columns: Array | None = None  # (m,): columns with tokens; None: all
     _stopped: bool  # whether a callback stopped the last fit
-    _stream: Stream | None
+    _stream: Stream | None = None
     _passes: Passes | None
     _heldout_predictions: HeldOutPredictions | None
     is_factorised: ClassVar[bool] = True  # that is all it predicts, but for smoothing

@@ -88,6 +88,11 @@ def _query_of_training_rows(model: Predictions, rows: ArrayLike, exclude_seen: b
             "matrix."
         )
     schema = model._schema
+    if schema.row_index is None and not model._has_all_rows:
+        raise ValueError(
+            "Positions of training rows would be those of the last batch, as only its rows are "
+            "kept. Give counts as a matrix."
+        )
     if exclude_seen and schema.seen is None:
         raise ValueError(
             "The non-zero columns of training rows are not kept for dask arrays and DiskTable. "

@@ -278,7 +278,8 @@ def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
             yield ""
         yield f"  {kind}, with the most associated clusters of {table.kinds[1 - side]} in brackets"
         for c in np.argsort(-sides[side].weights).tolist():
-            words = " ".join(names[side][sides[side].members[c][:n]])
+            members = names[side][sides[side].members[c][:n]]
+            words = (", " if any(" " in name for name in members) else " ").join(members)
             clusters = ", ".join(map(str, associated[c][0][:2].tolist()))
             line = textwrap.shorten(words, WIDTH - 28, placeholder="")
             yield f"  {c:3d}  {100 * sides[side].weights[c]:4.1f} %  {line}  [{clusters}]"

@@ -76,7 +76,8 @@ REMEDIES = (  # parts of messages of scikit-learn and NumPy, which values are me
         "features, but .* is expecting",
         None,
         "Count new texts with the transform method of the fitted vectorizer. If rows and columns "
-        "are exchanged, give X.T.",
+        "are exchanged, give X.T. To learn new columns in a stream, use partial_fit(X, "
+        "by_name=True).",
     ),
     (
         "feature names should match",

@@ -146,7 +146,7 @@ def test_a_table_of_many_numbers_is_a_matrix(error, tmp_path):
     path.write_text(",".join(f"w{j}" for j in range(100_000)) + f"\n{'1,' * 99_999}2" * 2)
     begin = time.process_time()
     assert read_with(path).X.shape == (2, 100_000)
-    assert time.process_time() - begin < 5
+    assert time.process_time() - begin < 60  # minutes if it were quadratic
 
 
 def test_five_letters_are_five_words_and_empty_cells_are_zero(tmp_path):
