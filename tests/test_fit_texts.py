@@ -398,3 +398,12 @@ def test_texts_whose_words_are_all_dropped_are_a_note():
     assert report.label()["topic"][-22:].isna().all()
     few = [*planted_texts(4)[0], "nara", ""]
     assert not fit_texts(few, n_components=4, max_iter=50, stop_words=["nara"]).notes
+
+
+def test_many_years_are_in_intervals_that_are_named():
+    years = np.arange(2007, 2020).repeat(31)[:400]
+    texts = planted_texts(4)[0]
+    times = fit_texts(texts, time=years, n_components=4, max_iter=50, random_state=0).shares_by_time
+    assert times["time"].unique().tolist()[:2] == ["2006 – 2007", "2008 – 2009"]
+    few = fit_texts(texts, time=years // 2, n_components=4, max_iter=50, random_state=0)
+    assert few.shares_by_time["time"].unique().tolist() == list(range(1003, 1010))

@@ -48,6 +48,14 @@ class RowGroups(NamedTuple):
     name: str | None = None
 
     @property
+    def values(self) -> Array:
+        """The groups, (G,); of intervals the labels, as their middles may be no values."""
+        is_number = self.groups.dtype.kind == "f"
+        if is_number and number_labels(self.groups) != self.labels:
+            return np.array(self.labels, dtype=object)
+        return self.groups
+
+    @property
     def ordered(self) -> bool:
         return bool(np.issubdtype(self.groups.dtype, np.number)) or self.groups.dtype.kind == "M"
 

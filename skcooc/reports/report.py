@@ -46,7 +46,7 @@ class Division:
 
     name: str  # "group" or "time"
     labels: list[str]
-    values: Array  # (G,): labels, numbers, or the first days of periods
+    values: Array  # (G,): labels, numbers, intervals of these, or the first days of periods
     sizes: list[int]  # rows of each
     components: list[int]  # numbers of the K topics, the largest in all rows first
     share: Array  # (G, K): of the tokens
@@ -73,7 +73,7 @@ class TopicReport:
         A line for each group, or period, and topic: ``group`` or ``time``, ``component``,
         ``topic``, ``n_rows``, ``share`` (of the tokens), its 95 % interval from ``low`` to ``high``
         and ``documents`` (share of the texts with this as their largest topic). Topics are in the
-        order of ``topics``.
+        order of ``topics``. More than 12 numbers are put into intervals, such as "2006 – 2007".
     dropped : data frame
         Words that are not counted, those to doubt first: ``word``, ``reason`` and ``documents``,
         the share of the texts that have it. Reasons are "common" (in texts of all topics alike),
@@ -335,7 +335,7 @@ class TopicReport:
         return Division(
             name,
             rows.labels,
-            rows.groups,
+            rows.values,
             [len(members) for members in rows.members],
             components,
             shares[:, components],
