@@ -122,8 +122,10 @@ def test_a_measurement_among_counts_is_doubted():
     by_row = X * RNG.choice([0.5, 1, 2], (len(X), 1))
     sublinear = np.where(X, 1 + np.log(np.maximum(X, 1)), 0)
     measured = frame.assign(body_mm=RNG.integers(5, 90, len(X)))
-    for table in (measured, measured[["body_mm", *frame]]):
-        assert any("are read as counts: 'body_mm'." in m for m in warned(table))
+    for name in ("body_mm", "weight_g", "elevation_m"):
+        named = measured.rename(columns={"body_mm": name})
+        for table in (named, named[[name, *frame]]):
+            assert any(f"are read as counts: {name!r}." in m for m in warned(table))
     words = frame.set_axis([*WORDS, *[f"x{j:02}" for j in range(29)], "year"], axis=1)
     for table in (X, X / 2, stars, by_row, sublinear, X[:, :2] * [0.7, 1], words):
         assert not any("are read as counts: " in m for m in warned(table))

@@ -55,7 +55,8 @@ def test_positions_of_rows_mean_nothing_after_several_batches():
     model = AspectModel(3, beta=0.9, max_iter=4, random_state=0).fit(X[:40])
     assert len(model.recommend([0, 1], 2).items) == 2
     model.partial_fit(X[40:])
-    refused("Positions of training rows would be those of the last batch", model.recommend, [0], 2)
+    for call in (model.recommend, model.joint_distribution):
+        refused("Positions of training rows would be those of the last batch", call, [0], 2)
     assert len(model.recommend(X[:3], 2).items) == 3
 
 

@@ -30,7 +30,7 @@ def joint_distribution(model: Predictions, rows: ArrayLike, columns: ArrayLike) 
     mass = masses(model)
     A = model.embedding_
     B = model.components_.T
-    i = positions(rows, model._schema.row_index, len(A), "row")
+    i = row_positions(model, rows)
     j = positions(columns, model._schema.column_index, len(B), "column")
     try:
         i, j = np.broadcast_arrays(i, j)
@@ -59,6 +59,17 @@ def masses(model: Predictions) -> Array:
 
 def marginal(model: Predictions) -> Array:
     return np.asarray(masses(model) @ model.embedding_)
+
+
+def row_positions(model: Predictions, rows: ArrayLike) -> Array:
+    """Return positions of training rows; ValueError for numbers where only a last batch is kept."""
+    index = model._schema.row_index
+    if index is None and not model._has_all_rows:
+        raise ValueError(
+            "Positions of training rows would be those of the last batch, as only its rows are "
+            "kept. Give counts as a matrix."
+        )
+    return positions(rows, index, len(model.embedding_), "row")
 
 
 def positions(wanted: ArrayLike, names: NameIndex | None, size: int, side: str) -> Array:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base.quantities import positions
+from skcooc.base.quantities import row_positions
 from skcooc.heldout.scoring import Ranked, ranked
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.tables import all_cells, as_names, observed_cells
@@ -88,17 +88,12 @@ def _query_of_training_rows(model: Predictions, rows: ArrayLike, exclude_seen: b
             "matrix."
         )
     schema = model._schema
-    if schema.row_index is None and not model._has_all_rows:
-        raise ValueError(
-            "Positions of training rows would be those of the last batch, as only its rows are "
-            "kept. Give counts as a matrix."
-        )
     if exclude_seen and schema.seen is None:
         raise ValueError(
             "The non-zero columns of training rows are not kept for dask arrays and DiskTable. "
             "Give counts as a matrix, or exclude_seen=False."
         )
-    index = positions(rows, schema.row_index, len(model.embedding_), "row").ravel()
+    index = row_positions(model, rows).ravel()
     counts = model._training_table()
     mixtures = np.asarray(model.embedding_[index])
     return Query(mixtures, None if counts is None else counts[index], schema.seen, index, index)

@@ -15,6 +15,7 @@ from skcooc.inspection.models import (
     HOW_MANY,
     TreeModel,
     distributions,
+    keeps_rows,
     layers,
     read_view,
     unwrap,
@@ -197,7 +198,7 @@ def to_linkage(model: Estimator, *, axis: Literal["rows", "columns"] = "rows") -
         - ClusterAbstraction: the mutual information of clusters and columns, in nats per token,
           that is lost by this merge and all earlier ones. Of the nodes whose children are merged,
           the one that loses least is next. Clusters count by their tokens, or equally if the model
-          kept no rows.
+          did not keep all rows.
         - SymmetricClustering: the integrated likelihood, in nats, that is lost by this merge and
           all earlier merges of both sides.
 
@@ -247,8 +248,10 @@ def to_linkage(model: Estimator, *, axis: Literal["rows", "columns"] = "rows") -
 def _losses(model: TreeModel) -> list[float]:
     """Mutual information that is lost where the children of each node merge, in nats per token."""
     tree = model.tree_
-    tokens = model.posteriors_ * np.asarray(model.row_distribution_)[:, None]
-    nodes = (tokens.T @ model.embedding_) * tree.above if len(tokens) else tree.above
+    nodes = tree.above
+    if keeps_rows(model):
+        tokens = model.posteriors_ * np.asarray(model.row_distribution_)[:, None]
+        nodes = np.asarray(tokens.T @ model.embedding_) * nodes
     joint = tree.above.T @ (nodes @ model.components_)  # of all rows below a node, (V, M)
     joint /= joint[tree.preorder[0]].sum()
     masses = joint.sum(axis=1)

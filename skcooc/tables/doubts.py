@@ -197,8 +197,9 @@ def _measurements(table: CSR, names: Array | None) -> list[int]:
             for j in takewhile(lambda j: is_name_of_measure(listed[j]), ends)
         }
         others = [name for j, name in enumerate(listed) if j not in named]
-        if named and (listed != sorted(listed) or len({name[:1] for name in others}) == 1):
-            return sorted(named) if others else []
+        is_vocabulary = listed == sorted(listed) and len({name[:1] for name in others}) > 1
+        if named and others and not is_vocabulary:
+            return sorted(named)
     n_cells = np.bincount(table.indices, table.data != 0, minlength=table.shape[1])
     is_fraction = table.data != np.rint(table.data)
     n_fractions = np.bincount(table.indices, is_fraction, minlength=table.shape[1])

@@ -22,7 +22,8 @@ NAME_OF_IDS = re.compile(
 MEASURE = re.compile(
     "age|altitude|chr|date|day|depth|duration|elevation|end|lat|latitude|length|lon|long|longitude|"
     "month|numotus|ph|price|ratings?|score|stars|start|sum|temp|temperature|time|timestamp|totals?|"
-    "year|.*%.*|.+[ _.](mm|cm|km|mg|kg|ml|pct|percent|usd|eur)",
+    "year|.*%.*|.+[ _.](mm|cm|km|mg|kg|ml|pct|percent|usd|eur)|"
+    "(altitude|depth|elevation|height|length|mass|temperature|weight|width)[ _.].+",
     re.IGNORECASE,
 )
 

@@ -261,6 +261,9 @@ def read(
     counts = _counts_of(estimator, X, needs, sample_weight)
     n_rows = SAMPLE_ROWS if searches else 1
     sample = CSRCounts(counts.sample(n_rows, random_generator(random_state)))
+    if searches and is_collection(X):  # a table on disk was doubted when it was written
+        for message in doubts(sample.table):
+            warn(message, TableWarning)
     return Table(counts, sample, TableSchema(counts.shape, column_names=column_names_of(X)).copy())
 
 
