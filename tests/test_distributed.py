@@ -122,6 +122,12 @@ def test_the_temperature_is_found_on_a_sample(workers, monkeypatch):
     assert part.objective_ == pytest.approx(far.objective_, rel=0.2)  # of all rows
 
 
+def test_a_column_that_numbers_the_rows_is_doubted(workers):
+    numbered = np.column_stack([X.toarray(), np.arange(X.shape[0])])
+    with pytest.warns(skcooc.TableWarning, match="seems to number or identify the rows"):
+        AspectModel(3, max_iter=2, random_state=0).fit(da.from_array(numbered, chunks=(100, -1)))
+
+
 def test_transform_is_lazy(workers):
     model = clone(FEW).fit(X)
     for table in (in_blocks(X, 30, 131), da.from_array(X.toarray(), chunks=(100, -1))):
