@@ -56,7 +56,7 @@ class RowClusterMixin(ClusterMixin):
     components_: Array
     fold_in: Callable[[Block], Array]
     _read_rows: Callable[..., Block]
-    _map_blocks: Callable[[str, TableLike, int], Array]
+    _map_blocks: Callable[[str, Callable[[Block], Array], TableLike, int], Array]
 
     @property
     def labels_(self) -> Array:
@@ -113,7 +113,7 @@ class RowClusterMixin(ClusterMixin):
         """
         check_is_fitted(self)
         if is_out_of_core(X):
-            return self._map_blocks("predict_proba", X, self._n_posteriors)
+            return self._map_blocks("predict_proba", self._posteriors, X, self._n_posteriors)
         return self._posteriors(self._read_rows(X))
 
     def _have_counts(self, table: Table) -> dict[str, Array]:

@@ -112,7 +112,7 @@ class Predictions(MixturesMixin):
         """
         check_is_fitted(self)
         if tables.is_out_of_core(X):
-            return self._map_blocks("transform", X, len(self.components_))
+            return self._map_blocks("transform", self.fold_in, X, len(self.components_))
         return self.fold_in(self._read_rows(X))
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
@@ -453,10 +453,15 @@ class Predictions(MixturesMixin):
             raise AttributeError(f"{type(self).__name__} was fitted to columns without names.")
         return names
 
-    def _map_blocks(self, method: str, X: TableLike, n_columns: int) -> Array:
-        """Return a method's results, computed block by block; a dask array where X is one."""
+    def _map_blocks(
+        self, method: str, of_block: Callable[[Block], Array], X: TableLike, n_columns: int
+    ) -> Array:
+        """Return a method's results, computed block by block; a dask array where X is one.
+
+        ``of_block`` is the method for checked rows.
+        """
         if not tables.is_collection(X):
-            return np.concatenate([getattr(self, method)(block) for block in X])
+            return np.concatenate([of_block(rows) for rows in tables.read_row_blocks(self, X)])
         check_row_blocks(X)
         dtype = self.components_.dtype
         return X.map_blocks(

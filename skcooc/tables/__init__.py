@@ -44,6 +44,7 @@ from skcooc.tables.reading import (
     read_batch,
     read_in_memory,
     read_new_triads,
+    read_row_blocks,
     read_rows,
     row_groups,
 )

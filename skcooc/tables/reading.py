@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -276,6 +276,18 @@ def read_rows(estimator: BaseEstimator, X: TableLike, *, scored: bool = False) -
     table = check_table(estimator, X, reset=False)
     _warn_of_unknown_rows(_rows_without_known_tokens(estimator, table), table.shape[0], scored)
     return NewRows(table)
+
+
+def read_row_blocks(estimator: BaseEstimator, X: Iterable[CSR]) -> Iterator[NewRows]:
+    """Check new rows block by block, as ``read_rows`` does; warns once, at the end."""
+    unknown: list[Array] = []
+    n_rows = 0
+    for block in X:
+        table = check_table(estimator, block, reset=False)
+        unknown.append(n_rows + _rows_without_known_tokens(estimator, table))
+        n_rows += table.shape[0]
+        yield NewRows(table)
+    _warn_of_unknown_rows(np.concatenate(unknown), n_rows, scored=False)
 
 
 def _warn_of_unknown_rows(rows: Array, n_rows: int, scored: bool) -> None:
