@@ -170,7 +170,7 @@ def _parse_delimited(
 def _split_lines(
     path: Path, text: str, n_skipped: int, separator: str
 ) -> tuple[list[list[str]], list[int]]:
-    """The fields of the lines that have some, and the numbers of these lines.
+    """The fields of the records that have some, and the numbers of their first lines.
 
     Between tabs, quotes that do not enclose fields belong to texts, unless the header has quotes.
     """
@@ -186,8 +186,12 @@ def _split_lines(
         skipinitialspace=True,
         strict=True,
     )
+    numbered: list[tuple[int, list[str]]] = []
+    n_read = 0
     try:
-        numbered = [(reader.line_num, fields) for fields in reader]
+        for fields in reader:  # of one line, or of several with quotes around them
+            numbered.append((n_read + 1, fields))
+            n_read = reader.line_num
     except csv.Error as error:
         if separator != "\t" or '"' in lines[0]:
             raise InputError(

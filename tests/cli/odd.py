@@ -320,6 +320,9 @@ REFUSED = {
     "occurs twice": {"two_nameless.csv": b"id,,\n1,2,3\n", "twice.csv": b"id,id\n1,2\n"},
     "one column": {"one_of_words.csv": b"text\nword\n", "one_field.jsonl": b'{"a": "b"}\n'},
     ": 1 fields, but the header has 2": {"ragged.csv": GOOD + b"1\n2,3,4\n"},
+    "line 34: 1 fields, but the header": {  # the first of two, below a record of two
+        "ragged_long.csv": GOOD + b'x,"two\nlines"\n"y\nz"\n'
+    },
     "line 33: 1 fields": {"ragged_sep.csv": b"sep=^\n" + table(TEXTS, "^") + b"x\n"},
     "line 2: 2 fields, but the header has 1": {"lines.csv": b"a line of prose\nand, a comma\n"},
     "line 2: 3 fields, but the header": {
