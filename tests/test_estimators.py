@@ -179,7 +179,8 @@ def test_labels_of_new_rows_without_counts_mean_nothing_and_those_of_weight_zero
     assert not messages_without_counts(model.fit, blocks)
     for call in (model.predict, model.predict_proba, model.transform):
         (message,) = messages_of(call, RowBlocks([X[10:20], X[:10]]))
-        assert message.startswith("2 of 20 rows") and "such as row 13" in message
+        assert message.startswith("2 of 20 rows")
+        assert "such as row 13" in message
 
 
 def test_tied_items_need_counts_on_one_side_only():

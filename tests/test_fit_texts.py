@@ -12,6 +12,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from skcooc import AspectModel, ClusterAbstraction, fit_texts
 from skcooc.cli import main
 from skcooc.inspection import set_names, topic_shares
+from skcooc.reports.counting import count_texts
 from skcooc.reports.sizes import find_size, merge_copies
 from tests.cli.odd import DOCUMENTS, TOPICS
 from tests.inspection.pages import read_payload
@@ -368,6 +369,21 @@ def test_many_copies_are_a_note():
     assert "occurs 101 times" in next(note for note in report.notes if "copies" in note)
     few = fit_texts([*texts, *texts[:20]], n_components=4, max_iter=5)
     assert not any("copies" in note for note in few.notes)
+
+
+def test_a_footer_of_many_texts_is_a_note():
+    footer = "etc. Printed by permission of the\nTown Press, all rights reserved."
+    chapters = planted_texts(4)[0]
+
+    def notes(*with_footer):
+        texts = [f"{t} {footer}" if i in with_footer else t for i, t in enumerate(chapters)]
+        return [note for note in count_texts(texts).notes if "contain" in note]
+
+    (note,) = notes(*range(300))
+    assert note.startswith("75% of the texts contain 'Printed by permission of the Town Press")
+    assert not notes(*range(12))  # 3 %
+    copies = [f"{chapters[0]} {footer}"] * 50 + chapters
+    assert not any("contain" in note for note in count_texts(copies).notes)
 
 
 def test_a_single_topic_that_is_left_is_doubted(tmp_path, capsys):

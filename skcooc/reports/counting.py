@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ from skcooc.words import short_words, vectorizer_for
 
 COPIES = 0.1  # share of the texts that are told
 WORDLESS = 0.01  # share of the texts that are told
+REPEATED, MIN_REPEATED = 0.05, 5  # share, and number, of texts with the same sentence
+MIN_BLANKS = 3  # in sentences that are compared
+N_COMPARED = 2000  # texts, whose sentences are compared
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 MANY = 1000, 100  # texts, from which a word has to be in 5 of them, and in 2
 EXCERPT = 50  # characters of a text that name it
 
@@ -71,7 +76,7 @@ def count_texts(
     }
     if token_pattern is not None:
         options["token_pattern"] = token_pattern
-    notes = _note_of_copies(texts)
+    notes = [*_note_of_copies(texts), *_note_of_boilerplate(texts)]
     with collected(notes):
         vectorizer = vectorizer_for(texts, **options)
     counts, dropped = _fit_vectorizer(vectorizer, texts)
@@ -117,6 +122,31 @@ def _note_of_copies(texts: Sequence[str]) -> list[str]:
         "other texts. They can raise the number of topics, because words held out of one text are "
         "still in its copies. Remove copies first if they should not count."
     ]
+
+
+def _note_of_boilerplate(texts: Sequence[str]) -> list[str]:
+    """A note if many texts that are no copies have a line or sentence in common, as a footer."""
+    distinct = [*{" ".join(text.split()): text for text in texts}.values()]
+    compared = distinct[:: -(-len(distinct) // N_COMPARED) or 1]
+    frequencies = Counter(sentence for text in compared for sentence in _sentences(text))
+    least = max(REPEATED * len(compared), MIN_REPEATED)
+    repeated = [(n, len(sentence), sentence) for sentence, n in frequencies.items() if n >= least]
+    if not repeated:
+        return []
+    frequency, _, sentence = max(repeated)
+    n_more = len(repeated) - 1
+    others = f" ({n_more} more line{'s' if n_more > 1 else ''} like it)" if n_more else ""
+    return [
+        f"{frequency / len(compared):.0%} of the texts contain {excerpt(sentence)!r}{others}. If "
+        "this is boilerplate, such as a footer, it can form a topic of its own: remove it from "
+        "the texts, for example with str.replace."
+    ]
+
+
+def _sentences(text: str) -> set[str]:
+    """The lines and the sentences of a text that have some words, with white space folded."""
+    parts = (" ".join(part.split()) for part in (*text.splitlines(), *SENTENCE_END.split(text)))
+    return {part for part in parts if part.count(" ") >= MIN_BLANKS}
 
 
 def _note_of_wordless(texts: Sequence[str], X: CSR) -> list[str]:
