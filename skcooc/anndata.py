@@ -133,7 +133,7 @@ def fit_topics(
             f"{type(model).__name__} has no partial_fit, which is needed to fit cells in a file: "
             "load them into memory with adata.to_memory()."
         )
-    if batch_key is None and getattr(model, "group_effects", None):
+    if batch_key is None and _has_group_effects(model):
         raise TypeError(f"{model} needs the batches of the cells: give batch_key.")
     options = {"sample_weight": sample_weight, "groups": _batches(adata, model, batch_key)}
     is_nameless = getattr(model, "seed_features", None) and model.feature_names is None
@@ -224,7 +224,7 @@ def _batches(adata: AnnData, model: BaseEstimator, batch_key: str | None) -> Arr
     """Return the batch of each cell, (N,), None where it is missing; None without a key."""
     if batch_key is None:
         return None
-    if not getattr(model, "group_effects", None):
+    if not _has_group_effects(model):
         raise TypeError(
             f"batch_key={batch_key!r} needs a model of groups, such as GuidedAspectModel("
             f'group_effects="columns"), got {model}.'
@@ -233,6 +233,11 @@ def _batches(adata: AnnData, model: BaseEstimator, batch_key: str | None) -> Arr
         raise KeyError(f"batch_key={batch_key!r} is not a column of adata.obs.")
     batches = adata.obs[batch_key].astype(object)
     return np.asarray(batches.where(batches.notna(), None), dtype=object)
+
+
+def _has_group_effects(model: BaseEstimator) -> bool:
+    """Whether a model, or that of a search, has effects of groups."""
+    return bool(getattr(getattr(model, "estimator", model), "group_effects", None))
 
 
 def _add(

@@ -201,7 +201,7 @@ class TopicStability:
 
 def topic_stability(
     estimator: BaseEstimator, X: TableLike, n_runs: int = 10, *,
-    random_state: RandomState = None, n_jobs: int | None = None,
+    groups: ArrayLike | None = None, random_state: RandomState = None, n_jobs: int | None = None,
 ) -> TopicStability:  # fmt: skip
     """Fit a model from several initialisations and find which of its topics recur.
 
@@ -222,6 +222,8 @@ def topic_stability(
         Counts.
     n_runs : int, default=10
         Number of initialisations, at least 2.
+    groups : array-like of shape (N,), default=None
+        Group of each row, if the estimator has group effects.
     random_state : int, RandomState instance or None, default=None
         Seed of the initialisations.
     n_jobs : int, default=None
@@ -264,11 +266,17 @@ def topic_stability(
         pipeline = clone(estimator)
         steps = _seeded(pipeline[:-1], seeds[0])
         stability = topic_stability(
-            estimator[-1], steps.fit_transform(X), n_runs, random_state=random_state, n_jobs=n_jobs
+            estimator[-1],
+            steps.fit_transform(X),
+            n_runs,
+            groups=groups,
+            random_state=random_state,
+            n_jobs=n_jobs,
         )
         pipeline.steps = [*steps.steps, (pipeline.steps[-1][0], stability.model)]
         return replace(stability, model=pipeline)
-    run = delayed(lambda seed: _seeded(clone(estimator), seed).fit(X))
+    options = {} if groups is None else {"groups": groups}
+    run = delayed(lambda seed: _seeded(clone(estimator), seed).fit(X, **options))
     models = Parallel(n_jobs=n_jobs, require="sharedmem")(run(seed) for seed in seeds)
     components = [np.asarray(unwrap(model, "components_").model.components_) for model in models]
     first = components[0]

@@ -274,7 +274,7 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
             Ignored.
         **params : dict
             Passed to the ``fit`` of the estimator, such as ``sample_weight``. ``groups`` is passed
-            to ``cv``.
+            to ``cv``, unless the estimator has group effects.
 
         Returns
         -------
@@ -413,7 +413,8 @@ class ComponentSearchCV(EstimatorHints, BaseSearchCV, CallbackSupportMixin):
             routed = process_routing(self, "fit", **params)
             return Data(X, y, routed.estimator.fit), routed.splitter.split
         fit_params = {name: value for name, value in params.items() if value is not None}
-        split_params = {"groups": fit_params.pop("groups")} if "groups" in fit_params else {}
+        is_split = "groups" in fit_params and not getattr(self.estimator, "group_effects", None)
+        split_params = {"groups": fit_params.pop("groups")} if is_split else {}
         return Data(X, y, fit_params), split_params
 
     def _without_results(self) -> Self:

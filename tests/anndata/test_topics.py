@@ -420,6 +420,10 @@ def test_batches_of_cells_fitted_and_of_further_ones(adata, backed, monkeypatch)
     assert np.abs(adata.obsm["X_topics"] - corrected).max() > 1e-3
     with pytest.raises(KeyError, match="is not a column of adata"):
         add_topics(adata, found, batch_key="run")
+    search = fit_topics(adata, ComponentSearchCV(grouped, [2, 3]), batch_key="batch")
+    assert search.best_estimator_.groups_.tolist() == ["a", "b"]
+    with pytest.raises(TypeError, match="needs the batches of the cells"):
+        fit_topics(adata, search)
     with pytest.raises(TypeError, match="needs a model of groups"):
         add_topics(adata, fit_topics(adata, model()), batch_key="batch")
 

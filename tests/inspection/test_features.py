@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
-from skcooc import AspectModel, AsymmetricClustering, Dyads, TopicalColumns
+from skcooc import AspectModel, AsymmetricClustering, Dyads, GuidedAspectModel, TopicalColumns
 from skcooc.datasets import load_bible
 from skcooc.hierarchy import binary_tree
 from skcooc.inspection import (
@@ -265,6 +265,15 @@ def test_steps_of_a_pipeline_that_choose_columns_at_random_are_fitted_once():
     assert len(fitted[:-1].get_feature_names_out()) == fitted[-1].n_features_in_
     assert fitted.transform(texts[:3]).shape == (3, 4)
     assert not hasattr(pipeline[0], "vocabulary_")
+
+
+def test_runs_of_a_model_with_effects_of_groups():
+    X = planted(3, 6000).X
+    groups = np.arange(X.shape[0]) % 2
+    model = GuidedAspectModel(3, group_effects="columns", beta=0.9, max_iter=20)
+    stability = topic_stability(model, X, 2, groups=groups, random_state=0)
+    np.testing.assert_array_equal(stability.model.row_groups_, groups)
+    np.testing.assert_array_equal(stability.n_found, 2)
 
 
 def test_planted_topics_are_always_found_with_any_number_of_threads_and_starts_differ():

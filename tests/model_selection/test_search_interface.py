@@ -10,7 +10,13 @@ from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
-from skcooc import AspectModel, AsymmetricClustering, Dyads, TriadicAspectModel
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    Dyads,
+    GuidedAspectModel,
+    TriadicAspectModel,
+)
 from skcooc.model_selection import ComponentSearchCV
 from skcooc.protocol.scikit_learn import ProgressBar
 from tests.cases import FAST
@@ -88,6 +94,16 @@ def test_groups_reach_the_splitter():
     expected = [(groups != fold, groups == fold) for fold in np.unique(groups)]
     by_hand = search_of(cv=[tuple(map(np.flatnonzero, fold)) for fold in expected]).fit(dyads)
     assert sorted(split_scores(search)) == pytest.approx(sorted(split_scores(by_hand)))
+
+
+def test_groups_reach_an_estimator_with_effects_of_groups():
+    groups = np.arange(X.shape[0]) % 2
+    grouped = GuidedAspectModel(2, group_effects="columns", **FAST)
+    search = search_of(grouped, candidates=[2, 3]).fit(X, groups=groups)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = search_of(clone(grouped).set_fit_request(groups=True), candidates=[2, 3])
+        assert_same(search, routed.fit(X, groups=groups))
+    np.testing.assert_array_equal(search.best_estimator_.groups_, [0, 1])
 
 
 def split_scores(search):
