@@ -50,6 +50,28 @@ def assert_is_literal(found, P, n, left_out):
         assert items.tolist() == list(columns)
 
 
+def test_columns_that_are_never_recommended():
+    model = clone(ASPECTS).fit(DYADS)
+    P = smoothed(model, model.embedding_, X.toarray())
+    left_out = np.zeros(X.shape, dtype=bool)
+    left_out[:, [0, 4]] = True
+    found = model.recommend(np.arange(14), 5, exclude_seen=False, exclude=["f", "b"])
+    columns = np.array([[ITEMS.tolist().index(i) if i else -1 for i in row] for row in found.items])
+    assert_is_literal((columns, found.scores), P, 5, left_out)
+    one = model.recommend(X[:3], 2, exclude="e")
+    assert "e" not in one.items
+    refused("1 of the columns are not in the table fitted", model.recommend, 0, exclude=["g"])
+    refused("out of bounds", model.recommend, 0, exclude=[6], error=IndexError)
+
+
+def test_a_new_row_without_counts_gets_what_is_most_frequent():
+    model = clone(ASPECTS).fit(X)
+    with pytest.warns(UserWarning, match="that are most probable in all rows are recommended"):
+        items = model.recommend(np.zeros((1, 6)), 6).items
+    expected = model.weights_ @ model.components_ + 1e-9 * model.unigram_
+    assert items[0].tolist() == np.argsort(-expected, kind="stable").tolist()
+
+
 def test_positions_of_rows_mean_nothing_after_several_batches():
     X = planted(n_tokens=3000).X
     model = AspectModel(3, beta=0.9, max_iter=4, random_state=0).fit(X[:40])

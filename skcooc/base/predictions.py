@@ -354,7 +354,12 @@ class Predictions(MixturesMixin):
 
     @validated({"n": [Interval(Integral, 1, None, closed="left")], "exclude_seen": ["boolean"]})
     def recommend(
-        self, rows: ArrayLike | TableLike, n: int = 10, *, exclude_seen: bool = True
+        self,
+        rows: ArrayLike | TableLike,
+        n: int = 10,
+        *,
+        exclude_seen: bool = True,
+        exclude: ArrayLike = (),
     ) -> Recommendations:
         """Recommend the most probable columns for each row, such as items for users.
 
@@ -372,6 +377,8 @@ class Predictions(MixturesMixin):
             Number of columns for each row.
         exclude_seen : bool, default=True
             Whether to leave out columns that already have counts in the row.
+        exclude : array-like of str or int, default=()
+            Columns that are never recommended, by name or, if they have no names, by position.
 
         Returns
         -------
@@ -389,6 +396,12 @@ class Predictions(MixturesMixin):
             DiskTable, dask arrays). If n is not a positive int, or new counts are invalid.
         IndexError
             If positions are out of bounds or not integers.
+
+        Warns
+        -----
+        UserWarning
+            If new rows have no counts in the columns of the fit. They get the columns that are most
+            probable in all rows.
 
         Notes
         -----
@@ -409,7 +422,7 @@ class Predictions(MixturesMixin):
         >>> model.recommend("dan", 1, exclude_seen=False).items
         array(['ale'], dtype=object)
         """
-        return recommendations.recommend(self, rows, n, exclude_seen=exclude_seen)
+        return recommendations.recommend(self, rows, n, exclude_seen=exclude_seen, exclude=exclude)
 
     @property
     def _has_all_rows(self) -> bool:

@@ -109,8 +109,8 @@ def positions(wanted: ArrayLike, names: NameIndex | None, size: int, side: str) 
         raise ValueError(
             f"{len(unknown)} of the {side}s are not in the table fitted: {unknown[:3].tolist()}. "
             f"Its {side}s are called {names.names[:2].tolist()} and so on{advice}. A {side} at a "
-            f"position is called model.{side}_names_in_[position]; counts of new rows are given "
-            "as a table."
+            f"position is called model.{side}_names_in_[position]"
+            f"{'; counts of new rows are given as a table' if side == 'row' else ''}."
         )
     if repeated := [name for name in labels.ravel().tolist() if name in names.repeated]:
         remedy = "fit with distinct names" if names.has_numbers else "give positions"

@@ -10,10 +10,16 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base.quantities import row_positions
+from skcooc.base.quantities import positions, row_positions
 from skcooc.heldout.scoring import Ranked, ranked
-from skcooc.protocol import CSR, Array, TableLike
-from skcooc.tables import all_cells, as_names, observed_cells
+from skcooc.protocol import CSR, Array, TableLike, warn
+from skcooc.tables import (
+    all_cells,
+    as_names,
+    name_unknown_rows,
+    observed_cells,
+    read_new_rows,
+)
 from skcooc.tables.dyads import Cells
 
 if TYPE_CHECKING:
@@ -45,7 +51,12 @@ class Query(NamedTuple):
 
 
 def recommend(
-    model: Predictions, rows: ArrayLike | TableLike, n: int, *, exclude_seen: bool
+    model: Predictions,
+    rows: ArrayLike | TableLike,
+    n: int,
+    *,
+    exclude_seen: bool,
+    exclude: ArrayLike,
 ) -> Recommendations:
     check_is_fitted(model)
     shape = np.shape(rows)
@@ -62,16 +73,23 @@ def recommend(
     if len(shape) == 1 and _are_counts(model, rows):
         raise IndexError(f"rows looks like the counts of one row, of shape {shape}. {NEW_ROWS}")
     if len(shape) == 2:
-        X = model._read_rows(rows)
+        X, unknown = read_new_rows(model, rows)
+        if len(unknown):
+            warn(
+                f"{name_unknown_rows(unknown, X.shape[0])}: the columns that are most probable in "
+                "all rows are recommended."
+            )
         index = np.arange(X.shape[0])
         query = Query(model.fold_in(X), X.table, observed_cells(X.table), index)
     else:
         query = _query_of_training_rows(model, rows, exclude_seen)
     if not exclude_seen:
         query = query._replace(seen=None)
+    excluded = positions(exclude, model._schema.column_index, model.components_.shape[1], "column")
     leading = (len(query.rows),) if shape else ()
     best = Ranked.none(len(query.rows), n)
     for chunk, P in _predict(model, query):
+        P[:, excluded.ravel()] = -np.inf
         best.columns[chunk], best.values[chunk] = ranked(P, n)
     items = best.columns
     names = model._schema.column_names
@@ -117,7 +135,7 @@ def _are_counts(model: Predictions, rows: Any) -> bool:
 
 
 def _predict(model: Predictions, query: Query) -> Iterator[tuple[slice, Array]]:
-    """Yield slices of rows and their P(y given x); -inf in excluded columns."""
+    """Yield slices of rows and their P(y given x); -inf in columns that they have seen."""
     n_columns = model.components_.shape[1]
     for first in range(0, len(query.rows), step := max(1, CHUNK_SIZE // n_columns)):
         chunk = slice(first, first + step)

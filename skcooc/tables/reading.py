@@ -273,9 +273,9 @@ def read_rows(estimator: BaseEstimator, X: TableLike, *, scored: bool = False) -
     Warns of rows without tokens that the estimator knows: where there are any, or, if the rows are
     ``scored``, where all are so. Scores of such rows are zero, but their mixtures look like others.
     """
-    table = check_table(estimator, X, reset=False)
-    _warn_of_unknown_rows(_rows_without_known_tokens(estimator, table), table.shape[0], scored)
-    return NewRows(table)
+    rows, unknown = read_new_rows(estimator, X)
+    _warn_of_unknown_rows(unknown, rows.shape[0], scored)
+    return rows
 
 
 def read_row_blocks(estimator: BaseEstimator, X: Iterable[CSR]) -> Iterator[NewRows]:
@@ -283,27 +283,47 @@ def read_row_blocks(estimator: BaseEstimator, X: Iterable[CSR]) -> Iterator[NewR
     unknown: list[Array] = []
     n_rows = 0
     for block in X:
-        table = check_table(estimator, block, reset=False)
-        unknown.append(n_rows + _rows_without_known_tokens(estimator, table))
-        n_rows += table.shape[0]
-        yield NewRows(table)
+        rows, unknown_rows = read_new_rows(estimator, block)
+        unknown.append(n_rows + unknown_rows)
+        n_rows += rows.shape[0]
+        yield rows
     _warn_of_unknown_rows(np.concatenate(unknown), n_rows, scored=False)
+
+
+def read_new_rows(estimator: BaseEstimator, X: TableLike) -> tuple[NewRows, Array]:
+    """Check new rows, and find those without tokens that the estimator knows; no warning."""
+    table = check_table(estimator, X, reset=False)
+    return NewRows(table), _rows_without_known_tokens(estimator, table)
 
 
 def _warn_of_unknown_rows(rows: Array, n_rows: int, scored: bool) -> None:
     if len(rows) == n_rows > 0:
         warn(
-            f"{f'None of the {n_rows} rows of X has' if n_rows > 1 else 'The row of X has no'} "
-            "counts in the columns of the fit: the result is that of an empty row, and means "
+            f"{name_unknown_rows(rows, n_rows)}: the result is that of an empty row, and means "
             "nothing. Check that the columns of X are those of the fit, in the same order. Count "
             "new texts with the transform method of the fitted vectorizer."
         )
     elif len(rows) and not scored:
         warn(
-            f"{len(rows)} of {n_rows} rows {'have' if len(rows) > 1 else 'has'} no counts in the "
-            f"columns of the fit, such as row {rows[0]}: the result of such rows is that of an "
-            "empty row, and means nothing. Leave them out, or mark them as unknown."
+            f"{name_unknown_rows(rows, n_rows)}: the result of such rows is that of an empty row, "
+            "and means nothing. Leave them out, or mark them as unknown."
         )
+
+
+def name_unknown_rows(rows: Array, n_rows: int) -> str:
+    """The beginning of a message on rows at these positions, at least one.
+
+    >>> name_unknown_rows(np.array([3]), 5)
+    '1 of 5 rows has no counts in the columns of the fit, such as row 3'
+    """
+    if n_rows == 1:
+        return "The row of X has no counts in the columns of the fit"
+    if len(rows) == n_rows:
+        return f"None of the {n_rows} rows of X has counts in the columns of the fit"
+    return (
+        f"{len(rows)} of {n_rows} rows {'have' if len(rows) > 1 else 'has'} no counts in the "
+        f"columns of the fit, such as row {rows[0]}"
+    )
 
 
 def _rows_without_known_tokens(estimator: BaseEstimator, table: CSR) -> Array:
