@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from math import comb
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95  # of the intervals of shares
 FEW = 5  # rows of a group, below which its share sets no scale
+SIGNIFICANT = 0.05  # p_adjusted
 BLOCK = 8_000_000  # numbers in the largest array
 SMALLEST_ERROR = 1e-6  # standard error of a share
 MOST_SEED = 2**31 - 1
@@ -302,9 +304,9 @@ def compare_shares(
         Number of resamples for the intervals.
     n_permutations : int or "auto", default="auto"
         Number of permutations. The smallest possible p-value is 1 / (n_permutations + 1). "auto" is
-        999, or 40 times the number of tests if that is larger. A single difference can then have
-        ``p_adjusted`` below 0.05. If there are no more divisions of the rows into such groups than
-        permutations, all of them are compared, and the test is exact.
+        999, or 40 times the number of tests if that is larger, so that with enough rows a single
+        difference can have ``p_adjusted`` below 0.05. If there are no more divisions of the rows
+        into such groups than permutations, all of them are compared, and the test is exact.
     level : float, default=0.95
         Coverage of the intervals, in (0, 1).
     random_state : int, RandomState instance or None, default=None
@@ -324,6 +326,11 @@ def compare_shares(
         - ``n_tests``: number of tests in the adjustment.
 
         If the group or the rest consists of one row, intervals and p-values are NaN.
+
+    Warns
+    -----
+    UserWarning
+        If there are so few rows that ``p_adjusted`` of a single difference cannot be below 0.05.
 
     References
     ----------
@@ -362,6 +369,7 @@ def compare_shares(
     differences = compare_groups(grouped.topics, members, n_resamples, level, seed)
     n = max(999, 40 * n_lines) if n_permutations == "auto" else n_permutations
     p = p_values(grouped.topics, members, n, seed + 1).ravel()[:n_lines]
+    _warn_of_few_rows([len(of_group) for of_group in members], np.isfinite(p).sum())
     keys = {name: values[:n_lines] for name, values in _line_keys(grouped).items()}
     share, rest, low, high = (values.ravel()[:n_lines] for values in differences)
     columns = {"share": share, "rest": rest, "difference": share - rest, "low": low, "high": high}
@@ -444,6 +452,20 @@ def columns_of_tests(p: Array) -> dict[str, Array]:
     if tested.any():
         adjusted[tested] = false_discovery_control(p[tested], method="bh")
     return {"p": p, "p_adjusted": adjusted, "n_tests": np.full(len(p), tested.sum())}
+
+
+def _warn_of_few_rows(sizes: list[int], n_tests: int) -> None:
+    """Warn if even the clearest of so many differences between groups cannot be significant."""
+    n_rows = sum(sizes)
+    size = min(sizes, key=lambda size: abs(2 * size - n_rows))
+    n_ways = comb(n_rows, size) / (2 if 2 * size == n_rows else 1)  # either half may come first
+    if n_tests / n_ways > SIGNIFICANT:
+        warn(
+            f"There are only {n_ways:g} ways to divide {n_rows} rows into groups of {size} and "
+            f"{n_rows - size}, so p is at least {1 / n_ways:.2g}, and p_adjusted of a single "
+            f"difference among {n_tests} at least {min(n_tests / n_ways, 1):.2g}. Look at the p of "
+            "a topic that was chosen beforehand, or at the intervals, or collect more rows."
+        )
 
 
 def draw_seed(random_state: RandomState) -> int:

@@ -404,6 +404,25 @@ def test_a_planted_difference_is_found_and_the_tests_are_counted():
 
 
 @without_counts
+@pytest.mark.parametrize(("labels", "smallest"), [("aaaabbbb", 1 / 35), ("aaabbbbb", 1 / 56)])
+def test_so_few_rows_that_no_difference_can_be_significant_are_a_warning(labels, smallest):
+    mixtures = np.tile([0.4, 0.3, 0.3], (8, 1)) + 0.01 * np.random.default_rng(0).normal(
+        size=(8, 3)
+    )
+    mixtures[np.array(list(labels)) == "a"] += [0.3, 0, 0]
+    mixtures /= mixtures.sum(axis=1, keepdims=True)
+    model = model_of(mixtures, np.ones(8))
+    message = f"so p is at least {smallest:.2g}, .* among 3 at least {3 * smallest:.2g}"
+    with pytest.warns(UserWarning, match=message):
+        table = compare_shares(model, list(labels), random_state=0)
+    assert table["p"].min() == pytest.approx(smallest)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.filterwarnings("ignore", shares.WITHOUT_COUNTS[:20])
+        compare_shares(model_of(*drawn(12)), list("ab" * 6), random_state=0)
+
+
+@without_counts
 def test_one_strong_difference_among_many_tests_is_found():
     mixtures, rows = drawn(120, 8, seed=1)
     labels = np.arange(120) % 6
