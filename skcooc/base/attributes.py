@@ -169,6 +169,8 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: 
     elif estimator.converged_ and "n_components" in estimator.size_parameters:  # they are topics
         can_merge = hasattr(estimator, "merged")
         if message := warning_of_twins(estimator.components_, can_merge=can_merge):
+            if estimator.beta != "auto" and estimator.beta < 1:
+                message += f" A beta above {estimator.beta:g}, or beta='auto', may separate them."
             warn(message, ConvergenceWarning)
 
 

@@ -148,9 +148,10 @@ def _text_field(records: Records, options: Arguments) -> str | None:
 
 
 def _title_field(records: Records, text: str) -> str | None:
-    """The first field of TITLES whose values differ and are not empty."""
+    """The first field of TITLES, or of identifiers, whose values differ and are not empty."""
     columns = {c.name.strip().lower(): c for c in records.columns if c.name != text}
-    for title in filter(columns.__contains__, TITLES):
+    identifiers = [name for name, column in columns.items() if column.has_name_of_ids]
+    for title in (*filter(columns.__contains__, TITLES), *identifiers):
         values = [value.strip() for value in columns[title].strings]
         if all(values) and len(set(values)) == len(values):
             return columns[title].name

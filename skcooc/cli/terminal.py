@@ -232,8 +232,8 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         "--row",
         help=(
             "for pairs: column whose values become the rows (default: the first that holds no "
-            "counts); for texts: column with their names (default: title, subject, name, headline "
-            "or id, if its values are distinct)"
+            "counts); for texts: column with their names (default: title, subject, name, headline, "
+            "id or one like user_id, if its values are distinct)"
         ),
     )
     named(

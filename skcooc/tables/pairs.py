@@ -323,7 +323,12 @@ def _as_numbers(counts: Array) -> Array:
 def _refuse_values(counts: Array) -> None:
     for problem, invalid, remedy in (
         ("missing (NaN)", np.isnan(counts), "Leave these out, or fill in a number."),
-        ("negative", counts < 0, "Counts and weights should be 0 or more: leave these out."),
+        (
+            "negative",
+            counts < 0,
+            "Counts and weights should be 0 or more: leave these out. If they are returns or "
+            "corrections, add them up with their pairs first, as with groupby(...).sum().",
+        ),
         ("infinite", np.isinf(counts), "Leave these out, or give a finite number."),
     ):
         if invalid.any():

@@ -76,6 +76,7 @@ def test_texts_are_named_by_a_column_of_titles(tmp_path):
         (("Title", "text", "id"), ["t0", "t1", "t2"]),
         (("code", "text", "id"), ["0", "1", "2"]),
         (("code", "text", "headline"), ["0", "1", "2"]),
+        (("code", "text", "ticketId"), ["0", "1", "2"]),
         (("code", "text", "number"), ["2: ", "3: ", "4: "]),
         (("title", "text", "text id"), ["t0", "t1", "t2"]),
     ):
