@@ -412,6 +412,9 @@ def test_texts_whose_words_are_all_dropped_are_a_note():
     with pytest.warns(UserWarning, match="20 of 422 texts have no word that is counted"):
         report = fit_texts(texts, n_components=4, max_iter=5, stop_words=["kyōto", "ōsaka", "nara"])
     assert report.label()["topic"][-22:].isna().all()
+    assert not any("empty" in note for note in report.notes)
+    (note,) = count_texts([*planted_texts(4)[0], *[" ", ""] * 4]).notes
+    assert note.startswith("8 of 408 texts are empty or missing")
     few = [*planted_texts(4)[0], "nara", ""]
     assert not fit_texts(few, n_components=4, max_iter=50, stop_words=["nara"]).notes
 

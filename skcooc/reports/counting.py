@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -93,7 +93,7 @@ def count_texts(
         common = selector.dropped_
         shares = selector.row_shares_[common]
         dropped.insert(0, DroppedWords("common", every_word[common].tolist(), shares))
-    notes += _note_of_wordless(texts, X)
+    notes += _notes_of_wordless(texts, X)
     if token_pattern is None:
         short = [word for word, _ in short_words(texts).most_common()]
         dropped.append(DroppedWords("short", short, np.full(len(short), np.nan)))
@@ -149,17 +149,24 @@ def _sentences(text: str) -> set[str]:
     return {part for part in parts if part.count(" ") >= MIN_BLANKS}
 
 
-def _note_of_wordless(texts: Sequence[str], X: CSR) -> list[str]:
-    """A note if many texts, though not empty, have no counted word."""
-    empty = np.flatnonzero(X.sum(axis=1) == 0).tolist()
-    wordless = [texts[i] for i in empty if texts[i].strip()]
-    if len(wordless) <= WORDLESS * len(texts):
-        return []
-    return [
-        f"{len(wordless):,} of {len(texts):,} texts have no word that is counted, such as "
-        f"{excerpt(wordless[0])!r}. They belong to no topic, and are in no share. Count more "
-        "words, by a lower min_df or fewer stop words, or fit texts of each language on their own."
-    ]
+def _notes_of_wordless(texts: Sequence[str], X: CSR) -> Iterator[str]:
+    """Notes if many texts are empty, or have no counted word."""
+    rows = np.flatnonzero(X.sum(axis=1) == 0).tolist()
+    wordless = [texts[i] for i in rows if texts[i].strip()]
+    n_empty = len(rows) - len(wordless)
+    least = WORDLESS * len(texts)
+    if n_empty > least:
+        yield (
+            f"{n_empty:,} of {len(texts):,} texts are empty or missing. They belong to no topic, "
+            "and are in no share."
+        )
+    if len(wordless) > least:
+        yield (
+            f"{len(wordless):,} of {len(texts):,} texts have no word that is counted, such as "
+            f"{excerpt(wordless[0])!r}. They belong to no topic, and are in no share. Count more "
+            "words, by a lower min_df or fewer stop words, or fit texts of each language on their "
+            "own."
+        )
 
 
 def _fit_vectorizer(
