@@ -17,6 +17,7 @@ from skcooc.protocol import Array, Model, TableWarning, warn
 from skcooc.simplex import warning_of_twins
 from skcooc.tables import CheckedBlocks, Table
 
+UNIGRAM_ALONE = 0.92  # smoothing: of noise it was 0.93 to 0.95, of short titles up to 0.91
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
 
 Attributes = dict[str, object]
@@ -128,7 +129,7 @@ def iteration_attributes(
 
 
 def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: bool) -> None:
-    """Warn where a fit did not converge, collapsed to the unigram, or has nearly equal topics.
+    """Warn where a fit did not converge, predicts no better than the unigram, or has equal topics.
 
     And where it clustered rows or columns without counts.
     """
@@ -163,6 +164,12 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: 
             f"collapsed at beta={estimator.beta_:.3g}, or rows and columns are independent. "
             f"{remedy}",
             ConvergenceWarning,
+        )
+    elif 1 not in sizes and estimator.smoothing == "auto" and estimator.smoothing_ > UNIGRAM_ALONE:
+        warn(
+            f"Held-out tokens are predicted by the overall frequencies of the columns alone "
+            f"(smoothing_ is {estimator.smoothing_:.2f}), so the components may be due to chance. "
+            "Check that they make sense and recur in other runs, or give more tokens."
         )
     elif message := _too_many_components(estimator, table.schema.shape):
         warn(message)
