@@ -127,19 +127,23 @@ def nearest_other(components: Array) -> tuple[Array, Array]:
     return distances.argmin(axis=1), distances.min(axis=1)
 
 
-def warning_of_twins(components: Array, *, can_merge: bool = True) -> str | None:
-    """Return a message that names nearly equal topics, (K, M); None if there are none, or M = 1."""
-    first, second = np.triu_indices(len(components), 1)
-    distances = hellinger(components)[first, second]
+def warning_of_twins(*components: Array, noun: str = "topic", can_merge: bool = True) -> str | None:
+    """Return a message that names nearly equal topics; None if there are none, or one column.
+
+    ``components`` (K, M) are their distributions over each index that they describe.
+    """
+    first, second = np.triu_indices(len(components[0]), 1)
+    distances = np.max([hellinger(P)[first, second] for P in components], axis=0)
     order = np.argsort(distances, kind="stable")[: np.count_nonzero(distances < TWINS)]
-    if not len(order) or components.shape[1] == 1:
+    if not len(order) or components[0].shape[1] == 1:
         return None
     pairs = [f"{first[q]} and {second[q]} ({distances[q]:.2f})" for q in order[:N_NAMED]]
     more = f" and {len(order) - N_NAMED} more pairs" if len(order) > N_NAMED else ""
     merge = ", merge them with skcooc.inspection.merge_topics" if can_merge else ""
     return (
-        f"Topics are nearly equal, at a Hellinger distance below {TWINS}: {', '.join(pairs)}{more}."
-        f" Fit again with n_init=2 or more{merge}, or choose fewer topics."
+        f"{noun.capitalize()}s are nearly equal, at a Hellinger distance below {TWINS}: "
+        f"{', '.join(pairs)}{more}. Fit again with n_init=2 or more{merge}, or choose fewer "
+        f"{noun}s."
     )
 
 

@@ -1,8 +1,11 @@
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -162,6 +165,41 @@ def test_rows_without_structure_are_one_cluster():
     with pytest.warns(UserWarning, match="n_clusters='auto' finds no structure: one cluster"):
         model = AsymmetricClustering("auto", random_state=0).fit(counts)
     assert model.n_clusters_ == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_soft_clusters_that_stay_empty_are_not_counted(seed):
+    rng = np.random.default_rng(3)
+    regimes = rng.gamma(2, size=30) * np.exp(0.6 * rng.normal(size=(3, 30)))
+    regimes /= regimes.sum(axis=1, keepdims=True)
+    days = np.repeat([0, 1, 2, 0, 1], [80, 70, 90, 65, 60])
+    counts = np.array([rng.multinomial(rng.poisson(150), regimes[k]) for k in days])
+    counts[200] = rng.multinomial(160, rng.dirichlet(np.full(30, 0.2)))  # hard, a cluster itself
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = AsymmetricClustering("auto", random_state=seed).fit(counts)
+    assert sorted(np.bincount(model.labels_)) == [90, 130, 145]
+    with pytest.warns(ConvergenceWarning, match=r"Clusters are nearly equal.*choose fewer cluster"):
+        AsymmetricClustering(4, random_state=seed).fit(counts)
+
+
+def test_a_diagonal_that_hides_other_clusters_is_doubted():
+    rng = np.random.default_rng(1)
+    group = np.repeat([0, 1, 2, 3], [9, 8, 7, 6])
+    flows = np.array([[6, 3, 0.5, 0.5], [0.5, 5, 2, 0.5], [0.5, 0.5, 5, 0.5], [3, 0.5, 0.5, 4]])
+    sizes = rng.gamma(3, 1, 30)
+    moves = rng.poisson(3 * flows[group][:, group] * np.outer(sizes, sizes)).astype(float)
+    auto = SymmetricClustering("auto", "auto", hard=True, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert clone(auto).fit(moves).n_row_clusters_ == 4
+    outside = moves * (1 - np.eye(30))
+    for table, share in ((outside, "0%"), (outside + np.diag(400 * sizes.round()), "4.%")):
+        with pytest.warns(UserWarning, match=f"The diagonal of X holds {share}") as caught:
+            clone(auto).fit(table)
+        assert not any("finds no structure" in str(w.message) for w in caught)
+        fixed = SymmetricClustering(4, 4, hard=True, n_init=5, random_state=0).fit(table)
+        assert adjusted_rand_score(group, fixed.row_labels_) == 1
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -17,6 +17,7 @@ from skcooc import (
     AsymmetricClustering,
     AveragedModels,
     ClusteringProjection,
+    ProductSpaceMixture,
     RowBlocks,
     SymmetricClustering,
 )
@@ -181,6 +182,23 @@ def test_labels_of_new_rows_without_counts_mean_nothing_and_those_of_weight_zero
         (message,) = messages_of(call, RowBlocks([X[10:20], X[:10]]))
         assert message.startswith("2 of 20 rows")
         assert "such as row 13" in message
+
+
+@pytest.mark.parametrize(
+    "estimator", [AspectModel(4), AsymmetricClustering(4), ProductSpaceMixture(4, 4)], ids=repr
+)
+def test_components_of_noise_are_doubted(estimator):
+    rng = np.random.default_rng(0)
+    estimator = clone(estimator).set_params(random_state=0)
+    message = (
+        r"Held-out tokens are predicted by the overall frequencies|components equal the unigram"
+    )
+    noise = rng.poisson(np.outer(rng.gamma(4, 15, 100), rng.dirichlet(np.full(900, 0.3))))
+    assert any(re.search(message, found) for found in messages_of(estimator.fit, noise))
+    table = planted(4, 8000, n_rows=100, n_columns=200).X
+    assert not any(re.search(message, found) for found in messages_of(estimator.fit, table))
+    fixed = clone(estimator).set_params(smoothing=0.95)
+    assert not any(re.search(message, found) for found in messages_of(fixed.fit, noise))
 
 
 def test_tied_items_need_counts_on_one_side_only():

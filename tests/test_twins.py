@@ -7,13 +7,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from skcooc import AspectModel, ClusteringProjection, Dyads
+from skcooc import AspectModel, ClusteringProjection, Dyads, TriadicAspectModel, Triads
 from skcooc.em import State
 from skcooc.em.annealing import mix_components
 from skcooc.equations.aspects import Aspects, Params
 from skcooc.inspection import describe
 from skcooc.model_selection import split_counts
-from skcooc.simplex import match_rows
+from skcooc.simplex import hellinger, match_rows, warning_of_twins
 from tests.contract import assert_same_fit
 from tests.data import requires_callbacks
 from tests.tables import occupied, planted
@@ -66,6 +66,20 @@ def test_a_second_run_merges_and_splits(unlucky_start, monkeypatch):
 def test_merging_is_advised_only_where_it_is_possible():
     with pytest.warns(ConvergenceWarning, match=r"n_init=2 or more, or choose fewer topics\."):
         ClusteringProjection(8, beta=0.9, random_state=0).fit(X)
+
+
+def test_topics_of_triads_are_told_apart_by_any_index():
+    rng = np.random.default_rng(0)
+    z = rng.integers(3, size=6000)
+    liked = rng.random(6000) < np.array([0.2, 0.8, 0.8])[z]
+    rows, items = rng.integers(40, size=6000) * 3 + z, rng.integers(20, size=6000) * 3 + z
+    triads = Triads(rows, items, np.where(liked, 4, 1), shape=(120, 60, 5))
+    with warnings.catch_warnings(action="error"):
+        model = TriadicAspectModel(3, beta=0.9, random_state=0).fit(triads)
+    stars, films = (hellinger(P) + np.eye(3) for P in (model.components_, model.middle_components_))
+    assert stars.min() < 0.2 < films.min()
+    mixtures = [stars[[0, 0, 1, 2]] for stars in (model.components_, model.middle_components_)]
+    assert "0 and 1 (0.00)." in warning_of_twins(*mixtures)
 
 
 def test_held_out_tokens_are_predicted_as_well_or_better():

@@ -173,12 +173,23 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: 
         )
     elif message := _too_many_components(estimator, table.schema.shape):
         warn(message)
-    elif estimator.converged_ and "n_components" in estimator.size_parameters:  # they are topics
+    elif estimator.converged_ and (noun := _noun_of_components(estimator)):
+        components = [estimator.components_]
+        if hasattr(estimator, "middle_components_"):  # which tell topics apart as well
+            components.append(estimator.middle_components_)
         can_merge = hasattr(estimator, "merged")
-        if message := warning_of_twins(estimator.components_, can_merge=can_merge):
+        if message := warning_of_twins(*components, noun=noun, can_merge=can_merge):
             if estimator.beta != "auto" and estimator.beta < 1:
                 message += f" A beta above {estimator.beta:g}, or beta='auto', may separate them."
             warn(message, ConvergenceWarning)
+
+
+def _noun_of_components(estimator: BaseEstimator) -> str | None:
+    """Return what components are where each has a distribution of its own, unlike in trees."""
+    if "n_components" in estimator.size_parameters:
+        return "topic"
+    is_flat = estimator.size_parameters == ("n_clusters",) and not hasattr(estimator, "tree_")
+    return "cluster" if is_flat else None
 
 
 def _too_many_components(estimator: BaseEstimator, shape: tuple[int, ...]) -> str | None:

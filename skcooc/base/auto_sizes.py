@@ -6,12 +6,15 @@ import copy
 import warnings
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.base import clone
 
-from skcooc.protocol import TableLike, TableWarning, warn
+from skcooc.protocol import CSR, TableLike, TableWarning, warn
 from skcooc.tables import is_out_of_core, read_in_memory
+
+LARGE_DIAGONAL, MIN_DIAGONAL = 5, 30  # times what independence expects; tokens expected
 
 
 def has_auto_size(estimator: Any) -> bool:
@@ -48,7 +51,17 @@ def fit_with_searched_size(
         with warnings.catch_warnings(action="ignore", category=TableWarning):
             sizes, results = _searched_sizes(model, X, sample_weight)
     new = copy.copy(model).set_params(**sizes)
-    new.fit(X, y, sample_weight)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        new.fit(X, y, sample_weight)
+    n_used = len(np.unique(new.labels_)) if sizes.keys() == {"n_clusters"} else 0
+    if 0 < n_used < sizes["n_clusters"] and not hasattr(new, "tree_"):
+        # The number is that of hard clusters; soft ones left some of them empty.
+        sizes = {"n_clusters": n_used}
+        new.set_params(**sizes).fit(X, y, sample_weight)
+    else:
+        for w in caught:
+            warn(w.message, w.category)
     auto = dict.fromkeys(sizes, "auto")
     model.__dict__.clear()
     model.__dict__.update(vars(new) | auto | results | {"_searched_sizes": sizes})
@@ -72,7 +85,9 @@ def _searched_sizes(
             sample_weight = occupied.sample.weights
     sizes = model.best_sizes(table)
     if sizes is not None:
-        if set(sizes.values()) == {1}:
+        if len(sizes) > 1 and (message := _doubt_of_diagonal(table.sample.table)):
+            warn(message)
+        elif set(sizes.values()) == {1}:
             warn(
                 f"{next(iter(sizes))}='auto' finds no structure: one cluster of rows and one of "
                 "columns have the best integrated likelihood, as if rows and columns were "
@@ -89,3 +104,21 @@ def _searched_sizes(
     with config_context(enable_metadata_routing=False):  # fit passes weights on in any case
         search.fit(X, **weights)
     return dict(search.best_params_), {"component_search_": search}
+
+
+def _doubt_of_diagonal(table: CSR) -> str | None:
+    """Return a message if the diagonal of a square table is empty or large, as of moves."""
+    n_rows, n_columns = table.shape
+    total = table.sum(dtype=np.float64)
+    if n_rows != n_columns or not total:
+        return None
+    sums = (table.sum(axis=axis, dtype=np.float64) for axis in (0, 1))
+    expected = np.prod([*sums], axis=0).sum() / total
+    share = table.diagonal().sum(dtype=np.float64) / total
+    if expected < MIN_DIAGONAL or 0 < share <= LARGE_DIAGONAL * expected / total:
+        return None
+    return (
+        f"The diagonal of X holds {share:.0%} of its tokens; {expected / total:.0%} were expected "
+        "of independent rows and columns. If both sides are the same items, 'auto' fits this "
+        "difference with clusters of its own, or finds none: set the numbers of clusters."
+    )

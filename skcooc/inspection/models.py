@@ -229,7 +229,8 @@ def check_names(
     side = "obs_names" if parameter == "row_names" else "var_names"
     options = {"of_anndata": f"adata.{side}", "of_model": "its get_feature_names_out()"}
     refuse_objects(names, parameter, "names", **options)
-    if not hasattr(names, "__array__"):  # an array of strings gives all the room of the longest
+    if not (hasattr(names, "__array__") or isinstance(names, Mapping)):
+        # An array of strings gives all the room of the longest.
         names = np.asarray(list(names) if isinstance(names, Iterator) else names, dtype=object)
     checked = as_names(names).astype(object)
     if checked.shape != (n,):

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from math import comb
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
@@ -458,8 +457,10 @@ def _warn_of_few_rows(sizes: list[int], n_tests: int) -> None:
     """Warn if even the clearest of so many differences between groups cannot be significant."""
     n_rows = sum(sizes)
     size = min(sizes, key=lambda size: abs(2 * size - n_rows))
-    n_ways = comb(n_rows, size) / (2 if 2 * size == n_rows else 1)  # either half may come first
-    if n_tests / n_ways > SIGNIFICANT:
+    n_ways = n_divisions(np.array([size, n_rows - size]))
+    if 2 * size == n_rows:
+        n_ways /= 2  # either half may come first
+    if n_tests > SIGNIFICANT * n_ways:
         warn(
             f"There are only {n_ways:g} ways to divide {n_rows} rows into groups of {size} and "
             f"{n_rows - size}, so p is at least {1 / n_ways:.2g}, and p_adjusted of a single "

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array, check_random_state, resample
 from sklearn.utils.extmath import svd_flip
 
 from skcooc.inspection.models import MIXTURES_OF_CELLS, SUM_TOLERANCE, unwrap
@@ -25,7 +25,7 @@ from skcooc.protocol import (
     warn,
 )
 from skcooc.protocol.decorators import validated
-from skcooc.protocol.scikit_learn import Interval
+from skcooc.protocol.scikit_learn import Interval, num_samples
 from skcooc.simplex import hellinger, match_rows
 from skcooc.tables import row_names_of
 
@@ -201,7 +201,8 @@ class TopicStability:
 
 def topic_stability(
     estimator: BaseEstimator, X: TableLike, n_runs: int = 10, *,
-    groups: ArrayLike | None = None, random_state: RandomState = None, n_jobs: int | None = None,
+    row_share: float = 1.0, groups: ArrayLike | None = None, random_state: RandomState = None,
+    n_jobs: int | None = None,
 ) -> TopicStability:  # fmt: skip
     """Fit a model from several initialisations and find which of its topics recur.
 
@@ -222,6 +223,8 @@ def topic_stability(
         Counts.
     n_runs : int, default=10
         Number of initialisations, at least 2.
+    row_share : float in (0, 1], default=1.0
+        Share of the rows that each run is fitted to, drawn at random without replacement.
     groups : array-like of shape (N,), default=None
         Group of each row, if the estimator has group effects.
     random_state : int, RandomState instance or None, default=None
@@ -257,6 +260,8 @@ def topic_stability(
     """
     if n_runs < 2:
         raise ValueError(f"n_runs={n_runs} should be at least 2: runs are compared.")
+    if not 0 < row_share <= 1:
+        raise ValueError(f"row_share={row_share} should be a share of the rows, in (0, 1].")
     refuse_class(estimator, "estimator")
     if not hasattr(estimator, "get_params"):
         kind = type(estimator).__name__
@@ -269,22 +274,34 @@ def topic_stability(
             estimator[-1],
             steps.fit_transform(X),
             n_runs,
+            row_share=row_share,
             groups=groups,
             random_state=random_state,
             n_jobs=n_jobs,
         )
         pipeline.steps = [*steps.steps, (pipeline.steps[-1][0], stability.model)]
         return replace(stability, model=pipeline)
-    options = {} if groups is None else {"groups": groups}
-    run = delayed(lambda seed: _seeded(clone(estimator), seed).fit(X, **options))
-    models = Parallel(n_jobs=n_jobs, require="sharedmem")(run(seed) for seed in seeds)
+    data = [X.to_csr() if hasattr(X, "to_csr") else X]
+    if groups is not None:
+        data.append(groups)
+
+    def run(seed: int) -> BaseEstimator:
+        drawn = data
+        if row_share < 1:
+            n_drawn = max(1, round(row_share * num_samples(data[0])))
+            drawn = resample(*data, replace=False, n_samples=n_drawn, random_state=seed)
+            drawn = drawn if len(data) > 1 else [drawn]
+        options = dict(zip(("groups",), drawn[1:], strict=False))
+        return _seeded(clone(estimator), seed).fit(drawn[0], **options)
+
+    models = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(run)(seed) for seed in seeds)
     components = [np.asarray(unwrap(model, "components_").model.components_) for model in models]
     first = components[0]
     if len(first) > 1 and all(np.abs(q - first).max() < SAME_RUN * first.max() for q in components):
         warn(
             f"All {n_runs} runs found the same components in the same order: fits of this "
             f"{type(estimator).__name__} do not depend on random_state, so they tell nothing about "
-            "stability. For NMF, set init='random'."
+            "stability. For NMF, set init='random', or draw the rows with row_share=0.9."
         )
     # Of run s, the affinities of its topics with those of each other run.
     affinities = [

@@ -81,7 +81,7 @@ def fit_texts(
         `AspectModel`, or a `GuidedAspectModel` where there are seeds or batches.
     stop_words : "english", list of str or None, default="english"
         Words to drop: those of English, or a list in their place. To add words, give
-        ``[*sklearn.feature_extraction.text.ENGLISH_STOP_WORDS, "word"]``.
+        ``[*skcooc.words.STOP_WORDS, "word"]``.
     min_df : int or float, default=None
         Drop words in fewer texts: a number, or a share of the texts as a float. None means 5, of
         fewer than 1,000 texts 2, and of fewer than 100 texts 1.

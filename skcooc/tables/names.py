@@ -90,7 +90,14 @@ def as_names(names: ArrayLike) -> Array:
 
     Dates are in microseconds: lists of them hold dates, and not integers as of nanoseconds. Tuples,
     as in a MultiIndex, are single names, and a list of texts and numbers keeps the numbers.
+    TypeError for a mapping, such as a vocabulary, which is in another order than the columns.
     """
+    if isinstance(names, Mapping):
+        raise TypeError(
+            f"Names are a {type(names).__name__}: give a list in the order of the table, such as "
+            "get_feature_names_out() of a vectorizer, or of a gensim dictionary "
+            "[dictionary[j] for j in range(len(dictionary))]."
+        )
     if isinstance(names, Iterator):
         names = list(names)
     if isinstance(names, list | tuple) and _need_objects(names):

@@ -276,6 +276,23 @@ def test_runs_of_a_model_with_effects_of_groups():
     np.testing.assert_array_equal(stability.n_found, 2)
 
 
+def test_runs_of_parts_of_the_rows():
+    X = planted(3, 6000).X
+    groups = np.arange(X.shape[0]) % 2
+    for table in (X, pd.DataFrame(X.toarray()), Dyads(X)):
+        stability = topic_stability(AspectModel(3), table, 3, row_share=0.75, random_state=0)
+        np.testing.assert_array_equal(stability.n_found, 3)
+        assert len(stability.model.embedding_) == round(0.75 * X.shape[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        topic_stability(NMF(3, max_iter=500), X, 3, row_share=0.75, random_state=0)
+    model = GuidedAspectModel(3, group_effects="columns", beta=0.9, max_iter=20)
+    options = {"row_share": 0.75, "groups": groups, "random_state": 0}
+    drawn = topic_stability(model, X, 2, **options).model
+    assert len(drawn.row_groups_) == round(0.75 * X.shape[0])
+    refused("row_share=0 should be a share", topic_stability, model, X, 2, row_share=0)
+
+
 def test_planted_topics_are_always_found_with_any_number_of_threads_and_starts_differ():
     X = planted(3, 6000).X
     one, three = (

@@ -437,6 +437,15 @@ def test_one_strong_difference_among_many_tests_is_found():
 
 
 @without_counts
+def test_thousands_of_rows_have_more_divisions_than_any_number():
+    mixtures, rows = drawn(1200, 2)
+    table = compare_shares(
+        model_of(mixtures, rows), np.arange(1200) % 2, n_permutations=9, random_state=0
+    )
+    assert np.isfinite(table["p"]).all()
+
+
+@without_counts
 def test_groups_of_one_row_have_no_interval_and_equal_rows_no_difference():
     mixtures, rows = drawn(5)
     table = compare_shares(model_of(mixtures, rows), list("aaaab"), random_state=0)

@@ -101,8 +101,8 @@ def test_groups_reach_an_estimator_with_effects_of_groups():
     grouped = GuidedAspectModel(2, group_effects="columns", **FAST)
     search = search_of(grouped, candidates=[2, 3]).fit(X, groups=groups)
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = search_of(clone(grouped).set_fit_request(groups=True), candidates=[2, 3])
-        assert_same(search, routed.fit(X, groups=groups))
+        asking = clone(grouped).set_fit_request(groups=True).set_score_request(groups=False)
+        assert_same(search, search_of(asking, candidates=[2, 3]).fit(X, groups=groups))
     np.testing.assert_array_equal(search.best_estimator_.groups_, [0, 1])
 
 
