@@ -198,7 +198,7 @@ def test_components_of_noise_are_doubted(estimator):
     table = planted(4, 8000, n_rows=100, n_columns=200).X
     assert not any(re.search(message, found) for found in messages_of(estimator.fit, table))
     fixed = clone(estimator).set_params(smoothing=0.95)
-    assert not any(re.search(message, found) for found in messages_of(fixed.fit, noise))
+    assert not any("Held-out tokens" in found for found in messages_of(fixed.fit, noise))
 
 
 def test_tied_items_need_counts_on_one_side_only():
