@@ -83,6 +83,19 @@ def factors_of(model):
     return model.column_factors_
 
 
+def test_topics_that_hold_little_but_their_seeds_are_doubted():
+    options = {"leave_one_out": False, **FAST}
+    for changed in ({}, {"leave_one_out": True}, {"group_effects": "columns"}):
+        model = GuidedAspectModel(3, seed_features=SEEDS, **{**options, **changed})
+        groups = {"groups": GROUPS} if "group_effects" in changed else {}
+        with pytest.warns(UserWarning, match="More than half of the tokens of 'sky'.*=0.9 "):
+            clone(model).set_params(seed_strength=0.9).fit(X, **groups)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            warnings.filterwarnings("ignore", "EM did not converge")
+            clone(model).fit(X, **groups)
+
+
 def assert_same(one, other, tolerance=0.0):
     names = ["components_", "embedding_", "weights_"]
     if one.group_effects is not None:

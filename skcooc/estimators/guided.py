@@ -29,6 +29,7 @@ from skcooc.tables import Dyads, Table, row_groups
 
 GroupEffects: TypeAlias = Literal["topics", "columns", "both"]
 Column: TypeAlias = "str | int"
+SEEDS_ALONE = 0.5  # share of seeds in a topic
 N_LISTED = 8  # seeds in a message
 NAMED_COUNTS = "put NamedCounts around the vectorizer, as in NamedCounts(CountVectorizer())"
 
@@ -233,7 +234,8 @@ class GuidedAspectModel(AspectModel):
         -----
         UserWarning
             If X lacks some of the seeds, or some of the columns of ``fixed_components`` or
-            ``component_prior``. They are ignored.
+            ``component_prior``. They are ignored. If a topic holds little but its seeds, because
+            ``seed_strength`` is too large for them.
         """
         if (groups is None) != (self.group_effects is None):
             raise ValueError(
@@ -243,12 +245,16 @@ class GuidedAspectModel(AspectModel):
                 "set_fit_request(groups=True), and set_score_request(groups=True) to score."
             )
         if groups is None:
-            return super().fit(X, y, sample_weight)
-        recipe = self.recipe()
-        table, inputs = self._read(recipe, X, sample_weight)
-        tables.check_index(X, groups=groups)
-        data = {"X": X, "y": None, "metadata": {"groups": groups, "sample_weight": sample_weight}}
-        return self._fit_groups(recipe, table, inputs, data, groups)
+            super().fit(X, y, sample_weight)
+        else:
+            recipe = self.recipe()
+            table, inputs = self._read(recipe, X, sample_weight)
+            tables.check_index(X, groups=groups)
+            metadata = {"groups": groups, "sample_weight": sample_weight}
+            data = {"X": X, "y": None, "metadata": metadata}
+            self._fit_groups(recipe, table, inputs, data, groups)
+        self._warn_of_seeds_alone()
+        return self
 
     def _fit_groups(
         self,
@@ -429,6 +435,25 @@ class GuidedAspectModel(AspectModel):
         names = self._topic_names
         inputs = {**inputs, "component_names_": dict(enumerate(names)), "_fitted_names": names}
         return super()._fit_table(recipe, table, inputs, data)
+
+    def _warn_of_seeds_alone(self) -> None:
+        """Warn of topics that hold little but their seeds, whose pseudo-counts are too large."""
+        if not (self.seed_features and self.seed_strength):
+            return
+        is_seed = self._fitted_model.plain.guide.seeds.T > 0
+        shares = np.where(is_seed, self.components_, 0).sum(axis=1)
+        if shares.max() > SEEDS_ALONE:
+            names = [
+                name
+                for name, share in zip(self.seed_features, shares, strict=False)
+                if share > SEEDS_ALONE
+            ]
+            warn(
+                f"More than half of the tokens of {', '.join(map(repr, names[:N_LISTED]))} are its "
+                "seeds, so other columns hardly belong to it. Lower "
+                f"seed_strength={self.seed_strength:g} (0 begins with the seeds only), or give "
+                "more columns as seeds."
+            )
 
     @property
     def _grouped_params(self) -> Any:
