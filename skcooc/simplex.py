@@ -10,6 +10,7 @@ from skcooc.protocol import Array
 LEAST = 1e-30  # stands for zero probabilities in logarithms; a float32 can hold it
 NOTHING = 1e-9  # roots of probabilities that are taken as zero
 TWINS = 0.2  # Hellinger distance below which topics are nearly equal
+TWINS_OF_ROWS = 0.05  # and clusters, which all tokens of a row tell apart
 N_NAMED = 3  # pairs of such topics that a message names
 
 
@@ -132,16 +133,17 @@ def warning_of_twins(*components: Array, noun: str = "topic", can_merge: bool = 
 
     ``components`` (K, M) are their distributions over each index that they describe.
     """
+    limit = TWINS if noun == "topic" else TWINS_OF_ROWS
     first, second = np.triu_indices(len(components[0]), 1)
     distances = np.max([hellinger(P)[first, second] for P in components], axis=0)
-    order = np.argsort(distances, kind="stable")[: np.count_nonzero(distances < TWINS)]
+    order = np.argsort(distances, kind="stable")[: np.count_nonzero(distances < limit)]
     if not len(order) or components[0].shape[1] == 1:
         return None
     pairs = [f"{first[q]} and {second[q]} ({distances[q]:.2f})" for q in order[:N_NAMED]]
     more = f" and {len(order) - N_NAMED} more pairs" if len(order) > N_NAMED else ""
     merge = ", merge them with skcooc.inspection.merge_topics" if can_merge else ""
     return (
-        f"{noun.capitalize()}s are nearly equal, at a Hellinger distance below {TWINS}: "
+        f"{noun.capitalize()}s are nearly equal, at a Hellinger distance below {limit}: "
         f"{', '.join(pairs)}{more}. Fit again with n_init=2 or more{merge}, or choose fewer "
         f"{noun}s."
     )
