@@ -104,7 +104,8 @@ def share_effects(
     **Shares.** The mixtures of single rows shrink towards the overall shares, which would bias the
     effects. Therefore the linear estimates of :func:`compare_shares` are used, which are noisy, but
     unbiased if the topics are the true ones. Fitted topics that share most of their columns are too
-    pure, and effects too small, by 20 to 32 % in simulated cells. In clusterings and trees the share is P(z given x_i).
+    pure, and effects too small, by 20 to 32 % in simulated cells. In clusterings and trees the
+    share is P(z given x_i).
 
     **Weights.** A row of n_i tokens has the weight n_i / (n_i + n_half). At the length n_half,
     token noise has the same variance as all other differences between rows. n_half maximises the
