@@ -177,6 +177,10 @@ def test_answers_in_all_cells_are_no_counts():
     for table in (answers[:9], np.where(RNG.random(answers.shape) < 0.01, 0, answers), answers * 3):
         assert not any("answers or codes" in message for message in warned(table))
     assert not any("answers or codes" in message for message in warned(np.ones((60, 8))))
+    many = RNG.integers(1, 6, (300, 8))
+    for missing, doubted in ((0.05, True), (0.3, False)):
+        table = np.where(RNG.random(many.shape) < missing, 0, many)
+        assert any("answers or codes" in message for message in warned(table)) == doubted
 
 
 def test_totals_are_doubted_and_coincidences_in_small_tables_are_not():

@@ -39,7 +39,8 @@ REMEDIES = (  # parts of messages of scikit-learn and NumPy, which values are me
         "contains NaN",
         np.isnan,
         "A pair that never occurs has the count 0: X.fillna(0), numpy.nan_to_num(X), or "
-        "pivot_table(..., fill_value=0).",
+        "pivot_table(..., fill_value=0). If X holds codes of answers, count these with "
+        "pandas.get_dummies(X, columns=X.columns).",
     ),
     ("infinity or a value", np.isinf, "If these are logarithms of 0, give the counts themselves."),
     (

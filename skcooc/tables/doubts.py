@@ -24,6 +24,7 @@ MIN_NUMBERED = 10  # rows from which on a column that numbers them is no acciden
 MIN_PAIRS = 30  # rows from which on pairs of counts that are all different are no accident
 MOST_FIELDS = 10  # columns of a frame of pairs
 MIN_ANSWERS, LARGEST_ANSWER = 300, 7  # cells from which on small counts without a zero are answers
+MIN_WITH_MISSING, MISSING_ANSWERS = 1000, 0.1  # cells, and zeros to a cell, if some are missing
 LARGEST_SHARE_ALONE, MIN_ROWS_ALONE = 0.9, 30  # of tokens; texts have 0.2, 30 short titles 0.75
 MISSING_AS_STRINGS = {"nan", "NaN", "None", "<NA>", "NaT"}
 MIN_MISSING, MIN_LISTS = 0.001, 0.05  # share of pairs that are missing, of names that are lists
@@ -63,7 +64,7 @@ def doubts(
     n_tokens = f"{column_sums.sum():,.10g}"
     if _may_be_answers(table):
         yield (
-            f"X holds numbers from 1 to {table.data.max():g} in all cells, which are read as "
+            f"X holds numbers from 1 to {table.data.max():g} in nearly all cells, which are read as "
             f"counts of {n_tokens} tokens. If they are answers or codes of categories, count these "
             "with scikit-learn's OneHotEncoder."
         )
@@ -136,9 +137,11 @@ def _is_list(name: str, names: Container[str]) -> bool:
 
 
 def _may_be_answers(table: CSR) -> bool:
-    """Whether all cells hold integers from 1 to a few."""
+    """Whether all cells, but for missing answers of a large table, hold integers from 1 to a few."""
     data = table.data
-    if len(data) != math.prod(table.shape) or len(data) < MIN_ANSWERS:
+    n_missing = math.prod(table.shape) - len(data)
+    least = MIN_ANSWERS if n_missing == 0 else MIN_WITH_MISSING
+    if len(data) < least or n_missing > MISSING_ANSWERS * len(data):
         return False
     return data.min() == 1 < data.max() <= LARGEST_ANSWER and _are_integers(data)
 
