@@ -64,7 +64,7 @@ def doubts(
     n_tokens = f"{column_sums.sum():,.10g}"
     if _may_be_answers(table):
         yield (
-            f"X holds numbers from 1 to {table.data.max():g} in nearly all cells, which are read as "
+            f"X holds numbers from 1 to {table.data.max():g} in nearly all cells, read as "
             f"counts of {n_tokens} tokens. If they are answers or codes of categories, count these "
             "with scikit-learn's OneHotEncoder."
         )
@@ -137,7 +137,7 @@ def _is_list(name: str, names: Container[str]) -> bool:
 
 
 def _may_be_answers(table: CSR) -> bool:
-    """Whether all cells, but for missing answers of a large table, hold integers from 1 to a few."""
+    """Whether all cells hold integers from 1 to a few, but for missing ones in a large table."""
     data = table.data
     n_missing = math.prod(table.shape) - len(data)
     least = MIN_ANSWERS if n_missing == 0 else MIN_WITH_MISSING
