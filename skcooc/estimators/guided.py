@@ -29,7 +29,7 @@ from skcooc.tables import Dyads, Table, row_groups
 
 GroupEffects: TypeAlias = Literal["topics", "columns", "both"]
 Column: TypeAlias = "str | int"
-SEEDS_ALONE = 0.5  # share of seeds in a topic
+SEEDS_ALONE, FEW_SEEDS = 0.5, 0.1  # share of seeds in a topic; in all columns
 N_LISTED = 8  # seeds in a message
 NAMED_COUNTS = "put NamedCounts around the vectorizer, as in NamedCounts(CountVectorizer())"
 
@@ -441,6 +441,7 @@ class GuidedAspectModel(AspectModel):
         if not (self.seed_features and self.seed_strength):
             return
         is_seed = self._fitted_model.plain.guide.seeds.T > 0
+        is_seed &= is_seed.mean(axis=1, keepdims=True) < FEW_SEEDS
         shares = np.where(is_seed, self.components_, 0).sum(axis=1)
         if shares.max() > SEEDS_ALONE:
             names = [
