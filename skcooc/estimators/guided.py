@@ -443,17 +443,13 @@ class GuidedAspectModel(AspectModel):
         is_seed = self._fitted_model.plain.guide.seeds.T > 0
         is_seed &= is_seed.mean(axis=1, keepdims=True) < FEW_SEEDS
         shares = np.where(is_seed, self.components_, 0).sum(axis=1)
-        if shares.max() > SEEDS_ALONE:
-            names = [
-                name
-                for name, share in zip(self.seed_features, shares, strict=False)
-                if share > SEEDS_ALONE
-            ]
+        topics = zip(self.seed_features, shares, strict=False)
+        if names := [name for name, share in topics if share > SEEDS_ALONE]:
             warn(
-                f"More than half of the tokens of {', '.join(map(repr, names[:N_LISTED]))} are its "
-                "seeds, so other columns hardly belong to it. Lower "
-                f"seed_strength={self.seed_strength:g} (0 begins with the seeds only), or give "
-                "more columns as seeds."
+                f"Topics that consist mostly of their seeds: {', '.join(map(repr, names))}. The "
+                "pseudo-counts of the seeds outweigh other columns: lower "
+                f"seed_strength={self.seed_strength:g} (with 0, the fit only begins with the "
+                "seeds), or give more columns as seeds."
             )
 
     @property
