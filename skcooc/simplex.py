@@ -139,6 +139,11 @@ def warning_of_twins(*components: Array, noun: str = "topic", can_merge: bool = 
     order = np.argsort(distances, kind="stable")[: np.count_nonzero(distances < limit)]
     if not len(order) or components[0].shape[1] == 1:
         return None
+    if len(order) == len(first) > 1:
+        return (
+            f"{noun.capitalize()}s are nearly equal, all {len(components[0])} of them, at a "
+            f"Hellinger distance below {limit}: either X shows none, or beta is too small."
+        )
     pairs = [f"{first[q]} and {second[q]} ({distances[q]:.2f})" for q in order[:N_NAMED]]
     more = f" and {len(order) - N_NAMED} more pairs" if len(order) > N_NAMED else ""
     merge = ", merge them with skcooc.inspection.merge_topics" if can_merge else ""

@@ -68,6 +68,11 @@ def test_merging_is_advised_only_where_it_is_possible():
         ClusteringProjection(8, beta=0.9, random_state=0).fit(X)
 
 
+def test_topics_that_are_all_equal_are_no_pairs():
+    assert "all 3 of them" in warning_of_twins(np.full((3, 4), 0.25))
+    assert warning_of_twins(np.eye(3)) is None
+
+
 def test_topics_of_triads_are_told_apart_by_any_index():
     rng = np.random.default_rng(0)
     z = rng.integers(3, size=6000)
