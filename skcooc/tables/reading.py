@@ -300,8 +300,9 @@ def _warn_of_unknown_rows(rows: Array, n_rows: int, scored: bool) -> None:
     if len(rows) == n_rows > 0:
         warn(
             f"{name_unknown_rows(rows, n_rows)}: the result is that of an empty row, and means "
-            "nothing. Check that the columns of X are those of the fit, in the same order. Count "
-            "new texts with the transform method of the fitted vectorizer."
+            "nothing. Mark it as unknown. If there should be counts, check that the columns of X "
+            "are those of the fit, in the same order. Count new texts with the transform method of "
+            "the fitted vectorizer."
         )
     elif len(rows) and not scored:
         warn(
