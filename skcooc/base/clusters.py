@@ -96,6 +96,9 @@ class RowClusterMixin(ClusterMixin):
     def predict_proba(self, X: TableLike) -> Array:
         """Posterior probabilities of the clusters for each row.
 
+        They are those of the model, whose tokens are independent given the cluster. In real rows
+        they are not, so probabilities near 1 are exaggerated.
+
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or a table in blocks

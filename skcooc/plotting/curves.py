@@ -286,6 +286,8 @@ class KSelectionDisplay(Display):
         Whether the perplexity still falls at the largest candidate.
     other : str, default="perplexity of columns new to the row"
         Label of ``measured.other``.
+    perplexity : str, default="held-out perplexity"
+        Label of ``measured.perplexity``.
 
     Attributes
     ----------
@@ -312,11 +314,13 @@ class KSelectionDisplay(Display):
         still_falling: bool = False,
         *,
         other: str = NEW_COLUMNS,
+        perplexity: str = "held-out perplexity",
     ) -> None:
         self.measured = measured
         self.chosen = chosen
         self.still_falling = still_falling
         self.other = other
+        self.perplexity = perplexity
 
     @classmethod
     def from_estimator(cls, model: Estimator, *, ax: Axes | None = None) -> KSelectionDisplay:
@@ -369,7 +373,14 @@ class KSelectionDisplay(Display):
         )
         measured = Measurements(*(values[order] for values in measured))
         other = "integrated likelihood (ICL), nats" if hard else NEW_COLUMNS
-        display = cls(measured, search.best_n_components_, search.still_falling_, other=other)
+        labels = {"cache": "held-out perplexity with cache", "unseen": NEW_COLUMNS}
+        display = cls(
+            measured,
+            search.best_n_components_,
+            search.still_falling_,
+            other=other,
+            perplexity=labels.get(score, "held-out perplexity"),
+        )
         return display.plot(ax)
 
     @styled
@@ -385,7 +396,7 @@ class KSelectionDisplay(Display):
         n = measured.n_components
         style: dict[str, Any] = {"color": colours()[0], "linewidth": 1.2, "markersize": 4}
         bands = (
-            (perplexity, measured.perplexity, measured.error, "held-out perplexity"),
+            (perplexity, measured.perplexity, measured.error, self.perplexity),
             (other, measured.other, measured.other_error, self.other),
         )
         for panel, values, errors, label in bands:

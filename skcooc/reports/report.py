@@ -422,7 +422,8 @@ def fit_report(
             note = (
                 f"There are {LADDER[-1]} topics, the largest number that is tried, and none are "
                 "nearly equal. To see whether more topics show further themes, set the number: "
-                f"n_components={2 * LADDER[-1]} (--components {2 * LADDER[-1]})."
+                f"n_components={2 * LADDER[-1]} (--components {2 * LADDER[-1]}). Whether topics "
+                "recur in other runs is another question: see skcooc.inspection.topic_stability."
             )
             notes = (*notes, note)
     if counts is not None:

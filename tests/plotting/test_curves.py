@@ -216,6 +216,7 @@ def test_results_of_a_component_search():
     assert band.max() == pytest.approx(1.01 * y[0])
     assert display.figure_.get_suptitle() == "Chosen: 12"
     assert display.axes_[0, 1].get_ylabel() == "perplexity of columns new\nto the row"
+    assert "with cache" in display.ax_.get_ylabel()
     assert display.ax_.lines[-1].get_linestyle() == "-"
     assert_legible(display)
     display = KSelectionDisplay.from_search(component_search(still_falling=True))
@@ -224,6 +225,7 @@ def test_results_of_a_component_search():
     display = KSelectionDisplay.from_search(component_search(icl=-100.0 * N))  # hard clusters
     np.testing.assert_array_equal(display.axes_[0, 1].lines[0].get_ydata(), -100.0 * np.sort(N))
     assert "ICL" in display.axes_[0, 1].get_ylabel()
+    assert display.ax_.get_ylabel() == "held-out perplexity"
     with pytest.raises(NotFittedError):
         KSelectionDisplay.from_search(ComponentSearchCV(AspectModel()))
     pair = component_search()
