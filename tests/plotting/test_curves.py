@@ -216,7 +216,7 @@ def test_results_of_a_component_search():
     assert band.max() == pytest.approx(1.01 * y[0])
     assert display.figure_.get_suptitle() == "Chosen: 12"
     assert display.axes_[0, 1].get_ylabel() == "perplexity of columns new\nto the row"
-    assert "with cache" in display.ax_.get_ylabel()
+    assert display.ax_.get_ylabel() == "held-out perplexity with\ncache"
     assert display.ax_.lines[-1].get_linestyle() == "-"
     assert_legible(display)
     display = KSelectionDisplay.from_search(component_search(still_falling=True))
