@@ -116,7 +116,8 @@ def share_effects(
     clusterings and trees the variance m (1 - m) of a share m is added. Intervals use the t
     distribution and are not adjusted for the number of tests. p-values come from permutations of
     the residuals of a regression without the column (Freedman and Lane 1983). The test statistic is
-    the squared effect divided by its robust variance.
+    the squared effect divided by its robust variance. With few rows of two groups,
+    :func:`compare_shares` is exact and more careful.
 
     The analysis treats the topics as known, and the rows as independent. Several answers of one
     person are not independent. The model must be fitted without the design. An effect is causal

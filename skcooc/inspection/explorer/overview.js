@@ -53,7 +53,7 @@ const whereIs = (f) => data.features[f][2].map(([k, part]) => `${nameOf(k)} ${pe
 
 // A colour for the share in a group as a multiple of that in all rows, by powers of two.
 function shade(share, weight) {
-  const step = share > 0 ? Math.round(Math.log2(share / weight)) : -3;
+  const step = share > 0 ? Math.trunc(Math.log2(share / weight)) : -3;
   return `h${Math.max(-3, Math.min(3, step))}`;
 }
 
@@ -68,7 +68,7 @@ function groupsView() {
     el("p", { class: "quiet" }, `The share of each ${noun} in the ${units} of each group; choose one to see its ${rowNouns}. Bars: each ${noun} on a scale of its own. ` +
       "Bold with ▲: characteristic, since the 95 % interval of " +
       `the difference from the other groups is above 0. Of many cells some are marked by chance.${alone}`),
-    el("ul", { class: "legend quiet" }, `Of the share in all ${rowNouns}:`, [["h-2", "a quarter or less"], ["h-1", "half"], ["h1", "twice"],
+    el("ul", { class: "legend quiet" }, `Of the share in all ${rowNouns}:`, [["h-2", "a quarter or less"], ["h-1", "half or less"], ["h1", "twice or more"],
       ["h2", "four times or more"]].map(([tone, text]) => el("li", {}, el("span", { class: `swatch ${tone}` }), text))),
     scrolling(grid.firstChild, "Table of shares"), grid.lastChild);
 }
