@@ -51,7 +51,7 @@ def fit_with_searched_size(
         with warnings.catch_warnings(action="ignore", category=TableWarning):
             sizes, results = _searched_sizes(model, X, sample_weight)
     new = copy.copy(model).set_params(**sizes)
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")
         new.fit(X, y, sample_weight)
     n_used = len(np.unique(new.labels_)) if sizes.keys() == {"n_clusters"} else 0
@@ -60,7 +60,7 @@ def fit_with_searched_size(
         sizes = {"n_clusters": n_used}
         new.set_params(**sizes).fit(X, y, sample_weight)
     else:
-        for w in caught:
+        for w in record:
             warn(w.message, w.category)
     auto = dict.fromkeys(sizes, "auto")
     model.__dict__.clear()

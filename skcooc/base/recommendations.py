@@ -73,10 +73,10 @@ def recommend(
     if len(shape) == 1 and _are_counts(model, rows):
         raise IndexError(f"rows looks like the counts of one row, of shape {shape}. {NEW_ROWS}")
     if len(shape) == 2:
-        X, unknown = read_new_rows(model, rows)
-        if len(unknown):
+        X, empty = read_new_rows(model, rows)
+        if len(empty):
             warn(
-                f"{name_unknown_rows(unknown, X.shape[0])}: the columns that are most probable in "
+                f"{name_unknown_rows(empty, X.shape[0])}: the columns that are most probable in "
                 "all rows are recommended."
             )
         index = np.arange(X.shape[0])

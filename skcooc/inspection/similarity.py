@@ -286,13 +286,14 @@ def topic_stability(
         data.append(groups)
 
     def run(seed: int) -> BaseEstimator:
-        drawn = data
+        sample = data
         if row_share < 1:
-            n_drawn = max(1, round(row_share * num_samples(data[0])))
-            drawn = resample(*data, replace=False, n_samples=n_drawn, random_state=seed)
-            drawn = drawn if len(data) > 1 else [drawn]
-        options = dict(zip(("groups",), drawn[1:], strict=False))
-        return _seeded(clone(estimator), seed).fit(drawn[0], **options)
+            n_rows = max(1, round(row_share * num_samples(data[0])))
+            sample = resample(*data, replace=False, n_samples=n_rows, random_state=seed)
+            sample = sample if len(data) > 1 else [sample]
+        table, *labels = sample
+        options = {"groups": labels[0]} if labels else {}
+        return _seeded(clone(estimator), seed).fit(table, **options)
 
     models = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(run)(seed) for seed in seeds)
     components = [np.asarray(unwrap(model, "components_").model.components_) for model in models]

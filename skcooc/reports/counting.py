@@ -129,15 +129,17 @@ def _note_of_boilerplate(texts: Sequence[str]) -> list[str]:
     distinct = [*{" ".join(text.split()): text for text in texts}.values()]
     compared = distinct[:: -(-len(distinct) // N_COMPARED) or 1]
     frequencies = Counter(sentence for text in compared for sentence in _sentences(text))
-    least = max(REPEATED * len(compared), MIN_REPEATED)
-    repeated = [(n, len(sentence), sentence) for sentence, n in frequencies.items() if n >= least]
+    threshold = max(REPEATED * len(compared), MIN_REPEATED)
+    repeated = [
+        (n, len(sentence), sentence) for sentence, n in frequencies.items() if n >= threshold
+    ]
     if not repeated:
         return []
     frequency, _, sentence = max(repeated)
     n_more = len(repeated) - 1
-    others = f" ({n_more} more line{'s' if n_more > 1 else ''} like it)" if n_more else ""
+    suffix = f" ({n_more} more line{'s' if n_more > 1 else ''} like it)" if n_more else ""
     return [
-        f"{frequency / len(compared):.0%} of the texts contain {excerpt(sentence)!r}{others}. If "
+        f"{frequency / len(compared):.0%} of the texts contain {excerpt(sentence)!r}{suffix}. If "
         "this is boilerplate, such as a footer, it can form a topic of its own: remove it from "
         "the texts, for example with str.replace."
     ]
@@ -154,13 +156,13 @@ def _notes_of_wordless(texts: Sequence[str], X: CSR) -> Iterator[str]:
     rows = np.flatnonzero(X.sum(axis=1) == 0).tolist()
     wordless = [texts[i] for i in rows if texts[i].strip()]
     n_empty = len(rows) - len(wordless)
-    least = WORDLESS * len(texts)
-    if n_empty > least:
+    threshold = WORDLESS * len(texts)
+    if n_empty > threshold:
         yield (
             f"{n_empty:,} of {len(texts):,} texts are empty or missing. They belong to no topic, "
             "and are in no share."
         )
-    if len(wordless) > least:
+    if len(wordless) > threshold:
         yield (
             f"{len(wordless):,} of {len(texts):,} texts have no word that is counted, such as "
             f"{excerpt(wordless[0])!r}. They belong to no topic, and are in no share. Count more "

@@ -140,8 +140,8 @@ def _may_be_answers(table: CSR) -> bool:
     """Whether all cells hold integers from 1 to a few, but for missing ones in a large table."""
     data = table.data
     n_missing = math.prod(table.shape) - len(data)
-    least = MIN_ANSWERS if n_missing == 0 else MIN_WITH_MISSING
-    if len(data) < least or n_missing > MISSING_ANSWERS * len(data):
+    minimum = MIN_ANSWERS if n_missing == 0 else MIN_WITH_MISSING
+    if len(data) < minimum or n_missing > MISSING_ANSWERS * len(data):
         return False
     return data.min() == 1 < data.max() <= LARGEST_ANSWER and _are_integers(data)
 

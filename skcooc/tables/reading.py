@@ -273,21 +273,21 @@ def read_rows(estimator: BaseEstimator, X: TableLike, *, scored: bool = False) -
     Warns of rows without tokens that the estimator knows: where there are any, or, if the rows are
     ``scored``, where all are so. Scores of such rows are zero, but their mixtures look like others.
     """
-    rows, unknown = read_new_rows(estimator, X)
-    _warn_of_unknown_rows(unknown, rows.shape[0], scored)
+    rows, empty = read_new_rows(estimator, X)
+    _warn_of_unknown_rows(empty, rows.shape[0], scored)
     return rows
 
 
 def read_row_blocks(estimator: BaseEstimator, X: Iterable[CSR]) -> Iterator[NewRows]:
     """Check new rows block by block, as ``read_rows`` does; warns once, at the end."""
-    unknown: list[Array] = []
+    positions: list[Array] = []
     n_rows = 0
     for block in X:
-        rows, unknown_rows = read_new_rows(estimator, block)
-        unknown.append(n_rows + unknown_rows)
+        rows, empty = read_new_rows(estimator, block)
+        positions.append(n_rows + empty)
         n_rows += rows.shape[0]
         yield rows
-    _warn_of_unknown_rows(np.concatenate(unknown), n_rows, scored=False)
+    _warn_of_unknown_rows(np.concatenate(positions), n_rows, scored=False)
 
 
 def read_new_rows(estimator: BaseEstimator, X: TableLike) -> tuple[NewRows, Array]:
