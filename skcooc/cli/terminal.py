@@ -65,10 +65,11 @@ All files except .npz, .npy and .parquet may be compressed with gzip, as in FILE
 A table is read as texts if one column holds much longer texts than the others. It is read as a
 matrix of counts if it has at least 10 columns and most of them hold numbers, or if the first column
 holds distinct names and at least two others hold numbers. Empty cells of a matrix are zeros. Its
-rows are named by a column of distinct texts, or by a column of numbers that is called user_id, #OTU
-ID or the like. Other columns of text, and a row or column of totals, are left out, and the report
-says so. Any other table is read as pairs of its first two columns. If the command cannot tell which
-columns are meant, it stops and asks for --names, --drop, --matrix, or --row and --column.
+rows are named by the first column of distinct texts, or of numbers that is called user_id, #OTU ID
+or the like. Other columns of text, and without --matrix a row or column of totals, are left out,
+and the report says so. Any other table is read as pairs of its first two columns. If the command
+cannot tell which columns are meant, it stops and asks for --names, --drop, --matrix, or --row and
+--column.
 
 --seeds reads a file with typical words of topics that you know. Each line names a topic and lists
 its words, as in "cars: car, engine". For words that contain commas, write the file as JSON, as in

@@ -17,6 +17,7 @@ CHECKED_ROWS = 300  # of tables that may hold no counts
 LARGEST_COUNT, LARGEST_SHARE = 8e3, 1.2e6  # of counts, and of shares, whose logarithms are taken
 BASES = {"log": math.e, "log2": 2, "log10": 10}  # of logarithms
 ROUNDED = 0.01  # relative error of sums of rounded numbers
+COMMAND = ", or --drop NAME on the command line"
 MIN_LINES = 3  # rows or columns, of which one may be too large
 LARGEST_LINE, MIN_CELLS = 0.9, 30  # share of all tokens in one of them; cells from which on
 MIN_TOTALS = 3  # counts in a row or column from which on sums of all others are no accident
@@ -232,7 +233,7 @@ def _wrong_line(
         if np.count_nonzero(line) >= MIN_TOTALS and np.allclose(2 * line, sums_across, rtol=1e-5):
             yield (
                 f"{side} {_name(names, i)} is the sum of all others: leave totals out "
-                "(margins=False in pandas.crosstab)."
+                f"(margins=False in pandas.crosstab{COMMAND if side == 'Column' else ''})."
             )
 
 

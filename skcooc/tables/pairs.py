@@ -25,6 +25,9 @@ NAMES_OF_COUNTS = (
 )
 TO_MEMORY = "to_dataframe", "toPandas", "collect", "compute", "df"  # methods of lazy frames
 MAX_LISTED = 5  # columns in a message
+NEW_NAMES = (
+    " To predict for new names, fit tokens that were made with like=full, where full has all names."
+)
 NEW_ROWS = (
     " To predict for new rows, make a table of their counts: pandas.crosstab(rows, columns)"
     ".reindex(columns=column_names, fill_value=0)."
@@ -384,6 +387,8 @@ def place_names(
         if (i < 0).all() and (difference := _difference_of_types(labels, distinct)):
             types.append(f" Names of {way} {difference}.")
     advice = "".join(types) or (NEW_ROWS if (positions[0] < 0).any() and "rows" in ways else "")
+    if not advice and kind == "triples":
+        advice = NEW_NAMES
     reason = f"{' and '.join(unknown)}.{advice}"
     if not mask.any():
         raise ValueError(f"The table has none of the {len(mask)} {kind}: {reason}")
