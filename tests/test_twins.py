@@ -7,7 +7,14 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from skcooc import AspectModel, ClusteringProjection, Dyads, TriadicAspectModel, Triads
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    ClusteringProjection,
+    Dyads,
+    TriadicAspectModel,
+    Triads,
+)
 from skcooc.em import State
 from skcooc.em.annealing import mix_components
 from skcooc.equations.aspects import Aspects, Params
@@ -71,6 +78,20 @@ def test_merging_is_advised_only_where_it_is_possible():
 def test_topics_that_are_all_equal_are_no_pairs():
     assert "all 3 of them" in warning_of_twins(np.full((3, 4), 0.25))
     assert warning_of_twins(np.eye(3)) is None
+
+
+def test_clusters_that_differ_enough_for_rows_are_no_twins():
+    rng = np.random.default_rng(3)
+    components = np.tile(rng.gamma(1.0, size=120), (5, 1))
+    for k in range(5):
+        components[k, 8 * k : 8 * k + 8] *= 4
+    components /= components.sum(axis=1, keepdims=True)
+    clusters = rng.choice(5, 400, p=[0.4, 0.25, 0.15, 0.12, 0.08])
+    counts = np.array([rng.multinomial(rng.integers(60, 150), components[k]) for k in clusters])
+    model = AsymmetricClustering("auto", hard=True, random_state=0).fit(counts)
+    assert hellinger(model.components_)[np.triu_indices(5, 1)].min() < 0.2
+    with warnings.catch_warnings(action="error"):
+        describe(model)
 
 
 def test_topics_of_triads_are_told_apart_by_any_index():

@@ -237,7 +237,7 @@ def topic_stability(
     stability : TopicStability
         Object with these attributes:
 
-        - ``model``: the reported run.
+        - ``model``: the reported run; with ``row_share``, of its part of the rows.
         - ``affinity`` and ``n_found``: mean affinity of each topic, and the number of runs that
           contain it.
         - ``always``: topics found in all runs.

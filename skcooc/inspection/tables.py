@@ -17,6 +17,7 @@ from skcooc.inspection.models import (
     Mixtures,
     Names,
     keeps_rows,
+    kind_of,
     read_view,
     rows_by_topic,
     topic_weights,
@@ -191,7 +192,7 @@ def describe(
     }
     if len(P) > 1:
         columns["nearest"], columns["distance"] = nearest_other(P)
-        if hasattr(inner, "merged") and (message := warning_of_twins(P)):
+        if hasattr(inner, "merged") and (message := warning_of_twins(P, noun=kind_of(inner))):
             warn(message)
     if hasattr(inner, "component_intervals_"):
         pairs = np.moveaxis(inner.component_intervals_, 0, 2)  # (K, M, 2)
