@@ -112,7 +112,7 @@ def test_new_observations_are_placed_by_names_and_unknown_names_cause_a_warning(
     refused("like has no names", Dyads.from_pairs, who, what, like=Dyads(np.eye(2)))
     lines = {"x": ["b", "a", "a"], "y": ["c", "d", "c"], "w": ["f", "e", "e"], "n": [2, 1, 4]}
     triads = Triads.from_frame(lines, "x", "y", "w", "n")
-    told = r"1 of 2 triples are dropped: the table has no first \['z'\] and no third \['g'\]\. To predict for new names"
+    told = r"1 of 2 triples are dropped: the table has no first \['z'\] and no third \['g'\]\. To "
     with pytest.warns(UserWarning, match=told):
         further = Triads.from_triples(["b", "z"], ["d", "c"], ["e", "g"], [3, 1], like=triads)
     assert same_table(further.schema, triads.schema)
