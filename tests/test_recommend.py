@@ -64,6 +64,16 @@ def test_columns_that_are_never_recommended():
     refused("out of bounds", model.recommend, 0, exclude=[6], error=IndexError)
 
 
+def test_names_that_are_strings_of_numpy_are_like_others():
+    frame = {"user": [*USERS, *USERS], "item": [*ITEMS[RNG.integers(6, size=14)], *["bag"] * 14]}
+    assert {type(item) for item in frame["item"]} == {str, np.str_}
+    dyads = Dyads.from_frame(frame, "user", "item")
+    model = clone(ASPECTS).fit(dyads)
+    assert {type(name) for name in dyads.column_names} == {str}
+    new = pd.DataFrame([[1] * len(dyads.column_names)], columns=dyads.column_names)
+    assert model.recommend(new, 1, exclude_seen=False).items.shape == (1, 1)
+
+
 def test_a_new_row_without_counts_gets_what_is_most_frequent():
     model = clone(ASPECTS).fit(X)
     with pytest.warns(UserWarning, match="that are most probable in all rows are recommended"):

@@ -19,8 +19,6 @@ from skcooc.metrics.validation import NOTHING_NEW
 from skcooc.protocol import CSR, Array, Predictor, TableLike, refuse_objects
 from skcooc.tables import Dyads, as_counts, check_index, read_rows
 
-SUM_TOLERANCE = 1e-3  # by which sums of probabilities may exceed one
-
 
 def unigram(X: TableLike) -> Array:
     """Add-one distribution of the columns, (m_j + 1) / (L + M).
@@ -315,7 +313,7 @@ def _perplexity(X: CSR, predictor: Predictor) -> float:
 def _check_background(background: ArrayLike, X: CSR) -> Array:
     b = np.asarray(background, dtype=np.float64)
     has_negative = (b < 0).any()
-    if b.shape != X.shape[1:] or has_negative or not abs(b.sum() - 1) <= SUM_TOLERANCE:
+    if b.shape != X.shape[1:] or has_negative or not abs(b.sum() - 1) <= validation.SUM_TOLERANCE:
         hint = ", with negative values" if has_negative else ""
         raise ValueError(
             f"background of shape {b.shape} sums to {b.sum():.4g}{hint}, but should be a "
@@ -345,11 +343,6 @@ def _factorisation(
             f"X of shape {X.shape} does not match mixtures of shape {A.shape} and components of "
             f"shape {B.T.shape}"
         )
-    largest = float((A @ B.sum(axis=0)).max(initial=0))
-    if largest > 1 + SUM_TOLERANCE:
-        raise ValueError(
-            f"A row of mixtures @ components sums to {largest:.4g}, but probabilities sum to "
-            "one. Divide the components by their sums: components / "
-            "components.sum(axis=1, keepdims=True)."
-        )
-    return X, Factors(A, B)
+    factors = Factors(A, B)
+    validation.check_sums(factors)
+    return X, factors

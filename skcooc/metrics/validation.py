@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from skcooc import tables
+from skcooc.heldout import Factors
 from skcooc.heldout.scoring import halves, warn_about_unknown_rows
 from skcooc.protocol import CSR, Array, Predictor, TableLike, refuse_objects
 from skcooc.protocol.scikit_learn import is_missing
 from skcooc.tables import Dyads
 
+SUM_TOLERANCE = 1e-3  # by which sums of probabilities may exceed one
 NOTHING_NEW = "X has no tokens to score: the known part of each row has all their columns."
 
 
@@ -79,7 +82,38 @@ def check_predictor(predictor: Predictor) -> Predictor:
             "skcooc.heldout.Factors(model.transform(X_known), model.components_.T). X is the "
             "first argument."
         )
+    for factors in _factors_in(predictor):
+        check_sums(factors)
     return predictor
+
+
+def _factors_in(predictor: object) -> Iterator[Factors]:
+    if isinstance(predictor, Factors):
+        yield predictor
+    parts = [*getattr(predictor, "predictors", ())]
+    for name in ("first", "second", "lower"):
+        if hasattr(predictor, name):
+            parts.append(getattr(predictor, name))
+    for part in parts:
+        yield from _factors_in(part)
+
+
+def check_sums(factors: Factors) -> None:
+    """Raise ValueError if a row of probabilities sums to more than one."""
+    A, B = factors
+    largest = float((A @ B.sum(axis=0)).max(initial=0))
+    if largest <= 1 + SUM_TOLERANCE:
+        return
+    if abs(A.sum(axis=1) - 1).max() <= SUM_TOLERANCE:
+        rows = "components"
+    elif abs(B.sum(axis=0) - 1).max() <= SUM_TOLERANCE:
+        rows = "mixtures"
+    else:  # as of NMF
+        rows = "mixtures * components.sum(axis=1), and components,"
+    raise ValueError(
+        f"A row of mixtures @ components sums to {largest:.4g}, but probabilities sum to one. "
+        f"Divide the rows of {rows} by their sums, .sum(axis=1, keepdims=True)."
+    )
 
 
 def check_partitions(

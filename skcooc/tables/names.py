@@ -107,10 +107,17 @@ def as_names(names: ArrayLike) -> Array:
         array = np.asarray(names)
     if (kind := array.dtype.kind) in "mM":
         return array.astype(f"{kind}8[us]")
+    if array.dtype == object and any(isinstance(name, np.str_) for name in array.flat):
+        array = np.asarray(np.frompyfunc(_plain, 1, 1)(array), dtype=object)
     if array.dtype != object or not all(isinstance(name, Integral) for name in array.flat):
         return array
     numbers = np.array(array.tolist())
     return numbers if numbers.dtype.kind in "iu" else array
+
+
+def _plain(name: object) -> object:
+    """A name as it is, but a string of NumPy, which scikit-learn refuses, as one of Python."""
+    return str(name) if isinstance(name, np.str_) else name
 
 
 def _need_objects(names: Sequence[object]) -> bool:

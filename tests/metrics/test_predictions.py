@@ -23,7 +23,7 @@ from skcooc import (
     metrics,
 )
 from skcooc.counts import thin
-from skcooc.heldout import Factors, Unigram, Unseen
+from skcooc.heldout import Factors, Interpolated, Unigram, Unseen
 from skcooc.heldout.memory import Memory, with_cache
 from skcooc.heldout.predictors import smoothed
 from skcooc.heldout.scoring import SPLIT_SEED
@@ -193,6 +193,15 @@ def test_bad_input_is_refused():
         ([[1.0]], [[0.5, 0.5]], [np.nan, 0.5], "sums to nan"),
     ):
         refused(message, metrics.best_smoothing, [[1, 1]], mixtures, components, background)
+    fifty = Factors(np.ones((1, 1)), np.full((2, 1), 50.0))
+    for predictor in (fifty, Interpolated([Unigram(np.full(2, 0.5)), fifty], [0.5, 0.5])):
+        refused("Divide the rows of components by", metrics.perplexity_of, [[1, 1]], predictor)
+        refused("sums to 100", metrics.score_parts, [[1, 1]], predictor, [[0, 1]])
+    for mixtures, components, rows in (
+        ([[2.2]], [[0.5, 0.5]], "mixtures by"),
+        ([[2.2]], [[5, 5]], r"mixtures \* components.sum\(axis=1\), and components, by"),
+    ):
+        refused(f"Divide the rows of {rows}", metrics.perplexity, [[1, 1]], mixtures, components)
 
 
 RANDOM = np.random.default_rng(0)
