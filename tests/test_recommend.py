@@ -69,7 +69,7 @@ def test_names_that_are_strings_of_numpy_are_like_others():
     assert {type(item) for item in frame["item"]} == {str, np.str_}
     dyads = Dyads.from_frame(frame, "user", "item")
     model = clone(ASPECTS).fit(dyads)
-    assert {type(name) for name in dyads.column_names} == {str}
+    assert {type(name) for name in dyads.column_names.tolist()} == {str}
     new = pd.DataFrame([[1] * len(dyads.column_names)], columns=dyads.column_names)
     assert model.recommend(new, 1, exclude_seen=False).items.shape == (1, 1)
 
