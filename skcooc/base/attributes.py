@@ -165,14 +165,14 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, table: Table, stopped: 
             f"{remedy}",
             ConvergenceWarning,
         )
+    elif message := _too_many_components(estimator, table.schema.shape):
+        warn(message)
     elif 1 not in sizes and estimator.smoothing == "auto" and estimator.smoothing_ > UNIGRAM_ALONE:
         warn(
-            f"Held-out tokens are predicted by the overall frequencies of the columns alone "
+            "Held-out tokens are predicted by the overall frequencies of the columns alone "
             f"(smoothing_ is {estimator.smoothing_:.2f}), so the components may be due to chance. "
             "Check that they make sense and recur in other runs, or give more tokens."
         )
-    elif message := _too_many_components(estimator, table.schema.shape):
-        warn(message)
     elif estimator.converged_ and (noun := _noun_of_components(estimator)):
         components = [estimator.components_]
         if hasattr(estimator, "middle_components_"):  # which tell topics apart as well
