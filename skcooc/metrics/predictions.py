@@ -129,6 +129,11 @@ def perplexity_of(X: TableLike, predictor: Predictor) -> float:
     perplexity : float
         Infinite if a token has probability zero.
 
+    Raises
+    ------
+    ValueError
+        If factors in the predictor give a row probabilities that sum to more than one.
+
     Examples
     --------
     >>> import numpy as np

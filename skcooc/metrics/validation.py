@@ -75,7 +75,10 @@ def check_labels(labels: ArrayLike, name: str) -> Array:
 
 
 def check_predictor(predictor: Predictor) -> Predictor:
-    """The predictor; TypeError if it is something else, such as a model."""
+    """The predictor; TypeError if it is something else, such as a model.
+
+    ValueError if its factors are no distributions, as those of NMF.
+    """
     if not hasattr(predictor, "cells"):
         raise TypeError(
             f"{type(predictor).__name__} is not a predictor. For a model, give "
